@@ -1,0 +1,7 @@
+//! The trusted part: what a question means, what counts as evidence for its answer, and the
+//! checker that verifies evidence. It depends on nothing but the trace crate and shares no code
+//! with the engine it judges.
+
+mod question;
+
+pub use question::{Model, Question, QuestionError, Source};

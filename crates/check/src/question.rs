@@ -1,0 +1,211 @@
+//! What can be asked about a trace, and under which model.
+//!
+//! A *schedule* is a sequence of some events of the trace such that
+//! 1. with an event, everything before it in its thread is in it, in the same order;
+//! 2. a thread's events come after its fork, a join after the last event of the joined thread;
+//! 3. a wait comes after the signal that woke it, a barrier's exit after all enters of its
+//!    instance, and no more takes of a semaphore happen than its permits so far allow;
+//! 4. no two sections of a lock overlap, unless both are shared or of one thread; a section still
+//!    open at the end keeps the others out;
+//! 5. reads see what the [`Model`] demands.
+//!
+//! A [`Question`] asks whether there is a schedule of a certain kind.
+
+use trace::{EventId, Op, ThreadId, Trace};
+
+/// What is demanded of the reads in a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Model {
+    /// Nothing.
+    Sync,
+    /// Every read sees the write it saw in the trace, except the reads the question names.
+    ReadsFrom,
+    /// As `ReadsFrom`, but only for reads after which their thread takes a branch before the last
+    /// event it contributes.
+    Branch,
+}
+
+/// Where a read gets its value from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// The value the variable started with.
+    Initial,
+    /// This write.
+    Write(EventId),
+}
+
+/// Asks for a schedule of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Question {
+    /// Both events are next: all before them in their threads has happened, and they have not.
+    Race(EventId, EventId),
+    /// Each event is the next of its thread, and cannot happen because of the next in the cycle:
+    ///
+    /// - an acquire or request: the next one's thread holds the lock in a form that excludes it;
+    /// - a join: it is of the next one's thread;
+    /// - a wait: the signal that woke it is yet to come in the next one's thread;
+    /// - a barrier's exit: an enter of its instance is yet to come in the next one's thread;
+    /// - a take: no permit is left, and a post is yet to come in the next one's thread.
+    Deadlock(Vec<EventId>),
+    /// The events happen in this order.
+    Order(Vec<EventId>),
+    /// The read sees this; `None`: anything but what it saw in the trace.
+    Reads(EventId, Option<Source>),
+    /// Exactly this many events of each thread happen (by thread id; missing: 0).
+    Cut(Vec<u32>),
+}
+
+/// A question that makes no sense about this trace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message is its documentation")]
+pub enum QuestionError {
+    #[error("there is no event {event}: the trace has {events} events, numbered from 0")]
+    NoSuchEvent { event: EventId, events: usize },
+    #[error("event {0} is named twice")]
+    NamedTwice(EventId),
+    #[error("events {0} and {1} cannot race: {2}")]
+    NotConflicting(EventId, EventId, &'static str),
+    #[error("a deadlock needs at least two events, one for each thread in the cycle")]
+    CycleTooShort,
+    #[error(
+        "events {0} and {1} are of the same thread; a deadlock has one event for each thread in the cycle"
+    )]
+    SameThread(EventId, EventId),
+    #[error("event {0} cannot block: it is no acquire, request, join, wait, barrier exit or semaphore take")]
+    CannotBlock(EventId),
+    #[error("an order needs at least two events")]
+    OrderTooShort,
+    #[error("event {0} is not a read")]
+    NotARead(EventId),
+    #[error("event {1} does not write the variable that event {0} reads")]
+    NotItsWriter(EventId, EventId),
+    #[error("thread {thread} has only {has} events, but the cut wants {wants}")]
+    CutTooLong { thread: String, has: usize, wants: u32 },
+    #[error("the cut names {named} threads, but the trace has {threads}")]
+    CutTooWide { named: usize, threads: usize },
+}
+
+impl Question {
+    /// Whether the question makes sense about this trace.
+    pub fn validate(&self, trace: &Trace) -> Result<(), QuestionError> {
+        for event in self.named() {
+            if event.index() >= trace.len() {
+                return Err(QuestionError::NoSuchEvent { event, events: trace.len() });
+            }
+        }
+        match self {
+            Question::Race(a, b) => conflicting(trace, *a, *b),
+            Question::Deadlock(blocked) => can_deadlock(trace, blocked),
+            Question::Order(events) if events.len() < 2 => Err(QuestionError::OrderTooShort),
+            Question::Order(events) => distinct(events),
+            Question::Reads(read, source) => {
+                let variable = trace.op(*read).reads().ok_or(QuestionError::NotARead(*read))?;
+                match source {
+                    Some(Source::Write(write))
+                        if write == read || trace.op(*write).writes() != Some(variable) =>
+                    {
+                        Err(QuestionError::NotItsWriter(*read, *write))
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Question::Cut(counts) => within_threads(trace, counts),
+        }
+    }
+
+    /// The events it names, in its order.
+    pub fn named(&self) -> Vec<EventId> {
+        match self {
+            Question::Race(a, b) => vec![*a, *b],
+            Question::Deadlock(events) | Question::Order(events) => events.clone(),
+            Question::Reads(read, Some(Source::Write(write))) => vec![*read, *write],
+            Question::Reads(read, _) => vec![*read],
+            Question::Cut(_) => Vec::new(),
+        }
+    }
+
+    /// Whether it exempts this read from what the model demands.
+    pub fn exempts(&self, read: EventId) -> bool {
+        match self {
+            Question::Order(events) => events.contains(&read),
+            Question::Reads(named, _) => *named == read,
+            Question::Race(..) | Question::Deadlock(_) | Question::Cut(_) => false,
+        }
+    }
+}
+
+fn distinct(events: &[EventId]) -> Result<(), QuestionError> {
+    let mut sorted = events.to_vec();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(QuestionError::NamedTwice(pair[0])),
+        None => Ok(()),
+    }
+}
+
+fn conflicting(trace: &Trace, a: EventId, b: EventId) -> Result<(), QuestionError> {
+    let refuse = |why| Err(QuestionError::NotConflicting(a, b, why));
+    let (Some(x), Some(y)) = (trace.op(a).access(), trace.op(b).access()) else {
+        return refuse("both must read or write a variable");
+    };
+    if trace.thread(a) == trace.thread(b) {
+        return refuse("they are of the same thread");
+    }
+    if x.variable != y.variable {
+        return refuse("they access different variables");
+    }
+    if !x.writes && !y.writes {
+        return refuse("neither is a write");
+    }
+    if x.atomic && y.atomic {
+        return refuse("both are atomic");
+    }
+    Ok(())
+}
+
+fn can_deadlock(trace: &Trace, blocked: &[EventId]) -> Result<(), QuestionError> {
+    if blocked.len() < 2 {
+        return Err(QuestionError::CycleTooShort);
+    }
+    distinct(blocked)?;
+    let mut by_thread: Vec<(ThreadId, EventId)> = blocked.iter().map(|&e| (trace.thread(e), e)).collect();
+    by_thread.sort_unstable();
+    if let Some(pair) = by_thread.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        return Err(QuestionError::SameThread(pair[0].1, pair[1].1));
+    }
+    let can_block = |event: EventId| {
+        matches!(
+            trace.op(event),
+            Op::Acquire(_)
+                | Op::AcquireShared(_)
+                | Op::Request(_)
+                | Op::RequestShared(_)
+                | Op::Join(_)
+                | Op::Wait(_)
+                | Op::BarrierExit(_)
+                | Op::Take(_)
+        )
+    };
+    match blocked.iter().find(|&&event| !can_block(event)) {
+        Some(&event) => Err(QuestionError::CannotBlock(event)),
+        None => Ok(()),
+    }
+}
+
+fn within_threads(trace: &Trace, counts: &[u32]) -> Result<(), QuestionError> {
+    let threads = trace.symbols().threads.len();
+    if counts.len() > threads {
+        return Err(QuestionError::CutTooWide { named: counts.len(), threads });
+    }
+    let mut has = vec![0usize; threads];
+    for (_, thread, _) in trace.events() {
+        has[thread.index()] += 1;
+    }
+    for (thread, (&wants, &has)) in counts.iter().zip(&has).enumerate() {
+        if wants as usize > has {
+            let thread = trace.symbols().threads.get(thread).to_owned();
+            return Err(QuestionError::CutTooLong { thread, has, wants });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! How a trace comes to be: names are interned, events pushed in order, and `finish` matches and
+//! checks them. Readers, generators and tests all build through here, so every [`Trace`] is legal.
+
+use rustc_hash::FxHashMap;
+
+use crate::fault::Malformed;
+use crate::ids::{
+    BarrierId, BlockId, ConditionId, EventId, LocationId, LockId, MarkId, RegionId, SemaphoreId, ThreadId,
+    VariableId,
+};
+use crate::matching::Matching;
+use crate::metadata::Metadata;
+use crate::names::{Interner, TooManyNames};
+use crate::op::Op;
+use crate::trace::{Columns, Mark, Symbols, Trace};
+
+/// A trace under construction.
+#[derive(Clone, Debug, Default)]
+pub struct TraceBuilder {
+    columns: Columns,
+    threads: Interner,
+    variables: Interner,
+    locks: Interner,
+    conditions: Interner,
+    barriers: Interner,
+    semaphores: Interner,
+    blocks: Interner,
+    regions: Interner,
+    mark_names: Interner,
+    locations: Interner,
+    marks: Vec<Mark>,
+    mark_ids: FxHashMap<Mark, MarkId>,
+    declared_permits: Vec<Option<u32>>,
+    metadata: Metadata,
+}
+
+macro_rules! interning {
+    ($($method:ident: $table:ident => $id:ty),* $(,)?) => {$(
+        #[doc = concat!("The id of the ", stringify!($method), " with this name, new or known.")]
+        #[inline]
+        pub fn $method(&mut self, name: &str) -> Result<$id, TooManyNames> {
+            self.$table.intern(name).map(Into::into)
+        }
+    )*};
+}
+
+impl TraceBuilder {
+    /// An empty trace.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty trace with room for this many events.
+    pub fn with_capacity(events: usize) -> Self {
+        TraceBuilder { columns: Columns::with_capacity(events), ..Self::default() }
+    }
+
+    interning! {
+        thread: threads => ThreadId,
+        variable: variables => VariableId,
+        lock: locks => LockId,
+        condition: conditions => ConditionId,
+        barrier: barriers => BarrierId,
+        semaphore: semaphores => SemaphoreId,
+        block: blocks => BlockId,
+        region: regions => RegionId,
+        location: locations => LocationId,
+    }
+
+    /// The id of a mark with this name and value, new or known.
+    pub fn mark(&mut self, name: &str, value: i64) -> Result<MarkId, TooManyNames> {
+        let mark = Mark { name: self.mark_names.intern(name)?, value };
+        if let Some(&id) = self.mark_ids.get(&mark) {
+            return Ok(id);
+        }
+        let id = MarkId(u32::try_from(self.marks.len()).map_err(|_| TooManyNames)?);
+        self.marks.push(mark);
+        self.mark_ids.insert(mark, id);
+        Ok(id)
+    }
+
+    /// States how many permits a semaphore starts with. Undeclared, it is the fewest that make the
+    /// trace legal.
+    pub fn declare_permits(&mut self, semaphore: SemaphoreId, permits: u32) {
+        if self.declared_permits.len() <= semaphore.index() {
+            self.declared_permits.resize(semaphore.index() + 1, None);
+        }
+        self.declared_permits[semaphore.index()] = Some(permits);
+    }
+
+    /// States how and where the run was recorded.
+    pub fn set_metadata(&mut self, metadata: Metadata) {
+        self.metadata = metadata;
+    }
+
+    /// Appends an event. Its ids must come from this builder.
+    #[inline]
+    pub fn push(&mut self, thread: ThreadId, op: Op, location: LocationId) {
+        self.columns.push(thread, op, location);
+    }
+
+    /// How many events there are so far.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether there is no event yet.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Replaces the operation of an event already pushed.
+    pub fn set_op(&mut self, event: EventId, op: Op) {
+        self.columns.set_op(event, op);
+    }
+
+    /// The columns so far.
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// The name of a thread.
+    pub fn thread_name(&self, thread: ThreadId) -> &str {
+        self.threads.names().get(thread.index())
+    }
+
+    /// Matches reads with writes, acquires with releases and so on, and checks that the events
+    /// are a run that can have happened. Linear time.
+    pub fn finish(self) -> Result<Trace, Malformed> {
+        let mut columns = self.columns;
+        columns.shrink_to_fit();
+        let symbols = Symbols {
+            threads: self.threads.into_names(),
+            variables: self.variables.into_names(),
+            locks: self.locks.into_names(),
+            conditions: self.conditions.into_names(),
+            barriers: self.barriers.into_names(),
+            semaphores: self.semaphores.into_names(),
+            blocks: self.blocks.into_names(),
+            regions: self.regions.into_names(),
+            marks: self.mark_names.into_names(),
+            locations: self.locations.into_names(),
+        };
+        Trace::assemble(columns, symbols, self.marks, self.declared_permits, self.metadata)
+    }
+}
+
+impl Trace {
+    /// A trace of these parts, matched and checked. Every id in the columns must be within its
+    /// table; the readers see to that.
+    pub(crate) fn assemble(
+        columns: Columns,
+        symbols: Symbols,
+        marks: Vec<Mark>,
+        declared_permits: Vec<Option<u32>>,
+        metadata: Metadata,
+    ) -> Result<Trace, Malformed> {
+        let matching = Matching::of(&columns, &symbols, &declared_permits)?;
+        Ok(Trace { columns, matching, symbols, marks, declared_permits, metadata })
+    }
+}

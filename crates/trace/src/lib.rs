@@ -1,0 +1,28 @@
+//! The recorded run: events, what each is matched with, and the names of everything.
+//!
+//! A [`Trace`] is a value. It is built once ([`TraceBuilder`]), checked to be a run that can have
+//! happened ([`Malformed`] says why not), and never changes. Everything else in Foretell starts
+//! from one.
+
+mod builder;
+mod fault;
+mod ids;
+mod matching;
+mod metadata;
+mod names;
+mod op;
+mod threads;
+mod trace;
+
+pub use builder::TraceBuilder;
+pub use fault::{Fault, Malformed};
+pub use ids::{
+    BarrierId, BlockId, ConditionId, EventId, InstanceId, LocationId, LockId, MarkId, RegionId, SemaphoreId,
+    ThreadId, VariableId,
+};
+pub use matching::{BarrierInstance, Link, Matching};
+pub use metadata::{Metadata, Module};
+pub use names::{Interner, Names, TooManyNames};
+pub use op::{Access, Kind, Op};
+pub use threads::ThreadEvents;
+pub use trace::{Columns, Mark, Symbols, Trace};

@@ -1,0 +1,539 @@
+//! Who belongs to whom: each read to the write it saw, each acquire to its release, each wait to
+//! the signal that woke it, and so on; computed once, in one pass over the events.
+//!
+//! The same pass checks that the events are a run that can have happened. What is normal life, not
+//! an error: recursive acquires (the inner ones have no effect), threads without a fork, sections
+//! still open at the end, joins of threads without events, memory freed that was never allocated.
+//!
+//! Which signal woke a wait is not recorded in text traces. A thread starts to wait after its
+//! previous event, so the waker is taken to be the first signal after that event which woke nobody
+//! else, or a broadcast if one comes sooner. This matches as many waits as any choice would
+//! (waits are met in the order of their ends, and each takes the earliest signal it can). A wait
+//! with no signal in that span is matched with the last signal before it, so that traces which
+//! do not record where a wait starts keep their order; one with no signal at all woke by itself.
+
+use rustc_hash::FxHashMap;
+
+use crate::fault::{Fault, Malformed};
+use crate::ids::{BarrierId, ConditionId, EventId, InstanceId, LockId, SemaphoreId, ThreadId};
+use crate::op::{Kind, Op};
+use crate::trace::{Columns, Symbols};
+
+const NONE: u32 = u32::MAX;
+
+/// What one event is matched with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link(u32);
+
+impl Link {
+    /// The event it is matched with, if any.
+    #[inline]
+    pub fn event(self) -> Option<EventId> {
+        (self.0 != NONE).then_some(EventId(self.0))
+    }
+
+    /// An acquire or release nested in a section of the same lock is linked with itself.
+    #[inline]
+    pub fn is_nested_in(self, event: EventId) -> bool {
+        self.0 == event.0
+    }
+}
+
+/// One use of a barrier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BarrierInstance {
+    /// The barrier used.
+    pub barrier: BarrierId,
+    /// The enters that wait for each other, in order.
+    pub enters: Vec<EventId>,
+}
+
+/// What each event of a trace is matched with:
+///
+/// | event | its link |
+/// |---|---|
+/// | read, atomic update | the write it saw; none: the initial value |
+/// | acquire / release | its release / acquire; none: open at the end; itself: nested |
+/// | request | the acquire it led to |
+/// | wait | the signal or broadcast that woke it |
+/// | fork | the child's first event |
+/// | join | the joined thread's last event |
+/// | allocation / free | its free / allocation |
+/// | region begin / end | its end / begin |
+/// | barrier enter and exit | see [`Matching::barrier_instance`] |
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matching {
+    links: Vec<u32>,
+    instances: Vec<BarrierInstance>,
+    forks: Vec<u32>,
+    initial_permits: Vec<u32>,
+}
+
+impl Matching {
+    /// Matches and checks the events. Declared permits bind; others are inferred.
+    pub(crate) fn of(
+        columns: &Columns,
+        symbols: &Symbols,
+        declared_permits: &[Option<u32>],
+    ) -> Result<Matching, Malformed> {
+        let mut pass = Pass::new(columns.len(), symbols, declared_permits);
+        for (event, thread, op) in columns.iter() {
+            pass.step(event, thread, op).map_err(|fault| Malformed::new(event, fault, symbols))?;
+        }
+        Ok(pass.finish(columns))
+    }
+
+    /// What an event is matched with.
+    #[inline]
+    pub fn link(&self, event: EventId) -> Link {
+        Link(self.links[event.index()])
+    }
+
+    /// For a barrier's enter or exit: the instance it belongs to.
+    #[inline]
+    pub fn barrier_instance(&self, event: EventId) -> InstanceId {
+        InstanceId(self.links[event.index()])
+    }
+
+    /// All uses of barriers.
+    pub fn barrier_instances(&self) -> &[BarrierInstance] {
+        &self.instances
+    }
+
+    /// The fork that created a thread, if it was recorded.
+    pub fn fork_of(&self, thread: ThreadId) -> Option<EventId> {
+        Link(self.forks[thread.index()]).event()
+    }
+
+    /// How many permits a semaphore started with.
+    pub fn initial_permits(&self, semaphore: SemaphoreId) -> u32 {
+        self.initial_permits[semaphore.index()]
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        let enters = self.instances.iter().map(|i| i.enters.capacity() * 4 + size_of_val(i));
+        (self.links.capacity() + self.forks.capacity()) * 4 + enters.sum::<usize>()
+    }
+}
+
+/// What the pass knows of a thread.
+#[derive(Clone, Copy)]
+struct ThreadState {
+    first: u32,
+    last: u32,
+    /// The end or join after which it must not act.
+    closed_by: u32,
+    closed_by_join: bool,
+    /// A request that has not yet led to its acquire.
+    request: u32,
+    fork: u32,
+}
+
+/// Who holds a lock exclusively.
+#[derive(Clone, Copy)]
+struct Holder {
+    thread: u32,
+    depth: u32,
+    acquire: u32,
+}
+
+const NOBODY: Holder = Holder { thread: NONE, depth: 0, acquire: NONE };
+
+#[derive(Clone, Copy)]
+struct SharedHold {
+    depth: u32,
+    acquire: EventId,
+}
+
+/// The signals of a condition so far and who is still free to be a waker.
+#[derive(Clone, Default)]
+struct Signals {
+    events: Vec<EventId>,
+    /// For each signal, the nearest at or after it that can still wake someone (path-compressed).
+    next_free: Vec<u32>,
+    broadcast: Vec<bool>,
+}
+
+impl Signals {
+    fn push(&mut self, event: EventId, broadcast: bool) {
+        self.next_free.push(self.events.len() as u32);
+        self.events.push(event);
+        self.broadcast.push(broadcast);
+    }
+
+    /// The waker of a wait that began after event `since` (`NONE`: at the start).
+    fn wake(&mut self, since: u32) -> u32 {
+        let start = match since {
+            NONE => 0,
+            since => self.events.partition_point(|signal| signal.0 < since),
+        };
+        let free = self.first_free(start as u32);
+        let Some(&event) = self.events.get(free as usize) else {
+            return self.events.last().map_or(NONE, |last| last.0);
+        };
+        if !self.broadcast[free as usize] {
+            self.next_free[free as usize] = free + 1;
+        }
+        event.0
+    }
+
+    fn first_free(&mut self, start: u32) -> u32 {
+        let mut root = start;
+        while let Some(&next) = self.next_free.get(root as usize) {
+            if next == root {
+                break;
+            }
+            root = next;
+        }
+        let mut at = start;
+        while at != root {
+            at = std::mem::replace(&mut self.next_free[at as usize], root);
+        }
+        root
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Permits {
+    declared: Option<u32>,
+    posts: u64,
+    takes: u64,
+    /// The most that takes ever exceeded posts by.
+    deficit: u64,
+}
+
+struct Pass {
+    links: Vec<u32>,
+    threads: Vec<ThreadState>,
+    last_write: Vec<u32>,
+    holders: Vec<Holder>,
+    /// How many threads share each lock.
+    readers: Vec<u32>,
+    shared: FxHashMap<(LockId, ThreadId), SharedHold>,
+    signals: Vec<Signals>,
+    /// For each barrier, the instance that is still collecting enters.
+    collecting: Vec<u32>,
+    instances: Vec<BarrierInstance>,
+    entered: FxHashMap<(BarrierId, ThreadId), InstanceId>,
+    permits: Vec<Permits>,
+    allocations: Vec<u32>,
+    regions: FxHashMap<(u32, ThreadId), Vec<EventId>>,
+}
+
+impl Pass {
+    fn new(events: usize, symbols: &Symbols, declared_permits: &[Option<u32>]) -> Self {
+        let thread = ThreadState {
+            first: NONE,
+            last: NONE,
+            closed_by: NONE,
+            closed_by_join: false,
+            request: NONE,
+            fork: NONE,
+        };
+        let permits = (0..symbols.semaphores.len()).map(|index| Permits {
+            declared: declared_permits.get(index).copied().flatten(),
+            ..Permits::default()
+        });
+        Pass {
+            links: Vec::with_capacity(events),
+            threads: vec![thread; symbols.threads.len()],
+            last_write: vec![NONE; symbols.variables.len()],
+            holders: vec![NOBODY; symbols.locks.len()],
+            readers: vec![0; symbols.locks.len()],
+            shared: FxHashMap::default(),
+            signals: vec![Signals::default(); symbols.conditions.len()],
+            collecting: vec![NONE; symbols.barriers.len()],
+            instances: Vec::new(),
+            entered: FxHashMap::default(),
+            permits: permits.collect(),
+            allocations: vec![NONE; symbols.blocks.len()],
+            regions: FxHashMap::default(),
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, event: EventId, thread: ThreadId, op: Op) -> Result<(), Fault> {
+        let state = &mut self.threads[thread.index()];
+        if state.closed_by != NONE {
+            return Err(acts_after_close(thread, state));
+        }
+        let previous = state.last;
+        state.last = event.0;
+        if previous == NONE {
+            state.first = event.0;
+        }
+        let link = match op {
+            Op::Read(v) | Op::AtomicRead(v) => self.last_write[v.index()],
+            Op::Write(v) | Op::AtomicWrite(v) => {
+                self.last_write[v.index()] = event.0;
+                NONE
+            }
+            Op::AtomicUpdate(v) => std::mem::replace(&mut self.last_write[v.index()], event.0),
+            Op::Acquire(lock) => self.acquire(event, thread, lock)?,
+            Op::Release(lock) => self.release(event, thread, lock)?,
+            _ => return self.step_rare(event, thread, op, previous),
+        };
+        self.links.push(link);
+        Ok(())
+    }
+
+    /// The operations that are rare in most traces, kept out of the hot loop.
+    fn step_rare(&mut self, event: EventId, thread: ThreadId, op: Op, previous: u32) -> Result<(), Fault> {
+        let link = match op {
+            Op::Read(_)
+            | Op::Write(_)
+            | Op::AtomicRead(_)
+            | Op::AtomicWrite(_)
+            | Op::AtomicUpdate(_)
+            | Op::Acquire(_)
+            | Op::Release(_) => {
+                unreachable!("matched by the caller")
+            }
+            Op::Begin if previous != NONE => {
+                let first = EventId(self.threads[thread.index()].first);
+                return Err(Fault::BeginNotFirst { thread, first });
+            }
+            Op::Begin | Op::Fence | Op::Branch(_) | Op::Mark(_) => NONE,
+            Op::End => {
+                self.threads[thread.index()].closed_by = event.0;
+                NONE
+            }
+            Op::Fork(child) => self.fork(event, thread, child)?,
+            Op::Join(child) => self.join(event, thread, child)?,
+            Op::Request(_) | Op::RequestShared(_) => {
+                self.threads[thread.index()].request = event.0;
+                NONE
+            }
+            Op::AcquireShared(lock) => self.acquire_shared(event, thread, lock)?,
+            Op::ReleaseShared(lock) => self.release_shared(event, thread, lock)?,
+            Op::Wait(condition) => self.signals[condition.index()].wake(previous),
+            Op::Signal(condition) => self.signal(event, condition, Kind::Signal),
+            Op::Broadcast(condition) => self.signal(event, condition, Kind::Broadcast),
+            Op::BarrierEnter(barrier) => self.enter(event, thread, barrier),
+            Op::BarrierExit(barrier) => self.exit(thread, barrier)?,
+            Op::Post(semaphore) => {
+                self.permits[semaphore.index()].posts += 1;
+                NONE
+            }
+            Op::Take(semaphore) => self.take(semaphore)?,
+            Op::Allocate(block) => {
+                self.allocations[block.index()] = event.0;
+                NONE
+            }
+            Op::Free(block) => {
+                let allocation = std::mem::replace(&mut self.allocations[block.index()], NONE);
+                self.back_link(allocation, event)
+            }
+            Op::RegionBegin(region) => {
+                self.regions.entry((region.0, thread)).or_default().push(event);
+                NONE
+            }
+            Op::RegionEnd(region) => {
+                let open = self.regions.get_mut(&(region.0, thread)).and_then(Vec::pop);
+                let begin = open.ok_or(Fault::RegionNotBegun { region, thread })?;
+                self.back_link(begin.0, event)
+            }
+        };
+        self.links.push(link);
+        Ok(())
+    }
+
+    /// Links an earlier event, if there is one, to this later one, and returns it as this one's link.
+    fn back_link(&mut self, earlier: u32, later: EventId) -> u32 {
+        if earlier != NONE {
+            self.links[earlier as usize] = later.0;
+        }
+        earlier
+    }
+
+    fn fork(&mut self, event: EventId, thread: ThreadId, child: ThreadId) -> Result<u32, Fault> {
+        if child == thread {
+            return Err(Fault::OfItself { thread });
+        }
+        let state = &mut self.threads[child.index()];
+        if state.fork != NONE {
+            return Err(Fault::ForkedTwice { child, fork: EventId(state.fork) });
+        }
+        if state.first != NONE {
+            return Err(Fault::RanBeforeFork { child, first: EventId(state.first) });
+        }
+        state.fork = event.0;
+        Ok(NONE)
+    }
+
+    fn join(&mut self, event: EventId, thread: ThreadId, child: ThreadId) -> Result<u32, Fault> {
+        if child == thread {
+            return Err(Fault::OfItself { thread });
+        }
+        let state = &mut self.threads[child.index()];
+        if state.closed_by == NONE {
+            state.closed_by = event.0;
+            state.closed_by_join = true;
+        }
+        Ok(state.last)
+    }
+
+    fn acquire(&mut self, event: EventId, thread: ThreadId, lock: LockId) -> Result<u32, Fault> {
+        let holder = &mut self.holders[lock.index()];
+        if holder.thread == thread.0 {
+            holder.depth += 1;
+            return Ok(event.0);
+        }
+        if holder.thread != NONE {
+            return Err(Fault::Held {
+                lock,
+                holder: ThreadId(holder.thread),
+                since: EventId(holder.acquire),
+            });
+        }
+        if self.readers[lock.index()] > 0 {
+            self.no_other_reader(lock, thread)?;
+        }
+        self.holders[lock.index()] = Holder { thread: thread.0, depth: 1, acquire: event.0 };
+        self.answer_request(event, thread);
+        Ok(NONE)
+    }
+
+    fn release(&mut self, event: EventId, thread: ThreadId, lock: LockId) -> Result<u32, Fault> {
+        let holder = &mut self.holders[lock.index()];
+        if holder.thread != thread.0 {
+            return Err(match holder.thread {
+                NONE => Fault::NotHeld { lock, thread },
+                other => Fault::HeldByAnother {
+                    lock,
+                    thread,
+                    holder: ThreadId(other),
+                    since: EventId(holder.acquire),
+                },
+            });
+        }
+        holder.depth -= 1;
+        if holder.depth > 0 {
+            return Ok(event.0);
+        }
+        let acquire = holder.acquire;
+        *holder = NOBODY;
+        Ok(self.back_link(acquire, event))
+    }
+
+    /// A thread may hold a lock in both forms at once (it downgrades, say): it never excludes itself.
+    fn no_other_reader(&self, lock: LockId, thread: ThreadId) -> Result<(), Fault> {
+        let own = u32::from(self.shared.contains_key(&(lock, thread)));
+        if self.readers[lock.index()] == own {
+            return Ok(());
+        }
+        let others = self.shared.iter().filter(|((l, t), _)| *l == lock && *t != thread);
+        let first = others.min_by_key(|(_, hold)| hold.acquire);
+        Err(first.map_or(Fault::NotHeld { lock, thread }, |((_, holder), hold)| Fault::Held {
+            lock,
+            holder: *holder,
+            since: hold.acquire,
+        }))
+    }
+
+    fn acquire_shared(&mut self, event: EventId, thread: ThreadId, lock: LockId) -> Result<u32, Fault> {
+        let holder = self.holders[lock.index()];
+        if holder.thread != NONE && holder.thread != thread.0 {
+            return Err(Fault::Held {
+                lock,
+                holder: ThreadId(holder.thread),
+                since: EventId(holder.acquire),
+            });
+        }
+        if let Some(hold) = self.shared.get_mut(&(lock, thread)) {
+            hold.depth += 1;
+            return Ok(event.0);
+        }
+        self.shared.insert((lock, thread), SharedHold { depth: 1, acquire: event });
+        self.readers[lock.index()] += 1;
+        self.answer_request(event, thread);
+        Ok(NONE)
+    }
+
+    fn release_shared(&mut self, event: EventId, thread: ThreadId, lock: LockId) -> Result<u32, Fault> {
+        let Some(hold) = self.shared.get_mut(&(lock, thread)) else {
+            return Err(Fault::NotHeld { lock, thread });
+        };
+        hold.depth -= 1;
+        if hold.depth > 0 {
+            return Ok(event.0);
+        }
+        let acquire = hold.acquire;
+        self.shared.remove(&(lock, thread));
+        self.readers[lock.index()] -= 1;
+        Ok(self.back_link(acquire.0, event))
+    }
+
+    fn answer_request(&mut self, acquire: EventId, thread: ThreadId) {
+        let request = std::mem::replace(&mut self.threads[thread.index()].request, NONE);
+        if request != NONE {
+            self.links[request as usize] = acquire.0;
+        }
+    }
+
+    fn signal(&mut self, event: EventId, condition: ConditionId, kind: Kind) -> u32 {
+        self.signals[condition.index()].push(event, kind == Kind::Broadcast);
+        NONE
+    }
+
+    fn enter(&mut self, event: EventId, thread: ThreadId, barrier: BarrierId) -> u32 {
+        let collecting = &mut self.collecting[barrier.index()];
+        if *collecting == NONE {
+            *collecting = self.instances.len() as u32;
+            self.instances.push(BarrierInstance { barrier, enters: Vec::new() });
+        }
+        let instance = *collecting;
+        self.instances[instance as usize].enters.push(event);
+        self.entered.insert((barrier, thread), InstanceId(instance));
+        instance
+    }
+
+    /// The first exit shows that the party was complete: later enters belong to the next instance.
+    fn exit(&mut self, thread: ThreadId, barrier: BarrierId) -> Result<u32, Fault> {
+        let entered = self.entered.remove(&(barrier, thread));
+        let instance = entered.ok_or(Fault::NotEntered { barrier, thread })?;
+        if self.collecting[barrier.index()] == instance.0 {
+            self.collecting[barrier.index()] = NONE;
+        }
+        Ok(instance.0)
+    }
+
+    fn take(&mut self, semaphore: SemaphoreId) -> Result<u32, Fault> {
+        let permits = &mut self.permits[semaphore.index()];
+        permits.takes += 1;
+        permits.deficit = permits.deficit.max(permits.takes.saturating_sub(permits.posts));
+        match permits.declared {
+            Some(initial) if permits.deficit > u64::from(initial) => {
+                Err(Fault::NoPermit { semaphore, initial })
+            }
+            _ => Ok(NONE),
+        }
+    }
+
+    fn finish(mut self, columns: &Columns) -> Matching {
+        // The child's first event comes after the fork, so forks are linked last.
+        for (child, state) in self.threads.iter().enumerate() {
+            if state.fork != NONE {
+                debug_assert_eq!(columns.op(EventId(state.fork)), Op::Fork(ThreadId::new(child)));
+                self.links[state.fork as usize] = state.first;
+            }
+        }
+        let initial = |p: &Permits| p.declared.unwrap_or(u32::try_from(p.deficit).unwrap_or(u32::MAX));
+        Matching {
+            links: self.links,
+            instances: self.instances,
+            forks: self.threads.iter().map(|state| state.fork).collect(),
+            initial_permits: self.permits.iter().map(initial).collect(),
+        }
+    }
+}
+
+#[cold]
+fn acts_after_close(thread: ThreadId, state: &ThreadState) -> Fault {
+    let closed_by = EventId(state.closed_by);
+    if state.closed_by_join {
+        Fault::ActsAfterJoin { thread, join: closed_by }
+    } else {
+        Fault::ActsAfterEnd { thread, end: closed_by }
+    }
+}

@@ -1,0 +1,46 @@
+//! How and where a trace was recorded: what replay and symbol lookup need.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Facts about the recorded run. All are optional: a trace from elsewhere has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Metadata {
+    /// The command that was run, with its arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// The working directory of the run.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub directory: String,
+    /// The modules that were mapped, for symbol lookup.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub modules: Vec<Module>,
+    /// The recorder's settings by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+}
+
+impl Metadata {
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Metadata::default()
+    }
+}
+
+/// A file mapped into the recorded program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Module {
+    /// Path of the file.
+    pub path: String,
+    /// First address it was mapped at.
+    pub start: u64,
+    /// The address after its last.
+    pub end: u64,
+    /// Offset of `start` in the file.
+    pub offset: u64,
+    /// Its build id in hexadecimal, empty if it has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub build_id: String,
+}

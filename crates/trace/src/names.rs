@@ -1,0 +1,143 @@
+//! Interned names: each distinct name is stored once, in one buffer, and known by a dense index.
+//!
+//! [`Names`] is what a trace keeps (8 bits of text and 4 bytes an entry); [`Interner`] adds the
+//! hash table that finds a name's index while a trace is being read and is dropped afterwards.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+
+/// A table of distinct names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    text: String,
+    /// Where each name ends in `text`; it starts where the one before ends.
+    ends: Vec<u32>,
+}
+
+impl Names {
+    /// How many names there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no name.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The name at this index.
+    #[inline]
+    pub fn get(&self, index: usize) -> &str {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
+        &self.text[start..self.ends[index] as usize]
+    }
+
+    /// All names in the order of their indices.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.len()).map(|index| self.get(index))
+    }
+
+    /// The index of a name, by looking at each.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.iter().position(|known| known == name)
+    }
+
+    /// Bytes of memory it takes.
+    pub fn memory(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * size_of::<u32>()
+    }
+
+    fn push(&mut self, name: &str) -> Result<u32, TooManyNames> {
+        let end = self.text.len().checked_add(name.len()).filter(|&end| end <= u32::MAX as usize);
+        let index = self.ends.len();
+        let (Some(end), true) = (end, index < MAX_NAMES) else {
+            return Err(TooManyNames);
+        };
+        self.text.push_str(name);
+        self.ends.push(end as u32);
+        Ok(index as u32)
+    }
+}
+
+/// One id is kept free as the mark of 'none', and thread ids are packed into 27 bits.
+const MAX_NAMES: usize = (1 << 27) - 1;
+
+/// A table of names would outgrow its 32-bit offsets or 27-bit ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("more distinct names than a trace can hold (2^27 of a kind, 4 GiB of text)")]
+pub struct TooManyNames;
+
+/// A table of names that finds the index of a name it has.
+///
+/// The hash is seeded at random: the names come from files that may be hostile.
+#[derive(Clone, Debug, Default)]
+pub struct Interner {
+    names: Names,
+    table: HashTable<u32>,
+    hasher: foldhash::fast::RandomState,
+}
+
+impl Interner {
+    /// The index of this name, new or known.
+    #[inline]
+    pub fn intern(&mut self, name: &str) -> Result<u32, TooManyNames> {
+        let hash = self.hasher.hash_one(name);
+        let names = &self.names;
+        if let Some(&index) = self.table.find(hash, |&index| names.get(index as usize) == name) {
+            return Ok(index);
+        }
+        let index = self.names.push(name)?;
+        let (names, hasher) = (&self.names, &self.hasher);
+        self.table.insert_unique(hash, index, |&index| hasher.hash_one(names.get(index as usize)));
+        Ok(index)
+    }
+
+    /// The index of this name if it is known.
+    pub fn lookup(&self, name: &str) -> Option<u32> {
+        let hash = self.hasher.hash_one(name);
+        self.table.find(hash, |&index| self.names.get(index as usize) == name).copied()
+    }
+
+    /// The names so far.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The names, without the means to find them.
+    pub fn into_names(mut self) -> Names {
+        self.names.text.shrink_to_fit();
+        self.names.ends.shrink_to_fit();
+        self.names
+    }
+}
+
+impl From<Names> for Interner {
+    fn from(names: Names) -> Self {
+        let mut interner = Interner { names, ..Interner::default() };
+        let (names, hasher) = (&interner.names, &interner.hasher);
+        for index in 0..names.len() {
+            let hash = hasher.hash_one(names.get(index));
+            interner.table.insert_unique(hash, index as u32, |&i| hasher.hash_one(names.get(i as usize)));
+        }
+        interner
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_stored_once() {
+        let mut interner = Interner::default();
+        let indices: Vec<u32> = ["a", "", "b", "a", "", "ab"].map(|n| interner.intern(n).unwrap()).to_vec();
+        assert_eq!(indices, [0, 1, 2, 0, 1, 3]);
+        assert_eq!(interner.lookup("ab"), Some(3));
+        assert_eq!(interner.lookup("c"), None);
+        let names = interner.into_names();
+        assert_eq!(names.iter().collect::<Vec<_>>(), ["a", "", "b", "ab"]);
+        assert_eq!(names.find("b"), Some(2));
+        assert_eq!(Interner::from(names).lookup("b"), Some(2));
+    }
+}

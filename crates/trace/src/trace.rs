@@ -1,0 +1,304 @@
+//! The trace as columns: 12 bytes an event, and 4 more for what it is matched with.
+
+use crate::ids::{
+    BarrierId, BlockId, ConditionId, EventId, InstanceId, LocationId, LockId, MarkId, RegionId, SemaphoreId,
+    ThreadId, VariableId,
+};
+use crate::matching::{Link, Matching};
+use crate::metadata::Metadata;
+use crate::names::Names;
+use crate::op::{Kind, Op};
+
+/// The columns of the events, without any meaning attached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Columns {
+    /// The thread in the upper 27 bits, the code of the kind in the lower 5.
+    heads: Vec<u32>,
+    targets: Vec<u32>,
+    locations: Vec<u32>,
+}
+
+const KIND_BITS: u32 = 5;
+
+impl Columns {
+    /// Room for this many events without growing.
+    pub fn with_capacity(events: usize) -> Self {
+        Columns {
+            heads: Vec::with_capacity(events),
+            targets: Vec::with_capacity(events),
+            locations: Vec::with_capacity(events),
+        }
+    }
+
+    /// How many events there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// Whether there is no event.
+    pub fn is_empty(&self) -> bool {
+        self.heads.is_empty()
+    }
+
+    /// Appends an event.
+    #[inline]
+    pub fn push(&mut self, thread: ThreadId, op: Op, location: LocationId) {
+        self.heads.push(thread.0 << KIND_BITS | op.kind() as u32);
+        self.targets.push(op.target());
+        self.locations.push(location.0);
+    }
+
+    /// The thread of an event.
+    #[inline]
+    pub fn thread(&self, event: EventId) -> ThreadId {
+        ThreadId(self.heads[event.index()] >> KIND_BITS)
+    }
+
+    /// The kind of an event.
+    #[inline]
+    pub fn kind(&self, event: EventId) -> Kind {
+        kind_of(self.heads[event.index()])
+    }
+
+    /// The operation of an event.
+    #[inline]
+    pub fn op(&self, event: EventId) -> Op {
+        Op::from_parts(self.kind(event), self.targets[event.index()])
+    }
+
+    /// The location of an event.
+    #[inline]
+    pub fn location(&self, event: EventId) -> LocationId {
+        LocationId(self.locations[event.index()])
+    }
+
+    /// Replaces the operation of an event.
+    pub fn set_op(&mut self, event: EventId, op: Op) {
+        let head = &mut self.heads[event.index()];
+        *head = *head >> KIND_BITS << KIND_BITS | op.kind() as u32;
+        self.targets[event.index()] = op.target();
+    }
+
+    /// All events in order.
+    #[inline]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Op)> + '_ {
+        self.heads.iter().zip(&self.targets).enumerate().map(|(index, (&head, &target))| {
+            let op = Op::from_parts(kind_of(head), target);
+            (EventId(index as u32), ThreadId(head >> KIND_BITS), op)
+        })
+    }
+
+    /// Gives back the room that was not needed.
+    pub fn shrink_to_fit(&mut self) {
+        self.heads.shrink_to_fit();
+        self.targets.shrink_to_fit();
+        self.locations.shrink_to_fit();
+    }
+}
+
+#[inline]
+fn kind_of(head: u32) -> Kind {
+    // Only `push` and `set_op` write heads, so the code is always one of a kind.
+    Kind::from_code((head & ((1 << KIND_BITS) - 1)) as u8).unwrap_or(Kind::Begin)
+}
+
+/// A mark's name and value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mark {
+    /// Index of the name in [`Symbols::marks`].
+    pub name: u32,
+    /// The value given.
+    pub value: i64,
+}
+
+/// The names of everything in a trace, one table a kind of object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field is the table of the objects it is named for")]
+pub struct Symbols {
+    pub threads: Names,
+    pub variables: Names,
+    pub locks: Names,
+    pub conditions: Names,
+    pub barriers: Names,
+    pub semaphores: Names,
+    pub blocks: Names,
+    pub regions: Names,
+    pub marks: Names,
+    pub locations: Names,
+}
+
+macro_rules! name_of {
+    ($($method:ident: $id:ty => $table:ident),* $(,)?) => {$(
+        #[doc = concat!("The name of a ", stringify!($method), ".")]
+        pub fn $method(&self, id: $id) -> &str {
+            self.$table.get(id.index())
+        }
+    )*};
+}
+
+impl Symbols {
+    name_of! {
+        thread: ThreadId => threads,
+        variable: VariableId => variables,
+        lock: LockId => locks,
+        condition: ConditionId => conditions,
+        barrier: BarrierId => barriers,
+        semaphore: SemaphoreId => semaphores,
+        block: BlockId => blocks,
+        region: RegionId => regions,
+        location: LocationId => locations,
+    }
+}
+
+/// One recorded run: what happened in which order, what each event was matched with, and the
+/// names of everything. It is legal by construction: [`crate::TraceBuilder::finish`] checks it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    pub(crate) columns: Columns,
+    pub(crate) matching: Matching,
+    pub(crate) symbols: Symbols,
+    pub(crate) marks: Vec<Mark>,
+    pub(crate) declared_permits: Vec<Option<u32>>,
+    pub(crate) metadata: Metadata,
+}
+
+impl Trace {
+    /// How many events there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// All events in order, with thread and operation.
+    pub fn events(&self) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Op)> + '_ {
+        self.columns.iter()
+    }
+
+    /// The columns of the events.
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// The thread of an event.
+    #[inline]
+    pub fn thread(&self, event: EventId) -> ThreadId {
+        self.columns.thread(event)
+    }
+
+    /// The kind of an event.
+    #[inline]
+    pub fn kind(&self, event: EventId) -> Kind {
+        self.columns.kind(event)
+    }
+
+    /// The operation of an event.
+    #[inline]
+    pub fn op(&self, event: EventId) -> Op {
+        self.columns.op(event)
+    }
+
+    /// Where in the source an event happened.
+    #[inline]
+    pub fn location(&self, event: EventId) -> LocationId {
+        self.columns.location(event)
+    }
+
+    /// What each event is matched with.
+    pub fn matching(&self) -> &Matching {
+        &self.matching
+    }
+
+    /// What an event is matched with.
+    #[inline]
+    pub fn link(&self, event: EventId) -> Link {
+        self.matching.link(event)
+    }
+
+    /// For a read: the write whose value it saw; `None` for the initial value.
+    #[inline]
+    pub fn reads_from(&self, read: EventId) -> Option<EventId> {
+        debug_assert!(self.op(read).reads().is_some());
+        self.link(read).event()
+    }
+
+    /// Whether this acquire or release lies within a section of the same lock by the same thread
+    /// (a recursive lock), and so has no effect.
+    #[inline]
+    pub fn is_nested(&self, event: EventId) -> bool {
+        self.link(event).is_nested_in(event)
+    }
+
+    /// For an acquire, its release, and for a release, its acquire. `None`: the section is still
+    /// open at the end of the trace, or the event is nested in another section.
+    #[inline]
+    pub fn section_end(&self, event: EventId) -> Option<EventId> {
+        self.link(event).event().filter(|&other| other != event)
+    }
+
+    /// For a barrier's enter or exit: the instance it belongs to.
+    pub fn barrier_instance(&self, event: EventId) -> InstanceId {
+        self.matching.barrier_instance(event)
+    }
+
+    /// The fork that created a thread, if it was recorded.
+    pub fn fork_of(&self, thread: ThreadId) -> Option<EventId> {
+        self.matching.fork_of(thread)
+    }
+
+    /// The number of permits a semaphore started with: as declared, or else the fewest that make
+    /// the trace legal.
+    pub fn initial_permits(&self, semaphore: SemaphoreId) -> u32 {
+        self.matching.initial_permits(semaphore)
+    }
+
+    /// The number of permits a semaphore was declared with.
+    pub fn declared_permits(&self, semaphore: SemaphoreId) -> Option<u32> {
+        self.declared_permits.get(semaphore.index()).copied().flatten()
+    }
+
+    /// The names of everything.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// A mark's name and value.
+    pub fn mark(&self, mark: MarkId) -> Mark {
+        self.marks[mark.index()]
+    }
+
+    /// All distinct marks.
+    pub fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    /// How and where it was recorded.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Bytes of memory the trace takes: columns and matching, then names.
+    pub fn memory(&self) -> (usize, usize) {
+        let s = &self.symbols;
+        let names = [
+            &s.threads,
+            &s.variables,
+            &s.locks,
+            &s.conditions,
+            &s.barriers,
+            &s.semaphores,
+            &s.blocks,
+            &s.regions,
+            &s.marks,
+            &s.locations,
+        ];
+        let columns = [&self.columns.heads, &self.columns.targets, &self.columns.locations];
+        let events = columns.iter().map(|c| c.capacity() * 4).sum::<usize>() + self.matching.memory();
+        (events, names.iter().map(|n| n.memory()).sum())
+    }
+}
