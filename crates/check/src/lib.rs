@@ -2,6 +2,8 @@
 //! checker that verifies evidence. It depends on nothing but the trace crate and shares no code
 //! with the engine it judges.
 
+mod evidence;
 mod question;
 
+pub use evidence::{End, Reason, Refutation, Split, Step};
 pub use question::{Model, Question, QuestionError, Source};

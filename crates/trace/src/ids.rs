@@ -5,10 +5,13 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
         #[repr(transparent)]
         pub struct $name(pub u32);
 
