@@ -1,0 +1,100 @@
+//! What form a file is in, told by its content, and the text inside compressed files.
+
+use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
+
+use flate2::bufread::MultiGzDecoder;
+
+/// The form of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Compressed by gzip.
+    Gzip,
+    /// Compressed by zstd.
+    Zstd,
+    /// The native form.
+    Native,
+    /// None of these: text.
+    Text,
+}
+
+/// What a file of the native form starts with.
+const NATIVE_MAGIC: &[u8] = b"FORETELL";
+/// How many bytes [`sniff`] looks at.
+pub const SNIFFED: usize = NATIVE_MAGIC.len();
+
+/// The form of a file that starts so. It needs [`SNIFFED`] bytes unless the file is shorter.
+pub fn sniff(start: &[u8]) -> Form {
+    match start {
+        [0x1f, 0x8b, ..] => Form::Gzip,
+        // A frame, or a frame to be skipped, which parallel compressors start with.
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Form::Zstd,
+        _ if start.starts_with(NATIVE_MAGIC) => Form::Native,
+        _ => Form::Text,
+    }
+}
+
+/// An input whose start has been looked at and put back.
+type Sniffed<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
+
+/// An input without its compression, if it has one: [`decode`] makes it.
+pub struct Decoded<R: Read> {
+    form: Form,
+    stream: Stream<R>,
+}
+
+enum Stream<R: Read> {
+    Plain(Sniffed<R>),
+    Gzip(Box<MultiGzDecoder<Sniffed<R>>>),
+    Zstd(zstd::stream::read::Decoder<'static, Sniffed<R>>),
+}
+
+/// Looks at the start of an input and takes its compression away, one level of it.
+pub fn decode<R: Read>(mut input: R) -> io::Result<Decoded<R>> {
+    let mut start = Vec::with_capacity(SNIFFED);
+    input.by_ref().take(SNIFFED as u64).read_to_end(&mut start)?;
+    let form = sniff(&start);
+    let whole = BufReader::with_capacity(128 << 10, Cursor::new(start).chain(input));
+    let stream = match form {
+        Form::Gzip => Stream::Gzip(Box::new(MultiGzDecoder::new(whole))),
+        Form::Zstd => Stream::Zstd(zstd::stream::read::Decoder::with_buffer(whole)?),
+        Form::Native | Form::Text => Stream::Plain(whole),
+    };
+    Ok(Decoded { form, stream })
+}
+
+impl<R: Read> Decoded<R> {
+    /// The form the input itself is in.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+}
+
+impl<R: Read> std::fmt::Debug for Decoded<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decoded").field("form", &self.form).finish_non_exhaustive()
+    }
+}
+
+impl<R: Read> Read for Decoded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.stream {
+            Stream::Plain(plain) => plain.read(buffer),
+            Stream::Gzip(gzip) => gzip.read(buffer).map_err(|error| explained(error, "gzip")),
+            Stream::Zstd(zstd) => zstd.read(buffer).map_err(|error| explained(error, "zstd")),
+        }
+    }
+}
+
+/// What a decompressor means. Its own words assume that one knows it is there.
+fn explained(error: io::Error, compression: &str) -> io::Error {
+    let kind = error.kind();
+    match kind {
+        ErrorKind::Interrupted => error,
+        ErrorKind::UnexpectedEof => {
+            io::Error::new(kind, format!("the {compression} data are truncated: they end in the middle"))
+        }
+        // The operating system's own errors have a code; those of the decompressor have none.
+        _ if error.raw_os_error().is_some() => error,
+        _ => io::Error::new(kind, format!("the {compression} data are damaged: {error}")),
+    }
+}

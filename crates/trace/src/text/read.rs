@@ -1,0 +1,484 @@
+//! Text to trace.
+
+use std::io::{ErrorKind, Read};
+
+use memchr::{memchr, memchr2, memrchr};
+
+use crate::builder::TraceBuilder;
+use crate::fault::Malformed;
+use crate::ids::{LocationId, ThreadId};
+use crate::op::{Kind, Op};
+use crate::trace::Trace;
+
+use super::directive::Directives;
+use super::error::{Place, Problem, ReadError, quote};
+use super::escape::decode;
+use super::line_map::LineMap;
+use super::spelling::{nearest, object_of, op_name, op_named};
+use super::{MAX_EVENTS, MAX_LINE, is_number, transactions};
+
+/// How much is read and parsed at a time: it stays in the cache from one to the other.
+const BLOCK: usize = 256 << 10;
+/// How often progress is told, in bytes.
+const PROGRESS_STEP: u64 = 1 << 20;
+
+/// How far reading has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of text read.
+    pub bytes: u64,
+    /// Events read.
+    pub events: u64,
+}
+
+/// Reads plain text into a trace, matched and checked.
+pub fn read(input: impl Read) -> Result<Trace, ReadError> {
+    read_with(input, &mut |_| ())
+}
+
+/// Reads plain text into a trace and tells about every MiB, and at the end, how far it has come.
+pub fn read_with(mut input: impl Read, tell: &mut dyn FnMut(Progress)) -> Result<Trace, ReadError> {
+    let mut parser = Parser::new(tell);
+    let mut buffer = vec![0; MAX_LINE + BLOCK];
+    // The buffer starts with a line that is not complete yet.
+    let mut filled = 0;
+    loop {
+        let room = filled..buffer.len().min(filled + BLOCK);
+        let count = read_full(&mut input, &mut buffer[room])?;
+        if count == 0 {
+            parser.last_line(&buffer[..filled])?;
+            return parser.finish();
+        }
+        filled += count;
+        let parsed = parser.complete_lines(&buffer[..filled])?;
+        buffer.copy_within(parsed..filled, 0);
+        filled -= parsed;
+    }
+}
+
+/// Reads plain text that is in memory into a trace.
+pub fn read_bytes(text: &[u8]) -> Result<Trace, ReadError> {
+    let mut tell = |_| ();
+    let mut parser = Parser::new(&mut tell);
+    let mut start = 0;
+    while start < text.len() {
+        let end = text.len().min(start + BLOCK);
+        // A line longer than a block is given whole, or as much of it as shows that it is too long.
+        let end = memchr(b'\n', &text[end..text.len().min(end + MAX_LINE)]).map_or(end, |rest| end + rest + 1);
+        let parsed = parser.complete_lines(&text[start..end])?;
+        if parsed == 0 {
+            break;
+        }
+        start += parsed;
+    }
+    parser.last_line(&text[start..])?;
+    parser.finish()
+}
+
+/// Fills the buffer unless the input ends first.
+fn read_full(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, ReadError> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match input.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => (),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(filled)
+}
+
+/// The part of an event's line that a problem is about.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Thread,
+    Op,
+    Object,
+    Location,
+    Line,
+}
+
+type Refusal = (Part, Problem);
+
+/// The three fields of an event's line.
+#[derive(Clone, Copy)]
+struct Fields<'a> {
+    thread: &'a str,
+    op: &'a str,
+    location: &'a str,
+}
+
+/// Everything that is known between one block of lines and the next.
+struct Parser<'t> {
+    builder: TraceBuilder,
+    lines: LineMap,
+    directives: Directives,
+    /// Lines parsed.
+    line: u64,
+    /// Bytes parsed.
+    bytes: u64,
+    /// Whether names of the block must be decoded.
+    has_escapes: bool,
+    has_begin_or_end: bool,
+    most_events: usize,
+    tell: &'t mut dyn FnMut(Progress),
+    told: u64,
+}
+
+impl<'t> Parser<'t> {
+    fn new(tell: &'t mut dyn FnMut(Progress)) -> Self {
+        Parser {
+            builder: TraceBuilder::new(),
+            lines: LineMap::default(),
+            directives: Directives::default(),
+            line: 0,
+            bytes: 0,
+            has_escapes: false,
+            has_begin_or_end: false,
+            most_events: MAX_EVENTS,
+            tell,
+            told: 0,
+        }
+    }
+
+    /// Parses the complete lines that the text starts with and returns their length.
+    fn complete_lines(&mut self, text: &[u8]) -> Result<usize, ReadError> {
+        if self.bytes == 0 && text.starts_with("\u{feff}".as_bytes()) {
+            return Err(self.refuse(Place { line: 1, column: 1, length: 3 }, Problem::ByteOrderMark, b""));
+        }
+        let Some(last) = memrchr(b'\n', text) else {
+            return if text.len() > MAX_LINE { Err(self.line_too_long(text)) } else { Ok(0) };
+        };
+        let length = last + 1;
+        self.block(&text[..length])?;
+        self.bytes += length as u64;
+        if self.bytes - self.told >= PROGRESS_STEP {
+            self.tell_progress();
+        }
+        Ok(length)
+    }
+
+    /// Parses the last line, which may lack its line end.
+    fn last_line(&mut self, text: &[u8]) -> Result<(), ReadError> {
+        // So much of a line is enough to see that it is too long.
+        let text = &text[..text.len().min(MAX_LINE + 1)];
+        if !text.is_empty() {
+            self.complete_lines(&[text, b"\n"].concat())?;
+        }
+        self.tell_progress();
+        Ok(())
+    }
+
+    fn tell_progress(&mut self) {
+        self.told = self.bytes;
+        (self.tell)(Progress { bytes: self.bytes, events: self.builder.len() as u64 });
+    }
+
+    /// Parses a block, which ends with a line end.
+    fn block(&mut self, block: &[u8]) -> Result<(), ReadError> {
+        self.has_escapes = memchr(b'%', block).is_some();
+        match str::from_utf8(block) {
+            Ok(text) => self.all_lines(text),
+            Err(error) => {
+                let bad = error.valid_up_to();
+                let start = memrchr(b'\n', &block[..bad]).map_or(0, |newline| newline + 1);
+                // What is wrong before it is reported first.
+                if let Ok(text) = str::from_utf8(&block[..start]) {
+                    self.all_lines(text)?;
+                }
+                let place = Place { line: self.line + 1, column: bad - start + 1, length: 1 };
+                let line = &block[start..];
+                let line = &line[..memchr(b'\n', line).unwrap_or(line.len())];
+                Err(self.refuse(place, Problem::InvalidUtf8 { byte: block[bad] }, line))
+            }
+        }
+    }
+
+    /// Parses complete lines. The plain event is cut here; every other line takes the slow way.
+    fn all_lines(&mut self, text: &str) -> Result<(), ReadError> {
+        let bytes = text.as_bytes();
+        let mut start = 0;
+        while start < bytes.len() {
+            let (end, fields) = match cut_event(bytes, start) {
+                Some((first, second, end)) => {
+                    let stop = end - usize::from(bytes[end - 1] == b'\r');
+                    let fields = Fields {
+                        thread: &text[start..first],
+                        op: &text[first + 1..second],
+                        location: &text[second + 1..stop],
+                    };
+                    (end, Some(fields))
+                }
+                None => (memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |length| start + length), None),
+            };
+            if end - start > MAX_LINE {
+                return Err(self.line_too_long(&bytes[start..end]));
+            }
+            self.line += 1;
+            let parsed = match fields {
+                Some(fields) => self.event(fields),
+                None => self.other_line(text[start..end].trim_end_matches('\r')),
+            };
+            if let Err((part, problem)) = parsed {
+                let line = &text[start..end];
+                let place = place_of(part, line, fields, self.line);
+                return Err(self.refuse(place, problem, line.as_bytes()));
+            }
+            start = end + 1;
+        }
+        Ok(())
+    }
+
+    /// A line that is not of three fields: nothing, a comment, a directive or a mistake.
+    #[cold]
+    fn other_line(&mut self, line: &str) -> Result<(), Refusal> {
+        if let Some(comment) = line.strip_prefix('#') {
+            if comment.starts_with('!') {
+                let followed = self.directives.follow(line, &mut self.builder);
+                followed.map_err(|problem| (Part::Line, problem))?;
+            }
+        } else if !line.bytes().all(|byte| byte == b' ' || byte == b'\t') {
+            let found = line.split('|').count();
+            let problem = match found {
+                ..3 => Problem::TooFewFields { found },
+                _ => Problem::TooManyFields { found },
+            };
+            return Err((Part::Line, problem));
+        }
+        self.lines.skip_before(self.builder.len());
+        Ok(())
+    }
+
+    #[inline]
+    fn event(&mut self, fields: Fields<'_>) -> Result<(), Refusal> {
+        if self.builder.len() >= self.most_events {
+            return Err((Part::Line, Problem::TooManyEvents { most: self.most_events }));
+        }
+        let thread = self.thread(fields.thread)?;
+        let op = self.op(thread, fields.op)?;
+        let location = self.location(fields.location)?;
+        self.builder.push(thread, op, location);
+        Ok(())
+    }
+
+    #[inline]
+    fn thread(&mut self, spelled: &str) -> Result<ThreadId, Refusal> {
+        if spelled.is_empty() {
+            return Err((Part::Thread, Problem::NoThread));
+        }
+        let interned = if self.has_escapes {
+            self.builder.thread(&decode(spelled))
+        } else {
+            self.builder.thread(spelled)
+        };
+        interned.map_err(|error| (Part::Thread, error.into()))
+    }
+
+    #[inline]
+    fn location(&mut self, spelled: &str) -> Result<LocationId, Refusal> {
+        if spelled.is_empty() {
+            return Err((Part::Location, Problem::NoLocation));
+        }
+        let interned = if self.has_escapes {
+            self.builder.location(&decode(spelled))
+        } else {
+            self.builder.location(spelled)
+        };
+        interned.map_err(|error| (Part::Location, error.into()))
+    }
+
+    /// `op(object)`; the object runs to the last parenthesis, which ends the field.
+    #[inline]
+    fn op(&mut self, thread: ThreadId, field: &str) -> Result<Op, Refusal> {
+        let bytes = field.as_bytes();
+        let open = bytes.iter().position(|&byte| byte == b'(').unwrap_or(bytes.len());
+        let Some(kind) = op_named(&bytes[..open]) else {
+            return Err((Part::Op, unknown_op(&field[..open])));
+        };
+        if open == bytes.len() {
+            return self.op_without_object(kind);
+        }
+        if bytes[bytes.len() - 1] != b')' {
+            return Err((Part::Op, Problem::NotClosed { found: quote(field) }));
+        }
+        let object = &field[open + 1..field.len() - 1];
+        match kind {
+            // Most objects are these and need no more than this.
+            Kind::Read | Kind::Write if !object.is_empty() && !self.has_escapes => {
+                let variable = self.builder.variable(object).map_err(|error| (Part::Object, error.into()))?;
+                Ok(if kind == Kind::Read { Op::Read(variable) } else { Op::Write(variable) })
+            }
+            _ => self.op_on(thread, kind, object).map_err(|problem| (Part::Object, problem)),
+        }
+    }
+
+    #[cold]
+    fn op_without_object(&mut self, kind: Kind) -> Result<Op, Refusal> {
+        self.has_begin_or_end = true;
+        match kind {
+            Kind::Begin => Ok(Op::Begin),
+            Kind::End => Ok(Op::End),
+            _ => Err((Part::Op, Problem::NoObject { op: op_name(kind), object: object_of(kind) })),
+        }
+    }
+
+    fn op_on(&mut self, thread: ThreadId, kind: Kind, object: &str) -> Result<Op, Problem> {
+        if object.is_empty() && !matches!(kind, Kind::Begin | Kind::End | Kind::Fence) {
+            return Err(Problem::NoObject { op: op_name(kind), object: object_of(kind) });
+        }
+        let name = &*decode(object);
+        let builder = &mut self.builder;
+        Ok(match kind {
+            Kind::Begin => {
+                self.has_begin_or_end = true;
+                Op::Begin
+            }
+            Kind::End => {
+                self.has_begin_or_end = true;
+                Op::End
+            }
+            Kind::Fence if object.is_empty() => Op::Fence,
+            Kind::Fence => return Err(Problem::UnwantedObject { op: op_name(kind), found: quote(object) }),
+            Kind::Fork => Op::Fork(self.other_thread(thread, name)?),
+            Kind::Join => Op::Join(self.other_thread(thread, name)?),
+            Kind::Read => Op::Read(builder.variable(name)?),
+            Kind::Write => Op::Write(builder.variable(name)?),
+            Kind::AtomicRead => Op::AtomicRead(builder.variable(name)?),
+            Kind::AtomicWrite => Op::AtomicWrite(builder.variable(name)?),
+            Kind::AtomicUpdate => Op::AtomicUpdate(builder.variable(name)?),
+            Kind::Request => Op::Request(builder.lock(name)?),
+            Kind::Acquire => Op::Acquire(builder.lock(name)?),
+            Kind::Release => Op::Release(builder.lock(name)?),
+            Kind::RequestShared => Op::RequestShared(builder.lock(name)?),
+            Kind::AcquireShared => Op::AcquireShared(builder.lock(name)?),
+            Kind::ReleaseShared => Op::ReleaseShared(builder.lock(name)?),
+            Kind::Wait => Op::Wait(builder.condition(name)?),
+            Kind::Signal => Op::Signal(builder.condition(name)?),
+            Kind::Broadcast => Op::Broadcast(builder.condition(name)?),
+            Kind::BarrierEnter => Op::BarrierEnter(builder.barrier(name)?),
+            Kind::BarrierExit => Op::BarrierExit(builder.barrier(name)?),
+            Kind::Post => Op::Post(builder.semaphore(name)?),
+            Kind::Take => Op::Take(builder.semaphore(name)?),
+            Kind::Allocate => Op::Allocate(builder.block(name)?),
+            Kind::Free => Op::Free(builder.block(name)?),
+            Kind::Branch => Op::Branch(count(object)?),
+            Kind::Mark => {
+                let (name, value) = mark(object)?;
+                Op::Mark(builder.mark(&decode(name), value)?)
+            }
+            Kind::RegionBegin => Op::RegionBegin(builder.region(name)?),
+            Kind::RegionEnd => Op::RegionEnd(builder.region(name)?),
+        })
+    }
+
+    /// The thread forked or joined. Some recorders write `fork(12)` for thread `T12`; it is
+    /// thread `12` only where threads are called by their numbers.
+    fn other_thread(&mut self, actor: ThreadId, name: &str) -> Result<ThreadId, Problem> {
+        let is_short = is_number(name)
+            && !self.directives.threads_as_written
+            && !is_number(self.builder.thread_name(actor));
+        let thread = if is_short { self.builder.thread(&format!("T{name}")) } else { self.builder.thread(name) };
+        Ok(thread?)
+    }
+
+    fn finish(mut self) -> Result<Trace, ReadError> {
+        if self.has_begin_or_end {
+            let resolved = transactions::resolve(&mut self.builder);
+            let place = Place { line: self.line, column: 0, length: 0 };
+            resolved.map_err(|error| self.refuse(place, error.into(), b""))?;
+        }
+        let lines = self.lines;
+        self.builder.finish().map_err(|malformed| in_lines(malformed, &lines))
+    }
+
+    #[cold]
+    fn line_too_long(&self, line: &[u8]) -> ReadError {
+        let place = Place { line: self.line + 1, column: 0, length: 0 };
+        self.refuse(place, Problem::LineTooLong, line)
+    }
+
+    #[cold]
+    fn refuse(&self, place: Place, problem: Problem, line: &[u8]) -> ReadError {
+        const MOST_KEPT: usize = 4 << 10;
+        let kept = line.strip_suffix(b"\r").unwrap_or(line);
+        let kept = String::from_utf8_lossy(&kept[..kept.len().min(MOST_KEPT)]).into_owned();
+        ReadError::Line { place, problem, line: kept }
+    }
+}
+
+/// Where the line that starts here is cut if it is an event's: at its two bars and its end.
+#[inline]
+fn cut_event(bytes: &[u8], start: usize) -> Option<(usize, usize, usize)> {
+    let cut = |from: usize| memchr2(b'|', b'\n', &bytes[from..]).map(|length| from + length);
+    if bytes[start] == b'#' {
+        return None;
+    }
+    let first = cut(start).filter(|&at| bytes[at] == b'|')?;
+    let second = cut(first + 1).filter(|&at| bytes[at] == b'|')?;
+    let end = cut(second + 1).filter(|&at| bytes[at] == b'\n')?;
+    Some((first, second, end))
+}
+
+#[cold]
+fn unknown_op(name: &str) -> Problem {
+    match name {
+        "" => Problem::NoOp,
+        name => Problem::UnknownOp { found: quote(name), nearest: nearest(name) },
+    }
+}
+
+fn count(object: &str) -> Result<u32, Problem> {
+    let count = is_number(object).then(|| object.parse().ok()).flatten();
+    count.ok_or_else(|| Problem::BadCount { found: quote(object) })
+}
+
+/// The name and the value of a mark.
+fn mark(object: &str) -> Result<(&str, i64), Problem> {
+    let cut = object.rsplit_once(',').filter(|(name, _)| !name.is_empty());
+    let (name, value) = cut.ok_or_else(|| Problem::BadMark { found: quote(object) })?;
+    let digits = value.strip_prefix('-').unwrap_or(value);
+    let number = is_number(digits).then(|| value.parse().ok()).flatten();
+    Ok((name, number.ok_or_else(|| Problem::BadMarkValue { found: quote(value) })?))
+}
+
+#[cold]
+fn place_of(part: Part, text: &str, fields: Option<Fields<'_>>, line: u64) -> Place {
+    let Some(Fields { thread, op, location }) = fields else {
+        return Place { line, column: 0, length: 0 };
+    };
+    let (op_start, object_start) = (thread.len() + 1, op.find('(').map_or(op.len(), |open| open + 1));
+    let (start, length) = match part {
+        Part::Line => return Place { line, column: 0, length: text.len() },
+        Part::Thread => (0, thread.len()),
+        Part::Op => (op_start, op.len()),
+        Part::Object => (op_start + object_start, op.len().saturating_sub(object_start + 1)),
+        Part::Location => (op_start + op.len() + 1, location.len()),
+    };
+    Place { line, column: start + 1, length }
+}
+
+/// The fault of a run, with lines in the place of events.
+#[cold]
+fn in_lines(malformed: Malformed, lines: &LineMap) -> ReadError {
+    let place = Place { line: lines.line(malformed.event), column: 0, length: 0 };
+    let explanation = malformed.explain(|event| format!("line {}", lines.line(event)));
+    ReadError::Malformed { place, malformed: Box::new(malformed), explanation }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_events_than_ids_are_refused() {
+        let mut tell = |_| ();
+        let mut parser = Parser::new(&mut tell);
+        parser.most_events = 2;
+        let refused = parser.complete_lines(b"T|r(x)|1\n\nT|r(x)|1\nT|r(x)|1\n").unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "line 4: more events than a trace can hold; expected at most 2"
+        );
+    }
+}
