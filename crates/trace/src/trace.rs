@@ -89,6 +89,50 @@ impl Columns {
         })
     }
 
+    /// Appends events column by column if all of them are within bounds; otherwise none, and says which
+    /// is not. The columns are equally long.
+    pub(crate) fn extend_checked(
+        &mut self,
+        heads: impl Iterator<Item = u32>,
+        targets: impl Iterator<Item = u32>,
+        locations: impl Iterator<Item = u32>,
+        bounds: &Bounds,
+    ) -> Result<(), Outside> {
+        let start = self.len();
+        self.heads.extend(heads);
+        self.targets.extend(targets);
+        self.locations.extend(locations);
+        let result = bounds.check(self, start);
+        if result.is_err() {
+            self.heads.truncate(start);
+            self.targets.truncate(start);
+            self.locations.truncate(start);
+        }
+        result
+    }
+
+    /// The heads as they are packed.
+    pub(crate) fn heads(&self) -> &[u32] {
+        &self.heads
+    }
+
+    /// The raw targets.
+    pub(crate) fn targets(&self) -> &[u32] {
+        &self.targets
+    }
+
+    /// The raw locations.
+    pub(crate) fn locations(&self) -> &[u32] {
+        &self.locations
+    }
+
+    /// Forgets all events and keeps their room.
+    pub(crate) fn clear(&mut self) {
+        self.heads.clear();
+        self.targets.clear();
+        self.locations.clear();
+    }
+
     /// Gives back the room that was not needed.
     pub fn shrink_to_fit(&mut self) {
         self.heads.shrink_to_fit();
@@ -99,8 +143,79 @@ impl Columns {
 
 #[inline]
 fn kind_of(head: u32) -> Kind {
-    // Only `push` and `set_op` write heads, so the code is always one of a kind.
+    // `push`, `set_op` and `extend_checked` alone write heads, so the code is always one of a kind.
     Kind::from_code((head & ((1 << KIND_BITS) - 1)) as u8).unwrap_or(Kind::Begin)
+}
+
+/// How far the numbers of events may go: each is less than its bound.
+pub(crate) struct Bounds {
+    threads: u32,
+    locations: u32,
+    /// By code of the kind; 0 for codes that are of no kind. Wider than a target, so that a count can be
+    /// any 32-bit number.
+    targets: [u64; 1 << KIND_BITS],
+}
+
+/// An event with a number out of bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outside {
+    Kind { event: EventId, code: u32 },
+    Thread { event: EventId, thread: u32 },
+    Target { event: EventId, kind: Kind, target: u32 },
+    Location { event: EventId, location: u32 },
+}
+
+impl Bounds {
+    /// Bounds for so many threads and locations, and targets by kind.
+    pub(crate) fn new(threads: u32, locations: u32, target: impl Fn(Kind) -> u64) -> Self {
+        let mut targets = [0; 1 << KIND_BITS];
+        for &kind in Kind::ALL {
+            targets[kind as usize] = target(kind);
+        }
+        Bounds { threads, locations, targets }
+    }
+
+    /// Checks the events from `start` on: first all at once, without a branch an event, and only if
+    /// something is wrong, one by one.
+    fn check(&self, columns: &Columns, start: usize) -> Result<(), Outside> {
+        let (heads, targets) = (&columns.heads[start..], &columns.targets[start..]);
+        let locations = &columns.locations[start..];
+        let last_thread = heads.iter().fold(0, |most, &head| most.max(head >> KIND_BITS));
+        let last_location = locations.iter().fold(0, |most, &location| most.max(location));
+        let outside = heads
+            .iter()
+            .zip(targets)
+            .fold(false, |outside, (&head, &target)| outside | (u64::from(target) >= self.target(head)));
+        if heads.is_empty() || last_thread < self.threads && last_location < self.locations && !outside {
+            return Ok(());
+        }
+        let rows = heads.iter().zip(targets).zip(locations);
+        rows.enumerate().try_for_each(|(index, ((&head, &target), &location))| {
+            self.check_one(EventId::new(start + index), head, target, location)
+        })
+    }
+
+    #[inline]
+    fn target(&self, head: u32) -> u64 {
+        self.targets[(head & ((1 << KIND_BITS) - 1)) as usize]
+    }
+
+    fn check_one(&self, event: EventId, head: u32, target: u32, location: u32) -> Result<(), Outside> {
+        let (thread, code) = (head >> KIND_BITS, head & ((1 << KIND_BITS) - 1));
+        let Some(kind) = Kind::from_code(code as u8) else {
+            return Err(Outside::Kind { event, code });
+        };
+        if thread >= self.threads {
+            return Err(Outside::Thread { event, thread });
+        }
+        if u64::from(target) >= self.target(head) {
+            return Err(Outside::Target { event, kind, target });
+        }
+        if location >= self.locations {
+            return Err(Outside::Location { event, location });
+        }
+        Ok(())
+    }
 }
 
 /// A mark's name and value.

@@ -1,0 +1,15 @@
+//! The native form of a trace (`.ftr`): chunked, checksummed, compressed, and readable up to its last
+//! whole chunk after a crash. docs/trace-format.md says what is where and why.
+//!
+//! The reader trusts nothing: no input makes it panic, hang, or take more memory than a fixed multiple
+//! of the input's size.
+
+mod error;
+pub mod layout;
+mod read;
+mod write;
+
+pub use error::{Completeness, Cut, Problem, ReadError};
+pub use layout::Table;
+pub use read::{read, read_with};
+pub use write::{Writer, write};

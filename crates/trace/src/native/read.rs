@@ -1,0 +1,442 @@
+//! Reading the native form. [`write`](super::write) is the other side.
+//!
+//! The story: walk the chunks ([`Chunks`]), check each and unpack it ([`Unpacker`]), put its content
+//! where it belongs ([`Contents`]), and match the whole. Linear time; memory at most a fixed multiple of
+//! the bytes given, since no length is believed before it was held against the bytes that are there.
+
+use std::collections::HashSet;
+
+use crate::ids::{EventId, SemaphoreId};
+use crate::metadata::Metadata;
+use crate::names::Interner;
+use crate::native::error::{Completeness, Cut, Problem, ReadError};
+use crate::native::layout::{
+    self, CHUNK_HEADER_LEN, ChunkHeader, Codec, EVENT_LEN, HEADER_LEN, MAGIC, MARK_LEN, MAX_CHUNK_EVENTS,
+    MAX_EVENTS, MAX_RAW_LEN, PERMITS_LEN, Section, Table, Tag, TargetOf, VERSION,
+};
+use crate::op::Kind;
+use crate::trace::{Bounds, Columns, Mark, Outside, Symbols, Trace};
+
+/// Reads a native trace.
+pub fn read(bytes: &[u8]) -> Result<(Trace, Completeness), ReadError> {
+    read_with(bytes, |_| ())
+}
+
+/// Reads a native trace and tells `progress`, chunk after chunk, how many bytes it has read.
+pub fn read_with(bytes: &[u8], mut progress: impl FnMut(usize)) -> Result<(Trace, Completeness), ReadError> {
+    check_header(bytes)?;
+    let mut chunks = Chunks { bytes, offset: HEADER_LEN };
+    let mut unpacker = Unpacker::default();
+    let mut contents = Contents::with_capacity(chunks.clone().count_events());
+    let completeness = loop {
+        let chunk = match chunks.next()? {
+            Step::Chunk(chunk) => chunk,
+            Step::Cut { offset, what } => {
+                break Completeness::Truncated { offset: offset as u64, what };
+            }
+        };
+        let raw = unpacker.unpack(&chunk).map_err(|problem| problem.at(chunk.offset))?;
+        contents.take(&chunk, raw).map_err(|problem| problem.at(chunk.offset))?;
+        progress(chunks.offset);
+        if chunk.tag == Tag::End {
+            chunks.expect_nothing()?;
+            break Completeness::Complete;
+        }
+    };
+    Ok((contents.into_trace()?, completeness))
+}
+
+fn check_header(bytes: &[u8]) -> Result<(), ReadError> {
+    let known = bytes.len().min(MAGIC.len());
+    if bytes.is_empty() || bytes[..known] != MAGIC[..known] {
+        return Err(Problem::Magic { found: bytes[..known].to_vec() }.at(0));
+    }
+    let Some(header) = bytes.first_chunk::<HEADER_LEN>() else {
+        return Err(Problem::ShortHeader { len: bytes.len() }.at(0));
+    };
+    let field = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    match field(8) {
+        VERSION => {}
+        found if found > VERSION => return Err(Problem::NewerVersion { found }.at(8)),
+        found => return Err(Problem::UnknownVersion { found }.at(8)),
+    }
+    match field(12) {
+        0 => Ok(()),
+        found => Err(Problem::Flags { found }.at(12)),
+    }
+}
+
+/// A chunk whose lengths are within their limits and within the file.
+struct Chunk<'a> {
+    offset: usize,
+    header: ChunkHeader,
+    tag: Tag,
+    codec: Codec,
+    stored: &'a [u8],
+}
+
+/// What comes next in a file.
+enum Step<'a> {
+    Chunk(Chunk<'a>),
+    Cut { offset: usize, what: Cut },
+}
+
+/// The chunks of a file, from an offset on.
+#[derive(Clone)]
+struct Chunks<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Chunks<'a> {
+    /// The next chunk, its checksum right; or where and how the file is cut short.
+    fn next(&mut self) -> Result<Step<'a>, ReadError> {
+        let step = self.next_unchecked()?;
+        let Step::Chunk(chunk) = &step else { return Ok(step) };
+        let (found, expected) = (chunk.header.checksum, chunk.header.checksum_with(chunk.stored));
+        if found == expected {
+            return Ok(step);
+        }
+        if all_zero(&self.bytes[self.offset..]) {
+            return Ok(Step::Cut { offset: chunk.offset, what: Cut::Checksum { found, expected } });
+        }
+        Err(Problem::Checksum { found, expected }.at(chunk.offset))
+    }
+
+    /// The same without looking at the checksum.
+    fn next_unchecked(&mut self) -> Result<Step<'a>, ReadError> {
+        let offset = self.offset;
+        let rest = &self.bytes[offset..];
+        let cut = |what| Ok(Step::Cut { offset, what });
+        let inside =
+            |expected: usize| Cut::InsideChunk { present: rest.len() as u64, expected: expected as u64 };
+        if rest.is_empty() {
+            return cut(Cut::NoEnd);
+        }
+        let Some((header, rest_after)) = rest.split_first_chunk::<CHUNK_HEADER_LEN>() else {
+            return cut(inside(CHUNK_HEADER_LEN));
+        };
+        let header = ChunkHeader::from_bytes(header);
+        if header.tag == [0; 4] && all_zero(rest) {
+            return cut(Cut::Unwritten { bytes: rest.len() as u64 });
+        }
+        let (tag, codec) = check_chunk_header(header).map_err(|problem| problem.at(offset))?;
+        let Some(stored) = rest_after.get(..header.stored_len as usize) else {
+            return cut(inside(CHUNK_HEADER_LEN + header.stored_len as usize));
+        };
+        self.offset += CHUNK_HEADER_LEN + stored.len();
+        Ok(Step::Chunk(Chunk { offset, header, tag, codec, stored }))
+    }
+
+    /// How many events the headers promise, to make room for them at once. Bounded by the bytes there
+    /// are, like everything the headers promise.
+    fn count_events(mut self) -> usize {
+        let mut events = 0;
+        while let Ok(Step::Chunk(chunk)) = self.next_unchecked() {
+            match chunk.tag {
+                Tag::Events => events += chunk.header.raw_len as usize / EVENT_LEN,
+                Tag::Metadata | Tag::Names => {}
+                Tag::End => break,
+            }
+        }
+        events
+    }
+
+    fn expect_nothing(&self) -> Result<(), ReadError> {
+        match self.bytes.len() - self.offset {
+            0 => Ok(()),
+            bytes => Err(Problem::AfterEnd { bytes: bytes as u64 }.at(self.offset)),
+        }
+    }
+}
+
+fn check_chunk_header(header: ChunkHeader) -> Result<(Tag, Codec), Problem> {
+    let ChunkHeader { count, raw_len: raw, stored_len: stored, .. } = header;
+    let tag = Tag::from_bytes(header.tag).ok_or(Problem::Tag { found: header.tag })?;
+    let codec = Codec::from_code(header.codec).ok_or(Problem::Codec { found: header.codec })?;
+    if raw as usize > MAX_RAW_LEN {
+        return Err(Problem::RawTooLong { found: raw });
+    }
+    if raw as usize > (stored as usize).saturating_mul(tag.max_ratio()) {
+        return Err(Problem::Ratio { raw, stored, ratio: tag.max_ratio() });
+    }
+    if codec == Codec::Stored && raw != stored {
+        return Err(Problem::StoredLength { raw, stored });
+    }
+    match tag {
+        Tag::Events if count as usize > MAX_CHUNK_EVENTS => Err(Problem::ChunkEvents { found: count }),
+        Tag::Events if raw as usize != count as usize * EVENT_LEN => {
+            Err(Problem::EventsLength { count, raw })
+        }
+        Tag::Metadata if count != 1 => Err(Problem::Single { what: "metadata", found: count }),
+        Tag::End if count != 1 => Err(Problem::Single { what: "end", found: count }),
+        Tag::Events | Tag::Metadata | Tag::End | Tag::Names => Ok((tag, codec)),
+    }
+}
+
+fn all_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == 0)
+}
+
+/// Turns stored bytes into content, reusing what it allocated.
+#[derive(Default)]
+struct Unpacker {
+    decompressor: Option<zstd::bulk::Decompressor<'static>>,
+    buffer: Vec<u8>,
+}
+
+impl Unpacker {
+    fn unpack<'b>(&'b mut self, chunk: &Chunk<'b>) -> Result<&'b [u8], Problem> {
+        match chunk.codec {
+            Codec::Stored => Ok(chunk.stored),
+            Codec::Zstd => self.decompress(chunk.stored, chunk.header.raw_len),
+        }
+    }
+
+    fn decompress(&mut self, stored: &[u8], raw_len: u32) -> Result<&[u8], Problem> {
+        let failed = |error: std::io::Error| Problem::Compression { why: error.to_string() };
+        let len = raw_len as usize;
+        if self.buffer.len() < len {
+            self.buffer.resize(len, 0);
+        }
+        let decompressor = match &mut self.decompressor {
+            Some(decompressor) => decompressor,
+            none => none.insert(zstd::bulk::Decompressor::new().map_err(failed)?),
+        };
+        let buffer = &mut self.buffer[..len];
+        let found = decompressor.decompress_to_buffer(stored, buffer).map_err(failed)?;
+        if found != len {
+            return Err(Problem::RawLength { found, expected: raw_len });
+        }
+        Ok(buffer)
+    }
+}
+
+/// What the chunks so far hold.
+struct Contents {
+    columns: Columns,
+    /// The first event of each events chunk and the chunk's offset, for errors found later.
+    chunk_starts: Vec<(EventId, usize)>,
+    tables: [Interner; Table::COUNT],
+    marks: Vec<Mark>,
+    known_marks: HashSet<Mark, foldhash::fast::RandomState>,
+    permits: Vec<Option<u32>>,
+    metadata: Metadata,
+}
+
+impl Contents {
+    fn with_capacity(events: usize) -> Self {
+        Contents {
+            columns: Columns::with_capacity(events),
+            chunk_starts: Vec::new(),
+            tables: Default::default(),
+            marks: Vec::new(),
+            known_marks: HashSet::default(),
+            permits: Vec::new(),
+            metadata: Metadata::default(),
+        }
+    }
+
+    fn take(&mut self, chunk: &Chunk<'_>, raw: &[u8]) -> Result<(), Problem> {
+        match chunk.tag {
+            Tag::Metadata => {
+                self.metadata = serde_json::from_slice(raw)
+                    .map_err(|error| Problem::Metadata { why: error.to_string() })?;
+                Ok(())
+            }
+            Tag::Names => self.take_names(raw, chunk.header.count),
+            Tag::Events => self.take_events(raw, chunk.offset),
+            Tag::End => self.take_end(raw),
+        }
+    }
+
+    fn take_events(&mut self, raw: &[u8], offset: usize) -> Result<(), Problem> {
+        let column = raw.len() / 3;
+        check_total(self.columns.len() as u64 + (raw.len() / EVENT_LEN) as u64)?;
+        self.chunk_starts.push((EventId::new(self.columns.len()), offset));
+        let (heads, rest) = raw.split_at(column);
+        let (targets, locations) = rest.split_at(column);
+        let [heads, targets, locations] = [heads, targets, locations].map(layout::join_planes);
+        let bounds = self.bounds();
+        self.columns
+            .extend_checked(heads, targets, locations, &bounds)
+            .map_err(|outside| self.explain(outside))
+    }
+
+    fn len_of(&self, table: Table) -> u32 {
+        self.tables[table as usize].names().len() as u32
+    }
+
+    /// How many of each there are for the next events to be of.
+    fn bounds(&self) -> Bounds {
+        let targets = |kind: Kind| match TargetOf::kind(kind) {
+            TargetOf::Nothing => 1,
+            TargetOf::Table(table) => u64::from(self.len_of(table)),
+            TargetOf::Marks => self.marks.len() as u64,
+            TargetOf::Count => 1 << 32,
+        };
+        Bounds::new(self.len_of(Table::Threads), self.len_of(Table::Locations), targets)
+    }
+
+    /// What is wrong with an event that is out of bounds.
+    fn explain(&self, outside: Outside) -> Problem {
+        let known = |table: Table| (table.what(), self.len_of(table));
+        let (event, (what, known), found) = match outside {
+            Outside::Kind { event, code } => return Problem::Kind { event, found: code },
+            Outside::Thread { event, thread } => (event, known(Table::Threads), thread),
+            Outside::Location { event, location } => (event, known(Table::Locations), location),
+            Outside::Target { event, kind, target } => match TargetOf::kind(kind) {
+                TargetOf::Table(table) => (event, known(table), target),
+                TargetOf::Marks => (event, ("marks", self.marks.len() as u32), target),
+                TargetOf::Nothing | TargetOf::Count => {
+                    return Problem::NeedlessTarget { event, found: target };
+                }
+            },
+        };
+        Problem::OutsideTable { event, what, found, known }
+    }
+
+    fn take_names(&mut self, raw: &[u8], expected: u32) -> Result<(), Problem> {
+        let mut rest = Content { rest: raw, section: None };
+        let mut found = 0;
+        while !rest.rest.is_empty() {
+            let code = rest.number()?;
+            let count = rest.number()?;
+            let section = Section::from_code(code).ok_or(Problem::Section { found: code })?;
+            rest.section = Some(section);
+            match section {
+                Section::Names(table) => self.take_table(&mut rest, table, count)?,
+                Section::Marks => self.take_marks(&mut rest, count)?,
+                Section::Permits => self.take_permits(&mut rest, count)?,
+            }
+            rest.section = None;
+            found += u64::from(count);
+        }
+        if found == u64::from(expected) { Ok(()) } else { Err(Problem::NamesCount { found, expected }) }
+    }
+
+    fn take_table(&mut self, rest: &mut Content<'_>, table: Table, count: u32) -> Result<(), Problem> {
+        let lengths = rest.records::<4>(count)?;
+        let interner = &mut self.tables[table as usize];
+        for &length in lengths {
+            let bytes = rest.bytes(u64::from(u32::from_le_bytes(length)))?;
+            let index = interner.names().len();
+            let name = std::str::from_utf8(bytes).map_err(|_| Problem::NotUtf8 { table, index })?;
+            let known = interner.intern(name).map_err(|_| Problem::TooManyNames { table })?;
+            if known as usize != index {
+                return Err(Problem::DuplicateName { table, index, known, name: name.to_owned() });
+            }
+        }
+        Ok(())
+    }
+
+    fn take_marks(&mut self, rest: &mut Content<'_>, count: u32) -> Result<(), Problem> {
+        let known = self.len_of(Table::MarkNames) as usize;
+        for record in rest.records::<MARK_LEN>(count)? {
+            let [n0, n1, n2, n3, value @ ..] = *record;
+            let mark = Mark { name: u32::from_le_bytes([n0, n1, n2, n3]), value: i64::from_le_bytes(value) };
+            let index = self.marks.len();
+            if mark.name as usize >= known {
+                return Err(Problem::MarkName { mark: index, found: mark.name, known });
+            }
+            if index >= u32::MAX as usize {
+                return Err(Problem::TooManyMarks);
+            }
+            if !self.known_marks.insert(mark) {
+                return Err(Problem::DuplicateMark { mark: index });
+            }
+            self.marks.push(mark);
+        }
+        Ok(())
+    }
+
+    fn take_permits(&mut self, rest: &mut Content<'_>, count: u32) -> Result<(), Problem> {
+        let known = self.len_of(Table::Semaphores) as usize;
+        for record in rest.records::<PERMITS_LEN>(count)? {
+            let [s0, s1, s2, s3, permits @ ..] = *record;
+            let semaphore = SemaphoreId(u32::from_le_bytes([s0, s1, s2, s3]));
+            if semaphore.index() >= known {
+                return Err(Problem::PermitsOf { found: semaphore.0, known });
+            }
+            if self.permits.len() <= semaphore.index() {
+                self.permits.resize(semaphore.index() + 1, None);
+            }
+            self.permits[semaphore.index()] = Some(u32::from_le_bytes(permits));
+        }
+        Ok(())
+    }
+
+    fn take_end(&mut self, raw: &[u8]) -> Result<(), Problem> {
+        let total = raw.try_into().map_err(|_| Problem::EndLength { found: raw.len() })?;
+        let (found, expected) = (self.columns.len() as u64, u64::from_le_bytes(total));
+        if found == expected { Ok(()) } else { Err(Problem::Totals { found, expected }) }
+    }
+
+    fn into_trace(self) -> Result<Trace, ReadError> {
+        let chunk_starts = self.chunk_starts;
+        let [threads, variables, locks, conditions, barriers, semaphores, blocks, regions, marks, locations] =
+            self.tables.map(Interner::into_names);
+        let symbols = Symbols {
+            threads,
+            variables,
+            locks,
+            conditions,
+            barriers,
+            semaphores,
+            blocks,
+            regions,
+            marks,
+            locations,
+        };
+        Trace::assemble(self.columns, symbols, self.marks, self.permits, self.metadata).map_err(|malformed| {
+            let chunk = chunk_starts.partition_point(|&(first, _)| first <= malformed.event);
+            let offset = chunk.checked_sub(1).map_or(0, |chunk| chunk_starts[chunk].1);
+            Problem::Malformed(malformed).at(offset)
+        })
+    }
+}
+
+fn check_total(events: u64) -> Result<(), Problem> {
+    if events > MAX_EVENTS { Err(Problem::TooManyEvents) } else { Ok(()) }
+}
+
+/// What is left of a names chunk.
+struct Content<'a> {
+    rest: &'a [u8],
+    /// The section being read, for errors.
+    section: Option<Section>,
+}
+
+impl<'a> Content<'a> {
+    fn bytes(&mut self, len: u64) -> Result<&'a [u8], Problem> {
+        let present = self.rest.len();
+        match usize::try_from(len).ok().and_then(|len| self.rest.split_at_checked(len)) {
+            Some((bytes, rest)) => {
+                self.rest = rest;
+                Ok(bytes)
+            }
+            None => Err(Problem::NamesEnd { section: self.section, present, expected: len }),
+        }
+    }
+
+    fn number(&mut self) -> Result<u32, Problem> {
+        let bytes = self.bytes(4)?;
+        Ok(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte)))
+    }
+
+    /// This many records of a fixed size.
+    fn records<const LEN: usize>(&mut self, count: u32) -> Result<&'a [[u8; LEN]], Problem> {
+        Ok(self.bytes(u64::from(count) * LEN as u64)?.as_chunks().0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn event_ids_stay_within_32_bits() {
+        assert_eq!(check_total(MAX_EVENTS), Ok(()));
+        assert_eq!(check_total(MAX_EVENTS + 1), Err(Problem::TooManyEvents));
+    }
+}

@@ -1,0 +1,342 @@
+//! Writing the native form. [`read`](super::read) is the other side.
+
+use std::io::{self, Write};
+
+use crate::ids::{LocationId, SemaphoreId, ThreadId};
+use crate::metadata::Metadata;
+use crate::names::Names;
+use crate::native::layout::{
+    self, CHUNK_HEADER_LEN, ChunkHeader, Codec, EVENT_LEN, MAX_CHUNK_EVENTS, MAX_EVENTS, MAX_RAW_LEN,
+    Section, Table, Tag,
+};
+use crate::op::Op;
+use crate::trace::{Columns, Mark, Symbols, Trace};
+
+/// Level 1 was the smallest or near it on every trace measured, and the fastest to write.
+const ZSTD_LEVEL: i32 = 1;
+/// What a zstd skippable frame starts with; its length follows.
+const SKIPPABLE: [u8; 4] = 0x184D_2A50u32.to_le_bytes();
+const SKIPPABLE_HEADER_LEN: usize = 8;
+/// Pending names become a chunk when they take this much, well before the limit.
+const NAMES_LEN: usize = 1 << 20;
+
+/// Writes a whole trace.
+pub fn write(trace: &Trace, out: impl Write) -> io::Result<()> {
+    let mut writer = Writer::new(out)?;
+    writer.trace(trace)?;
+    writer.finish()?;
+    Ok(())
+}
+
+/// Writes a trace as it comes to be.
+///
+/// Names are numbered from 0 in the order they are given, table by table; they must be distinct, and
+/// given before the events that use them. Events gather into chunks; [`Writer::flush`] ends a chunk
+/// early, and what was flushed is readable whatever happens next. A writer dropped without
+/// [`Writer::finish`] leaves a truncated trace.
+pub struct Writer<W: Write> {
+    chunks: ChunkWriter<W>,
+    names: PendingNames,
+    events: Columns,
+    chunk_events: usize,
+    written_events: u64,
+}
+
+impl<W: Write> Writer<W> {
+    /// Starts a trace. Each chunk is one `write_all`, so `out` needs no buffering of its own.
+    pub fn new(out: W) -> io::Result<Self> {
+        Ok(Writer {
+            chunks: ChunkWriter::new(out)?,
+            names: PendingNames::default(),
+            events: Columns::default(),
+            chunk_events: MAX_CHUNK_EVENTS,
+            written_events: 0,
+        })
+    }
+
+    /// Ends a chunk after this many events instead of the most there can be.
+    pub fn chunk_events(mut self, events: usize) -> Self {
+        self.chunk_events = events.clamp(1, MAX_CHUNK_EVENTS);
+        self
+    }
+
+    /// States how and where the run was recorded, replacing what was said before.
+    pub fn metadata(&mut self, metadata: &Metadata) -> io::Result<()> {
+        let json = serde_json::to_vec(metadata)?;
+        self.chunks.write(Tag::Metadata, 1, &json)
+    }
+
+    /// Adds the next name of a table.
+    pub fn name(&mut self, table: Table, name: &str) -> io::Result<()> {
+        // The section's header and the name's length go with it.
+        if name.len() > MAX_RAW_LEN - 12 {
+            return Err(invalid(format!("a name of {} bytes does not fit in a chunk", name.len())));
+        }
+        if self.names.raw_len() + name.len() > NAMES_LEN {
+            self.flush_names()?;
+        }
+        self.names.names[table as usize].push(name);
+        Ok(())
+    }
+
+    /// Adds the next mark. Its name is a place in [`Table::MarkNames`].
+    pub fn mark(&mut self, mark: Mark) -> io::Result<()> {
+        if self.names.raw_len() > NAMES_LEN {
+            self.flush_names()?;
+        }
+        self.names.marks.push(mark);
+        Ok(())
+    }
+
+    /// States how many permits a semaphore starts with.
+    pub fn permits(&mut self, semaphore: SemaphoreId, permits: u32) -> io::Result<()> {
+        if self.names.raw_len() > NAMES_LEN {
+            self.flush_names()?;
+        }
+        self.names.permits.push((semaphore, permits));
+        Ok(())
+    }
+
+    /// Adds the next event. What it names must have been added.
+    pub fn event(&mut self, thread: ThreadId, op: Op, location: LocationId) -> io::Result<()> {
+        self.events.push(thread, op, location);
+        if self.events.len() >= self.chunk_events { self.end_chunk() } else { Ok(()) }
+    }
+
+    /// Ends the chunk and flushes the output: all that was added so far can be read back.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.end_chunk()?;
+        self.chunks.out.flush()
+    }
+
+    /// Flushes, says that this was all, and gives the output back.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.end_chunk()?;
+        self.chunks.write(Tag::End, 1, &self.written_events.to_le_bytes())?;
+        self.chunks.out.flush()?;
+        Ok(self.chunks.out)
+    }
+
+    /// Adds all of a trace to a writer that has nothing yet.
+    pub fn trace(&mut self, trace: &Trace) -> io::Result<()> {
+        if !trace.metadata().is_empty() {
+            self.metadata(trace.metadata())?;
+        }
+        for table in Table::ALL {
+            for name in table.names(trace.symbols()).iter() {
+                self.name(table, name)?;
+            }
+        }
+        for &mark in trace.marks() {
+            self.mark(mark)?;
+        }
+        for index in 0..trace.symbols().semaphores.len() {
+            let semaphore = SemaphoreId::new(index);
+            if let Some(permits) = trace.declared_permits(semaphore) {
+                self.permits(semaphore, permits)?;
+            }
+        }
+        self.end_chunk()?;
+        let columns = trace.columns();
+        let heads = columns.heads().chunks(self.chunk_events);
+        let targets = columns.targets().chunks(self.chunk_events);
+        let locations = columns.locations().chunks(self.chunk_events);
+        for ((heads, targets), locations) in heads.zip(targets).zip(locations) {
+            self.events_chunk(heads, targets, locations)?;
+        }
+        Ok(())
+    }
+
+    fn end_chunk(&mut self) -> io::Result<()> {
+        self.flush_names()?;
+        if self.events.is_empty() {
+            return Ok(());
+        }
+        let mut events = std::mem::take(&mut self.events);
+        self.events_chunk(events.heads(), events.targets(), events.locations())?;
+        events.clear();
+        self.events = events;
+        Ok(())
+    }
+
+    fn flush_names(&mut self) -> io::Result<()> {
+        if self.names.is_empty() {
+            return Ok(());
+        }
+        let mut raw = std::mem::take(&mut self.chunks.raw);
+        raw.clear();
+        let count = self.names.drain_into(&mut raw);
+        self.chunks.write(Tag::Names, count, &raw)?;
+        self.chunks.raw = raw;
+        Ok(())
+    }
+
+    fn events_chunk(&mut self, heads: &[u32], targets: &[u32], locations: &[u32]) -> io::Result<()> {
+        let count = heads.len();
+        if self.written_events + count as u64 > MAX_EVENTS {
+            return Err(invalid(format!("a trace holds at most {MAX_EVENTS} events")));
+        }
+        let mut raw = std::mem::take(&mut self.chunks.raw);
+        raw.clear();
+        raw.reserve(count * EVENT_LEN);
+        for column in [heads, targets, locations] {
+            layout::split_planes(column, &mut raw);
+        }
+        self.chunks.write(Tag::Events, count as u32, &raw)?;
+        self.chunks.raw = raw;
+        self.written_events += count as u64;
+        Ok(())
+    }
+}
+
+fn invalid(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+impl Table {
+    /// The names of this table in a trace.
+    fn names(self, symbols: &Symbols) -> &Names {
+        match self {
+            Table::Threads => &symbols.threads,
+            Table::Variables => &symbols.variables,
+            Table::Locks => &symbols.locks,
+            Table::Conditions => &symbols.conditions,
+            Table::Barriers => &symbols.barriers,
+            Table::Semaphores => &symbols.semaphores,
+            Table::Blocks => &symbols.blocks,
+            Table::Regions => &symbols.regions,
+            Table::MarkNames => &symbols.marks,
+            Table::Locations => &symbols.locations,
+        }
+    }
+}
+
+/// What the next names chunk will hold.
+#[derive(Default)]
+struct PendingNames {
+    names: [NewNames; Table::COUNT],
+    marks: Vec<Mark>,
+    permits: Vec<(SemaphoreId, u32)>,
+}
+
+/// New names of one table.
+#[derive(Default)]
+struct NewNames {
+    lengths: Vec<u32>,
+    text: String,
+}
+
+impl NewNames {
+    fn push(&mut self, name: &str) {
+        self.lengths.push(name.len() as u32);
+        self.text.push_str(name);
+    }
+}
+
+impl PendingNames {
+    fn is_empty(&self) -> bool {
+        self.names.iter().all(|new| new.lengths.is_empty())
+            && self.marks.is_empty()
+            && self.permits.is_empty()
+    }
+
+    /// Bytes it will take, roughly.
+    fn raw_len(&self) -> usize {
+        let names = self.names.iter().map(|new| new.lengths.len() * 4 + new.text.len()).sum::<usize>();
+        names + self.marks.len() * layout::MARK_LEN + self.permits.len() * layout::PERMITS_LEN
+    }
+
+    /// Appends the content of a names chunk, returns how many items that is, and is empty after.
+    fn drain_into(&mut self, raw: &mut Vec<u8>) -> u32 {
+        let mut count = 0;
+        let mut section = |raw: &mut Vec<u8>, section: Section, items: usize| {
+            count += items as u32;
+            raw.extend(section.code().to_le_bytes());
+            raw.extend((items as u32).to_le_bytes());
+        };
+        for (table, new) in Table::ALL.into_iter().zip(&mut self.names) {
+            if new.lengths.is_empty() {
+                continue;
+            }
+            section(raw, Section::Names(table), new.lengths.len());
+            raw.extend(new.lengths.drain(..).flat_map(u32::to_le_bytes));
+            raw.extend(new.text.as_bytes());
+            new.text.clear();
+        }
+        if !self.marks.is_empty() {
+            section(raw, Section::Marks, self.marks.len());
+            for mark in self.marks.drain(..) {
+                raw.extend(mark.name.to_le_bytes());
+                raw.extend(mark.value.to_le_bytes());
+            }
+        }
+        if !self.permits.is_empty() {
+            section(raw, Section::Permits, self.permits.len());
+            for (semaphore, permits) in self.permits.drain(..) {
+                raw.extend(semaphore.0.to_le_bytes());
+                raw.extend(permits.to_le_bytes());
+            }
+        }
+        count
+    }
+}
+
+/// Compresses, pads, checksums and writes chunks.
+struct ChunkWriter<W> {
+    out: W,
+    compressor: zstd::bulk::Compressor<'static>,
+    /// A chunk's content, between chunks only room to reuse.
+    raw: Vec<u8>,
+    /// A chunk as it goes out.
+    chunk: Vec<u8>,
+}
+
+impl<W: Write> ChunkWriter<W> {
+    fn new(mut out: W) -> io::Result<Self> {
+        out.write_all(&layout::header())?;
+        let compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL)?;
+        Ok(ChunkWriter { out, compressor, raw: Vec::new(), chunk: Vec::new() })
+    }
+
+    fn write(&mut self, tag: Tag, count: u32, raw: &[u8]) -> io::Result<()> {
+        if raw.len() > MAX_RAW_LEN {
+            let [raw, most] = [raw.len(), MAX_RAW_LEN];
+            return Err(invalid(format!("a chunk of {raw} bytes is longer than the {most} there can be")));
+        }
+        let compressed = self.compressor.compress(raw)?;
+        let padding = padding(raw.len().div_ceil(tag.max_ratio()), compressed.len());
+        let stored_len = compressed.len() + padding;
+        let (codec, stored_len) =
+            if stored_len < raw.len() { (Codec::Zstd, stored_len) } else { (Codec::Stored, raw.len()) };
+
+        self.chunk.clear();
+        self.chunk.resize(CHUNK_HEADER_LEN, 0);
+        match codec {
+            Codec::Stored => self.chunk.extend_from_slice(raw),
+            Codec::Zstd => {
+                self.chunk.extend_from_slice(&compressed);
+                if padding > 0 {
+                    self.chunk.extend(SKIPPABLE);
+                    self.chunk.extend(((padding - SKIPPABLE_HEADER_LEN) as u32).to_le_bytes());
+                    self.chunk.resize(CHUNK_HEADER_LEN + stored_len, 0);
+                }
+            }
+        }
+        let mut header = ChunkHeader {
+            tag: tag.bytes(),
+            codec: codec as u32,
+            count,
+            raw_len: raw.len() as u32,
+            stored_len: stored_len as u32,
+            checksum: 0,
+        };
+        header.checksum = header.checksum_with(&self.chunk[CHUNK_HEADER_LEN..]);
+        self.chunk[..CHUNK_HEADER_LEN].copy_from_slice(&header.to_bytes());
+        self.out.write_all(&self.chunk)
+    }
+}
+
+/// Bytes of padding so that a chunk compressed to `len` takes `least`. See `Tag::max_ratio`.
+fn padding(least: usize, len: usize) -> usize {
+    if len >= least { 0 } else { (least - len).max(SKIPPABLE_HEADER_LEN) }
+}
