@@ -10,7 +10,10 @@ mod ids;
 mod matching;
 mod metadata;
 mod names;
+pub mod native;
 mod op;
+pub mod open;
+pub mod text;
 mod threads;
 mod trace;
 
