@@ -99,13 +99,17 @@ pub enum Problem {
         "unknown directive `{found}`; expected `#! semaphore NAME COUNT`, `#! threads as-written` or `#! metadata {{..}}` (a comment starts with `#` alone)"
     )]
     UnknownDirective { found: String },
-    #[error("`{found}` does not declare a semaphore; expected `#! semaphore NAME COUNT` with single spaces and a count from 0 to 4294967295")]
+    #[error(
+        "`{found}` does not declare a semaphore; expected `#! semaphore NAME COUNT` with single spaces and a count from 0 to 4294967295"
+    )]
     BadSemaphore { found: String },
     #[error("semaphore `{name}` is declared a second time; expected one declaration")]
     SemaphoreDeclaredTwice { name: String },
     #[error("`{found}` says nothing of threads; expected `#! threads as-written`")]
     BadThreads { found: String },
-    #[error("this is not metadata: {reason}; expected an object of JSON as docs/trace-format.md describes it")]
+    #[error(
+        "this is not metadata: {reason}; expected an object of JSON as docs/trace-format.md describes it"
+    )]
     BadMetadata { reason: String },
     #[error("metadata are given a second time; expected them once")]
     MetadataTwice,

@@ -5,8 +5,7 @@
 
 use std::borrow::Cow;
 
-const DECODED: [(&str, char); 5] =
-    [("%7C", '|'), ("%0A", '\n'), ("%0D", '\r'), ("%25", '%'), ("%23", '#')];
+const DECODED: [(&str, char); 5] = [("%7C", '|'), ("%0A", '\n'), ("%0D", '\r'), ("%25", '%'), ("%23", '#')];
 
 /// The name that is spelled so.
 pub(super) fn decode(spelled: &str) -> Cow<'_, str> {

@@ -13,6 +13,7 @@ mod escape;
 mod line_map;
 mod rapid;
 mod read;
+mod recent;
 mod spelling;
 mod transactions;
 mod write;

@@ -6,7 +6,7 @@ use memchr::{memchr, memchr2, memrchr};
 
 use crate::builder::TraceBuilder;
 use crate::fault::Malformed;
-use crate::ids::{LocationId, ThreadId};
+use crate::ids::{LocationId, ThreadId, VariableId};
 use crate::op::{Kind, Op};
 use crate::trace::Trace;
 
@@ -14,6 +14,7 @@ use super::directive::Directives;
 use super::error::{Place, Problem, ReadError, quote};
 use super::escape::decode;
 use super::line_map::LineMap;
+use super::recent::Recent;
 use super::spelling::{nearest, object_of, op_name, op_named};
 use super::{MAX_EVENTS, MAX_LINE, is_number, transactions};
 
@@ -64,7 +65,8 @@ pub fn read_bytes(text: &[u8]) -> Result<Trace, ReadError> {
     while start < text.len() {
         let end = text.len().min(start + BLOCK);
         // A line longer than a block is given whole, or as much of it as shows that it is too long.
-        let end = memchr(b'\n', &text[end..text.len().min(end + MAX_LINE)]).map_or(end, |rest| end + rest + 1);
+        let end =
+            memchr(b'\n', &text[end..text.len().min(end + MAX_LINE)]).map_or(end, |rest| end + rest + 1);
         let parsed = parser.complete_lines(&text[start..end])?;
         if parsed == 0 {
             break;
@@ -101,12 +103,16 @@ enum Part {
 
 type Refusal = (Part, Problem);
 
-/// The three fields of an event's line.
+/// Where an event's line is cut into its three fields.
 #[derive(Clone, Copy)]
-struct Fields<'a> {
-    thread: &'a str,
-    op: &'a str,
-    location: &'a str,
+struct Cut {
+    start: usize,
+    /// The bar after the thread.
+    first: usize,
+    /// The bar after the operation.
+    second: usize,
+    /// The end of the location.
+    stop: usize,
 }
 
 /// Everything that is known between one block of lines and the next.
@@ -118,8 +124,9 @@ struct Parser<'t> {
     line: u64,
     /// Bytes parsed.
     bytes: u64,
-    /// Whether names of the block must be decoded.
-    has_escapes: bool,
+    threads: Recent<64>,
+    variables: Recent<{ 1 << 15 }>,
+    locations: Recent<{ 1 << 14 }>,
     has_begin_or_end: bool,
     most_events: usize,
     tell: &'t mut dyn FnMut(Progress),
@@ -134,7 +141,9 @@ impl<'t> Parser<'t> {
             directives: Directives::default(),
             line: 0,
             bytes: 0,
-            has_escapes: false,
+            threads: Recent::default(),
+            variables: Recent::default(),
+            locations: Recent::default(),
             has_begin_or_end: false,
             most_events: MAX_EVENTS,
             tell,
@@ -177,7 +186,6 @@ impl<'t> Parser<'t> {
 
     /// Parses a block, which ends with a line end.
     fn block(&mut self, block: &[u8]) -> Result<(), ReadError> {
-        self.has_escapes = memchr(b'%', block).is_some();
         match str::from_utf8(block) {
             Ok(text) => self.all_lines(text),
             Err(error) => {
@@ -200,30 +208,21 @@ impl<'t> Parser<'t> {
         let bytes = text.as_bytes();
         let mut start = 0;
         while start < bytes.len() {
-            let (end, fields) = match cut_event(bytes, start) {
-                Some((first, second, end)) => {
-                    let stop = end - usize::from(bytes[end - 1] == b'\r');
-                    let fields = Fields {
-                        thread: &text[start..first],
-                        op: &text[first + 1..second],
-                        location: &text[second + 1..stop],
-                    };
-                    (end, Some(fields))
-                }
+            let (end, cut) = match cut_event(bytes, start) {
+                Some((end, cut)) => (end, Some(cut)),
                 None => (memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |length| start + length), None),
             };
             if end - start > MAX_LINE {
                 return Err(self.line_too_long(&bytes[start..end]));
             }
             self.line += 1;
-            let parsed = match fields {
-                Some(fields) => self.event(fields),
+            let parsed = match cut {
+                Some(cut) => self.event(text, cut),
                 None => self.other_line(text[start..end].trim_end_matches('\r')),
             };
             if let Err((part, problem)) = parsed {
-                let line = &text[start..end];
-                let place = place_of(part, line, fields, self.line);
-                return Err(self.refuse(place, problem, line.as_bytes()));
+                let place = place_of(part, text, cut, self.line);
+                return Err(self.refuse(place, problem, &bytes[start..end]));
             }
             start = end + 1;
         }
@@ -251,46 +250,47 @@ impl<'t> Parser<'t> {
     }
 
     #[inline]
-    fn event(&mut self, fields: Fields<'_>) -> Result<(), Refusal> {
+    fn event(&mut self, text: &str, cut: Cut) -> Result<(), Refusal> {
         if self.builder.len() >= self.most_events {
             return Err((Part::Line, Problem::TooManyEvents { most: self.most_events }));
         }
-        let thread = self.thread(fields.thread)?;
-        let op = self.op(thread, fields.op)?;
-        let location = self.location(fields.location)?;
+        if cut.start == cut.first {
+            return Err((Part::Thread, Problem::NoThread));
+        }
+        if cut.second + 1 == cut.stop {
+            return Err((Part::Location, Problem::NoLocation));
+        }
+        let builder = &mut self.builder;
+        let thread =
+            self.threads.id(text, cut.start, cut.first, |name| builder.thread(&decode(name)).map(|id| id.0));
+        let thread = ThreadId(thread.map_err(|error| (Part::Thread, error.into()))?);
+        let op = self.op(text, thread, cut)?;
+        let builder = &mut self.builder;
+        let location = self
+            .locations
+            .id(text, cut.second + 1, cut.stop, |name| builder.location(&decode(name)).map(|id| id.0));
+        let location = LocationId(location.map_err(|error| (Part::Location, error.into()))?);
         self.builder.push(thread, op, location);
         Ok(())
     }
 
-    #[inline]
-    fn thread(&mut self, spelled: &str) -> Result<ThreadId, Refusal> {
-        if spelled.is_empty() {
-            return Err((Part::Thread, Problem::NoThread));
-        }
-        let interned = if self.has_escapes {
-            self.builder.thread(&decode(spelled))
-        } else {
-            self.builder.thread(spelled)
-        };
-        interned.map_err(|error| (Part::Thread, error.into()))
-    }
-
-    #[inline]
-    fn location(&mut self, spelled: &str) -> Result<LocationId, Refusal> {
-        if spelled.is_empty() {
-            return Err((Part::Location, Problem::NoLocation));
-        }
-        let interned = if self.has_escapes {
-            self.builder.location(&decode(spelled))
-        } else {
-            self.builder.location(spelled)
-        };
-        interned.map_err(|error| (Part::Location, error.into()))
-    }
-
     /// `op(object)`; the object runs to the last parenthesis, which ends the field.
     #[inline]
-    fn op(&mut self, thread: ThreadId, field: &str) -> Result<Op, Refusal> {
+    fn op(&mut self, text: &str, thread: ThreadId, cut: Cut) -> Result<Op, Refusal> {
+        let bytes = &text.as_bytes()[cut.first + 1..cut.second];
+        // By far most operations are these two and need no more than this.
+        if let [op @ (b'r' | b'w'), b'(', _, .., b')'] = bytes {
+            let builder = &mut self.builder;
+            let variable = self.variables.id(text, cut.first + 3, cut.second - 1, |name| {
+                builder.variable(&decode(name)).map(|id| id.0)
+            });
+            let variable = VariableId(variable.map_err(|error| (Part::Object, error.into()))?);
+            return Ok(if *op == b'r' { Op::Read(variable) } else { Op::Write(variable) });
+        }
+        self.other_op(&text[cut.first + 1..cut.second], thread)
+    }
+
+    fn other_op(&mut self, field: &str, thread: ThreadId) -> Result<Op, Refusal> {
         let bytes = field.as_bytes();
         let open = bytes.iter().position(|&byte| byte == b'(').unwrap_or(bytes.len());
         let Some(kind) = op_named(&bytes[..open]) else {
@@ -303,14 +303,7 @@ impl<'t> Parser<'t> {
             return Err((Part::Op, Problem::NotClosed { found: quote(field) }));
         }
         let object = &field[open + 1..field.len() - 1];
-        match kind {
-            // Most objects are these and need no more than this.
-            Kind::Read | Kind::Write if !object.is_empty() && !self.has_escapes => {
-                let variable = self.builder.variable(object).map_err(|error| (Part::Object, error.into()))?;
-                Ok(if kind == Kind::Read { Op::Read(variable) } else { Op::Write(variable) })
-            }
-            _ => self.op_on(thread, kind, object).map_err(|problem| (Part::Object, problem)),
-        }
+        self.op_on(thread, kind, object).map_err(|problem| (Part::Object, problem))
     }
 
     #[cold]
@@ -378,7 +371,8 @@ impl<'t> Parser<'t> {
         let is_short = is_number(name)
             && !self.directives.threads_as_written
             && !is_number(self.builder.thread_name(actor));
-        let thread = if is_short { self.builder.thread(&format!("T{name}")) } else { self.builder.thread(name) };
+        let thread =
+            if is_short { self.builder.thread(&format!("T{name}")) } else { self.builder.thread(name) };
         Ok(thread?)
     }
 
@@ -407,9 +401,9 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Where the line that starts here is cut if it is an event's: at its two bars and its end.
+/// Where the line that starts here is cut, and its end, if it is an event's: two bars, no comment.
 #[inline]
-fn cut_event(bytes: &[u8], start: usize) -> Option<(usize, usize, usize)> {
+fn cut_event(bytes: &[u8], start: usize) -> Option<(usize, Cut)> {
     let cut = |from: usize| memchr2(b'|', b'\n', &bytes[from..]).map(|length| from + length);
     if bytes[start] == b'#' {
         return None;
@@ -417,7 +411,8 @@ fn cut_event(bytes: &[u8], start: usize) -> Option<(usize, usize, usize)> {
     let first = cut(start).filter(|&at| bytes[at] == b'|')?;
     let second = cut(first + 1).filter(|&at| bytes[at] == b'|')?;
     let end = cut(second + 1).filter(|&at| bytes[at] == b'\n')?;
-    Some((first, second, end))
+    let stop = end - usize::from(bytes[end - 1] == b'\r');
+    Some((end, Cut { start, first, second, stop }))
 }
 
 #[cold]
@@ -443,19 +438,20 @@ fn mark(object: &str) -> Result<(&str, i64), Problem> {
 }
 
 #[cold]
-fn place_of(part: Part, text: &str, fields: Option<Fields<'_>>, line: u64) -> Place {
-    let Some(Fields { thread, op, location }) = fields else {
-        return Place { line, column: 0, length: 0 };
+fn place_of(part: Part, text: &str, cut: Option<Cut>, line: u64) -> Place {
+    let whole = Place { line, column: 0, length: 0 };
+    let Some(Cut { start, first, second, stop }) = cut else {
+        return whole;
     };
-    let (op_start, object_start) = (thread.len() + 1, op.find('(').map_or(op.len(), |open| open + 1));
-    let (start, length) = match part {
-        Part::Line => return Place { line, column: 0, length: text.len() },
-        Part::Thread => (0, thread.len()),
-        Part::Op => (op_start, op.len()),
-        Part::Object => (op_start + object_start, op.len().saturating_sub(object_start + 1)),
-        Part::Location => (op_start + op.len() + 1, location.len()),
+    let open = text[first + 1..second].find('(').map_or(second, |open| first + 1 + open);
+    let (from, to) = match part {
+        Part::Line => return whole,
+        Part::Thread => (start, first),
+        Part::Op => (first + 1, second),
+        Part::Object => (open + 1, second - 1),
+        Part::Location => (second + 1, stop),
     };
-    Place { line, column: start + 1, length }
+    Place { line, column: from - start + 1, length: to - from }
 }
 
 /// The fault of a run, with lines in the place of events.
@@ -476,9 +472,6 @@ mod tests {
         let mut parser = Parser::new(&mut tell);
         parser.most_events = 2;
         let refused = parser.complete_lines(b"T|r(x)|1\n\nT|r(x)|1\nT|r(x)|1\n").unwrap_err();
-        assert_eq!(
-            refused.to_string(),
-            "line 4: more events than a trace can hold; expected at most 2"
-        );
+        assert_eq!(refused.to_string(), "line 4: more events than a trace can hold; expected at most 2");
     }
 }

@@ -106,7 +106,9 @@ pub(super) fn object_name(trace: &Trace, op: Op) -> &str {
         | Op::RequestShared(lock)
         | Op::AcquireShared(lock)
         | Op::ReleaseShared(lock) => symbols.lock(lock),
-        Op::Wait(condition) | Op::Signal(condition) | Op::Broadcast(condition) => symbols.condition(condition),
+        Op::Wait(condition) | Op::Signal(condition) | Op::Broadcast(condition) => {
+            symbols.condition(condition)
+        }
         Op::BarrierEnter(barrier) | Op::BarrierExit(barrier) => symbols.barrier(barrier),
         Op::Post(semaphore) | Op::Take(semaphore) => symbols.semaphore(semaphore),
         Op::Allocate(block) | Op::Free(block) => symbols.block(block),
