@@ -1,0 +1,38 @@
+//! What can be asked on the command line. The arguments of each command are in its own file.
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::commands::{Convert, Stats};
+use crate::exit::Exit;
+
+const ABOUT: &str = "Watches one run of a multithreaded program and tells what could have gone wrong \
+                     in the runs that did not happen.";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(name = "foretell", version, about = ABOUT, after_help = Exit::HELP)]
+#[command(disable_help_subcommand = true, max_term_width = 100)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+#[expect(missing_docs, reason = "each is documented where its arguments are")]
+pub enum Command {
+    Convert(Convert),
+    Stats(Stats),
+}
+
+/// How a command speaks: the same for all.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct Manner {
+    /// Print one JSON object on standard output instead of text (its contract: docs/json.md).
+    #[arg(long)]
+    pub json: bool,
+    /// No progress bars, no remarks; errors and warnings only.
+    #[arg(short, long)]
+    pub quiet: bool,
+}

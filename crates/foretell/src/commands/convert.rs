@@ -1,0 +1,128 @@
+//! `foretell convert`: a trace from one form to another.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::Args;
+use serde::Serialize;
+use trace::text::Dropped;
+use trace::{Trace, native, text};
+
+use crate::arguments::Manner;
+use crate::diagnostics::Diagnostic;
+use crate::exit::Exit;
+use crate::kinds::{name_of, words_of};
+use crate::open::open;
+use crate::output::{self, Form, Target};
+use crate::progress::{self, Watched};
+use crate::table::{bytes, counted, number};
+
+const EXAMPLES: &str = "\
+Examples:
+  foretell convert trace.std.gz trace.ftr       to the native form, the fastest to read
+  foretell convert run.ftr run.std.zst          to text, compressed
+  foretell convert run.ftr - | head             to text on standard output
+  foretell convert --rapid run.ftr run.std      to what the RAPID tools accept";
+
+/// Write a trace in another form.
+///
+/// The extension of B chooses the form: `.ftr` is the native form, everything else is STD text, which a
+/// further `.gz` or `.zst` compresses. The content of A decides how it is read.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Convert {
+    /// The trace to read, in any form and compression; `-` is standard input.
+    #[arg(value_name = "A")]
+    from: OsString,
+    /// The file to write, replaced if it exists; `-` is standard output, as text.
+    #[arg(value_name = "B")]
+    to: OsString,
+    /// Write only what the RAPID tools accept, and say how many events of which kinds were left out.
+    #[arg(long)]
+    rapid: bool,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+/// The contract is docs/json.md.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    from: &'a str,
+    to: &'a str,
+    events: usize,
+    bytes: u64,
+    dropped: BTreeMap<&'static str, u64>,
+}
+
+impl Convert {
+    /// Reads, writes, and says what was written.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let target = Target::named(&self.to)?;
+        self.refuse_contradictions(&target)?;
+        let opened = open(&self.from, self.manner)?;
+        let trace = &opened.trace;
+
+        let Some((written, dropped)) = self.write(trace, &target)? else {
+            return Ok(Exit::Nothing);
+        };
+        if let Some(dropped) = dropped.as_ref().filter(|dropped| dropped.total() > 0) {
+            warn_of_dropped(dropped);
+        }
+        let events = trace.len() as u64 - dropped.as_ref().map_or(0, Dropped::total);
+        if self.manner.json {
+            output::print_json(&Report {
+                schema: 1,
+                from: &opened.name,
+                to: &target.name(),
+                events: events as usize,
+                bytes: written,
+                dropped: dropped.iter().flat_map(Dropped::kinds).map(|(k, n)| (name_of(k), n)).collect(),
+            })?;
+        } else if !self.manner.quiet && target != Target::Stdout {
+            eprintln!("wrote {} to {} ({})", counted(events, "event"), target.name(), bytes(written));
+        }
+        Ok(Exit::Nothing)
+    }
+
+    fn refuse_contradictions(&self, target: &Target) -> Result<(), Diagnostic> {
+        if self.rapid && target.form() == Form::Native {
+            return Err(Diagnostic::new("`--rapid` writes text, but `.ftr` asks for the native form")
+                .help("give the output a name that ends in `.std`"));
+        }
+        if self.manner.json && *target == Target::Stdout {
+            return Err(Diagnostic::new("the trace and the JSON cannot both go to standard output")
+                .help("name a file to write the trace to"));
+        }
+        Ok(())
+    }
+
+    /// How many bytes were written, and what RAPID would not have understood. `None`: the reader of
+    /// standard output went away.
+    fn write(&self, trace: &Trace, target: &Target) -> Result<Option<(u64, Option<Dropped>)>, Diagnostic> {
+        let bar = progress::of_unknown("writing", self.manner);
+        let result = target.write(|out| {
+            let mut out = Watched { inner: out, bar: bar.clone() };
+            let dropped = self.write_form(trace, target.form(), &mut out)?;
+            out.flush()?;
+            Ok(dropped)
+        });
+        bar.finish_and_clear();
+        Ok(result?.map(|dropped| (target.size().unwrap_or(bar.position()), dropped)))
+    }
+
+    fn write_form(&self, trace: &Trace, form: Form, out: &mut impl Write) -> io::Result<Option<Dropped>> {
+        match form {
+            Form::Native => native::write(trace, out).map(|()| None),
+            Form::Text(_) if self.rapid => text::write_rapid(trace, out).map(Some),
+            Form::Text(_) => text::write(trace, out).map(|()| None),
+        }
+    }
+}
+
+fn warn_of_dropped(dropped: &Dropped) {
+    let kinds: Vec<String> = dropped.kinds().map(|(k, n)| format!("{} {}", number(n), words_of(k))).collect();
+    let title = format!("left out {} that RAPID does not accept", counted(dropped.total(), "event"));
+    Diagnostic::new(title).note(format!("by kind: {}", kinds.join(", "))).print_warning();
+}

@@ -1,0 +1,50 @@
+//! `foretell stats`: what is in a trace.
+
+mod json;
+mod text;
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+use crate::arguments::Manner;
+use crate::diagnostics::Diagnostic;
+use crate::exit::Exit;
+use crate::open::open;
+use crate::output;
+use crate::survey::Survey;
+
+const EXAMPLES: &str = "\
+Examples:
+  foretell stats run.ftr                 what the recorder wrote
+  foretell stats trace.std.gz --top 30   more of the hottest variables and locks
+  zcat trace.std.gz | foretell stats -   from standard input
+  foretell stats run.ftr --json          for a program to read";
+
+/// Tell what is in a trace: threads, events by kind, the hottest variables and locks, lock nesting.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Stats {
+    /// The trace, in any form and compression; `-` is standard input.
+    #[arg(value_name = "T")]
+    trace: OsString,
+    /// How many threads, variables and locks to list.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+impl Stats {
+    /// Prints the figures.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let opened = open(&self.trace, self.manner)?;
+        let survey = Survey::of(&opened.trace, self.top);
+        if self.manner.json {
+            output::print_json(&json::Report::of(&opened, &survey))?;
+        } else {
+            output::print(&text::render(&opened, &survey, self.top))?;
+        }
+        Ok(Exit::Nothing)
+    }
+}

@@ -1,0 +1,155 @@
+//! What the user is told on standard error, in the manner of rustc:
+//!
+//! ```text
+//! error: unknown operation `lock`
+//!  --> run.std:7:6
+//!   |
+//! 7 | T1|lock(m)|12
+//!   |    ^^^^
+//!   |
+//!   = help: ...
+//! ```
+//!
+//! Colours are for terminals only, and not for those who set NO_COLOR.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+
+/// A mistake in what the user asked or gave, or a warning about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic(Box<Content>);
+
+/// Boxed, so that the results which carry it stay small.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Content {
+    title: String,
+    place: Option<Place>,
+    notes: Vec<String>,
+    help: Vec<String>,
+}
+
+/// Where the mistake is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as the user named it.
+    pub file: String,
+    /// The 1-based line, where the file has lines.
+    pub line: Option<usize>,
+    /// The text of that line, with what to point at in it.
+    pub excerpt: Option<Excerpt>,
+}
+
+/// A line of the user's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The whole line.
+    pub text: String,
+    /// The bytes of it at fault.
+    pub span: Range<usize>,
+    /// What is said under the caret.
+    pub label: String,
+}
+
+impl Diagnostic {
+    /// A mistake, told in half a sentence without a full stop.
+    pub fn new(title: impl Into<String>) -> Self {
+        Diagnostic(Box::new(Content { title: title.into(), ..Content::default() }))
+    }
+
+    /// In this file.
+    pub fn in_file(self, file: impl Into<String>) -> Self {
+        self.at(Place { file: file.into(), ..Place::default() })
+    }
+
+    /// At this place.
+    pub fn at(mut self, place: Place) -> Self {
+        self.0.place = Some(place);
+        self
+    }
+
+    /// A fact that explains it.
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.0.notes.push(note.into());
+        self
+    }
+
+    /// What the user can do about it.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.0.help.push(help.into());
+        self
+    }
+
+    /// Tells the user that the command failed.
+    pub fn print_error(&self) {
+        self.print(Level::ERROR);
+    }
+
+    /// Tells the user something to beware of.
+    pub fn print_warning(&self) {
+        self.print(Level::WARNING);
+    }
+
+    fn print(&self, level: Level<'static>) {
+        let rendered = self.render(level, &Renderer::styled());
+        // Where standard error is closed there is nobody to tell.
+        let _ = writeln!(anstream::stderr(), "{rendered}");
+    }
+
+    fn render(&self, level: Level<'static>, renderer: &Renderer) -> String {
+        let Content { title, place, notes, help } = &*self.0;
+        let title = printable(title);
+        let mut group = Group::with_title(level.primary_title(title));
+        match place {
+            Some(Place { file, line: Some(line), excerpt: Some(excerpt) }) => {
+                let span = excerpt.span_within_text();
+                let annotation = AnnotationKind::Primary.span(span).label(printable(&excerpt.label));
+                let snippet = Snippet::source(excerpt.text.as_str()).line_start(*line).path(file.as_str());
+                group = group.element(snippet.annotation(annotation));
+            }
+            Some(Place { file, line, .. }) => {
+                let origin = Origin::path(file.as_str());
+                group = group.element(match line {
+                    Some(line) => origin.line(*line),
+                    None => origin,
+                });
+            }
+            None => {}
+        }
+        for note in notes {
+            group = group.element(Level::NOTE.message(printable(note)));
+        }
+        for help in help {
+            group = group.element(Level::HELP.message(printable(help)));
+        }
+        renderer.render(&[group])
+    }
+}
+
+/// Names come from files that may be hostile: control characters must not reach the terminal.
+fn printable(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+impl Excerpt {
+    /// The span, pulled back into the text and onto character boundaries.
+    fn span_within_text(&self) -> Range<usize> {
+        let end = self.text.floor_char_boundary(self.span.end);
+        let start = self.text.floor_char_boundary(self.span.start.min(end));
+        start..end
+    }
+}
+
+impl Diagnostic {
+    /// A failure of the operating system, without its number.
+    pub fn from_io(doing: &str, file: &str, error: &io::Error) -> Self {
+        let message = error.to_string();
+        let reason = message.split(" (os error").next().unwrap_or_default();
+        let mut lowered = reason.to_owned();
+        if let Some(first) = lowered.get_mut(..1) {
+            first.make_ascii_lowercase();
+        }
+        Diagnostic::new(format!("cannot {doing} `{file}`: {lowered}"))
+    }
+}

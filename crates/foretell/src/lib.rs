@@ -1,0 +1,55 @@
+//! The command line: what the user asks is parsed ([`arguments`]), done by one of the
+//! [`commands`], and ends in an exit status ([`exit`]) or a diagnostic ([`diagnostics`]).
+
+pub mod arguments;
+pub mod commands;
+pub mod diagnostics;
+pub mod exit;
+pub mod kinds;
+pub mod open;
+pub mod output;
+pub mod progress;
+pub mod survey;
+pub mod table;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use diagnostics::Diagnostic;
+use exit::Exit;
+
+/// Does what the arguments ask for (the program's name first) and says how it ended.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(usage) => return end_with_usage(&usage),
+    };
+    output::clean_up_when_interrupted();
+    match perform(arguments.command) {
+        Ok(exit) => exit.into(),
+        Err(diagnostic) => {
+            diagnostic.print_error();
+            Exit::Mistake.into()
+        }
+    }
+}
+
+fn perform(command: Command) -> Result<Exit, Diagnostic> {
+    match command {
+        Command::Convert(convert) => convert.run(),
+        Command::Stats(stats) => stats.run(),
+    }
+}
+
+/// A mistake in the arguments, or the help or version that was asked for.
+fn end_with_usage(usage: &clap::Error) -> ExitCode {
+    // A reader that has gone away has seen all it wanted.
+    let _ = usage.print();
+    match usage.use_stderr() {
+        true => Exit::Mistake.into(),
+        false => Exit::Nothing.into(),
+    }
+}

@@ -1,0 +1,7 @@
+//! The command line of Foretell. All it does is in the library beside it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    foretell::run(std::env::args_os())
+}

@@ -1,0 +1,249 @@
+//! Loading a trace from a file or standard input, whatever form and compression it is in: the
+//! content decides, never the name.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use indicatif::ProgressBar;
+use trace::native::{self, Completeness};
+use trace::open::{Decoded, Form, SNIFFED, decode, sniff};
+use trace::{Trace, text};
+
+use crate::arguments::Manner;
+use crate::diagnostics::{Diagnostic, Excerpt, Place};
+use crate::progress::{self, Watched};
+use crate::table::counted;
+
+/// A trace and what is known of where it came from.
+#[derive(Debug)]
+pub struct Opened {
+    /// The trace.
+    pub trace: Trace,
+    /// The file as the user named it.
+    pub name: String,
+    /// The size of the file, unless it came through a pipe.
+    pub bytes: Option<u64>,
+    /// The form of the trace, without any compression around it: native or text.
+    form: Form,
+    /// What was around it: gzip or zstd.
+    compression: Option<Form>,
+    completeness: Completeness,
+}
+
+/// Loads the trace an argument names; `-` is standard input. Warns about a trace that is empty or
+/// ends early.
+pub fn open(argument: &OsStr, manner: Manner) -> Result<Opened, Diagnostic> {
+    let source = Source::named(argument);
+    let opened = source.load(manner)?;
+    if opened.trace.is_empty() {
+        Diagnostic::new("the trace has no events").in_file(opened.name.as_str()).print_warning();
+    }
+    if let Completeness::Truncated { offset, what } = opened.completeness {
+        Diagnostic::new("the trace is not whole: what comes before the damage was read")
+            .in_file(opened.name.as_str())
+            .note(format!("at byte {offset}: {what}"))
+            .note(format!("{} were read", counted(opened.trace.len() as u64, "event")))
+            .print_warning();
+    }
+    Ok(opened)
+}
+
+impl Opened {
+    /// `text`, `text in gzip`, `native`.
+    pub fn form_in_words(&self) -> String {
+        match self.compression_name() {
+            Some(compression) => format!("{} in {compression}", self.form_name()),
+            None => self.form_name().to_owned(),
+        }
+    }
+
+    /// `text` or `native`.
+    pub fn form_name(&self) -> &'static str {
+        if self.form == Form::Native { "native" } else { "text" }
+    }
+
+    /// `gzip` or `zstd`, where there is one around it.
+    pub fn compression_name(&self) -> Option<&'static str> {
+        match self.compression? {
+            Form::Gzip => Some("gzip"),
+            Form::Zstd => Some("zstd"),
+            Form::Native | Form::Text => None,
+        }
+    }
+
+    /// Whether it is all that its writer meant to write, where the form can tell.
+    pub fn completeness_in_words(&self) -> Option<String> {
+        match self.completeness {
+            Completeness::Complete if self.form == Form::Native => Some("yes".to_owned()),
+            Completeness::Complete => None,
+            truncated => Some(format!("no, {truncated}")),
+        }
+    }
+
+    /// Whether the file ends where its writer meant it to. Text cannot tell, so it counts as whole.
+    pub fn is_complete(&self) -> bool {
+        self.completeness == Completeness::Complete
+    }
+}
+
+/// Where a trace is read from.
+enum Source {
+    Stdin,
+    File(PathBuf),
+}
+
+/// An input whose progress is shown.
+type Input = Decoded<Watched<Box<dyn Read>>>;
+
+impl Source {
+    fn named(argument: &OsStr) -> Source {
+        if argument == "-" { Source::Stdin } else { Source::File(argument.into()) }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Source::Stdin => "<stdin>".to_owned(),
+            Source::File(path) => path.display().to_string(),
+        }
+    }
+
+    fn load(&self, manner: Manner) -> Result<Opened, Diagnostic> {
+        let (input, bytes) = self.input()?;
+        let bar = match bytes {
+            Some(bytes) => progress::of_bytes("reading", bytes, manner),
+            None => progress::of_unknown("reading", manner),
+        };
+        let watched = Watched { inner: input, bar: bar.clone() };
+        let input = decode(watched).map_err(|error| self.unreadable(&error))?;
+        let opened = self.load_decoded(input, bytes, &bar);
+        bar.finish_and_clear();
+        opened
+    }
+
+    /// The bytes of the source, and how many there are if that is known.
+    fn input(&self) -> Result<(Box<dyn Read>, Option<u64>), Diagnostic> {
+        let path = match self {
+            Source::Stdin => return Ok((Box::new(io::stdin()), None)),
+            Source::File(path) => path,
+        };
+        let file = File::open(path).map_err(|error| self.unreadable(&error))?;
+        let metadata = file.metadata().map_err(|error| self.unreadable(&error))?;
+        if metadata.is_dir() {
+            let title = format!("cannot read `{}`: it is a directory", path.display());
+            return Err(Diagnostic::new(title).help("name a trace file in it"));
+        }
+        let bytes = metadata.is_file().then_some(metadata.len());
+        Ok((Box::new(file), bytes))
+    }
+
+    fn load_decoded(
+        &self,
+        mut input: Input,
+        bytes: Option<u64>,
+        bar: &ProgressBar,
+    ) -> Result<Opened, Diagnostic> {
+        let outer = input.form();
+        let compression = matches!(outer, Form::Gzip | Form::Zstd).then_some(outer);
+        let (trace, form, completeness) = match (outer, self, bytes) {
+            (Form::Native, Source::File(path), Some(_)) => {
+                drop(input);
+                let mapped = launch::mapping::map_file(path).map_err(|error| self.unreadable(&error))?;
+                let (trace, completeness) = self.native(&mapped, bar)?;
+                (trace, Form::Native, completeness)
+            }
+            (Form::Text, ..) => (self.text(input)?, Form::Text, Completeness::Complete),
+            _ => {
+                let mut start = Vec::with_capacity(SNIFFED);
+                let sniffed = input.by_ref().take(SNIFFED as u64).read_to_end(&mut start);
+                sniffed.map_err(|error| self.unreadable(&error))?;
+                let form = sniff(&start);
+                if form == Form::Native {
+                    input.read_to_end(&mut start).map_err(|error| self.unreadable(&error))?;
+                    let (trace, completeness) = self.native(&start, bar)?;
+                    (trace, form, completeness)
+                } else {
+                    (self.text(Cursor::new(start).chain(input))?, Form::Text, Completeness::Complete)
+                }
+            }
+        };
+        Ok(Opened { trace, name: self.name(), bytes, form, compression, completeness })
+    }
+
+    fn text(&self, input: impl Read) -> Result<Trace, Diagnostic> {
+        text::read(input).map_err(|error| self.refused_text(error))
+    }
+
+    fn native(&self, bytes: &[u8], bar: &ProgressBar) -> Result<(Trace, Completeness), Diagnostic> {
+        bar.set_length(bytes.len() as u64);
+        native::read_with(bytes, |position| bar.set_position(position as u64)).map_err(|error| {
+            let (title, advice) = title_and_advice(&error.problem.to_string());
+            let diagnostic = Diagnostic::new(title).in_file(self.name());
+            with_advice(diagnostic.note(format!("at byte {}", error.offset)), advice)
+        })
+    }
+
+    fn unreadable(&self, error: &io::Error) -> Diagnostic {
+        Diagnostic::from_io("read", &self.name(), error)
+    }
+
+    /// A text that is not a trace, with the line at fault.
+    fn refused_text(&self, error: text::ReadError) -> Diagnostic {
+        let (place, message, line) = match error {
+            text::ReadError::Io(error) => return self.unreadable(&error),
+            text::ReadError::Line { place, problem, line } => (place, problem.to_string(), Some(line)),
+            text::ReadError::Malformed { place, explanation, .. } => {
+                (place, explanation, self.line(place.line))
+            }
+        };
+        let (title, advice) = title_and_advice(&message);
+        let excerpt = line.map(|text| Excerpt { span: span(place, &text), text, label: String::new() });
+        let line = usize::try_from(place.line).ok();
+        let diagnostic = Diagnostic::new(title).at(Place { file: self.name(), line, excerpt });
+        let diagnostic = with_advice(diagnostic, advice);
+        if place.line > 1 {
+            return diagnostic;
+        }
+        diagnostic.note(
+            "a trace is STD text (`thread|op(object)|location`), as it is or in gzip or zstd, or the native form",
+        )
+    }
+
+    /// A line of the file, read again for the sake of the message.
+    fn line(&self, number: u64) -> Option<String> {
+        let Source::File(path) = self else { return None };
+        let index = usize::try_from(number.checked_sub(1)?).ok()?;
+        let lines = BufReader::new(decode(regular(path)?).ok()?).lines();
+        lines.map_while(Result::ok).nth(index)
+    }
+}
+
+/// The file, if it can be read a second time.
+fn regular(path: &Path) -> Option<File> {
+    let file = File::open(path).ok()?;
+    file.metadata().ok()?.is_file().then_some(file)
+}
+
+/// What the readers say is 'what is wrong; what was expected': the first is the title, the second
+/// the help below the excerpt.
+fn title_and_advice(message: &str) -> (String, Option<String>) {
+    match message.rsplit_once("; ") {
+        Some((title, advice)) => (title.to_owned(), Some(advice.to_owned())),
+        None => (message.to_owned(), None),
+    }
+}
+
+fn with_advice(diagnostic: Diagnostic, advice: Option<String>) -> Diagnostic {
+    match advice {
+        Some(advice) => diagnostic.help(advice),
+        None => diagnostic,
+    }
+}
+
+fn span(place: text::Place, line: &str) -> std::ops::Range<usize> {
+    match place.column {
+        0 => 0..line.len(),
+        column => column - 1..column - 1 + place.length,
+    }
+}

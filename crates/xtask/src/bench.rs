@@ -1,0 +1,118 @@
+//! `cargo xtask bench trace`: what reading, writing and surveying traces costs, measured and written
+//! into its section of bench/RESULTS.md.
+
+use std::fmt::Write as _;
+use std::process::Command;
+
+use crate::Outcome;
+use crate::cargo::{cargo, cargo_output, root};
+use crate::measure::{Cost, cost_of};
+
+const RESULTS: &str = "bench/RESULTS.md";
+const EVENTS: u64 = 10_000_000;
+const RUNS: usize = 5;
+
+pub(crate) fn trace() -> Outcome {
+    let mut section = String::from("## Traces\n\n");
+    section.push_str(&circumstances());
+    for bench in ["text", "native"] {
+        eprintln!("measuring: {bench}");
+        let printed = cargo_output(&["bench", "--quiet", "--package", "foretell-trace", "--bench", bench])?;
+        let _ = write!(section, "\n`cargo bench --package foretell-trace --bench {bench}`:\n\n");
+        for line in printed.lines().filter(|line| !line.trim().is_empty()) {
+            let _ = writeln!(section, "    {}", line.trim_end());
+        }
+    }
+    eprintln!("measuring: the command line on {EVENTS} events");
+    section.push_str(&command_line()?);
+    replace_section("trace", &section)
+}
+
+/// When and on what.
+fn circumstances() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get());
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().unwrap_or("unknown").to_owned();
+    format!(
+        "Measured on {}, {}, {cores} cores, {}, load {load} at the start.\n",
+        said_by("date", &["-u", "+%Y-%m-%d"]),
+        processor(),
+        said_by("rustc", &["--version"])
+    )
+}
+
+fn said_by(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    output.map_or("unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn processor() -> String {
+    let information = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = information.lines().find(|line| line.starts_with("model name"));
+    model.and_then(|line| line.split(':').nth(1)).unwrap_or("an unknown processor").trim().to_owned()
+}
+
+/// The commands a user runs on a large trace.
+fn command_line() -> Result<String, String> {
+    cargo(&["build", "--quiet", "--release", "--package", "foretell"])?;
+    // This program lies beside it: both are built in the release profile.
+    let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    let foretell = this.with_file_name("foretell");
+    let foretell = foretell.to_string_lossy();
+    let directory = std::env::temp_dir().join(format!("foretell-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).map_err(|error| format!("cannot make a directory: {error}"))?;
+    let table = table_of_commands(&foretell, &directory.join("trace").to_string_lossy());
+    let removed = std::fs::remove_dir_all(&directory).map_err(|error| format!("cannot clean up: {error}"));
+    table.and_then(|table| removed.map(|()| table))
+}
+
+fn table_of_commands(foretell: &str, trace: &str) -> Result<String, String> {
+    let (native, text) = (format!("{trace}.ftr"), format!("{trace}.std"));
+    let events = EVENTS.to_string();
+    let commands: [(&str, Vec<&str>); 6] = [
+        ("generate to native", vec!["generate", "-q", "--events", &events, "--threads", "8", "-o", &native]),
+        ("generate to text", vec!["generate", "-q", "--events", &events, "--threads", "8", "-o", &text]),
+        ("stats of native", vec!["stats", "-q", &native]),
+        ("stats of text", vec!["stats", "-q", &text]),
+        ("convert native to text", vec!["convert", "-q", &native, &text]),
+        ("convert text to native", vec!["convert", "-q", &text, &native]),
+    ];
+    let mut table = format!(
+        "\nThe command line on {} million events of 8 threads (median of {RUNS} runs; memory is the largest):\n\n\
+         | command | wall s | CPU s | million events a wall second | peak memory MB |\n|---|---|---|---|---|\n",
+        EVENTS / 1_000_000
+    );
+    for (what, arguments) in &commands {
+        let command: Vec<&str> = std::iter::once(foretell).chain(arguments.iter().copied()).collect();
+        let costs: Result<Vec<Cost>, String> = (0..RUNS).map(|_| cost_of(&command)).collect();
+        let costs = costs?;
+        let wall = median(costs.iter().map(|cost| cost.wall.as_secs_f64()).collect());
+        let cpu = median(costs.iter().map(|cost| cost.cpu.as_secs_f64()).collect());
+        let peak = costs.iter().map(|cost| cost.peak_bytes).max().unwrap_or(0) as f64 / 1e6;
+        let rate = EVENTS as f64 / wall / 1e6;
+        let _ = writeln!(table, "| {what} | {wall:.2} | {cpu:.2} | {rate:.1} | {peak:.0} |");
+    }
+    for (what, file) in [("native", &native), ("text", &text)] {
+        let size = std::fs::metadata(file).map_err(|error| format!("{what}: {error}"))?.len();
+        let _ = write!(table, "\nOn disk, {what}: {:.2} bytes an event.\n", size as f64 / EVENTS as f64);
+    }
+    Ok(table)
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+/// Replaces what is between the marks of a section, which must be there.
+fn replace_section(name: &str, content: &str) -> Outcome {
+    let path = root().join(RESULTS);
+    let old = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {RESULTS}: {error}"))?;
+    let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"));
+    let (before, rest) = old.split_once(&begin).ok_or(format!("{RESULTS} has no section {name}"))?;
+    let (_, after) = rest.split_once(&end).ok_or(format!("section {name} of {RESULTS} has no end"))?;
+    let new = format!("{before}{begin}{content}{end}{after}");
+    std::fs::write(&path, new).map_err(|error| format!("cannot write {RESULTS}: {error}"))?;
+    eprintln!("refreshed section {name} of {RESULTS}");
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! Running cargo, in the root of the repository.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::Outcome;
+
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
+
+/// Runs cargo and lets the user see what it says.
+pub(crate) fn cargo(arguments: &[&str]) -> Outcome {
+    let status = command(arguments).status().map_err(|error| format!("cannot run cargo: {error}"))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("`cargo {}` failed", arguments.join(" "))),
+    }
+}
+
+/// Whether cargo can do this; nobody sees what it says.
+pub(crate) fn cargo_can(arguments: &[&str]) -> bool {
+    let status = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// What cargo prints on standard output.
+pub(crate) fn cargo_output(arguments: &[&str]) -> Result<String, String> {
+    let output = command(arguments)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("`cargo {}` failed", arguments.join(" "))),
+    }
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root());
+    command
+}
