@@ -12,14 +12,42 @@
 //! with no signal in that span is matched with the last signal before it, so that traces which
 //! do not record where a wait starts keep their order; one with no signal at all woke by itself.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use foldhash::fast::RandomState;
 
 use crate::fault::{Fault, Malformed};
-use crate::ids::{BarrierId, ConditionId, EventId, InstanceId, LockId, SemaphoreId, ThreadId};
+use crate::ids::{BarrierId, ConditionId, EventId, InstanceId, LockId, RegionId, SemaphoreId, ThreadId};
 use crate::op::{Kind, Op};
 use crate::trace::{Columns, Symbols};
 
 const NONE: u32 = u32::MAX;
+
+/// The kinds that access a variable have codes in a row.
+const ACCESSES: RangeInclusive<Kind> = Kind::Read..=Kind::AtomicUpdate;
+const READS: Kinds = Kinds::of(&[Kind::Read, Kind::AtomicRead, Kind::AtomicUpdate]);
+const WRITES: Kinds = Kinds::of(&[Kind::Write, Kind::AtomicWrite, Kind::AtomicUpdate]);
+
+/// A set of kinds, one bit a code.
+struct Kinds(u32);
+
+impl Kinds {
+    const fn of(kinds: &[Kind]) -> Self {
+        let mut bits = 0;
+        let mut index = 0;
+        while index < kinds.len() {
+            bits |= 1 << kinds[index] as u32;
+            index += 1;
+        }
+        Kinds(bits)
+    }
+
+    #[inline]
+    fn has(&self, kind: Kind) -> bool {
+        self.0 >> kind as u32 & 1 != 0
+    }
+}
 
 /// What one event is matched with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +105,8 @@ impl Matching {
         declared_permits: &[Option<u32>],
     ) -> Result<Matching, Malformed> {
         let mut pass = Pass::new(columns.len(), symbols, declared_permits);
-        for (event, thread, op) in columns.iter() {
-            pass.step(event, thread, op).map_err(|fault| Malformed::new(event, fault, symbols))?;
+        for (event, thread, kind, target) in columns.packed() {
+            pass.step(event, thread, kind, target).map_err(|fault| Malformed::new(event, fault, symbols))?;
         }
         Ok(pass.finish(columns))
     }
@@ -202,6 +230,9 @@ struct Permits {
     deficit: u64,
 }
 
+/// A map whose hash is seeded at random: which ids meet comes from files that may be hostile.
+type Keyed<K, V> = HashMap<K, V, RandomState>;
+
 struct Pass {
     links: Vec<u32>,
     threads: Vec<ThreadState>,
@@ -209,15 +240,17 @@ struct Pass {
     holders: Vec<Holder>,
     /// How many threads share each lock.
     readers: Vec<u32>,
-    shared: FxHashMap<(LockId, ThreadId), SharedHold>,
-    signals: Vec<Signals>,
+    shared: Keyed<(LockId, ThreadId), SharedHold>,
+    /// By condition; nothing until the first signal.
+    signals: Vec<Option<Box<Signals>>>,
     /// For each barrier, the instance that is still collecting enters.
     collecting: Vec<u32>,
     instances: Vec<BarrierInstance>,
-    entered: FxHashMap<(BarrierId, ThreadId), InstanceId>,
+    entered: Keyed<(BarrierId, ThreadId), InstanceId>,
     permits: Vec<Permits>,
     allocations: Vec<u32>,
-    regions: FxHashMap<(u32, ThreadId), Vec<EventId>>,
+    /// The innermost region that is open. The link of its begin is the one around it until it ends.
+    regions: Keyed<(RegionId, ThreadId), EventId>,
 }
 
 impl Pass {
@@ -240,19 +273,19 @@ impl Pass {
             last_write: vec![NONE; symbols.variables.len()],
             holders: vec![NOBODY; symbols.locks.len()],
             readers: vec![0; symbols.locks.len()],
-            shared: FxHashMap::default(),
-            signals: vec![Signals::default(); symbols.conditions.len()],
+            shared: Keyed::default(),
+            signals: vec![None; symbols.conditions.len()],
             collecting: vec![NONE; symbols.barriers.len()],
             instances: Vec::new(),
-            entered: FxHashMap::default(),
+            entered: Keyed::default(),
             permits: permits.collect(),
             allocations: vec![NONE; symbols.blocks.len()],
-            regions: FxHashMap::default(),
+            regions: Keyed::default(),
         }
     }
 
     #[inline]
-    fn step(&mut self, event: EventId, thread: ThreadId, op: Op) -> Result<(), Fault> {
+    fn step(&mut self, event: EventId, thread: ThreadId, kind: Kind, target: u32) -> Result<(), Fault> {
         let state = &mut self.threads[thread.index()];
         if state.closed_by != NONE {
             return Err(acts_after_close(thread, state));
@@ -262,13 +295,16 @@ impl Pass {
         if previous == NONE {
             state.first = event.0;
         }
+        if ACCESSES.contains(&kind) {
+            // Whether it reads or writes is a coin toss to the processor: select, do not branch.
+            let last_write = &mut self.last_write[target as usize];
+            let seen = *last_write;
+            *last_write = if WRITES.has(kind) { event.0 } else { seen };
+            self.links.push(if READS.has(kind) { seen } else { NONE });
+            return Ok(());
+        }
+        let op = Op::from_parts(kind, target);
         let link = match op {
-            Op::Read(v) | Op::AtomicRead(v) => self.last_write[v.index()],
-            Op::Write(v) | Op::AtomicWrite(v) => {
-                self.last_write[v.index()] = event.0;
-                NONE
-            }
-            Op::AtomicUpdate(v) => std::mem::replace(&mut self.last_write[v.index()], event.0),
             Op::Acquire(lock) => self.acquire(event, thread, lock)?,
             Op::Release(lock) => self.release(event, thread, lock)?,
             _ => return self.step_rare(event, thread, op, previous),
@@ -306,7 +342,10 @@ impl Pass {
             }
             Op::AcquireShared(lock) => self.acquire_shared(event, thread, lock)?,
             Op::ReleaseShared(lock) => self.release_shared(event, thread, lock)?,
-            Op::Wait(condition) => self.signals[condition.index()].wake(previous),
+            Op::Wait(condition) => match &mut self.signals[condition.index()] {
+                Some(signals) => signals.wake(previous),
+                None => NONE,
+            },
             Op::Signal(condition) => self.signal(event, condition, Kind::Signal),
             Op::Broadcast(condition) => self.signal(event, condition, Kind::Broadcast),
             Op::BarrierEnter(barrier) => self.enter(event, thread, barrier),
@@ -325,14 +364,10 @@ impl Pass {
                 self.back_link(allocation, event)
             }
             Op::RegionBegin(region) => {
-                self.regions.entry((region.0, thread)).or_default().push(event);
-                NONE
+                let around = self.regions.insert((region, thread), event);
+                around.map_or(NONE, |around| around.0)
             }
-            Op::RegionEnd(region) => {
-                let open = self.regions.get_mut(&(region.0, thread)).and_then(Vec::pop);
-                let begin = open.ok_or(Fault::RegionNotBegun { region, thread })?;
-                self.back_link(begin.0, event)
-            }
+            Op::RegionEnd(region) => self.end_region(event, thread, region)?,
         };
         self.links.push(link);
         Ok(())
@@ -472,7 +507,8 @@ impl Pass {
     }
 
     fn signal(&mut self, event: EventId, condition: ConditionId, kind: Kind) -> u32 {
-        self.signals[condition.index()].push(event, kind == Kind::Broadcast);
+        let signals = self.signals[condition.index()].get_or_insert_default();
+        signals.push(event, kind == Kind::Broadcast);
         NONE
     }
 
@@ -510,7 +546,24 @@ impl Pass {
         }
     }
 
+    fn end_region(&mut self, event: EventId, thread: ThreadId, region: RegionId) -> Result<u32, Fault> {
+        let key = (region, thread);
+        let begin = *self.regions.get(&key).ok_or(Fault::RegionNotBegun { region, thread })?;
+        match self.links[begin.index()] {
+            NONE => self.regions.remove(&key),
+            around => self.regions.insert(key, EventId(around)),
+        };
+        Ok(self.back_link(begin.0, event))
+    }
+
     fn finish(mut self, columns: &Columns) -> Matching {
+        // Regions still open are linked with the one around them; they have no end to be linked with.
+        for &innermost in self.regions.values() {
+            let mut open = innermost.0;
+            while open != NONE {
+                open = std::mem::replace(&mut self.links[open as usize], NONE);
+            }
+        }
         // The child's first event comes after the fork, so forks are linked last.
         for (child, state) in self.threads.iter().enumerate() {
             if state.fork != NONE {
@@ -535,5 +588,20 @@ fn acts_after_close(thread: ThreadId, state: &ThreadState) -> Fault {
         Fault::ActsAfterJoin { thread, join: closed_by }
     } else {
         Fault::ActsAfterEnd { thread, end: closed_by }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sets_of_kinds_agree_with_the_operations() {
+        for &kind in Kind::ALL {
+            let op = Op::from_parts(kind, 0);
+            assert_eq!(ACCESSES.contains(&kind), op.access().is_some(), "{kind:?}");
+            assert_eq!(READS.has(kind), op.reads().is_some(), "{kind:?}");
+            assert_eq!(WRITES.has(kind), op.writes().is_some(), "{kind:?}");
+        }
     }
 }

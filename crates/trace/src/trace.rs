@@ -83,9 +83,14 @@ impl Columns {
     /// All events in order.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Op)> + '_ {
+        self.packed().map(|(event, thread, kind, target)| (event, thread, Op::from_parts(kind, target)))
+    }
+
+    /// All events in order, their operations as kind and raw target.
+    #[inline]
+    pub(crate) fn packed(&self) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Kind, u32)> + '_ {
         self.heads.iter().zip(&self.targets).enumerate().map(|(index, (&head, &target))| {
-            let op = Op::from_parts(kind_of(head), target);
-            (EventId(index as u32), ThreadId(head >> KIND_BITS), op)
+            (EventId(index as u32), ThreadId(head >> KIND_BITS), kind_of(head), target)
         })
     }
 

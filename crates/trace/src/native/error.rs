@@ -136,7 +136,7 @@ pub enum Problem {
     EndLength { found: usize },
     #[error("the trace has {found} events, expected the {expected} its end chunk states")]
     Totals { found: u64, expected: u64 },
-    #[error("a {what} chunk of {found} items, expected 1")]
+    #[error("the {what} chunk has {found} items, expected 1")]
     Single { what: &'static str, found: u32 },
 }
 
