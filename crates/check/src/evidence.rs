@@ -54,8 +54,6 @@ pub enum Reason {
     ReadsFrom,
     /// The question demands it.
     Asked,
-    /// The enclosing case assumes it.
-    Case,
     /// The first releases a lock that the second acquires, because the other way round is cut off:
     /// the path leads from the first's acquire into the second's section.
     Exclusion {
@@ -85,12 +83,17 @@ pub enum End {
     Cycle(Vec<EventId>),
     /// This event is needed, but it cannot happen: its thread is to stop before it.
     CannotHappen(EventId),
-    /// The lock that this acquire opens must be released first, but never is.
-    NeverReleased(EventId),
+    /// A section must end before another begins, but it never ends.
+    NeverReleased {
+        /// The acquire of the section that never ends.
+        held: EventId,
+        /// The acquire that has to wait for it.
+        wanted: EventId,
+        /// From `held` into the section of `wanted`; empty if that one never ends either.
+        path: Vec<EventId>,
+    },
     /// This event of the deadlock is not blocked by the next one.
     NotBlocked(EventId),
-    /// The read is needed with a value that the case or question does not leave it.
-    NoSource(EventId),
     /// These takes of one semaphore need more permits than can have been posted before the last.
     NoPermits(Vec<EventId>),
     /// The semaphore of this blocked take has permits left whatever happens.

@@ -4,6 +4,10 @@
 
 mod evidence;
 mod question;
+mod refutation;
+mod schedule;
 
 pub use evidence::{End, Reason, Refutation, Split, Step};
 pub use question::{Model, Question, QuestionError, Source};
+pub use refutation::{RefutationFault, check_refutation};
+pub use schedule::{Certainty, ScheduleFault, check_schedule};

@@ -1,1 +1,152 @@
-//! The engine.
+//! The engine: is there a schedule of the trace that a question asks for?
+//!
+//! It is sound and complete for the definitions in [`check::Question`], with any number of threads, within
+//! its budget; every answer carries evidence that [`check`] verifies. It is made of the polygraph
+//! of Wang and Hoang (*Precisely Deciding Control State Reachability in Concurrent Traces with Limited
+//! Observability*): events as nodes, orders as edges, and either-or choices between orders. Where the paper
+//! looks ahead over as many choices as there are threads, this searches, because the general
+//! problem is NP-complete.
+//!
+//! 1. *Close* (`state.rs`): the events the question needs, and those they need.
+//! 2. *Saturate* (`rules.rs`): orders that follow, to a fixpoint; a cycle refutes.
+//! 3. *Guess* (`linearise.rs`): run what is needed greedily in the order of the trace.
+//! 4. *Search* (`search.rs`): split on a choice the guess depended on, explain contradictions
+//!    (`explain.rs`), leave decisions they do not depend on.
+//! 5. *Reach* (this file): all that in a window around the question first, taking what was recorded
+//!    before it as given. A schedule found so is a schedule; a contradiction counts only if it does
+//!    not rest on what was taken as given. Otherwise the window grows, up to the whole trace.
+//!
+//! Cost: a question costs what its window costs: k clock entries an event for k threads involved, and a binary
+//! search for each section and read and other thread in each round of saturation.
+
+mod ask;
+mod explain;
+mod linearise;
+mod permits;
+mod rules;
+mod search;
+mod setup;
+mod state;
+mod witness;
+
+use check::{Model, Question, QuestionError, Refutation, Split};
+use trace::EventId;
+
+use crate::ask::{Ask, Exemption};
+use crate::linearise::Guess;
+use crate::search::Found;
+use crate::state::{Before, State, Window};
+pub use setup::Setup;
+pub use witness::Witness;
+
+/// How much work a question may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Steps (events made needed, orders tried, events run in guesses) before giving up.
+    pub budget: u64,
+    /// How many recorded events before the earliest one named the first window reaches.
+    pub reach: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { budget: 200_000_000, reach: 256 }
+    }
+}
+
+/// The answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// There is a schedule.
+    Feasible(Witness),
+    /// There is none, and this is why.
+    Infeasible(Refutation),
+    /// The budget of so many steps ran out.
+    Unknown {
+        /// The budget.
+        budget: u64,
+    },
+}
+
+/// Answers a question about a trace.
+pub fn decide(
+    setup: &Setup<'_>,
+    question: &Question,
+    model: Model,
+    options: Options,
+) -> Result<Verdict, QuestionError> {
+    question.validate(setup.trace())?;
+    Ok(match question {
+        Question::Reads(read, None) => any_source(setup, *read, model, options),
+        Question::Order(_) if model != Model::Sync => certain_first(setup, question, model, options),
+        _ => reach(setup, &Ask::new(setup, question, model, Exemption::AllNamed), options),
+    })
+}
+
+/// A read that sees something else sees one of the other sources.
+fn any_source(setup: &Setup<'_>, read: EventId, model: Model, options: Options) -> Verdict {
+    let mut cases = Vec::new();
+    let mut unknown = None;
+    for source in setup.other_sources(read) {
+        let question = Question::Reads(read, Some(source));
+        let ask = Ask::new(setup, &question, model, Exemption::AllNamed);
+        match reach(setup, &ask, options) {
+            Verdict::Infeasible(refutation) => cases.push(refutation),
+            Verdict::Unknown { budget } => unknown = Some(Verdict::Unknown { budget }),
+            feasible => return feasible,
+        }
+    }
+    unknown.unwrap_or(Verdict::Infeasible(Refutation::Split { split: Split::Source(read), cases }))
+}
+
+/// A schedule in which no thread goes on after a changed read is worth more: it is certain. So named
+/// reads that their thread has to go on after are exempted only if there is no answer otherwise.
+fn certain_first(setup: &Setup<'_>, question: &Question, model: Model, options: Options) -> Verdict {
+    let certain = Ask::new(setup, question, model, Exemption::OnlyLast);
+    let all = Ask::new(setup, question, model, Exemption::AllNamed);
+    if !certain.exempts_as(&all)
+        && let feasible @ Verdict::Feasible(_) = reach(setup, &certain, options)
+    {
+        return feasible;
+    }
+    reach(setup, &all, options)
+}
+
+/// Decides in a window, and in larger ones until the answer is final.
+fn reach(setup: &Setup<'_>, ask: &Ask, options: Options) -> Verdict {
+    let mut spent = 0;
+    let mut reach = options.reach;
+    loop {
+        let start = EventId(ask.earliest.0.saturating_sub(reach));
+        let remaining = options.budget.saturating_sub(spent);
+        // Small windows are attempts: what they cannot settle soon, a larger one may settle at once.
+        let patience = if start.0 == 0 { remaining } else { remaining.min(u64::from(reach) * 1000) };
+        match attempt(setup, ask, Window { start, before: Before::Recorded }, patience, &mut spent) {
+            Found::Schedule(tail) => return Verdict::Feasible(Witness { prefix: start, tail }),
+            Found::Nothing(why) if !why.recorded => return Verdict::Infeasible(why.refutation),
+            Found::Unknown if start.0 == 0 => return Verdict::Unknown { budget: options.budget },
+            _ => {}
+        }
+        let blind = Window { start, before: Before::Unknown };
+        if let Found::Nothing(why) = attempt(setup, ask, blind, patience, &mut spent) {
+            return Verdict::Infeasible(why.refutation);
+        }
+        reach = reach.saturating_mul(8).max(64);
+    }
+}
+
+/// Decides in one window: the main loop of `search.rs`, after a first guess that often suffices.
+fn attempt(setup: &Setup<'_>, ask: &Ask, window: Window, patience: u64, spent: &mut u64) -> Found {
+    let mut state = State::new(setup, ask, window);
+    let mut posed = state.pose().and_then(|()| state.close());
+    if posed.is_ok() && window.before == Before::Recorded {
+        match state.linearise() {
+            Guess::Complete(schedule) => return Found::Schedule(schedule),
+            Guess::Impossible(conflict) => posed = Err(conflict),
+            Guess::Stuck(_) => {}
+        }
+    }
+    let found = search::search(&mut state, posed, patience);
+    *spent += state.steps;
+    found
+}

@@ -1,0 +1,274 @@
+//! Verifies a schedule by walking through it: every event must be able to happen where it stands,
+//! and the end must be what the question asks for.
+
+use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace};
+
+use crate::question::{Model, Question, Source};
+
+/// What a schedule is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Certainty {
+    /// No thread goes on after a read that sees another value than in the trace, so whatever the
+    /// program is, it can follow the schedule.
+    pub guaranteed: bool,
+}
+
+/// Why a schedule is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message is its documentation")]
+pub enum ScheduleFault {
+    #[error("the schedule names event {event}, but the trace has only {events} events")]
+    NoSuchEvent { event: EventId, events: usize },
+    #[error("event {0} is out of turn: it is not the next event of its thread")]
+    OutOfTurn(EventId),
+    #[error("event {0} comes before its thread is forked by event {1}")]
+    NotForked(EventId, EventId),
+    #[error("the join {0} comes before event {1} of the joined thread")]
+    NotEnded(EventId, EventId),
+    #[error("the wait {0} comes before its signal {1}")]
+    NotSignalled(EventId, EventId),
+    #[error("the barrier exit {0} comes before the enter {1}")]
+    NotEntered(EventId, EventId),
+    #[error("the acquire {0} comes while the lock is held by the section of event {1}")]
+    Held(EventId, EventId),
+    #[error("the take {0} finds no permit")]
+    NoPermit(EventId),
+    #[error("the read {0} does not see the write it must see")]
+    WrongValue(EventId),
+    #[error("the schedule does not end as asked: {0}")]
+    NotAnswered(String),
+}
+
+/// Verifies that a schedule answers a question under a model.
+pub fn check_schedule(
+    trace: &Trace,
+    question: &Question,
+    model: Model,
+    schedule: &[EventId],
+) -> Result<Certainty, ScheduleFault> {
+    let mut walk = Walk::new(trace);
+    for &event in schedule {
+        walk.step(event)?;
+    }
+    walk.check_values(question, model)?;
+    walk.check_answer(question, schedule)?;
+    Ok(Certainty { guaranteed: walk.changed.iter().all(|&read| walk.is_last(read)) })
+}
+
+struct Walk<'t> {
+    trace: &'t Trace,
+    threads: ThreadEvents,
+    /// How many events of each thread have happened.
+    done: Vec<u32>,
+    /// Open sections of each lock: thread, acquire, and whether shared.
+    open: Vec<Vec<(ThreadId, EventId, bool)>>,
+    permits: Vec<i64>,
+    values: Vec<Option<EventId>>,
+    /// Reads that saw another value than in the trace.
+    changed: Vec<EventId>,
+    /// What every read that happened saw; reads are few in most questions, so a list will do.
+    seen: Vec<(EventId, Option<EventId>)>,
+}
+
+impl<'t> Walk<'t> {
+    fn new(trace: &'t Trace) -> Self {
+        let symbols = trace.symbols();
+        let initial = |s: usize| i64::from(trace.initial_permits(trace::SemaphoreId::new(s)));
+        Walk {
+            trace,
+            threads: ThreadEvents::of(trace),
+            done: vec![0; symbols.threads.len()],
+            open: vec![Vec::new(); symbols.locks.len()],
+            permits: (0..symbols.semaphores.len()).map(initial).collect(),
+            values: vec![None; symbols.variables.len()],
+            changed: Vec::new(),
+            seen: Vec::new(),
+        }
+    }
+
+    fn has_happened(&self, event: EventId) -> bool {
+        (self.threads.place(event) as u32) < self.done[self.trace.thread(event).index()]
+    }
+
+    fn is_next(&self, event: EventId) -> bool {
+        self.threads.place(event) as u32 == self.done[self.trace.thread(event).index()]
+    }
+
+    fn is_last(&self, event: EventId) -> bool {
+        self.threads.place(event) as u32 + 1 == self.done[self.trace.thread(event).index()]
+    }
+
+    fn unforked(&self, thread: ThreadId) -> Option<EventId> {
+        self.trace.fork_of(thread).filter(|&fork| !self.has_happened(fork))
+    }
+
+    fn step(&mut self, event: EventId) -> Result<(), ScheduleFault> {
+        let trace = self.trace;
+        if event.index() >= trace.len() {
+            return Err(ScheduleFault::NoSuchEvent { event, events: trace.len() });
+        }
+        if !self.is_next(event) {
+            return Err(ScheduleFault::OutOfTurn(event));
+        }
+        let thread = trace.thread(event);
+        if let Some(fork) = self.unforked(thread) {
+            return Err(ScheduleFault::NotForked(event, fork));
+        }
+        let missing = |walk: &Self| trace.link(event).event().filter(|&link| !walk.has_happened(link));
+        let op = trace.op(event);
+        match op {
+            Op::Join(_) => missing(self).map_or(Ok(()), |last| Err(ScheduleFault::NotEnded(event, last)))?,
+            Op::Wait(_) => {
+                missing(self).map_or(Ok(()), |signal| Err(ScheduleFault::NotSignalled(event, signal)))?;
+            }
+            Op::BarrierExit(_) => {
+                let enters =
+                    &trace.matching().barrier_instances()[trace.barrier_instance(event).index()].enters;
+                if let Some(&enter) = enters.iter().find(|&&enter| !self.has_happened(enter)) {
+                    return Err(ScheduleFault::NotEntered(event, enter));
+                }
+            }
+            Op::Acquire(lock) if !trace.is_nested(event) => self.open(event, lock, false)?,
+            Op::AcquireShared(lock) if !trace.is_nested(event) => self.open(event, lock, true)?,
+            Op::Release(lock) | Op::ReleaseShared(lock) if !trace.is_nested(event) => {
+                let acquire = trace.section_end(event);
+                self.open[lock.index()].retain(|&(_, opened, _)| Some(opened) != acquire);
+            }
+            Op::Post(semaphore) => self.permits[semaphore.index()] += 1,
+            Op::Take(semaphore) => {
+                self.permits[semaphore.index()] -= 1;
+                if self.permits[semaphore.index()] < 0 {
+                    return Err(ScheduleFault::NoPermit(event));
+                }
+            }
+            _ => {}
+        }
+        if let Some(variable) = op.reads() {
+            let value = self.values[variable.index()];
+            self.seen.push((event, value));
+            if value != trace.reads_from(event) {
+                self.changed.push(event);
+            }
+        }
+        if let Some(variable) = op.writes() {
+            self.values[variable.index()] = Some(event);
+        }
+        self.done[thread.index()] += 1;
+        Ok(())
+    }
+
+    fn open(&mut self, event: EventId, lock: LockId, shared: bool) -> Result<(), ScheduleFault> {
+        let thread = self.trace.thread(event);
+        let open = &mut self.open[lock.index()];
+        let other = open.iter().find(|&&(holder, _, other)| holder != thread && !(shared && other));
+        if let Some(&(_, acquire, _)) = other {
+            return Err(ScheduleFault::Held(event, acquire));
+        }
+        open.push((thread, event, shared));
+        Ok(())
+    }
+
+    /// What the model demands of the reads.
+    fn check_values(&self, question: &Question, model: Model) -> Result<(), ScheduleFault> {
+        let bound = |read: EventId| match model {
+            Model::Sync => false,
+            Model::ReadsFrom => true,
+            Model::Branch => self.goes_beyond_branch(read),
+        };
+        match self.changed.iter().find(|&&read| bound(read) && !question.exempts(read)) {
+            Some(&read) => Err(ScheduleFault::WrongValue(read)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the thread of a read takes a branch after it and then contributes another event.
+    fn goes_beyond_branch(&self, read: EventId) -> bool {
+        let thread = self.trace.thread(read);
+        let happened = &self.threads.of_thread(thread)[..self.done[thread.index()] as usize];
+        let after = happened.iter().skip(self.threads.place(read) + 1);
+        let mut from_branch =
+            after.skip_while(|&&event| !matches!(self.trace.op(event), Op::Branch(count) if count > 0));
+        from_branch.nth(1).is_some()
+    }
+
+    fn check_answer(&self, question: &Question, schedule: &[EventId]) -> Result<(), ScheduleFault> {
+        let no = |why: String| Err(ScheduleFault::NotAnswered(why));
+        match question {
+            Question::Race(a, b) => self.stands_at(*a).and_then(|()| self.stands_at(*b)),
+            Question::Deadlock(blocked) => {
+                for (index, &event) in blocked.iter().enumerate() {
+                    self.stands_at(event)?;
+                    let blocker = blocked[(index + 1) % blocked.len()];
+                    if !self.is_blocked(event, blocker) {
+                        return no(format!("event {event} is not blocked by the thread of event {blocker}"));
+                    }
+                }
+                Ok(())
+            }
+            Question::Order(events) => {
+                let place = |event: &EventId| schedule.iter().position(|scheduled| scheduled == event);
+                let places: Option<Vec<usize>> = events.iter().map(place).collect();
+                match places {
+                    None => no("not all events named happen".to_owned()),
+                    Some(places) if places.is_sorted() => Ok(()),
+                    Some(_) => no("the events named happen in another order".to_owned()),
+                }
+            }
+            Question::Reads(read, source) => {
+                let Some(&(_, seen)) = self.seen.iter().find(|(event, _)| event == read) else {
+                    return no(format!("the read {read} does not happen"));
+                };
+                let as_asked = match source {
+                    None => seen != self.trace.reads_from(*read),
+                    Some(Source::Initial) => seen.is_none(),
+                    Some(Source::Write(write)) => seen == Some(*write),
+                };
+                if as_asked { Ok(()) } else { no(format!("the read {read} sees something else")) }
+            }
+            Question::Cut(counts) => {
+                let as_asked = (0..self.done.len())
+                    .all(|thread| self.done[thread] == counts.get(thread).copied().unwrap_or(0));
+                if as_asked { Ok(()) } else { no("other events happen than the cut names".to_owned()) }
+            }
+        }
+    }
+
+    fn stands_at(&self, event: EventId) -> Result<(), ScheduleFault> {
+        if self.is_next(event) && self.unforked(self.trace.thread(event)).is_none() {
+            return Ok(());
+        }
+        Err(ScheduleFault::NotAnswered(format!("event {event} is not next in its thread")))
+    }
+
+    /// Whether an event cannot happen because of the thread that stands at `blocker`.
+    fn is_blocked(&self, event: EventId, blocker: EventId) -> bool {
+        let trace = self.trace;
+        let thread = trace.thread(blocker);
+        let to_come = |other: EventId| trace.thread(other) == thread && !self.has_happened(other);
+        let held = |lock: LockId, by_readers: bool| {
+            self.open[lock.index()]
+                .iter()
+                .any(|&(holder, _, shared)| holder == thread && (by_readers || !shared))
+        };
+        match trace.op(event) {
+            Op::Acquire(lock) => !trace.is_nested(event) && held(lock, true),
+            Op::AcquireShared(lock) => !trace.is_nested(event) && held(lock, false),
+            Op::Request(lock) => held(lock, true),
+            Op::RequestShared(lock) => held(lock, false),
+            Op::Join(child) => child == thread,
+            Op::Wait(_) => trace.link(event).event().is_some_and(to_come),
+            Op::BarrierExit(_) => {
+                let enters =
+                    &trace.matching().barrier_instances()[trace.barrier_instance(event).index()].enters;
+                enters.iter().any(|&enter| to_come(enter))
+            }
+            Op::Take(semaphore) => {
+                let posts = self.threads.of_thread(thread).iter();
+                let post_to_come =
+                    posts.filter(|&&e| to_come(e)).any(|&e| trace.op(e) == Op::Post(semaphore));
+                self.permits[semaphore.index()] == 0 && post_to_come
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! A question in the engine's terms: which events are needed, where threads must stop, which orders
+//! and sources are asked for.
+
+use check::{Model, Question, Source};
+use trace::{EventId, Op, SemaphoreId, ThreadId};
+
+use crate::setup::Setup;
+
+/// What a schedule must do to answer a question.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    pub(crate) model: Model,
+    /// Events that must happen.
+    pub(crate) needs: Vec<EventId>,
+    /// Threads that must stop, and after how many of their events.
+    pub(crate) stops: Vec<(ThreadId, u32)>,
+    /// Pairs of events to happen in this order.
+    pub(crate) orders: Vec<(EventId, EventId)>,
+    /// A read and what it must see.
+    pub(crate) source: Option<(EventId, Source)>,
+    /// Reads free to see anything.
+    exempt: Vec<EventId>,
+    /// Takes that must find their semaphore empty at the end.
+    pub(crate) starved: Vec<(SemaphoreId, EventId)>,
+    /// An event of the deadlock that the next one does not block, whatever happens.
+    pub(crate) not_blocked: Option<EventId>,
+    /// A window must not start after this event: what comes before can be taken as it was recorded.
+    pub(crate) earliest: EventId,
+}
+
+/// Which named reads of an order keep what they saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exemption {
+    /// Those after which their thread has to go on: keeping them makes the schedule certain.
+    OnlyLast,
+    /// None.
+    AllNamed,
+}
+
+impl Ask {
+    /// `Question::Reads` must name its source here.
+    pub(crate) fn new(setup: &Setup<'_>, question: &Question, model: Model, exemption: Exemption) -> Self {
+        let mut ask = Ask {
+            model,
+            needs: Vec::new(),
+            stops: Vec::new(),
+            orders: Vec::new(),
+            source: None,
+            exempt: Vec::new(),
+            starved: Vec::new(),
+            not_blocked: None,
+            earliest: EventId::new(setup.trace.len()),
+        };
+        match question {
+            Question::Race(a, b) => {
+                ask.stop_at(setup, *a);
+                ask.stop_at(setup, *b);
+            }
+            Question::Deadlock(blocked) => {
+                for &event in blocked {
+                    ask.stop_at(setup, event);
+                }
+                ask.block(setup, blocked);
+            }
+            Question::Order(events) => {
+                ask.needs.extend(events);
+                ask.orders.extend(events.windows(2).map(|pair| (pair[0], pair[1])));
+                ask.exempt.extend(
+                    events
+                        .iter()
+                        .filter(|&&event| exemption == Exemption::AllNamed || !goes_on(setup, events, event)),
+                );
+                ask.earliest = events.iter().copied().min().unwrap_or(ask.earliest);
+            }
+            Question::Reads(read, source) => {
+                ask.needs.push(*read);
+                ask.earliest = *read;
+                if let Some(source) = *source {
+                    ask.source = Some((*read, source));
+                    let reach = match source {
+                        Source::Write(write) => Some(write),
+                        Source::Initial => setup
+                            .trace
+                            .op(*read)
+                            .reads()
+                            .and_then(|variable| setup.writes(variable).first().copied()),
+                    };
+                    ask.earliest = reach.map_or(*read, |event| event.min(*read));
+                }
+            }
+            Question::Cut(counts) => {
+                for thread in 0..setup.threads.threads() {
+                    let count = counts.get(thread).copied().unwrap_or(0);
+                    let thread = ThreadId::new(thread);
+                    let events = setup.threads.of_thread(thread);
+                    ask.stops.push((thread, count));
+                    ask.needs.extend(count.checked_sub(1).map(|last| events[last as usize]));
+                    if let Some(&next) = events.get(count as usize) {
+                        ask.earliest = ask.earliest.min(next);
+                    }
+                }
+            }
+        }
+        if !ask.starved.is_empty() {
+            // How many permits are left depends on everything before.
+            ask.earliest = EventId(0);
+        }
+        ask
+    }
+
+    /// The event is to be the next of its thread: all before it happens, and it does not.
+    fn stop_at(&mut self, setup: &Setup<'_>, event: EventId) {
+        let thread = setup.trace.thread(event);
+        let place = setup.threads.place(event);
+        self.stops.push((thread, place as u32));
+        let before = match place {
+            0 => setup.trace.fork_of(thread),
+            _ => Some(setup.threads.of_thread(thread)[place - 1]),
+        };
+        self.needs.extend(before);
+        self.earliest = self.earliest.min(event);
+    }
+
+    /// Finds out whether each event of a cycle is blocked by the next one's thread standing there.
+    fn block(&mut self, setup: &Setup<'_>, blocked: &[EventId]) {
+        for (index, &event) in blocked.iter().enumerate() {
+            let blocker = blocked[(index + 1) % blocked.len()];
+            if let Op::Take(semaphore) = setup.trace.op(event) {
+                self.starved.push((semaphore, event));
+            }
+            if self.not_blocked.is_none() && !can_block(setup, event, blocker) {
+                self.not_blocked = Some(event);
+            }
+        }
+    }
+
+    /// Whether it exempts the same reads as another.
+    pub(crate) fn exempts_as(&self, other: &Ask) -> bool {
+        self.exempt == other.exempt
+    }
+
+    /// What a read that happens must see, if anything.
+    pub(crate) fn demand(&self, setup: &Setup<'_>, read: EventId) -> Option<Source> {
+        if let Some((named, source)) = self.source
+            && named == read
+        {
+            return Some(source);
+        }
+        let free = self.model == Model::Sync || self.exempt.contains(&read);
+        (!free).then(|| setup.trace.reads_from(read).map_or(Source::Initial, Source::Write))
+    }
+}
+
+/// Whether a later event of the same thread is named too.
+fn goes_on(setup: &Setup<'_>, named: &[EventId], event: EventId) -> bool {
+    named.iter().any(|&other| other > event && setup.trace.thread(other) == setup.trace.thread(event))
+}
+
+/// Whether `event` can be blocked by the thread of `blocker` standing right before `blocker`.
+fn can_block(setup: &Setup<'_>, event: EventId, blocker: EventId) -> bool {
+    let trace = setup.trace;
+    let thread = trace.thread(blocker);
+    let to_come = |other: EventId| trace.thread(other) == thread && other >= blocker;
+    let holds = |lock, exclusive_only| {
+        setup.open_sections(lock, blocker).any(|section| {
+            section.thread == thread
+                && !(exclusive_only && matches!(trace.op(section.acquire), Op::AcquireShared(_)))
+        })
+    };
+    match trace.op(event) {
+        Op::Acquire(lock) => !trace.is_nested(event) && holds(lock, false),
+        Op::AcquireShared(lock) => !trace.is_nested(event) && holds(lock, true),
+        Op::Request(lock) => holds(lock, false),
+        Op::RequestShared(lock) => holds(lock, true),
+        Op::Join(child) => child == thread,
+        Op::Wait(_) => trace.link(event).event().is_some_and(to_come),
+        Op::BarrierExit(_) => {
+            let instance = &trace.matching().barrier_instances()[trace.barrier_instance(event).index()];
+            instance.enters.iter().any(|&enter| to_come(enter))
+        }
+        Op::Take(semaphore) => setup.posts(semaphore).iter().any(|&post| to_come(post)),
+        _ => false,
+    }
+}

@@ -1,0 +1,326 @@
+//! From a contradiction back to its reasons: the steps of a [`Refutation`].
+//!
+//! The log holds every edge with a compact reason. Going back from the contradiction, each reason
+//! asks for the path it rests on (found among the edges logged before) and for the edges that made
+//! the events it speaks of needed. What is collected, in the order of the log, is the explanation; the levels of
+//! the search it mentions are the decisions that the contradiction depends on.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use check::{End, Model, Reason, Refutation, Split, Step};
+use order::Node;
+use trace::{EventId, Op};
+
+use crate::permits;
+use crate::state::{Conflict, NONE, State, Why};
+
+/// A refutation and the decisions it depends on.
+#[derive(Clone, Debug)]
+pub(crate) struct Explanation {
+    pub(crate) refutation: Refutation,
+    pub(crate) levels: BTreeSet<u32>,
+    /// It rests on the events before the window having happened as recorded, so it refutes nothing
+    /// but the window.
+    pub(crate) recorded: bool,
+}
+
+impl Explanation {
+    /// Both cases of a split made at this level are impossible.
+    pub(crate) fn of_split(split: Split, first: Explanation, second: Explanation, level: u32) -> Self {
+        let mut levels: BTreeSet<u32> = first.levels.union(&second.levels).copied().collect();
+        levels.remove(&level);
+        let refutation = Refutation::Split { split, cases: vec![first.refutation, second.refutation] };
+        Explanation { refutation, levels, recorded: first.recorded || second.recorded }
+    }
+}
+
+/// Explains a contradiction of a state that is this many splits below the root.
+pub(crate) fn explain(state: &mut State<'_>, conflict: &Conflict, depth: u32) -> Explanation {
+    let mut tracer = Tracer::new(state, depth);
+    let end = tracer.end(conflict);
+    let steps = tracer.trace_back();
+    let refutation = Refutation::Chain { steps, end };
+    Explanation { refutation, levels: tracer.levels, recorded: tracer.recorded }
+}
+
+struct Tracer<'a, 's> {
+    state: &'a mut State<'s>,
+    /// Logged edges into each chain, by the position they lead to.
+    incoming: Vec<Vec<(u32, u32)>>,
+    /// Edges to be explained, by their place in the log; a path to each reason once it is.
+    wanted: BTreeSet<u32>,
+    levels: BTreeSet<u32>,
+    recorded: bool,
+    depth: u32,
+}
+
+impl<'a, 's> Tracer<'a, 's> {
+    fn new(state: &'a mut State<'s>, depth: u32) -> Self {
+        let mut incoming = vec![Vec::new(); state.chains.len()];
+        for (index, edge) in state.log.iter().enumerate() {
+            if edge.from != edge.to {
+                incoming[edge.to.chain as usize].push((edge.to.position, index as u32));
+            }
+        }
+        for edges in &mut incoming {
+            edges.sort_unstable();
+        }
+        Tracer { state, incoming, wanted: BTreeSet::new(), levels: BTreeSet::new(), recorded: false, depth }
+    }
+
+    fn end(&mut self, conflict: &Conflict) -> End {
+        let last = self.state.log.len().saturating_sub(1) as u32;
+        match conflict {
+            Conflict::Cycle => {
+                let edge = self.state.log[last as usize];
+                self.wanted.insert(last);
+                End::Cycle(self.path(edge.to, edge.from, last))
+            }
+            Conflict::CannotHappen(node) => {
+                self.wanted.insert(last);
+                self.bounded(node.chain);
+                End::CannotHappen(self.state.event(*node))
+            }
+            Conflict::NeedCannotHappen(event) => End::CannotHappen(*event),
+            Conflict::NeverReleased { held, wanted, reached } => {
+                self.need(*held);
+                self.need(*wanted);
+                let path = match reached {
+                    Some(position) => {
+                        let reached = Node { chain: wanted.chain, position: *position };
+                        self.path(*held, reached, self.state.log.len() as u32)
+                    }
+                    None => {
+                        self.bounded(wanted.chain);
+                        Vec::new()
+                    }
+                };
+                End::NeverReleased { held: self.state.event(*held), wanted: self.state.event(*wanted), path }
+            }
+            Conflict::NotBlocked(event) => End::NotBlocked(*event),
+            Conflict::NoPermits(takes) => {
+                self.recorded |= self.state.window.start > EventId(0);
+                self.no_permits(takes);
+                End::NoPermits(takes.clone())
+            }
+            Conflict::PermitsLeft(take) => {
+                self.permits_left(*take);
+                End::PermitsLeft(*take)
+            }
+            Conflict::WithPrefix => {
+                self.recorded = true;
+                self.levels.extend(0..self.depth);
+                End::Cycle(Vec::new())
+            }
+        }
+    }
+
+    /// Turns everything wanted into steps, wanting more on the way. A reason rests only on edges
+    /// logged before, so going down the log meets each edge once.
+    fn trace_back(&mut self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        while let Some(index) = self.wanted.pop_last() {
+            let edge = self.state.log[index as usize];
+            self.need_before(edge.to, index);
+            match edge.why {
+                Why::Decided(level) => {
+                    self.levels.insert(level);
+                    continue;
+                }
+                Why::Recorded => {
+                    self.recorded = true;
+                    self.need_before(edge.from, index);
+                    continue;
+                }
+                _ => {}
+            }
+            let because = self.reason(edge.from, edge.to, edge.why, index);
+            let before = (self.state.event(edge.from), self.state.event(edge.to));
+            steps.push(Step { before, because });
+        }
+        steps.reverse();
+        steps
+    }
+
+    fn reason(&mut self, from: Node, to: Node, why: Why, index: u32) -> Reason {
+        match why {
+            Why::Fork => Reason::Fork,
+            Why::Join => Reason::Join,
+            Why::Signal => Reason::Signal,
+            Why::Barrier => Reason::Barrier,
+            Why::ReadsFrom => {
+                self.need_read(to);
+                Reason::ReadsFrom
+            }
+            Why::Asked => Reason::Asked,
+            Why::Exclusion { acquire, reached } => {
+                self.need(acquire);
+                let path = self.path(acquire, Node { chain: to.chain, position: reached }, index);
+                Reason::Exclusion { path }
+            }
+            Why::NeverReleased => {
+                let acquire = self.state.setup.trace.section_end(self.state.event(from));
+                if let Some(acquire) = acquire.filter(|&acquire| acquire >= self.state.window.start) {
+                    let acquire = self.state.locate(acquire);
+                    self.need(acquire);
+                }
+                self.bounded(to.chain);
+                Reason::NeverReleased
+            }
+            Why::BeforeOverwrite { source } => {
+                self.need_read(from);
+                let path = source.map_or_else(Vec::new, |source| self.path(source, to, index));
+                Reason::BeforeOverwrite { path }
+            }
+            Why::BeforeSource { read } => {
+                self.need_read(read);
+                Reason::BeforeSource { path: self.path(from, read, index) }
+            }
+            Why::Decided(_) | Why::Recorded => unreachable!("no steps of their own"),
+        }
+    }
+
+    /// The edge that made this event needed is part of the explanation.
+    fn need(&mut self, node: Node) {
+        self.need_before(node, NONE);
+    }
+
+    fn need_before(&mut self, node: Node, limit: u32) {
+        let causes = &self.state.chains[node.chain as usize].causes;
+        let index = causes.partition_point(|&(from, _)| from <= node.position);
+        let cause = index.checked_sub(1).map_or(NONE, |index| causes[index].1);
+        if cause != NONE && cause < limit {
+            self.wanted.insert(cause);
+        }
+    }
+
+    /// A read must see its source; under the branch model, because its thread goes on after a branch.
+    fn need_read(&mut self, read: Node) {
+        self.need(read);
+        if self.state.ask.model != Model::Branch {
+            return;
+        }
+        let chain = &self.state.chains[read.chain as usize];
+        let events = &self.state.setup.threads.of_thread(chain.thread)[chain.floor as usize..];
+        let branch = (read.position as usize..events.len())
+            .find(|&at| matches!(self.state.setup.trace.op(events[at]), Op::Branch(count) if count > 0));
+        if let Some(branch) = branch
+            && (branch as u32 + 1) < self.state.order.len(read.chain)
+        {
+            self.need(Node { chain: read.chain, position: branch as u32 + 1 });
+        }
+    }
+
+    /// That the events of a chain end where they do may be a decision.
+    fn bounded(&mut self, chain: u32) {
+        let level = self.state.chains[chain as usize].ceiling_level;
+        if level != NONE {
+            self.levels.insert(level);
+        }
+    }
+
+    /// A way from one event to another by program order and edges logged before `limit`, with as few
+    /// edges as possible. Its edges become wanted. There must be one.
+    fn path(&mut self, from: Node, to: Node, limit: u32) -> Vec<EventId> {
+        let mut visits: Vec<(Node, Option<(u32, usize)>)> = vec![(to, None)];
+        let mut scanned = vec![0usize; self.incoming.len()];
+        let mut queue = VecDeque::from([0usize]);
+        while let Some(visit) = queue.pop_front() {
+            let (node, _) = visits[visit];
+            if node.chain == from.chain && node.position >= from.position {
+                return self.walk(from, &visits, visit);
+            }
+            let edges = &self.incoming[node.chain as usize];
+            let scan = &mut scanned[node.chain as usize];
+            while let Some(&(position, index)) = edges.get(*scan) {
+                if position > node.position {
+                    break;
+                }
+                *scan += 1;
+                if index < limit {
+                    visits.push((self.state.log[index as usize].from, Some((index, visit))));
+                    queue.push_back(visits.len() - 1);
+                }
+            }
+        }
+        unreachable!("an order that is known has a path")
+    }
+
+    fn walk(&mut self, from: Node, visits: &[(Node, Option<(u32, usize)>)], last: usize) -> Vec<EventId> {
+        let mut path = vec![self.state.event(from)];
+        let mut extend = |event: EventId| {
+            if path.last() != Some(&event) {
+                path.push(event);
+            }
+        };
+        let mut at = last;
+        while let (_, Some((index, next))) = visits[at] {
+            let edge = self.state.log[index as usize];
+            extend(self.state.event(edge.from));
+            extend(self.state.event(edge.to));
+            self.wanted.insert(index);
+            at = next;
+        }
+        extend(self.state.event(visits[at].0));
+        path
+    }
+
+    /// The takes need more permits than there are: every other post comes after all of them.
+    fn no_permits(&mut self, takes: &[EventId]) {
+        let limit = self.state.log.len() as u32;
+        let takes: Vec<Node> = takes.iter().map(|&take| self.state.locate(take)).collect();
+        for &take in &takes {
+            self.need(take);
+        }
+        let Some(&first) = takes.first() else { return };
+        let posts = permits::available_posts(self.state, self.state.event(first));
+        self.every_bound();
+        for post in posts {
+            if !takes.iter().all(|&take| permits::comes_after(self.state, take, post)) {
+                continue;
+            }
+            for &take in &takes {
+                self.post_after(take, post, limit);
+            }
+        }
+    }
+
+    fn post_after(&mut self, take: Node, post: Node, limit: u32) {
+        let reached = self.state.order.first_after(take, post.chain);
+        if reached <= post.position && reached < self.state.order.len(post.chain) {
+            let reached = Node { chain: post.chain, position: reached };
+            self.need(reached);
+            self.path(take, reached, limit);
+            return;
+        }
+        for index in 0..self.state.deferred.len() {
+            let (after, deferred, level) = self.state.deferred[index];
+            let deferred = self.state.locate(deferred);
+            let relevant = deferred.chain == post.chain && deferred.position <= post.position;
+            if relevant && (after == take || self.state.order.precedes(take, after)) {
+                self.levels.insert(level);
+                if after != take {
+                    self.path(take, after, limit);
+                }
+                return;
+            }
+        }
+    }
+
+    /// No take is left that could empty the semaphore.
+    fn permits_left(&mut self, take: EventId) {
+        let Op::Take(semaphore) = self.state.setup.trace.op(take) else { return };
+        let uses = self.state.semaphore_index.get(&semaphore);
+        let posts = uses.map_or_else(Vec::new, |&index| self.state.semaphores[index].posts.clone());
+        for post in posts {
+            self.need(post);
+        }
+        self.every_bound();
+    }
+
+    fn every_bound(&mut self) {
+        for chain in 0..self.state.chains.len() as u32 {
+            self.bounded(chain);
+        }
+    }
+}

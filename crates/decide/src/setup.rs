@@ -1,0 +1,154 @@
+//! What all questions about a trace share: who wrote each variable, the sections of each lock, the
+//! events of each thread. Built once in linear time; a question then touches only its neighbourhood.
+
+use check::Source;
+use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace, VariableId};
+
+/// A section of a lock: from its outermost acquire to its release.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Section {
+    pub(crate) acquire: EventId,
+    /// `None`: still open at the end of the trace.
+    pub(crate) release: Option<EventId>,
+    pub(crate) thread: ThreadId,
+}
+
+/// A trace made ready for questions.
+#[derive(Debug)]
+pub struct Setup<'t> {
+    pub(crate) trace: &'t Trace,
+    pub(crate) threads: ThreadEvents,
+    writes: Grouped<EventId>,
+    /// Sections of each lock in the order of their acquires.
+    sections: Grouped<Section>,
+    /// For each section, the latest release among it and all before it on its lock.
+    latest_release: Vec<EventId>,
+    posts: Grouped<EventId>,
+    takes: Grouped<EventId>,
+}
+
+/// Stands for 'after everything'.
+const NEVER: EventId = EventId(u32::MAX);
+
+impl<'t> Setup<'t> {
+    /// Makes a trace ready for questions.
+    pub fn new(trace: &'t Trace) -> Self {
+        let symbols = trace.symbols();
+        let by_kind = |groups: usize, key: &dyn Fn(Op) -> Option<usize>| {
+            Grouped::new(groups, || {
+                trace.events().filter_map(move |(event, _, op)| key(op).map(|group| (group, event)))
+            })
+        };
+        let sections = Grouped::new(symbols.locks.len(), || {
+            trace.events().filter_map(|(event, thread, op)| match op {
+                Op::Acquire(lock) | Op::AcquireShared(lock) if !trace.is_nested(event) => {
+                    let release = trace.section_end(event);
+                    Some((lock.index(), Section { acquire: event, release, thread }))
+                }
+                _ => None,
+            })
+        });
+        let mut latest_release = Vec::with_capacity(sections.items.len());
+        for lock in 0..symbols.locks.len() {
+            let mut latest = EventId(0);
+            latest_release.extend(sections.group(lock).iter().map(|section| {
+                latest = latest.max(section.release.unwrap_or(NEVER));
+                latest
+            }));
+        }
+        Setup {
+            trace,
+            threads: ThreadEvents::of(trace),
+            writes: by_kind(symbols.variables.len(), &|op| op.writes().map(VariableId::index)),
+            sections,
+            latest_release,
+            posts: by_kind(symbols.semaphores.len(), &|op| match op {
+                Op::Post(s) => Some(s.index()),
+                _ => None,
+            }),
+            takes: by_kind(symbols.semaphores.len(), &|op| match op {
+                Op::Take(s) => Some(s.index()),
+                _ => None,
+            }),
+        }
+    }
+
+    /// The trace.
+    pub fn trace(&self) -> &'t Trace {
+        self.trace
+    }
+
+    /// The events of each thread.
+    pub fn threads(&self) -> &ThreadEvents {
+        &self.threads
+    }
+
+    /// The writes of a variable in the order of the trace.
+    pub fn writes(&self, variable: VariableId) -> &[EventId] {
+        self.writes.group(variable.index())
+    }
+
+    /// What a read could see: the initial value or any write of its variable but itself, without
+    /// what it saw in the trace.
+    pub fn other_sources(&self, read: EventId) -> Vec<Source> {
+        let Some(variable) = self.trace.op(read).reads() else { return Vec::new() };
+        let seen = self.trace.reads_from(read);
+        let initial = seen.is_some().then_some(Source::Initial);
+        let writes = self.writes(variable).iter().filter(|&&w| w != read && Some(w) != seen);
+        initial.into_iter().chain(writes.map(|&w| Source::Write(w))).collect()
+    }
+
+    pub(crate) fn posts(&self, semaphore: SemaphoreId) -> &[EventId] {
+        self.posts.group(semaphore.index())
+    }
+
+    pub(crate) fn takes(&self, semaphore: SemaphoreId) -> &[EventId] {
+        self.takes.group(semaphore.index())
+    }
+
+    /// The sections of a lock that are open when the recorded prefix before `at` has happened.
+    pub(crate) fn open_sections(&self, lock: LockId, at: EventId) -> impl Iterator<Item = Section> + '_ {
+        let range = self.sections.range(lock.index());
+        let before = self.sections.group(lock.index()).partition_point(|s| s.acquire < at);
+        (range.start..range.start + before)
+            .rev()
+            .take_while(move |&index| self.latest_release[index] >= at)
+            .map(|index| self.sections.items[index])
+            .filter(move |section| section.release.is_none_or(|release| release >= at))
+    }
+}
+
+/// Items grouped by a dense key, each group in the order of the trace.
+#[derive(Debug)]
+struct Grouped<T> {
+    starts: Vec<u32>,
+    items: Vec<T>,
+}
+
+impl<T: Copy> Grouped<T> {
+    /// Groups what the iterator yields; it is run twice.
+    fn new<I: Iterator<Item = (usize, T)>>(groups: usize, items: impl Fn() -> I) -> Self {
+        let mut starts = vec![0u32; groups + 1];
+        for (group, _) in items() {
+            starts[group + 1] += 1;
+        }
+        for group in 0..groups {
+            starts[group + 1] += starts[group];
+        }
+        let mut next = starts.clone();
+        let mut placed: Vec<Option<T>> = vec![None; starts[groups] as usize];
+        for (group, item) in items() {
+            placed[next[group] as usize] = Some(item);
+            next[group] += 1;
+        }
+        Grouped { starts, items: placed.into_iter().flatten().collect() }
+    }
+
+    fn range(&self, group: usize) -> std::ops::Range<usize> {
+        self.starts[group] as usize..self.starts[group + 1] as usize
+    }
+
+    fn group(&self, group: usize) -> &[T] {
+        &self.items[self.range(group)]
+    }
+}

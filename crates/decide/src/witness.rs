@@ -1,0 +1,215 @@
+//! From what the engine found to the schedule a person is shown: the shortest run-up it contains.
+//!
+//! A window's answer is 'everything recorded before it, then these events'. Most of that is not needed. The
+//! slice keeps what the question needs and, for what is kept, everything before it in its thread, what it
+//! waits for, the writes its reads must see, and the releases that let it in; dropping the rest leaves a
+//! schedule, in the same order.
+
+use check::{Model, Question, Source};
+use trace::{EventId, Op, ThreadId};
+
+use crate::setup::Setup;
+
+/// A schedule, not yet written out: the recorded events before `prefix`, then `tail`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness {
+    pub(crate) prefix: EventId,
+    pub(crate) tail: Vec<EventId>,
+}
+
+impl Witness {
+    /// How many events the schedule has before it is sliced.
+    pub fn len(&self) -> usize {
+        self.prefix.index() + self.tail.len()
+    }
+
+    /// Whether the schedule is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The schedule without what the question does not need. Linear in the recorded run up to it.
+    pub fn schedule(&self, setup: &Setup<'_>, question: &Question, model: Model) -> Vec<EventId> {
+        let whole: Vec<EventId> = (0..self.prefix.0).map(EventId).chain(self.tail.iter().copied()).collect();
+        Slice::new(setup, question, model, &whole).cut()
+    }
+}
+
+struct Slice<'a> {
+    setup: &'a Setup<'a>,
+    question: &'a Question,
+    model: Model,
+    whole: &'a [EventId],
+    /// How many events of each thread the whole schedule has.
+    has: Vec<u32>,
+    /// How many events of each thread are kept.
+    kept: Vec<u32>,
+    changed: bool,
+}
+
+impl<'a> Slice<'a> {
+    fn new(setup: &'a Setup<'a>, question: &'a Question, model: Model, whole: &'a [EventId]) -> Self {
+        let kept = vec![0; setup.threads.threads()];
+        let mut has = kept.clone();
+        for &event in whole {
+            has[setup.trace.thread(event).index()] += 1;
+        }
+        Slice { setup, question, model, whole, has, kept, changed: false }
+    }
+
+    fn cut(mut self) -> Vec<EventId> {
+        self.keep_asked();
+        loop {
+            self.changed = false;
+            self.pass();
+            if !self.changed {
+                break;
+            }
+        }
+        self.whole.iter().copied().filter(|&event| self.keeps(event)).collect()
+    }
+
+    fn keeps(&self, event: EventId) -> bool {
+        (self.setup.threads.place(event) as u32) < self.kept[self.setup.trace.thread(event).index()]
+    }
+
+    fn keep(&mut self, event: EventId) {
+        let count = self.setup.threads.place(event) as u32 + 1;
+        self.keep_count(self.setup.trace.thread(event), count);
+    }
+
+    fn keep_count(&mut self, thread: ThreadId, count: u32) {
+        let kept = &mut self.kept[thread.index()];
+        if *kept < count {
+            *kept = count;
+            self.changed = true;
+        }
+    }
+
+    fn keep_asked(&mut self) {
+        match self.question {
+            Question::Race(a, b) => {
+                self.keep_up_to(*a);
+                self.keep_up_to(*b);
+            }
+            Question::Deadlock(blocked) => {
+                for &event in blocked {
+                    self.keep_up_to(event);
+                    if let Op::Take(semaphore) = self.setup.trace.op(event) {
+                        self.keep_permits(Op::Post(semaphore), Op::Take(semaphore));
+                    }
+                }
+            }
+            Question::Order(events) => events.iter().for_each(|&event| self.keep(event)),
+            Question::Reads(read, _) => self.keep(*read),
+            Question::Cut(counts) => {
+                for (thread, &count) in counts.iter().enumerate() {
+                    self.keep_count(ThreadId::new(thread), count);
+                }
+            }
+        }
+    }
+
+    /// Keeps everything before an event that is to be next in its thread.
+    fn keep_up_to(&mut self, event: EventId) {
+        let thread = self.setup.trace.thread(event);
+        self.keep_count(thread, self.setup.threads.place(event) as u32);
+        if let Some(fork) = self.setup.trace.fork_of(thread) {
+            self.keep(fork);
+        }
+    }
+
+    /// How many permits are left at the end is part of the question.
+    fn keep_permits(&mut self, post: Op, take: Op) {
+        for &event in self.whole {
+            let op = self.setup.trace.op(event);
+            if op == post || op == take {
+                self.keep(event);
+            }
+        }
+    }
+
+    /// Keeps what kept events depend on, in one walk from the end.
+    fn pass(&mut self) {
+        let trace = self.setup.trace;
+        let symbols = trace.symbols();
+        // What a kept event later in the schedule asks of the events before it.
+        let mut acquired = vec![false; symbols.locks.len()];
+        let mut acquired_alone = vec![false; symbols.locks.len()];
+        let mut taken = vec![false; symbols.semaphores.len()];
+        let mut awaited: Vec<bool> = vec![false; symbols.variables.len()];
+        for index in (0..self.whole.len()).rev() {
+            let event = self.whole[index];
+            let op = trace.op(event);
+            match op {
+                Op::Post(semaphore) if taken[semaphore.index()] => self.keep(event),
+                // A section that began before a kept one of its lock must have ended, if it is kept.
+                Op::Acquire(lock) if !trace.is_nested(event) && self.keeps(event) => {
+                    self.end_section(event, acquired[lock.index()]);
+                    acquired[lock.index()] = true;
+                    acquired_alone[lock.index()] = true;
+                }
+                Op::AcquireShared(lock) if !trace.is_nested(event) && self.keeps(event) => {
+                    self.end_section(event, acquired_alone[lock.index()]);
+                    acquired[lock.index()] = true;
+                }
+                _ => {}
+            }
+            if op.writes().is_some_and(|variable| std::mem::take(&mut awaited[variable.index()])) {
+                self.keep(event);
+            }
+            if !self.keeps(event) {
+                continue;
+            }
+            if let Some(variable) = op.reads() {
+                awaited[variable.index()] |= self.keeps_value(event);
+            }
+            if let Op::Take(semaphore) = op {
+                taken[semaphore.index()] = true;
+            }
+            self.keep_awaited(event, op);
+        }
+    }
+
+    fn end_section(&mut self, acquire: EventId, others_follow: bool) {
+        let release = self.setup.trace.section_end(acquire).filter(|_| others_follow);
+        // Without its release in the schedule, those that follow are of the same thread.
+        let happens = |release: &EventId| {
+            (self.setup.threads.place(*release) as u32) < self.has[self.setup.trace.thread(*release).index()]
+        };
+        if let Some(release) = release.filter(happens) {
+            self.keep(release);
+        }
+    }
+
+    /// Whether a read must go on seeing what it sees.
+    fn keeps_value(&self, read: EventId) -> bool {
+        match self.question {
+            Question::Reads(named, source) if *named == read => *source != Some(Source::Initial),
+            question => self.model != Model::Sync && !question.exempts(read),
+        }
+    }
+
+    fn keep_awaited(&mut self, event: EventId, op: Op) {
+        let trace = self.setup.trace;
+        if self.setup.threads.place(event) == 0
+            && let Some(fork) = trace.fork_of(trace.thread(event))
+        {
+            self.keep(fork);
+        }
+        match op {
+            Op::Join(_) | Op::Wait(_) => {
+                if let Some(awaited) = trace.link(event).event() {
+                    self.keep(awaited);
+                }
+            }
+            Op::BarrierExit(_) => {
+                let instance = trace.barrier_instance(event);
+                for &enter in &trace.matching().barrier_instances()[instance.index()].enters {
+                    self.keep(enter);
+                }
+            }
+            _ => {}
+        }
+    }
+}
