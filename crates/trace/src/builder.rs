@@ -120,6 +120,11 @@ impl TraceBuilder {
         &self.columns
     }
 
+    /// How many threads there are so far.
+    pub fn threads(&self) -> usize {
+        self.threads.names().len()
+    }
+
     /// The name of a thread.
     pub fn thread_name(&self, thread: ThreadId) -> &str {
         self.threads.names().get(thread.index())

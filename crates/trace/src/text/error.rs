@@ -83,6 +83,8 @@ pub enum Problem {
     UnknownOp { found: String, nearest: Option<&'static str> },
     #[error("`{op}` acts on something, but nothing is named; expected `{op}({object})`")]
     NoObject { op: &'static str, object: &'static str },
+    #[error("`{op}` is written without parentheses; expected `{op}()`")]
+    NoParentheses { op: &'static str },
     #[error("`{found}` is not closed; expected a `)` at the end of the operation")]
     NotClosed { found: String },
     #[error("`{op}` acts on nothing, but `{found}` is named; expected `{op}()`")]

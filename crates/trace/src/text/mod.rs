@@ -11,6 +11,7 @@ mod directive;
 mod error;
 mod escape;
 mod line_map;
+mod naming;
 mod rapid;
 mod read;
 mod recent;

@@ -14,6 +14,7 @@ use super::directive::Directives;
 use super::error::{Place, Problem, ReadError, quote};
 use super::escape::decode;
 use super::line_map::LineMap;
+use super::naming::{Change, Naming};
 use super::recent::Recent;
 use super::spelling::{nearest, object_of, op_name, op_named};
 use super::{MAX_EVENTS, MAX_LINE, is_number, transactions};
@@ -120,6 +121,7 @@ struct Parser<'t> {
     builder: TraceBuilder,
     lines: LineMap,
     directives: Directives,
+    naming: Naming,
     /// Lines parsed.
     line: u64,
     /// Bytes parsed.
@@ -139,6 +141,7 @@ impl<'t> Parser<'t> {
             builder: TraceBuilder::new(),
             lines: LineMap::default(),
             directives: Directives::default(),
+            naming: Naming::default(),
             line: 0,
             bytes: 0,
             threads: Recent::default(),
@@ -260,9 +263,10 @@ impl<'t> Parser<'t> {
         if cut.second + 1 == cut.stop {
             return Err((Part::Location, Problem::NoLocation));
         }
-        let builder = &mut self.builder;
-        let thread =
-            self.threads.id(text, cut.start, cut.first, |name| builder.thread(&decode(name)).map(|id| id.0));
+        let (builder, naming) = (&mut self.builder, &self.naming);
+        let thread = self.threads.id(text, cut.start, cut.first, |name| {
+            naming.thread(&decode(name), builder).map(|thread| thread.0)
+        });
         let thread = ThreadId(thread.map_err(|error| (Part::Thread, error.into()))?);
         let op = self.op(text, thread, cut)?;
         let builder = &mut self.builder;
@@ -308,10 +312,12 @@ impl<'t> Parser<'t> {
 
     #[cold]
     fn op_without_object(&mut self, kind: Kind) -> Result<Op, Refusal> {
-        self.has_begin_or_end = true;
         match kind {
-            Kind::Begin => Ok(Op::Begin),
-            Kind::End => Ok(Op::End),
+            Kind::Begin | Kind::End => {
+                self.has_begin_or_end = true;
+                Ok(Op::from_parts(kind, 0))
+            }
+            Kind::Fence => Err((Part::Op, Problem::NoParentheses { op: op_name(kind) })),
             _ => Err((Part::Op, Problem::NoObject { op: op_name(kind), object: object_of(kind) })),
         }
     }
@@ -323,18 +329,14 @@ impl<'t> Parser<'t> {
         let name = &*decode(object);
         let builder = &mut self.builder;
         Ok(match kind {
-            Kind::Begin => {
+            Kind::Begin | Kind::End => {
                 self.has_begin_or_end = true;
-                Op::Begin
-            }
-            Kind::End => {
-                self.has_begin_or_end = true;
-                Op::End
+                Op::from_parts(kind, 0)
             }
             Kind::Fence if object.is_empty() => Op::Fence,
             Kind::Fence => return Err(Problem::UnwantedObject { op: op_name(kind), found: quote(object) }),
-            Kind::Fork => Op::Fork(self.other_thread(thread, name)?),
-            Kind::Join => Op::Join(self.other_thread(thread, name)?),
+            Kind::Fork => Op::Fork(self.forked(thread, name)?),
+            Kind::Join => Op::Join(self.joined(thread, name)?),
             Kind::Read => Op::Read(builder.variable(name)?),
             Kind::Write => Op::Write(builder.variable(name)?),
             Kind::AtomicRead => Op::AtomicRead(builder.variable(name)?),
@@ -365,15 +367,29 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// The thread forked or joined. Some recorders write `fork(12)` for thread `T12`; it is
-    /// thread `12` only where threads are called by their numbers.
-    fn other_thread(&mut self, actor: ThreadId, name: &str) -> Result<ThreadId, Problem> {
-        let is_short = is_number(name)
-            && !self.directives.threads_as_written
-            && !is_number(self.builder.thread_name(actor));
-        let thread =
-            if is_short { self.builder.thread(&format!("T{name}")) } else { self.builder.thread(name) };
-        Ok(thread?)
+    fn forked(&mut self, actor: ThreadId, name: &str) -> Result<ThreadId, Problem> {
+        if !self.is_by_number(actor, name) {
+            return Ok(self.naming.thread(name, &mut self.builder)?);
+        }
+        let (thread, change) = self.naming.forked(name, actor, &mut self.builder)?;
+        if change == Change::Renamed {
+            self.threads = Recent::default();
+        }
+        Ok(thread)
+    }
+
+    fn joined(&mut self, actor: ThreadId, name: &str) -> Result<ThreadId, Problem> {
+        Ok(if self.is_by_number(actor, name) {
+            self.naming.numbered(name, &mut self.builder)?
+        } else {
+            self.naming.thread(name, &mut self.builder)?
+        })
+    }
+
+    /// Whether the thread that is forked or joined is called by its number. Where the acting thread's
+    /// name is a number too, the number is a name.
+    fn is_by_number(&self, actor: ThreadId, name: &str) -> bool {
+        !self.directives.threads_as_written && is_number(name) && !is_number(self.builder.thread_name(actor))
     }
 
     fn finish(mut self) -> Result<Trace, ReadError> {
