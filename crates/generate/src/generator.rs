@@ -42,6 +42,18 @@ pub struct Generator {
     gave_up: bool,
 }
 
+/// What became of a choice.
+pub(crate) enum Step {
+    Did(Op),
+    /// The thread has set out to do something it cannot do yet, or is about to end.
+    Later,
+    /// It makes no sense here.
+    Senseless,
+}
+
+/// How often a thread chooses again before it makes an access instead.
+const CHOICES: usize = 4;
+
 /// The settings' probabilities, ready for use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chances {
@@ -53,6 +65,7 @@ pub(crate) struct Chances {
     pub(crate) disciplined: Chance,
     pub(crate) skew: Chance,
     pub(crate) switch: Chance,
+    pub(crate) uninterrupted: Chance,
 }
 
 impl Generator {
@@ -65,7 +78,9 @@ impl Generator {
         let permits: Vec<u32> = (0..s.semaphores).map(|_| rng.below(3)).collect();
         let declared = permits.iter().map(|&count| rng.chance(s.declared.into()).then_some(count)).collect();
         let runs = |index: &u32| threads[*index as usize].stage == Stage::Running;
-        let alive = (0..s.threads).filter(runs).map(ThreadId).collect();
+        let alive: Vec<ThreadId> = (0..s.threads).filter(runs).map(ThreadId).collect();
+        let mut world = World::new(threads, s.locks, s.conditions, s.barriers, &permits);
+        alive.iter().for_each(|&thread| world.start(thread));
         let w = &s.weights;
         Ok(Generator {
             chances: Chances {
@@ -77,10 +92,11 @@ impl Generator {
                 disciplined: s.disciplined.into(),
                 skew: s.skew.into(),
                 switch: s.switch.into(),
+                uninterrupted: s.uninterrupted.into(),
             },
             choices: Alias::new(&w.in_order()),
             accesses: Alias::new(&[w.read, w.write, w.atomic_read, w.atomic_write, w.atomic_update]),
-            world: World::new(threads, s.locks, s.conditions, s.barriers, &permits),
+            world,
             declared,
             // Some memory was allocated before the recording began.
             allocated: (0..s.blocks).map(|_| rng.below(4) == 0).collect(),
@@ -103,8 +119,7 @@ impl Generator {
     /// Whose turn it is; `None` if nobody can go on.
     #[inline]
     fn schedule(&mut self) -> Option<ThreadId> {
-        let stays = self.turn < self.alive.len() && !self.rng.chance(self.chances.switch);
-        if !stays {
+        if self.turn >= self.alive.len() || self.rng.chance(self.chances.switch) && self.may_interrupt() {
             self.turn = self.rng.below(self.alive.len() as u32) as usize;
         }
         for _ in 0..self.alive.len() {
@@ -122,6 +137,11 @@ impl Generator {
                 Some(thread)
             }
         }
+    }
+
+    fn may_interrupt(&mut self) -> bool {
+        let thread = self.alive[self.turn];
+        self.world.thread(thread).holds.is_empty() || !self.rng.chance(self.chances.uninterrupted)
     }
 
     #[inline]
@@ -160,6 +180,7 @@ impl Generator {
     fn act(&mut self, thread: ThreadId) -> Option<Op> {
         let state = &mut self.world.threads[thread.index()];
         if std::mem::take(&mut state.to_begin) {
+            self.world.owed -= 1;
             return Some(Op::Begin);
         }
         if self.winding_down && state.stage == Stage::Running {
@@ -182,13 +203,16 @@ impl Generator {
         {
             return Some(fork);
         }
-        match &self.choices {
-            Some(choices) => {
-                let choice = Choice::ALL[choices.draw(&mut self.rng)];
-                self.choose(thread, choice)
+        for _ in 0..CHOICES {
+            let Some(choices) = &self.choices else { break };
+            let choice = Choice::ALL[choices.draw(&mut self.rng)];
+            match self.choose(thread, choice) {
+                Step::Did(op) => return Some(op),
+                Step::Later => return None,
+                Step::Senseless => {}
             }
-            None => Some(self.access(thread)),
         }
+        Some(self.access(thread))
     }
 
     /// Does what was set out to do, now that it is possible.
@@ -206,7 +230,10 @@ impl Generator {
                 self.world.thread(thread).intent = hold.map(Intent::Acquire);
                 Op::Wait(condition)
             }
-            Intent::Leave(barrier, _) => Op::BarrierExit(barrier),
+            Intent::Leave(barrier, _) => {
+                self.world.owed -= 1;
+                Op::BarrierExit(barrier)
+            }
             Intent::Take(semaphore) => {
                 self.world.take(semaphore);
                 Op::Take(semaphore)
@@ -216,22 +243,22 @@ impl Generator {
     }
 
     /// Does it now or, if that is not possible, later.
-    pub(crate) fn set_out(&mut self, thread: ThreadId, intent: Intent) -> Option<Op> {
+    pub(crate) fn set_out(&mut self, thread: ThreadId, intent: Intent) -> Step {
         if self.world.is_possible(thread, intent) {
-            return Some(self.perform(thread, intent));
+            return Step::Did(self.perform(thread, intent));
         }
         self.world.thread(thread).intent = Some(intent);
-        None
+        Step::Later
     }
 
     /// One step of a thread towards its end.
     fn close(&mut self, thread: ThreadId) -> Option<Op> {
         let is_last = self.winding_down && thread.0 == 0;
         let state = self.world.thread(thread);
-        let to_end = state.to_end && !state.abandons;
-        if !state.abandons {
+        let Thread { to_end, abandons, .. } = *state;
+        if !abandons {
             if let Some(region) = state.regions.pop() {
-                self.world.open -= 1;
+                self.world.owed -= 1;
                 return Some(Op::RegionEnd(region));
             }
             if let Some(last) = state.holds.len().checked_sub(1) {
@@ -242,13 +269,18 @@ impl Generator {
             {
                 let previous = self.world.threads[child.index()].previous_sibling;
                 self.world.thread(thread).last_child = previous;
-                return self.set_out(thread, Intent::Join(child));
+                self.world.owed -= 1;
+                return match self.set_out(thread, Intent::Join(child)) {
+                    Step::Did(join) => Some(join),
+                    Step::Later | Step::Senseless => None,
+                };
             }
         }
-        if is_last && self.emitted + u64::from(to_end) < self.settings.events {
+        if is_last && !abandons && self.emitted + u64::from(to_end) < self.settings.events {
             return Some(self.access(thread));
         }
         self.world.thread(thread).stage = Stage::Done;
+        self.world.owed -= u64::from(to_end);
         // A thread acts only in its turn.
         self.alive.swap_remove(self.turn);
         to_end.then_some(Op::End)
@@ -266,19 +298,19 @@ impl Generator {
         self.next_to_fork += 1;
         let previous = self.world.thread(parent).last_child.replace(child);
         self.world.thread(child).previous_sibling = previous;
+        self.world.owed += 1;
         if self.rng.chance(self.chances.idle) {
             self.world.thread(child).stage = Stage::Done;
         } else {
-            self.world.thread(child).stage = Stage::Running;
+            self.world.start(child);
             self.alive.push(child);
         }
         Some(Op::Fork(child))
     }
 
-    /// Follows a choice, or makes an access instead if it makes no sense here. `None`: the thread
-    /// has set out to do something it cannot do yet.
+    /// Follows a choice.
     #[inline]
-    fn choose(&mut self, thread: ThreadId, choice: Choice) -> Option<Op> {
+    fn choose(&mut self, thread: ThreadId, choice: Choice) -> Step {
         let s = &self.settings;
         let op = match choice {
             Choice::Read
@@ -298,11 +330,11 @@ impl Generator {
             Choice::Join => return self.join(thread),
             Choice::End => {
                 self.world.thread(thread).stage = Stage::Closing;
-                return None;
+                return Step::Later;
             }
             _ => self.choose_rare(thread, choice),
         };
-        Some(op.unwrap_or_else(|| self.access(thread)))
+        op.map_or(Step::Senseless, Step::Did)
     }
 
     /// The choices that never block and are rare in most runs.
@@ -326,6 +358,7 @@ impl Generator {
                 let most = self.alive.len().clamp(2, 8) as u32;
                 let generation = self.world.enter(barrier, || rng.between(2, most));
                 self.world.thread(thread).intent = Some(Intent::Leave(barrier, generation));
+                self.world.owed += 1;
                 Op::BarrierEnter(barrier)
             }
             Choice::Post => {
@@ -344,12 +377,12 @@ impl Generator {
                     return None;
                 }
                 open.push(region);
-                self.world.open += 1;
+                self.world.owed += 1;
                 Op::RegionBegin(region)
             }
             Choice::RegionEnd => {
                 let region = self.world.thread(thread).regions.pop()?;
-                self.world.open -= 1;
+                self.world.owed -= 1;
                 Op::RegionEnd(region)
             }
             Choice::Fence => Op::Fence,
@@ -366,14 +399,14 @@ impl Generator {
         Some(BlockId::new(block))
     }
 
-    fn join(&mut self, thread: ThreadId) -> Option<Op> {
+    fn join(&mut self, thread: ThreadId) -> Step {
         let child = ThreadId(self.rng.below(self.settings.threads));
         let may_join = match self.world.threads[child.index()].stage {
             Stage::Done => child != thread,
             Stage::Running | Stage::Closing => child != thread && self.settings.stuck == Stuck::Stop,
             Stage::Unforked => false,
         };
-        if may_join { self.set_out(thread, Intent::Join(child)) } else { Some(self.access(thread)) }
+        if may_join { self.set_out(thread, Intent::Join(child)) } else { Step::Senseless }
     }
 }
 
@@ -383,8 +416,9 @@ impl Iterator for Generator {
     #[inline]
     fn next(&mut self) -> Option<Event> {
         while self.emitted < self.settings.events {
-            let owed = self.world.open + 2 * self.alive.len() as u64;
-            if self.emitted + owed >= self.settings.events && self.settings.ending == Ending::WindDown {
+            // An event owes three more at most: a fork, that its child begins, ends and is joined.
+            let soon = self.emitted + self.world.owed + 4;
+            if soon >= self.settings.events && self.settings.ending == Ending::WindDown {
                 self.winding_down = true;
             }
             let thread = self.schedule()?;
@@ -400,6 +434,7 @@ impl Iterator for Generator {
 fn new_thread(index: u32, settings: &Settings, rng: &mut Rng) -> Thread {
     let is_forked = index > 0 && rng.chance(settings.forked.into());
     let is_begun = rng.chance(settings.begun.into());
+    let abandons = rng.chance(settings.abandoned.into());
     Thread {
         stage: if is_forked { Stage::Unforked } else { Stage::Running },
         intent: None,
@@ -407,8 +442,8 @@ fn new_thread(index: u32, settings: &Settings, rng: &mut Rng) -> Thread {
         regions: Vec::new(),
         woken: false,
         to_begin: is_begun,
-        to_end: is_begun,
-        abandons: rng.chance(settings.abandoned.into()),
+        to_end: is_begun && !abandons,
+        abandons,
         last_child: None,
         previous_sibling: None,
     }

@@ -59,6 +59,8 @@ pub struct Settings {
     pub skew: f64,
     /// How likely another thread goes on after an event.
     pub switch: f64,
+    /// The share of such switches that do not happen if the thread holds a lock.
+    pub uninterrupted: f64,
     /// What happens when nobody can go on.
     pub stuck: Stuck,
     /// How the trace ends.
@@ -87,7 +89,7 @@ pub enum Ending {
 macro_rules! weights {
     ($($(#[$doc:meta])* $field:ident => $choice:ident,)*) => {
         /// How often a thread does what, relative to each other. What makes no sense where it is
-        /// drawn (a release without a section) becomes an access.
+        /// drawn (a release without a section) is drawn again, and in the end becomes an access.
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct Weights {
             $($(#[$doc])* pub $field: u32,)*
@@ -230,6 +232,7 @@ impl Settings {
             ("disciplined", self.disciplined),
             ("skew", self.skew),
             ("switch", self.switch),
+            ("uninterrupted", self.uninterrupted),
         ];
         match shares.iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
             Some(&(what, value)) => Err(SettingsError::NotAShare { what, value }),
@@ -238,10 +241,19 @@ impl Settings {
     }
 
     /// A tiny trace for fuzzing: 2 to 5 threads, 4 to 18 events that conflict a lot. Each seed has
-    /// its own mixture, so that some traces are about locks, some about reads, some about semaphores.
+    /// its own mixture, so that some traces are about locks, some about reads, some about semaphores,
+    /// and some nearly deadlock.
     pub fn tiny(seed: u64) -> Settings {
         // Not the numbers the generator itself will draw from this seed.
         let mut rng = Rng::new(seed ^ 0x7469_6e79);
+        let mixed = Settings::tiny_mixture(seed, &mut rng);
+        match rng.below(4) {
+            0 => mixed.with_sections_in_sections(&mut rng),
+            _ => mixed,
+        }
+    }
+
+    fn tiny_mixture(seed: u64, rng: &mut Rng) -> Settings {
         let share = |rng: &mut Rng| rng.pick(&[0.0, 0.0, 0.1, 0.3, 0.6, 1.0]);
         Settings {
             seed,
@@ -257,21 +269,45 @@ impl Settings {
             marks: 4,
             locations: rng.between(1, 30),
             nesting: rng.between(1, 3),
-            weights: Weights::mixture(&mut rng),
-            forked: share(&mut rng),
+            weights: Weights::mixture(rng),
+            forked: share(rng),
             fork: 0.3,
             idle: rng.pick(&[0.0, 0.0, 0.0, 0.1]),
             begun: rng.pick(&[0.0, 0.0, 0.0, 0.3]),
-            requests: share(&mut rng),
+            requests: share(rng),
             inversions: 1.0,
             spurious: rng.pick(&[0.0, 0.1]),
-            declared: share(&mut rng),
+            declared: share(rng),
             abandoned: rng.pick(&[0.0, 0.2]),
             disciplined: 0.0,
             skew: 0.2,
             switch: rng.pick(&[0.2, 0.4, 0.6, 0.9]),
+            uninterrupted: rng.pick(&[0.0, 0.0, 0.7]),
             stuck: if rng.below(4) == 0 { Stuck::GiveUp } else { Stuck::Stop },
             ending: if rng.below(3) == 0 { Ending::WindDown } else { Ending::Cut },
+        }
+    }
+
+    /// Few threads that take two or three locks at once, in any order.
+    fn with_sections_in_sections(self, rng: &mut Rng) -> Settings {
+        let mut weights = Weights { read: 1, write: 2, acquire: 16, release: 12, ..Weights::default() };
+        if rng.below(2) == 0 {
+            let theme = rng.below(10);
+            weights.add_theme(theme, rng);
+        }
+        Settings {
+            events: u64::from(rng.between(12, 18)),
+            threads: rng.pick(&[2, 2, 3]),
+            locks: rng.pick(&[2, 2, 3]),
+            nesting: rng.between(2, 3),
+            weights,
+            skew: 0.0,
+            switch: 0.5,
+            uninterrupted: rng.pick(&[0.7, 0.9, 1.0]),
+            forked: rng.pick(&[0.0, 0.0, 0.5]),
+            stuck: if rng.below(3) == 0 { Stuck::Stop } else { Stuck::GiveUp },
+            ending: Ending::Cut,
+            ..self
         }
     }
 
@@ -305,6 +341,7 @@ impl Settings {
             disciplined: 0.999,
             skew: 0.3,
             switch: 0.02,
+            uninterrupted: 0.0,
             stuck: Stuck::GiveUp,
             ending: Ending::WindDown,
         }
@@ -322,10 +359,10 @@ impl Weights {
             write: (1_000_000 - sync) / 100 * 30,
             atomic_read: (1_000_000 - sync) / 100,
             atomic_update: (1_000_000 - sync) / 100,
-            acquire: percent * 54,
+            acquire: percent * 48,
             acquire_shared: percent * 5,
             reacquire: percent / 2,
-            release: percent * 180,
+            release: percent * 160,
             wait: percent / 10,
             signal: percent / 5,
             broadcast: percent / 50,
@@ -338,7 +375,8 @@ impl Weights {
 
     /// Some accesses, and a few other things often.
     fn mixture(rng: &mut Rng) -> Weights {
-        let mut weights = Weights { read: rng.between(1, 8), write: rng.between(1, 8), ..Weights::default() };
+        let mut weights =
+            Weights { read: rng.between(2, 12), write: rng.between(2, 12), ..Weights::default() };
         for _ in 0..rng.between(1, 4) {
             weights.add_theme(rng.below(10), rng);
         }

@@ -89,8 +89,9 @@ pub(crate) struct World {
     waiting: Vec<Vec<ThreadId>>,
     barriers: Vec<Barrier>,
     permits: Vec<u64>,
-    /// How many sections and regions are open.
-    pub(crate) open: u64,
+    /// How many events it takes at most to close all sections and regions, leave all barriers, and
+    /// begin, end and join all threads.
+    pub(crate) owed: u64,
 }
 
 impl World {
@@ -107,8 +108,15 @@ impl World {
             waiting: vec![Vec::new(); conditions as usize],
             barriers: vec![Barrier::default(); barriers as usize],
             permits: permits.iter().copied().map(u64::from).collect(),
-            open: 0,
+            owed: 0,
         }
+    }
+
+    /// The thread runs from now on.
+    pub(crate) fn start(&mut self, thread: ThreadId) {
+        let state = self.thread(thread);
+        state.stage = Stage::Running;
+        self.owed += u64::from(state.to_begin) + u64::from(state.to_end);
     }
 
     #[inline]
@@ -146,7 +154,7 @@ impl World {
             Form::Shared => lock.readers += u32::from(outermost),
         }
         self.thread(thread).holds.push(hold);
-        self.open += 1;
+        self.owed += 1;
     }
 
     /// Releases the hold at this place.
@@ -159,7 +167,7 @@ impl World {
                 Form::Shared => lock.readers -= 1,
             }
         }
-        self.open -= 1;
+        self.owed -= 1;
         hold
     }
 

@@ -36,7 +36,7 @@ fn tiny_traces_are_tiny_and_have_everything() {
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), Kind::ALL);
     assert!(lengths > 2000 * 8, "too short to be of use: {lengths}");
     for count in [open, unforked, nested, declared] {
-        assert!(count > 100, "open {open}, unforked {unforked}, nested {nested}, declared {declared}");
+        assert!(count > 50, "open {open}, unforked {unforked}, nested {nested}, declared {declared}");
     }
     assert!(idle > 0);
 }
@@ -75,7 +75,7 @@ fn seeds_keep_their_meaning() {
     };
     let tiny = (0..100).fold(0, |all: u64, seed| all.rotate_left(1) ^ fingerprint(&Settings::tiny(seed)));
     let large = fingerprint(&Settings::large(100_000, 10, 50, 1000));
-    assert_eq!((tiny, large), (0, 0));
+    assert_eq!((tiny, large), (6_280_714_974_110_731_711, 113_260_915_219_470_858));
 }
 
 #[test]

@@ -6,13 +6,15 @@
 //! `goal.rs` says when a state answers a question; [`decide`] walks from state to state until one
 //! does. A state is what happened, the last write of each variable, and which threads must stop at
 //! their next branch: nothing else of the past can matter, so no state is walked twice.
-//! [`answer_all`] gives the same answers to many questions from few walks.
+//! [`answer_all`] gives the same answers to many questions from few walks, and
+//! [`all_questions`] knows all there are.
 //!
 //! The cost is that of all reachable states: fine for some twenty events, hopeless for fifty.
 //! Questions must be valid ([`Question::validate`]), and traces have at most 128 events.
 
 mod goal;
 mod many;
+mod questions;
 mod rules;
 mod set;
 
@@ -23,6 +25,7 @@ use rustc_hash::FxHashSet;
 use trace::{EventId, Trace};
 
 pub use many::answer_all;
+pub use questions::all_questions;
 use rules::{Rules, State};
 use set::EventSet;
 

@@ -11,10 +11,12 @@ use crate::set::{EventSet, MOST_EVENTS};
 pub(crate) struct State {
     /// The events that happened.
     pub(crate) happened: EventSet,
-    /// Of the writes of each variable, the last that happened.
+    /// Of the writes of each variable, the last that happened; of those variables only that
+    /// somebody has yet to read.
     pub(crate) visible: EventSet,
-    /// The threads that saw in a bound read something else than in the trace, each as its first
-    /// event. Only in the model `Branch`, where such a thread must stop at its next branch.
+    /// The threads that saw something else than in the trace, in a read that is not exempt and has a
+    /// branch after it, each as its first event. Such a thread must stop at its next branch. Only
+    /// in the model `Branch`.
     pub(crate) diverted: EventSet,
 }
 
@@ -56,6 +58,13 @@ pub(crate) struct Saw {
     pub(crate) seen: EventSet,
 }
 
+/// All accesses of a variable.
+#[derive(Clone, Copy, Debug)]
+struct Variable {
+    reads: EventSet,
+    writes: EventSet,
+}
+
 /// All there is to know of one event.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
@@ -73,10 +82,14 @@ pub(crate) struct Rule {
     only_asks: bool,
     /// For a read: what it saw (rule 5).
     pub(crate) saw: Option<Saw>,
-    /// For a write: all writes of its variable.
-    overwrites: Option<EventSet>,
+    /// For an access: of what.
+    touches: Option<Variable>,
+    /// It writes.
+    writes: bool,
     /// The event before it in its thread is a branch taken at least once.
     after_branch: bool,
+    /// Some later event of its thread is such an event.
+    branch_follows: bool,
     /// The first event of its thread.
     first: EventId,
 }
@@ -136,12 +149,19 @@ impl Rules {
             Model::ReadsFrom if changed => return None,
             Model::ReadsFrom => {}
             Model::Branch if state.diverted.contains(rule.first) && rule.after_branch => return None,
-            Model::Branch if changed => after.diverted.insert(rule.first),
+            Model::Branch if changed && rule.branch_follows => after.diverted.insert(rule.first),
             Model::Branch => {}
         }
         after.happened.insert(event);
-        if let Some(writes) = rule.overwrites {
-            after.visible = after.visible.without(writes).with(event);
+        if rule.writes
+            && let Some(variable) = rule.touches
+        {
+            after.visible = after.visible.without(variable.writes).with(event);
+        }
+        if let Some(variable) = rule.touches
+            && after.happened.contains_all(variable.reads)
+        {
+            after.visible = after.visible.without(variable.writes);
         }
         Some(after)
     }
@@ -192,12 +212,19 @@ fn rule_of(trace: &Trace, threads: &[Vec<EventId>], event: EventId) -> Rule {
             writes: all(trace, |op| op.writes() == Some(variable)),
             seen: trace.reads_from(event).into_iter().collect(),
         }),
-        overwrites: op.writes().map(|variable| all(trace, |op| op.writes() == Some(variable))),
-        after_branch: before
-            .last()
-            .is_some_and(|&last| matches!(trace.op(last), Op::Branch(count) if count > 0)),
+        touches: op.access().map(|access| Variable {
+            reads: all(trace, |op| op.reads() == Some(access.variable)),
+            writes: all(trace, |op| op.writes() == Some(access.variable)),
+        }),
+        writes: op.writes().is_some(),
+        after_branch: before.last().is_some_and(|&last| is_branch(trace.op(last))),
+        branch_follows: own.windows(2).any(|pair| pair[0] > event && is_branch(trace.op(pair[0]))),
         first: own[0],
     }
+}
+
+fn is_branch(op: Op) -> bool {
+    matches!(op, Op::Branch(count) if count > 0)
 }
 
 fn all(trace: &Trace, wanted: impl Fn(Op) -> bool) -> EventSet {

@@ -1,4 +1,4 @@
-//! How fast events are made: `cargo run --release -p foretell-generate --example speed [EVENTS]`.
+//! How fast events are made: `cargo run --release -p foretell-generate --example generate_speed [EVENTS]`.
 
 use std::time::Instant;
 
@@ -19,5 +19,8 @@ fn main() -> Result<(), generate::SettingsError> {
 
 fn report(what: &str, events: u64, start: Instant, check: u64) {
     let seconds = start.elapsed().as_secs_f64();
-    println!("{what}: {events} events in {seconds:.2} s, {:.1} million a second ({check})", events as f64 / seconds / 1e6);
+    println!(
+        "{what}: {events} events in {seconds:.2} s, {:.1} million a second ({check})",
+        events as f64 / seconds / 1e6
+    );
 }
