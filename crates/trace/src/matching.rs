@@ -152,8 +152,9 @@ struct ThreadState {
     /// The end or join after which it must not act.
     closed_by: u32,
     closed_by_join: bool,
-    /// A request that has not yet led to its acquire.
+    /// A request that has not yet led to its acquire, and the lock it is for.
     request: u32,
+    requested: LockId,
     fork: u32,
 }
 
@@ -193,7 +194,7 @@ impl Signals {
     fn wake(&mut self, since: u32) -> u32 {
         let start = match since {
             NONE => 0,
-            since => self.events.partition_point(|signal| signal.0 < since),
+            since => self.events.partition_point(|signal| signal.0 <= since),
         };
         let free = self.first_free(start as u32);
         let Some(&event) = self.events.get(free as usize) else {
@@ -261,6 +262,7 @@ impl Pass {
             closed_by: NONE,
             closed_by_join: false,
             request: NONE,
+            requested: LockId(NONE),
             fork: NONE,
         };
         let permits = (0..symbols.semaphores.len()).map(|index| Permits {
@@ -336,8 +338,9 @@ impl Pass {
             }
             Op::Fork(child) => self.fork(event, thread, child)?,
             Op::Join(child) => self.join(event, thread, child)?,
-            Op::Request(_) | Op::RequestShared(_) => {
-                self.threads[thread.index()].request = event.0;
+            Op::Request(lock) | Op::RequestShared(lock) => {
+                let state = &mut self.threads[thread.index()];
+                (state.request, state.requested) = (event.0, lock);
                 NONE
             }
             Op::AcquireShared(lock) => self.acquire_shared(event, thread, lock)?,
@@ -412,6 +415,7 @@ impl Pass {
         let holder = &mut self.holders[lock.index()];
         if holder.thread == thread.0 {
             holder.depth += 1;
+            self.answer_request(event, thread, lock);
             return Ok(event.0);
         }
         if holder.thread != NONE {
@@ -425,7 +429,7 @@ impl Pass {
             self.no_other_reader(lock, thread)?;
         }
         self.holders[lock.index()] = Holder { thread: thread.0, depth: 1, acquire: event.0 };
-        self.answer_request(event, thread);
+        self.answer_request(event, thread, lock);
         Ok(NONE)
     }
 
@@ -477,11 +481,12 @@ impl Pass {
         }
         if let Some(hold) = self.shared.get_mut(&(lock, thread)) {
             hold.depth += 1;
+            self.answer_request(event, thread, lock);
             return Ok(event.0);
         }
         self.shared.insert((lock, thread), SharedHold { depth: 1, acquire: event });
         self.readers[lock.index()] += 1;
-        self.answer_request(event, thread);
+        self.answer_request(event, thread, lock);
         Ok(NONE)
     }
 
@@ -499,10 +504,12 @@ impl Pass {
         Ok(self.back_link(acquire.0, event))
     }
 
-    fn answer_request(&mut self, acquire: EventId, thread: ThreadId) {
-        let request = std::mem::replace(&mut self.threads[thread.index()].request, NONE);
-        if request != NONE {
-            self.links[request as usize] = acquire.0;
+    /// A request for another lock was given up (it timed out, say) and stays without its acquire.
+    fn answer_request(&mut self, acquire: EventId, thread: ThreadId, lock: LockId) {
+        let state = &mut self.threads[thread.index()];
+        if state.request != NONE && state.requested == lock {
+            self.links[state.request as usize] = acquire.0;
+            state.request = NONE;
         }
     }
 

@@ -28,6 +28,9 @@ fn a_read_sees_the_last_write() {
 #[test]
 fn an_acquire_belongs_to_its_release_and_a_request_to_its_acquire() {
     assert_eq!(links("T|req(l)\nT|acq(l)\nT|rel(l)\nT|acq(l)"), [1, 2, 1, -1]);
+    // A nested acquire answers its request; a request that was given up is answered by no other lock.
+    assert_eq!(links("T|acq(l)\nT|req(l)\nT|acq(l)\nT|acq(m)"), [-1, 2, 2, -1]);
+    assert_eq!(links("T|req(l)\nT|acq(m)"), [-1, -1]);
     assert_eq!(links("T|acq(l)\nT|acq(m)\nT|rel(l)\nU|acq(l)\nT|rel(m)\nU|rel(l)"), [2, 4, 0, 5, 1, 3]);
 }
 
@@ -63,6 +66,8 @@ fn a_wait_is_woken_by_the_first_free_signal_since_it_began() {
     assert_eq!(seen[5..], [3, 3, 3]);
     // A thread with no event before waits since the start.
     assert_eq!(links("M|signal(c)\nM|r(x)\nT|wait(c)")[2], 0);
+    // A thread does not wake itself from a wait that its own signal came before.
+    assert_eq!(links("T|signal(c)\nM|signal(c)\nT|wait(c)")[2], 1);
     // Conditions are apart.
     assert_eq!(links("T|r(x)\nM|signal(d)\nM|signal(c)\nT|wait(c)")[3], 2);
 }
