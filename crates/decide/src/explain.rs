@@ -83,8 +83,8 @@ impl<'a, 's> Tracer<'a, 's> {
             }
             Conflict::NeedCannotHappen(event) => End::CannotHappen(*event),
             Conflict::NeverReleased { held, wanted, reached } => {
-                self.need(*held);
-                self.need(*wanted);
+                self.need(*held, NONE);
+                self.need(*wanted, NONE);
                 let path = match reached {
                     Some(position) => {
                         let reached = Node { chain: wanted.chain, position: *position };
@@ -121,7 +121,7 @@ impl<'a, 's> Tracer<'a, 's> {
         let mut steps = Vec::new();
         while let Some(index) = self.wanted.pop_last() {
             let edge = self.state.log[index as usize];
-            self.need_before(edge.to, index);
+            self.need(edge.to, index);
             match edge.why {
                 Why::Decided(level) => {
                     self.levels.insert(level);
@@ -129,7 +129,7 @@ impl<'a, 's> Tracer<'a, 's> {
                 }
                 Why::Recorded => {
                     self.recorded = true;
-                    self.need_before(edge.from, index);
+                    self.need(edge.from, index);
                     continue;
                 }
                 _ => {}
@@ -149,12 +149,12 @@ impl<'a, 's> Tracer<'a, 's> {
             Why::Signal => Reason::Signal,
             Why::Barrier => Reason::Barrier,
             Why::ReadsFrom => {
-                self.need_read(to);
+                self.need_read(to, index);
                 Reason::ReadsFrom
             }
             Why::Asked => Reason::Asked,
             Why::Exclusion { acquire, reached } => {
-                self.need(acquire);
+                self.need(acquire, index);
                 let path = self.path(acquire, Node { chain: to.chain, position: reached }, index);
                 Reason::Exclusion { path }
             }
@@ -162,30 +162,27 @@ impl<'a, 's> Tracer<'a, 's> {
                 let acquire = self.state.setup.trace.section_end(self.state.event(from));
                 if let Some(acquire) = acquire.filter(|&acquire| acquire >= self.state.window.start) {
                     let acquire = self.state.locate(acquire);
-                    self.need(acquire);
+                    self.need(acquire, index);
                 }
                 self.bounded(to.chain);
                 Reason::NeverReleased
             }
             Why::BeforeOverwrite { source } => {
-                self.need_read(from);
+                self.need_read(from, index);
                 let path = source.map_or_else(Vec::new, |source| self.path(source, to, index));
                 Reason::BeforeOverwrite { path }
             }
             Why::BeforeSource { read } => {
-                self.need_read(read);
+                self.need_read(read, index);
                 Reason::BeforeSource { path: self.path(from, read, index) }
             }
             Why::Decided(_) | Why::Recorded => unreachable!("no steps of their own"),
         }
     }
 
-    /// The edge that made this event needed is part of the explanation.
-    fn need(&mut self, node: Node) {
-        self.need_before(node, NONE);
-    }
-
-    fn need_before(&mut self, node: Node, limit: u32) {
+    /// The edge that made this event needed is part of the explanation, if it was logged before
+    /// `limit`; an edge that itself made its source needed does not explain that.
+    fn need(&mut self, node: Node, limit: u32) {
         let causes = &self.state.chains[node.chain as usize].causes;
         let index = causes.partition_point(|&(from, _)| from <= node.position);
         let cause = index.checked_sub(1).map_or(NONE, |index| causes[index].1);
@@ -195,9 +192,10 @@ impl<'a, 's> Tracer<'a, 's> {
     }
 
     /// A read must see its source; under the branch model, because its thread goes on after a branch.
-    fn need_read(&mut self, read: Node) {
-        self.need(read);
-        if self.state.ask.model != Model::Branch {
+    fn need_read(&mut self, read: Node, limit: u32) {
+        self.need(read, limit);
+        let named = self.state.ask.source.is_some_and(|(named, _)| named == self.state.event(read));
+        if self.state.ask.model != Model::Branch || named {
             return;
         }
         let chain = &self.state.chains[read.chain as usize];
@@ -207,7 +205,7 @@ impl<'a, 's> Tracer<'a, 's> {
         if let Some(branch) = branch
             && (branch as u32 + 1) < self.state.order.len(read.chain)
         {
-            self.need(Node { chain: read.chain, position: branch as u32 + 1 });
+            self.need(Node { chain: read.chain, position: branch as u32 + 1 }, limit);
         }
     }
 
@@ -270,7 +268,7 @@ impl<'a, 's> Tracer<'a, 's> {
         let limit = self.state.log.len() as u32;
         let takes: Vec<Node> = takes.iter().map(|&take| self.state.locate(take)).collect();
         for &take in &takes {
-            self.need(take);
+            self.need(take, NONE);
         }
         let Some(&first) = takes.first() else { return };
         let posts = permits::available_posts(self.state, self.state.event(first));
@@ -289,7 +287,7 @@ impl<'a, 's> Tracer<'a, 's> {
         let reached = self.state.order.first_after(take, post.chain);
         if reached <= post.position && reached < self.state.order.len(post.chain) {
             let reached = Node { chain: post.chain, position: reached };
-            self.need(reached);
+            self.need(reached, NONE);
             self.path(take, reached, limit);
             return;
         }
@@ -313,7 +311,7 @@ impl<'a, 's> Tracer<'a, 's> {
         let uses = self.state.semaphore_index.get(&semaphore);
         let posts = uses.map_or_else(Vec::new, |&index| self.state.semaphores[index].posts.clone());
         for post in posts {
-            self.need(post);
+            self.need(post, NONE);
         }
         self.every_bound();
     }

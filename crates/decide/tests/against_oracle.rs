@@ -1,0 +1,175 @@
+//! The engine against the oracle: random tiny traces, every question, every model; every schedule and
+//! refutation through the checker, and mutated ones refused.
+//!
+//! `cargo xtask fuzz-engine --seeds N` runs the same judge over more seeds (`FORETELL_FUZZ_SEEDS`,
+//! `FORETELL_FUZZ_FROM`) and keeps what it breaks, shrunken, in `corpus/found/`.
+
+use check::{Model, Question, Refutation, check_refutation, check_schedule};
+use decide::{Options, Setup, Verdict, decide};
+use trace::{EventId, Trace};
+
+const MODELS: [Model; 3] = [Model::Sync, Model::ReadsFrom, Model::Branch];
+
+/// Windows so small that most questions need several, as well as the ordinary ones.
+const REACHES: [u32; 2] = [2, 256];
+
+/// What was asked, and what went wrong.
+#[derive(Debug)]
+struct Disagreement {
+    question: Question,
+    model: Model,
+    what: String,
+}
+
+#[derive(Default)]
+struct Tally {
+    traces: u64,
+    questions: u64,
+    feasible: u64,
+    splits: u64,
+    mutants: u64,
+}
+
+fn judge(trace: &Trace, tally: &mut Tally) -> Option<Disagreement> {
+    let questions = oracle::all_questions(trace);
+    let setup = Setup::new(trace);
+    tally.traces += 1;
+    for model in MODELS {
+        let answers = oracle::answer_all(trace, model, &questions);
+        for (index, (question, feasible)) in questions.iter().zip(answers).enumerate() {
+            tally.questions += 1;
+            tally.feasible += u64::from(feasible);
+            let reach = REACHES[index % REACHES.len()];
+            if let Err(what) = judge_one(&setup, question, model, feasible, reach, tally) {
+                return Some(Disagreement { question: question.clone(), model, what });
+            }
+        }
+    }
+    None
+}
+
+fn judge_one(
+    setup: &Setup<'_>,
+    question: &Question,
+    model: Model,
+    feasible: bool,
+    reach: u32,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let options = Options { reach, ..Options::default() };
+    let trace = setup.trace();
+    match decide(setup, question, model, options).map_err(|error| error.to_string())? {
+        Verdict::Feasible(witness) => {
+            let schedule = witness.schedule(setup, question, model);
+            check_schedule(trace, question, model, &schedule)
+                .map_err(|fault| format!("schedule {schedule:?}: {fault}"))?;
+            if !feasible {
+                return Err("the checker accepts a schedule that the oracle does not know".to_owned());
+            }
+            mutated_schedules(trace, question, model, &schedule, tally)
+        }
+        Verdict::Infeasible(refutation) => {
+            if feasible {
+                return Err(format!("refuted, but the oracle knows a schedule: {refutation:?}"));
+            }
+            tally.splits += u64::from(matches!(refutation, Refutation::Split { .. }));
+            check_refutation(trace, question, model, &refutation)
+                .map_err(|fault| format!("{fault}: {refutation:?}"))?;
+            mutated_refutations(trace, question, model, &refutation, tally)
+        }
+        Verdict::Unknown { .. } => Err("unknown".to_owned()),
+    }
+}
+
+/// Schedules with an event dropped or two swapped. A mutant can be an answer too; but then the order it
+/// puts events in must be legal, which the checker decides again from the start: what must never
+/// happen is that it accepts an event twice or out of its thread's order.
+fn mutated_schedules(
+    trace: &Trace,
+    question: &Question,
+    model: Model,
+    schedule: &[EventId],
+    tally: &mut Tally,
+) -> Result<(), String> {
+    if let Some(&last) = schedule.last() {
+        let twice: Vec<EventId> = schedule.iter().copied().chain([last]).collect();
+        tally.mutants += 1;
+        if check_schedule(trace, question, model, &twice).is_ok() {
+            return Err(format!("the checker accepts an event twice: {twice:?}"));
+        }
+    }
+    for index in 1..schedule.len() {
+        if trace.thread(schedule[index - 1]) == trace.thread(schedule[index]) {
+            let mut swapped = schedule.to_vec();
+            swapped.swap(index - 1, index);
+            tally.mutants += 1;
+            if check_schedule(trace, question, model, &swapped).is_ok() {
+                return Err(format!("the checker accepts a thread out of order: {swapped:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A true refutation of another question would refute a feasible one: the checker must not accept
+/// this refutation for a question that the oracle answers. Here: with its steps dropped, the end must still
+/// be judged on what is left, so a chain whose end needs its steps is refused.
+fn mutated_refutations(
+    trace: &Trace,
+    question: &Question,
+    model: Model,
+    refutation: &Refutation,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let mutant = match refutation {
+        Refutation::Split { split, cases } if !cases.is_empty() => {
+            Refutation::Split { split: *split, cases: cases[1..].to_vec() }
+        }
+        Refutation::Chain { steps, end: check::End::Cycle(cycle) } if !steps.is_empty() => {
+            let reversed = cycle.iter().rev().copied().collect();
+            Refutation::Chain { steps: Vec::new(), end: check::End::Cycle(reversed) }
+        }
+        _ => return Ok(()),
+    };
+    tally.mutants += 1;
+    match check_refutation(trace, question, model, &mutant) {
+        Ok(()) => Err(format!("the checker accepts a mutant: {mutant:?}")),
+        Err(_) => Ok(()),
+    }
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+fn text(trace: &Trace) -> String {
+    let mut bytes = Vec::new();
+    trace::text::write(trace, &mut bytes).expect("writing to memory");
+    String::from_utf8(bytes).expect("text is UTF-8")
+}
+
+#[test]
+fn engine_agrees_with_the_oracle() {
+    let (from, seeds) = (setting("FORETELL_FUZZ_FROM", 0), setting("FORETELL_FUZZ_SEEDS", 300));
+    let mut tally = Tally::default();
+    for seed in from..from + seeds {
+        let trace = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
+        if judge(&trace, &mut tally).is_some() {
+            let small = generate::shrink(&trace, |smaller| judge(smaller, &mut Tally::default()).is_some());
+            let found = judge(&small, &mut Tally::default());
+            if let Ok(folder) = std::env::var("FORETELL_FUZZ_KEEP") {
+                std::fs::write(format!("{folder}/seed-{seed}.std"), text(&small)).expect("keeping the trace");
+            }
+            panic!("seed {seed}: {found:#?}\n{}", text(&small));
+        }
+    }
+    println!(
+        "{} traces (seeds {from} to {}), {} questions, {} feasible, {} refuted by cases, {} mutants refused, no disagreement",
+        tally.traces,
+        from + seeds - 1,
+        tally.questions,
+        tally.feasible,
+        tally.splits,
+        tally.mutants
+    );
+}
