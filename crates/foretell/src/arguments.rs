@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{Convert, Stats};
+use crate::commands::{Convert, Generate, Stats};
 use crate::exit::Exit;
 
 const ABOUT: &str = "Watches one run of a multithreaded program and tells what could have gone wrong \
@@ -24,12 +24,13 @@ pub struct Arguments {
 pub enum Command {
     Convert(Convert),
     Stats(Stats),
+    Generate(Generate),
 }
 
 /// How a command speaks: the same for all.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Manner {
-    /// Print one JSON object on standard output instead of text (its contract: docs/json.md).
+    /// Print one JSON object on standard output instead of text (see docs/json.md).
     #[arg(long)]
     pub json: bool,
     /// No progress bars, no remarks; errors and warnings only.

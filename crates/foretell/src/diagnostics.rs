@@ -142,7 +142,7 @@ impl Excerpt {
 }
 
 impl Diagnostic {
-    /// A failure of the operating system, without its number.
+    /// A failure of the operating system, without its number: 'cannot read `x`: no such file'.
     pub fn from_io(doing: &str, file: &str, error: &io::Error) -> Self {
         let message = error.to_string();
         let reason = message.split(" (os error").next().unwrap_or_default();
@@ -150,6 +150,6 @@ impl Diagnostic {
         if let Some(first) = lowered.get_mut(..1) {
             first.make_ascii_lowercase();
         }
-        Diagnostic::new(format!("cannot {doing} `{file}`: {lowered}"))
+        Diagnostic::new(format!("cannot {doing} {file}: {lowered}"))
     }
 }

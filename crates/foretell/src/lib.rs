@@ -9,6 +9,7 @@ pub mod kinds;
 pub mod open;
 pub mod output;
 pub mod progress;
+pub mod quantity;
 pub mod survey;
 pub mod table;
 
@@ -41,6 +42,7 @@ fn perform(command: Command) -> Result<Exit, Diagnostic> {
     match command {
         Command::Convert(convert) => convert.run(),
         Command::Stats(stats) => stats.run(),
+        Command::Generate(generate) => generate.run(),
     }
 }
 

@@ -37,15 +37,18 @@ pub struct Opened {
 pub fn open(argument: &OsStr, manner: Manner) -> Result<Opened, Diagnostic> {
     let source = Source::named(argument);
     let opened = source.load(manner)?;
-    if opened.trace.is_empty() {
-        Diagnostic::new("the trace has no events").in_file(opened.name.as_str()).print_warning();
-    }
-    if let Completeness::Truncated { offset, what } = opened.completeness {
-        Diagnostic::new("the trace is not whole: what comes before the damage was read")
-            .in_file(opened.name.as_str())
-            .note(format!("at byte {offset}: {what}"))
-            .note(format!("{} were read", counted(opened.trace.len() as u64, "event")))
-            .print_warning();
+    match opened.completeness {
+        Completeness::Truncated { offset, what } => {
+            Diagnostic::new("the trace is not whole; what comes before the damage was read")
+                .in_file(opened.name.as_str())
+                .note(format!("at byte {offset}: {what}"))
+                .note(format!("{} before it", counted(opened.trace.len() as u64, "event")))
+                .print_warning();
+        }
+        Completeness::Complete if opened.trace.is_empty() => {
+            Diagnostic::new("the trace has no events").in_file(opened.name.as_str()).print_warning();
+        }
+        Completeness::Complete => {}
     }
     Ok(opened)
 }
@@ -185,7 +188,7 @@ impl Source {
     }
 
     fn unreadable(&self, error: &io::Error) -> Diagnostic {
-        Diagnostic::from_io("read", &self.name(), error)
+        Diagnostic::from_io("read", &format!("`{}`", self.name()), error)
     }
 
     /// A text that is not a trace, with the line at fault.

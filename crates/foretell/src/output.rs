@@ -127,13 +127,19 @@ pub fn print(styled: &str) -> Result<(), Diagnostic> {
     to_stdout(|out| out.write_all(text.as_bytes())).map(|_| ())
 }
 
-/// Prints a JSON object on standard output, on lines of its own.
+/// Prints a JSON object on standard output, on one line.
 pub fn print_json(value: &impl serde::Serialize) -> Result<(), Diagnostic> {
     to_stdout(|out| {
-        serde_json::to_writer_pretty(&mut *out, value)?;
+        serde_json::to_writer(&mut *out, value)?;
         writeln!(out)
     })
     .map(|_| ())
+}
+
+/// The trace and the JSON would mix.
+pub fn two_on_stdout() -> Diagnostic {
+    Diagnostic::new("the trace and the JSON cannot both go to standard output")
+        .help("name a file to write the trace to")
 }
 
 const BUFFER: usize = 1 << 18;
@@ -143,7 +149,7 @@ fn to_file<T>(
     form: Form,
     content: impl FnOnce(&mut dyn Write) -> io::Result<T>,
 ) -> Result<T, Diagnostic> {
-    let cannot = |error: &io::Error| Diagnostic::from_io("write to", &path.display().to_string(), error);
+    let cannot = |error: &io::Error| Diagnostic::from_io("write to", &format!("`{}`", path.display()), error);
     if is_special(path) {
         // A device or a pipe is written to, never replaced.
         let mut file = File::options().write(true).open(path).map_err(|e| cannot(&e))?;

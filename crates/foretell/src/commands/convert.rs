@@ -19,6 +19,9 @@ use crate::progress::{self, Watched};
 use crate::table::{bytes, counted, number};
 
 const EXAMPLES: &str = "\
+The extension of B chooses the form: `.ftr` is the native form, everything else is STD text, which a
+further `.gz` or `.zst` compresses. The content of A decides how it is read.
+
 Examples:
   foretell convert trace.std.gz trace.ftr       to the native form, the fastest to read
   foretell convert run.ftr run.std.zst          to text, compressed
@@ -26,9 +29,6 @@ Examples:
   foretell convert --rapid run.ftr run.std      to what the RAPID tools accept";
 
 /// Write a trace in another form.
-///
-/// The extension of B chooses the form: `.ftr` is the native form, everything else is STD text, which a
-/// further `.gz` or `.zst` compresses. The content of A decides how it is read.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Convert {
@@ -92,8 +92,7 @@ impl Convert {
                 .help("give the output a name that ends in `.std`"));
         }
         if self.manner.json && *target == Target::Stdout {
-            return Err(Diagnostic::new("the trace and the JSON cannot both go to standard output")
-                .help("name a file to write the trace to"));
+            return Err(output::two_on_stdout());
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ Examples:
   zcat trace.std.gz | foretell stats -   from standard input
   foretell stats run.ftr --json          for a program to read";
 
-/// Tell what is in a trace: threads, events by kind, the hottest variables and locks, lock nesting.
+/// Tell what is in a trace: threads, events, the hottest variables and locks.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Stats {

@@ -64,14 +64,28 @@ fn summary(opened: &Opened) -> String {
         lines.push(("objects", objects.join(", ")));
     }
     let (in_events, in_names) = trace.memory();
-    let in_events_per_event = per_event(in_events as u64, events);
-    let memory = format!(
-        "{} for events{in_events_per_event}, {} for names",
-        bytes(in_events as u64),
-        bytes(in_names as u64)
-    );
+    let of_events = format!("{} for events{}", bytes(in_events as u64), per_event(in_events as u64, events));
+    let memory = format!("{of_events}, {} for names", bytes(in_names as u64));
     lines.push(("memory", memory));
-    lines.iter().map(|(what, value)| format!("{what:<10}{value}\n")).collect()
+    lines.iter().map(|(what, value)| format!("{what:<10}{}\n", wrapped(value))).collect()
+}
+
+/// Lists are broken after a comma where the line gets long, and go on below their start.
+fn wrapped(value: &str) -> String {
+    const WIDTH: usize = 90;
+    let mut text = String::new();
+    let mut width = 0;
+    for part in value.split_inclusive(", ") {
+        let length = part.chars().count();
+        if width > 0 && width + length > WIDTH {
+            text.truncate(text.trim_end().len());
+            text.push_str("\n          ");
+            width = 0;
+        }
+        text.push_str(part);
+        width += length;
+    }
+    text
 }
 
 fn per_event(bytes: u64, events: u64) -> String {

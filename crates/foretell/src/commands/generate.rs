@@ -1,0 +1,145 @@
+//! `foretell generate`: random traces of any size, for measuring and trying things out.
+
+mod stream;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::Args;
+use generate::{Generator, Settings, SettingsError, Weights};
+use serde::Serialize;
+
+use crate::arguments::Manner;
+use crate::diagnostics::Diagnostic;
+use crate::exit::Exit;
+use crate::output::{self, Form, Target};
+use crate::progress;
+use crate::quantity::{count, percent, quantity};
+use crate::table::{bytes, counted};
+
+const EXAMPLES: &str = "\
+The same settings and seed give the same trace. Events are written as they are made: memory does not
+grow with their number.
+
+Examples:
+  foretell generate --events 10M --threads 8 -o big.ftr       ten million events, native form
+  foretell generate --events 1e5 --threads 4 -o t.std.gz      text, compressed
+  foretell generate --events 1k --sync-percent 40 -o -        much locking, on standard output
+  foretell generate --tiny --seed 7 -o -                      a few events of many kinds
+
+Sizes may be written 10000000, 10_000_000, 10M or 1e7.";
+
+/// Make a random trace: a random program run by a random scheduler.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Generate {
+    /// How many events.
+    #[arg(long, value_name = "N", value_parser = quantity, required_unless_present = "tiny")]
+    events: Option<u64>,
+    /// How many threads.
+    #[arg(long, value_name = "K", value_parser = count, default_value = "8")]
+    threads: u32,
+    /// How many locks.
+    #[arg(long, value_name = "N", value_parser = count, default_value = "64")]
+    locks: u32,
+    /// How many variables.
+    #[arg(long, value_name = "N", value_parser = count, default_value = "10_000")]
+    variables: u32,
+    /// How many source locations.
+    #[arg(long, value_name = "N", value_parser = count, default_value = "5_000")]
+    locations: u32,
+    /// How many locks a thread holds at most.
+    #[arg(long, value_name = "N", value_parser = count, default_value = "4")]
+    nesting: u32,
+    /// How much of it is synchronisation rather than reads and writes.
+    #[arg(long, value_name = "P", value_parser = percent, default_value = "9")]
+    sync_percent: f64,
+    /// How many accesses keep to one lock or one thread for each variable; the others may race.
+    #[arg(long, value_name = "P", value_parser = percent, default_value = "99.9")]
+    disciplined_percent: f64,
+    /// How many nested acquires ignore the order of the locks, and may deadlock.
+    #[arg(long, value_name = "P", value_parser = percent, default_value = "1")]
+    inversion_percent: f64,
+    /// How likely another thread goes on after an event.
+    #[arg(long, value_name = "P", value_parser = percent, default_value = "2")]
+    switch_percent: f64,
+    /// Where the randomness starts.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// A tiny trace of many kinds of event instead, as the fuzzers use; only the seed matters.
+    #[arg(long, conflicts_with = "events")]
+    tiny: bool,
+    /// The file to write: `.ftr` is the native form, everything else text, which a further `.gz` or
+    /// `.zst` compresses; `-` is standard output.
+    #[arg(short, long, value_name = "T")]
+    output: OsString,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+/// The contract is docs/json.md.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    to: &'a str,
+    events: u64,
+    bytes: u64,
+    seed: u64,
+}
+
+impl Generate {
+    /// Writes the trace, and says what was written.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let target = Target::named(&self.output)?;
+        if self.manner.json && target == Target::Stdout {
+            return Err(output::two_on_stdout());
+        }
+        let settings = self.settings();
+        let generator = Generator::new(&settings).map_err(|error| impossible(&error))?;
+        let Some(events) = self.write(generator, &target)? else {
+            return Ok(Exit::Nothing);
+        };
+        let written = target.size().unwrap_or(0);
+        if self.manner.json {
+            let to = target.name();
+            output::print_json(&Report { schema: 1, to: &to, events, bytes: written, seed: self.seed })?;
+        } else if !self.manner.quiet && target != Target::Stdout {
+            eprintln!("wrote {} to {} ({})", counted(events, "event"), target.name(), bytes(written));
+        }
+        Ok(Exit::Nothing)
+    }
+
+    fn settings(&self) -> Settings {
+        let Some(events) = self.events else {
+            return Settings::tiny(self.seed);
+        };
+        Settings {
+            seed: self.seed,
+            locations: self.locations,
+            nesting: self.nesting,
+            weights: Weights::large((self.sync_percent * 10_000.0) as u32),
+            disciplined: self.disciplined_percent / 100.0,
+            inversions: self.inversion_percent / 100.0,
+            switch: self.switch_percent / 100.0,
+            ..Settings::large(events, self.threads, self.locks, self.variables)
+        }
+    }
+
+    /// How many events were written. `None`: the reader of standard output went away.
+    fn write(&self, generator: Generator, target: &Target) -> Result<Option<u64>, Diagnostic> {
+        let bar = progress::of_events("generating", self.events.unwrap_or(0), self.manner);
+        let tell = |events: u64| bar.set_position(events);
+        let written = target.write(|mut out: &mut dyn Write| -> io::Result<u64> {
+            match target.form() {
+                Form::Native => stream::native(generator, &mut out, tell),
+                Form::Text(_) => stream::text(generator, &mut out, tell),
+            }
+        });
+        bar.finish_and_clear();
+        written
+    }
+}
+
+fn impossible(error: &SettingsError) -> Diagnostic {
+    Diagnostic::new(format!("cannot generate such a trace: {error}"))
+}

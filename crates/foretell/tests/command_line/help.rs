@@ -1,0 +1,49 @@
+//! What `--help` says is part of the program: a change of it must be meant.
+
+use crate::support::Workplace;
+
+fn help(arguments: &[&str]) -> String {
+    Workplace::new().run(arguments).succeeded().text()
+}
+
+#[test]
+fn of_the_program() {
+    insta::assert_snapshot!(help(&["--help"]));
+}
+
+#[test]
+fn of_convert() {
+    insta::assert_snapshot!(help(&["convert", "--help"]));
+}
+
+#[test]
+fn of_stats() {
+    insta::assert_snapshot!(help(&["stats", "--help"]));
+}
+
+#[test]
+fn of_generate() {
+    insta::assert_snapshot!(help(&["generate", "--help"]));
+}
+
+/// A command without its own snapshot above would change unseen.
+#[test]
+fn every_command_is_pinned() {
+    let text = help(&["--help"]);
+    let commands = text.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands = commands.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
+    let pinned = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command_line/snapshots");
+    for name in &names {
+        assert!(
+            pinned.join(format!("command_line__help__of_{name}.snap")).exists(),
+            "{name} has no snapshot"
+        );
+    }
+    assert!(names.len() >= 3, "{names:?}");
+}
+
+#[test]
+fn the_version_is_the_packages() {
+    assert_eq!(help(&["--version"]), format!("foretell {}\n", env!("CARGO_PKG_VERSION")));
+}

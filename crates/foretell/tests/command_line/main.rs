@@ -1,0 +1,8 @@
+//! The program as its users meet it: every command, every style of error, every way to stop early.
+
+mod convert;
+mod errors;
+mod generate;
+mod help;
+mod stats;
+mod support;

@@ -1,0 +1,130 @@
+//! Running the program as a user would, in a directory of its own.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A directory to run the program in; gone with the value.
+pub(crate) struct Workplace(tempfile::TempDir);
+
+impl Workplace {
+    pub(crate) fn new() -> Self {
+        Workplace(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> &Self {
+        std::fs::write(self.path(name), content).expect("it can be written");
+        self
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// The names of the files in it, sorted.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).expect("it is a directory");
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry.expect("an entry").file_name().to_string_lossy().into_owned()
+        };
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+
+    /// The program in this directory with these arguments, ready to be started.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
+        command.args(arguments).current_dir(self.0.path());
+        for variable in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(variable);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Ran {
+        Ran::of(self.command(arguments).output().expect("it starts"))
+    }
+
+    pub(crate) fn run_with_input<S: AsRef<OsStr>>(&self, arguments: &[S], input: &[u8]) -> Ran {
+        let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().expect("it starts");
+        let mut stdin = child.stdin.take().expect("it is piped");
+        std::thread::scope(|scope| {
+            // A program that has seen enough may close its input.
+            scope.spawn(move || drop(stdin.write_all(input)));
+            Ran::of(child.wait_with_output().expect("it ends"))
+        })
+    }
+}
+
+/// What the program did.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Ran {
+        Ran {
+            code: output.status.code(),
+            stdout: output.stdout,
+            stderr: String::from_utf8(output.stderr).expect("messages are UTF-8"),
+        }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.stdout.clone()).expect("the output is UTF-8")
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    #[track_caller]
+    pub(crate) fn succeeded(self) -> Self {
+        assert_eq!(self.code, Some(0), "{}", self.stderr);
+        self
+    }
+
+    /// Everything the user saw.
+    pub(crate) fn seen(&self) -> String {
+        let code = self.code.map_or("none".to_owned(), |code| code.to_string());
+        format!("{}{}[exit {code}]\n", self.text(), self.stderr)
+    }
+}
+
+/// The README's example.
+pub(crate) fn example() -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/examples/account.std");
+    std::fs::read(path).expect("the example is there")
+}
+
+/// A small trace with something of every table: shared and nested locks, an open section, and more.
+pub(crate) const RICH: &str = "\
+#! metadata {\"command\":[\"./server\",\"--port\",\"80\"],\"directory\":\"/srv\",\"settings\":{\"quantum\":\"500\"}}
+#! semaphore slots 1
+main|begin(main)|server.c:10
+main|fork(worker)|server.c:11
+main|acq(config)|server.c:12
+main|w(limit)|server.c:13
+main|acq(log)|server.c:14
+main|w(lines)|server.c:15
+main|rel(log)|server.c:16
+main|rel(config)|server.c:17
+worker|begin(worker)|worker.c:5
+worker|r(limit)|worker.c:6
+worker|w(scratch)|worker.c:7
+worker|acq(log)|worker.c:8
+worker|acq(log)|worker.c:8
+worker|rel(log)|worker.c:9
+worker|r(version)|worker.c:9
+main|r(version)|server.c:18
+";
