@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use crate::ids::{EventId, ThreadId};
+use crate::ids::ThreadId;
 use crate::names::Names;
 use crate::op::{Kind, Op};
 use crate::trace::Trace;
@@ -47,7 +47,9 @@ pub fn write_rapid(trace: &Trace, out: &mut impl Write) -> io::Result<Dropped> {
         match rapid_kind(trace, op) {
             Some(kind) => {
                 let number = numbers[trace.location(event).index()];
-                write_event(trace, (event, thread, op), kind, number, &mut text)?;
+                write_start(trace, thread, op, kind, &mut text)?;
+                text.buffer.extend_from_slice(format!(")|{number}").as_bytes());
+                text.end_line()?;
             }
             None => dropped.counts[op.kind() as usize] += 1,
         }
@@ -73,11 +75,12 @@ fn rapid_kind(trace: &Trace, op: Op) -> Option<Kind> {
     }
 }
 
-fn write_event<W: Write>(
+/// Writes a line up to the end of its object.
+fn write_start<W: Write>(
     trace: &Trace,
-    (_, thread, op): (EventId, ThreadId, Op),
+    thread: ThreadId,
+    op: Op,
     kind: Kind,
-    location: i32,
     text: &mut Lines<'_, W>,
 ) -> io::Result<()> {
     let thread = trace.symbols().thread(thread);
@@ -86,11 +89,9 @@ fn write_event<W: Write>(
     text.buffer.extend_from_slice(op_name(kind).as_bytes());
     text.buffer.push(b'(');
     match kind {
-        Kind::Begin | Kind::End => text.name(thread, Dialect::Rapid)?,
-        _ => text.name(object_name(trace, op), Dialect::Rapid)?,
+        Kind::Begin | Kind::End => text.name(thread, Dialect::Rapid),
+        _ => text.name(object_name(trace, op), Dialect::Rapid),
     }
-    text.buffer.extend_from_slice(format!(")|{location}").as_bytes());
-    text.end_line()
 }
 
 fn number_locations(locations: &Names) -> io::Result<Vec<i32>> {
