@@ -4,5 +4,6 @@ mod convert;
 mod errors;
 mod generate;
 mod help;
+mod readme;
 mod stats;
 mod support;

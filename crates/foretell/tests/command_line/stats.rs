@@ -1,5 +1,7 @@
 //! What `foretell stats` says of small traces whose figures can be checked by counting.
 
+use std::path::Path;
+
 use crate::support::{RICH, Workplace, example};
 
 #[test]
@@ -101,4 +103,27 @@ fn the_parts_add_up() {
     let acquires = kinds(&["acquire", "acquire_shared"]);
     assert_eq!(sum(&json["hottest_locks"], "acquires") + sum(&json["hottest_locks"], "recursive"), acquires);
     assert_eq!(numbers(&json["nesting"]["acquires"]), sum(&json["hottest_locks"], "acquires"));
+}
+
+/// What programs rely on is written down.
+#[test]
+fn every_field_is_in_the_contract() {
+    let contract = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
+    let contract = std::fs::read_to_string(contract).unwrap();
+    let words: Vec<&str> = contract.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let place = Workplace::new();
+    let json = place.write("t.std", RICH).run(&["stats", "--json", "t.std"]).succeeded().json();
+    let mut unknown = vec![&json];
+    while let Some(value) = unknown.pop() {
+        if let Some(fields) = value.as_object() {
+            for (name, value) in fields.iter().filter(|(name, _)| *name != "quantum") {
+                assert!(words.contains(&name.as_str()), "docs/json.md does not mention {name}");
+                unknown.push(value);
+            }
+        }
+        unknown.extend(value.as_array().into_iter().flatten());
+    }
+    for &kind in trace::Kind::ALL {
+        assert!(words.contains(&foretell::kinds::name_of(kind)), "docs/json.md does not mention {kind:?}");
+    }
 }
