@@ -5,9 +5,9 @@ use crate::cargo::{cargo, cargo_can};
 
 pub(crate) fn run() -> Outcome {
     if cargo_can(&["nextest", "--version"]) {
-        cargo(&["nextest", "run", "--workspace", "--no-fail-fast"])?;
-        // nextest runs no documentation tests.
-        cargo(&["test", "--workspace", "--doc", "--quiet"])
+        // nextest runs no documentation tests; they go first, so that its summary is what comes last.
+        cargo(&["test", "--workspace", "--doc", "--quiet"])?;
+        cargo(&["nextest", "run", "--workspace", "--no-fail-fast"])
     } else {
         cargo(&["test", "--workspace", "--no-fail-fast"])
     }

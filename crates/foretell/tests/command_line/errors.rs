@@ -105,7 +105,7 @@ fn a_file_without_permission() {
     use std::os::unix::fs::PermissionsExt;
     let place = Workplace::new();
     place.write("t.std", "T1|r(x)|1\n");
-    std::fs::set_permissions(place.path("t.std"), std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(place.path("t.std"), std::fs::Permissions::from_mode(0o000)).unwrap();
     // The administrator may read everything.
     if std::fs::File::open(place.path("t.std")).is_err() {
         let said = failure(&place, &["stats", "t.std"]);
