@@ -12,7 +12,8 @@ use crate::native::layout::{
 use crate::op::Op;
 use crate::trace::{Columns, Mark, Symbols, Trace};
 
-/// Level 1 was the smallest or near it on every trace measured, and the fastest to write.
+/// On the traces measured, level 3 saved up to 16 % and took up to twice the time, level 9 saved up to
+/// 22 % and took five times as long; levels below 1 were larger and hardly faster.
 const ZSTD_LEVEL: i32 = 1;
 /// What a zstd skippable frame starts with; its length follows.
 const SKIPPABLE: [u8; 4] = 0x184D_2A50u32.to_le_bytes();
