@@ -10,7 +10,7 @@ use trace::EventId;
 
 /// Why there is no schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 pub enum Refutation {
     /// One chain of steps into something impossible.
     Chain {
@@ -21,6 +21,9 @@ pub enum Refutation {
     },
     /// One of the cases must hold, and each is refuted.
     Split {
+        /// What follows before the split, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steps: Vec<Step>,
         /// What the cases are.
         split: Split,
         /// The refutation of each, in the order [`Split`] gives them.

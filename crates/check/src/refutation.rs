@@ -153,25 +153,31 @@ impl World<'_> {
     fn refuted(&self, mut known: Known, refutation: &Refutation) -> Result<(), RefutationFault> {
         match refutation {
             Refutation::Chain { steps, end } => {
-                for step in steps {
-                    let (x, y) = step.before;
-                    self.exist(&[x, y])?;
-                    if !self.follows(&known, step)? {
-                        return Err(RefutationFault::Unfounded(Box::new(step.clone())));
-                    }
-                    known.learn(self, x, y);
-                }
+                self.take_in(&mut known, steps)?;
                 match self.is_impossible(&known, end)? {
                     true => Ok(()),
                     false => Err(RefutationFault::NotImpossible(end.clone())),
                 }
             }
-            Refutation::Split { split, cases } => {
+            Refutation::Split { steps, split, cases } => {
+                self.take_in(&mut known, steps)?;
                 let possible = self.cases(&known, *split)?.filter(|possible| possible.len() == cases.len());
                 let possible = possible.ok_or(RefutationFault::NotExhaustive(*split))?;
                 possible.into_iter().zip(cases).try_for_each(|(known, case)| self.refuted(known, case))
             }
         }
+    }
+
+    fn take_in(&self, known: &mut Known, steps: &[Step]) -> Result<(), RefutationFault> {
+        for step in steps {
+            let (x, y) = step.before;
+            self.exist(&[x, y])?;
+            if !self.follows(known, step)? {
+                return Err(RefutationFault::Unfounded(Box::new(step.clone())));
+            }
+            known.learn(self, x, y);
+        }
+        Ok(())
     }
 
     fn exist(&self, events: &[EventId]) -> Result<(), RefutationFault> {

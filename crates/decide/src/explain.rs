@@ -25,12 +25,24 @@ pub(crate) struct Explanation {
 }
 
 impl Explanation {
-    /// Both cases of a split made at this level are impossible.
-    pub(crate) fn of_split(split: Split, first: Explanation, second: Explanation, level: u32) -> Self {
-        let mut levels: BTreeSet<u32> = first.levels.union(&second.levels).copied().collect();
+    /// Both cases of a split of this state, made at this level, are impossible. That they are all cases
+    /// there are rests on the events split upon being needed.
+    pub(crate) fn of_split(
+        state: &mut State<'_>,
+        split: Split,
+        first: Explanation,
+        second: Explanation,
+        level: u32,
+    ) -> Self {
+        let mut tracer = Tracer::new(state, level);
+        tracer.split(split);
+        let steps = tracer.trace_back();
+        let mut levels = std::mem::take(&mut tracer.levels);
+        levels.extend(first.levels.union(&second.levels).copied());
         levels.remove(&level);
-        let refutation = Refutation::Split { split, cases: vec![first.refutation, second.refutation] };
-        Explanation { refutation, levels, recorded: first.recorded || second.recorded }
+        let recorded = tracer.recorded || first.recorded || second.recorded;
+        let refutation = Refutation::Split { steps, split, cases: vec![first.refutation, second.refutation] };
+        Explanation { refutation, levels, recorded }
     }
 }
 
@@ -112,6 +124,26 @@ impl<'a, 's> Tracer<'a, 's> {
                 self.levels.extend(0..self.depth);
                 End::Cycle(Vec::new())
             }
+        }
+    }
+
+    /// The events that make a split exhaustive are needed.
+    fn split(&mut self, split: Split) {
+        match split {
+            Split::Sections(a, b) => {
+                let (a, b) = (self.state.locate(a), self.state.locate(b));
+                self.need(a, NONE);
+                self.need(b, NONE);
+            }
+            Split::Overwrite { read, .. } => {
+                let read = self.state.locate(read);
+                self.need_read(read, NONE);
+            }
+            Split::Supply { take, .. } => {
+                let take = self.state.locate(take);
+                self.need(take, NONE);
+            }
+            Split::Happens(_) | Split::Source(_) => {}
         }
     }
 

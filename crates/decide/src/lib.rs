@@ -96,7 +96,11 @@ fn any_source(setup: &Setup<'_>, read: EventId, model: Model, options: Options) 
             feasible => return feasible,
         }
     }
-    unknown.unwrap_or(Verdict::Infeasible(Refutation::Split { split: Split::Source(read), cases }))
+    unknown.unwrap_or(Verdict::Infeasible(Refutation::Split {
+        steps: Vec::new(),
+        split: Split::Source(read),
+        cases,
+    }))
 }
 
 /// A schedule in which no thread goes on after a changed read is worth more: it is certain. So named

@@ -87,7 +87,9 @@ fn backtrack<'s>(
                 frames.push(frame);
                 return Ok(resumed);
             }
-            Some(first) => explanation = Explanation::of_split(frame.split, first, explanation, level),
+            Some(first) => {
+                explanation = Explanation::of_split(&mut frame.state, frame.split, first, explanation, level);
+            }
         }
     }
     Err(explanation)
