@@ -20,7 +20,7 @@ use super::spelling::{nearest, object_of, op_name, op_named};
 use super::{MAX_EVENTS, MAX_LINE, is_number, transactions};
 
 /// How much is read and parsed at a time: it stays in the cache from one to the other.
-const BLOCK: usize = 256 << 10;
+const BLOCK: usize = 64 << 10;
 /// How often progress is told, in bytes.
 const PROGRESS_STEP: u64 = 1 << 20;
 

@@ -16,14 +16,29 @@ struct Key {
     length: u32,
 }
 
+/// A key and its id. Nested, the key would be padded: 32 bytes instead of 24, and more cache misses.
 #[derive(Clone, Copy)]
 struct Slot {
-    key: Key,
+    head: u64,
+    tail: u64,
+    length: u32,
     id: u32,
 }
 
 /// No name is empty, so this matches none.
-const EMPTY: Slot = Slot { key: Key { head: 0, tail: 0, length: 0 }, id: 0 };
+const EMPTY: Slot = Slot { head: 0, tail: 0, length: 0, id: 0 };
+
+impl Slot {
+    #[inline]
+    fn new(key: Key, id: u32) -> Self {
+        Slot { head: key.head, tail: key.tail, length: key.length, id }
+    }
+
+    #[inline]
+    fn key(self) -> Key {
+        Key { head: self.head, tail: self.tail, length: self.length }
+    }
+}
 
 /// Ids of names seen lately, at most `MOST` of them. `MOST` is a power of two.
 pub(super) struct Recent<const MOST: usize> {
@@ -58,14 +73,14 @@ impl<const MOST: usize> Recent<MOST> {
         // Each name has two slots, and a newcomer takes the place of the one used less lately.
         let index = key.hash() as usize & (self.slots.len() - 1);
         let slot = self.slots[index];
-        if slot.key == key {
+        if slot.key() == key {
             return Ok(slot.id);
         }
         let other = self.slots[index ^ 1];
-        let is_hit = other.key == key;
+        let is_hit = other.key() == key;
         let id = if is_hit { other.id } else { intern(&text[start..end])? };
         self.slots[index ^ 1] = slot;
-        self.slots[index] = Slot { key, id };
+        self.slots[index] = Slot::new(key, id);
         if !is_hit {
             self.note_miss();
         }
@@ -78,7 +93,7 @@ impl<const MOST: usize> Recent<MOST> {
         if self.misses > self.slots.len() && self.slots.len() < MOST {
             let larger = vec![EMPTY; self.slots.len() * 2];
             for slot in std::mem::replace(&mut self.slots, larger) {
-                let index = slot.key.hash() as usize & (self.slots.len() - 1);
+                let index = slot.key().hash() as usize & (self.slots.len() - 1);
                 self.slots[index ^ 1] = std::mem::replace(&mut self.slots[index], slot);
             }
             self.misses = 0;
