@@ -8,12 +8,12 @@ use crate::arguments::Manner;
 
 /// A bar over an amount of work that is known.
 pub fn of_bytes(doing: &str, bytes: u64, manner: Manner) -> ProgressBar {
-    bar(doing, bytes, "{binary_bytes}/{binary_total_bytes} {eta}", manner)
+    bar(doing, bytes, "{binary_bytes}/{binary_total_bytes}, {eta} left", manner)
 }
 
 /// A bar over a number of events.
 pub fn of_events(doing: &str, events: u64, manner: Manner) -> ProgressBar {
-    bar(doing, events, "{human_pos}/{human_len} events {eta}", manner)
+    bar(doing, events, "{human_pos}/{human_len} events, {eta} left", manner)
 }
 
 /// A sign of life where the amount of work is unknown.
