@@ -92,10 +92,12 @@ fn table_of_commands(foretell: &str, trace: &str) -> Result<String, String> {
         let rate = EVENTS as f64 / wall / 1e6;
         let _ = writeln!(table, "| {what} | {wall:.2} | {cpu:.2} | {rate:.1} | {peak:.0} |");
     }
-    for (what, file) in [("native", &native), ("text", &text)] {
-        let size = std::fs::metadata(file).map_err(|error| format!("{what}: {error}"))?.len();
-        let _ = write!(table, "\nOn disk, {what}: {:.2} bytes an event.\n", size as f64 / EVENTS as f64);
-    }
+    let bytes_an_event = |file: &str| match std::fs::metadata(file) {
+        Ok(metadata) => Ok(metadata.len() as f64 / EVENTS as f64),
+        Err(error) => Err(format!("{file}: {error}")),
+    };
+    let (native, text) = (bytes_an_event(&native)?, bytes_an_event(&text)?);
+    let _ = writeln!(table, "\nOn disk: native {native:.2}, text {text:.2} bytes an event.");
     Ok(table)
 }
 
