@@ -1,0 +1,42 @@
+//! What the reads of a schedule see. Linear in the schedule.
+
+use std::collections::HashMap;
+
+use check::Source;
+use trace::{EventId, Trace};
+
+/// A read that sees something else than in the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The read.
+    pub read: EventId,
+    /// What it sees in the schedule.
+    pub sees: Source,
+    /// Another event of its thread follows in the schedule, so the program might not come there.
+    pub goes_on: bool,
+}
+
+/// The reads of a schedule that see something else than in the trace, in its order. The events must exist.
+pub fn changed_reads(trace: &Trace, schedule: &[EventId]) -> Vec<Changed> {
+    let mut values = HashMap::new();
+    let mut last = HashMap::new();
+    let mut changed = Vec::new();
+    for &event in schedule {
+        last.insert(trace.thread(event), event);
+        let op = trace.op(event);
+        if let Some(variable) = op.reads() {
+            let value: Option<EventId> = values.get(&variable).copied();
+            if value != trace.reads_from(event) {
+                let sees = value.map_or(Source::Initial, Source::Write);
+                changed.push(Changed { read: event, sees, goes_on: false });
+            }
+        }
+        if let Some(variable) = op.writes() {
+            values.insert(variable, event);
+        }
+    }
+    for Changed { read, goes_on, .. } in &mut changed {
+        *goes_on = last.get(&trace.thread(*read)) != Some(read);
+    }
+    changed
+}

@@ -1,0 +1,278 @@
+//! Events, questions and models in words a person reads.
+//!
+//! Names come from files that may be hostile: they are shown without control characters, and cut when long.
+
+use check::{Question, Source};
+use trace::{EventId, Op, ThreadId, Trace};
+
+use crate::evidence::ModelName;
+
+/// Says things about one trace in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'t> {
+    trace: &'t Trace,
+}
+
+impl<'t> Words<'t> {
+    /// Words about this trace.
+    pub fn new(trace: &'t Trace) -> Self {
+        Words { trace }
+    }
+
+    /// `T1's write of x at a.c:10 (event 4)`.
+    pub fn event(&self, event: EventId) -> String {
+        let location = self.location(event);
+        format!("{}'s {} at {location} (event {event})", self.thread_of(event), self.noun(event))
+    }
+
+    /// `T1's write of x (event 4)`.
+    pub fn brief(&self, event: EventId) -> String {
+        format!("{}'s {} (event {event})", self.thread_of(event), self.noun(event))
+    }
+
+    /// `a.c:10`; a location that is a mere number is called one.
+    pub fn location(&self, event: EventId) -> String {
+        let location = self.trace.symbols().location(self.trace.location(event));
+        match is_number(location) {
+            true => format!("location {location}"),
+            false => shown(location),
+        }
+    }
+
+    /// `T1`; a thread whose name is a mere number is called one.
+    pub fn thread(&self, thread: ThreadId) -> String {
+        let name = self.trace.symbols().thread(thread);
+        match is_number(name) {
+            true => format!("thread {name}"),
+            false => shown(name),
+        }
+    }
+
+    /// The thread of an event.
+    pub fn thread_of(&self, event: EventId) -> String {
+        self.thread(self.trace.thread(event))
+    }
+
+    /// What an event is, as in 'T1's ..': `write of x`.
+    fn noun(&self, event: EventId) -> String {
+        let op = self.trace.op(event);
+        let object = self.object(op);
+        match op {
+            Op::Begin => "begin".to_owned(),
+            Op::End => "end".to_owned(),
+            Op::Fence => "fence".to_owned(),
+            Op::Fork(_) => format!("fork of {object}"),
+            Op::Join(_) => format!("join of {object}"),
+            Op::Read(_) => format!("read of {object}"),
+            Op::Write(_) => format!("write of {object}"),
+            Op::AtomicRead(_) => format!("atomic read of {object}"),
+            Op::AtomicWrite(_) => format!("atomic write of {object}"),
+            Op::AtomicUpdate(_) => format!("atomic update of {object}"),
+            Op::Request(_) => format!("request of {object}"),
+            Op::Acquire(_) => format!("acquire of {object}"),
+            Op::Release(_) => format!("release of {object}"),
+            Op::RequestShared(_) => format!("shared request of {object}"),
+            Op::AcquireShared(_) => format!("shared acquire of {object}"),
+            Op::ReleaseShared(_) => format!("shared release of {object}"),
+            Op::Wait(_) => format!("wait for {object}"),
+            Op::Signal(_) => format!("signal of {object}"),
+            Op::Broadcast(_) => format!("broadcast of {object}"),
+            Op::BarrierEnter(_) => format!("arrival at barrier {object}"),
+            Op::BarrierExit(_) => format!("departure from barrier {object}"),
+            Op::Post(_) => format!("post of {object}"),
+            Op::Take(_) => format!("take of {object}"),
+            Op::Allocate(_) => format!("allocation of {object}"),
+            Op::Free(_) => format!("free of {object}"),
+            Op::Branch(_) => format!("{object} branches"),
+            Op::Mark(_) => format!("mark {object}"),
+            Op::RegionBegin(_) => format!("begin of region {object}"),
+            Op::RegionEnd(_) => format!("end of region {object}"),
+        }
+    }
+
+    /// What an event does: `write x`.
+    pub fn deed(&self, event: EventId) -> String {
+        let op = self.trace.op(event);
+        let verb = match op {
+            Op::Begin => "begin",
+            Op::End => "end",
+            Op::Fence => "fence",
+            Op::Fork(_) => "fork",
+            Op::Join(_) => "join",
+            Op::Read(_) => "read",
+            Op::Write(_) => "write",
+            Op::AtomicRead(_) => "atomic read",
+            Op::AtomicWrite(_) => "atomic write",
+            Op::AtomicUpdate(_) => "atomic update",
+            Op::Request(_) => "request",
+            Op::Acquire(_) => "acquire",
+            Op::Release(_) => "release",
+            Op::RequestShared(_) => "request shared",
+            Op::AcquireShared(_) => "acquire shared",
+            Op::ReleaseShared(_) => "release shared",
+            Op::Wait(_) => "wait",
+            Op::Signal(_) => "signal",
+            Op::Broadcast(_) => "broadcast",
+            Op::BarrierEnter(_) => "enter barrier",
+            Op::BarrierExit(_) => "leave barrier",
+            Op::Post(_) => "post",
+            Op::Take(_) => "take",
+            Op::Allocate(_) => "allocate",
+            Op::Free(_) => "free",
+            Op::Branch(_) => "branches:",
+            Op::Mark(_) => "mark",
+            Op::RegionBegin(_) => "begin region",
+            Op::RegionEnd(_) => "end region",
+        };
+        format!("{verb} {}", self.object(op)).trim_end().to_owned()
+    }
+
+    /// The name of what an operation acts on; empty where that is nothing.
+    pub fn object(&self, op: Op) -> String {
+        let symbols = self.trace.symbols();
+        match op {
+            Op::Begin | Op::End | Op::Fence => String::new(),
+            Op::Fork(thread) | Op::Join(thread) => self.thread(thread),
+            Op::Read(v) | Op::Write(v) | Op::AtomicRead(v) | Op::AtomicWrite(v) | Op::AtomicUpdate(v) => {
+                shown(symbols.variable(v))
+            }
+            Op::Request(l)
+            | Op::Acquire(l)
+            | Op::Release(l)
+            | Op::RequestShared(l)
+            | Op::AcquireShared(l)
+            | Op::ReleaseShared(l) => shown(symbols.lock(l)),
+            Op::Wait(c) | Op::Signal(c) | Op::Broadcast(c) => shown(symbols.condition(c)),
+            Op::BarrierEnter(b) | Op::BarrierExit(b) => shown(symbols.barrier(b)),
+            Op::Post(s) | Op::Take(s) => shown(symbols.semaphore(s)),
+            Op::Allocate(b) | Op::Free(b) => shown(symbols.block(b)),
+            Op::Branch(count) => count.to_string(),
+            Op::Mark(mark) => {
+                let mark = self.trace.mark(mark);
+                format!("{} = {}", shown(symbols.marks.get(mark.name as usize)), mark.value)
+            }
+            Op::RegionBegin(r) | Op::RegionEnd(r) => shown(symbols.region(r)),
+        }
+    }
+
+    /// What a read sees: `T1's write of x at a.c:10 (event 4)` or `the initial value of x`.
+    pub fn source(&self, read: EventId, source: Source) -> String {
+        match source {
+            Source::Write(write) => self.event(write),
+            Source::Initial => format!("the initial value of {}", self.object(self.trace.op(read))),
+        }
+    }
+
+    /// What a read saw in the trace.
+    pub fn seen(&self, read: EventId) -> String {
+        self.source(read, self.trace.reads_from(read).map_or(Source::Initial, Source::Write))
+    }
+
+    /// The question as a statement that is true.
+    pub fn possible(&self, question: &Question) -> String {
+        let events = |events: &[EventId]| listed(events.iter().map(|&event| self.event(event)));
+        match question {
+            Question::Race(a, b) => format!("{} can race with {}", self.event(*a), self.event(*b)),
+            Question::Deadlock(blocked) => format!("{} can block each other for ever", events(blocked)),
+            Question::Order(order) => format!("this order can happen: {}", self.in_order(order)),
+            Question::Reads(read, None) => {
+                format!("{} can see something else than {}", self.event(*read), self.seen(*read))
+            }
+            Question::Reads(read, Some(source)) => {
+                format!("{} can see {}", self.event(*read), self.source(*read, *source))
+            }
+            Question::Cut(counts) => {
+                format!("there can be a moment when {} have happened, and nothing else", self.counts(counts))
+            }
+        }
+    }
+
+    /// The question as a statement that is false.
+    pub fn impossible(&self, question: &Question) -> String {
+        let events = |events: &[EventId]| listed(events.iter().map(|&event| self.event(event)));
+        match question {
+            Question::Race(a, b) => format!("{} cannot race with {}", self.event(*a), self.event(*b)),
+            Question::Deadlock(blocked) => format!("{} cannot block each other for ever", events(blocked)),
+            Question::Order(order) => format!("this order cannot happen: {}", self.in_order(order)),
+            Question::Reads(read, None) => {
+                format!("{} cannot see anything else than {}", self.event(*read), self.seen(*read))
+            }
+            Question::Reads(read, Some(source)) => {
+                format!("{} cannot see {}", self.event(*read), self.source(*read, *source))
+            }
+            Question::Cut(counts) => {
+                format!("there is no moment when {} have happened, and nothing else", self.counts(counts))
+            }
+        }
+    }
+
+    /// The question as one that is open.
+    pub fn whether(&self, question: &Question) -> String {
+        let possible = self.possible(question);
+        format!("whether {possible}")
+    }
+
+    fn in_order(&self, events: &[EventId]) -> String {
+        events.iter().map(|&event| self.event(event)).collect::<Vec<_>>().join(", then ")
+    }
+
+    /// `3 events of T1 and 1 event of T2`.
+    pub(crate) fn counts(&self, counts: &[u32]) -> String {
+        let some = counts.iter().enumerate().filter(|&(_, &count)| count > 0);
+        let each = some.map(|(thread, &count)| {
+            format!("{} of {}", counted(count as usize, "event"), self.thread(ThreadId::new(thread)))
+        });
+        let each: Vec<String> = each.collect();
+        if each.is_empty() { "no events".to_owned() } else { listed(each) }
+    }
+}
+
+impl ModelName {
+    /// What it demands of the reads, in half a sentence.
+    pub fn demand(self) -> &'static str {
+        match self {
+            ModelName::Sync => "reads may see anything",
+            ModelName::Rf => "every read sees the write it saw in the trace, unless the question names it",
+            ModelName::Branch => {
+                "every read after which its thread takes a branch and goes on sees the write it saw in the \
+                 trace, unless the question names it"
+            }
+        }
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn listed(items: impl IntoIterator<Item = String>) -> String {
+    let mut items: Vec<String> = items.into_iter().collect();
+    match items.pop() {
+        Some(last) if items.is_empty() => last,
+        Some(last) => format!("{} and {last}", items.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// A number and what it counts: `1 event`, `2 events`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+fn is_number(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 20 && name.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A name fit for one line: no control characters, cut in the middle when long.
+pub(crate) fn shown(name: &str) -> String {
+    const LONGEST: usize = 48;
+    let mut printable = String::with_capacity(name.len());
+    for c in name.chars() {
+        if c.is_control() { printable.extend(c.escape_default()) } else { printable.push(c) }
+    }
+    let length = printable.chars().count();
+    if length <= LONGEST {
+        return printable;
+    }
+    let head: String = printable.chars().take(LONGEST / 2 - 1).collect();
+    let tail: String = printable.chars().skip(length - LONGEST / 2).collect();
+    format!("{head}…{tail}")
+}
