@@ -411,16 +411,17 @@ impl<'a, 's> Run<'a, 's> {
     /// Reads with a new demand wait for the values there are. A read that has happened already cannot
     /// (under the branch model a thread that goes on may bind its earlier reads).
     fn await_new_reads(&mut self, known: &[usize]) -> bool {
-        for (index, &known) in known.iter().enumerate() {
-            let new = &self.state.variables[index].demands[known..];
+        for (index, uses) in self.state.variables.iter().enumerate() {
+            let new = &uses.demands[known.get(index).copied().unwrap_or(0)..];
             let happened =
                 |node: Node| self.done.get(node.chain as usize).is_some_and(|&done| node.position < done);
             if new.iter().any(|demand| happened(demand.read)) {
                 return false;
             }
-            let written = self.values[index].written;
-            self.values[index].awaited +=
-                new.iter().filter(|demand| sees(demand.source, written)).count() as u32;
+            // Variables that are new are counted when room is made for them.
+            let Some(value) = self.values.get_mut(index) else { continue };
+            let written = value.written;
+            value.awaited += new.iter().filter(|demand| sees(demand.source, written)).count() as u32;
         }
         true
     }

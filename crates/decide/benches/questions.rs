@@ -1,0 +1,138 @@
+//! What a question costs. Prints tables; `cargo xtask bench decide` keeps them in bench/RESULTS.md.
+//!
+//! 1. Races on traces of the size of paper 1's largest (1,294 events, 3 threads).
+//! 2. Races between events 1,000 apart, in traces from 10^4 to 10^7 events.
+
+use std::time::{Duration, Instant};
+
+use check::{Model, Question};
+use decide::{Options, Setup, Verdict, decide};
+use generate::{Settings, generate};
+use trace::{EventId, Trace};
+
+fn main() {
+    let only: Option<String> = std::env::args().nth(1).filter(|argument| !argument.starts_with('-'));
+    let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
+    if wanted("paper") {
+        paper_sized();
+    }
+    if wanted("distance") {
+        by_distance();
+    }
+}
+
+/// What came of a batch of questions.
+#[derive(Default)]
+struct Tally {
+    times: Vec<Duration>,
+    feasible: usize,
+    unknown: usize,
+}
+
+impl Tally {
+    fn ask(&mut self, setup: &Setup<'_>, question: &Question, model: Model) {
+        let start = Instant::now();
+        let verdict = decide(setup, question, model, Options::default()).expect("the question is valid");
+        self.times.push(start.elapsed());
+        self.feasible += usize::from(matches!(verdict, Verdict::Feasible(_)));
+        self.unknown += usize::from(matches!(verdict, Verdict::Unknown { .. }));
+    }
+
+    fn row(&mut self, name: &str) {
+        self.times.sort_unstable();
+        let at = |share: f64| {
+            let index = ((self.times.len() as f64 - 1.0) * share) as usize;
+            self.times.get(index).map_or(0.0, |time| time.as_secs_f64() * 1e6)
+        };
+        println!(
+            "| {name} | {} | {} | {} | {:.1} | {:.1} | {:.1} |",
+            self.times.len(),
+            self.feasible,
+            self.unknown,
+            at(0.5),
+            at(0.95),
+            at(1.0)
+        );
+    }
+}
+
+const HEADER: &str = "| trace | questions | feasible | unknown | median us | 95 % us | worst us |\n|---|---|---|---|---|---|---|";
+
+/// Pairs of accesses that could race, at most so many, spread over the trace.
+fn candidates(trace: &Trace, limit: usize) -> Vec<Question> {
+    let mut by_variable: Vec<Vec<EventId>> = vec![Vec::new(); trace.symbols().variables.len()];
+    for (event, _, op) in trace.events() {
+        if let Some(access) = op.access() {
+            by_variable[access.variable.index()].push(event);
+        }
+    }
+    let mut all = Vec::new();
+    for events in &by_variable {
+        for (index, &a) in events.iter().enumerate() {
+            for &b in &events[index + 1..] {
+                let question = Question::Race(a, b);
+                if question.validate(trace).is_ok() {
+                    all.push(question);
+                }
+            }
+        }
+    }
+    let stride = (all.len() / limit).max(1);
+    all.into_iter().step_by(stride).take(limit).collect()
+}
+
+fn paper_sized() {
+    println!("## Races on traces of paper 1's size\n\n{HEADER}");
+    for model in [Model::ReadsFrom, Model::Sync] {
+        for (threads, locks, variables) in [(3, 1, 785), (3, 4, 100), (4, 8, 40), (8, 8, 40)] {
+            let mut tally = Tally::default();
+            for seed in 0..10 {
+                let settings = Settings { seed, ..Settings::large(1300, threads, locks, variables) };
+                let trace = generate(&settings).expect("valid settings");
+                let setup = Setup::new(&trace);
+                for question in candidates(&trace, 300) {
+                    tally.ask(&setup, &question, model);
+                }
+            }
+            tally.row(&format!(
+                "1,300 events, {threads} threads, {locks} locks, {variables} variables, {model:?}"
+            ));
+        }
+    }
+    println!();
+}
+
+fn by_distance() {
+    println!("## Races between events about 1,000 events apart\n\n{HEADER}");
+    for events in [10_000, 100_000, 1_000_000, 10_000_000] {
+        let settings = Settings { seed: 1, ..Settings::large(events, 8, 32, 2000) };
+        let trace = generate(&settings).expect("valid settings");
+        let setup = Setup::new(&trace);
+        let mut tally = Tally::default();
+        for question in apart(&setup, 1000, 600) {
+            tally.ask(&setup, &question, Model::ReadsFrom);
+        }
+        tally.row(&format!("{events} events"));
+    }
+    println!();
+}
+
+/// Conflicting pairs about so far apart, spread over the trace.
+fn apart(setup: &Setup<'_>, distance: u32, limit: usize) -> Vec<Question> {
+    let trace = setup.trace();
+    let stride = (trace.len() / (2 * limit)).max(1);
+    let mut questions = Vec::new();
+    for index in (0..trace.len()).step_by(stride) {
+        let a = EventId::new(index);
+        let Some(access) = trace.op(a).access() else { continue };
+        let writes = setup.writes(access.variable);
+        let from = writes.partition_point(|&write| write.0 < a.0 + distance - distance / 10);
+        let near = writes[from..].iter().take_while(|&&write| write.0 < a.0 + distance + distance / 10);
+        let question = near.map(|&b| Question::Race(a, b)).find(|question| question.validate(trace).is_ok());
+        questions.extend(question);
+        if questions.len() == limit {
+            break;
+        }
+    }
+    questions
+}
