@@ -17,10 +17,12 @@
 //! happened, by construction: `world.rs` knows who holds and waits for what, and no thread does what
 //! is not possible. [`generate`] keeps the run as a trace; [`Generator`] is the run itself, in
 //! memory bounded by the number of threads and objects, for traces that are only passed on.
-//! [`shrink`] makes a trace that shows a bug smaller while it shows it.
+//! [`shrink`] makes a trace that shows a bug smaller while it shows it. [`hard`] makes traces, not random ones, about
+//! which a question is hard to decide.
 
 mod accesses;
 mod generator;
+mod hard;
 mod names;
 mod rng;
 mod sections;
@@ -29,6 +31,7 @@ mod shrink;
 mod world;
 
 pub use generator::{Event, Generator};
+pub use hard::{Family, Hard, Outcome, hard};
 pub use names::{generate, names};
 pub use settings::{Ending, Settings, SettingsError, Stuck, Weights};
 pub use shrink::shrink;
