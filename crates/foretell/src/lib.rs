@@ -10,6 +10,7 @@ pub mod open;
 pub mod output;
 pub mod progress;
 pub mod quantity;
+pub mod stack;
 pub mod survey;
 pub mod table;
 
@@ -40,6 +41,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn perform(command: Command) -> Result<Exit, Diagnostic> {
     match command {
+        Command::Decide(decide) => decide.run(),
+        Command::Check(check) => check.run(),
         Command::Convert(convert) => convert.run(),
         Command::Stats(stats) => stats.run(),
         Command::Generate(generate) => generate.run(),

@@ -42,6 +42,7 @@ pub fn in_one_sentence(
             }
             _ => format!("the orders that follow from it run in a circle of {} events", events.len()),
         },
+        Refutation::Chain { steps, end: End::CannotHappen(event) } => teller.out_of_reach(steps, *event),
         Refutation::Chain { end, .. } => teller.impossible(end),
         Refutation::Split { split: Split::Source(_), cases, .. } if cases.is_empty() => {
             "there is nothing else for it to see".to_owned()
@@ -88,8 +89,6 @@ struct Teller<'t> {
     next: usize,
 }
 
-/// How far the text of a step stands from its number.
-const HANGING: usize = 5;
 /// How far a case stands from its split.
 const DEEPER: usize = 4;
 
@@ -182,6 +181,10 @@ impl<'t> Teller<'t> {
 
     fn step(&mut self, step: &Step, indent: usize) {
         let (x, y) = step.before;
+        // What holds around a case is often shown again within it.
+        if self.facts.iter().any(|fact| fact.before == (x, y)) {
+            return;
+        }
         let order = format!("{} comes before {}", self.event(x), self.event(y));
         let (why, path): (String, &[EventId]) = match &step.because {
             Reason::Fork => (format!("{} does nothing before it is forked", self.words.thread_of(y)), &[]),
@@ -194,7 +197,7 @@ impl<'t> Teller<'t> {
                 let lock = self.words.object(self.trace.op(y));
                 (
                     format!(
-                        "the two hold {lock} in turn, and {} cannot be the first, because {} begins its turn before the other's is over:",
+                        "only one of the two can hold {lock} at a time, and {} cannot be the first, since {} begins to hold it before the other is done:",
                         self.words.thread_of(y),
                         self.words.thread_of(x)
                     ),
@@ -203,7 +206,10 @@ impl<'t> Teller<'t> {
             }
             Reason::NeverReleased => {
                 let lock = self.words.object(self.trace.op(y));
-                (format!("the two hold {lock} in turn, and {}", self.never_released(y)), &[])
+                (
+                    format!("only one of the two can hold {lock} at a time, and {}", self.never_released(y)),
+                    &[],
+                )
             }
             Reason::BeforeOverwrite { path } => {
                 let source = self.must_see(x);
@@ -228,11 +234,11 @@ impl<'t> Teller<'t> {
             }
         };
         let number = self.learn(x, y);
-        let head = format!("{number}.");
-        let text = format!("{head:<width$}{order}, because {why}", width = HANGING - 1);
+        let head = format!("{number}. ");
+        let hanging = indent + head.len();
         let stop = if why.ends_with(':') { "" } else { "." };
-        self.text.push_str(&wrapped(&format!("{text}{stop}"), indent, indent + HANGING - 1));
-        self.path(path, indent + HANGING - 1);
+        self.text.push_str(&wrapped(&format!("{head}{order}, because {why}{stop}"), indent, hanging));
+        self.path(path, hanging);
     }
 
     fn learn(&mut self, x: EventId, y: EventId) -> usize {
@@ -324,7 +330,7 @@ impl<'t> Teller<'t> {
                         "{held} and {wanted} must both happen, one after the other is over, and neither ends: {never}, and {later}"
                     ),
                     _ => format!(
-                        "{wanted} has to wait until the lock of {held} is free, and {never}; it cannot come first either, since the section of the latter begins before its own is over"
+                        "{held} would have to be followed by its release before {wanted}, since it comes before the latter's section is over, and {never}"
                     ),
                 }
             }
@@ -338,13 +344,26 @@ impl<'t> Teller<'t> {
         }
     }
 
+    /// An event that cannot happen, and what it has to come before, without the steps to that.
+    fn out_of_reach(&mut self, steps: &[Step], event: EventId) -> String {
+        let Some(step) = steps.iter().find(|step| self.reaches(step.before.0, event)) else {
+            return self.cannot_happen(event);
+        };
+        let (x, y) = step.before;
+        let (before, after) = (self.event(x), self.event(y));
+        let stop = self.stop(self.trace.thread(event));
+        format!("{before} would have to come before {after}, but {stop}")
+    }
+
+    /// Whether an event happens only if another one of its thread has happened.
+    fn reaches(&self, far: EventId, event: EventId) -> bool {
+        self.trace.thread(far) == self.trace.thread(event)
+            && self.threads.place(far) >= self.threads.place(event)
+    }
+
     fn cannot_happen(&mut self, event: EventId) -> String {
         let thread = self.trace.thread(event);
-        let reaches = |fact: &&Fact| {
-            let (needed, _) = fact.before;
-            self.trace.thread(needed) == thread && self.threads.place(needed) >= self.threads.place(event)
-        };
-        let by = self.facts.iter().find(reaches).map(|fact| fact.number);
+        let by = self.facts.iter().find(|fact| self.reaches(fact.before.0, event)).map(|fact| fact.number);
         let forked = match self.trace.op(event) {
             Op::Fork(child) => Some(self.words.thread(child)),
             _ => None,
@@ -371,7 +390,8 @@ impl<'t> Teller<'t> {
         };
         match (absent, named, self.question) {
             (Some(event), ..) | (None, Some(event), _) => {
-                format!("{name} stops before {}", self.event(event))
+                self.told.insert(event);
+                format!("{name} stops before its {}", self.words.own(event))
             }
             (None, None, Question::Cut(counts)) => {
                 let count = counts.get(thread.index()).copied().unwrap_or(0);
@@ -397,9 +417,12 @@ impl<'t> Teller<'t> {
             }
             Op::Take(_) => format!("{other} has no post of {object} to come"),
             _ if self.trace.is_nested(event) => format!("its thread holds {object} already"),
-            _ => format!(
-                "{other} does not hold {object} in a way that excludes it when it stands before event {blocker}"
-            ),
+            Op::AcquireShared(_) | Op::RequestShared(_) => {
+                format!(
+                    "{other} does not hold {object} for itself alone when it stands before event {blocker}"
+                )
+            }
+            _ => format!("{other} does not hold {object} when it stands before event {blocker}"),
         };
         format!("{} is not blocked by {other}: {why}", self.event(event))
     }
@@ -412,17 +435,16 @@ impl<'t> Teller<'t> {
             _ => 0,
         };
         let name = semaphore.map(|op| self.words.object(op)).unwrap_or_default();
+        let before = if takes.len() == 1 { "before it" } else { "before the last of them" };
         let posts = match takes.len().saturating_sub(initial + 1) {
-            0 => "no post of it can come before the last of them".to_owned(),
-            1 => "at most one post of it can come before the last of them".to_owned(),
-            most => format!("at most {most} posts of it can come before the last of them"),
+            0 => format!("no post of it can come {before}"),
+            1 => format!("at most one post of it can come {before}"),
+            most => format!("at most {most} posts of it can come {before}"),
         };
-        let need = counted(takes.len(), "permit");
-        format!(
-            "{} {} {need} of {name}, which starts with {initial}, and {posts}",
-            listed(each),
-            if takes.len() == 1 { "needs" } else { "need" }
-        )
+        let need = if takes.len() == 1 { "needs" } else { "need" };
+        let permits = counted(takes.len(), "permit");
+        let initially = if initial == 0 { "none".to_owned() } else { initial.to_string() };
+        format!("{} {need} {permits} of {name}, which starts with {initially}, and {posts}", listed(each))
     }
 
     fn split(&mut self, split: Split, cases: &[Refutation], indent: usize) {
@@ -430,7 +452,7 @@ impl<'t> Teller<'t> {
             Split::Sections(a, b) => {
                 let lock = self.words.object(self.trace.op(a));
                 let (first, second) = (self.event(a), self.event(b));
-                self.say(indent, &format!("{first} and {second} open sections of {lock}, which cannot overlap. Either one comes first."));
+                self.say(indent, &format!("{first} and {second} open sections of {lock}, which cannot overlap. One of them comes first."));
                 let order = |end: Option<EventId>, next: EventId| end.map(|end| (end, next));
                 let (end_a, end_b) = (self.trace.section_end(a), self.trace.section_end(b));
                 let orders = [order(end_a, b), order(end_b, a)];
@@ -458,8 +480,11 @@ impl<'t> Teller<'t> {
                 let name = self.event(event);
                 self.say(indent, &format!("Either {name} happens, or it does not."));
                 for (index, case) in cases.iter().enumerate() {
-                    let (what, absent) =
-                        if index == 0 { ("it happens", None) } else { ("it does not", Some(event)) };
+                    let (what, absent) = if index == 0 {
+                        ("suppose that it happens", None)
+                    } else {
+                        ("suppose that it does not", Some(event))
+                    };
                     self.case(index, &format!("{what}."), case, indent, |teller| {
                         teller.absent.extend(absent)
                     });
@@ -474,7 +499,7 @@ impl<'t> Teller<'t> {
                 let sources = other_sources(self.trace, read);
                 for (index, (case, source)) in cases.iter().zip(sources).enumerate() {
                     let seen = self.source(read, source);
-                    self.case(index, &format!("it sees {seen}."), case, indent, |teller| {
+                    self.case(index, &format!("suppose that it sees {seen}."), case, indent, |teller| {
                         teller.source = Some(source);
                     });
                 }
@@ -500,9 +525,15 @@ impl<'t> Teller<'t> {
             let Some((x, y)) = order else { continue };
             let assumption = format!("{} comes before {}", self.event(x), self.event(y));
             let number = self.next;
-            self.case(index, &format!("{assumption} ({number})."), case, indent, |teller| {
-                teller.learn(x, y);
-            });
+            self.case(
+                index,
+                &format!("suppose that {assumption} (call it {number})."),
+                case,
+                indent,
+                |teller| {
+                    teller.learn(x, y);
+                },
+            );
         }
     }
 

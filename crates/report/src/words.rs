@@ -21,13 +21,22 @@ impl<'t> Words<'t> {
 
     /// `T1's write of x at a.c:10 (event 4)`.
     pub fn event(&self, event: EventId) -> String {
-        let location = self.location(event);
-        format!("{}'s {} at {location} (event {event})", self.thread_of(event), self.noun(event))
+        format!("{} (event {event})", self.event_without_id(event))
+    }
+
+    /// `T1's write of x at a.c:10`.
+    pub fn event_without_id(&self, event: EventId) -> String {
+        format!("{}'s {} at {}", self.thread_of(event), self.noun(event), self.location(event))
     }
 
     /// `T1's write of x (event 4)`.
     pub fn brief(&self, event: EventId) -> String {
         format!("{}'s {} (event {event})", self.thread_of(event), self.noun(event))
+    }
+
+    /// `write of x (event 4)`, where it is clear whose it is.
+    pub fn own(&self, event: EventId) -> String {
+        format!("{} (event {event})", self.noun(event))
     }
 
     /// `a.c:10`; a location that is a mere number is called one.

@@ -1,9 +1,13 @@
 //! One file for each command: its arguments, and what it does.
 
+mod check;
 mod convert;
+mod decide;
 mod generate;
 mod stats;
 
+pub use check::Check;
 pub use convert::Convert;
+pub use decide::Decide;
 pub use generate::Generate;
 pub use stats::Stats;

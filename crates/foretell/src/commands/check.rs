@@ -1,0 +1,200 @@
+//! `foretell check`: whether an answer's evidence holds, by the trusted checker alone.
+
+mod fault;
+mod source;
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use check::{Question, check_refutation, check_schedule};
+use clap::Args;
+use report::{About, Evidence, Fingerprint, SCHEMA, ScheduleFile, VerdictName, Words};
+use serde::Serialize;
+use trace::Trace;
+
+use crate::arguments::Manner;
+use crate::diagnostics::Diagnostic;
+use crate::exit::Exit;
+use crate::open::open;
+use crate::output;
+use crate::stack::with_room;
+use crate::table::{counted, name};
+use fault::Fault;
+
+const EXAMPLES: &str = "\
+The evidence names its trace by path and by checksum; a path that leads nowhere from here is tried from
+where the evidence is. What decides is not asked: the checker depends on the trace alone.
+
+Examples:
+  foretell decide run.ftr --race 4,9 --json > race.json
+  foretell check race.json                       verify it against run.ftr
+  foretell check race.json --trace copy.std      verify it against the same trace elsewhere
+  foretell decide - --race 4,9 --json < run.ftr | foretell check - --trace run.ftr
+
+Exit status: 0 the evidence holds, 1 it is wrong, 2 it cannot be checked: it cannot be read, is about
+another trace, or holds no evidence (an unknown verdict).";
+
+/// Verify a schedule or a refutation: what `decide --json` or `--schedule-out` wrote.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Check {
+    /// The evidence, as JSON or as a schedule file; `-` is standard input.
+    #[arg(value_name = "FILE")]
+    file: OsString,
+    /// The trace it is about, if not at the path the evidence names.
+    #[arg(long, value_name = "T")]
+    trace: Option<OsString>,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+/// The contract is docs/json.md.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    verified: bool,
+    verdict: VerdictName,
+    guaranteed: Option<bool>,
+    fault: Option<&'a Fault>,
+}
+
+impl Check {
+    /// Verifies, and says what came of it.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let bytes = source::read(&self.file)?;
+        // Evidence can be nested deeply; it is taken apart there, too.
+        with_room(|| self.check(&bytes))?
+    }
+
+    fn check(&self, bytes: &[u8]) -> Result<Exit, Diagnostic> {
+        let source::Read { evidence, file } = source::parse(&self.file, bytes)?;
+        if evidence.verdict == VerdictName::Unknown {
+            return Err(Diagnostic::new("there is nothing to verify: the verdict is unknown")
+                .in_file(source::named(&self.file)));
+        }
+        let trace = self.open_trace(&evidence.trace)?;
+        let verified = verify(&trace, &evidence, file.as_ref());
+        if self.manner.json {
+            output::print_json(&Report {
+                schema: SCHEMA,
+                verified: verified.is_ok(),
+                verdict: evidence.verdict,
+                guaranteed: evidence.guaranteed,
+                fault: verified.as_ref().err(),
+            })?;
+        } else {
+            output::print(&in_words(&trace, &evidence, &verified))?;
+        }
+        Ok(if verified.is_ok() { Exit::Nothing } else { Exit::Findings })
+    }
+
+    fn open_trace(&self, about: &About) -> Result<Trace, Diagnostic> {
+        let path = match (&self.trace, &about.path) {
+            (Some(argument), _) => argument.clone(),
+            (None, Some(path)) => self.found(path).into_os_string(),
+            (None, None) => {
+                return Err(Diagnostic::new(
+                    "the evidence does not say where its trace is: it came through a pipe",
+                )
+                .in_file(source::named(&self.file))
+                .help("name the trace with `--trace T`"));
+            }
+        };
+        if path == "-" && self.file == "-" {
+            return Err(Diagnostic::new("the evidence and the trace cannot both come from standard input"));
+        }
+        let opened = open(&path, self.manner).map_err(|diagnostic| match self.trace {
+            Some(_) => diagnostic,
+            None => diagnostic.help("if the trace is elsewhere, name it with `--trace T`"),
+        })?;
+        same_trace(about, &opened.trace, &opened.name)?;
+        Ok(opened.trace)
+    }
+
+    /// The path as the evidence gives it, from here or from where the evidence is.
+    fn found(&self, path: &str) -> PathBuf {
+        let from_here = PathBuf::from(path);
+        let beside = Path::new(&self.file).parent().map(|directory| directory.join(path));
+        match beside.filter(|beside| self.file != OsStr::new("-") && !from_here.exists() && beside.exists()) {
+            Some(beside) => beside,
+            None => from_here,
+        }
+    }
+}
+
+fn same_trace(about: &About, trace: &Trace, file: &str) -> Result<(), Diagnostic> {
+    let Fingerprint { events, checksum } = Fingerprint::of(trace);
+    if (events, &checksum) == (about.events, &about.checksum) {
+        return Ok(());
+    }
+    Err(Diagnostic::new("the evidence is about another trace")
+        .in_file(file)
+        .note(format!("this trace has {} and checksum {checksum}", counted(events as u64, "event")))
+        .note(format!(
+            "the evidence is about one with {} and checksum {}",
+            counted(about.events as u64, "event"),
+            name(&about.checksum)
+        ))
+        .help("name the trace it was decided on with `--trace T`"))
+}
+
+/// Whether the evidence shows what it claims to show.
+fn verify(trace: &Trace, evidence: &Evidence, file: Option<&ScheduleFile>) -> Result<(), Fault> {
+    let question = evidence.question.about(trace).map_err(|error| Fault::new("question", error))?;
+    question.validate(trace).map_err(|error| Fault::new("question", error))?;
+    if let Some((line, rest)) = file.and_then(|file| file.contradiction(trace)) {
+        let message = format!(
+            "it says `{}`, but in the trace event {} is `{}`",
+            name(&line.rest),
+            line.event,
+            name(&rest)
+        );
+        return Err(Fault::new(format!("line {}", line.number), message).about(line.event));
+    }
+    match (evidence.verdict, &evidence.schedule, &evidence.refutation) {
+        (VerdictName::Feasible, Some(schedule), None) => {
+            let certainty = check_schedule(trace, &question, evidence.model.into(), schedule)
+                .map_err(|fault| Fault::of_schedule(trace, schedule, &fault))?;
+            match (evidence.guaranteed, certainty.guaranteed) {
+                (Some(claimed), found) if claimed == found => Ok(()),
+                (_, found) => Err(Fault::new("guaranteed", format!("it is {found} of this schedule"))),
+            }
+        }
+        (VerdictName::Infeasible, None, Some(refutation)) => {
+            Fault::of_missing_event(trace, refutation)?;
+            check_refutation(trace, &question, evidence.model.into(), refutation)
+                .map_err(|fault| Fault::of_refutation(trace, refutation, &fault))
+        }
+        (VerdictName::Feasible, ..) => {
+            Err(Fault::new("schedule", "a feasible verdict has a schedule and no refutation"))
+        }
+        (_, ..) => Err(Fault::new("refutation", "an infeasible verdict has a refutation and no schedule")),
+    }
+}
+
+fn in_words(trace: &Trace, evidence: &Evidence, verified: &Result<(), Fault>) -> String {
+    let words = Words::new(trace);
+    let model = evidence.model.name();
+    match verified {
+        Err(fault) => format!("wrong: {fault}\n"),
+        Ok(()) => match (question(trace, evidence), &evidence.schedule) {
+            (Some(question), Some(schedule)) => {
+                let steps = counted(schedule.len() as u64, "step");
+                let guaranteed =
+                    if evidence.guaranteed == Some(true) { "guaranteed" } else { "not guaranteed" };
+                format!(
+                    "verified: feasible under `{model}` by a schedule of {steps}, {guaranteed}: {}\n",
+                    words.possible(&question)
+                )
+            }
+            (Some(question), None) => {
+                format!("verified: infeasible under `{model}`: {}\n", words.impossible(&question))
+            }
+            (None, _) => unreachable!("what was verified is about this trace"),
+        },
+    }
+}
+
+fn question(trace: &Trace, evidence: &Evidence) -> Option<Question> {
+    evidence.question.about(trace).ok()
+}

@@ -1,0 +1,253 @@
+//! `foretell decide`: one question about a trace, answered with evidence.
+//!
+//! Whatever is printed or written has been verified by [`check`] first.
+
+mod asking;
+mod text;
+
+use std::ffi::OsString;
+
+use check::{Question, Refutation, check_refutation, check_schedule};
+use clap::{Args, ValueEnum};
+use decide::{Options, Setup, Verdict};
+use report::{About, Asked, Evidence, Fingerprint, ModelName, SCHEMA, ScheduleFile, Steps, VerdictName};
+use trace::{EventId, Kind, Trace};
+
+use crate::arguments::Manner;
+use crate::diagnostics::Diagnostic;
+use crate::exit::Exit;
+use crate::open::{Opened, open};
+use crate::output::{self, Target};
+use crate::quantity::quantity;
+use crate::stack::with_room;
+
+const EXAMPLES: &str = "\
+An event is named by its id, its 0-based position in the trace, or by its source location where that
+fits exactly one event (`@12` where the location is a number). The initial value is `initial` or -1.
+
+Examples:
+  foretell decide run.ftr --race 4,9                      can both be next at the same time?
+  foretell decide run.ftr --race a.c:10,b.c:3 --explain   if they cannot: why not, step by step
+  foretell decide run.ftr --order 3,8,5                   can 8 come between 3 and 5?
+  foretell decide run.ftr --deadlock 4,9                  can each block the other's thread for ever?
+  foretell decide run.ftr --reads 7=initial               can the read 7 miss every write?
+  foretell decide run.ftr --cut T1=3,T2=5                 can exactly these have happened?
+  foretell decide run.ftr --race 4,9 --json > race.json   evidence for `foretell check race.json`
+
+Every schedule and refutation is verified before it is shown. With `--quiet` only the verdict is printed.
+
+Exit status: 0 infeasible, 1 feasible, 2 usage or input error (or a defect of foretell, which it then
+says), 3 unknown: the budget ran out before the answer.";
+
+/// Tell whether the trace could have gone as asked, with a schedule or a refutation as evidence.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Decide {
+    /// The trace, in any form and compression; `-` is standard input.
+    #[arg(value_name = "T")]
+    trace: OsString,
+    #[command(flatten)]
+    asking: asking::Asking,
+    /// What reads must see in a schedule: `sync` demands nothing; `rf` what they saw in the trace; `branch`
+    /// that too, but only where their thread takes a branch afterwards.
+    #[arg(long, value_name = "M", value_enum, default_value_t = ModelArgument::Rf, hide_possible_values = true)]
+    model: ModelArgument,
+    /// Tell a refutation step by step.
+    #[arg(long)]
+    explain: bool,
+    /// Show every step of a long schedule.
+    #[arg(long)]
+    all_steps: bool,
+    /// Write the schedule to this file, if there is one (see docs/schedule-format.md).
+    #[arg(long, value_name = "FILE")]
+    schedule_out: Option<OsString>,
+    /// How many steps the search may take.
+    #[arg(long, value_name = "N", value_parser = quantity, default_value = "200M")]
+    budget: u64,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ModelArgument {
+    Sync,
+    Rf,
+    Branch,
+}
+
+impl From<ModelArgument> for ModelName {
+    fn from(argument: ModelArgument) -> ModelName {
+        match argument {
+            ModelArgument::Sync => ModelName::Sync,
+            ModelArgument::Rf => ModelName::Rf,
+            ModelArgument::Branch => ModelName::Branch,
+        }
+    }
+}
+
+/// A verdict whose evidence has been verified.
+enum Answer {
+    Feasible { schedule: Vec<EventId>, guaranteed: bool },
+    Infeasible(Refutation),
+    Unknown { budget: u64 },
+}
+
+impl Decide {
+    /// Decides, and prints the verdict.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let target = self.target()?;
+        let opened = open(&self.trace, self.manner)?;
+        with_room(|| self.answer(&opened, target.as_ref()))?
+    }
+
+    fn target(&self) -> Result<Option<Target>, Diagnostic> {
+        let target = self.schedule_out.as_deref().map(Target::named).transpose()?;
+        match target {
+            Some(Target::Stdout) => {
+                Err(Diagnostic::new("the schedule and the verdict cannot both go to standard output")
+                    .help("name a file to write the schedule to"))
+            }
+            target => Ok(target),
+        }
+    }
+
+    fn answer(&self, opened: &Opened, target: Option<&Target>) -> Result<Exit, Diagnostic> {
+        let trace = &opened.trace;
+        let model = ModelName::from(self.model);
+        let question = self.asking.question(trace)?;
+        if model == ModelName::Branch {
+            refuse_without_branches(trace)?;
+        }
+        let answer = verified(trace, &question, model, self.budget)?;
+        let about = || About::new(self.path(), Fingerprint::of(trace));
+        if let Some(target) = target {
+            self.write_schedule(trace, &question, model, &answer, about(), target)?;
+        }
+        if self.manner.json {
+            output::print_json(&evidence(trace, &question, model, &answer, about()))?;
+        } else {
+            output::print(&self.render(trace, &question, model, &answer))?;
+        }
+        Ok(match answer {
+            Answer::Feasible { .. } => Exit::Findings,
+            Answer::Infeasible(_) => Exit::Nothing,
+            Answer::Unknown { .. } => Exit::Budget,
+        })
+    }
+
+    /// Where the trace can be found again.
+    fn path(&self) -> Option<String> {
+        (self.trace != "-").then(|| self.trace.to_string_lossy().into_owned())
+    }
+
+    fn write_schedule(
+        &self,
+        trace: &Trace,
+        question: &Question,
+        model: ModelName,
+        answer: &Answer,
+        about: About,
+        target: &Target,
+    ) -> Result<(), Diagnostic> {
+        let Answer::Feasible { schedule, guaranteed } = answer else {
+            let title = format!("there is no schedule, so `{}` was not written", target.name());
+            Diagnostic::new(title).print_warning();
+            return Ok(());
+        };
+        let file = ScheduleFile::new(trace, question, model, about, *guaranteed, schedule);
+        target.write(|out| write!(out, "{file}"))?;
+        Ok(())
+    }
+
+    fn render(&self, trace: &Trace, question: &Question, model: ModelName, answer: &Answer) -> String {
+        let told = text::Told { trace, question, model };
+        let verdict = told.verdict(answer);
+        if self.manner.quiet {
+            return verdict;
+        }
+        let steps = if self.all_steps { Steps::All } else { Steps::Telling };
+        let rest = match answer {
+            Answer::Feasible { schedule, guaranteed } => told.feasible(schedule, *guaranteed, steps),
+            Answer::Infeasible(refutation) if self.explain => told.explained(refutation),
+            Answer::Infeasible(refutation) => told.infeasible(refutation),
+            Answer::Unknown { budget } => told.unknown(*budget),
+        };
+        format!("{verdict}{rest}")
+    }
+}
+
+/// Decides, and verifies what the engine says.
+fn verified(trace: &Trace, question: &Question, model: ModelName, budget: u64) -> Result<Answer, Diagnostic> {
+    let setup = Setup::new(trace);
+    let options = Options { budget, ..Options::default() };
+    let verdict = decide::decide(&setup, question, model.into(), options)
+        .map_err(|error| asking::senseless(trace, question, &error))?;
+    match verdict {
+        Verdict::Feasible(witness) => {
+            let schedule = witness.schedule(&setup, question, model.into());
+            let certainty = check_schedule(trace, question, model.into(), &schedule)
+                .map_err(|fault| defect(question, model, "schedule", &fault.to_string()))?;
+            Ok(Answer::Feasible { schedule, guaranteed: certainty.guaranteed })
+        }
+        Verdict::Infeasible(refutation) => {
+            check_refutation(trace, question, model.into(), &refutation)
+                .map_err(|fault| defect(question, model, "refutation", &fault.to_string()))?;
+            Ok(Answer::Infeasible(refutation))
+        }
+        Verdict::Unknown { budget } => Ok(Answer::Unknown { budget }),
+    }
+}
+
+/// The engine and the checker disagree: there is no answer, and the user is asked to tell us.
+fn defect(question: &Question, model: ModelName, what: &str, fault: &str) -> Diagnostic {
+    Diagnostic::new(format!(
+        "this is a defect of foretell: it found a {what} that does not hold, so there is no answer"
+    ))
+    .note(format!("the checker says: {fault}"))
+    .note(format!("the question was {question:?} under `{}`", model.name()))
+    .help(format!("please report it, with the trace, at {}/issues", env!("CARGO_PKG_REPOSITORY")))
+}
+
+fn refuse_without_branches(trace: &Trace) -> Result<(), Diagnostic> {
+    if trace.events().any(|(_, _, op)| op.kind() == Kind::Branch) {
+        return Ok(());
+    }
+    Err(Diagnostic::new(
+        "the model `branch` needs to know where threads branch, and no branch is in this trace",
+    )
+    .note("without them it would take every read for one that decides nothing")
+    .help(
+        "to have branches counted, build the program to be recorded with `-fsanitize-coverage=trace-pc` \
+             (gcc) or `-fsanitize-coverage=edge,trace-pc-guard` (clang); in text they are lines such as \
+             `T1|branch(1)|a.c:7`",
+    )
+    .help("or ask under `--model rf`, which takes every read for one that matters"))
+}
+
+/// The answer as JSON has it.
+fn evidence(trace: &Trace, question: &Question, model: ModelName, answer: &Answer, about: About) -> Evidence {
+    let mut evidence = Evidence {
+        schema: SCHEMA,
+        verdict: VerdictName::Unknown,
+        guaranteed: None,
+        model,
+        schedule: None,
+        refutation: None,
+        question: Asked::of(trace, question),
+        trace: about,
+        budget: None,
+    };
+    match answer {
+        Answer::Feasible { schedule, guaranteed } => {
+            evidence.verdict = VerdictName::Feasible;
+            evidence.guaranteed = Some(*guaranteed);
+            evidence.schedule = Some(schedule.clone());
+        }
+        Answer::Infeasible(refutation) => {
+            evidence.verdict = VerdictName::Infeasible;
+            evidence.refutation = Some(refutation.clone());
+        }
+        Answer::Unknown { budget } => evidence.budget = Some(*budget),
+    }
+    evidence
+}

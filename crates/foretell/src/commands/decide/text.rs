@@ -1,0 +1,105 @@
+//! The verdict for a person.
+
+use check::{Question, Refutation};
+use report::{ModelName, Steps, Words, changed_reads, explain, in_one_sentence, interleaving};
+use trace::{EventId, Trace};
+
+use super::Answer;
+use crate::table::{counted, number};
+
+const BOLD: anstyle::Style = anstyle::Style::new().bold();
+
+/// What is told about one question.
+pub(super) struct Told<'a> {
+    pub(super) trace: &'a Trace,
+    pub(super) question: &'a Question,
+    pub(super) model: ModelName,
+}
+
+impl Told<'_> {
+    /// One line that says it all.
+    pub(super) fn verdict(&self, answer: &Answer) -> String {
+        let words = Words::new(self.trace);
+        let model = self.model.name();
+        match answer {
+            Answer::Feasible { .. } => {
+                format!("{BOLD}feasible{BOLD:#} under `{model}`: {}\n", words.possible(self.question))
+            }
+            Answer::Infeasible(_) => {
+                format!("{BOLD}infeasible{BOLD:#} under `{model}`: {}\n", words.impossible(self.question))
+            }
+            Answer::Unknown { .. } => {
+                format!("{BOLD}unknown{BOLD:#} under `{model}`: {}\n", words.whether(self.question))
+            }
+        }
+    }
+
+    pub(super) fn feasible(&self, schedule: &[EventId], guaranteed: bool, steps: Steps) -> String {
+        let length = match schedule.len() {
+            0 => "It takes no step:".to_owned(),
+            length => format!("It takes {}:", counted(length as u64, "step")),
+        };
+        let table = interleaving(self.trace, self.question, schedule, steps);
+        format!("{length}\n\n{table}\n{}", self.certainty(schedule, guaranteed))
+    }
+
+    fn certainty(&self, schedule: &[EventId], guaranteed: bool) -> String {
+        let words = Words::new(self.trace);
+        let changed = changed_reads(self.trace, schedule);
+        if !guaranteed {
+            return match changed.iter().find(|changed| changed.goes_on) {
+                Some(changed) => format!(
+                    "Not guaranteed: {} goes on after its {}, which sees something\n\
+                     else than in the trace, so the program might turn elsewhere.\n",
+                    words.thread_of(changed.read),
+                    words.own(changed.read)
+                ),
+                None => "Not guaranteed.\n".to_owned(),
+            };
+        }
+        let follows = "Guaranteed: whatever the program is, it can follow this schedule";
+        if changed.is_empty() {
+            return format!("{follows}, because every read\nsees what it saw in the trace.\n");
+        }
+        let because = "because no thread goes on after\na read that sees something else than in the trace.";
+        match changed
+            .iter()
+            .find_map(|changed| self.next_after(changed.read).map(|next| (changed.read, next)))
+        {
+            Some((read, next)) => format!(
+                "{follows}, {because} But whether {}\nthen comes to its {} may depend on what its {} sees.\n",
+                words.thread_of(read),
+                words.own(next),
+                words.own(read)
+            ),
+            None => format!("{follows}, {because}\n"),
+        }
+    }
+
+    /// The event that the question says the thread of a read comes to after the schedule.
+    fn next_after(&self, read: EventId) -> Option<EventId> {
+        let next = match self.question {
+            Question::Race(a, b) => vec![*a, *b],
+            Question::Deadlock(blocked) => blocked.clone(),
+            Question::Order(_) | Question::Reads(..) | Question::Cut(_) => Vec::new(),
+        };
+        next.into_iter().find(|&event| self.trace.thread(event) == self.trace.thread(read))
+    }
+
+    pub(super) fn infeasible(&self, refutation: &Refutation) -> String {
+        let why = in_one_sentence(self.trace, self.question, self.model, refutation);
+        format!("Why: {why}.\nThe steps to that are shown by `--explain`.\n")
+    }
+
+    pub(super) fn explained(&self, refutation: &Refutation) -> String {
+        format!("\n{}", explain(self.trace, self.question, self.model, refutation))
+    }
+
+    pub(super) fn unknown(&self, budget: u64) -> String {
+        let more = number(budget.saturating_mul(10).max(10)).replace(',', "_");
+        format!(
+            "The budget of {} ran out before the answer. More can be had by `--budget {more}`.\n",
+            counted(budget, "step")
+        )
+    }
+}
