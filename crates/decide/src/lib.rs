@@ -129,7 +129,8 @@ fn reach(setup: &Setup<'_>, ask: &Ask, options: Options) -> Verdict {
             Found::Schedule(tail) => return Verdict::Feasible(Witness { prefix: start, tail }),
             Found::Nothing(why) if !why.recorded => return Verdict::Infeasible(why.refutation),
             Found::Unknown if start.0 == 0 => return Verdict::Unknown { budget: options.budget },
-            _ => {}
+            Found::Nothing(_) => assert!(start.0 > 0, "nothing is taken as given before the first event"),
+            Found::Unknown => {}
         }
         let blind = Window { start, before: Before::Unknown };
         if let Found::Nothing(why) = attempt(setup, ask, blind, patience, &mut spent) {

@@ -13,7 +13,7 @@ use order::Node;
 use trace::{EventId, LockId, Op, SemaphoreId, VariableId};
 
 use crate::permits;
-use crate::state::{Conflict, Seen, State};
+use crate::state::{Before, Conflict, NONE, Seen, State};
 
 /// What came of a guess.
 pub(crate) enum Guess {
@@ -156,10 +156,17 @@ impl<'a, 's> Run<'a, 's> {
         for index in self.holders.len()..state.locks.len() {
             let mut holders = Holders::default();
             for &(thread, release, shared) in &state.locks[index].open {
-                // A thread without needed events has no chain; it holds the lock all the same.
-                let chain =
-                    state.chains.iter().position(|c| c.thread == thread).map_or(u32::MAX, |c| c as u32);
-                let hold = (chain, release.unwrap_or(EventId(u32::MAX)));
+                // A thread without needed events has no chain; it holds the lock all the same. A lock that
+                // the guess comes to use late may have been released in it already.
+                let chain = state.chains.iter().position(|chain| chain.thread == thread);
+                let happened = |chain: usize| state.chains[chain].floor + self.done[chain];
+                if let (Some(chain), Some(release)) = (chain, release)
+                    && happened(chain) > state.setup.threads.place(release) as u32
+                {
+                    continue;
+                }
+                let holder = chain.map_or(NONE, |chain| chain as u32);
+                let hold = (holder, release.unwrap_or(EventId(NONE)));
                 if shared {
                     holders.shared.push(hold);
                 } else {
@@ -235,7 +242,7 @@ impl<'a, 's> Run<'a, 's> {
     /// Permits are unknown where the events before the window are.
     fn counts_permits(&self) -> bool {
         let window = self.state.window;
-        window.start == EventId(0) || window.before == crate::state::Before::Recorded
+        window.start == EventId(0) || window.before == Before::Recorded
     }
 
     fn excluding(&self, lock: LockId, chain: u32, exclusive: bool) -> Option<Obstacle> {
@@ -380,18 +387,18 @@ impl<'a, 's> Run<'a, 's> {
     }
 
     fn chain_number(&self, thread: trace::ThreadId) -> u32 {
-        self.state.chains.iter().position(|c| c.thread == thread).map_or(u32::MAX, |index| index as u32)
+        self.state.chains.iter().position(|c| c.thread == thread).map_or(NONE, |index| index as u32)
     }
 
     /// Makes one more event part of the guess.
     fn include(&mut self, event: EventId) -> bool {
         let mut state = self.state.clone().into_owned();
         let node = state.locate(event);
-        if node.position >= state.chains[node.chain as usize].ceiling {
+        if state.is_needed(node) || node.position >= state.chains[node.chain as usize].ceiling {
             return false;
         }
         let known = state.variables.iter().map(|v| v.demands.len()).collect::<Vec<_>>();
-        state.extend(node.chain, node.position + 1, crate::state::NONE);
+        state.extend(node.chain, node.position + 1, NONE);
         if state.close().is_err() {
             return false;
         }
