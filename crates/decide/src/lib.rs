@@ -22,6 +22,7 @@
 mod ask;
 mod explain;
 mod linearise;
+mod many;
 mod permits;
 mod rules;
 mod search;
@@ -36,6 +37,7 @@ use crate::ask::{Ask, Exemption};
 use crate::linearise::Guess;
 use crate::search::Found;
 use crate::state::{Before, State, Window};
+pub use many::{Answer, Phases, Witnesses};
 pub use setup::Setup;
 pub use witness::Witness;
 

@@ -1,0 +1,169 @@
+//! Many questions that share their work: what else could each read have seen?
+//!
+//! Paper 4 (Sinha, Malik, Gupta, *Efficient Predictive Analysis for Detecting Nondeterminism in Multi-Threaded
+//! Programs*) asks of every read and every other write of its variable whether the read could see that write. Most of
+//! these witnesses fall by orders that hold in every schedule. Those are computed once, as a vector clock for each event over program order,
+//! fork, join, signals, barriers and, where the model demands it, reads-from; a witness then costs a few comparisons:
+//!
+//! - the write cannot happen before the read, if the read must happen before it;
+//! - the write cannot be seen, if another write must come between it and the read.
+//!
+//! Both are monotone along a thread, so of each thread's writes only a band is left for the engine.
+//! Exact: what is not screened out is decided by [`crate::decide`].
+
+use check::{Model, Question, Source};
+use trace::{EventId, Op, ThreadId};
+
+use crate::{Options, Setup, Verdict, Witness, decide};
+
+/// Whether a read can see a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It can, in this schedule.
+    Feasible(Witness),
+    /// It cannot, as [`crate::decide`] will refute.
+    Infeasible,
+    /// The budget ran out.
+    Unknown,
+}
+
+/// Answers what else each read of a trace could have seen.
+#[derive(Debug)]
+pub struct Witnesses<'s> {
+    setup: &'s Setup<'s>,
+    model: Model,
+    options: Options,
+    must: MustOrder,
+    /// How the answers came about, so far.
+    pub phases: Phases,
+}
+
+/// How many witnesses each phase settled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// All that were asked about.
+    pub witnesses: u64,
+    /// The read must come before the write, or another write between.
+    pub ordered: u64,
+    /// Decided by the engine.
+    pub decided: u64,
+    /// Feasible.
+    pub feasible: u64,
+    /// Left open by the budget.
+    pub unknown: u64,
+}
+
+impl<'s> Witnesses<'s> {
+    /// Prepares to answer about a trace. Takes 4 bytes for each event and thread.
+    pub fn new(setup: &'s Setup<'s>, model: Model, options: Options) -> Self {
+        Witnesses { setup, model, options, must: MustOrder::new(setup, model), phases: Phases::default() }
+    }
+
+    /// Every source a read could see but the one it saw, with the answer.
+    pub fn of_read(&mut self, read: EventId) -> Vec<(Source, Answer)> {
+        let hiding = self.must.hiding(self.setup, read);
+        let sources = self.setup.other_sources(read);
+        sources.into_iter().map(|source| (source, self.answer(read, source, &hiding))).collect()
+    }
+
+    fn answer(&mut self, read: EventId, source: Source, hiding: &[EventId]) -> Answer {
+        self.phases.witnesses += 1;
+        let cannot = match source {
+            Source::Initial => !hiding.is_empty(),
+            Source::Write(write) => {
+                self.must.precedes(self.setup, read, write)
+                    || hiding.iter().any(|&other| other != write && self.must.precedes(self.setup, write, other))
+            }
+        };
+        if cannot {
+            self.phases.ordered += 1;
+            return Answer::Infeasible;
+        }
+        self.phases.decided += 1;
+        match decide(self.setup, &Question::Reads(read, Some(source)), self.model, self.options) {
+            Ok(Verdict::Feasible(witness)) => {
+                self.phases.feasible += 1;
+                Answer::Feasible(witness)
+            }
+            Ok(Verdict::Infeasible(_)) => Answer::Infeasible,
+            Ok(Verdict::Unknown { .. }) | Err(_) => {
+                self.phases.unknown += 1;
+                Answer::Unknown
+            }
+        }
+    }
+}
+
+/// The orders that hold in every schedule.
+#[derive(Debug)]
+struct MustOrder {
+    threads: usize,
+    /// For each event and thread: how many of the thread's events are the event or must come before it.
+    clocks: Vec<u32>,
+}
+
+impl MustOrder {
+    fn new(setup: &Setup<'_>, model: Model) -> Self {
+        let trace = setup.trace();
+        let threads = setup.threads().threads();
+        let mut order = MustOrder { threads, clocks: vec![0; threads * trace.len()] };
+        let mut last: Vec<Option<EventId>> = vec![None; threads];
+        for (event, thread, op) in trace.events() {
+            let previous = last[thread.index()].replace(event).or_else(|| trace.fork_of(thread));
+            previous.into_iter().for_each(|earlier| order.join(event, earlier));
+            match op {
+                Op::Join(_) | Op::Wait(_) => {
+                    trace.link(event).event().into_iter().for_each(|earlier| order.join(event, earlier));
+                }
+                Op::BarrierExit(_) => {
+                    let instance = trace.barrier_instance(event);
+                    for &enter in &trace.matching().barrier_instances()[instance.index()].enters {
+                        order.join(event, enter);
+                    }
+                }
+                // Under the branch model a read is bound only if its thread goes on beyond a branch.
+                _ if op.reads().is_some() && model == Model::ReadsFrom => {
+                    trace.reads_from(event).into_iter().for_each(|write| order.join(event, write));
+                }
+                _ => {}
+            }
+            order.clocks[event.index() * threads + thread.index()] = setup.threads().place(event) as u32 + 1;
+        }
+        order
+    }
+
+    fn join(&mut self, event: EventId, earlier: EventId) {
+        let k = self.threads;
+        let (before, after) = self.clocks.split_at_mut(event.index() * k);
+        for (own, other) in after[..k].iter_mut().zip(&before[earlier.index() * k..][..k]) {
+            *own = (*own).max(*other);
+        }
+    }
+
+    fn clock(&self, event: EventId, thread: ThreadId) -> u32 {
+        self.clocks[event.index() * self.threads + thread.index()]
+    }
+
+    fn precedes(&self, setup: &Setup<'_>, first: EventId, second: EventId) -> bool {
+        self.clock(second, setup.trace().thread(first)) > setup.threads().place(first) as u32
+    }
+
+    /// The last write of its variable in each thread that must come before a read, whatever the read sees.
+    fn hiding(&self, setup: &Setup<'_>, read: EventId) -> Vec<EventId> {
+        let trace = setup.trace();
+        let Some(variable) = trace.op(read).reads() else { return Vec::new() };
+        let thread = trace.thread(read);
+        let previous = match setup.threads().place(read) {
+            0 => trace.fork_of(thread),
+            place => Some(setup.threads().of_thread(thread)[place - 1]),
+        };
+        let Some(previous) = previous else { return Vec::new() };
+        let mut last: Vec<Option<EventId>> = vec![None; self.threads];
+        for &write in setup.writes(variable).iter().take_while(|&&write| write <= previous) {
+            if write == previous || self.precedes(setup, write, previous) {
+                last[trace.thread(write).index()] = Some(write);
+            }
+        }
+        last.into_iter().flatten().collect()
+    }
+}
