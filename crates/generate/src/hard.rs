@@ -1,11 +1,11 @@
 //! Hard instances: either-or choices of which every combination closes a cycle, though no choice alone does, and
 //! their feasible twins.
 //!
-//! The building block is that of figures 2 and 3 of Wang and Hoang's paper on polygraphs and of figure 6 of Sinha, Malik and Gupta's on
-//! nondeterminism: a *pair*, two threads with one section of a lock each. In each section the way out (signals) comes
-//! before the way in (waits). So the ways in lead to a way out only through the order of the two sections:
-//! from the first one's way in, past its release, to the second one's way out. Whichever comes first, something gets through; but
-//! which way out it is, nobody can tell before choosing.
+//! The building block is that of figures 2 and 3 of Wang and Hoang's paper on polygraphs and of figure 6 of Sinha,
+//! Malik and Gupta's on nondeterminism: a *pair*, two threads with one section of a lock each. In each section the
+//! way out (signals) comes before the way in (waits). So the ways in lead to a way out only through the order of
+//! the two sections: from the first one's way in, past its release, to the second one's way out. Whichever comes
+//! first, something gets through; but through which way out, nobody can tell before choosing.
 //!
 //! All orders are signals and their waits, so an instance says the same under every model. The first thread forks and
 //! joins the others, and the last event asked about is its last join: every event is needed.
@@ -15,17 +15,18 @@ use trace::{EventId, LockId, Op, ThreadId, Trace, TraceBuilder};
 /// How choices are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Rings, one after the other in the same threads, with nothing in common: as many choices as rings. A ring is half as many
-    /// pairs as there are threads, each leading into the next, and through a relay of one thread if their number is
-    /// odd. With three threads it is figure 2, with four figure 3. All rings but the last are
-    /// feasible, though not in the order of the trace; the question goes through all of them.
+    /// Independent: rings one after the other in the same threads, with no lock in common. A ring is half as many
+    /// pairs as there are threads, each leading into the next, and the last into the first, through a relay of one
+    /// thread if the number of threads is odd. With three threads it is figure 2, with four figure 3. `choices`
+    /// counts rings. All but the last are feasible, though not in the order of the trace; the question goes
+    /// through all of them.
     Rings {
         /// At least 3.
         threads: u32,
     },
-    /// Six threads: two to choose, and two pairs that take turns. Each choice, whichever way it is made, carries the order of one
-    /// pair's sections over to the other pair's next ones; the first order is given, and the opposite of what
-    /// follows is asked for. What follows rests on all choices together.
+    /// Six threads: a pair that chooses, and two pairs that take turns. Each choice, whichever way it is made,
+    /// carries the order of one pair's sections over to the other pair's next ones; the first order is given, and
+    /// the opposite of what follows is asked for. What follows rests on all choices together.
     Chain,
 }
 
@@ -72,8 +73,8 @@ fn rings(threads: u32, rings: u32, outcome: Outcome) -> Hard {
     run.finish(order)
 }
 
-/// A ring: each pair's ways out lead into both sections of the next. One edge from the last pair's second section back to the
-/// beginning is missing in the trace and asked for; recorded is the run that its absence allows.
+/// A ring: each pair's ways out lead into both sections of the next. One edge from the last pair's second section back
+/// to the beginning is missing in the trace and asked for; recorded is the run that its absence allows.
 struct Ring {
     number: u32,
     pairs: u32,
@@ -137,8 +138,8 @@ impl Ring {
         }
     }
 
-    /// The relay hears of the last pair's first section and tells the first pair. Its first event is what the second section of the last pair is
-    /// asked to come before.
+    /// The relay hears of the last pair's first section and tells the first pair. It is what the last pair's second
+    /// section is asked to come before.
     fn relay(&self, run: &mut Run) -> EventId {
         let thread = ThreadId(2 * self.pairs);
         let heard = run.wait(thread, &self.edge(self.pairs - 1, Side::First, Side::First));
@@ -148,7 +149,7 @@ impl Ring {
         heard
     }
 
-    /// The edge out of the relay, or past where one would stand, that the feasible twin lacks.
+    /// Whether this edge into the first pair is the one that the feasible twin lacks.
     fn left_out(&self, into: Side) -> bool {
         self.outcome == Outcome::Feasible && into == Side::Second
     }
@@ -225,8 +226,8 @@ fn name(side: Side) -> &'static str {
     }
 }
 
-/// Section `turn` of the pairs that take turns is of pair `turn % 2`; the choosers are pair 2. Recorded is: the first of each
-/// pair goes first.
+/// Turn i is of pair i % 2, with a lock of its own; the choosers are pair 2. Recorded is: the first of each pair goes
+/// first.
 ///
 /// Say the first of turn i goes first, and turn i + 1 is to follow. In turn i + 1 the first's acquire comes before
 /// the end of the first's section in turn i (`pull`), so before the second's section in turn i, which begins with
