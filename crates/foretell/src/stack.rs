@@ -4,7 +4,7 @@
 use crate::diagnostics::Diagnostic;
 
 /// Enough for what [`report::DEEPEST`] allows, with room to spare. Only what is used is ever taken.
-const STACK: usize = 512 << 20;
+const STACK: usize = 256 << 20;
 
 /// Does the work on a thread with a large stack.
 pub fn with_room<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Diagnostic> {

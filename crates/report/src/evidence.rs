@@ -213,7 +213,7 @@ pub enum EvidenceError {
 }
 
 impl Evidence {
-    /// Reads JSON. Needs up to 32 KiB of stack for each level of nesting, of which there may be [`DEEPEST`].
+    /// Reads JSON. Recursive: for what [`DEEPEST`] allows it needs 64 MiB of stack.
     pub fn parse(json: &[u8]) -> Result<Evidence, EvidenceError> {
         if nesting(json) > DEEPEST {
             return Err(EvidenceError::TooDeep);
@@ -317,10 +317,10 @@ fn refutation<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Refutation>,
 
 /// Every event id in a refutation, with the path to it from the refutation on (`.cases[1].steps[0].before`).
 pub fn ids_named(refutation: &Refutation, found: &mut impl FnMut(&dyn Fn() -> String, EventId)) {
-    visit(refutation, &Vec::new(), found);
+    visit(refutation, &[], found);
 }
 
-fn visit(refutation: &Refutation, cases: &Vec<usize>, found: &mut impl FnMut(&dyn Fn() -> String, EventId)) {
+fn visit(refutation: &Refutation, cases: &[usize], found: &mut impl FnMut(&dyn Fn() -> String, EventId)) {
     let prefix = || cases.iter().map(|case| format!(".cases[{case}]")).collect::<String>();
     let steps = match refutation {
         Refutation::Chain { steps, .. } | Refutation::Split { steps, .. } => steps,
@@ -352,7 +352,7 @@ fn visit(refutation: &Refutation, cases: &Vec<usize>, found: &mut impl FnMut(&dy
                 Split::Happens(event) | Split::Source(event) => vec![*event],
             };
             ids.iter().for_each(|&id| found(&|| format!("{}.split", prefix()), id));
-            let mut path = cases.clone();
+            let mut path = cases.to_vec();
             for (index, case) in nested.iter().enumerate() {
                 path.push(index);
                 visit(case, &path, found);

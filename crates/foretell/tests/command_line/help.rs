@@ -26,6 +26,16 @@ fn of_generate() {
     insta::assert_snapshot!(help(&["generate", "--help"]));
 }
 
+#[test]
+fn of_decide() {
+    insta::assert_snapshot!(help(&["decide", "--help"]));
+}
+
+#[test]
+fn of_check() {
+    insta::assert_snapshot!(help(&["check", "--help"]));
+}
+
 /// A command without its own snapshot above would change unseen.
 #[test]
 fn every_command_is_pinned() {

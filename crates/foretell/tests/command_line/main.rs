@@ -1,6 +1,8 @@
 //! The program as its users meet it: every command, every style of error, every way to stop early.
 
+mod check;
 mod convert;
+mod decide;
 mod errors;
 mod generate;
 mod help;

@@ -1,0 +1,152 @@
+//! What is impossible, and why: where every chain of steps ends.
+
+use check::{End, Question, Step};
+use trace::{EventId, Op, ThreadId};
+
+use super::Teller;
+use crate::words::{counted, listed};
+
+impl Teller<'_> {
+    /// What is impossible, in half a sentence.
+    pub(super) fn impossible(&mut self, end: &End) -> String {
+        match end {
+            End::Cycle(events) => {
+                format!("{} would each come before the next, in a circle", counted(events.len(), "event"))
+            }
+            End::CannotHappen(event) => self.cannot_happen(*event),
+            End::NeverReleased { held, wanted, path } => {
+                let never = self.never_released(*held);
+                let (held, later) = (self.event(*held), self.never_released(*wanted));
+                let wanted = self.event(*wanted);
+                match path[..] {
+                    [] => format!(
+                        "{held} and {wanted} must both happen, one after the other is over, and neither ends: {never}, and {later}"
+                    ),
+                    _ => format!(
+                        "{held} would have to be followed by its release before {wanted}, since it comes before the latter's section is over, and {never}"
+                    ),
+                }
+            }
+            End::NotBlocked(event) => self.not_blocked(*event),
+            End::NoPermits(takes) => self.no_permits(takes),
+            End::PermitsLeft(take) => {
+                let semaphore = self.words.object(self.trace.op(*take));
+                let take = self.event(*take);
+                format!("{take} is not blocked: {semaphore} has a permit left whatever happens")
+            }
+        }
+    }
+
+    /// An event that cannot happen, and what it has to come before, without the steps to that.
+    pub(super) fn out_of_reach(&mut self, steps: &[Step], event: EventId) -> String {
+        let Some(step) = steps.iter().find(|step| self.reaches(step.before.0, event)) else {
+            return self.cannot_happen(event);
+        };
+        let (x, y) = step.before;
+        let (before, after) = (self.event(x), self.event(y));
+        let stop = self.stop(self.trace.thread(event));
+        format!("{before} would have to come before {after}, but {stop}")
+    }
+
+    fn cannot_happen(&mut self, event: EventId) -> String {
+        let thread = self.trace.thread(event);
+        let by = self.facts.iter().find(|fact| self.reaches(fact.before.0, event)).map(|fact| fact.number);
+        let forked = match self.trace.op(event) {
+            Op::Fork(child) => Some(self.words.thread(child)),
+            _ => None,
+        };
+        let why = match (by, forked) {
+            (Some(number), _) => format!("is needed, by {number}"),
+            (None, Some(child)) => format!("is needed, since {child} does nothing before it"),
+            (None, None) => "is needed".to_owned(),
+        };
+        let stop = self.stop(thread);
+        format!("{} {why}, and {stop}", self.event(event))
+    }
+
+    /// Whether an event happens only if another one of its thread has happened.
+    fn reaches(&self, far: EventId, event: EventId) -> bool {
+        self.trace.thread(far) == self.trace.thread(event)
+            && self.threads.place(far) >= self.threads.place(event)
+    }
+
+    /// Where a thread is to stop: half a sentence.
+    fn stop(&mut self, thread: ThreadId) -> String {
+        let name = self.words.thread(thread);
+        let absent = self.absent.iter().rev().copied().find(|&event| self.trace.thread(event) == thread);
+        let named = match self.question {
+            Question::Race(a, b) => [*a, *b].into_iter().find(|&event| self.trace.thread(event) == thread),
+            Question::Deadlock(blocked) => {
+                blocked.iter().copied().find(|&event| self.trace.thread(event) == thread)
+            }
+            Question::Order(_) | Question::Reads(..) | Question::Cut(_) => None,
+        };
+        match (absent, named, self.question) {
+            (Some(event), ..) | (None, Some(event), _) => {
+                self.told.insert(event);
+                format!("{name} stops before its {}", self.words.own(event))
+            }
+            (None, None, Question::Cut(counts)) => {
+                let count = counts.get(thread.index()).copied().unwrap_or(0);
+                format!("{name} is to stop after {}", counted(count as usize, "event"))
+            }
+            (None, None, _) => format!("{name} does not get there"),
+        }
+    }
+
+    /// Why the section of an acquire does not end: half a sentence about its thread.
+    pub(super) fn never_released(&self, acquire: EventId) -> String {
+        let thread = self.words.thread_of(acquire);
+        let lock = self.words.object(self.trace.op(acquire));
+        match self.trace.section_end(acquire) {
+            Some(release) => format!("{thread} stops before it releases {lock} (event {release})"),
+            None => format!("{thread} never releases {lock}"),
+        }
+    }
+
+    fn not_blocked(&mut self, event: EventId) -> String {
+        let Question::Deadlock(blocked) = self.question else {
+            return format!("{} is not blocked", self.event(event));
+        };
+        let index = blocked.iter().position(|&other| other == event).unwrap_or(0);
+        let blocker = blocked[(index + 1) % blocked.len()];
+        let other = self.words.thread_of(blocker);
+        let object = self.words.object(self.trace.op(event));
+        let why = match self.trace.op(event) {
+            Op::Join(_) => format!("it waits for {object}, not for {other}"),
+            Op::Wait(_) => format!("its signal does not come from {other} after event {blocker}"),
+            Op::BarrierExit(_) => {
+                format!("it does not wait for {other}, which has no arrival at {object} to come")
+            }
+            Op::Take(_) => format!("{other} has no post of {object} to come"),
+            _ if self.trace.is_nested(event) => format!("its thread holds {object} already"),
+            Op::AcquireShared(_) | Op::RequestShared(_) => {
+                format!(
+                    "{other} does not hold {object} for itself alone when it stands before event {blocker}"
+                )
+            }
+            _ => format!("{other} does not hold {object} when it stands before event {blocker}"),
+        };
+        format!("{} is not blocked by {other}: {why}", self.event(event))
+    }
+
+    fn no_permits(&mut self, takes: &[EventId]) -> String {
+        let each: Vec<String> = takes.iter().map(|&take| self.event(take)).collect();
+        let semaphore = takes.first().map(|&take| self.trace.op(take));
+        let initial = match semaphore {
+            Some(Op::Take(semaphore)) => self.trace.initial_permits(semaphore) as usize,
+            _ => 0,
+        };
+        let name = semaphore.map(|op| self.words.object(op)).unwrap_or_default();
+        let before = if takes.len() == 1 { "before it" } else { "before the last of them" };
+        let posts = match takes.len().saturating_sub(initial + 1) {
+            0 => format!("no post of it can come {before}"),
+            1 => format!("at most one post of it can come {before}"),
+            most => format!("at most {most} posts of it can come {before}"),
+        };
+        let need = if takes.len() == 1 { "needs" } else { "need" };
+        let permits = counted(takes.len(), "permit");
+        let initially = if initial == 0 { "none".to_owned() } else { initial.to_string() };
+        format!("{} {need} {permits} of {name}, which starts with {initially}, and {posts}", listed(each))
+    }
+}
