@@ -46,7 +46,8 @@ impl State<'_> {
         self.steps += steps;
         for &(semaphore, take) in &self.ask.starved {
             if let Some(guess) = self.surplus(semaphore, take, &schedule) {
-                return guess;
+                // What the guess added of its own may be what is too much.
+                return choice.map_or(guess, |choice| self.stuck(choice));
             }
         }
         Guess::Complete(schedule)
