@@ -112,11 +112,33 @@ impl From<ModelName> for Model {
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names are those of check::Question")]
 pub enum Asked {
-    Race(EventId, EventId),
+    Race(Pair),
     Deadlock(Vec<EventId>),
     Order(Vec<EventId>),
     Reads(ReadAndSource),
     Cut(BTreeMap<String, u32>),
+}
+
+/// Two events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<EventId>", into = "Vec<EventId>")]
+pub struct Pair(pub EventId, pub EventId);
+
+impl From<Pair> for Vec<EventId> {
+    fn from(Pair(a, b): Pair) -> Vec<EventId> {
+        vec![a, b]
+    }
+}
+
+impl TryFrom<Vec<EventId>> for Pair {
+    type Error = &'static str;
+
+    fn try_from(events: Vec<EventId>) -> Result<Self, Self::Error> {
+        match events[..] {
+            [a, b] => Ok(Pair(a, b)),
+            _ => Err("`race` is a list of two events"),
+        }
+    }
 }
 
 /// A read, and what it is to see if that is asked.
@@ -166,7 +188,7 @@ impl Asked {
     /// The question about this trace as JSON holds it.
     pub fn of(trace: &Trace, question: &Question) -> Asked {
         match question {
-            Question::Race(a, b) => Asked::Race(*a, *b),
+            Question::Race(a, b) => Asked::Race(Pair(*a, *b)),
             Question::Deadlock(events) => Asked::Deadlock(events.clone()),
             Question::Order(events) => Asked::Order(events.clone()),
             Question::Reads(read, source) => Asked::Reads(ReadAndSource { read: *read, source: *source }),
@@ -181,7 +203,7 @@ impl Asked {
     /// The question it stands for. It may make no sense about the trace: see [`Question::validate`].
     pub fn about(&self, trace: &Trace) -> Result<Question, NoSuchThread> {
         Ok(match self {
-            Asked::Race(a, b) => Question::Race(*a, *b),
+            Asked::Race(Pair(a, b)) => Question::Race(*a, *b),
             Asked::Deadlock(events) => Question::Deadlock(events.clone()),
             Asked::Order(events) => Question::Order(events.clone()),
             Asked::Reads(ReadAndSource { read, source }) => Question::Reads(*read, *source),
@@ -206,9 +228,9 @@ impl Asked {
 pub enum EvidenceError {
     #[error("{message}")]
     Json { line: usize, column: usize, message: String },
-    #[error("its objects and lists are nested more than {DEEPEST} deep")]
+    #[error("the JSON is nested more than {DEEPEST} deep")]
     TooDeep,
-    #[error("its schema is {0}, but this program knows schema {SCHEMA} only")]
+    #[error("the evidence has schema {0}, but this program knows schema {SCHEMA} only")]
     Schema(u64),
 }
 
@@ -221,12 +243,17 @@ impl Evidence {
         let mut input = serde_json::Deserializer::from_slice(json);
         // `nesting` has seen to it.
         input.disable_recursion_limit();
-        let evidence = Evidence::deserialize(&mut input).and_then(|evidence| input.end().map(|()| evidence));
-        match evidence {
-            Ok(evidence) if evidence.schema == SCHEMA => Ok(evidence),
-            Ok(evidence) => Err(EvidenceError::Schema(evidence.schema.into())),
-            Err(error) => Err(other_schema(json).unwrap_or_else(|| wrong(&error))),
+        let evidence = Evidence::deserialize(&mut input)
+            .map_err(|error| other_schema(json).unwrap_or_else(|| wrong(&error)))?;
+        if evidence.schema != SCHEMA {
+            return Err(EvidenceError::Schema(evidence.schema.into()));
         }
+        input.end().map_err(|error| EvidenceError::Json {
+            line: error.line(),
+            column: error.column(),
+            message: "something follows after the end of the evidence".to_owned(),
+        })?;
+        Ok(evidence)
     }
 }
 

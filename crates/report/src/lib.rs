@@ -15,7 +15,7 @@ mod words;
 mod wrap;
 
 pub use evidence::{
-    About, Asked, DEEPEST, Evidence, EvidenceError, ModelName, NoSuchThread, ReadAndSource, SCHEMA,
+    About, Asked, DEEPEST, Evidence, EvidenceError, ModelName, NoSuchThread, Pair, ReadAndSource, SCHEMA,
     VerdictName, ids_named,
 };
 pub use explain::{explain, in_one_sentence};
@@ -24,3 +24,4 @@ pub use interleaving::{Steps, interleaving};
 pub use schedule_file::{Line, ScheduleFile, ScheduleFileError, ScheduleProblem};
 pub use values::{Changed, changed_reads};
 pub use words::Words;
+pub use wrap::wrapped;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use check::{Question, Source};
 use trace::{EventId, ThreadEvents, Trace};
 
-use crate::evidence::{About, Asked, Evidence, ModelName, ReadAndSource, SCHEMA, VerdictName};
+use crate::evidence::{About, Asked, Evidence, ModelName, Pair, ReadAndSource, SCHEMA, VerdictName};
 use crate::fingerprint::{push_name, push_op};
 
 /// What such a file starts with.
@@ -171,7 +171,7 @@ fn question_line(question: &Asked) -> String {
         })
     };
     match question {
-        Asked::Race(a, b) => ids("race", &[*a, *b]),
+        Asked::Race(Pair(a, b)) => ids("race", &[*a, *b]),
         Asked::Deadlock(events) => ids("deadlock", events),
         Asked::Order(events) => ids("order", events),
         Asked::Reads(ReadAndSource { read, source }) => match source {
@@ -279,7 +279,7 @@ fn parse_question(text: &str) -> Option<Asked> {
     let words: Vec<&str> = rest.split_whitespace().collect();
     let ids = || words.iter().map(|word| event(word)).collect::<Option<Vec<EventId>>>();
     match (kind, &words[..]) {
-        ("race", [a, b]) => Some(Asked::Race(event(a)?, event(b)?)),
+        ("race", [a, b]) => Some(Asked::Race(Pair(event(a)?, event(b)?))),
         ("deadlock", _) => ids().map(Asked::Deadlock),
         ("order", _) => ids().map(Asked::Order),
         ("reads", [read]) => Some(Asked::Reads(ReadAndSource { read: event(read)?, source: None })),

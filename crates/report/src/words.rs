@@ -191,7 +191,7 @@ impl<'t> Words<'t> {
                 format!("{} can see {}", self.event(*read), self.source(*read, *source))
             }
             Question::Cut(counts) => {
-                format!("there can be a moment when {} have happened, and nothing else", self.counts(counts))
+                format!("there can be a moment when {}", self.happened(counts))
             }
         }
     }
@@ -210,19 +210,26 @@ impl<'t> Words<'t> {
                 format!("{} cannot see {}", self.event(*read), self.source(*read, *source))
             }
             Question::Cut(counts) => {
-                format!("there is no moment when {} have happened, and nothing else", self.counts(counts))
+                format!("there is no moment when {}", self.happened(counts))
             }
         }
     }
 
     /// The question as one that is open.
     pub fn whether(&self, question: &Question) -> String {
-        let possible = self.possible(question);
-        format!("whether {possible}")
+        format!("whether {}", self.possible(question))
     }
 
     fn in_order(&self, events: &[EventId]) -> String {
         events.iter().map(|&event| self.event(event)).collect::<Vec<_>>().join(", then ")
+    }
+
+    fn happened(&self, counts: &[u32]) -> String {
+        match counts.iter().map(|&count| u64::from(count)).sum::<u64>() {
+            0 => "nothing has happened".to_owned(),
+            1 => format!("{} has happened, and nothing else", self.counts(counts)),
+            _ => format!("{} have happened, and nothing else", self.counts(counts)),
+        }
     }
 
     /// `3 events of T1 and 1 event of T2`.

@@ -3,9 +3,9 @@
 /// How wide prose may become.
 const WIDTH: usize = 100;
 
-/// The text in lines of at most [`WIDTH`] characters where its words allow it, the first indented by `first`,
+/// The text in lines of at most 100 characters where its words allow it, the first indented by `first`,
 /// the others by `rest` spaces. Ends with a line end.
-pub(crate) fn wrapped(text: &str, first: usize, rest: usize) -> String {
+pub fn wrapped(text: &str, first: usize, rest: usize) -> String {
     let mut out = " ".repeat(first);
     let mut column = first;
     let mut at_start = true;

@@ -22,8 +22,8 @@ use crate::table::{counted, name};
 use fault::Fault;
 
 const EXAMPLES: &str = "\
-The evidence names its trace by path and by checksum; a path that leads nowhere from here is tried from
-where the evidence is. What decides is not asked: the checker depends on the trace alone.
+The evidence names its trace by path and by checksum. A path that leads nowhere from here is tried
+from where the evidence is. The engine is not asked: the checker looks at the trace and nothing else.
 
 Examples:
   foretell decide run.ftr --race 4,9 --json > race.json
@@ -31,8 +31,8 @@ Examples:
   foretell check race.json --trace copy.std      verify it against the same trace elsewhere
   foretell decide - --race 4,9 --json < run.ftr | foretell check - --trace run.ftr
 
-Exit status: 0 the evidence holds, 1 it is wrong, 2 it cannot be checked: it cannot be read, is about
-another trace, or holds no evidence (an unknown verdict).";
+Exit status: 0 the evidence holds, 1 it is wrong, 2 it cannot be checked: it cannot be read, is
+about another trace, or its verdict is unknown.";
 
 /// Verify a schedule or a refutation: what `decide --json` or `--schedule-out` wrote.
 #[derive(Debug, Args)]
@@ -157,7 +157,8 @@ fn verify(trace: &Trace, evidence: &Evidence, file: Option<&ScheduleFile>) -> Re
                 .map_err(|fault| Fault::of_schedule(trace, schedule, &fault))?;
             match (evidence.guaranteed, certainty.guaranteed) {
                 (Some(claimed), found) if claimed == found => Ok(()),
-                (_, found) => Err(Fault::new("guaranteed", format!("it is {found} of this schedule"))),
+                (_, true) => Err(Fault::new("guaranteed", "it is not said to be true, but it is")),
+                (_, false) => Err(Fault::new("guaranteed", "it is not said to be false, but it is")),
             }
         }
         (VerdictName::Infeasible, None, Some(refutation)) => {
@@ -168,7 +169,9 @@ fn verify(trace: &Trace, evidence: &Evidence, file: Option<&ScheduleFile>) -> Re
         (VerdictName::Feasible, ..) => {
             Err(Fault::new("schedule", "a feasible verdict has a schedule and no refutation"))
         }
-        (_, ..) => Err(Fault::new("refutation", "an infeasible verdict has a refutation and no schedule")),
+        (VerdictName::Infeasible | VerdictName::Unknown, ..) => {
+            Err(Fault::new("refutation", "an infeasible verdict has a refutation and no schedule"))
+        }
     }
 }
 

@@ -29,15 +29,16 @@ Examples:
   foretell decide run.ftr --race 4,9                      can both be next at the same time?
   foretell decide run.ftr --race a.c:10,b.c:3 --explain   if they cannot: why not, step by step
   foretell decide run.ftr --order 3,8,5                   can 8 come between 3 and 5?
-  foretell decide run.ftr --deadlock 4,9                  can each block the other's thread for ever?
+  foretell decide run.ftr --deadlock 4,9                  can they block each other for ever?
   foretell decide run.ftr --reads 7=initial               can the read 7 miss every write?
   foretell decide run.ftr --cut T1=3,T2=5                 can exactly these have happened?
   foretell decide run.ftr --race 4,9 --json > race.json   evidence for `foretell check race.json`
 
-Every schedule and refutation is verified before it is shown. With `--quiet` only the verdict is printed.
+Every schedule and refutation is verified before it is shown. With `--quiet` nothing but
+the verdict is printed.
 
-Exit status: 0 infeasible, 1 feasible, 2 usage or input error (or a defect of foretell, which it then
-says), 3 unknown: the budget ran out before the answer.";
+Exit status: 0 infeasible, 1 feasible, 2 usage or input error (or a defect of foretell, and it says
+so), 3 unknown: the budget ran out before the answer.";
 
 /// Tell whether the trace could have gone as asked, with a schedule or a refutation as evidence.
 #[derive(Debug, Args)]

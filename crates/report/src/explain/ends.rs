@@ -60,8 +60,13 @@ impl Teller<'_> {
             (None, Some(child)) => format!("is needed, since {child} does nothing before it"),
             (None, None) => "is needed".to_owned(),
         };
-        let stop = self.stop(thread);
-        format!("{} {why}, and {stop}", self.event(event))
+        let stops_here = self.stops_before(thread) == Some(event);
+        let told = self.event(event);
+        let stop = match stops_here {
+            true => format!("{} stops right before it", self.words.thread(thread)),
+            false => self.stop(thread),
+        };
+        format!("{told} {why}, and {stop}")
     }
 
     /// Whether an event happens only if another one of its thread has happened.
@@ -70,27 +75,30 @@ impl Teller<'_> {
             && self.threads.place(far) >= self.threads.place(event)
     }
 
+    /// The event that a thread stops right before, in the case at hand or as the question says.
+    fn stops_before(&self, thread: ThreadId) -> Option<EventId> {
+        let of_thread = |event: &EventId| self.trace.thread(*event) == thread;
+        let named = match self.question {
+            Question::Race(a, b) => vec![*a, *b],
+            Question::Deadlock(blocked) => blocked.clone(),
+            Question::Order(_) | Question::Reads(..) | Question::Cut(_) => Vec::new(),
+        };
+        self.absent.iter().rev().copied().chain(named).find(of_thread)
+    }
+
     /// Where a thread is to stop: half a sentence.
     fn stop(&mut self, thread: ThreadId) -> String {
         let name = self.words.thread(thread);
-        let absent = self.absent.iter().rev().copied().find(|&event| self.trace.thread(event) == thread);
-        let named = match self.question {
-            Question::Race(a, b) => [*a, *b].into_iter().find(|&event| self.trace.thread(event) == thread),
-            Question::Deadlock(blocked) => {
-                blocked.iter().copied().find(|&event| self.trace.thread(event) == thread)
-            }
-            Question::Order(_) | Question::Reads(..) | Question::Cut(_) => None,
-        };
-        match (absent, named, self.question) {
-            (Some(event), ..) | (None, Some(event), _) => {
+        match (self.stops_before(thread), self.question) {
+            (Some(event), _) => {
                 self.told.insert(event);
                 format!("{name} stops before its {}", self.words.own(event))
             }
-            (None, None, Question::Cut(counts)) => {
+            (None, Question::Cut(counts)) => {
                 let count = counts.get(thread.index()).copied().unwrap_or(0);
                 format!("{name} is to stop after {}", counted(count as usize, "event"))
             }
-            (None, None, _) => format!("{name} does not get there"),
+            (None, _) => format!("{name} does not get there"),
         }
     }
 

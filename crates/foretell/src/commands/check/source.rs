@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::ops::Range;
 
 use report::{Evidence, EvidenceError, ScheduleFile, ScheduleFileError};
 use trace::open::decode;
@@ -76,20 +77,21 @@ fn wrong_json(name: &str, bytes: &[u8], error: &EvidenceError) -> Diagnostic {
     }
 }
 
-/// Points at bytes of a line, of which only the surroundings are shown.
-fn at(name: &str, number: usize, line: &[u8], span: std::ops::Range<usize>, message: String) -> Diagnostic {
-    const AROUND: usize = 40;
-    let start = span.start.min(line.len()).saturating_sub(AROUND);
-    let end = span.end.min(line.len()).max(start).min(start + 2 * AROUND) + AROUND;
-    let shown = String::from_utf8_lossy(&line[start..end.min(line.len())]);
-    // One character a byte, so that the span stays where it is.
-    let text: String = shown.chars().map(|c| if c.is_ascii() && !c.is_control() { c } else { '?' }).collect();
-    let span = span.start.saturating_sub(start)..span.end.saturating_sub(start);
-    let excerpt = Excerpt { text, span, label: String::new() };
+/// Points at bytes of a line. Of a line too long for an excerpt only the surroundings are shown.
+fn at(name: &str, number: usize, line: &[u8], span: Range<usize>, message: String) -> Diagnostic {
+    const LONGEST: usize = 1 << 16;
+    const AROUND: usize = 60;
+    let start = if line.len() <= LONGEST { 0 } else { span.start.min(line.len()).saturating_sub(AROUND) };
+    let end = if line.len() <= LONGEST { line.len() } else { (start + 2 * AROUND).min(line.len()) };
+    // One character a byte, so that the span stays where it is, and none that could upset a terminal.
+    let printable = |&byte: &u8| if byte.is_ascii() && !byte.is_ascii_control() { byte as char } else { '?' };
+    let text: String = line[start..end].iter().map(printable).collect();
+    let shown = span.start.saturating_sub(start)..span.end.saturating_sub(start);
+    let excerpt = Excerpt { text, span: shown, label: String::new() };
     let place = Place { file: name.to_owned(), line: Some(number.max(1)), excerpt: Some(excerpt) };
     let diagnostic = Diagnostic::new(message).at(place);
     match start {
         0 => diagnostic,
-        skipped => diagnostic.note(format!("the line is shown from its column {} on", skipped + 1)),
+        _ => diagnostic.note(format!("this is around column {} of a long line", span.start + 1)),
     }
 }

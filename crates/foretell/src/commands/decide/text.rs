@@ -1,7 +1,7 @@
 //! The verdict for a person.
 
 use check::{Question, Refutation};
-use report::{ModelName, Steps, Words, changed_reads, explain, in_one_sentence, interleaving};
+use report::{ModelName, Steps, Words, changed_reads, explain, in_one_sentence, interleaving, wrapped};
 use trace::{EventId, Trace};
 
 use super::Answer;
@@ -35,12 +35,15 @@ impl Told<'_> {
     }
 
     pub(super) fn feasible(&self, schedule: &[EventId], guaranteed: bool, steps: Steps) -> String {
+        if schedule.is_empty() && self.question.named().is_empty() {
+            return "That is where every run starts.\n".to_owned();
+        }
         let length = match schedule.len() {
-            0 => "It takes no step:".to_owned(),
-            length => format!("It takes {}:", counted(length as u64, "step")),
+            0 => "It takes no step".to_owned(),
+            length => format!("It takes {}", counted(length as u64, "step")),
         };
         let table = interleaving(self.trace, self.question, schedule, steps);
-        format!("{length}\n\n{table}\n{}", self.certainty(schedule, guaranteed))
+        format!("{length}:\n\n{table}\n{}", wrapped(&self.certainty(schedule, guaranteed), 0, 0))
     }
 
     fn certainty(&self, schedule: &[EventId], guaranteed: bool) -> String {
@@ -49,30 +52,28 @@ impl Told<'_> {
         if !guaranteed {
             return match changed.iter().find(|changed| changed.goes_on) {
                 Some(changed) => format!(
-                    "Not guaranteed: {} goes on after its {}, which sees something\n\
-                     else than in the trace, so the program might turn elsewhere.\n",
+                    "Not guaranteed: {} goes on after its {}, which sees something else than in the trace, so \
+                     the program might turn elsewhere.",
                     words.thread_of(changed.read),
                     words.own(changed.read)
                 ),
-                None => "Not guaranteed.\n".to_owned(),
+                None => "Not guaranteed.".to_owned(),
             };
         }
         let follows = "Guaranteed: whatever the program is, it can follow this schedule";
         if changed.is_empty() {
-            return format!("{follows}, because every read\nsees what it saw in the trace.\n");
+            return format!("{follows}, because every read sees what it saw in the trace.");
         }
-        let because = "because no thread goes on after\na read that sees something else than in the trace.";
-        match changed
-            .iter()
-            .find_map(|changed| self.next_after(changed.read).map(|next| (changed.read, next)))
-        {
+        let because = "because no thread goes on after a read that sees something else than in the trace.";
+        let then = changed.iter().find_map(|changed| Some((changed.read, self.next_after(changed.read)?)));
+        match then {
             Some((read, next)) => format!(
-                "{follows}, {because} But whether {}\nthen comes to its {} may depend on what its {} sees.\n",
+                "{follows}, {because} But whether {} then comes to its {} may depend on what its {} sees.",
                 words.thread_of(read),
                 words.own(next),
                 words.own(read)
             ),
-            None => format!("{follows}, {because}\n"),
+            None => format!("{follows}, {because}"),
         }
     }
 
@@ -88,7 +89,7 @@ impl Told<'_> {
 
     pub(super) fn infeasible(&self, refutation: &Refutation) -> String {
         let why = in_one_sentence(self.trace, self.question, self.model, refutation);
-        format!("Why: {why}.\nThe steps to that are shown by `--explain`.\n")
+        format!("{}The steps to that are shown by `--explain`.\n", wrapped(&format!("Why: {why}."), 0, 0))
     }
 
     pub(super) fn explained(&self, refutation: &Refutation) -> String {
