@@ -23,10 +23,12 @@ mod ask;
 mod explain;
 mod linearise;
 mod many;
+mod must;
 mod permits;
 mod rules;
 mod search;
 mod setup;
+mod simplify;
 mod state;
 mod witness;
 
@@ -38,7 +40,9 @@ use crate::linearise::Guess;
 use crate::search::Found;
 use crate::state::{Before, State, Window};
 pub use many::{Answer, Phases, Witnesses};
+pub use must::MustOrder;
 pub use setup::Setup;
+pub use simplify::simplify;
 pub use witness::Witness;
 
 /// How much work a question may cost.

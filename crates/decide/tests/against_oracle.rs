@@ -5,7 +5,7 @@
 //! `FORETELL_FUZZ_FROM`) and keeps what it breaks, shrunken, in `corpus/found/`.
 
 use check::{Model, Question, Refutation, check_refutation, check_schedule};
-use decide::{Options, Setup, Verdict, decide};
+use decide::{Answer, Options, Setup, Verdict, Witnesses, decide, simplify};
 use trace::{EventId, Trace};
 
 const MODELS: [Model; 3] = [Model::Sync, Model::ReadsFrom, Model::Branch];
@@ -59,6 +59,12 @@ fn judge_one(
             if !feasible {
                 return Err("the checker accepts a schedule that the oracle does not know".to_owned());
             }
+            let simple = simplify(setup, &question.named(), &schedule);
+            check_schedule(trace, question, model, &simple)
+                .map_err(|fault| format!("simplified {schedule:?} to {simple:?}: {fault}"))?;
+            if switches(trace, &simple) > switches(trace, &schedule) {
+                return Err(format!("{simple:?} is no simpler than {schedule:?}"));
+            }
             mutated_schedules(trace, question, model, &schedule, tally)
         }
         Verdict::Infeasible(refutation) => {
@@ -72,6 +78,10 @@ fn judge_one(
         }
         Verdict::Unknown { .. } => Err("unknown".to_owned()),
     }
+}
+
+fn switches(trace: &Trace, schedule: &[EventId]) -> usize {
+    schedule.windows(2).filter(|pair| trace.thread(pair[0]) != trace.thread(pair[1])).count()
 }
 
 /// Schedules with an event dropped or two swapped. A mutant can be an answer too; but then the order it
@@ -165,4 +175,29 @@ fn engine_agrees_with_the_oracle() {
         tally.splits,
         tally.mutants
     );
+}
+
+#[test]
+fn shared_answers_are_the_oracle_s() {
+    let mut asked = 0;
+    for seed in 0..400 {
+        let trace = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
+        let setup = Setup::new(&trace);
+        for model in MODELS {
+            let mut witnesses = Witnesses::new(&setup, model, Options::default());
+            for (read, _, op) in trace.events().filter(|(_, _, op)| op.reads().is_some()) {
+                for (source, answer) in witnesses.of_read(read) {
+                    let question = Question::Reads(read, Some(source));
+                    let expected = oracle::decide(&trace, &question, model).is_some();
+                    assert_eq!(
+                        matches!(answer, Answer::Feasible(_)),
+                        expected,
+                        "seed {seed}, {op:?}: {question:?} {model:?}"
+                    );
+                    asked += 1;
+                }
+            }
+        }
+    }
+    assert!(asked > 1000, "only {asked} questions");
 }
