@@ -44,7 +44,11 @@ impl Teller<'_> {
         };
         let (x, y) = step.before;
         let (before, after) = (self.event(x), self.event(y));
-        let stop = self.stop(self.trace.thread(event));
+        let thread = self.trace.thread(event);
+        let stop = match self.stops_before(thread) == Some(x) {
+            true => format!("{} stops right before the former", self.words.thread(thread)),
+            false => self.stop(thread),
+        };
         format!("{before} would have to come before {after}, but {stop}")
     }
 
