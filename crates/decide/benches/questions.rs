@@ -2,11 +2,12 @@
 //!
 //! 1. Races on traces of the size of paper 1's largest (1,294 events, 3 threads).
 //! 2. Races between events 1,000 apart, in traces from 10^4 to 10^7 events.
+//! 3. All witnesses of nondeterminism of traces of the shape of paper 4's DaisyTest3.
 
 use std::time::{Duration, Instant};
 
 use check::{Model, Question};
-use decide::{Options, Setup, Verdict, decide};
+use decide::{Options, Setup, Verdict, Witnesses, decide};
 use generate::{Settings, generate};
 use trace::{EventId, Trace};
 
@@ -18,6 +19,9 @@ fn main() {
     }
     if wanted("distance") {
         by_distance();
+    }
+    if wanted("witnesses") {
+        witnesses();
     }
 }
 
@@ -120,19 +124,45 @@ fn by_distance() {
 /// Conflicting pairs about so far apart, spread over the trace.
 fn apart(setup: &Setup<'_>, distance: u32, limit: usize) -> Vec<Question> {
     let trace = setup.trace();
-    let stride = (trace.len() / (2 * limit)).max(1);
-    let mut questions = Vec::new();
-    for index in (0..trace.len()).step_by(stride) {
-        let a = EventId::new(index);
-        let Some(access) = trace.op(a).access() else { continue };
+    let near = |a: EventId| {
+        let access = trace.op(a).access()?;
         let writes = setup.writes(access.variable);
         let from = writes.partition_point(|&write| write.0 < a.0 + distance - distance / 10);
         let near = writes[from..].iter().take_while(|&&write| write.0 < a.0 + distance + distance / 10);
-        let question = near.map(|&b| Question::Race(a, b)).find(|question| question.validate(trace).is_ok());
-        questions.extend(question);
-        if questions.len() == limit {
-            break;
+        near.map(|&b| Question::Race(a, b)).find(|question| question.validate(trace).is_ok())
+    };
+    // A step that visits all of the trace in a scattered order.
+    let scattered = (0..trace.len()).map(|index| EventId::new(index * 7_368_787 % trace.len()));
+    scattered.filter_map(near).take(limit).collect()
+}
+
+fn witnesses() {
+    println!("## All witnesses of nondeterminism (8,000 events, 3 threads, 18 locks, 81 variables)\n");
+    println!(
+        "| share of reads | hot variables | witnesses | screened | decided | feasible | unknown | seconds | us a witness |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for (read, skew) in [(618_800, 1.0), (400_000, 1.0), (200_000, 1.0), (200_000, 0.9), (618_800, 0.3)] {
+        let mut settings = Settings { seed: 1, skew, ..Settings::large(8000, 3, 18, 81) };
+        settings.weights.write = settings.weights.write + settings.weights.read - read;
+        settings.weights.read = read;
+        let trace = generate(&settings).expect("valid settings");
+        let start = Instant::now();
+        let setup = Setup::new(&trace);
+        let mut witnesses = Witnesses::new(&setup, Model::ReadsFrom, Options::default());
+        for (event, _, _) in trace.events().filter(|(_, _, op)| op.reads().is_some()) {
+            witnesses.of_read(event);
         }
+        let (phases, seconds) = (witnesses.phases, start.elapsed().as_secs_f64());
+        println!(
+            "| {} % | {skew} | {} | {} | {} | {} | {} | {seconds:.2} | {:.2} |",
+            read / 8918,
+            phases.witnesses,
+            phases.ordered,
+            phases.decided,
+            phases.feasible,
+            phases.unknown,
+            seconds * 1e6 / phases.witnesses as f64
+        );
     }
-    questions
 }

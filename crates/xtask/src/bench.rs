@@ -1,5 +1,5 @@
-//! `cargo xtask bench trace`: what reading, writing and surveying traces costs, measured and written
-//! into its section of bench/RESULTS.md.
+//! `cargo xtask bench NAME`: what reading, writing and surveying traces costs (`trace`), and what questions cost
+//! (`decide`); measured and written into their sections of bench/RESULTS.md.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -28,8 +28,22 @@ pub(crate) fn trace() -> Outcome {
     replace_section("trace", &section)
 }
 
+/// What questions to the engine cost.
+pub(crate) fn decide() -> Outcome {
+    let mut section = String::from("## Questions\n\n");
+    section.push_str(&circumstances());
+    let printed =
+        cargo_output(&["bench", "--quiet", "--package", "foretell-decide", "--bench", "questions"])?;
+    let _ = write!(
+        section,
+        "\n`cargo bench --package foretell-decide --bench questions`:\n\n{}\n",
+        printed.trim()
+    );
+    replace_section("decide", &section)
+}
+
 /// When and on what.
-fn circumstances() -> String {
+pub(crate) fn circumstances() -> String {
     let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get());
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').next().unwrap_or("unknown").to_owned();
@@ -107,7 +121,7 @@ fn median(mut figures: Vec<f64>) -> f64 {
 }
 
 /// Replaces what is between the marks of a section, which must be there.
-fn replace_section(name: &str, content: &str) -> Outcome {
+pub(crate) fn replace_section(name: &str, content: &str) -> Outcome {
     let path = root().join(RESULTS);
     let old = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {RESULTS}: {error}"))?;
     let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"));

@@ -38,7 +38,8 @@ pub(crate) fn cargo_output(arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-fn command(arguments: &[&str]) -> Command {
+/// Cargo in the root of the repository.
+pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
     command

@@ -3,6 +3,7 @@
 mod bench;
 mod cargo;
 mod demo;
+mod fuzz_engine;
 mod measure;
 mod test;
 
@@ -12,6 +13,9 @@ const USAGE: &str = "\
 cargo xtask test               run every test there is
 cargo xtask demo               build Foretell and show what it does
 cargo xtask bench trace        measure reading, writing and surveying traces; refreshes bench/RESULTS.md
+cargo xtask bench decide       measure what questions cost; refreshes bench/RESULTS.md
+cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
+                               judge the engine by the oracle on N random traces (default 10000) from seed S on
 cargo xtask measure -- CMD..   run a command and print its wall time, CPU time and peak memory";
 
 /// A chore either does all of its work or says what stopped it.
@@ -24,6 +28,8 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["demo"] => demo::run(),
         ["bench", "trace"] => bench::trace(),
+        ["bench", "decide"] => bench::decide(),
+        ["fuzz-engine", options @ ..] => fuzz_engine(options),
         ["measure", "--", command @ ..] if !command.is_empty() => measure::print(command),
         [] | ["--help" | "-h" | "help"] => {
             println!("{USAGE}");
@@ -38,4 +44,25 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn fuzz_engine(options: &[&str]) -> Outcome {
+    let (mut from, mut seeds, mut keep_figures) = (0, 10_000, false);
+    let mut options = options.iter();
+    while let Some(&option) = options.next() {
+        let mut number = || {
+            let value = options.next().ok_or(format!("{option} needs a number"))?;
+            value
+                .replace('_', "")
+                .parse::<u64>()
+                .map_err(|_| format!("{option} needs a number, not '{value}'"))
+        };
+        match option {
+            "--from" => from = number()?,
+            "--seeds" => seeds = number()?,
+            "--keep-figures" => keep_figures = true,
+            _ => return Err(format!("fuzz-engine has no option {option}\n\n{USAGE}")),
+        }
+    }
+    fuzz_engine::run(from, seeds, keep_figures)
 }
