@@ -10,12 +10,14 @@ use std::collections::HashSet;
 use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, Trace};
 
 use crate::evidence::{End, Reason, Refutation, Split, Step};
-use crate::question::{Model, Question, Source};
+use crate::question::{Model, Question, QuestionError, Source};
 
 /// What is wrong with a refutation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "each message is its documentation")]
 pub enum RefutationFault {
+    #[error("the question makes no sense: {0}")]
+    NoQuestion(#[from] QuestionError),
     #[error("event {0} is named, but the trace does not have it")]
     NoSuchEvent(EventId),
     #[error("the step from {} to {} does not follow", .0.before.0, .0.before.1)]
@@ -33,6 +35,7 @@ pub fn check_refutation(
     model: Model,
     refutation: &Refutation,
 ) -> Result<(), RefutationFault> {
+    question.validate(trace)?;
     let threads = ThreadEvents::of(trace);
     let world = World { trace, threads: &threads, question, model };
     world.refuted(Known::at_first(&world), refutation)
@@ -50,6 +53,8 @@ struct World<'a> {
 #[derive(Clone)]
 struct Known {
     facts: HashSet<(EventId, EventId)>,
+    /// Facts whose second event is not known to be needed.
+    idle: Vec<(EventId, EventId)>,
     /// How many events of each thread are needed.
     needed: Vec<u32>,
     /// From which place on the events of each thread cannot happen.
@@ -65,8 +70,13 @@ impl Known {
             Question::Reads(read, Some(source)) => Some((*read, *source)),
             _ => None,
         };
-        let mut known =
-            Known { facts: HashSet::new(), needed: vec![0; threads], stop: vec![u32::MAX; threads], source };
+        let mut known = Known {
+            facts: HashSet::new(),
+            idle: Vec::new(),
+            needed: vec![0; threads],
+            stop: vec![u32::MAX; threads],
+            source,
+        };
         match world.question {
             Question::Race(a, b) => [*a, *b].into_iter().for_each(|event| known.stops_at(world, event)),
             Question::Deadlock(events) => events.iter().for_each(|&event| known.stops_at(world, event)),
@@ -109,11 +119,17 @@ impl Known {
 
     /// Takes in a fact, and everything it makes needed.
     fn learn(&mut self, world: &World<'_>, before: EventId, after: EventId) {
-        self.facts.insert((before, after));
-        loop {
-            let news = |&&(x, y): &&(EventId, EventId)| self.is_needed(world, y) && !self.is_needed(world, x);
-            let Some(&(x, _)) = self.facts.iter().find(news) else { return };
-            self.need(world, x);
+        if self.facts.insert((before, after)) {
+            self.idle.push((before, after));
+            self.spread(world);
+        }
+    }
+
+    /// Makes needed what the facts about needed events make needed.
+    fn spread(&mut self, world: &World<'_>) {
+        while let Some(at) = self.idle.iter().position(|&(_, after)| self.is_needed(world, after)) {
+            let (before, _) = self.idle.swap_remove(at);
+            self.need(world, before);
         }
     }
 
@@ -349,12 +365,15 @@ impl World<'_> {
                 self.exist(takes)?;
                 self.no_permits(known, takes)
             }
-            End::PermitsLeft(take) => match (self.question, self.trace.op(*take)) {
-                (Question::Deadlock(blocked), Op::Take(semaphore)) => {
-                    blocked.contains(take) && self.permits_left(known, semaphore)
+            End::PermitsLeft(take) => {
+                self.exist(&[*take])?;
+                match (self.question, self.trace.op(*take)) {
+                    (Question::Deadlock(blocked), Op::Take(semaphore)) => {
+                        blocked.contains(take) && self.permits_left(known, semaphore)
+                    }
+                    _ => false,
                 }
-                _ => false,
-            },
+            }
         })
     }
 
@@ -459,9 +478,7 @@ impl World<'_> {
                 self.exist(&[event])?;
                 let (mut happens, mut stops) = (known.clone(), known.clone());
                 happens.need(self, event);
-                // What it makes needed is learnt by repeating any fact.
-                let again = happens.facts.iter().next().copied();
-                again.into_iter().for_each(|(x, y)| happens.learn(self, x, y));
+                happens.spread(self);
                 let stop = &mut stops.stop[trace.thread(event).index()];
                 *stop = (*stop).min(self.threads.place(event) as u32);
                 Some(vec![happens, stops])

@@ -3,13 +3,13 @@
 
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace};
 
-use crate::question::{Model, Question, Source};
+use crate::question::{Model, Question, QuestionError, Source};
 
 /// What a schedule is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Certainty {
-    /// No thread goes on after a read that sees another value than in the trace, so whatever the
-    /// program is, it can follow the schedule.
+    /// No thread goes on after a read that sees another value than in the trace, nor is a thread said to stand
+    /// at an event after such a read; so whatever the program is, it can follow the schedule.
     pub guaranteed: bool,
 }
 
@@ -17,6 +17,8 @@ pub struct Certainty {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "each message is its documentation")]
 pub enum ScheduleFault {
+    #[error("the question makes no sense: {0}")]
+    NoQuestion(#[from] QuestionError),
     #[error("the schedule names event {event}, but the trace has only {events} events")]
     NoSuchEvent { event: EventId, events: usize },
     #[error("event {0} is out of turn: it is not the next event of its thread")]
@@ -46,13 +48,14 @@ pub fn check_schedule(
     model: Model,
     schedule: &[EventId],
 ) -> Result<Certainty, ScheduleFault> {
+    question.validate(trace)?;
     let mut walk = Walk::new(trace);
     for &event in schedule {
         walk.step(event)?;
     }
     walk.check_values(question, model)?;
     walk.check_answer(question, schedule)?;
-    Ok(Certainty { guaranteed: walk.changed.iter().all(|&read| walk.is_last(read)) })
+    Ok(Certainty { guaranteed: walk.is_guaranteed(question) })
 }
 
 struct Walk<'t> {
@@ -96,6 +99,17 @@ impl<'t> Walk<'t> {
 
     fn is_last(&self, event: EventId) -> bool {
         self.threads.place(event) as u32 + 1 == self.done[self.trace.thread(event).index()]
+    }
+
+    fn is_guaranteed(&self, question: &Question) -> bool {
+        let standing: &[EventId] = match question {
+            Question::Race(a, b) => &[*a, *b],
+            Question::Deadlock(blocked) => blocked,
+            Question::Order(_) | Question::Reads(..) | Question::Cut(_) => &[],
+        };
+        let stands =
+            |read: EventId| standing.iter().any(|&e| self.trace.thread(e) == self.trace.thread(read));
+        self.changed.iter().all(|&read| self.is_last(read) && !stands(read))
     }
 
     fn unforked(&self, thread: ThreadId) -> Option<EventId> {

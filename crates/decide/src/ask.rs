@@ -2,7 +2,7 @@
 //! and sources are asked for.
 
 use check::{Model, Question, Source};
-use trace::{EventId, Op, SemaphoreId, ThreadId};
+use trace::{EventId, LockId, Op, SemaphoreId, ThreadId};
 
 use crate::setup::Setup;
 
@@ -24,6 +24,8 @@ pub(crate) struct Ask {
     pub(crate) starved: Vec<(SemaphoreId, EventId)>,
     /// An event of the deadlock that the next one does not block, whatever happens.
     pub(crate) not_blocked: Option<EventId>,
+    /// Acquires of two sections that exclude each other and would both be open where threads must stop.
+    pub(crate) both_held: Option<(EventId, EventId)>,
     /// A window must not start after this event: what comes before can be taken as it was recorded.
     pub(crate) earliest: EventId,
 }
@@ -49,6 +51,7 @@ impl Ask {
             exempt: Vec::new(),
             starved: Vec::new(),
             not_blocked: None,
+            both_held: None,
             earliest: EventId::new(setup.trace.len()),
         };
         match question {
@@ -101,6 +104,7 @@ impl Ask {
                 }
             }
         }
+        ask.both_held = both_held(setup, &ask.stops);
         if !ask.starved.is_empty() {
             // How many permits are left depends on everything before.
             ask.earliest = EventId(0);
@@ -181,4 +185,27 @@ fn can_block(setup: &Setup<'_>, event: EventId, blocker: EventId) -> bool {
         Op::Take(semaphore) => setup.posts(semaphore).iter().any(|&post| to_come(post)),
         _ => false,
     }
+}
+
+/// Two sections of a lock that cannot both be open, if stopping where they must leaves threads in them.
+fn both_held(setup: &Setup<'_>, stops: &[(ThreadId, u32)]) -> Option<(EventId, EventId)> {
+    let mut held: Vec<(LockId, EventId, ThreadId, bool)> = Vec::new();
+    for &(thread, count) in stops {
+        held.extend(setup.held_after(thread, count).filter_map(
+            |section| match setup.trace.op(section.acquire) {
+                Op::Acquire(lock) => Some((lock, section.acquire, thread, false)),
+                Op::AcquireShared(lock) => Some((lock, section.acquire, thread, true)),
+                _ => None,
+            },
+        ));
+    }
+    held.sort_unstable();
+    let exclude = |(_, _, thread, shared): &(LockId, EventId, ThreadId, bool),
+                   (_, _, other, also): &(LockId, EventId, ThreadId, bool)| {
+        thread != other && !(*shared && *also)
+    };
+    let of_one_lock = held.chunk_by(|a, b| a.0 == b.0);
+    of_one_lock.into_iter().find_map(|sections| {
+        sections.iter().find_map(|a| sections.iter().find(|b| exclude(a, b)).map(|b| (a.1, b.1)))
+    })
 }

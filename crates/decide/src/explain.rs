@@ -109,6 +109,9 @@ impl<'a, 's> Tracer<'a, 's> {
                 };
                 End::NeverReleased { held: self.state.event(*held), wanted: self.state.event(*wanted), path }
             }
+            Conflict::BothHeld(held, wanted) => {
+                End::NeverReleased { held: *held, wanted: *wanted, path: Vec::new() }
+            }
             Conflict::NotBlocked(event) => End::NotBlocked(*event),
             Conflict::NoPermits(takes) => {
                 self.recorded |= self.state.window.start > EventId(0);

@@ -23,6 +23,9 @@ pub struct Setup<'t> {
     sections: Grouped<Section>,
     /// For each section, the latest release among it and all before it on its lock.
     latest_release: Vec<EventId>,
+    /// Sections of each thread in the order of their acquires, with the latest release as above.
+    held: Grouped<Section>,
+    latest_held: Vec<EventId>,
     posts: Grouped<EventId>,
     takes: Grouped<EventId>,
 }
@@ -48,20 +51,23 @@ impl<'t> Setup<'t> {
                 _ => None,
             })
         });
-        let mut latest_release = Vec::with_capacity(sections.items.len());
-        for lock in 0..symbols.locks.len() {
-            let mut latest = EventId(0);
-            latest_release.extend(sections.group(lock).iter().map(|section| {
-                latest = latest.max(section.release.unwrap_or(NEVER));
-                latest
-            }));
-        }
+        let held = Grouped::new(symbols.threads.len(), || {
+            trace.events().filter_map(|(event, thread, op)| match op {
+                Op::Acquire(_) | Op::AcquireShared(_) if !trace.is_nested(event) => Some((
+                    thread.index(),
+                    Section { acquire: event, release: trace.section_end(event), thread },
+                )),
+                _ => None,
+            })
+        });
         Setup {
             trace,
             threads: ThreadEvents::of(trace),
             writes: by_kind(symbols.variables.len(), &|op| op.writes().map(VariableId::index)),
+            latest_release: latest_releases(&sections),
             sections,
-            latest_release,
+            latest_held: latest_releases(&held),
+            held,
             posts: by_kind(symbols.semaphores.len(), &|op| match op {
                 Op::Post(s) => Some(s.index()),
                 _ => None,
@@ -106,14 +112,46 @@ impl<'t> Setup<'t> {
         self.takes.group(semaphore.index())
     }
 
+    /// The sections that a thread has open when it has done so many of its events.
+    pub(crate) fn held_after(&self, thread: ThreadId, count: u32) -> impl Iterator<Item = Section> + '_ {
+        let events = self.threads.of_thread(thread);
+        let at = events.get(count as usize).copied().unwrap_or(NEVER);
+        self.held.open_at(thread.index(), at, &self.latest_held)
+    }
+
     /// The sections of a lock that are open when the recorded prefix before `at` has happened.
     pub(crate) fn open_sections(&self, lock: LockId, at: EventId) -> impl Iterator<Item = Section> + '_ {
-        let range = self.sections.range(lock.index());
-        let before = self.sections.group(lock.index()).partition_point(|s| s.acquire < at);
-        (range.start..range.start + before)
+        self.sections.open_at(lock.index(), at, &self.latest_release)
+    }
+}
+
+/// For each section, the latest release among it and all before it in its group.
+fn latest_releases(sections: &Grouped<Section>) -> Vec<EventId> {
+    let mut all = Vec::with_capacity(sections.items.len());
+    for group in 0..sections.starts.len() - 1 {
+        let mut latest = EventId(0);
+        all.extend(sections.group(group).iter().map(|section| {
+            latest = latest.max(section.release.unwrap_or(NEVER));
+            latest
+        }));
+    }
+    all
+}
+
+impl Grouped<Section> {
+    /// The sections of a group that are open right before an event, latest first.
+    fn open_at<'a>(
+        &'a self,
+        group: usize,
+        at: EventId,
+        latest_release: &'a [EventId],
+    ) -> impl Iterator<Item = Section> + 'a {
+        let start = self.range(group).start;
+        let before = self.group(group).partition_point(|section| section.acquire < at);
+        (start..start + before)
             .rev()
-            .take_while(move |&index| self.latest_release[index] >= at)
-            .map(|index| self.sections.items[index])
+            .take_while(move |&index| latest_release[index] >= at)
+            .map(|index| self.items[index])
             .filter(move |section| section.release.is_none_or(|release| release >= at))
     }
 }

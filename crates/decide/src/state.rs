@@ -90,6 +90,8 @@ pub(crate) enum Conflict {
         wanted: Node,
         reached: Option<u32>,
     },
+    /// Two sections that exclude each other are both needed and both never end.
+    BothHeld(EventId, EventId),
     NotBlocked(EventId),
     NoPermits(Vec<EventId>),
     PermitsLeft(EventId),
@@ -265,6 +267,9 @@ impl<'s> State<'s> {
             return Err(Conflict::NotBlocked(event));
         }
         let ask = self.ask;
+        if let Some((first, second)) = ask.both_held {
+            return Err(Conflict::BothHeld(first, second));
+        }
         for &(thread, count) in &ask.stops {
             let chain = self.chain(thread);
             let chain = &mut self.chains[chain as usize];
