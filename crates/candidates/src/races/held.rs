@@ -1,0 +1,184 @@
+//! Which locks each thread holds, as sets that have a number: there are few of them in a trace.
+
+use rustc_hash::FxHashMap;
+use trace::{LockId, Op, ThreadId};
+
+use super::at;
+
+/// A set of held locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct LocksetId(u32);
+
+/// A lock held, and in which form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Hold {
+    lock: LockId,
+    exclusive: bool,
+}
+
+/// A set of holds as bits, a bit standing for every 64th lock: enough to tell most sets apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mask {
+    any: u64,
+    exclusive: u64,
+}
+
+impl Mask {
+    /// Whether it may exclude a holder of the other set. No: it certainly does not.
+    #[inline]
+    fn may_exclude(self, other: Mask) -> bool {
+        (self.exclusive & other.any) | (self.any & other.exclusive) != 0
+    }
+
+    /// Whether its holds may all be among the other's. No: they certainly are not.
+    #[inline]
+    fn may_be_within(self, other: Mask) -> bool {
+        (self.any & !other.any) | (self.exclusive & !other.exclusive) == 0
+    }
+}
+
+/// All sets of locks that were held by some thread.
+#[derive(Clone, Debug)]
+pub(super) struct Locksets {
+    sets: Vec<Box<[Hold]>>,
+    masks: Vec<Mask>,
+    ids: FxHashMap<Box<[Hold]>, LocksetId>,
+    /// All locks so far have a bit of their own.
+    masks_are_exact: bool,
+}
+
+impl Default for Locksets {
+    fn default() -> Self {
+        let mut sets = Locksets {
+            sets: Vec::new(),
+            masks: Vec::new(),
+            ids: FxHashMap::default(),
+            masks_are_exact: true,
+        };
+        sets.intern(&[]);
+        sets
+    }
+}
+
+impl Locksets {
+    fn intern(&mut self, holds: &[Hold]) -> LocksetId {
+        if let Some(&id) = self.ids.get(holds) {
+            return id;
+        }
+        let id = LocksetId(self.sets.len() as u32);
+        let mut mask = Mask::default();
+        for hold in holds {
+            let bit = 1 << (hold.lock.0 % u64::BITS);
+            mask.any |= bit;
+            mask.exclusive |= if hold.exclusive { bit } else { 0 };
+            self.masks_are_exact &= hold.lock.0 < u64::BITS;
+        }
+        self.masks.push(mask);
+        self.sets.push(holds.into());
+        self.ids.insert(holds.into(), id);
+        id
+    }
+
+    /// Whether holders of these two sets keep each other out: some lock is in both, not shared in both.
+    #[inline]
+    pub(super) fn exclude(&self, a: LocksetId, b: LocksetId) -> bool {
+        let masks = &self.masks;
+        masks[a.0 as usize].may_exclude(masks[b.0 as usize])
+            && (self.masks_are_exact || self.surely_exclude(a, b))
+    }
+
+    fn surely_exclude(&self, a: LocksetId, b: LocksetId) -> bool {
+        let other = &self.sets[b.0 as usize];
+        let excludes = |x: &Hold| other.iter().any(|y| x.lock == y.lock && (x.exclusive || y.exclusive));
+        self.sets[a.0 as usize].iter().any(excludes)
+    }
+
+    /// Whether whoever is kept out by the first set is kept out by the second.
+    #[inline]
+    pub(super) fn within(&self, a: LocksetId, b: LocksetId) -> bool {
+        let masks = &self.masks;
+        masks[a.0 as usize].may_be_within(masks[b.0 as usize])
+            && (self.masks_are_exact || self.surely_within(a, b))
+    }
+
+    fn surely_within(&self, a: LocksetId, b: LocksetId) -> bool {
+        let other = &self.sets[b.0 as usize];
+        let held = |x: &Hold| other.iter().any(|y| x.lock == y.lock && y.exclusive >= x.exclusive);
+        self.sets[a.0 as usize].iter().all(held)
+    }
+}
+
+/// How often a thread has acquired a lock without releasing it.
+#[derive(Clone, Copy, Debug)]
+struct Depth {
+    lock: LockId,
+    exclusive: u32,
+    shared: u32,
+}
+
+/// What a thread holds.
+#[derive(Clone, Debug, Default)]
+struct ThreadHolds {
+    depths: Vec<Depth>,
+    set: LocksetId,
+}
+
+/// What each thread holds at the current point of a trace.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Held {
+    threads: Vec<ThreadHolds>,
+    sets: Locksets,
+    scratch: Vec<Hold>,
+}
+
+impl Held {
+    /// The locks a thread holds.
+    #[inline]
+    pub(super) fn by(&self, thread: ThreadId) -> LocksetId {
+        self.threads.get(thread.index()).map_or(LocksetId::default(), |holds| holds.set)
+    }
+
+    /// All sets so far.
+    #[inline]
+    pub(super) fn sets(&self) -> &Locksets {
+        &self.sets
+    }
+
+    /// All sets there were.
+    pub(super) fn into_sets(self) -> Locksets {
+        self.sets
+    }
+
+    /// Takes in the next event of a trace.
+    #[inline]
+    pub(super) fn step(&mut self, thread: ThreadId, op: Op) {
+        match op {
+            Op::Acquire(lock) => self.change(thread, lock, |depth| depth.exclusive += 1),
+            Op::AcquireShared(lock) => self.change(thread, lock, |depth| depth.shared += 1),
+            Op::Release(lock) => self.change(thread, lock, |depth| depth.exclusive -= 1),
+            Op::ReleaseShared(lock) => self.change(thread, lock, |depth| depth.shared -= 1),
+            _ => {}
+        }
+    }
+
+    fn change(&mut self, thread: ThreadId, lock: LockId, change: impl Fn(&mut Depth)) {
+        let holds = at(&mut self.threads, thread.index());
+        let index = match holds.depths.iter().position(|depth| depth.lock == lock) {
+            Some(index) => index,
+            None => {
+                holds.depths.push(Depth { lock, exclusive: 0, shared: 0 });
+                holds.depths.len() - 1
+            }
+        };
+        let depth = &mut holds.depths[index];
+        change(depth);
+        if depth.exclusive + depth.shared == 0 {
+            holds.depths.swap_remove(index);
+        }
+        self.scratch.clear();
+        let held = holds.depths.iter().map(|d| Hold { lock: d.lock, exclusive: d.exclusive > 0 });
+        self.scratch.extend(held);
+        self.scratch.sort_unstable();
+        holds.set = self.sets.intern(&self.scratch);
+    }
+}

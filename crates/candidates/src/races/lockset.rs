@@ -1,0 +1,239 @@
+//! Potential races: conflicting accesses without a common lock, as paper 1 (Wang and Hoang, *Precisely Deciding Control
+//! State Reachability in Concurrent Traces with Limited Observability*) collects them in its section 3.2, with the
+//! filtering of Savage et al., *Eraser* (1997), made exact.
+//!
+//! *Promise.* Exactly the pairs of conflicting accesses whose threads hold no lock in common, where a lock shared by both
+//! is none. Every race that is feasible in any model is among them; most of them are not feasible.
+//!
+//! *Cost.* [`Lockset`] streams and needs memory for the objects only. It keeps of each variable the accesses
+//! not covered by another: one covers another of the same thread if it holds no more locks and conflicts with as much. An event
+//! costs a look at those, which are about as many as there are threads.
+//! [`pairs`] is lazy and costs what it yields, which may be quadratic; [`location_pairs`] multiplies instead.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use trace::{EventId, LocationId, Op, ThreadId, Trace};
+
+use super::held::{Held, LocksetId, Locksets};
+use super::{AccessKind, RacePair, at};
+
+/// Every racy event of a trace, with an earlier partner, in order.
+pub fn races(trace: &Trace) -> impl Iterator<Item = RacePair> + '_ {
+    let mut lockset = Lockset::new();
+    trace.events().filter_map(move |(event, thread, op)| {
+        let first = lockset.step(event, thread, op)?;
+        Some(RacePair { first, second: event })
+    })
+}
+
+/// Accesses that are alike to this method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Class {
+    thread: ThreadId,
+    locks: LocksetId,
+    kind: AccessKind,
+}
+
+impl Class {
+    #[inline]
+    fn races_with(self, other: Class, sets: &Locksets) -> bool {
+        self.thread != other.thread
+            && self.kind.conflicts(other.kind)
+            && !sets.exclude(self.locks, other.locks)
+    }
+
+    /// Whether it races with all that the other races with.
+    #[inline]
+    fn covers(self, other: Class, sets: &Locksets) -> bool {
+        self.thread == other.thread && self.kind.covers(other.kind) && sets.within(self.locks, other.locks)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    class: Class,
+    event: EventId,
+}
+
+/// The locks held and the accesses made, up to the current event of a trace.
+#[derive(Clone, Debug, Default)]
+pub struct Lockset {
+    held: Held,
+    /// For each variable the accesses that no other covers.
+    variables: Vec<Vec<Seen>>,
+}
+
+impl Lockset {
+    /// Before the first event.
+    pub fn new() -> Self {
+        Lockset::default()
+    }
+
+    /// Takes in the next event. If it is racy: an earlier event it races with.
+    #[inline]
+    pub fn step(&mut self, event: EventId, thread: ThreadId, op: Op) -> Option<EventId> {
+        let Some(kind) = AccessKind::of(op) else {
+            self.held.step(thread, op);
+            return None;
+        };
+        let class = Class { thread, locks: self.held.by(thread), kind };
+        let seen = at(&mut self.variables, op.target() as usize);
+        let sets = self.held.sets();
+        let mut partner = None;
+        let mut covered = false;
+        for earlier in seen.iter() {
+            if earlier.class.thread == thread {
+                covered = covered || earlier.class.covers(class, sets);
+            } else if partner.is_none() && earlier.class.races_with(class, sets) {
+                partner = Some(earlier.event);
+            }
+        }
+        if !covered {
+            seen.retain(|earlier| !class.covers(earlier.class, sets));
+            seen.push(Seen { class, event });
+        }
+        partner
+    }
+}
+
+/// The accesses of one variable by class, in the order of the classes' first events.
+#[derive(Debug, Default)]
+struct Variable {
+    classes: Vec<Class>,
+    numbers: FxHashMap<Class, u32>,
+    /// Every access, with the number of its class.
+    accesses: Vec<(EventId, u32)>,
+}
+
+/// The accesses of every variable that has a racy event.
+fn racy_variables(trace: &Trace) -> (Vec<Variable>, Locksets) {
+    let mut racy = vec![false; trace.symbols().variables.len()];
+    for pair in races(trace) {
+        racy[trace.op(pair.second).target() as usize] = true;
+    }
+    let mut variables: Vec<Variable> = racy.iter().map(|_| Variable::default()).collect();
+    let mut held = Held::default();
+    for (event, thread, op) in trace.events() {
+        let Some(kind) = AccessKind::of(op) else {
+            held.step(thread, op);
+            continue;
+        };
+        let index = op.target() as usize;
+        if racy[index] {
+            let class = Class { thread, locks: held.by(thread), kind };
+            let Variable { classes, numbers, accesses } = &mut variables[index];
+            let number = *numbers.entry(class).or_insert_with(|| {
+                classes.push(class);
+                classes.len() as u32 - 1
+            });
+            accesses.push((event, number));
+        }
+    }
+    (variables, held.into_sets())
+}
+
+/// All pairs, lazily: by variable, then by the second event, then by the class of the first.
+pub fn pairs(trace: &Trace) -> impl Iterator<Item = RacePair> + use<> {
+    let (variables, sets) = racy_variables(trace);
+    variables.into_iter().flat_map(move |variable| pairs_of(&variable, &sets))
+}
+
+fn pairs_of(variable: &Variable, sets: &Locksets) -> impl Iterator<Item = RacePair> + use<> {
+    let classes = &variable.classes;
+    let partners: Vec<Vec<u32>> = classes
+        .iter()
+        .map(|&a| (0..classes.len() as u32).filter(|&b| a.races_with(classes[b as usize], sets)).collect())
+        .collect();
+    let mut members: Vec<Vec<EventId>> = vec![Vec::new(); classes.len()];
+    for &(event, class) in &variable.accesses {
+        members[class as usize].push(event);
+    }
+    let accesses = variable.accesses.clone();
+    let (partners, members) = (std::rc::Rc::new(partners), std::rc::Rc::new(members));
+    accesses.into_iter().flat_map(move |(second, class)| {
+        let (partners, members) = (partners.clone(), members.clone());
+        (0..partners[class as usize].len()).flat_map(move |index| {
+            let class = partners[class as usize][index] as usize;
+            let before = members[class].partition_point(|&event| event < second);
+            let members = members.clone();
+            (0..before).map(move |index| RacePair { first: members[class][index], second })
+        })
+    })
+}
+
+/// Two source locations, in the order of their ids, that may be the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LocationPair {
+    /// One of them.
+    pub low: LocationId,
+    /// The other.
+    pub high: LocationId,
+}
+
+impl LocationPair {
+    /// Of a race.
+    pub fn of(trace: &Trace, pair: RacePair) -> LocationPair {
+        let (a, b) = (trace.location(pair.first), trace.location(pair.second));
+        LocationPair { low: a.min(b), high: a.max(b) }
+    }
+}
+
+/// The potential races between two source locations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocationRaces {
+    /// How many there are.
+    pub count: u64,
+    /// One of them: that with the earliest second event.
+    pub earliest: RacePair,
+}
+
+/// For all pairs of source locations, how many pairs of their events race.
+pub fn location_pairs(trace: &Trace) -> BTreeMap<LocationPair, LocationRaces> {
+    let (variables, sets) = racy_variables(trace);
+    let mut found: BTreeMap<LocationPair, LocationRaces> = BTreeMap::new();
+    for variable in &variables {
+        for ((a, at_a), (b, at_b)) in racing_groups(trace, variable, &sets) {
+            let earliest = RacePair { first: a.earliest.min(b.earliest), second: a.earliest.max(b.earliest) };
+            let count = a.events * b.events;
+            let races = found
+                .entry(LocationPair { low: at_a.min(at_b), high: at_a.max(at_b) })
+                .or_insert(LocationRaces { count: 0, earliest });
+            races.count += count;
+            if (earliest.second, earliest.first) < (races.earliest.second, races.earliest.first) {
+                races.earliest = earliest;
+            }
+        }
+    }
+    found
+}
+
+/// Accesses of one class at one location.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    events: u64,
+    earliest: EventId,
+}
+
+type Located = (Group, LocationId);
+
+/// Each two groups of accesses whose every event races with the other's, once.
+fn racing_groups(trace: &Trace, variable: &Variable, sets: &Locksets) -> Vec<(Located, Located)> {
+    let mut groups: Vec<BTreeMap<LocationId, Group>> = vec![BTreeMap::new(); variable.classes.len()];
+    for &(event, class) in &variable.accesses {
+        let group = groups[class as usize].entry(trace.location(event));
+        group.or_insert(Group { events: 0, earliest: event }).events += 1;
+    }
+    let mut racing = Vec::new();
+    for (index, &a) in variable.classes.iter().enumerate() {
+        for (other, &b) in variable.classes.iter().enumerate().skip(index + 1) {
+            if !a.races_with(b, sets) {
+                continue;
+            }
+            for (&at_a, &x) in &groups[index] {
+                racing.extend(groups[other].iter().map(|(&at_b, &y)| ((x, at_a), (y, at_b))));
+            }
+        }
+    }
+    racing
+}

@@ -1,0 +1,110 @@
+//! Orders of events as a plain graph: the naive twin of all clocks.
+
+use trace::{EventId, Op, Trace};
+
+/// Which events are before which, reflexively and transitively.
+#[derive(Clone)]
+pub(crate) struct Graph {
+    before: Vec<Vec<bool>>,
+}
+
+impl Graph {
+    /// No order at all.
+    pub(crate) fn empty(trace: &Trace) -> Graph {
+        let before = (0..trace.len()).map(|a| (0..trace.len()).map(|b| a == b).collect()).collect();
+        Graph { before }
+    }
+
+    pub(crate) fn has(&self, a: EventId, b: EventId) -> bool {
+        self.before[a.index()][b.index()]
+    }
+
+    /// Adds an order, and all that follow.
+    pub(crate) fn add(&mut self, a: EventId, b: EventId) {
+        if self.has(a, b) {
+            return;
+        }
+        let all = 0..self.before.len();
+        for x in all.clone().filter(|&x| self.before[x][a.index()]).collect::<Vec<_>>() {
+            for y in all.clone() {
+                self.before[x][y] |= self.before[b.index()][y];
+            }
+        }
+    }
+
+    /// Program order, and what no schedule can change: forks, joins, wakers, barriers. And posts to the takes
+    /// they supply, and where an atomic read sees an atomic write.
+    pub(crate) fn must(trace: &Trace) -> Graph {
+        let mut graph = Graph::empty(trace);
+        let events: Vec<_> = trace.events().collect();
+        for &(b, thread, op) in &events {
+            for &(a, other, _) in &events[..b.index()] {
+                if other == thread || op == Op::Join(other) || trace.fork_of(thread) == Some(a) {
+                    graph.add(a, b);
+                }
+            }
+            match op {
+                Op::Wait(_) => trace.link(b).event().into_iter().for_each(|a| graph.add(a, b)),
+                Op::BarrierExit(_) => {
+                    let instance = trace.barrier_instance(b).index();
+                    for &a in &trace.matching().barrier_instances()[instance].enters {
+                        graph.add(a, b);
+                    }
+                }
+                Op::Take(_) => supplier(trace, b).into_iter().for_each(|a| graph.add(a, b)),
+                Op::AtomicRead(_) | Op::AtomicUpdate(_) => {
+                    let atomic =
+                        |a: &EventId| matches!(trace.op(*a), Op::AtomicWrite(_) | Op::AtomicUpdate(_));
+                    trace.reads_from(b).filter(atomic).into_iter().for_each(|a| graph.add(a, b));
+                }
+                _ => {}
+            }
+        }
+        graph
+    }
+
+    /// Happens-before.
+    pub(crate) fn happens_before(trace: &Trace) -> Graph {
+        let mut graph = Graph::must(trace);
+        for (b, _, later) in trace.events() {
+            for (a, _, earlier) in trace.events().take(b.index()) {
+                let ordered = match (earlier, later) {
+                    (Op::Release(x), Op::Acquire(y) | Op::AcquireShared(y)) => x == y,
+                    (Op::ReleaseShared(x), Op::Acquire(y)) => x == y,
+                    _ => false,
+                };
+                if ordered {
+                    graph.add(a, b);
+                }
+            }
+        }
+        graph
+    }
+}
+
+/// The post that supplies a take, the oldest first.
+pub(crate) fn supplier(trace: &Trace, take: EventId) -> Option<EventId> {
+    let Op::Take(semaphore) = trace.op(take) else { return None };
+    let mut initial = trace.declared_permits(semaphore).unwrap_or(0);
+    let mut posts: Vec<EventId> = Vec::new();
+    for (event, _, op) in trace.events() {
+        match op {
+            Op::Post(s) if s == semaphore => posts.push(event),
+            Op::Take(s) if s == semaphore => {
+                let supplier = if initial > 0 {
+                    initial -= 1;
+                    None
+                } else if posts.is_empty() {
+                    None
+                } else {
+                    Some(posts.remove(0))
+                };
+                if event == take {
+                    return supplier;
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
