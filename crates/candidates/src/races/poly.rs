@@ -1,0 +1,222 @@
+//! Every race that is feasible under a model, and no other: the engine behind a funnel.
+//!
+//! Of all conflicting pairs most fall cheaply, and each stage of the [`Funnel`] says how many:
+//!
+//! 1. variables that one thread touches, or nobody writes, have no pairs at all;
+//! 2. pairs whose order holds in every schedule (fork and join, signals, barriers and, under `rf`, reads-from): for each
+//!    access and other thread one binary search leaves the few accesses that are not ordered before it;
+//! 3. pairs with a common lock that keeps them apart;
+//! 4. what is left is asked of the engine, which guesses a schedule in the order of the trace first (that finds every
+//!    sync-preserving race) and searches only where that fails.
+//!
+//! Promise: sound and complete for the model, but for the pairs counted as unknown. Cost: linear for the first three
+//! stages and the pairs left, each a question.
+
+use check::{Model, Question};
+use decide::{MustOrder, Options, Setup, Verdict, Witness, decide};
+use trace::{EventId, Op, ThreadId, VariableId};
+
+use super::held::{Held, LocksetId, Locksets};
+use super::{AccessKind, RacePair};
+
+/// How many conflicting pairs each stage settled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Funnel {
+    /// Accesses of variables that more than one thread touches and someone writes.
+    pub accesses: u64,
+    /// Conflicting pairs of them.
+    pub pairs: u64,
+    /// Of those: ordered in every schedule.
+    pub ordered: u64,
+    /// Kept apart by a common lock.
+    pub locked: u64,
+    /// Asked of the engine.
+    pub asked: u64,
+    /// Races.
+    pub feasible: u64,
+    /// Left open by the budget.
+    pub unknown: u64,
+}
+
+/// What to look for and how hard.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// What is demanded of reads.
+    pub model: Model,
+    /// What a question may cost.
+    pub options: Options,
+}
+
+/// What a search reports as it goes.
+pub enum Report {
+    /// A race, and how it comes about.
+    Race(RacePair, Witness),
+    /// A pair left open by the budget.
+    Unknown(RacePair),
+    /// So many of so many accesses have been gone through.
+    Progress(u64, u64),
+}
+
+/// Finds all races, in the order of the later event within each variable.
+pub fn races(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Funnel {
+    let (variables, locksets) = Accesses::by_variable(setup);
+    let must = MustOrder::new(setup, settings.model);
+    let mut search =
+        Search { setup, settings, must, locksets, funnel: Funnel::default(), report, done: 0, total: 0 };
+    search.total = variables.iter().filter(|v| v.can_race()).map(|v| v.all.len() as u64).sum();
+    search.funnel.accesses = search.total;
+    for accesses in variables.iter().filter(|accesses| accesses.can_race()) {
+        search.variable(accesses);
+    }
+    search.funnel
+}
+
+/// Every kind of access, in the order of their numbers.
+const KINDS: [AccessKind; 4] =
+    [AccessKind::AtomicRead, AccessKind::AtomicWrite, AccessKind::PlainRead, AccessKind::PlainWrite];
+
+/// One access of a variable.
+#[derive(Clone, Copy)]
+struct AccessPoint {
+    event: EventId,
+    place: u32,
+    kind: AccessKind,
+    held: LocksetId,
+}
+
+/// The accesses of one variable.
+#[derive(Default)]
+struct Accesses {
+    /// All of them in the order of the trace, with the index of their thread in `threads`.
+    all: Vec<(u32, AccessPoint)>,
+    threads: Vec<ThreadAccesses>,
+    written: bool,
+}
+
+/// The accesses of one variable by one thread.
+struct ThreadAccesses {
+    thread: ThreadId,
+    points: Vec<AccessPoint>,
+    /// Before each access and at the end: how many of each kind there were.
+    kinds: Vec<[u32; KINDS.len()]>,
+}
+
+impl ThreadAccesses {
+    fn push(&mut self, point: AccessPoint) {
+        let mut kinds = self.kinds[self.points.len()];
+        kinds[point.kind as usize] += 1;
+        self.kinds.push(kinds);
+        self.points.push(point);
+    }
+
+    /// How many of the first `count` accesses conflict with one of this kind.
+    fn conflicting(&self, count: usize, kind: AccessKind) -> u64 {
+        let kinds = &self.kinds[count];
+        KINDS
+            .iter()
+            .filter(|other| other.conflicts(kind))
+            .map(|&other| u64::from(kinds[other as usize]))
+            .sum()
+    }
+}
+
+impl Accesses {
+    fn by_variable(setup: &Setup<'_>) -> (Vec<Accesses>, Locksets) {
+        let trace = setup.trace();
+        let mut variables: Vec<Accesses> = Vec::new();
+        variables.resize_with(trace.symbols().variables.len(), Accesses::default);
+        let mut held = Held::default();
+        for (event, thread, op) in trace.events() {
+            held.step(thread, op);
+            if let (Some(kind), Some(variable)) = (AccessKind::of(op), accessed(op)) {
+                let place = setup.threads().place(event) as u32;
+                let point = AccessPoint { event, place, kind, held: held.by(thread) };
+                variables[variable.index()].push(thread, point, op.writes().is_some());
+            }
+        }
+        (variables, held.into_sets())
+    }
+
+    fn push(&mut self, thread: ThreadId, point: AccessPoint, writes: bool) {
+        let index = match self.threads.iter().position(|known| known.thread == thread) {
+            Some(index) => index,
+            None => {
+                let kinds = vec![[0; KINDS.len()]];
+                self.threads.push(ThreadAccesses { thread, points: Vec::new(), kinds });
+                self.threads.len() - 1
+            }
+        };
+        self.threads[index].push(point);
+        self.all.push((index as u32, point));
+        self.written |= writes;
+    }
+
+    fn can_race(&self) -> bool {
+        self.threads.len() > 1 && self.written
+    }
+}
+
+fn accessed(op: Op) -> Option<VariableId> {
+    op.access().map(|access| access.variable)
+}
+
+struct Search<'a> {
+    setup: &'a Setup<'a>,
+    settings: Settings,
+    must: MustOrder,
+    locksets: Locksets,
+    funnel: Funnel,
+    report: &'a mut dyn FnMut(Report),
+    done: u64,
+    total: u64,
+}
+
+impl Search<'_> {
+    fn variable(&mut self, accesses: &Accesses) {
+        for &(own, second) in &accesses.all {
+            for (index, earlier) in accesses.threads.iter().enumerate() {
+                if index != own as usize {
+                    self.against(second, earlier);
+                }
+            }
+            self.done += 1;
+            if self.done.is_multiple_of(1024) {
+                (self.report)(Report::Progress(self.done, self.total));
+            }
+        }
+    }
+
+    /// Pairs an access with the earlier ones of another thread.
+    fn against(&mut self, second: AccessPoint, other: &ThreadAccesses) {
+        let points = &other.points;
+        let earlier = points.partition_point(|first| first.event < second.event);
+        let run_up = self.must.run_up(self.setup, second.event, other.thread);
+        let ordered = points[..earlier].partition_point(|first| first.place < run_up);
+        self.funnel.pairs += other.conflicting(earlier, second.kind);
+        self.funnel.ordered += other.conflicting(ordered, second.kind);
+        for first in points[ordered..earlier].iter().filter(|first| first.kind.conflicts(second.kind)) {
+            if self.locksets.exclude(first.held, second.held) {
+                self.funnel.locked += 1;
+            } else {
+                self.ask(RacePair { first: first.event, second: second.event });
+            }
+        }
+    }
+
+    fn ask(&mut self, pair: RacePair) {
+        self.funnel.asked += 1;
+        let question = Question::Race(pair.first, pair.second);
+        match decide(self.setup, &question, self.settings.model, self.settings.options) {
+            Ok(Verdict::Feasible(witness)) => {
+                self.funnel.feasible += 1;
+                (self.report)(Report::Race(pair, witness));
+            }
+            Ok(Verdict::Infeasible(_)) => {}
+            Ok(Verdict::Unknown { .. }) => {
+                self.funnel.unknown += 1;
+                (self.report)(Report::Unknown(pair));
+            }
+            Err(error) => unreachable!("conflicting accesses make a question: {error}"),
+        }
+    }
+}
