@@ -19,7 +19,9 @@ mod clock;
 pub mod hb;
 mod held;
 pub mod lockset;
+pub mod poly;
 mod supply;
+pub mod syncp;
 
 use std::fmt;
 use std::str::FromStr;

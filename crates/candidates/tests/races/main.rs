@@ -3,6 +3,7 @@
 mod graph;
 mod hb;
 mod lockset;
+mod syncp;
 
 use std::collections::BTreeSet;
 

@@ -1,0 +1,471 @@
+//! Sync-preserving races: Mathur, Pavlogiannis, Viswanathan, *Optimal Prediction of Synchronization-Preserving Races*
+//! (POPL 2021).
+//!
+//! A race is sync-preserving if a schedule leads to it in which every read sees what it saw and the sections of each
+//! lock that happen come in the order of the trace. There is such a schedule if and only if the *ideal* of the pair
+//! contains neither of them: the least set of events that has all before the two in their threads; with an event all
+//! before it in its thread, the write it sees, and what it waits for; and of two sections of a lock the release of the
+//! earlier. The trace restricted to the ideal is then the schedule.
+//!
+//! *Promise.* Sound: every pair is feasible under `rf`, and its ideal is the evidence. Complete for its class. What the
+//! paper has not is ordered as in the trace: waits after their wakers, exits after enters, takes after the oldest
+//! post that was there; shared sections of a lock are in no order with each other.
+//!
+//! *Cost.* The ideal of what comes before a single event grows along its thread, so all of them take one pass: linear in
+//! the events times the threads. The ideal of a pair is closed from the union of two. Ideals also grow
+//! along the later thread, so an event that fell into one never has to be looked at again: [`Syncp::races`] asks for about as many
+//! ideals as there are accesses and other threads with accesses of the same variable that are not protected by a lock. Memory: some 24
+//! bytes an event, and 4 for each thread at each event that learns of another thread.
+
+use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace};
+
+use super::supply::Supply;
+use super::{AccessKind, RacePair, lockset};
+
+/// How many events of each thread happen, by thread id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ideal(pub Vec<u32>);
+
+impl Ideal {
+    /// The trace restricted to it.
+    pub fn schedule(&self, trace: &Trace) -> Vec<EventId> {
+        let mut missing: u64 = self.0.iter().map(|&count| u64::from(count)).sum();
+        let mut left = self.0.clone();
+        let mut schedule = Vec::with_capacity(missing as usize);
+        for (event, thread, _) in trace.events() {
+            if missing == 0 {
+                break;
+            }
+            let left = &mut left[thread.index()];
+            if *left > 0 {
+                *left -= 1;
+                missing -= 1;
+                schedule.push(event);
+            }
+        }
+        schedule
+    }
+}
+
+/// A race with its evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyncpRace {
+    /// The events.
+    pub pair: RacePair,
+    /// What happens before them.
+    pub ideal: Ideal,
+}
+
+/// A trace made ready to be asked for ideals.
+#[derive(Debug)]
+pub struct Syncp<'t> {
+    trace: &'t Trace,
+    threads: ThreadEvents,
+    sections: Sections,
+    singles: Singles,
+}
+
+impl<'t> Syncp<'t> {
+    /// Computes the ideals of all single events.
+    pub fn new(trace: &'t Trace) -> Self {
+        let threads = ThreadEvents::of(trace);
+        let sections = Sections::of(trace, &threads);
+        let mut syncp = Syncp { trace, singles: Singles::new(&threads), threads, sections };
+        syncp.compute_singles();
+        syncp
+    }
+
+    /// The ideal of a pair, if it is a sync-preserving race.
+    pub fn ideal(&self, pair: RacePair) -> Option<Ideal> {
+        let mut ideal = Vec::new();
+        self.try_pair(pair, &mut ideal).ok()?;
+        Some(Ideal(ideal))
+    }
+
+    /// Every event that is in a race with an earlier one, with one such race, in order.
+    pub fn races(&self) -> impl Iterator<Item = SyncpRace> + '_ {
+        let mut unprotected = vec![false; self.trace.symbols().variables.len()];
+        for pair in lockset::races(self.trace) {
+            unprotected[self.trace.op(pair.second).target() as usize] = true;
+        }
+        let mut variables: Vec<Vec<Accesses>> = vec![Vec::new(); unprotected.len()];
+        let mut scratch = Vec::new();
+        self.trace.events().filter_map(move |(event, thread, op)| {
+            let kind = AccessKind::of(op)?;
+            let variable = op.target() as usize;
+            if !unprotected[variable] {
+                return None;
+            }
+            let first = self.partner(event, thread, kind, &mut variables[variable], &mut scratch);
+            push(&mut variables[variable], event, thread, kind);
+            let pair = RacePair { first: first?, second: event };
+            Some(SyncpRace { pair, ideal: Ideal(scratch.clone()) })
+        })
+    }
+
+    /// The first live access that races with this one; `ideal` is then theirs.
+    fn partner(
+        &self,
+        second: EventId,
+        thread: ThreadId,
+        kind: AccessKind,
+        earlier: &mut [Accesses],
+        ideal: &mut Vec<u32>,
+    ) -> Option<EventId> {
+        let conflicting = earlier.iter_mut().filter(|a| a.thread != thread && a.kind.conflicts(kind));
+        for accesses in conflicting {
+            let known = self.count_before(second, accesses.thread);
+            let Accesses { events, dead, .. } = accesses;
+            let dead = dead_for(dead, thread);
+            skip_below(&self.threads, events, dead, known);
+            while let Some(&first) = events.get(*dead as usize) {
+                match self.try_pair(RacePair { first, second }, ideal) {
+                    Ok(()) => return Some(first),
+                    Err(Within(count)) => skip_below(&self.threads, events, dead, count),
+                }
+            }
+        }
+        None
+    }
+
+    /// Makes `ideal` that of the pair, or says how many events of the first one's thread it has at least, the first
+    /// one among them.
+    fn try_pair(&self, pair: RacePair, ideal: &mut Vec<u32>) -> Result<(), Within> {
+        let thread = self.trace.thread(pair.first).index();
+        let place = self.threads.place(pair.first) as u32;
+        ideal.clear();
+        ideal.resize(self.threads.threads(), 0);
+        self.include_before(pair.second, ideal);
+        self.include_before(pair.first, ideal);
+        // All of an ideal is before the second event in the trace, or before the first: so is what it may have of
+        // the second one's thread.
+        self.close(ideal, |ideal| if ideal[thread] > place { Err(Within(ideal[thread])) } else { Ok(()) })
+    }
+
+    /// What comes right before an event: in its thread, or else its thread's fork.
+    fn previous(&self, event: EventId) -> Option<EventId> {
+        let thread = self.trace.thread(event);
+        match self.threads.place(event) {
+            0 => self.trace.fork_of(thread),
+            place => Some(self.threads.of_thread(thread)[place - 1]),
+        }
+    }
+
+    /// Adds the ideal of all before an event in its thread.
+    fn include_before(&self, event: EventId, ideal: &mut [u32]) {
+        if let Some(previous) = self.previous(event) {
+            self.include(previous, ideal);
+        }
+    }
+
+    /// How many events of another thread the ideal of all before an event has.
+    fn count_before(&self, event: EventId, other: ThreadId) -> u32 {
+        let count = |previous| self.singles.count(self.trace, &self.threads, previous, other);
+        self.previous(event).map_or(0, count)
+    }
+
+    /// Adds the ideal of one event. Whether that is more than it was.
+    fn include(&self, event: EventId, ideal: &mut [u32]) -> bool {
+        let own = self.trace.thread(event).index();
+        let place = self.threads.place(event) as u32;
+        let mut grown = ideal[own] <= place;
+        ideal[own] = ideal[own].max(place + 1);
+        for (count, &other) in ideal.iter_mut().zip(self.singles.row(event)) {
+            grown |= *count < other;
+            *count = (*count).max(other);
+        }
+        grown
+    }
+
+    /// Adds the releases of all sections that another section comes after, and what they need. Asks `go_on` whenever
+    /// there is more.
+    fn close<E>(&self, ideal: &mut [u32], go_on: impl Fn(&[u32]) -> Result<(), E>) -> Result<(), E> {
+        loop {
+            go_on(ideal)?;
+            let mut grown = false;
+            for thread in 0..ideal.len() {
+                let Some(last) = ideal[thread].checked_sub(1) else { continue };
+                let last = self.threads.of_thread(ThreadId::new(thread))[last as usize];
+                for open in self.sections.open_after(last) {
+                    if let Some(release) = open.release
+                        && self.sections.another_after(open, thread, ideal)
+                    {
+                        grown |= self.include(release, ideal);
+                    }
+                }
+            }
+            if !grown {
+                return Ok(());
+            }
+        }
+    }
+
+    fn compute_singles(&mut self) {
+        let trace = self.trace;
+        let count = self.threads.threads();
+        let mut current = vec![vec![0u32; count]; count];
+        let mut supplies: Vec<Supply<EventId>> = supplies(trace);
+        for (event, thread, op) in trace.events() {
+            let mut ideal = std::mem::take(&mut current[thread.index()]);
+            let place = self.threads.place(event) as u32;
+            let mut grown = place == 0;
+            if place == 0
+                && let Some(fork) = trace.fork_of(thread)
+            {
+                self.include(fork, &mut ideal);
+            }
+            ideal[thread.index()] = place + 1;
+            needed(trace, event, op, &mut supplies, |earlier| grown |= self.include(earlier, &mut ideal));
+            let acquires = matches!(op, Op::Acquire(_) | Op::AcquireShared(_));
+            if grown || acquires {
+                let Ok(()) = self.close(&mut ideal, |_| Ok::<_, std::convert::Infallible>(()));
+                self.singles.push_changed(event, &ideal);
+            } else {
+                let previous = self.threads.of_thread(thread)[place as usize - 1];
+                self.singles.push_as(event, previous);
+            }
+            current[thread.index()] = ideal;
+        }
+    }
+}
+
+/// The first event of a pair is within its own ideal, which has at least so many events of its thread.
+struct Within(u32);
+
+/// What must have happened before an event, apart from its thread's own events and its fork.
+fn needed(
+    trace: &Trace,
+    event: EventId,
+    op: Op,
+    supplies: &mut [Supply<EventId>],
+    mut need: impl FnMut(EventId),
+) {
+    match op {
+        Op::Read(_) | Op::AtomicRead(_) | Op::AtomicUpdate(_) | Op::Join(_) | Op::Wait(_) => {
+            trace.link(event).event().into_iter().for_each(need);
+        }
+        Op::BarrierExit(_) => {
+            let instance = trace.barrier_instance(event).index();
+            trace.matching().barrier_instances()[instance].enters.iter().for_each(|&enter| need(enter));
+        }
+        Op::Post(semaphore) => supplies[semaphore.index()].post(event),
+        Op::Take(semaphore) => {
+            if let Some(post) = supplies[semaphore.index()].take() {
+                need(post);
+            }
+        }
+        Op::Begin
+        | Op::End
+        | Op::Fence
+        | Op::Fork(_)
+        | Op::Write(_)
+        | Op::AtomicWrite(_)
+        | Op::Request(_)
+        | Op::Acquire(_)
+        | Op::Release(_)
+        | Op::RequestShared(_)
+        | Op::AcquireShared(_)
+        | Op::ReleaseShared(_)
+        | Op::Signal(_)
+        | Op::Broadcast(_)
+        | Op::BarrierEnter(_)
+        | Op::Allocate(_)
+        | Op::Free(_)
+        | Op::Branch(_)
+        | Op::Mark(_)
+        | Op::RegionBegin(_)
+        | Op::RegionEnd(_) => {}
+    }
+}
+
+fn supplies(trace: &Trace) -> Vec<Supply<EventId>> {
+    let supply = |index| {
+        let mut supply = Supply::default();
+        supply.declare(trace.declared_permits(trace::SemaphoreId::new(index)).unwrap_or(0));
+        supply
+    };
+    (0..trace.symbols().semaphores.len()).map(supply).collect()
+}
+
+/// The ideals of single events: a row of counts for each change along a thread. An event's own thread is not told
+/// by the row but by its place.
+#[derive(Debug)]
+struct Singles {
+    threads: usize,
+    /// For each event the number of its row.
+    rows: Vec<u32>,
+    counts: Vec<u32>,
+}
+
+impl Singles {
+    fn new(threads: &ThreadEvents) -> Self {
+        Singles { threads: threads.threads(), rows: Vec::new(), counts: Vec::new() }
+    }
+
+    /// Events are pushed in order.
+    fn push_changed(&mut self, event: EventId, ideal: &[u32]) {
+        debug_assert_eq!(event.index(), self.rows.len());
+        self.rows.push((self.counts.len() / self.threads) as u32);
+        self.counts.extend_from_slice(ideal);
+    }
+
+    fn push_as(&mut self, event: EventId, previous: EventId) {
+        debug_assert_eq!(event.index(), self.rows.len());
+        self.rows.push(self.rows[previous.index()]);
+    }
+
+    #[inline]
+    fn row(&self, event: EventId) -> &[u32] {
+        &self.counts[self.rows[event.index()] as usize * self.threads..][..self.threads]
+    }
+
+    /// How many events of a thread the ideal of an event has.
+    #[inline]
+    fn count(&self, trace: &Trace, threads: &ThreadEvents, event: EventId, thread: ThreadId) -> u32 {
+        match trace.thread(event) == thread {
+            true => threads.place(event) as u32 + 1,
+            false => self.row(event)[thread.index()],
+        }
+    }
+}
+
+/// The accesses of one variable by one thread, of one kind.
+#[derive(Clone, Debug)]
+struct Accesses {
+    thread: ThreadId,
+    kind: AccessKind,
+    events: Vec<EventId>,
+    /// For each other thread that asked: how many of the events fell into its ideals.
+    dead: Vec<(ThreadId, u32)>,
+}
+
+fn dead_for(dead: &mut Vec<(ThreadId, u32)>, thread: ThreadId) -> &mut u32 {
+    let index = match dead.iter().position(|&(other, _)| other == thread) {
+        Some(index) => index,
+        None => {
+            dead.push((thread, 0));
+            dead.len() - 1
+        }
+    };
+    &mut dead[index].1
+}
+
+fn push(variable: &mut Vec<Accesses>, event: EventId, thread: ThreadId, kind: AccessKind) {
+    match variable.iter_mut().find(|a| a.thread == thread && a.kind == kind) {
+        Some(accesses) => accesses.events.push(event),
+        None => variable.push(Accesses { thread, kind, events: vec![event], dead: Vec::new() }),
+    }
+}
+
+/// Moves on to the first event that is not among the first `count` of its thread.
+fn skip_below(threads: &ThreadEvents, events: &[EventId], dead: &mut u32, count: u32) {
+    while events.get(*dead as usize).is_some_and(|&event| (threads.place(event) as u32) < count) {
+        *dead += 1;
+    }
+}
+
+/// A section that is open after some event of its thread.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    lock: LockId,
+    acquire: EventId,
+    release: Option<EventId>,
+    exclusive: bool,
+    /// The next open section of the same thread, or [`NONE`].
+    next: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Acquires of one lock by one thread, in order, each with its place.
+#[derive(Clone, Debug, Default)]
+struct Acquires {
+    thread: usize,
+    all: Vec<(EventId, u32)>,
+    exclusive: Vec<(EventId, u32)>,
+}
+
+/// All sections: those of each lock, and those open after each event.
+#[derive(Debug)]
+struct Sections {
+    by_lock: Vec<Vec<Acquires>>,
+    /// Lists of open sections, as heads by event.
+    heads: Vec<u32>,
+    opens: Vec<Open>,
+}
+
+impl Sections {
+    fn of(trace: &Trace, threads: &ThreadEvents) -> Self {
+        let mut sections = Sections {
+            by_lock: vec![Vec::new(); trace.symbols().locks.len()],
+            heads: Vec::with_capacity(trace.len()),
+            opens: Vec::new(),
+        };
+        let mut heads = vec![NONE; threads.threads()];
+        for (event, thread, op) in trace.events() {
+            let head = &mut heads[thread.index()];
+            match op {
+                Op::Acquire(lock) | Op::AcquireShared(lock) if !trace.is_nested(event) => {
+                    let exclusive = matches!(op, Op::Acquire(_));
+                    let release = trace.section_end(event);
+                    *head = sections.open(Open { lock, acquire: event, release, exclusive, next: *head });
+                    sections.add(lock, thread, event, threads.place(event) as u32, exclusive);
+                }
+                Op::Release(_) | Op::ReleaseShared(_) if !trace.is_nested(event) => {
+                    *head = sections.without(*head, event);
+                }
+                _ => {}
+            }
+            sections.heads.push(*head);
+        }
+        sections
+    }
+
+    fn open(&mut self, open: Open) -> u32 {
+        self.opens.push(open);
+        self.opens.len() as u32 - 1
+    }
+
+    /// The list without the section that ends with this release. Lists are shared, so what comes before it is copied.
+    fn without(&mut self, head: u32, release: EventId) -> u32 {
+        if head == NONE {
+            return NONE;
+        }
+        let open = self.opens[head as usize];
+        if open.release == Some(release) {
+            return open.next;
+        }
+        let next = self.without(open.next, release);
+        self.open(Open { next, ..open })
+    }
+
+    fn add(&mut self, lock: LockId, thread: ThreadId, event: EventId, place: u32, exclusive: bool) {
+        let users = &mut self.by_lock[lock.index()];
+        let index = match users.iter().position(|user| user.thread == thread.index()) {
+            Some(index) => index,
+            None => {
+                users.push(Acquires { thread: thread.index(), ..Acquires::default() });
+                users.len() - 1
+            }
+        };
+        users[index].all.push((event, place));
+        if exclusive {
+            users[index].exclusive.push((event, place));
+        }
+    }
+
+    /// The sections of its thread that are open after an event.
+    fn open_after(&self, event: EventId) -> impl Iterator<Item = &Open> {
+        let get = |index: u32| self.opens.get(index as usize);
+        std::iter::successors(get(self.heads[event.index()]), move |open| get(open.next))
+    }
+
+    /// Whether another thread's section of the same lock, that the open one excludes, begins later and in the ideal.
+    fn another_after(&self, open: &Open, thread: usize, ideal: &[u32]) -> bool {
+        self.by_lock[open.lock.index()].iter().filter(|user| user.thread != thread).any(|user| {
+            let acquires = if open.exclusive { &user.all } else { &user.exclusive };
+            let next = acquires.partition_point(|&(acquire, _)| acquire < open.acquire);
+            acquires.get(next).is_some_and(|&(_, place)| place < ideal[user.thread])
+        })
+    }
+}
