@@ -38,25 +38,6 @@ pub struct Funnel {
     pub unknown: u64,
 }
 
-/// What to look for and how hard.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// What is demanded of reads.
-    pub model: Model,
-    /// What a question may cost.
-    pub options: Options,
-}
-
-/// What a search reports as it goes.
-pub enum Report {
-    /// A race, and how it comes about.
-    Race(RacePair, Witness),
-    /// A pair left open by the budget.
-    Unknown(RacePair),
-    /// So many of so many accesses have been gone through.
-    Progress(u64, u64),
-}
-
 /// Finds all races, in the order of the later event within each variable.
 pub fn races(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Funnel {
     let (variables, locksets) = Accesses::by_variable(setup);
@@ -65,8 +46,8 @@ pub fn races(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Repor
         Search { setup, settings, must, locksets, funnel: Funnel::default(), report, done: 0, total: 0 };
     search.total = variables.iter().filter(|v| v.can_race()).map(|v| v.all.len() as u64).sum();
     search.funnel.accesses = search.total;
-    for accesses in variables.iter().filter(|accesses| accesses.can_race()) {
-        search.variable(accesses);
+    for (variable, accesses) in variables.iter().enumerate().filter(|(_, accesses)| accesses.can_race()) {
+        search.variable(VariableId::new(variable), accesses);
     }
     search.funnel
 }
@@ -128,10 +109,10 @@ impl Accesses {
         let mut held = Held::default();
         for (event, thread, op) in trace.events() {
             held.step(thread, op);
-            if let (Some(kind), Some(variable)) = (AccessKind::of(op), accessed(op)) {
+            if let (Some(kind), Some(access)) = (AccessKind::of(op), op.access()) {
                 let place = setup.threads().place(event) as u32;
                 let point = AccessPoint { event, place, kind, held: held.by(thread) };
-                variables[variable.index()].push(thread, point, op.writes().is_some());
+                variables[access.variable.index()].push(thread, point, access.writes);
             }
         }
         (variables, held.into_sets())
@@ -156,10 +137,6 @@ impl Accesses {
     }
 }
 
-fn accessed(op: Op) -> Option<VariableId> {
-    op.access().map(|access| access.variable)
-}
-
 struct Search<'a> {
     setup: &'a Setup<'a>,
     settings: Settings,
@@ -172,22 +149,22 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn variable(&mut self, accesses: &Accesses) {
+    fn variable(&mut self, variable: VariableId, accesses: &Accesses) {
         for &(own, second) in &accesses.all {
             for (index, earlier) in accesses.threads.iter().enumerate() {
                 if index != own as usize {
-                    self.against(second, earlier);
+                    self.against(variable, second, earlier);
                 }
             }
             self.done += 1;
             if self.done.is_multiple_of(1024) {
-                (self.report)(Report::Progress(self.done, self.total));
+                (self.report)(Report::Progress { done: self.done, total: self.total });
             }
         }
     }
 
     /// Pairs an access with the earlier ones of another thread.
-    fn against(&mut self, second: AccessPoint, other: &ThreadAccesses) {
+    fn against(&mut self, variable: VariableId, second: AccessPoint, other: &ThreadAccesses) {
         let points = &other.points;
         let earlier = points.partition_point(|first| first.event < second.event);
         let run_up = self.must.run_up(self.setup, second.event, other.thread);
@@ -198,23 +175,24 @@ impl Search<'_> {
             if self.locksets.exclude(first.held, second.held) {
                 self.funnel.locked += 1;
             } else {
-                self.ask(RacePair { first: first.event, second: second.event });
+                self.ask(variable, first.event, second.event);
             }
         }
     }
 
-    fn ask(&mut self, pair: RacePair) {
+    fn ask(&mut self, variable: VariableId, first: EventId, second: EventId) {
         self.funnel.asked += 1;
-        let question = Question::Race(pair.first, pair.second);
+        let question = Question::Race(first, second);
         match decide(self.setup, &question, self.settings.model, self.settings.options) {
             Ok(Verdict::Feasible(witness)) => {
                 self.funnel.feasible += 1;
-                (self.report)(Report::Race(pair, witness));
+                let (events, object) = (vec![Some(first), Some(second)], Object::Variable(variable));
+                (self.report)(Report::Found(Found { question, events, object, witness }));
             }
             Ok(Verdict::Infeasible(_)) => {}
             Ok(Verdict::Unknown { .. }) => {
                 self.funnel.unknown += 1;
-                (self.report)(Report::Unknown(pair));
+                (self.report)(Report::Unknown(question));
             }
             Err(error) => unreachable!("conflicting accesses make a question: {error}"),
         }

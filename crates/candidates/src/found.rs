@@ -1,0 +1,82 @@
+//! What every search for a kind of bug reports, as it goes.
+
+use check::{Model, Question};
+use decide::{Options, Witness};
+use trace::{EventId, LockId, Symbols, VariableId};
+
+/// What to look for and how hard.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// What is demanded of reads.
+    pub model: Model,
+    /// What a question may cost.
+    pub options: Options,
+}
+
+/// One bug: the question it answers and how it comes about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What was asked and is feasible.
+    pub question: Question,
+    /// The events that make it up, in the order the contract names them: a race, the pair; a deadlock, the blocked
+    /// events in cycle order; an atomicity violation, a, c, b; nondeterminism, the read and the write seen
+    /// instead (`None`: the initial value).
+    pub events: Vec<Option<EventId>>,
+    /// What it is about.
+    pub object: Object,
+    /// The schedule that shows it.
+    pub witness: Witness,
+}
+
+/// What a bug is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Object {
+    /// A variable.
+    Variable(VariableId),
+    /// Locks, or whatever else the threads of a cycle wait for, in the order of the cycle.
+    Cycle(Vec<Waited>),
+    /// Something with a name of its own.
+    Named(String),
+}
+
+/// What a blocked thread waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Waited {
+    /// A lock.
+    Lock(LockId),
+    /// A thread, condition variable, barrier or semaphore, by name.
+    Named(String),
+}
+
+impl Object {
+    /// Its name in reports.
+    pub fn name(&self, symbols: &Symbols) -> String {
+        match self {
+            Object::Variable(variable) => symbols.variable(*variable).to_owned(),
+            Object::Named(name) => name.clone(),
+            Object::Cycle(waited) => {
+                let names = waited.iter().map(|waited| match waited {
+                    Waited::Lock(lock) => symbols.lock(*lock),
+                    Waited::Named(name) => name,
+                });
+                names.collect::<Vec<_>>().join(", ")
+            }
+        }
+    }
+}
+
+/// What a search reports as it goes.
+#[derive(Debug)]
+pub enum Report {
+    /// A bug.
+    Found(Found),
+    /// A question left open by the budget.
+    Unknown(Question),
+    /// So much of so much has been gone through.
+    Progress {
+        /// Gone through.
+        done: u64,
+        /// In all.
+        total: u64,
+    },
+}
