@@ -12,12 +12,13 @@
 //! Promise: sound and complete for the model, but for the pairs counted as unknown. Cost: linear for the first three
 //! stages and the pairs left, each a question.
 
-use check::{Model, Question};
-use decide::{MustOrder, Options, Setup, Verdict, Witness, decide};
-use trace::{EventId, Op, ThreadId, VariableId};
+use check::Question;
+use decide::{MustOrder, Setup, Verdict, decide};
+use trace::{EventId, ThreadId, VariableId};
 
+use super::AccessKind;
 use super::held::{Held, LocksetId, Locksets};
-use super::{AccessKind, RacePair};
+use crate::{Found, Object, Report, Settings};
 
 /// How many conflicting pairs each stage settled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
