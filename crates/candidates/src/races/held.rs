@@ -26,13 +26,13 @@ pub(super) struct Mask {
 impl Mask {
     /// Whether it may exclude a holder of the other set. No: it certainly does not.
     #[inline]
-    fn may_exclude(self, other: Mask) -> bool {
+    pub(super) fn may_exclude(self, other: Mask) -> bool {
         (self.exclusive & other.any) | (self.any & other.exclusive) != 0
     }
 
     /// Whether its holds may all be among the other's. No: they certainly are not.
     #[inline]
-    fn may_be_within(self, other: Mask) -> bool {
+    pub(super) fn may_be_within(self, other: Mask) -> bool {
         (self.any & !other.any) | (self.exclusive & !other.exclusive) == 0
     }
 }
@@ -79,12 +79,22 @@ impl Locksets {
         id
     }
 
+    /// The mask of a set.
+    #[inline]
+    pub(super) fn mask(&self, set: LocksetId) -> Mask {
+        self.masks[set.0 as usize]
+    }
+
+    /// Whether what masks may be is what the sets are.
+    #[inline]
+    pub(super) fn masks_are_exact(&self) -> bool {
+        self.masks_are_exact
+    }
+
     /// Whether holders of these two sets keep each other out: some lock is in both, not shared in both.
     #[inline]
     pub(super) fn exclude(&self, a: LocksetId, b: LocksetId) -> bool {
-        let masks = &self.masks;
-        masks[a.0 as usize].may_exclude(masks[b.0 as usize])
-            && (self.masks_are_exact || self.surely_exclude(a, b))
+        self.mask(a).may_exclude(self.mask(b)) && (self.masks_are_exact || self.surely_exclude(a, b))
     }
 
     fn surely_exclude(&self, a: LocksetId, b: LocksetId) -> bool {
@@ -96,9 +106,7 @@ impl Locksets {
     /// Whether whoever is kept out by the first set is kept out by the second.
     #[inline]
     pub(super) fn within(&self, a: LocksetId, b: LocksetId) -> bool {
-        let masks = &self.masks;
-        masks[a.0 as usize].may_be_within(masks[b.0 as usize])
-            && (self.masks_are_exact || self.surely_within(a, b))
+        self.mask(a).may_be_within(self.mask(b)) && (self.masks_are_exact || self.surely_within(a, b))
     }
 
     fn surely_within(&self, a: LocksetId, b: LocksetId) -> bool {

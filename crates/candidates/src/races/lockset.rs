@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use trace::{EventId, LocationId, Op, ThreadId, Trace};
 
-use super::held::{Held, LocksetId, Locksets};
+use super::held::{Held, LocksetId, Locksets, Mask};
 use super::{AccessKind, RacePair, at};
 
 /// Every racy event of a trace, with an earlier partner, in order.
@@ -54,6 +54,42 @@ impl Class {
 struct Seen {
     class: Class,
     event: EventId,
+    /// That of the class's locks, at hand.
+    mask: Mask,
+}
+
+/// How an access relates to the earlier ones of its variable.
+struct Relation {
+    /// One it races with.
+    partner: Option<EventId>,
+    /// One covers it.
+    covered: bool,
+}
+
+impl Relation {
+    /// Of an access to those seen. Which of them are of its own thread and which exclude it is a coin toss to the
+    /// processor: compute, do not branch.
+    #[inline]
+    fn by_masks(new: &Seen, seen: &[Seen]) -> Relation {
+        let mut relation = Relation { partner: None, covered: false };
+        for earlier in seen {
+            let (a, b) = (earlier.class, new.class);
+            let own = a.thread == b.thread;
+            let races = !own & a.kind.conflicts(b.kind) & !earlier.mask.may_exclude(new.mask);
+            relation.covered |= own & a.kind.covers(b.kind) & earlier.mask.may_be_within(new.mask);
+            relation.partner = if races { Some(earlier.event) } else { relation.partner };
+        }
+        relation
+    }
+
+    /// The same, where masks do not tell sets apart.
+    fn by_sets(new: &Seen, seen: &[Seen], sets: &Locksets) -> Relation {
+        let partner = seen.iter().rfind(|earlier| earlier.class.races_with(new.class, sets));
+        Relation {
+            partner: partner.map(|earlier| earlier.event),
+            covered: seen.iter().any(|earlier| earlier.class.covers(new.class, sets)),
+        }
+    }
 }
 
 /// The locks held and the accesses made, up to the current event of a trace.
@@ -80,20 +116,16 @@ impl Lockset {
         let class = Class { thread, locks: self.held.by(thread), kind };
         let seen = at(&mut self.variables, op.target() as usize);
         let sets = self.held.sets();
-        let mut partner = None;
-        let mut covered = false;
-        for earlier in seen.iter() {
-            if earlier.class.thread == thread {
-                covered = covered || earlier.class.covers(class, sets);
-            } else if partner.is_none() && earlier.class.races_with(class, sets) {
-                partner = Some(earlier.event);
-            }
-        }
-        if !covered {
+        let new = Seen { class, event, mask: sets.mask(class.locks) };
+        let relation = match sets.masks_are_exact() {
+            true => Relation::by_masks(&new, seen),
+            false => Relation::by_sets(&new, seen, sets),
+        };
+        if !relation.covered {
             seen.retain(|earlier| !class.covers(earlier.class, sets));
-            seen.push(Seen { class, event });
+            seen.push(new);
         }
-        partner
+        relation.partner
     }
 }
 
