@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{Check, Convert, Decide, Generate, Stats};
+use crate::commands::{Check, Convert, Decide, Generate, Predict, Stats};
 use crate::exit::Exit;
 
 const ABOUT: &str = "Watches one run of a multithreaded program and tells what could have gone wrong \
@@ -22,6 +22,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 #[expect(missing_docs, reason = "each is documented where its arguments are")]
 pub enum Command {
+    Predict(Predict),
     Decide(Decide),
     Check(Check),
     Convert(Convert),

@@ -41,6 +41,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn perform(command: Command) -> Result<Exit, Diagnostic> {
     match command {
+        Command::Predict(predict) => predict.run(),
         Command::Decide(decide) => decide.run(),
         Command::Check(check) => check.run(),
         Command::Convert(convert) => convert.run(),

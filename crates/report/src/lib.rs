@@ -7,6 +7,7 @@
 
 mod evidence;
 mod explain;
+mod findings;
 mod fingerprint;
 mod interleaving;
 mod schedule_file;
@@ -19,6 +20,7 @@ pub use evidence::{
     VerdictName, ids_named,
 };
 pub use explain::{explain, in_one_sentence};
+pub use findings::{Finding, FindingKind, Funnel, Predictions, Rung, Size, finding_in_words};
 pub use fingerprint::{Fingerprint, event_line};
 pub use interleaving::{Steps, interleaving};
 pub use schedule_file::{Line, ScheduleFile, ScheduleFileError, ScheduleProblem};

@@ -20,9 +20,11 @@ pub mod hb;
 mod held;
 pub mod lockset;
 pub mod poly;
+mod reported;
 mod supply;
 pub mod syncp;
 
+pub use reported::reported;
 use std::fmt;
 use std::str::FromStr;
 
@@ -96,14 +98,15 @@ impl FromStr for Method {
     }
 }
 
-/// How an access takes part in races. A kind that compares greater conflicts with all that a
-/// lesser one conflicts with, as far as they are comparable; see [`AccessKind::covers`].
+/// How an access takes part in races. One bit says whether it writes, the other whether it is plain, so that
+/// hot loops need not branch on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
 enum AccessKind {
-    AtomicRead,
-    AtomicWrite,
-    PlainRead,
-    PlainWrite,
+    AtomicRead = 0b00,
+    AtomicWrite = 0b01,
+    PlainRead = 0b10,
+    PlainWrite = 0b11,
 }
 
 impl AccessKind {
@@ -118,26 +121,16 @@ impl AccessKind {
         }
     }
 
-    #[inline]
-    fn writes(self) -> bool {
-        matches!(self, AccessKind::AtomicWrite | AccessKind::PlainWrite)
-    }
-
-    #[inline]
-    fn atomic(self) -> bool {
-        matches!(self, AccessKind::AtomicRead | AccessKind::AtomicWrite)
-    }
-
-    /// Whether two accesses of one variable by different threads of these kinds conflict.
+    /// Whether two accesses of one variable by different threads of these kinds conflict: one writes, one is plain.
     #[inline]
     fn conflicts(self, other: AccessKind) -> bool {
-        (self.writes() || other.writes()) && !(self.atomic() && other.atomic())
+        self as u8 | other as u8 == 0b11
     }
 
     /// Whether it conflicts with everything the other conflicts with.
     #[inline]
     fn covers(self, other: AccessKind) -> bool {
-        (self.writes() || !other.writes()) && (!self.atomic() || other.atomic())
+        other as u8 & !(self as u8) == 0
     }
 }
 

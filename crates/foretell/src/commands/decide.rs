@@ -70,7 +70,7 @@ pub struct Decide {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum ModelArgument {
+pub(super) enum ModelArgument {
     Sync,
     Rf,
     Branch,
@@ -200,7 +200,7 @@ fn verified(trace: &Trace, question: &Question, model: ModelName, budget: u64) -
 }
 
 /// The engine and the checker disagree: there is no answer, and the user is asked to tell us.
-fn defect(question: &Question, model: ModelName, what: &str, fault: &str) -> Diagnostic {
+pub(super) fn defect(question: &Question, model: ModelName, what: &str, fault: &str) -> Diagnostic {
     Diagnostic::new(format!(
         "this is a defect of foretell: it found a {what} that does not hold, so there is no answer"
     ))
@@ -209,7 +209,7 @@ fn defect(question: &Question, model: ModelName, what: &str, fault: &str) -> Dia
     .help(format!("please report it, with the trace, at {}/issues", env!("CARGO_PKG_REPOSITORY")))
 }
 
-fn refuse_without_branches(trace: &Trace) -> Result<(), Diagnostic> {
+pub(super) fn refuse_without_branches(trace: &Trace) -> Result<(), Diagnostic> {
     if trace.events().any(|(_, _, op)| op.kind() == Kind::Branch) {
         return Ok(());
     }

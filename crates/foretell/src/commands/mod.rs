@@ -4,10 +4,12 @@ mod check;
 mod convert;
 mod decide;
 mod generate;
+mod predict;
 mod stats;
 
 pub use check::Check;
 pub use convert::Convert;
 pub use decide::Decide;
 pub use generate::Generate;
+pub use predict::Predict;
 pub use stats::Stats;

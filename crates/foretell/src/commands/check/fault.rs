@@ -46,6 +46,7 @@ impl Fault {
             | ScheduleFault::NoPermit(event)
             | ScheduleFault::WrongValue(event) => *event,
             ScheduleFault::NotAnswered(_) => return Fault::new("schedule", fault),
+            ScheduleFault::NoQuestion(_) => return Fault::new("question", fault),
         };
         // What comes a second time is out of turn there, not where it came first.
         let mut places = schedule.iter().enumerate().filter(|(_, other)| **other == event);
@@ -80,6 +81,7 @@ impl Fault {
         let at = format!("refutation{path}");
         let words = Words::new(trace);
         match fault {
+            RefutationFault::NoQuestion(_) => Fault::new("question", fault),
             RefutationFault::NoSuchEvent(event) => Fault::new(at, fault).about(*event),
             RefutationFault::Unfounded(step) => {
                 let (x, y) = step.before;

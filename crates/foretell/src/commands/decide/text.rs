@@ -49,32 +49,27 @@ impl Told<'_> {
     fn certainty(&self, schedule: &[EventId], guaranteed: bool) -> String {
         let words = Words::new(self.trace);
         let changed = changed_reads(self.trace, schedule);
+        let follows = "Guaranteed: whatever the program is, it can follow this schedule";
         if !guaranteed {
-            return match changed.iter().find(|changed| changed.goes_on) {
-                Some(changed) => format!(
+            let goes_on = changed.iter().find(|changed| changed.goes_on).map(|changed| changed.read);
+            let then =
+                || changed.iter().map(|changed| changed.read).find(|&read| self.next_after(read).is_some());
+            return match goes_on.or_else(then) {
+                Some(read) => format!(
                     "Not guaranteed: {} goes on after its {}, which sees something else than in the trace, so \
                      the program might turn elsewhere.",
-                    words.thread_of(changed.read),
-                    words.own(changed.read)
+                    words.thread_of(read),
+                    words.own(read)
                 ),
                 None => "Not guaranteed.".to_owned(),
             };
         }
-        let follows = "Guaranteed: whatever the program is, it can follow this schedule";
         if changed.is_empty() {
             return format!("{follows}, because every read sees what it saw in the trace.");
         }
-        let because = "because no thread goes on after a read that sees something else than in the trace.";
-        let then = changed.iter().find_map(|changed| Some((changed.read, self.next_after(changed.read)?)));
-        match then {
-            Some((read, next)) => format!(
-                "{follows}, {because} But whether {} then comes to its {} may depend on what its {} sees.",
-                words.thread_of(read),
-                words.own(next),
-                words.own(read)
-            ),
-            None => format!("{follows}, {because}"),
-        }
+        format!(
+            "{follows}, because no thread goes on after a read that sees something else than in the trace."
+        )
     }
 
     /// The event that the question says the thread of a read comes to after the schedule.

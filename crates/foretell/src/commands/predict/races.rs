@@ -1,0 +1,86 @@
+//! Races by every method.
+
+use candidates::races::{Method, RacePair, poly, reported};
+use candidates::{Found, Object, Report, Settings};
+use check::{Model, Question};
+use decide::Verdict;
+use report::{FindingKind, Funnel, Predictions, Rung};
+
+use super::gather::Gatherer;
+use crate::arguments::Manner;
+use crate::progress;
+
+/// Searches for races and gathers them.
+pub(super) fn search(
+    method: Method,
+    gatherer: &mut Gatherer<'_>,
+    predictions: &mut Predictions,
+    manner: Manner,
+) {
+    match method {
+        Method::Poly => exactly(gatherer, predictions, manner),
+        method => reported_by(method, gatherer, predictions),
+    }
+}
+
+fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: Manner) {
+    let settings = Settings { model: gatherer.model.into(), options: gatherer.options };
+    let bar = progress::of_events("looking for races", 0, manner);
+    let setup = gatherer.setup;
+    let funnel = poly::races(setup, settings, &mut |report| match report {
+        Report::Found(found) => gatherer.take(FindingKind::Race, found),
+        Report::Unknown(_) => {}
+        Report::Progress { done, total } => {
+            bar.set_length(total);
+            bar.set_position(done);
+        }
+    });
+    bar.finish_and_clear();
+    predictions.candidates += funnel.pairs - funnel.ordered;
+    predictions.unknown += funnel.unknown;
+    predictions.funnel = Some(Funnel {
+        pairs: funnel.pairs,
+        ordered: funnel.ordered,
+        locked: funnel.locked,
+        asked: funnel.asked,
+    });
+}
+
+/// What an inexact method reports, each pair with its true rung.
+fn reported_by(method: Method, gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
+    let setup = gatherer.setup;
+    let mut take = |pair: RacePair| {
+        predictions.candidates += 1;
+        match climb(gatherer, pair) {
+            Climb::To(found, rung) => gatherer.take_at(FindingKind::Race, found, rung),
+            Climb::Refuted => predictions.refuted += 1,
+            Climb::Unknown => predictions.unknown += 1,
+        }
+    };
+    reported(method, setup, &mut take);
+}
+
+enum Climb {
+    To(Found, Rung),
+    Refuted,
+    Unknown,
+}
+
+/// How far a reported pair climbs: `rf` first, then `sync`.
+fn climb(gatherer: &Gatherer<'_>, pair: RacePair) -> Climb {
+    let question = Question::Race(pair.first, pair.second);
+    let mut unknown = false;
+    for (model, rung) in [(Model::ReadsFrom, Rung::Predicted), (Model::Sync, Rung::Possible)] {
+        match decide::decide(gatherer.setup, &question, model, gatherer.options) {
+            Ok(Verdict::Feasible(witness)) => {
+                let variable = gatherer.setup.trace().op(pair.first).access().map(|access| access.variable);
+                let object = variable.map_or(Object::Named(String::new()), Object::Variable);
+                let events = vec![Some(pair.first), Some(pair.second)];
+                return Climb::To(Found { question, events, object, witness }, rung);
+            }
+            Ok(Verdict::Unknown { .. }) => unknown = true,
+            Ok(Verdict::Infeasible(_)) | Err(_) => {}
+        }
+    }
+    if unknown { Climb::Unknown } else { Climb::Refuted }
+}
