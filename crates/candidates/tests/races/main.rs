@@ -4,6 +4,7 @@ mod graph;
 mod hb;
 mod lockset;
 mod syncp;
+mod yardstick;
 
 use std::collections::BTreeSet;
 
