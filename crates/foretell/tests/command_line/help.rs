@@ -27,6 +27,11 @@ fn of_generate() {
 }
 
 #[test]
+fn of_predict() {
+    insta::assert_snapshot!(help(&["predict", "--help"]));
+}
+
+#[test]
 fn of_decide() {
     insta::assert_snapshot!(help(&["decide", "--help"]));
 }

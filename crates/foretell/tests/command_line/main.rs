@@ -6,6 +6,7 @@ mod decide;
 mod errors;
 mod generate;
 mod help;
+mod predict;
 mod readme;
 mod stats;
 mod support;

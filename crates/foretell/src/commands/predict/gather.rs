@@ -109,10 +109,20 @@ fn finding(
 ) -> Result<Finding, Diagnostic> {
     let trace = setup.trace();
     let Group { found, rung, count } = group;
-    // A predicted finding is shown by a schedule that keeps what reads saw.
-    let shown = if rung == Rung::Predicted { ModelName::Rf } else { model };
-    let witness = match decide::decide(setup, &found.question, shown.into(), Options::default()) {
-        Ok(Verdict::Feasible(witness)) if shown != model => witness,
+    // A predicted finding is shown by a schedule that keeps what reads saw; one that an inexact method reports and
+    // that is only possible, by one that does not.
+    let shown = match (rung, model) {
+        (Rung::Predicted, _) => ModelName::Rf,
+        (Rung::Possible, ModelName::Rf) => ModelName::Sync,
+        (Rung::Possible, weaker) => weaker,
+    };
+    let witness = match (rung, model) {
+        (Rung::Predicted, ModelName::Sync | ModelName::Branch) => {
+            match decide::decide(setup, &found.question, shown.into(), Options::default()) {
+                Ok(Verdict::Feasible(witness)) => witness,
+                _ => found.witness,
+            }
+        }
         _ => found.witness,
     };
     let schedule = witness.schedule(setup, &found.question, shown.into());

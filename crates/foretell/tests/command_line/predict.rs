@@ -1,0 +1,124 @@
+//! `foretell predict`: what it finds, what it shows, and its exit status.
+
+use serde_json::{Value, json};
+
+use crate::support::{Workplace, example};
+
+/// Two threads race on `x` three times, at two places; `y` is locked; `z` depends on the value of `f`.
+const SEVERAL: &str = "\
+main|fork(T1)|m.c:1
+main|fork(T2)|m.c:2
+T1|w(x)|a.c:1
+T1|w(x)|a.c:1
+T1|acq(m)|a.c:2
+T1|w(y)|a.c:3
+T1|rel(m)|a.c:4
+T1|w(z)|a.c:5
+T1|w(f)|a.c:6
+T2|r(x)|b.c:1
+T2|acq(m)|b.c:2
+T2|r(y)|b.c:3
+T2|rel(m)|b.c:4
+T2|r(f)|b.c:6
+T2|w(z)|b.c:7
+";
+
+fn predict(trace: &str, options: &[&str]) -> crate::support::Ran {
+    let place = Workplace::new();
+    place.write("t.std", trace);
+    place.run(&[&["predict", "t.std"], options].concat())
+}
+
+#[test]
+fn shows_the_readme_s_race() {
+    let place = Workplace::new();
+    place.write("account.std", example());
+    insta::assert_snapshot!(place.run(&["predict", "account.std"]).seen());
+}
+
+#[test]
+fn one_finding_for_each_pair_of_places() {
+    insta::assert_snapshot!(predict(SEVERAL, &[]).seen());
+}
+
+#[test]
+fn json_has_what_others_rely_on() {
+    let ran = predict(SEVERAL, &["--json"]);
+    assert_eq!(ran.code, Some(1));
+    let json = ran.json();
+    assert_eq!(json["schema"], 1);
+    assert_eq!(json["trace"], json!({"events": 15, "threads": 3, "locks": 1, "variables": 4}));
+    assert_eq!((&json["model"], &json["method"]), (&json!("rf"), &json!("poly")));
+    assert_eq!((&json["unknown"], json["candidates"].is_u64()), (&json!(0), true));
+    let findings = json["findings"].as_array().expect("findings");
+    let about =
+        |object: &str| findings.iter().find(|f| f["object"] == object).cloned().unwrap_or(Value::Null);
+    let race = about("x");
+    assert_eq!(race["kind"], "race");
+    assert_eq!(race["rung"], "predicted");
+    assert_eq!(race["guaranteed"], true);
+    assert_eq!(race["locations"], json!(["a.c:1", "b.c:1"]));
+    assert!(race["schedule"].is_array());
+    assert_eq!(about("y"), Value::Null, "the lock keeps them apart");
+    assert_eq!(about("z"), Value::Null, "the read of f orders them");
+}
+
+#[test]
+fn all_lists_every_pair() {
+    let merged = predict(SEVERAL, &["--json"]).json();
+    let all = predict(SEVERAL, &["--json", "--all"]).json();
+    let counts: u64 =
+        merged["findings"].as_array().expect("findings").iter().filter_map(|f| f["count"].as_u64()).sum();
+    let all = all["findings"].as_array().expect("findings");
+    assert_eq!(all.len() as u64, counts);
+    assert!(all.iter().all(|finding| finding["count"] == 1));
+    let mut events: Vec<String> = all.iter().map(|finding| finding["events"].to_string()).collect();
+    events.dedup();
+    assert_eq!(events.len(), all.len(), "each pair once");
+}
+
+#[test]
+fn sync_lists_more_each_with_its_rung() {
+    let json = predict(SEVERAL, &["--json", "--model", "sync"]).json();
+    let findings = json["findings"].as_array().expect("findings");
+    let rung = |object: &str| findings.iter().find(|f| f["object"] == object).map(|f| f["rung"].clone());
+    assert_eq!(rung("x"), Some(json!("predicted")));
+    assert_eq!(rung("z"), Some(json!("possible")));
+    assert_eq!(rung("f"), Some(json!("predicted")), "the write and the read that sees it");
+}
+
+#[test]
+fn an_inexact_method_shows_only_what_is_true() {
+    let json = predict(SEVERAL, &["--json", "--method", "lockset"]).json();
+    assert_eq!(json["method"], "lockset");
+    let findings = json["findings"].as_array().expect("findings");
+    assert!(findings.iter().any(|f| f["object"] == "z" && f["rung"] == "possible"), "{findings:?}");
+    assert!(findings.iter().all(|f| f["object"] != "y"));
+}
+
+#[test]
+fn a_clean_trace_exits_with_0() {
+    let ran = predict(
+        "T1|acq(m)|1\nT1|w(x)|2\nT1|rel(m)|3\nT2|acq(m)|4\nT2|w(x)|5\nT2|rel(m)|6\n",
+        &["--only", "race"],
+    );
+    insta::assert_snapshot!(ran.seen());
+}
+
+#[test]
+fn a_budget_that_runs_out_exits_with_3() {
+    // The read orders the sections, so z cannot race; but that takes more than a look.
+    let trace =
+        "T1|acq(m)|1\nT1|aw(x)|2\nT1|w(z)|3\nT1|rel(m)|4\nT2|ar(x)|5\nT2|acq(m)|6\nT2|rel(m)|7\nT2|w(z)|8\n";
+    assert_eq!(predict(trace, &[]).code, Some(0));
+    let ran = predict(trace, &["--budget", "1", "--json"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.seen());
+    assert!(ran.json()["unknown"].as_u64().is_some_and(|unknown| unknown > 0));
+}
+
+#[test]
+fn mistakes_are_told() {
+    insta::assert_snapshot!("no_such_method", predict(SEVERAL, &["--method", "hp"]).seen());
+    insta::assert_snapshot!("no_such_kind", predict(SEVERAL, &["--only", "dragons"]).seen());
+    insta::assert_snapshot!("no_branches", predict(SEVERAL, &["--model", "branch"]).seen());
+}
