@@ -1,0 +1,27 @@
+//! How much work a walk or a count may cost.
+
+/// The limits of a walk or a count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// States looked at before giving up.
+    pub states: u64,
+    /// Steps the engine may take for one state.
+    pub steps: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { states: u64::MAX, steps: decide::Options::default().budget }
+    }
+}
+
+/// A budget ran out before the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Exhausted {
+    /// So many states were looked at.
+    #[error("{0} states were looked at, which is all the budget allows")]
+    States(u64),
+    /// The engine could not decide one state within so many steps.
+    #[error("whether a state is reachable was not settled within {0} steps")]
+    Steps(u64),
+}

@@ -1,0 +1,44 @@
+//! Global states of a trace: which there are, how many, and what holds in them (paper 2).
+//!
+//! A trace is taken as a [`Loset`]: happened-before without the order of locks, and the sections of the
+//! locks beside it. A *state* is how many events of each thread have happened, by thread id. The classes
+//! of states ([`Class`]) from the widest to the narrowest:
+//!
+//! ```text
+//! consistent > feasible > strongly feasible > reachable > lock-free feasible
+//! ```
+//!
+//! All but `reachable` are polynomial to check; that one is exact, and costs a search ([`Reach`]).
+//! [`walk`] shows the states of a class in lexical order without storing what it has shown, and [`count`]
+//! counts them without visiting each where their structure allows it.
+//!
+//! Semaphores are not in the paper. Here a feasible state takes no more permits than there are, and a
+//! lock-free one is consistent also with each take's recorded post, which keeps it reachable; but a
+//! reset point ([`Loset::greatest_lock_free`]) says nothing about the states above it.
+
+mod budget;
+mod class;
+mod compatible;
+mod consistent;
+mod count;
+mod count_reachable;
+mod easy;
+mod frames;
+mod irreducible;
+mod lock_free;
+mod locks;
+mod loset;
+mod normalise;
+mod parts;
+mod reach;
+mod rule;
+mod strong;
+mod walk;
+
+pub use budget::{Exhausted, Limits};
+pub use class::Class;
+pub use count::{CountError, count};
+pub use loset::{Loset, Section, SectionId};
+pub use normalise::{LockingOrder, Unorderable};
+pub use reach::Reach;
+pub use walk::walk;
