@@ -7,7 +7,7 @@
 //! |---|---|---|---|---|
 //! | `lockset` | [`lockset`] | no | yes | linear, streams |
 //! | `hb` | [`hb`] | the first one | no | linear, streams |
-//! | `cp` | [`cp`] | no (of the first: it or a deadlock) | no | a few linear passes |
+//! | `cp` | [`cp`] | the first one, or a deadlock is | no | a few linear passes |
 //! | `syncp` | [`syncp`] | yes | of its class | near linear |
 //! | `ucg` | [`ucg`] | no | yes | a saturation a pair |
 //! | `poly` | the engine itself | yes | yes | a question a pair |
@@ -16,9 +16,11 @@
 //! feasible in the model `sync`.
 
 mod clock;
+pub mod cp;
 pub mod hb;
 mod held;
 pub mod lockset;
+mod needs;
 pub mod poly;
 mod reported;
 mod supply;

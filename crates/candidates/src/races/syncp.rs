@@ -19,7 +19,7 @@
 
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace};
 
-use super::supply::Supply;
+use super::needs::{Needs, supplies};
 use super::{AccessKind, RacePair, lockset};
 
 /// How many events of each thread happen, by thread id.
@@ -204,7 +204,7 @@ impl<'t> Syncp<'t> {
         let trace = self.trace;
         let count = self.threads.threads();
         let mut current = vec![vec![0u32; count]; count];
-        let mut supplies: Vec<Supply<EventId>> = supplies(trace);
+        let mut supplies = supplies(trace);
         for (event, thread, op) in trace.events() {
             let mut ideal = std::mem::take(&mut current[thread.index()]);
             let place = self.threads.place(event) as u32;
@@ -215,7 +215,8 @@ impl<'t> Syncp<'t> {
                 self.include(fork, &mut ideal);
             }
             ideal[thread.index()] = place + 1;
-            needed(trace, event, op, &mut supplies, |earlier| grown |= self.include(earlier, &mut ideal));
+            let mut needs = Needs { trace, supplies: &mut supplies };
+            needs.of(event, op, |earlier| grown |= self.include(earlier, &mut ideal));
             let acquires = matches!(op, Op::Acquire(_) | Op::AcquireShared(_));
             if grown || acquires {
                 let Ok(()) = self.close(&mut ideal, |_| Ok::<_, std::convert::Infallible>(()));
@@ -231,61 +232,6 @@ impl<'t> Syncp<'t> {
 
 /// The first event of a pair is within its own ideal, which has at least so many events of its thread.
 struct Within(u32);
-
-/// What must have happened before an event, apart from its thread's own events and its fork.
-fn needed(
-    trace: &Trace,
-    event: EventId,
-    op: Op,
-    supplies: &mut [Supply<EventId>],
-    mut need: impl FnMut(EventId),
-) {
-    match op {
-        Op::Read(_) | Op::AtomicRead(_) | Op::AtomicUpdate(_) | Op::Join(_) | Op::Wait(_) => {
-            trace.link(event).event().into_iter().for_each(need);
-        }
-        Op::BarrierExit(_) => {
-            let instance = trace.barrier_instance(event).index();
-            trace.matching().barrier_instances()[instance].enters.iter().for_each(|&enter| need(enter));
-        }
-        Op::Post(semaphore) => supplies[semaphore.index()].post(event),
-        Op::Take(semaphore) => {
-            if let Some(post) = supplies[semaphore.index()].take() {
-                need(post);
-            }
-        }
-        Op::Begin
-        | Op::End
-        | Op::Fence
-        | Op::Fork(_)
-        | Op::Write(_)
-        | Op::AtomicWrite(_)
-        | Op::Request(_)
-        | Op::Acquire(_)
-        | Op::Release(_)
-        | Op::RequestShared(_)
-        | Op::AcquireShared(_)
-        | Op::ReleaseShared(_)
-        | Op::Signal(_)
-        | Op::Broadcast(_)
-        | Op::BarrierEnter(_)
-        | Op::Allocate(_)
-        | Op::Free(_)
-        | Op::Branch(_)
-        | Op::Mark(_)
-        | Op::RegionBegin(_)
-        | Op::RegionEnd(_) => {}
-    }
-}
-
-fn supplies(trace: &Trace) -> Vec<Supply<EventId>> {
-    let supply = |index| {
-        let mut supply = Supply::default();
-        supply.declare(trace.declared_permits(trace::SemaphoreId::new(index)).unwrap_or(0));
-        supply
-    };
-    (0..trace.symbols().semaphores.len()).map(supply).collect()
-}
 
 /// The ideals of single events: a row of counts for each change along a thread. An event's own thread is not told
 /// by the row but by its place.

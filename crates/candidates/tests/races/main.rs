@@ -1,5 +1,6 @@
 //! The race methods against naive twins, the oracle, and each other.
 
+mod cp;
 mod graph;
 mod hb;
 mod lockset;
