@@ -1,0 +1,244 @@
+//! Where threads can be blocked, by what they wait for and how they block others.
+
+use rustc_hash::FxHashMap;
+use trace::{
+    BarrierId, ConditionId, EventId, LocationId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace,
+};
+
+use super::held::{HeldId, HeldSets, Hold, OpenSections};
+use crate::Waited;
+
+/// What a blocked thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Wanted {
+    /// A lock, in this form.
+    Lock(Hold),
+    /// The end of a thread.
+    Thread(ThreadId),
+    /// A signal.
+    Condition(ConditionId),
+    /// The others at a barrier.
+    Barrier(BarrierId),
+    /// A permit.
+    Semaphore(SemaphoreId),
+}
+
+impl Wanted {
+    /// What an event waits for, if it can be blocked. A request that was granted cannot: its acquire stands for it.
+    fn of(trace: &Trace, event: EventId, op: Op) -> Option<Wanted> {
+        let lock = |lock: LockId, exclusive: bool| Some(Wanted::Lock(Hold { lock, exclusive }));
+        match op {
+            Op::Acquire(l) if !trace.is_nested(event) => lock(l, true),
+            Op::AcquireShared(l) if !trace.is_nested(event) => lock(l, false),
+            Op::Request(l) if trace.link(event).event().is_none() => lock(l, true),
+            Op::RequestShared(l) if trace.link(event).event().is_none() => lock(l, false),
+            Op::Join(thread) => Some(Wanted::Thread(thread)),
+            Op::Wait(condition) => Some(Wanted::Condition(condition)),
+            Op::BarrierExit(barrier) => Some(Wanted::Barrier(barrier)),
+            Op::Take(semaphore) => Some(Wanted::Semaphore(semaphore)),
+            _ => None,
+        }
+    }
+
+    /// Its name in reports.
+    pub(super) fn waited(self, trace: &Trace) -> Waited {
+        let symbols = trace.symbols();
+        match self {
+            Wanted::Lock(hold) => Waited::Lock(hold.lock),
+            Wanted::Thread(thread) => Waited::Named(symbols.thread(thread).to_owned()),
+            Wanted::Condition(condition) => Waited::Named(symbols.condition(condition).to_owned()),
+            Wanted::Barrier(barrier) => Waited::Named(symbols.barrier(barrier).to_owned()),
+            Wanted::Semaphore(semaphore) => Waited::Named(symbols.semaphore(semaphore).to_owned()),
+        }
+    }
+}
+
+/// How a blocked thread blocks another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Via {
+    /// It holds a lock.
+    Lock(Hold),
+    /// What the other waits for lies ahead of it: its end, a signal, an enter, a post.
+    Ahead,
+}
+
+/// Events of one thread that wait for the same and block others the same way.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) thread: ThreadId,
+    pub(super) wanted: Wanted,
+    pub(super) via: Via,
+    pub(super) groups: Vec<Group>,
+}
+
+/// Events of a node at one place in the source that hold the same locks, in the order of the trace.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) site: LocationId,
+    pub(super) held: HeldId,
+    pub(super) events: Vec<EventId>,
+}
+
+/// All places where threads can be blocked.
+#[derive(Debug)]
+pub(super) struct Blocked {
+    pub(super) nodes: Vec<Node>,
+    pub(super) sets: HeldSets,
+    /// How many events can be blocked.
+    pub(super) events: u64,
+    ahead: Ahead,
+}
+
+impl Blocked {
+    pub(super) fn of(trace: &Trace) -> Self {
+        let ahead = Ahead::of(trace);
+        let mut found = Gathered::default();
+        let mut sets = HeldSets::default();
+        let mut open = OpenSections::new(trace);
+        for (event, thread, op) in trace.events() {
+            if let Some(wanted) = Wanted::of(trace, event, op) {
+                let held = open.held(thread);
+                found.events += 1;
+                let vias = open.of(thread).iter().map(|section| Via::Lock(section.hold));
+                for via in vias.chain(ahead.awaited[thread.index()].then_some(Via::Ahead)) {
+                    found.add(trace, event, Place { thread, wanted, via }, held);
+                }
+            }
+            open.step(trace, event, op, &mut sets);
+        }
+        Blocked { nodes: found.nodes, sets, events: found.events, ahead }
+    }
+
+    /// Whether a thread that is blocked at `a` can be blocked by one that is at `b`, for all that is known without
+    /// looking at events.
+    pub(super) fn blocks(&self, a: &Node, b: &Node) -> bool {
+        match (a.wanted, b.via) {
+            (Wanted::Lock(wanted), Via::Lock(held)) => wanted.excludes(held),
+            (Wanted::Lock(_), Via::Ahead) | (_, Via::Lock(_)) => false,
+            (wanted, Via::Ahead) => self.ahead.suppliers[&wanted].contains(&b.thread),
+        }
+    }
+
+    /// How many events of a thread lie before what an event waits for there: a thread that has done at least so
+    /// many does not block it. `None`: it never blocks it; locks are not looked at.
+    pub(super) fn supplied_at(
+        &self,
+        trace: &Trace,
+        threads: &ThreadEvents,
+        event: EventId,
+        by: ThreadId,
+    ) -> Option<u32> {
+        let place = |event: EventId| threads.place(event) as u32;
+        match trace.op(event) {
+            Op::Join(child) => (child == by).then_some(u32::MAX),
+            Op::Wait(_) => trace.link(event).event().filter(|&signal| trace.thread(signal) == by).map(place),
+            Op::BarrierExit(_) => {
+                let instance = &trace.matching().barrier_instances()[trace.barrier_instance(event).index()];
+                instance.enters.iter().rev().find(|&&enter| trace.thread(enter) == by).map(|&e| place(e))
+            }
+            Op::Take(semaphore) => {
+                self.ahead.last_post.get(&Poster { semaphore, thread: by }).map(|&e| place(e))
+            }
+            _ => Some(u32::MAX),
+        }
+    }
+}
+
+/// Where a node stands for events.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Place {
+    thread: ThreadId,
+    wanted: Wanted,
+    via: Via,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct GroupKey {
+    node: u32,
+    site: LocationId,
+    held: HeldId,
+}
+
+#[derive(Default)]
+struct Gathered {
+    nodes: Vec<Node>,
+    numbers: FxHashMap<Place, u32>,
+    groups: FxHashMap<GroupKey, u32>,
+    events: u64,
+}
+
+impl Gathered {
+    fn add(&mut self, trace: &Trace, event: EventId, place: Place, held: HeldId) {
+        let Place { thread, wanted, via } = place;
+        let node = *self.numbers.entry(place).or_insert_with(|| {
+            self.nodes.push(Node { thread, wanted, via, groups: Vec::new() });
+            self.nodes.len() as u32 - 1
+        });
+        let groups = &mut self.nodes[node as usize].groups;
+        let site = trace.location(event);
+        let group = *self.groups.entry(GroupKey { node, site, held }).or_insert_with(|| {
+            groups.push(Group { site, held, events: Vec::new() });
+            groups.len() as u32 - 1
+        });
+        groups[group as usize].events.push(event);
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Poster {
+    semaphore: SemaphoreId,
+    thread: ThreadId,
+}
+
+/// Who supplies what is not a lock.
+#[derive(Debug, Default)]
+struct Ahead {
+    suppliers: FxHashMap<Wanted, Vec<ThreadId>>,
+    /// Threads that supply something.
+    awaited: Vec<bool>,
+    last_post: FxHashMap<Poster, EventId>,
+}
+
+impl Ahead {
+    fn of(trace: &Trace) -> Self {
+        let mut ahead = Ahead { awaited: vec![false; trace.symbols().threads.len()], ..Ahead::default() };
+        for (event, thread, op) in trace.events() {
+            let Some(wanted) = Wanted::of(trace, event, op) else {
+                if let Op::Post(semaphore) = op {
+                    ahead.last_post.insert(Poster { semaphore, thread }, event);
+                }
+                continue;
+            };
+            ahead.suppliers.entry(wanted).or_default();
+            match op {
+                Op::Join(child) => ahead.add(wanted, child),
+                Op::Wait(_) => {
+                    trace.link(event).event().into_iter().for_each(|s| ahead.add(wanted, trace.thread(s)));
+                }
+                Op::BarrierExit(_) => {
+                    let instance = trace.barrier_instance(event).index();
+                    for &enter in &trace.matching().barrier_instances()[instance].enters {
+                        ahead.add(wanted, trace.thread(enter));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let posters: Vec<Poster> = ahead.last_post.keys().copied().collect();
+        for poster in posters {
+            let wanted = Wanted::Semaphore(poster.semaphore);
+            if ahead.suppliers.contains_key(&wanted) {
+                ahead.add(wanted, poster.thread);
+            }
+        }
+        ahead
+    }
+
+    fn add(&mut self, wanted: Wanted, supplier: ThreadId) {
+        self.awaited[supplier.index()] = true;
+        let suppliers = self.suppliers.entry(wanted).or_default();
+        if !suppliers.contains(&supplier) {
+            suppliers.push(supplier);
+        }
+    }
+}

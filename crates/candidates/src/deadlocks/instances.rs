@@ -1,0 +1,119 @@
+//! The events that make up a cycle: one of each group, no two of which are ordered in every schedule.
+//!
+//! What must come before an event grows along its thread, so for an event chosen in one thread, those of another
+//! that can be next at the same time are a band, found by binary search.
+
+use std::ops::Range;
+
+use decide::{MustOrder, Setup};
+use trace::{EventId, ThreadId};
+
+use super::blocked::{Blocked, Group, Node};
+use super::cycles::Go;
+
+/// One place of a cycle: a node and a group of its events.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'b> {
+    pub(super) node: &'b Node,
+    pub(super) group: &'b Group,
+}
+
+/// Shows the instances of a cycle.
+pub(super) struct Instances<'a> {
+    pub(super) setup: &'a Setup<'a>,
+    pub(super) must: &'a MustOrder,
+    pub(super) blocked: &'a Blocked,
+    pub(super) cycle: &'a [Place<'a>],
+    /// How many events to try at most in each place after the first, the nearest to it first.
+    pub(super) width: usize,
+    /// Events that may still be tried.
+    pub(super) steps: &'a mut u64,
+}
+
+impl Instances<'_> {
+    /// Shows each instance to `visit` until it stops, or there are no steps left.
+    pub(super) fn each(&mut self, visit: &mut dyn FnMut(&[EventId]) -> Go) -> Go {
+        let mut chosen = Vec::with_capacity(self.cycle.len());
+        for &first in &self.cycle[0].group.events {
+            chosen.clear();
+            chosen.push(first);
+            if self.extend(&mut chosen, visit) == Go::Stop {
+                return Go::Stop;
+            }
+        }
+        Go::On
+    }
+
+    fn extend(&mut self, chosen: &mut Vec<EventId>, visit: &mut dyn FnMut(&[EventId]) -> Go) -> Go {
+        if chosen.len() == self.cycle.len() {
+            return if self.closes(chosen) { visit(chosen) } else { Go::On };
+        }
+        let cycle = self.cycle;
+        let events = &cycle[chosen.len()].group.events;
+        let band = self.band(chosen);
+        for index in outward(events, band, chosen[0]).take(self.width) {
+            if *self.steps == 0 {
+                return Go::Stop;
+            }
+            *self.steps -= 1;
+            chosen.push(events[index]);
+            let go = self.extend(chosen, visit);
+            chosen.pop();
+            if go == Go::Stop {
+                return Go::Stop;
+            }
+        }
+        Go::On
+    }
+
+    /// The events of the next place that can be next together with those chosen, and that the last one chosen waits
+    /// for.
+    fn band(&self, chosen: &[EventId]) -> Range<usize> {
+        let next = self.cycle[chosen.len()];
+        let events = &next.group.events;
+        let threads = self.setup.threads();
+        let mut band = 0..events.len();
+        for (&event, place) in chosen.iter().zip(self.cycle) {
+            let least = self.must.run_up(self.setup, event, next.node.thread);
+            let own = threads.place(event) as u32;
+            let together = |&other: &EventId| self.must.run_up(self.setup, other, place.node.thread) <= own;
+            band.start = band.start.max(events.partition_point(|&e| (threads.place(e) as u32) < least));
+            band.end = band.end.min(events.partition_point(together));
+        }
+        let last = chosen[chosen.len() - 1];
+        let supplied = self.supplied_at(last, next.node.thread);
+        band.end = band.end.min(events.partition_point(|&e| (threads.place(e) as u32) < supplied));
+        band.start..band.end.max(band.start)
+    }
+
+    fn supplied_at(&self, event: EventId, by: ThreadId) -> u32 {
+        self.blocked.supplied_at(self.setup.trace(), self.setup.threads(), event, by).unwrap_or(0)
+    }
+
+    fn closes(&self, chosen: &[EventId]) -> bool {
+        let supplied = self.supplied_at(chosen[chosen.len() - 1], self.cycle[0].node.thread);
+        (self.setup.threads().place(chosen[0]) as u32) < supplied
+    }
+}
+
+/// The indices of a band of events, the nearest to `centre` first.
+fn outward(events: &[EventId], band: Range<usize>, centre: EventId) -> impl Iterator<Item = usize> {
+    let middle = events.partition_point(|&event| event < centre).clamp(band.start, band.end);
+    let gap = move |index: usize| events[index].0.abs_diff(centre.0);
+    let (mut below, mut above) = (middle, middle);
+    std::iter::from_fn(move || {
+        let lower = (below > band.start).then(|| gap(below - 1));
+        let upper = (above < band.end).then(|| gap(above));
+        match (lower, upper) {
+            (None, None) => None,
+            (Some(low), high) if high.is_none_or(|high| low < high) => {
+                below -= 1;
+                Some(below)
+            }
+            _ => {
+                above += 1;
+                Some(above - 1)
+            }
+        }
+    })
+}

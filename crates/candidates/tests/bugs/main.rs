@@ -1,0 +1,72 @@
+//! The searches for bugs other than races, against the oracle and on traces written by hand.
+
+mod deadlocks;
+mod nondeterminism;
+
+use candidates::{Found, Report, Settings};
+use check::{Model, Question};
+use decide::{Options, Setup};
+use trace::{EventId, Trace};
+
+/// What a search reported.
+#[derive(Default)]
+struct Reported {
+    found: Vec<Found>,
+    unknown: Vec<Question>,
+}
+
+impl Reported {
+    fn take(&mut self, report: Report) {
+        match report {
+            Report::Found(found) => self.found.push(found),
+            Report::Unknown(question) => self.unknown.push(question),
+            Report::Progress { done, total } => assert!(done <= total),
+        }
+    }
+
+    /// The events of each finding.
+    fn events(&self) -> Vec<Vec<Option<EventId>>> {
+        self.found.iter().map(|found| found.events.clone()).collect()
+    }
+}
+
+fn settings(model: Model) -> Settings {
+    Settings { model, options: Options::default() }
+}
+
+/// Every schedule must answer its question.
+fn assert_schedules(setup: &Setup<'_>, model: Model, found: &[Found]) {
+    for found in found {
+        let schedule = found.witness.schedule(setup, &found.question, model);
+        let checked = check::check_schedule(setup.trace(), &found.question, model, &schedule);
+        assert!(checked.is_ok(), "{checked:?} {:?}\n{}", found.question, shown(setup.trace()));
+    }
+}
+
+/// Shows tiny traces of many kinds to a check.
+fn on_tiny_traces(seeds: std::ops::Range<u64>, mut check: impl FnMut(u64, &Trace)) {
+    for seed in seeds {
+        let trace = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
+        check(seed, &trace);
+    }
+}
+
+fn shown(trace: &Trace) -> String {
+    let mut text = Vec::new();
+    trace::text::write(trace, &mut text).expect("memory can be written to");
+    String::from_utf8(text).expect("text")
+}
+
+/// A trace written by hand, each line a location of its own unless it has one.
+fn read(text: &str) -> Trace {
+    let located = |(number, line): (usize, &str)| match line.trim() {
+        line if line.matches('|').count() > 1 => line.to_owned(),
+        line => format!("{line}|{number}"),
+    };
+    let lines: Vec<String> = text.lines().enumerate().map(located).collect();
+    trace::text::read(lines.join("\n").as_bytes()).expect("a well-formed trace")
+}
+
+fn ids(events: &[u32]) -> Vec<Option<EventId>> {
+    events.iter().map(|&event| Some(EventId(event))).collect()
+}
