@@ -25,6 +25,7 @@ pub mod poly;
 mod reported;
 mod supply;
 pub mod syncp;
+pub mod ucg;
 
 pub use reported::reported;
 use std::fmt;

@@ -5,6 +5,7 @@ mod graph;
 mod hb;
 mod lockset;
 mod syncp;
+mod ucg;
 mod yardstick;
 
 use std::collections::BTreeSet;

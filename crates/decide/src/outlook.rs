@@ -1,0 +1,41 @@
+//! What saturation alone says of a question: the closure and the rules to their fixpoint, and whether that
+//! contradicts itself. No guess and no search, so a question it does not refute may still be infeasible.
+//!
+//! Sound as a refutation under every model. With model `sync` this is what the universal causality graph of Kahlon and Wang
+//! decides (paper 1, section 3.4: their rules are equivalent to rule 1).
+//!
+//! Cost: one saturation of the whole closure, but for contradictions that show in a window around the question.
+
+use check::{Model, Question, QuestionError, Refutation};
+use trace::EventId;
+
+use crate::ask::{Ask, Exemption};
+use crate::explain::explain;
+use crate::setup::Setup;
+use crate::state::{Before, State, Window};
+
+/// How many recorded events before the question the first window reaches.
+const REACH: u32 = 256;
+
+/// The contradiction that saturation leads to, if it does. `Question::Reads` must name its source.
+pub fn outlook(
+    setup: &Setup<'_>,
+    question: &Question,
+    model: Model,
+) -> Result<Option<Refutation>, QuestionError> {
+    question.validate(setup.trace())?;
+    let ask = Ask::new(setup, question, model, Exemption::AllNamed);
+    let mut reach = REACH;
+    loop {
+        let start = EventId(ask.earliest.0.saturating_sub(reach));
+        let mut state = State::new(setup, &ask, Window { start, before: Before::Unknown });
+        let posed = state.pose();
+        if let Err(conflict) = posed.and_then(|()| state.saturate()) {
+            return Ok(Some(explain(&mut state, &conflict, 0).refutation));
+        }
+        if start.0 == 0 {
+            return Ok(None);
+        }
+        reach = reach.saturating_mul(8);
+    }
+}
