@@ -5,6 +5,7 @@ mod convert;
 mod decide;
 mod generate;
 mod predict;
+mod states;
 mod stats;
 
 pub use check::Check;
@@ -12,4 +13,5 @@ pub use convert::Convert;
 pub use decide::Decide;
 pub use generate::Generate;
 pub use predict::Predict;
+pub use states::States;
 pub use stats::Stats;

@@ -1,0 +1,281 @@
+//! `foretell states`: the global states of a trace, counted, listed, or one of them explained.
+
+mod one;
+mod text;
+
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use report::SCHEMA;
+use serde::Serialize;
+use states::{Class, CountError, Exhausted, Limits, Loset};
+use trace::Trace;
+
+use crate::arguments::Manner;
+use crate::diagnostics::Diagnostic;
+use crate::exit::Exit;
+use crate::open::open;
+use crate::output;
+use crate::quantity::quantity;
+use crate::stack::with_room;
+
+const EXAMPLES: &str = "\
+A state is how many events of each thread have happened. Locks may have been taken in another order than
+in the trace; what reads see does not matter (the model is `sync`). The classes, each within the one before:
+
+  consistent    with an event, all that happened before it: forks, joins, signals, barriers
+  feasible      and no lock is held twice
+  strong        and the orders which that implies do not contradict each other
+  reachable     some schedule leads there: the default
+  lock-free     and no lock is held
+
+Examples:
+  foretell states run.ftr                             how many states are reachable?
+  foretell states run.ftr --class consistent          how many before looking at locks?
+  foretell states run.ftr --list --limit 20           the first of them, in lexical order
+  foretell states run.ftr --cut T1=3,T2=5             which classes is this state in?
+  foretell states run.ftr --cut T1=3,T2=5 --why       and if it is not reachable: why not, step by step
+
+Exit status: 0 counted or listed, or the state of `--cut` is not in the class; 1 it is; 2 usage or input
+error; 3 the budget ran out before the answer.";
+
+/// Count or list the global states the trace's program could have been in.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct States {
+    /// The trace, in any form and compression; `-` is standard input.
+    #[arg(value_name = "T")]
+    trace: OsString,
+    /// Say how many there are: what is done unless something else is asked for.
+    #[arg(long)]
+    count: bool,
+    /// Show each, in lexical order.
+    #[arg(long, conflicts_with = "count")]
+    list: bool,
+    /// Which states: `consistent`, `feasible`, `strong`, `reachable` or `lock-free`.
+    #[arg(long, value_name = "CLASS", value_enum, default_value_t = ClassName::Reachable, hide_possible_values = true)]
+    class: ClassName,
+    /// Only this state: so many events of each thread. Threads not named: none.
+    #[arg(long, value_name = "T1=N,T2=M", conflicts_with_all = ["count", "list", "limit"])]
+    cut: Option<String>,
+    /// Tell step by step why the state of `--cut` cannot be reached.
+    #[arg(long, requires = "cut")]
+    why: bool,
+    /// List at most so many.
+    #[arg(long, value_name = "N", value_parser = quantity, requires = "list")]
+    limit: Option<u64>,
+    /// How many states may be looked at one by one, and how many steps the search may take for one of them.
+    #[arg(long, value_name = "N", value_parser = quantity, default_value = "1G")]
+    budget: u64,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum ClassName {
+    Consistent,
+    Feasible,
+    Strong,
+    Reachable,
+    LockFree,
+}
+
+impl From<ClassName> for Class {
+    fn from(name: ClassName) -> Class {
+        match name {
+            ClassName::Consistent => Class::Consistent,
+            ClassName::Feasible => Class::Feasible,
+            ClassName::Strong => Class::Strong,
+            ClassName::Reachable => Class::Reachable,
+            ClassName::LockFree => Class::LockFree,
+        }
+    }
+}
+
+/// What was asked, with everything needed to answer.
+struct Asked<'a> {
+    states: &'a States,
+    trace: &'a Trace,
+    loset: Loset,
+    limits: Limits,
+}
+
+/// The contract is docs/json.md. Of the parts that go with one way of asking the others are null.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    class: ClassName,
+    threads: Vec<&'a str>,
+    count: Option<String>,
+    states: Option<Vec<Vec<u32>>>,
+    cut: Option<one::Classes>,
+    schedule: Option<Vec<trace::EventId>>,
+    exhausted: Option<String>,
+}
+
+impl States {
+    /// Counts, lists or explains.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let opened = open(&self.trace, self.manner)?;
+        with_room(|| {
+            let limits = Limits { states: self.budget, steps: self.budget };
+            let loset = Loset::of(&opened.trace);
+            Asked { states: &self, trace: &opened.trace, loset, limits }.answer()
+        })?
+    }
+}
+
+impl<'a> Asked<'a> {
+    fn answer(&self) -> Result<Exit, Diagnostic> {
+        match &self.states.cut {
+            Some(cut) => self.one(cut),
+            None if self.states.list => self.list(),
+            None => self.count(),
+        }
+    }
+
+    fn class(&self) -> Class {
+        self.states.class.into()
+    }
+
+    fn report(&self) -> Report<'a> {
+        Report {
+            schema: SCHEMA,
+            class: self.states.class,
+            threads: self.trace.symbols().threads.iter().collect(),
+            count: None,
+            states: None,
+            cut: None,
+            schedule: None,
+            exhausted: None,
+        }
+    }
+
+    fn count(&self) -> Result<Exit, Diagnostic> {
+        let bar = self.progress("counting");
+        let counted = states::count(self.trace, &self.loset, self.class(), self.limits, |looked| {
+            bar.set_position(looked);
+        });
+        bar.finish_and_clear();
+        let count = match counted {
+            Ok(count) => count,
+            Err(CountError::Exhausted(exhausted)) => return self.exhausted(exhausted),
+            Err(error @ CountError::TooMany) => {
+                return Err(Diagnostic::new(error.to_string()));
+            }
+        };
+        if self.states.manner.json {
+            output::print_json(&Report { count: Some(count.to_string()), ..self.report() })?;
+        } else {
+            output::print(&text::counted(count, self.class()))?;
+        }
+        Ok(Exit::Nothing)
+    }
+
+    /// Writes states as they are found: there may be more than memory holds.
+    fn list(&self) -> Result<Exit, Diagnostic> {
+        let bar = self.progress("listing");
+        let json = self.states.manner.json;
+        let columns = text::Columns::new(self.trace, &self.loset);
+        let end = output::to_stdout(|out| {
+            if json {
+                write!(out, "{}", self.json_before_states()?)?;
+            } else {
+                writeln!(out, "{}", columns.heading())?;
+            }
+            let (mut listed, mut result) = (0u64, Ok(()));
+            let most = self.states.limit.unwrap_or(u64::MAX);
+            let walked = states::walk(self.trace, &self.loset, self.class(), self.limits, |state| {
+                if listed == most {
+                    return ControlFlow::Break(());
+                }
+                listed += 1;
+                bar.set_position(listed);
+                result = match (json, listed) {
+                    (false, _) => writeln!(out, "{}", columns.row(state)),
+                    (true, 1) => serde_json::to_writer(&mut *out, state).map_err(Into::into),
+                    (true, _) => write!(out, ",").and_then(|()| Ok(serde_json::to_writer(&mut *out, state)?)),
+                };
+                if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            result?;
+            let ending = Ending::of(listed, walked);
+            if json {
+                writeln!(out, "{}", ending.json(self.count_of_listed(&ending)))?;
+            }
+            Ok(ending)
+        });
+        bar.finish_and_clear();
+        let Some(ending) = end? else { return Ok(Exit::Nothing) };
+        if !self.states.manner.quiet && !json {
+            eprintln!("{}", text::listed(&ending, self.class()));
+        }
+        match ending.exhausted {
+            Some(exhausted) => self.told_exhausted(exhausted),
+            None => Ok(Exit::Nothing),
+        }
+    }
+
+    /// Everything before the states themselves.
+    fn json_before_states(&self) -> serde_json::Result<String> {
+        let class = serde_json::to_string(&self.states.class)?;
+        let threads: Vec<&str> = self.trace.symbols().threads.iter().collect();
+        let threads = serde_json::to_string(&threads)?;
+        Ok(format!("{{\"schema\":{SCHEMA},\"class\":{class},\"threads\":{threads},\"states\":["))
+    }
+
+    /// How many there are if they were all listed, and else as far as they can be counted.
+    fn count_of_listed(&self, ending: &Ending) -> Option<u128> {
+        if ending.whole {
+            return Some(u128::from(ending.listed));
+        }
+        states::count(self.trace, &self.loset, self.class(), self.limits, |_| {}).ok()
+    }
+
+    fn exhausted(&self, exhausted: Exhausted) -> Result<Exit, Diagnostic> {
+        if self.states.manner.json {
+            output::print_json(&Report { exhausted: Some(exhausted.to_string()), ..self.report() })?;
+        }
+        self.told_exhausted(exhausted)
+    }
+
+    fn told_exhausted(&self, exhausted: Exhausted) -> Result<Exit, Diagnostic> {
+        let diagnostic = Diagnostic::new(format!("there is no answer: {exhausted}"));
+        diagnostic.help("more can be had by `--budget N`").print_warning();
+        Ok(Exit::Budget)
+    }
+
+    /// A sign of life with a rate.
+    fn progress(&self, doing: &str) -> ProgressBar {
+        if self.states.manner.quiet {
+            return ProgressBar::hidden();
+        }
+        let style = ProgressStyle::with_template("{spinner} {msg} {human_pos} states, {per_sec}");
+        let style = style.unwrap_or_else(|error| unreachable!("a template of ours is malformed: {error}"));
+        ProgressBar::new_spinner().with_message(doing.to_owned()).with_style(style)
+    }
+}
+
+/// How a list ended.
+struct Ending {
+    listed: u64,
+    /// All states of the class were listed.
+    whole: bool,
+    exhausted: Option<Exhausted>,
+}
+
+impl Ending {
+    fn of(listed: u64, walked: Result<ControlFlow<()>, Exhausted>) -> Ending {
+        Ending { listed, whole: walked == Ok(ControlFlow::Continue(())), exhausted: walked.err() }
+    }
+
+    /// What comes after the states.
+    fn json(&self, count: Option<u128>) -> String {
+        let count = serde_json::json!(count.map(|count| count.to_string()));
+        let exhausted = serde_json::json!(self.exhausted.map(|exhausted| exhausted.to_string()));
+        format!("],\"count\":{count},\"cut\":null,\"schedule\":null,\"exhausted\":{exhausted}}}")
+    }
+}
