@@ -14,7 +14,9 @@ use crate::{conflicting_pairs, feasible_pairs, later, on_tiny_traces, pair, read
 fn causally_precedes(trace: &Trace) -> Vec<Vec<bool>> {
     let hb = Graph::happens_before(trace);
     let all = || (0..trace.len()).map(EventId::new);
-    let mut cp = vec![vec![false; trace.len()]; trace.len()];
+    let must = Graph::must(trace);
+    let fixed = |a: EventId, b: EventId| trace.thread(a) != trace.thread(b) && must.has(a, b);
+    let mut cp: Vec<Vec<bool>> = all().map(|a| all().map(|b| fixed(a, b)).collect()).collect();
     let sections: Vec<(EventId, Vec<EventId>)> = all()
         .filter(|&a| matches!(trace.op(a), Op::Acquire(_) | Op::AcquireShared(_)) && !trace.is_nested(a))
         .map(|a| {
@@ -154,4 +156,19 @@ fn sections_that_do_not_conflict_order_nothing() {
     );
     let cp = Cp::new(&trace).expect("a tiny trace fits");
     assert_eq!(cp.pairs().collect::<Vec<_>>(), [pair(0, 7)]);
+}
+
+#[test]
+fn a_fork_within_a_section_keeps_the_childs_section_behind() {
+    let trace = read(
+        "T1|acq(l)
+         T1|fork(T2)
+         T1|w(x)
+         T1|rel(l)
+         T2|acq(l)
+         T2|rel(l)
+         T2|r(x)",
+    );
+    let cp = Cp::new(&trace).expect("a tiny trace fits");
+    assert_eq!(cp.pairs().collect::<Vec<_>>(), []);
 }
