@@ -5,8 +5,8 @@ use trace::{
     BarrierId, ConditionId, EventId, LocationId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace,
 };
 
-use super::held::{HeldId, HeldSets, Hold, OpenSections};
 use crate::Waited;
+use crate::sections::{HeldId, HeldSets, Hold, OpenSections};
 
 /// What a blocked thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

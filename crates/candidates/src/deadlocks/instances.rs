@@ -10,6 +10,7 @@ use trace::{EventId, ThreadId};
 
 use super::blocked::{Blocked, Group, Node};
 use super::cycles::Go;
+use crate::nearest::outward;
 
 /// One place of a cycle: a node and a group of its events.
 #[derive(Clone, Copy)]
@@ -94,26 +95,4 @@ impl Instances<'_> {
         let supplied = self.supplied_at(chosen[chosen.len() - 1], self.cycle[0].node.thread);
         (self.setup.threads().place(chosen[0]) as u32) < supplied
     }
-}
-
-/// The indices of a band of events, the nearest to `centre` first.
-fn outward(events: &[EventId], band: Range<usize>, centre: EventId) -> impl Iterator<Item = usize> {
-    let middle = events.partition_point(|&event| event < centre).clamp(band.start, band.end);
-    let gap = move |index: usize| events[index].0.abs_diff(centre.0);
-    let (mut below, mut above) = (middle, middle);
-    std::iter::from_fn(move || {
-        let lower = (below > band.start).then(|| gap(below - 1));
-        let upper = (above < band.end).then(|| gap(above));
-        match (lower, upper) {
-            (None, None) => None,
-            (Some(low), high) if high.is_none_or(|high| low < high) => {
-                below -= 1;
-                Some(below)
-            }
-            _ => {
-                above += 1;
-                Some(above - 1)
-            }
-        }
-    })
 }

@@ -22,7 +22,6 @@
 
 mod blocked;
 mod cycles;
-pub(crate) mod held;
 mod instances;
 mod lost;
 

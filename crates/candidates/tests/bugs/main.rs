@@ -1,5 +1,6 @@
 //! The searches for bugs other than races, against the oracle and on traces written by hand.
 
+mod atomicity;
 mod deadlocks;
 mod nondeterminism;
 
