@@ -48,7 +48,7 @@ fn row(name: &str, trace: &Trace, class: Class) {
         ControlFlow::Continue(())
     });
     let seconds = start.elapsed().as_secs_f64();
-    end.expect("no budget is set");
+    let _finished = end.expect("no budget is set");
     black_box(sum);
     println!("| {name} | {class:?} | {states} | {seconds:.3} | {:.1} |", states as f64 / seconds / 1e6);
 }

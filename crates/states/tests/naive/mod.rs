@@ -22,9 +22,8 @@ fn close(before: &mut [Vec<bool>]) {
     for via in 0..before.len() {
         for from in 0..before.len() {
             if before[from][via] {
-                for to in 0..before.len() {
-                    before[from][to] |= before[via][to];
-                }
+                let beyond = before[via].clone();
+                before[from].iter_mut().zip(beyond).for_each(|(cell, beyond)| *cell |= beyond);
             }
         }
     }
