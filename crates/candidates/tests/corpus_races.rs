@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use candidates::races::{Method, RacePair, cp, hb, lockset, poly, syncp, ucg};
 use candidates::{Report, Settings};
@@ -215,4 +216,83 @@ fn the_first_set_of_paper_1_has_the_races_of_its_table() {
         }
     }
     assert_eq!(total, [20, 11, 5], "the totals that the paper prints for ucg, poly and cp");
+}
+
+const BUGGY: &str = "-buggy";
+const FIXED: &str = "-fixed";
+const PROGRAM: &str = ".c";
+
+#[test]
+fn the_programs_of_paper_1_s_second_set_have_races_until_fixed() {
+    let folder = folder("programs");
+    let cases = cases(&folder);
+    as_expected(&cases);
+    let all: BTreeSet<String> = cases.iter().map(|(name, ..)| name.clone()).collect();
+    assert_eq!(all, names(&folder, PROGRAM), "a trace without program, or the other way round");
+    for (name, _, expected) in &cases {
+        let other = match (name.strip_suffix(BUGGY), name.strip_suffix(FIXED)) {
+            (Some(base), _) => format!("{base}{FIXED}"),
+            (_, Some(base)) => format!("{base}{BUGGY}"),
+            _ => panic!("{name} is neither buggy nor fixed"),
+        };
+        assert!(all.contains(&other), "{name} without {other}");
+        assert_eq!(expected.paper.is_some(), name.ends_with(BUGGY), "{name}: the buggy ones are the paper's");
+        assert!(name.ends_with(BUGGY) || expected.races.poly == 0, "{name} is not fixed");
+    }
+}
+
+/// Traces are made by hand, so what a line is said to do should at least be mentioned there.
+#[test]
+fn the_programs_traces_point_at_the_lines_they_mean() {
+    let folder = folder("programs");
+    for (name, trace, _) in cases(&folder) {
+        let program = read(&folder, &name, PROGRAM);
+        let lines: Vec<&str> = program.lines().collect();
+        assert!(program.contains("Reconstruction"), "{name}{PROGRAM} does not say what it is");
+        for (event, _, op) in trace.events() {
+            let location = trace.symbols().location(trace.location(event));
+            let number = location
+                .strip_prefix(&format!("{name}{PROGRAM}:"))
+                .and_then(|number| number.parse::<usize>().ok())
+                .unwrap_or_else(|| panic!("{name}: event {event} is at {location}"));
+            let line = lines[number - 1];
+            let meant = mention(&trace, op);
+            assert!(line.contains(meant), "{name}: event {event} is {op:?}, but line {number} is {line:?}");
+        }
+    }
+}
+
+/// A word that the source must have where this happens.
+fn mention(trace: &Trace, op: Op) -> &str {
+    let symbols = trace.symbols();
+    let object = match op {
+        Op::Fork(_) => "pthread_create",
+        Op::Join(_) => "pthread_join",
+        Op::Read(variable) | Op::Write(variable) => symbols.variable(variable),
+        Op::Acquire(lock) | Op::Release(lock) => symbols.lock(lock),
+        Op::Wait(condition) | Op::Signal(condition) => symbols.condition(condition),
+        other => panic!("not expected in a trace made by hand: {other:?}"),
+    };
+    // Of `segments[1].offset` the field, of `outbuf[0..6]` the array.
+    let field = object.rsplit_once("].").map_or(object, |(_, field)| field);
+    let field = field.split('[').next().unwrap_or(field);
+    field.rsplit('.').next().unwrap_or(field)
+}
+
+#[test]
+fn the_programs_compile_without_warnings() {
+    if Command::new("cc").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
+        println!("skipped: there is no C compiler here");
+        return;
+    }
+    let folder = folder("programs");
+    for name in names(&folder, PROGRAM) {
+        let output = Command::new("cc")
+            .args(["-pthread", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"])
+            .arg(folder.join(format!("{name}{PROGRAM}")))
+            .output()
+            .expect("the compiler was there a moment ago");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}{PROGRAM}: {said}");
+    }
 }

@@ -1,0 +1,48 @@
+/* Reconstruction, modelled on the Mozilla bug that paper 1 calls SeekToItem (it gives the name and no report number): one thread moves
+ * the position in a list to an item it has found, after it gave up the lock; another goes on from that position. */
+#include <pthread.h>
+#include <stdio.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int length;
+static int position;
+
+static void *seek_to_last(void *unused)
+{
+    int last;
+
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    last = length - 1;
+    pthread_mutex_unlock(&lock);
+    position = last;
+    return NULL;
+}
+
+static void *drop_last(void *unused)
+{
+    int at, count;
+
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    length--;
+    count = length;
+    pthread_mutex_unlock(&lock);
+    at = position;
+    if (at >= count)
+        puts("the position is past the end");
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t seeker, dropper;
+
+    length = 3;
+    position = 0;
+    pthread_create(&seeker, NULL, seek_to_last, NULL);
+    pthread_create(&dropper, NULL, drop_last, NULL);
+    pthread_join(seeker, NULL);
+    pthread_join(dropper, NULL);
+    return 0;
+}
