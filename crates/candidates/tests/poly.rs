@@ -26,7 +26,7 @@ fn found(trace: &Trace, model: Model) -> BTreeSet<(EventId, EventId)> {
     });
     assert_eq!(funnel.feasible, pairs.len() as u64);
     assert_eq!(funnel.pairs, all_pairs(trace).len() as u64);
-    assert_eq!(funnel.pairs, funnel.ordered + funnel.locked + funnel.asked);
+    assert_eq!(funnel.pairs, funnel.ordered + funnel.locked + funnel.preserving + funnel.asked);
     pairs
 }
 

@@ -134,7 +134,7 @@ fn reach(setup: &Setup<'_>, ask: &Ask, options: Options) -> Verdict {
         // Small windows are attempts: what they cannot settle soon, a larger one may settle at once.
         let patience = if start.0 == 0 { remaining } else { remaining.min(u64::from(reach) * 1000) };
         match attempt(setup, ask, Window { start, before: Before::Recorded }, patience, &mut spent) {
-            Found::Schedule(tail) => return Verdict::Feasible(Witness { prefix: start, tail }),
+            Found::Schedule(tail) => return Verdict::Feasible(Witness::in_window(start, tail)),
             Found::Nothing(why) if !why.recorded => return Verdict::Infeasible(why.refutation),
             Found::Unknown if start.0 == 0 => return Verdict::Unknown { budget: options.budget },
             Found::Nothing(_) => assert!(start.0 > 0, "nothing is taken as given before the first event"),

@@ -10,27 +10,45 @@ use trace::{EventId, Op, ThreadId};
 
 use crate::setup::Setup;
 
-/// A schedule, not yet written out: the recorded events before `prefix`, then `tail`.
+/// A schedule, not yet written out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Witness {
-    pub(crate) prefix: EventId,
-    pub(crate) tail: Vec<EventId>,
+pub struct Witness(Form);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Form {
+    /// Everything recorded before `start`, then `tail`.
+    Window { start: EventId, tail: Vec<EventId> },
+    /// So many events of each thread, in the order of the trace.
+    Restricted(Vec<u32>),
 }
 
 impl Witness {
-    /// How many events the schedule has before it is sliced.
-    pub fn len(&self) -> usize {
-        self.prefix.index() + self.tail.len()
+    pub(crate) fn in_window(start: EventId, tail: Vec<EventId>) -> Self {
+        Witness(Form::Window { start, tail })
     }
 
-    /// Whether the schedule is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// The trace restricted to so many events of each thread (by thread id). That this is a schedule is for the caller to
+    /// know.
+    pub fn restricted(counts: Vec<u32>) -> Self {
+        Witness(Form::Restricted(counts))
     }
 
     /// The schedule without what the question does not need. Linear in the recorded run up to it.
     pub fn schedule(&self, setup: &Setup<'_>, question: &Question, model: Model) -> Vec<EventId> {
-        let whole: Vec<EventId> = (0..self.prefix.0).map(EventId).chain(self.tail.iter().copied()).collect();
+        let whole: Vec<EventId> = match &self.0 {
+            Form::Window { start, tail } => (0..start.0).map(EventId).chain(tail.iter().copied()).collect(),
+            Form::Restricted(counts) => {
+                let ends =
+                    counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(thread, &count)| {
+                        setup.threads.of_thread(ThreadId::new(thread))[count as usize - 1]
+                    });
+                let end = ends.max().map_or(0, |last| last.0 + 1);
+                let kept = |event: &EventId| {
+                    (setup.threads.place(*event) as u32) < counts[setup.trace.thread(*event).index()]
+                };
+                (0..end).map(EventId).filter(kept).collect()
+            }
+        };
         Slice::new(setup, question, model, &whole).cut()
     }
 }

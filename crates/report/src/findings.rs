@@ -150,6 +150,8 @@ pub struct Funnel {
     pub ordered: u64,
     /// Kept apart by a common lock.
     pub locked: u64,
+    /// Races in the order of the trace's own synchronisation.
+    pub preserving: u64,
     /// Asked of the engine.
     pub asked: u64,
 }

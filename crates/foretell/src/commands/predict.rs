@@ -145,10 +145,12 @@ fn summary(predictions: &Predictions) -> String {
     let mut lines = Vec::new();
     if let Some(funnel) = predictions.funnel {
         lines.push(format!(
-            "Of {} of accesses, {} are ordered in every run, {} kept apart by a lock, {} asked of the engine.",
+            "Of {} of accesses, {} are ordered in every run, {} kept apart by a lock, {} race with all \
+             locks taken in the same order, {} were asked of the engine.",
             counted(funnel.pairs, "conflicting pair"),
             number(funnel.ordered),
             number(funnel.locked),
+            number(funnel.preserving),
             number(funnel.asked)
         ));
     }

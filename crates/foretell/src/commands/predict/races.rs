@@ -42,6 +42,7 @@ fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: M
         pairs: funnel.pairs,
         ordered: funnel.ordered,
         locked: funnel.locked,
+        preserving: funnel.preserving,
         asked: funnel.asked,
     });
 }
