@@ -5,6 +5,7 @@ pub mod deadlocks;
 mod found;
 mod nearest;
 pub mod nondeterminism;
+pub mod orders;
 pub mod races;
 mod sections;
 

@@ -144,14 +144,13 @@ fn algorithm_1(trace: &Trace, triple: Triple) -> bool {
     let tid = |e: EventId| trace.thread(e);
     let br = |e: EventId| {
         let branch = matches!(trace.op(e), Op::Branch(_));
-        let before = all().take(e.index()).filter(|&other| tid(other) == tid(e)).next_back();
+        let before = all().take(e.index()).rfind(|&other| tid(other) == tid(e));
         !branch && before.is_some_and(|b| matches!(trace.op(b), Op::Branch(count) if count > 0))
     };
     let branches = |r: EventId| all().any(|e| e > r && e < ak && tid(e) == one && br(e));
-    let last_write =
-        |r: EventId| all().filter(|&e| is_write(e) && variable(e) == variable(r) && e < r).next_back();
+    let last_write = |r: EventId| all().rfind(|&e| is_write(e) && variable(e) == variable(r) && e < r);
     if aj > ai {
-        let prev = all().filter(|&e| tid(e) == two && variable(e) == variable(aj) && e < aj).next_back();
+        let prev = all().rfind(|&e| tid(e) == two && variable(e) == variable(aj) && e < aj);
         let to_prev = |r: EventId| r > ai && prev.is_some_and(|prev| r <= prev);
         for r in all().filter(|&r| (to_prev(r) || r > ak && r < aj) && is_read(r) && tid(r) == two) {
             let Some(w) = last_write(r) else { continue };
@@ -179,7 +178,7 @@ fn algorithm_1(trace: &Trace, triple: Triple) -> bool {
         for r in all().filter(|&r| r > ai && r < ak && is_read(r) && tid(r) == one) {
             let of_two =
                 |e: &EventId| is_write(*e) && variable(*e) == variable(r) && *e < r && tid(*e) == two;
-            let w = all().filter(of_two).next_back();
+            let w = all().rfind(of_two);
             if w.zip(next).is_some_and(|(w, next)| w > next) && branches(r) {
                 return true;
             }

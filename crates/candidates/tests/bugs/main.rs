@@ -3,6 +3,7 @@
 mod atomicity;
 mod deadlocks;
 mod nondeterminism;
+mod orders;
 
 use candidates::{Found, Report, Settings};
 use check::{Model, Question};

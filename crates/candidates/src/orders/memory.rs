@@ -1,0 +1,73 @@
+//! The lives of blocks of memory, and the accesses that belong to each.
+//!
+//! A variable belongs to the block `b` if it is named `b`, or `b` followed by `.`, `[` or `+` and whatever else; if
+//! several blocks fit, to the one with the longest name. A life lasts from an allocation to the next of the same block;
+//! what is accessed before the first allocation belongs to no life.
+
+use rustc_hash::FxHashMap;
+use trace::{BlockId, EventId, Op, Symbols, Trace, VariableId};
+
+/// One life of a block.
+#[derive(Debug)]
+pub(super) struct Life {
+    pub(super) block: BlockId,
+    pub(super) free: Option<EventId>,
+    /// The accesses to its variables, in the order of the trace.
+    pub(super) uses: Vec<EventId>,
+    /// The first write of each variable.
+    pub(super) initialised: FxHashMap<VariableId, EventId>,
+    /// What each variable held when the life began: the last write before, if any.
+    pub(super) stale: FxHashMap<VariableId, EventId>,
+}
+
+/// All lives of all blocks.
+pub(super) fn lives(trace: &Trace) -> Vec<Life> {
+    let blocks = blocks_of_variables(trace.symbols());
+    let mut lives: Vec<Life> = Vec::new();
+    let mut current: FxHashMap<BlockId, usize> = FxHashMap::default();
+    let mut written: FxHashMap<VariableId, EventId> = FxHashMap::default();
+    for (event, _, op) in trace.events() {
+        match op {
+            Op::Allocate(block) => {
+                current.insert(block, lives.len());
+                let (initialised, stale) = (FxHashMap::default(), FxHashMap::default());
+                lives.push(Life { block, free: None, uses: Vec::new(), initialised, stale });
+            }
+            Op::Free(block) => {
+                if let Some(&life) = current.get(&block) {
+                    lives[life].free.get_or_insert(event);
+                }
+            }
+            _ => {}
+        }
+        let Some(access) = op.access() else { continue };
+        let variable = access.variable;
+        if let Some(&life) = blocks[variable.index()].and_then(|block| current.get(&block)) {
+            let life = &mut lives[life];
+            let first = !life.stale.contains_key(&variable) && !life.initialised.contains_key(&variable);
+            if let Some(&before) = written.get(&variable).filter(|_| first) {
+                life.stale.insert(variable, before);
+            }
+            life.uses.push(event);
+            if access.writes {
+                life.initialised.entry(variable).or_insert(event);
+            }
+        }
+        if access.writes {
+            written.insert(variable, event);
+        }
+    }
+    lives
+}
+
+/// The block of each variable.
+fn blocks_of_variables(symbols: &Symbols) -> Vec<Option<BlockId>> {
+    let blocks: FxHashMap<&str, BlockId> =
+        (0..symbols.blocks.len()).map(|index| (symbols.blocks.get(index), BlockId::new(index))).collect();
+    let block_of = |name: &str| {
+        let inner = name.match_indices(['.', '[', '+']).map(|(end, _)| &name[..end]);
+        let names: Vec<&str> = inner.chain([name]).collect();
+        names.iter().rev().find_map(|name| blocks.get(name).copied())
+    };
+    (0..symbols.variables.len()).map(|index| block_of(symbols.variables.get(index))).collect()
+}

@@ -1,0 +1,181 @@
+//! Orders that must not be are found where the oracle finds them.
+
+use std::collections::BTreeSet;
+
+use candidates::orders::{Counts, Extent, Limits, Point, Rule, RuleError, search_for};
+use check::{Model, Question, Source};
+use decide::Setup;
+use trace::{EventId, LocationId, Trace};
+
+use crate::{Reported, assert_schedules, ids, on_tiny_traces, read, settings, shown};
+
+const ALL: Limits = Limits { extent: Extent::All, instances: 0 };
+
+fn run(trace: &Trace, model: Model, rules: &[Rule], limits: Limits) -> (Reported, Counts) {
+    let setup = Setup::new(trace);
+    let mut reported = Reported::default();
+    let counts = search_for(&setup, settings(model), rules, limits, &mut |report| reported.take(report));
+    assert_eq!(counts.feasible, reported.found.len() as u64);
+    assert_schedules(&setup, model, &reported.found);
+    (reported, counts)
+}
+
+#[test]
+fn stated_orders_are_those_of_the_oracle() {
+    let mut compared = 0;
+    for model in [Model::Sync, Model::ReadsFrom, Model::Branch] {
+        on_tiny_traces(0..700, |seed, trace| {
+            let events = || (0..trace.len()).map(EventId::new);
+            let locations = trace.symbols().locations.len();
+            if locations == 0 {
+                return;
+            }
+            let at = |index: u64| LocationId::new((index % locations as u64) as usize);
+            let (first, second) = (at(seed), at(seed / 7));
+            let rule = Rule { first: Point::Location(first), second: Point::Location(second) };
+            let pairs = events().filter(|&a| trace.location(a) == first).flat_map(|a| {
+                let others = events().filter(|&b| b != a && trace.location(b) == second);
+                others.map(move |b| Question::Order(vec![a, b])).collect::<Vec<_>>()
+            });
+            let questions: Vec<Question> = pairs.collect();
+            let answers = oracle::answer_all(trace, model, &questions);
+            let feasible = questions.iter().zip(answers).filter(|(_, feasible)| *feasible);
+            let expected: BTreeSet<Vec<Option<EventId>>> =
+                feasible.map(|(question, _)| question.named().into_iter().map(Some).collect()).collect();
+            let (reported, counts) = run(trace, model, &[rule], ALL);
+            let is_stated = |events: &Vec<Option<EventId>>| {
+                let sites = events.iter().flatten().map(|&event| trace.location(event));
+                sites.eq([first, second])
+            };
+            let found: BTreeSet<_> = reported.events().into_iter().filter(is_stated).collect();
+            assert_eq!(found, expected, "seed {seed} {model:?}\n{}", shown(trace));
+            assert_eq!(counts.unknown, 0);
+            compared += expected.len();
+        });
+    }
+    assert!(compared > 1_000, "only {compared}");
+}
+
+/// A tiny trace whose first two variables are the fields of a block that is allocated first and freed by one of the
+/// threads halfway.
+fn with_a_block(seed: u64) -> Trace {
+    let tiny = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
+    let names = |text: String| {
+        let fields = tiny.symbols().variables.len().min(2);
+        (0..fields).fold(text, |text, index| {
+            text.replace(&format!("({})", tiny.symbols().variables.get(index)), &format!("(block.{index})"))
+        })
+    };
+    let mut lines: Vec<String> = shown(&tiny).lines().map(str::to_owned).map(names).collect();
+    let event = lines.iter().position(|line| line.contains('|')).unwrap_or(0);
+    let thread_of = |line: &str| line.split('|').next().unwrap_or_default().to_owned();
+    let middle = event + (lines.len() - event) / 2;
+    if event < lines.len() {
+        let (first, freeing) = (thread_of(&lines[event]), thread_of(&lines[middle]));
+        lines.insert(middle + 1, format!("{freeing}|free(block)|free"));
+        lines.insert(event, format!("{first}|alloc(block)|alloc"));
+    }
+    match trace::text::read(lines.join("\n").as_bytes()) {
+        Ok(trace) => trace,
+        // The allocation came before the thread was there, or the free after its end.
+        Err(_) => tiny,
+    }
+}
+
+#[test]
+fn memory_is_misused_where_the_oracle_says_so() {
+    let (mut freed, mut unwritten) = (0, 0);
+    for model in [Model::Sync, Model::ReadsFrom] {
+        for seed in 0..1_500 {
+            let trace = &with_a_block(seed);
+            let symbols = trace.symbols();
+            let free = (0..trace.len())
+                .map(EventId::new)
+                .find(|&event| symbols.location(trace.location(event)) == "free");
+            let Some(free) = free else { continue };
+            let uses: Vec<EventId> = (0..trace.len())
+                .map(EventId::new)
+                .filter(|&event| {
+                    let variable = trace.op(event).access().map(|access| access.variable);
+                    variable.is_some_and(|variable| symbols.variable(variable).starts_with("block."))
+                })
+                .collect();
+            let mut expected = BTreeSet::new();
+            for &access in &uses {
+                if oracle::decide(trace, &Question::Order(vec![free, access]), model).is_some() {
+                    expected.insert(vec![Some(free), Some(access)]);
+                    freed += 1;
+                }
+                let Some(variable) = trace.op(access).reads() else { continue };
+                let writes = |event: &&EventId| trace.op(**event).writes() == Some(variable);
+                let Some(&write) = uses.iter().find(writes).filter(|&&write| write != access) else {
+                    continue;
+                };
+                let initial = Question::Reads(access, Some(Source::Initial));
+                if oracle::decide(trace, &initial, model).is_some() {
+                    expected.insert(vec![Some(access), Some(write)]);
+                    unwritten += 1;
+                }
+            }
+            let (reported, counts) = run(trace, model, &[], ALL);
+            let of_block = |found: &&candidates::Found| {
+                found.object.name(symbols).starts_with("block") && found.events.len() == 2
+            };
+            let found: BTreeSet<_> =
+                reported.found.iter().filter(of_block).map(|found| found.events.clone()).collect();
+            assert_eq!(found, expected, "seed {seed} {model:?}\n{}", shown(trace));
+            assert_eq!(counts.unknown, 0);
+        }
+    }
+    assert!(freed > 500 && unwritten > 200, "{freed} used after free, {unwritten} read before written");
+}
+
+#[test]
+fn a_free_that_a_join_keeps_after_the_use() {
+    let joined = "T1|alloc(p)
+        T1|w(p.x)
+        T1|fork(T2)
+        T2|r(p.x)
+        T1|join(T2)
+        T1|free(p)";
+    let (reported, counts) = run(&read(joined), Model::ReadsFrom, &[], Limits::default());
+    assert!(reported.found.is_empty());
+    assert_eq!((counts.asked, counts.ordered), (0, 3));
+    let unjoined = joined.replace("T1|join(T2)\n", "T1|w(other)\n");
+    let (reported, _) = run(&read(&unjoined), Model::ReadsFrom, &[], Limits::default());
+    assert_eq!(reported.events(), [ids(&[5, 3])]);
+}
+
+#[test]
+fn a_new_life_of_a_block_is_another_matter() {
+    let trace = read(
+        "T1|alloc(p)
+         T1|w(p)
+         T1|free(p)
+         T1|alloc(p)
+         T1|fork(T2)
+         T1|w(p)
+         T2|r(p)
+         T1|w(pq)
+         T1|w(p[1])",
+    );
+    let (reported, _) = run(&trace, Model::ReadsFrom, &[], Limits::default());
+    assert_eq!(reported.events(), [ids(&[6, 5])], "the read may see what the first life left");
+    assert_eq!(reported.found[0].question, Question::Reads(EventId(6), Some(Source::Write(EventId(1)))));
+}
+
+#[test]
+fn rules_are_read_and_faults_told() {
+    let trace = read("T1|w(x)|init.c:3\nT2|r(x)|use.c:7\nT2|r(x)|use.c:7");
+    let rule = Rule::parse(&trace, "use.c:7 < init.c:3").expect("a rule");
+    let (reported, counts) = run(&trace, Model::ReadsFrom, &[rule], Limits::default());
+    assert_eq!(reported.events(), [ids(&[1, 0])]);
+    assert_eq!((counts.candidates, counts.asked), (1, 1));
+    assert_eq!(Rule::parse(&trace, "2<0"), Rule::parse(&trace, " #2 < #0 "));
+    assert_eq!(Rule::parse(&trace, "2 > 0"), Err(RuleError::NoOrder("2 > 0".to_owned())));
+    assert_eq!(Rule::parse(&trace, "2 < 9"), Err(RuleError::NoSuchEvent { event: 9, events: 3 }));
+    assert_eq!(Rule::parse(&trace, "2 < x.c:1"), Err(RuleError::NoSuchPlace("x.c:1".to_owned())));
+    assert_eq!(Rule::parse(&trace, "2 < 2"), Err(RuleError::SameEvent("2 < 2".to_owned())));
+    let file = "# what must not be\n\nuse.c:7 < init.c:3 # never\n1 < nowhere";
+    assert_eq!(Rule::parse_all(&trace, file), Err((4, RuleError::NoSuchPlace("nowhere".to_owned()))));
+}
