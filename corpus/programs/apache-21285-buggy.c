@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 struct object {
+    int key, type, status;
+    int date, expire, lastmod;
     int size;
     int complete;
 };
@@ -16,6 +18,12 @@ static int total;
 static void *store(void *unused)
 {
     (void)unused;
+    entry.key = 1;
+    entry.type = 2;
+    entry.status = 200;
+    entry.date = 10;
+    entry.expire = 20;
+    entry.lastmod = 5;
     pthread_mutex_lock(&cache_lock);
     cached = &entry;
     total += 100;
@@ -30,6 +38,8 @@ static void *evict(void *unused)
     (void)unused;
     pthread_mutex_lock(&cache_lock);
     if (cached != NULL) {
+        printf("object %d of type %d, status %d: ", entry.key, entry.type, entry.status);
+        printf("of %d until %d, modified %d\n", entry.date, entry.expire, entry.lastmod);
         total -= entry.size;
         if (!entry.complete)
             puts("an unfinished object is thrown away");
