@@ -2,17 +2,24 @@
 //! the events synchronisation) by 8 threads with 32 locks and by 64 threads, from memory and with
 //! the reading of the trace.
 //!
+//! Larger traces than can be held are made up and passed on event by event; their making is measured alone as well.
+//!
 //! `cargo bench -p foretell-candidates --bench races [-- EVENTS..]`
 
 use std::hint::black_box;
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use candidates::races::{hb, lockset, syncp::Syncp};
-use trace::Trace;
+use candidates::races::hb::{self, Hb};
+use candidates::races::lockset::{self, Lockset};
+use candidates::races::syncp::Syncp;
+use generate::{Generator, Settings};
+use trace::{EventId, Trace};
 
 /// Ideals take memory and time for each thread, so `syncp` is measured up to here.
 const MOST_FOR_SYNCP: usize = 1_000_000;
+/// Larger traces are not held in memory.
+const MOST_HELD: u64 = 20_000_000;
 
 fn main() {
     let mut sizes: Vec<u64> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
@@ -21,11 +28,30 @@ fn main() {
     }
     for events in sizes {
         for threads in [8, 64] {
-            let settings = generate::Settings::large(events, threads, 32, 10_000);
+            let settings = Settings::large(events, threads, 32, 10_000);
+            if events > MOST_HELD {
+                stream(threads, &settings);
+                continue;
+            }
             let trace = generate::generate(&settings).expect("the settings are valid");
             measure(threads, &trace);
         }
     }
+}
+
+fn stream(threads: u32, settings: &Settings) {
+    let events = settings.events as usize;
+    println!("{events} events, {threads} threads, not held");
+    let make = || Generator::new(settings).expect("the settings are valid").enumerate();
+    report("making them", events, || make().count());
+    report("lockset, making them", events, || {
+        let mut lockset = Lockset::new();
+        make().filter(|&(index, e)| lockset.step(EventId::new(index), e.thread, e.op).is_some()).count()
+    });
+    report("hb, making them", events, || {
+        let mut hb = Hb::new();
+        make().filter(|&(index, e)| hb.step(EventId::new(index), e.thread, e.op).is_some()).count()
+    });
 }
 
 fn measure(threads: u32, trace: &Trace) {

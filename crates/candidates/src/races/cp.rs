@@ -14,7 +14,7 @@
 //! to the release of the second: all others lie between.
 //!
 //! *Promise.* The paper's theorem: the first event reported is in a real race (feasible under `rf`), *or a deadlock* of the trace
-//! is real, as long as there are only locks, plain accesses, forks and joins. Later ones need not be real: their reads may see
+//! is real. It is proved for locks and plain accesses, and tested for the other kinds. Later ones need not be real: their reads may see
 //! something else once an earlier race has turned out otherwise. Not complete; finds all of `hb` and more.
 //!
 //! *Cost.* Each pass over the events costs their number times that of the threads; passes are repeated while (b) finds

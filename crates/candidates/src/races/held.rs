@@ -18,7 +18,7 @@ pub(super) struct Hold {
 
 /// A set of holds as bits, a bit standing for every 64th lock: enough to tell most sets apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Mask {
+struct Mask {
     any: u64,
     exclusive: u64,
 }
@@ -26,13 +26,13 @@ pub(super) struct Mask {
 impl Mask {
     /// Whether it may exclude a holder of the other set. No: it certainly does not.
     #[inline]
-    pub(super) fn may_exclude(self, other: Mask) -> bool {
+    fn may_exclude(self, other: Mask) -> bool {
         (self.exclusive & other.any) | (self.any & other.exclusive) != 0
     }
 
     /// Whether its holds may all be among the other's. No: they certainly are not.
     #[inline]
-    pub(super) fn may_be_within(self, other: Mask) -> bool {
+    fn may_be_within(self, other: Mask) -> bool {
         (self.any & !other.any) | (self.exclusive & !other.exclusive) == 0
     }
 }
@@ -79,16 +79,29 @@ impl Locksets {
         id
     }
 
-    /// The mask of a set.
     #[inline]
-    pub(super) fn mask(&self, set: LocksetId) -> Mask {
+    fn mask(&self, set: LocksetId) -> Mask {
         self.masks[set.0 as usize]
     }
 
-    /// Whether what masks may be is what the sets are.
+    /// Makes a set what is in it and in the other, each lock in the weaker form; of no set, the other.
     #[inline]
-    pub(super) fn masks_are_exact(&self) -> bool {
-        self.masks_are_exact
+    pub(super) fn meet(&mut self, set: &mut Option<LocksetId>, other: LocksetId) {
+        match set {
+            None => *set = Some(other),
+            Some(set) if self.within(*set, other) => {}
+            Some(set) => *set = self.intersection(*set, other),
+        }
+    }
+
+    fn intersection(&mut self, a: LocksetId, b: LocksetId) -> LocksetId {
+        let other = &self.sets[b.0 as usize];
+        let in_both = |x: &Hold| {
+            let y = other.iter().find(|y| y.lock == x.lock)?;
+            Some(Hold { lock: x.lock, exclusive: x.exclusive && y.exclusive })
+        };
+        let holds: Vec<Hold> = self.sets[a.0 as usize].iter().filter_map(in_both).collect();
+        self.intern(&holds)
     }
 
     /// Whether holders of these two sets keep each other out: some lock is in both, not shared in both.
@@ -148,8 +161,8 @@ impl Held {
 
     /// All sets so far.
     #[inline]
-    pub(super) fn sets(&self) -> &Locksets {
-        &self.sets
+    pub(super) fn sets_mut(&mut self) -> &mut Locksets {
+        &mut self.sets
     }
 
     /// All sets there were.

@@ -7,7 +7,8 @@
 //!
 //! *Cost.* [`Lockset`] streams and needs memory for the objects only. It keeps of each variable the accesses
 //! not covered by another: one covers another of the same thread if it holds no more locks and conflicts with as much. An event
-//! costs a look at those, which are about as many as there are threads.
+//! costs a look at its own thread's, and at all of them, about as many as there are threads, only if neither a lock common to all nor
+//! the last partner found tells more.
 //! [`pairs`] is lazy and costs what it yields, which may be quadratic; [`location_pairs`] multiplies instead.
 
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use trace::{EventId, LocationId, Op, ThreadId, Trace};
 
-use super::held::{Held, LocksetId, Locksets, Mask};
+use super::held::{Held, LocksetId, Locksets};
 use super::{AccessKind, RacePair, at};
 
 /// Every racy event of a trace, with an earlier partner, in order.
@@ -54,41 +55,56 @@ impl Class {
 struct Seen {
     class: Class,
     event: EventId,
-    /// That of the class's locks, at hand.
-    mask: Mask,
 }
 
-/// How an access relates to the earlier ones of its variable.
-struct Relation {
-    /// One it races with.
-    partner: Option<EventId>,
-    /// One covers it.
-    covered: bool,
+/// What is kept of the accesses of one variable.
+#[derive(Clone, Debug, Default)]
+struct Summary {
+    /// The locks held at every access so far, and at every write: who is kept out by them need not look further.
+    common: Option<LocksetId>,
+    common_to_writes: Option<LocksetId>,
+    /// The last partners found, of different threads. Where one access breaks the discipline, most others race with it.
+    partners: [Option<Seen>; 2],
+    /// The accesses that no other covers, and apart, so that one's own are found fast, their threads.
+    seen: Vec<Seen>,
+    threads: Vec<ThreadId>,
 }
 
-impl Relation {
-    /// Of an access to those seen. Which of them are of its own thread and which exclude it is a coin toss to the
-    /// processor: compute, do not branch.
+impl Summary {
+    /// An access that races with one of this class.
     #[inline]
-    fn by_masks(new: &Seen, seen: &[Seen]) -> Relation {
-        let mut relation = Relation { partner: None, covered: false };
-        for earlier in seen {
-            let (a, b) = (earlier.class, new.class);
-            let own = a.thread == b.thread;
-            let races = !own & a.kind.conflicts(b.kind) & !earlier.mask.may_exclude(new.mask);
-            relation.covered |= own & a.kind.covers(b.kind) & earlier.mask.may_be_within(new.mask);
-            relation.partner = if races { Some(earlier.event) } else { relation.partner };
+    fn partner(&mut self, class: Class, sets: &Locksets) -> Option<EventId> {
+        let common = if class.kind.writes() { self.common } else { self.common_to_writes };
+        if sets.exclude(common?, class.locks) {
+            return None;
         }
-        relation
+        let known = self.partners.iter().flatten().find(|known| known.class.races_with(class, sets));
+        if let Some(known) = known {
+            return Some(known.event);
+        }
+        let found = *self.seen.iter().find(|earlier| earlier.class.races_with(class, sets))?;
+        if self.partners[0].is_some_and(|known| known.class.thread != found.class.thread) {
+            self.partners[1] = self.partners[0];
+        }
+        self.partners[0] = Some(found);
+        Some(found.event)
     }
 
-    /// The same, where masks do not tell sets apart.
-    fn by_sets(new: &Seen, seen: &[Seen], sets: &Locksets) -> Relation {
-        let partner = seen.iter().rfind(|earlier| earlier.class.races_with(new.class, sets));
-        Relation {
-            partner: partner.map(|earlier| earlier.event),
-            covered: seen.iter().any(|earlier| earlier.class.covers(new.class, sets)),
+    #[inline]
+    fn add(&mut self, new: Seen, sets: &mut Locksets) {
+        sets.meet(&mut self.common, new.class.locks);
+        if new.class.kind.writes() {
+            sets.meet(&mut self.common_to_writes, new.class.locks);
         }
+        let own = |(index, &thread): (usize, &ThreadId)| (thread == new.class.thread).then_some(index);
+        let mut own = self.threads.iter().enumerate().filter_map(own);
+        if own.any(|index| self.seen[index].class.covers(new.class, sets)) {
+            return;
+        }
+        self.seen.retain(|earlier| !new.class.covers(earlier.class, sets));
+        self.seen.push(new);
+        self.threads.clear();
+        self.threads.extend(self.seen.iter().map(|seen| seen.class.thread));
     }
 }
 
@@ -96,8 +112,7 @@ impl Relation {
 #[derive(Clone, Debug, Default)]
 pub struct Lockset {
     held: Held,
-    /// For each variable the accesses that no other covers.
-    variables: Vec<Vec<Seen>>,
+    variables: Vec<Summary>,
 }
 
 impl Lockset {
@@ -114,18 +129,11 @@ impl Lockset {
             return None;
         };
         let class = Class { thread, locks: self.held.by(thread), kind };
-        let seen = at(&mut self.variables, op.target() as usize);
-        let sets = self.held.sets();
-        let new = Seen { class, event, mask: sets.mask(class.locks) };
-        let relation = match sets.masks_are_exact() {
-            true => Relation::by_masks(&new, seen),
-            false => Relation::by_sets(&new, seen, sets),
-        };
-        if !relation.covered {
-            seen.retain(|earlier| !class.covers(earlier.class, sets));
-            seen.push(new);
-        }
-        relation.partner
+        let summary = at(&mut self.variables, op.target() as usize);
+        let sets = self.held.sets_mut();
+        let partner = summary.partner(class, sets);
+        summary.add(Seen { class, event }, sets);
+        partner
     }
 }
 

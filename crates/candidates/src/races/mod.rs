@@ -124,6 +124,11 @@ impl AccessKind {
         }
     }
 
+    #[inline]
+    fn writes(self) -> bool {
+        self as u8 & 0b01 != 0
+    }
+
     /// Whether two accesses of one variable by different threads of these kinds conflict: one writes, one is plain.
     #[inline]
     fn conflicts(self, other: AccessKind) -> bool {

@@ -83,32 +83,12 @@ fn the_relation_is_that_of_its_definition() {
     assert!(races > 1_000 && more > 10, "only {races} races to compare, {more} more than hb finds");
 }
 
-/// Whether the paper's theorem is about this trace.
-fn is_of_the_paper(trace: &Trace) -> bool {
-    trace.events().all(|(_, _, op)| {
-        matches!(
-            op,
-            Op::Begin
-                | Op::End
-                | Op::Fork(_)
-                | Op::Join(_)
-                | Op::Read(_)
-                | Op::Write(_)
-                | Op::Request(_)
-                | Op::Acquire(_)
-                | Op::Release(_)
-                | Op::Branch(_)
-                | Op::Mark(_)
-        )
-    })
-}
-
 #[test]
 fn the_first_race_is_real_or_a_deadlock_is() {
     let (mut with_races, mut false_pairs) = (0, 0);
-    on_tiny_traces(0..12_000, |seed, trace| {
+    on_tiny_traces(100_000..106_000, |seed, trace| {
         let cp = Cp::new(trace).expect("a tiny trace fits");
-        let Some(first) = cp.races().next().filter(|_| is_of_the_paper(trace)) else { return };
+        let Some(first) = cp.races().next() else { return };
         with_races += 1;
         let feasible = feasible_pairs(trace, Model::ReadsFrom);
         let is_false = |pair: &RacePair| !feasible.contains(pair);
