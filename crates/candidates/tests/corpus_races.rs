@@ -68,6 +68,8 @@ struct Paper {
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Shape {
+    /// It has one more for each lock and each condition variable: their initialisation, which is no event here.
+    events: usize,
     threads: usize,
     locks: usize,
     conditions: usize,
@@ -83,6 +85,7 @@ impl Shape {
         let symbols = trace.symbols();
         let count = |is: fn(Op) -> bool| trace.events().filter(|&(_, _, op)| is(op)).count();
         Shape {
+            events: trace.len() + symbols.locks.len() + symbols.conditions.len(),
             threads: symbols.threads.len(),
             locks: symbols.locks.len(),
             conditions: symbols.conditions.len(),
@@ -126,6 +129,13 @@ fn predicted(setup: &Setup<'_>) -> Vec<RacePair> {
     pairs
 }
 
+/// The potential races that brute force finds a schedule for.
+fn real(trace: &Trace) -> BTreeSet<RacePair> {
+    let question = |pair: &RacePair| Question::Race(pair.first, pair.second);
+    let feasible = |pair: &RacePair| oracle::decide(trace, &question(pair), Model::ReadsFrom).is_some();
+    lockset::pairs(trace).filter(feasible).collect()
+}
+
 fn locations(trace: &Trace, pairs: &[RacePair]) -> BTreeSet<(String, String)> {
     let name = |event: EventId| trace.symbols().location(trace.location(event)).to_owned();
     let sorted = |a: String, b: String| if a <= b { (a, b) } else { (b, a) };
@@ -144,7 +154,13 @@ fn faults(name: &str, trace: &Trace, expected: &Expectation) -> Vec<String> {
     for &method in Method::ALL {
         hold(method.name(), count(method, &setup).to_string(), expected.races.of(method).to_string());
     }
-    let pairs = locations(trace, &predicted(&setup));
+    let predicted = predicted(&setup);
+    hold(
+        "pairs, by the oracle",
+        format!("{:?}", BTreeSet::from_iter(&predicted)),
+        format!("{:?}", real(trace)),
+    );
+    let pairs = locations(trace, &predicted);
     hold("pairs", format!("{pairs:?}"), format!("{:?}", expected.races.pairs));
     if let Some(paper) = &expected.paper {
         let Races { lockset, ucg, poly, cp, .. } = expected.races;
