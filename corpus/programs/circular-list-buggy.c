@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on the circular list that Maple's authors use as an example (maple-cir-list in paper 1): a thread
+/* Reconstruction, after the name alone of the circular list among the examples of the tool Maple (maple-cir-list in paper 1): a thread
  * moves the first item to the end in two steps, and another looks at the length between them, without the lock. */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on the circular list that Maple's authors use as an example (maple-cir-list in paper 1): fixed
+/* Reconstruction, after the name alone of the circular list among the examples of the tool Maple (maple-cir-list in paper 1): fixed
  * by moving the item and by looking at the list in one section each. */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* Reconstruction, modelled on pfscan 1.0, a parallel file scanner: workers take files off a queue. The start-up code sets what the
- * workers need only after it has created them; a worker may take the lock, and look at the setting, first. */
+/* Reconstruction, modelled on pfscan 1.0, a parallel file scanner: workers take files off a queue. Which races paper 1 found there it
+ * does not say; these are made to its counts. The start-up code sets what the workers need only after it has created
+ * them; a worker may take the lock, and look at the setting, first. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Reconstruction, modelled on pfscan 1.0, a parallel file scanner: workers take files off a queue. Fixed by
- * setting what the workers need before they are created. */
+/* Reconstruction, modelled on pfscan 1.0, a parallel file scanner: workers take files off a queue. Which races paper 1 found there it
+ * does not say; these are made to its counts. Fixed by setting what the workers need before they are
+ * created. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

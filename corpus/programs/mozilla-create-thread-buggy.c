@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on Mozilla bug 61369 (CreateThread in paper 1): nsThread::Init stores the thread it has created
+/* Reconstruction, modelled on nsThread::Init and Main of Mozilla (CreateThread in paper 1, which gives no report number): Init stores the thread it has created
  * when the thread may already be using it. */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on Mozilla bug 61369 (CreateThread in paper 1): nsThread::Init stores the thread it has created;
+/* Reconstruction, modelled on nsThread::Init and Main of Mozilla (CreateThread in paper 1, which gives no report number): Init stores the thread it has created;
  * fixed by creating it with the lock held that the thread takes first. */
 #include <pthread.h>
 #include <stdio.h>

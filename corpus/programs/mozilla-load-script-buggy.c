@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on the Mozilla bug that paper 1 calls LoadScript (it gives the name and no report number): a script is remembered
+/* Reconstruction, modelled on the Mozilla bug that paper 1 calls LoadScript (it gives no more than the name; the code is ours): a script is remembered
  * when its loading starts and compiled when it has ended, in two sections; another thread forgets it in between. An
  * atomicity violation without a race. */
 #include <pthread.h>

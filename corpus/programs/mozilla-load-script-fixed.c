@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on the Mozilla bug that paper 1 calls LoadScript (it gives the name and no report number): fixed by
+/* Reconstruction, modelled on the Mozilla bug that paper 1 calls LoadScript (it gives no more than the name; the code is ours): fixed by
  * keeping the lock from the start of the loading until the script is compiled. */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on the Mozilla bug that paper 1 calls NodeState (it gives the name and no report number): the number of
+/* Reconstruction, modelled on the Mozilla bug that paper 1 calls NodeState (it gives no more than the name; the code is ours): the number of
  * nodes is changed with the lock held, the state that goes with it without. */
 #include <pthread.h>
 #include <stdio.h>

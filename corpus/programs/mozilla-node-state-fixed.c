@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on the Mozilla bug that paper 1 calls NodeState (it gives the name and no report number): fixed by
+/* Reconstruction, modelled on the Mozilla bug that paper 1 calls NodeState (it gives no more than the name; the code is ours): fixed by
  * changing the number of nodes and the state that goes with it in one section. */
 #include <pthread.h>
 #include <stdio.h>

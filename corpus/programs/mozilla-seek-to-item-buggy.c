@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on the Mozilla bug that paper 1 calls SeekToItem (it gives the name and no report number): one thread moves
+/* Reconstruction, modelled on the Mozilla bug that paper 1 calls SeekToItem (it gives no more than the name; the code is ours): one thread moves
  * the position in a list to an item it has found, after it gave up the lock; another goes on from that position. */
 #include <pthread.h>
 #include <stdio.h>

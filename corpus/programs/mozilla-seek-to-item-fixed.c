@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on the Mozilla bug that paper 1 calls SeekToItem (it gives the name and no report number): fixed by
+/* Reconstruction, modelled on the Mozilla bug that paper 1 calls SeekToItem (it gives no more than the name; the code is ours): fixed by
  * moving the position, and going on from it, with the lock held. */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on the Mozilla bug that paper 1 calls TimerThread (it gives the name and no report number): the timer's thread
+/* Reconstruction, modelled on the Mozilla bug that paper 1 calls TimerThread (it gives no more than the name; the code is ours): the timer's thread
  * checks under one lock whether to stop and waits under another; a signal in between is lost. It is no race. The
  * wait ends by itself after a second, so that the program always does. */
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on the Mozilla bug that paper 1 calls TimerThread (it gives the name and no report number): fixed by
+/* Reconstruction, modelled on the Mozilla bug that paper 1 calls TimerThread (it gives no more than the name; the code is ours): fixed by
  * checking whether to stop under the lock that the wait gives up. The wait ends by itself after a second. */
 #include <pthread.h>
 #include <stdio.h>

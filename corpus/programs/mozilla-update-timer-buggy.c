@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on the Mozilla bug that paper 1 calls UpdateTimer (it gives the name and no report number): the delay of a
+/* Reconstruction, modelled on the Mozilla bug that paper 1 calls UpdateTimer (it gives no more than the name; the code is ours): the delay of a
  * timer is changed without the lock that the timer's thread takes for everything else. */
 #include <pthread.h>
 #include <stdio.h>

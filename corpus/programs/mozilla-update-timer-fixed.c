@@ -1,4 +1,4 @@
-/* Reconstruction, modelled on the Mozilla bug that paper 1 calls UpdateTimer (it gives the name and no report number): fixed by
+/* Reconstruction, modelled on the Mozilla bug that paper 1 calls UpdateTimer (it gives no more than the name; the code is ours): fixed by
  * taking the lock for the delay of the timer as for everything else. */
 #include <pthread.h>
 #include <stdio.h>

@@ -37,11 +37,11 @@ static void *fetch(void *argument)
 
 static void save_log(void)
 {
-    int saved = bwritten;
-    int fetched = 0;
+    int saved, fetched = 0;
 
     for (int i = 0; i < SEGMENTS; i++)
         fetched += segments[i].offset - i * (LENGTH / SEGMENTS);
+    saved = bwritten;
     if (saved != fetched)
         printf("saved %d bytes, but fetched %d\n", saved, fetched);
 }

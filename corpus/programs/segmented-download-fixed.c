@@ -40,9 +40,9 @@ static void save_log(void)
     int saved, fetched = 0;
 
     pthread_mutex_lock(&bwritten_mutex);
-    saved = bwritten;
     for (int i = 0; i < SEGMENTS; i++)
         fetched += segments[i].offset - i * (LENGTH / SEGMENTS);
+    saved = bwritten;
     pthread_mutex_unlock(&bwritten_mutex);
     if (saved != fetched)
         printf("saved %d bytes, but fetched %d\n", saved, fetched);

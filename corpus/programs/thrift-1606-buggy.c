@@ -1,5 +1,6 @@
-/* Reconstruction, modelled on THRIFT-1606, a race in the C++ thread factory: whoever starts a thread says so only
- * after it was created, when the new thread may already have looked at its state. */
+/* Reconstruction, named for THRIFT-1606. The report was not at hand: this has the shape that paper 1's table gives (one variable,
+ * two writes, a read, no lock). Whoever starts a thread says so only after it was created, when the new thread may
+ * already have looked at its state. */
 #include <pthread.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* Reconstruction, modelled on THRIFT-1606, a race in the C++ thread factory: fixed by saying
- * that the thread starts before it is created. */
+/* Reconstruction, named for THRIFT-1606. The report was not at hand: this has the shape that paper 1's table gives (one variable,
+ * two writes, a read, no lock). Fixed by saying that the thread starts before it is created. */
 #include <pthread.h>
 #include <stdio.h>
 
