@@ -12,12 +12,14 @@ pub(crate) struct Rule<'a> {
     pub(crate) loset: &'a Loset,
     /// Locks of places that must not exclude each other; `None`: no such condition.
     pub(crate) sets: Option<&'a Sets>,
-    admits: Admits,
+    admits: Admits<'a>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Admits {
+enum Admits<'a> {
     All,
+    /// By thread and place: these.
+    Only(&'a [Vec<bool>]),
     /// Places where no lock is held.
     Free,
     /// Places that easy states can have.
@@ -37,6 +39,11 @@ impl<'a> Rule<'a> {
         }
     }
 
+    /// For feasible states with these places only, by thread and place.
+    pub(crate) fn within(loset: &'a Loset, places: &'a [Vec<bool>]) -> Rule<'a> {
+        Rule { admits: Admits::Only(places), ..Rule::of(loset, Class::Feasible) }
+    }
+
     /// For easy states.
     pub(crate) fn easy(loset: &'a Loset) -> Rule<'a> {
         let touched = (loset.touched.width() > 0).then_some(&loset.touched);
@@ -47,6 +54,7 @@ impl<'a> Rule<'a> {
     pub(crate) fn admits(&self, thread: usize, place: u32) -> bool {
         match self.admits {
             Admits::All => true,
+            Admits::Only(places) => places[thread][place as usize],
             Admits::Free => self.loset.free[thread][place as usize] == place,
             Admits::Tight => !self.loset.leaks[thread][place as usize],
         }

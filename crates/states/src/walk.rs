@@ -21,12 +21,30 @@ pub fn walk(
     loset: &Loset,
     class: Class,
     limits: Limits,
+    visit: impl FnMut(&[u32]) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, Exhausted> {
+    walk_rule(Rule::of(loset, class), Judge::new(trace, loset, class, limits), visit)
+}
+
+/// Shows every feasible state with these places only, by thread and place.
+pub(crate) fn walk_within(
+    trace: &Trace,
+    loset: &Loset,
+    places: &[Vec<bool>],
+    limits: Limits,
+    visit: impl FnMut(&[u32]) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, Exhausted> {
+    walk_rule(Rule::within(loset, places), Judge::new(trace, loset, Class::Feasible, limits), visit)
+}
+
+fn walk_rule(
+    rule: Rule<'_>,
+    mut judge: Judge<'_>,
     mut visit: impl FnMut(&[u32]) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, Exhausted> {
-    let threads: Vec<usize> = (0..loset.threads()).collect();
-    let mut judge = Judge::new(trace, loset, class, limits);
+    let threads: Vec<usize> = (0..rule.loset.threads()).collect();
     let mut walk = Walk {
-        frames: Frames::new(Rule::of(loset, class), &threads),
+        frames: Frames::new(rule, &threads),
         state: vec![0; threads.len()],
         leaf: |state: &[u32], locked: Locked| {
             if judge.accepts(state, locked)? && visit(state).is_break() {

@@ -98,7 +98,8 @@ fn check(name: &str, trace: &Trace, expected: &Expected) {
     if let Some(dynamic) = &expected.dynamic {
         let mut found = located(trace, &loset, &loset.dynamic_orders(&places(trace, &dynamic.at)));
         let mut wanted = dynamic.orders.clone();
-        (found.sort(), wanted.sort());
+        found.sort();
+        wanted.sort();
         assert_eq!(found, wanted, "{name}");
     }
 }

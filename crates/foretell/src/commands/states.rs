@@ -1,5 +1,7 @@
-//! `foretell states`: the global states of a trace, counted, listed, or one of them explained.
+//! `foretell states`: the global states of a trace, counted, listed, one of them explained, or searched for a
+//! condition.
 
+mod condition;
 mod one;
 mod text;
 
@@ -37,9 +39,14 @@ Examples:
   foretell states run.ftr --list --limit 20           the first of them, in lexical order
   foretell states run.ftr --cut T1=3,T2=5             which classes is this state in?
   foretell states run.ftr --cut T1=3,T2=5 --why       and if it is not reachable: why not, step by step
+  foretell states run.ftr --possibly 'holds(T1, m) && at(T2, \"a.c:12\")'
+  foretell states run.ftr --possibly 'exists t, u: t != u && mark(t, \"open\") > 0 && mark(u, \"open\") > 0'
+  foretell states run.ftr --definitely 'mark(\"ready\") == 2'
 
-Exit status: 0 counted or listed, or the state of `--cut` is not in the class; 1 it is; 2 usage or input
-error; 3 the budget ran out before the answer.";
+What can be written in a condition is in docs/predicates.md.
+
+Exit status: 0 counted or listed, or the state of `--cut` is not in the class, or the condition does not hold;
+1 it is, or it does; 2 usage or input error; 3 the budget ran out before the answer.";
 
 /// Count or list the global states the trace's program could have been in.
 #[derive(Debug, Args)]
@@ -60,6 +67,12 @@ pub struct States {
     /// Only this state: so many events of each thread. Threads not named: none.
     #[arg(long, value_name = "T1=N,T2=M", conflicts_with_all = ["count", "list", "limit"])]
     cut: Option<String>,
+    /// Is there a reachable state in which this condition holds?
+    #[arg(long, value_name = "EXPR", conflicts_with_all = ["count", "list", "cut", "class", "definitely"])]
+    possibly: Option<String>,
+    /// Does every run pass through a state in which this condition holds?
+    #[arg(long, value_name = "EXPR", conflicts_with_all = ["count", "list", "cut", "class"])]
+    definitely: Option<String>,
     /// Tell step by step why the state of `--cut` cannot be reached.
     #[arg(long, requires = "cut")]
     why: bool,
@@ -112,6 +125,7 @@ struct Report<'a> {
     count: Option<String>,
     states: Option<Vec<Vec<u32>>>,
     cut: Option<one::Classes>,
+    holds: Option<bool>,
     schedule: Option<Vec<trace::EventId>>,
     exhausted: Option<String>,
 }
@@ -130,10 +144,12 @@ impl States {
 
 impl<'a> Asked<'a> {
     fn answer(&self) -> Result<Exit, Diagnostic> {
-        match &self.states.cut {
-            Some(cut) => self.one(cut),
-            None if self.states.list => self.list(),
-            None => self.count(),
+        match self.states {
+            States { cut: Some(cut), .. } => self.one(cut),
+            States { possibly: Some(expression), .. } => self.possibly(expression),
+            States { definitely: Some(expression), .. } => self.definitely(expression),
+            States { list: true, .. } => self.list(),
+            _ => self.count(),
         }
     }
 
@@ -149,6 +165,7 @@ impl<'a> Asked<'a> {
             count: None,
             states: None,
             cut: None,
+            holds: None,
             schedule: None,
             exhausted: None,
         }
@@ -276,6 +293,8 @@ impl Ending {
     fn json(&self, count: Option<u128>) -> String {
         let count = serde_json::json!(count.map(|count| count.to_string()));
         let exhausted = serde_json::json!(self.exhausted.map(|exhausted| exhausted.to_string()));
-        format!("],\"count\":{count},\"cut\":null,\"schedule\":null,\"exhausted\":{exhausted}}}")
+        format!(
+            "],\"count\":{count},\"cut\":null,\"holds\":null,\"schedule\":null,\"exhausted\":{exhausted}}}"
+        )
     }
 }
