@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{Check, Convert, Decide, Generate, Predict, States, Stats};
+use crate::commands::{Check, Compare, Convert, Decide, Generate, Predict, States, Stats};
 use crate::exit::Exit;
 
 const ABOUT: &str = "Watches one run of a multithreaded program and tells what could have gone wrong \
@@ -25,6 +25,7 @@ pub enum Command {
     Predict(Predict),
     Decide(Decide),
     Check(Check),
+    Compare(Compare),
     States(States),
     Convert(Convert),
     Stats(Stats),

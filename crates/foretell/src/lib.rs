@@ -44,6 +44,7 @@ fn perform(command: Command) -> Result<Exit, Diagnostic> {
         Command::Predict(predict) => predict.run(),
         Command::Decide(decide) => decide.run(),
         Command::Check(check) => check.run(),
+        Command::Compare(compare) => compare.run(),
         Command::States(states) => states.run(),
         Command::Convert(convert) => convert.run(),
         Command::Stats(stats) => stats.run(),

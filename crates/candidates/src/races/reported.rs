@@ -2,18 +2,21 @@
 
 use decide::Setup;
 
-use super::{Method, RacePair, hb, lockset, syncp};
+use super::cp::{Cp, TooLarge};
+use super::syncp::Syncp;
+use super::{Method, RacePair, hb, lockset, ucg};
 
-/// Passes on every pair that a method other than `poly` reports, in the order it finds them: all pairs for `lockset`
-/// and `ucg`, and for the others each racy event with one partner.
-pub fn reported(method: Method, setup: &Setup<'_>, take: &mut dyn FnMut(RacePair)) {
+/// Passes on every pair that a method other than `poly` reports, in the order it finds them: all pairs for `lockset`, `cp`
+/// and `ucg`, and for `hb` and `syncp` each racy event with one partner.
+pub fn reported(method: Method, setup: &Setup<'_>, take: &mut dyn FnMut(RacePair)) -> Result<(), TooLarge> {
     let trace = setup.trace();
     match method {
         Method::Lockset => lockset::pairs(trace).for_each(take),
         Method::Hb => hb::races(trace).for_each(take),
-        Method::Syncp => syncp::Syncp::new(trace).races().for_each(|race| take(race.pair)),
-        Method::Cp => unreachable!("cp"),
-        Method::Ucg => unreachable!("ucg"),
+        Method::Syncp => Syncp::new(trace).races().for_each(|race| take(race.pair)),
+        Method::Cp => Cp::new(trace)?.pairs().for_each(take),
+        Method::Ucg => ucg::pairs(setup).for_each(take),
         Method::Poly => unreachable!("poly reports schedules, not pairs"),
     }
+    Ok(())
 }

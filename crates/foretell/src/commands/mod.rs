@@ -1,6 +1,7 @@
 //! One file for each command: its arguments, and what it does.
 
 mod check;
+mod compare;
 mod convert;
 mod decide;
 mod generate;
@@ -9,6 +10,7 @@ mod states;
 mod stats;
 
 pub use check::Check;
+pub use compare::Compare;
 pub use convert::Convert;
 pub use decide::Decide;
 pub use generate::Generate;

@@ -109,7 +109,7 @@ impl Predict {
         for kind in kinds {
             match kind {
                 KindArgument::Race => {
-                    races::search(self.method, &mut gatherer, &mut predictions, self.manner)
+                    races::search(self.method, &mut gatherer, &mut predictions, self.manner)?;
                 }
             }
         }

@@ -37,6 +37,11 @@ fn of_decide() {
 }
 
 #[test]
+fn of_states() {
+    insta::assert_snapshot!(help(&["states", "--help"]));
+}
+
+#[test]
 fn of_check() {
     insta::assert_snapshot!(help(&["check", "--help"]));
 }

@@ -8,5 +8,6 @@ mod generate;
 mod help;
 mod predict;
 mod readme;
+mod states;
 mod stats;
 mod support;

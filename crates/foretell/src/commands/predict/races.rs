@@ -8,6 +8,7 @@ use report::{FindingKind, Funnel, Predictions, Rung};
 
 use super::gather::Gatherer;
 use crate::arguments::Manner;
+use crate::diagnostics::Diagnostic;
 use crate::progress;
 
 /// Searches for races and gathers them.
@@ -16,11 +17,12 @@ pub(super) fn search(
     gatherer: &mut Gatherer<'_>,
     predictions: &mut Predictions,
     manner: Manner,
-) {
+) -> Result<(), Diagnostic> {
     match method {
         Method::Poly => exactly(gatherer, predictions, manner),
-        method => reported_by(method, gatherer, predictions),
+        method => reported_by(method, gatherer, predictions)?,
     }
+    Ok(())
 }
 
 fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: Manner) {
@@ -48,7 +50,11 @@ fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: M
 }
 
 /// What an inexact method reports, each pair with its true rung.
-fn reported_by(method: Method, gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
+fn reported_by(
+    method: Method,
+    gatherer: &mut Gatherer<'_>,
+    predictions: &mut Predictions,
+) -> Result<(), Diagnostic> {
     let setup = gatherer.setup;
     let mut take = |pair: RacePair| {
         predictions.candidates += 1;
@@ -58,7 +64,10 @@ fn reported_by(method: Method, gatherer: &mut Gatherer<'_>, predictions: &mut Pr
             Climb::Unknown => predictions.unknown += 1,
         }
     };
-    reported(method, setup, &mut take);
+    reported(method, setup, &mut take).map_err(|error| {
+        Diagnostic::new(error.to_string())
+            .help("the default method, `poly`, finds more and has no such limit")
+    })
 }
 
 enum Climb {
