@@ -24,8 +24,9 @@ use crate::quantity::quantity;
 use crate::stack::with_room;
 
 const EXAMPLES: &str = "\
-A state is how many events of each thread have happened. Locks may have been taken in another order than
-in the trace; what reads see does not matter (the model is `sync`). The classes, each within the one before:
+A state is how many events of each thread have happened. Locks may have been taken in another order
+than in the trace; what reads see does not matter (the model is `sync`). The classes, each within
+the one before:
 
   consistent    with an event, all that happened before it: forks, joins, signals, barriers
   feasible      and no lock is held twice
@@ -38,15 +39,15 @@ Examples:
   foretell states run.ftr --class consistent          how many before looking at locks?
   foretell states run.ftr --list --limit 20           the first of them, in lexical order
   foretell states run.ftr --cut T1=3,T2=5             which classes is this state in?
-  foretell states run.ftr --cut T1=3,T2=5 --why       and if it is not reachable: why not, step by step
+  foretell states run.ftr --cut T1=3,T2=5 --why       and if it cannot be reached: why not
   foretell states run.ftr --possibly 'holds(T1, m) && at(T2, \"a.c:12\")'
-  foretell states run.ftr --possibly 'exists t, u: t != u && mark(t, \"open\") > 0 && mark(u, \"open\") > 0'
+  foretell states run.ftr --possibly 'exists t, u: t != u && holds(t, m) && holds(u, n)'
   foretell states run.ftr --definitely 'mark(\"ready\") == 2'
 
 What can be written in a condition is in docs/predicates.md.
 
-Exit status: 0 counted or listed, or the state of `--cut` is not in the class, or the condition does not hold;
-1 it is, or it does; 2 usage or input error; 3 the budget ran out before the answer.";
+Exit status: 0 counted or listed, or the state of `--cut` is not in the class, or the condition does
+not hold; 1 it is, or it does; 2 usage or input error; 3 the budget ran out before the answer.";
 
 /// Count or list the global states the trace's program could have been in.
 #[derive(Debug, Args)]
