@@ -24,6 +24,7 @@ mod count;
 mod count_reachable;
 mod easy;
 mod frames;
+mod greedy;
 mod irreducible;
 mod lock_free;
 mod locks;

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace};
 
+use crate::greedy::Constraints;
 use crate::locks::Sets;
 
 /// A section of a lock: the paper's locking interval.
@@ -71,6 +72,10 @@ pub struct Loset {
     pub(crate) touched: Sets,
     /// By thread and place: an event since the last calm place comes before one of another thread.
     pub(crate) leaks: Vec<Vec<bool>>,
+    /// By thread and place of an event.
+    pub(crate) constraints: Vec<Vec<Constraints>>,
+    /// By thread and place: the place before the first acquire of a lock that is held and wanted by others.
+    pub(crate) before_kept: Vec<Vec<u32>>,
     pub(crate) permits: Vec<Permits>,
     /// With every take after its recorded post, where there are semaphores.
     pub(crate) matched: Option<Box<Loset>>,
@@ -129,8 +134,25 @@ impl Loset {
             }
         }
         let leaks = leaks(&calm, &outgoing);
+        let constraints = constraints(trace, threads, &lengths, edges, &contended);
+        let before_kept = before_kept(&lengths, &contended);
         let (permits, matched) = (Vec::new(), None);
-        Loset { lengths, needs, limits, sections, rivals, free, calm, held, touched, leaks, permits, matched }
+        Loset {
+            lengths,
+            needs,
+            limits,
+            sections,
+            rivals,
+            free,
+            calm,
+            held,
+            touched,
+            leaks,
+            constraints,
+            before_kept,
+            permits,
+            matched,
+        }
     }
 
     /// How many threads there are.
@@ -331,6 +353,36 @@ fn leaks(calm: &[Vec<u32>], outgoing: &[Vec<bool>]) -> Vec<Vec<bool>> {
         leaks
     };
     calm.iter().zip(outgoing).map(of_thread).collect()
+}
+
+fn constraints(
+    trace: &Trace,
+    threads: &ThreadEvents,
+    lengths: &[u32],
+    edges: &[Edge],
+    contended: &[Section],
+) -> Vec<Vec<Constraints>> {
+    let mut all: Vec<Vec<Constraints>> =
+        lengths.iter().map(|&length| vec![Constraints::default(); length as usize]).collect();
+    for edge in edges {
+        all[trace.thread(edge.to).index()][threads.place(edge.to)].waits = true;
+    }
+    for section in contended {
+        all[section.thread.index()][section.acquire as usize].acquires = true;
+    }
+    all
+}
+
+fn before_kept(lengths: &[u32], contended: &[Section]) -> Vec<Vec<u32>> {
+    let mut all: Vec<Vec<u32>> = lengths.iter().map(|&length| (0..=length).collect()).collect();
+    for section in contended {
+        let places = &mut all[section.thread.index()];
+        let last = section.release.map_or(places.len() - 1, |release| release as usize);
+        for before in &mut places[section.acquire as usize + 1..=last] {
+            *before = (*before).min(section.acquire);
+        }
+    }
+    all
 }
 
 fn permits(trace: &Trace, threads: &ThreadEvents) -> Vec<Permits> {

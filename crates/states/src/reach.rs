@@ -1,6 +1,6 @@
 //! Exact reachability (paper 2, definition 3): NP-complete (theorem 4), so a search, after everything cheap.
 //!
-//! What is easy is reachable, what is not strongly feasible is not, and with two threads nothing is left. The
+//! What is easy or reached greedily is reachable, what is not strongly feasible is not, and with two threads nothing is left. The
 //! rest is searched between the reset point and the state (theorem 8): state by state where few lie between,
 //! otherwise by the engine.
 
@@ -55,6 +55,9 @@ impl<'t> Reach<'t> {
             return Ok(true);
         }
         let start = self.loset.reset_point(state);
+        if self.loset.is_greedily_reached(&start, state) {
+            return Ok(true);
+        }
         if self.loset.normalise_between(&start, state).is_err() {
             return Ok(false);
         }

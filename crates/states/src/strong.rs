@@ -12,6 +12,10 @@ impl Loset {
 
     #[inline]
     pub(crate) fn is_strong_if_feasible(&self, state: &[u32]) -> bool {
-        self.is_easy(state) || self.normalise_between(&self.reset_point(state), state).is_ok()
+        if self.is_easy(state) {
+            return true;
+        }
+        let start = self.reset_point(state);
+        self.is_greedily_reached(&start, state) || self.normalise_between(&start, state).is_ok()
     }
 }
