@@ -40,6 +40,9 @@ impl Default for HeldSets {
 impl HeldSets {
     /// The number of a set, whatever order its holds come in.
     pub(crate) fn intern(&mut self, mut holds: Vec<Hold>) -> HeldId {
+        if holds.is_empty() && !self.sets.is_empty() {
+            return HeldId::default();
+        }
         holds.sort_unstable();
         if let Some(&id) = self.ids.get(holds.as_slice()) {
             return id;

@@ -81,13 +81,15 @@ pub struct Limits {
     pub extent: Extent,
     /// How many instances of a pattern to ask before it is left as unknown. Not for [`Extent::All`].
     pub instances: u32,
+    /// What a question may cost at most, whatever the settings say: another instance may be easier. Likewise.
+    pub budget: u64,
     /// How many instances of a pattern to look at, asked or filtered, before it is left as unknown. Likewise.
     pub tries: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { extent: Extent::Patterns, instances: 64, tries: 100_000 }
+        Limits { extent: Extent::Patterns, instances: 4, budget: 1_000_000, tries: 100_000 }
     }
 }
 
@@ -248,7 +250,7 @@ impl Search<'_> {
     fn instance(&mut self, variable: VariableId, triple: Triple, known: &mut Known) -> Settled {
         let Triple { first, between, second } = triple;
         let question = Question::Order(vec![first, between, second]);
-        let Limits { extent, instances, tries } = self.limits;
+        let Limits { extent, instances, budget, tries } = self.limits;
         if extent == Extent::Patterns && (known.asked >= instances || known.tried >= tries) {
             known.open.get_or_insert(question);
             known.limited = true;
@@ -263,7 +265,10 @@ impl Search<'_> {
         }
         known.asked = known.asked.saturating_add(1);
         self.counts.asked += 1;
-        let options = self.settings.options;
+        let mut options = self.settings.options;
+        if extent == Extent::Patterns {
+            options.budget = options.budget.min(budget);
+        }
         let kept = match &self.judge {
             Judge::Under { marked, setup } => marked.decide(setup, triple, options),
             Judge::Engine | Judge::AvFilter(_) => Some(true),

@@ -43,6 +43,8 @@ pub struct Limits {
     pub extent: Extent,
     /// How many instances of a pattern to ask before it is left as unknown. Not for [`Extent::All`].
     pub instances: u32,
+    /// What a question may cost at most, whatever the settings say: another instance may be easier. Likewise.
+    pub budget: u64,
     /// How many patterns to ask about.
     pub patterns: u64,
     /// How many steps to look for cycles, and as many again for their instances.
@@ -51,7 +53,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { extent: Extent::Patterns, instances: 64, patterns: 10_000, steps: 50_000_000 }
+        Limits {
+            extent: Extent::Patterns,
+            instances: 4,
+            budget: 1_000_000,
+            patterns: 10_000,
+            steps: 50_000_000,
+        }
     }
 }
 
@@ -184,7 +192,8 @@ impl<'a> Search<'a> {
         Go::On
     }
 
-    /// Asks the instances of a cycle: for each event of the first group the nearest ones first, then the others.
+    /// Asks the instances of a cycle: for each event of the first group the nearest ones, those that span least of the
+    /// trace first; then the others.
     fn instances(&mut self, cycle: &[Place<'a>]) -> Go {
         let sites: Vec<LocationId> = cycle.iter().map(|place| place.group.site).collect();
         let pattern = Pattern::of(&sites);
@@ -199,13 +208,18 @@ impl<'a> Search<'a> {
         let must = self.must.take().unwrap_or_else(|| MustOrder::new(setup, model));
         let mut known = known.unwrap_or_default();
         let mut steps = self.steps;
-        for width in [1, usize::MAX] {
-            let (blocked, steps) = (self.blocked, &mut steps);
-            let mut instances = Instances { setup, must: &must, blocked, cycle, width, steps };
-            let go = instances.each(&mut |events| self.instance(cycle, events, &mut known));
-            if go == Go::Stop {
-                break;
-            }
+        let blocked = self.blocked;
+        let mut each = |width: usize, visit: &mut dyn FnMut(&[EventId]) -> Go| {
+            Instances { setup, must: &must, blocked, cycle, width, steps: &mut steps }.each(visit)
+        };
+        let mut nearest: Vec<Vec<EventId>> = Vec::new();
+        each(1, &mut |events| {
+            nearest.push(events.to_vec());
+            Go::On
+        });
+        nearest.sort_by_key(|events| span(events));
+        if nearest.iter().all(|events| self.instance(cycle, events, &mut known) == Go::On) {
+            each(usize::MAX, &mut |events| self.instance(cycle, events, &mut known));
         }
         self.steps = steps;
         self.must = Some(must);
@@ -256,32 +270,55 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Asks about each place of a wait and its signal, those that span least of the trace first.
     fn lost_wake_ups(&mut self) {
-        let mut sites: FxHashMap<[LocationId; 2], bool> = FxHashMap::default();
-        for Lost { wait, question, object, sites: at } in lost::candidates(self.setup) {
-            let known = sites.insert(at, false);
-            self.counts.candidates += u64::from(known.is_none());
-            if self.limits.extent == Extent::Patterns && known == Some(true) {
-                sites.insert(at, true);
-                continue;
+        let mut patterns: FxHashMap<[LocationId; 2], Vec<Lost>> = FxHashMap::default();
+        for lost in lost::candidates(self.setup) {
+            patterns.entry(lost.sites).or_default().push(lost);
+        }
+        let mut patterns: Vec<Vec<Lost>> = patterns.into_values().collect();
+        patterns.sort_by_key(|pattern| pattern[0].wait);
+        self.counts.candidates += patterns.len() as u64;
+        for mut pattern in patterns {
+            pattern.sort_by_key(|lost| span(&lost.question.named()));
+            self.lost_wake_up(pattern);
+        }
+    }
+
+    fn lost_wake_up(&mut self, pattern: Vec<Lost>) {
+        let limited = self.limits.extent == Extent::Patterns;
+        let mut open = None;
+        for (asked, Lost { wait, question, object, .. }) in pattern.into_iter().enumerate() {
+            if limited && asked as u64 >= u64::from(self.limits.instances) {
+                open.get_or_insert(question);
+                break;
             }
             match self.ask(question, vec![Some(wait)], object) {
                 Answer::Found => {
                     self.counts.lost += 1;
-                    sites.insert(at, true);
+                    if limited {
+                        return;
+                    }
                 }
                 Answer::Nothing => {}
                 Answer::Open(question) => {
-                    self.counts.unknown += 1;
-                    (self.report)(Report::Unknown(question));
+                    open.get_or_insert(question);
                 }
             }
+        }
+        if let Some(question) = open {
+            self.counts.unknown += 1;
+            (self.report)(Report::Unknown(question));
         }
     }
 
     fn ask(&mut self, question: Question, events: Vec<Option<EventId>>, object: Object) -> Answer {
         self.counts.asked += 1;
-        match decide(self.setup, &question, self.settings.model, self.settings.options) {
+        let Settings { model, mut options } = self.settings;
+        if self.limits.extent == Extent::Patterns {
+            options.budget = options.budget.min(self.limits.budget);
+        }
+        match decide(self.setup, &question, model, options) {
             Ok(Verdict::Feasible(witness)) => {
                 self.counts.feasible += 1;
                 (self.report)(Report::Found(Found { question, events, object, witness }));
@@ -298,4 +335,10 @@ enum Answer {
     Found,
     Nothing,
     Open(Question),
+}
+
+/// How many events of the trace lie from the first of these to the last.
+fn span(events: &[EventId]) -> u32 {
+    let places = || events.iter().map(|event| event.0);
+    places().max().unwrap_or(0) - places().min().unwrap_or(0)
 }

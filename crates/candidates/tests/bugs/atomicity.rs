@@ -9,7 +9,7 @@ use trace::{EventId, LocationId, Op, Trace};
 
 use crate::{Reported, assert_schedules, ids, on_tiny_traces, read, settings, shown};
 
-const ALL: Limits = Limits { extent: Extent::All, instances: 0, tries: 0 };
+const ALL: Limits = Limits { extent: Extent::All, instances: 0, budget: 0, tries: 0 };
 
 type Events = Vec<Option<EventId>>;
 
@@ -121,7 +121,8 @@ fn exactly_the_violations_of_the_oracle() {
             assert_eq!(found, expected, "{}", context());
             assert_eq!(found.len(), reported.found.len(), "each once: {}", context());
             assert_eq!(counts.unknown, 0);
-            let generous = Limits { extent: Extent::Patterns, instances: u32::MAX, tries: u32::MAX };
+            let generous =
+                Limits { extent: Extent::Patterns, instances: u32::MAX, budget: u64::MAX, tries: u32::MAX };
             let (by_pattern, _) = run(trace, model, method, generous);
             let patterns: Vec<_> = by_pattern.events().iter().map(|e| pattern(trace, e)).collect();
             let expected_patterns: BTreeSet<_> = expected.iter().map(|e| pattern(trace, e)).collect();

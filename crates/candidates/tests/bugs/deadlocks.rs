@@ -10,7 +10,8 @@ use trace::{EventId, LocationId, Op, Trace};
 
 use crate::{Reported, assert_schedules, ids, on_tiny_traces, read, settings, shown};
 
-const ALL: Limits = Limits { extent: Extent::All, instances: 0, patterns: u64::MAX, steps: u64::MAX };
+const ALL: Limits =
+    Limits { extent: Extent::All, instances: 0, budget: 0, patterns: u64::MAX, steps: u64::MAX };
 
 fn run(trace: &Trace, model: Model, limits: Limits) -> (Reported, Counts) {
     let setup = Setup::new(trace);
@@ -118,7 +119,7 @@ fn compare(seed: u64, trace: &Trace, model: Model, compared: &mut Compared) {
     assert_eq!(alone, lost(trace, model), "{}", context());
     assert_eq!((counts.unknown, counts.cut_short), (0, false), "{}", context());
 
-    let generous = Limits { instances: u32::MAX, extent: Extent::Patterns, ..ALL };
+    let generous = Limits { instances: u32::MAX, budget: u64::MAX, extent: Extent::Patterns, ..ALL };
     let (by_pattern, _) = run(trace, model, generous);
     let cycles = by_pattern.events().into_iter().filter(|events| events.len() > 1);
     let patterns: Vec<_> = cycles.map(|events| pattern(trace, &events)).collect();
