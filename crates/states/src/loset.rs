@@ -74,8 +74,6 @@ pub struct Loset {
     pub(crate) leaks: Vec<Vec<bool>>,
     /// By thread and place of an event.
     pub(crate) constraints: Vec<Vec<Constraints>>,
-    /// By thread and place: the place before the first acquire of a lock that is held and wanted by others.
-    pub(crate) before_kept: Vec<Vec<u32>>,
     pub(crate) permits: Vec<Permits>,
     /// With every take after its recorded post, where there are semaphores.
     pub(crate) matched: Option<Box<Loset>>,
@@ -135,7 +133,6 @@ impl Loset {
         }
         let leaks = leaks(&calm, &outgoing);
         let constraints = constraints(trace, threads, &lengths, edges, &contended);
-        let before_kept = before_kept(&lengths, &contended);
         let (permits, matched) = (Vec::new(), None);
         Loset {
             lengths,
@@ -149,7 +146,6 @@ impl Loset {
             touched,
             leaks,
             constraints,
-            before_kept,
             permits,
             matched,
         }
@@ -369,18 +365,6 @@ fn constraints(
     }
     for section in contended {
         all[section.thread.index()][section.acquire as usize].acquires = true;
-    }
-    all
-}
-
-fn before_kept(lengths: &[u32], contended: &[Section]) -> Vec<Vec<u32>> {
-    let mut all: Vec<Vec<u32>> = lengths.iter().map(|&length| (0..=length).collect()).collect();
-    for section in contended {
-        let places = &mut all[section.thread.index()];
-        let last = section.release.map_or(places.len() - 1, |release| release as usize);
-        for before in &mut places[section.acquire as usize + 1..=last] {
-            *before = (*before).min(section.acquire);
-        }
     }
     all
 }
