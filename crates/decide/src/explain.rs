@@ -122,6 +122,7 @@ impl<'a, 's> Tracer<'a, 's> {
                 self.permits_left(*take);
                 End::PermitsLeft(*take)
             }
+            Conflict::OutOfBudget => unreachable!("not a contradiction"),
             Conflict::WithPrefix => {
                 self.recorded = true;
                 self.levels.extend(0..self.depth);

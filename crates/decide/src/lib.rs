@@ -150,7 +150,7 @@ fn reach(setup: &Setup<'_>, ask: &Ask, options: Options) -> Verdict {
 
 /// Decides in one window: the main loop of `search.rs`, after a first guess that often suffices.
 fn attempt(setup: &Setup<'_>, ask: &Ask, window: Window, patience: u64, spent: &mut u64) -> Found {
-    let mut state = State::new(setup, ask, window);
+    let mut state = State::new(setup, ask, window, patience);
     let mut posed = state.pose().and_then(|()| state.close());
     if posed.is_ok() && window.before == Before::Recorded {
         match state.linearise() {
@@ -159,7 +159,7 @@ fn attempt(setup: &Setup<'_>, ask: &Ask, window: Window, patience: u64, spent: &
             Guess::Stuck(_) => {}
         }
     }
-    let found = search::search(&mut state, posed, patience);
+    let found = search::search(&mut state, posed);
     *spent += state.steps;
     found
 }

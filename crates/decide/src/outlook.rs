@@ -28,7 +28,7 @@ pub fn outlook(
     let mut reach = REACH;
     loop {
         let start = EventId(ask.earliest.0.saturating_sub(reach));
-        let mut state = State::new(setup, &ask, Window { start, before: Before::Unknown });
+        let mut state = State::new(setup, &ask, Window { start, before: Before::Unknown }, u64::MAX);
         let posed = state.pose();
         if let Err(conflict) = posed.and_then(|()| state.saturate()) {
             return Ok(Some(explain(&mut state, &conflict, 0).refutation));

@@ -31,14 +31,12 @@ struct Frame<'s> {
 
 /// Decides whether a state can be completed to a schedule. `posed`: whether posing the question
 /// met a contradiction already.
-pub(crate) fn search<'s>(state: &mut State<'s>, posed: Result<(), Conflict>, budget: u64) -> Found {
+pub(crate) fn search<'s>(state: &mut State<'s>, posed: Result<(), Conflict>) -> Found {
     let mut frames: Vec<Frame<'s>> = Vec::new();
     let mut outcome = posed;
     loop {
-        if state.steps > budget {
-            return Found::Unknown;
-        }
         let conflict = match outcome.and_then(|()| state.saturate()) {
+            _ if state.steps > state.budget => return Found::Unknown,
             Err(conflict) => conflict,
             Ok(()) => match state.linearise() {
                 Guess::Complete(schedule) => return Found::Schedule(schedule),

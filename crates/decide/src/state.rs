@@ -97,6 +97,8 @@ pub(crate) enum Conflict {
     PermitsLeft(EventId),
     /// A contradiction with the events before the window.
     WithPrefix,
+    /// None: the budget ran out before there was one.
+    OutOfBudget,
 }
 
 /// The needed events of one thread.
@@ -235,12 +237,13 @@ pub(crate) struct State<'s> {
     pending: VecDeque<(EventId, Node, Why)>,
     /// Takes decided to come before a post that is not needed yet, and at which level.
     pub(crate) deferred: Vec<(Node, EventId, u32)>,
-    /// Work done, for the budget.
+    /// Work done, and how much may be done.
     pub(crate) steps: u64,
+    pub(crate) budget: u64,
 }
 
 impl<'s> State<'s> {
-    pub(crate) fn new(setup: &'s Setup<'s>, ask: &'s Ask, window: Window) -> Self {
+    pub(crate) fn new(setup: &'s Setup<'s>, ask: &'s Ask, window: Window, budget: u64) -> Self {
         State {
             setup,
             ask,
@@ -258,6 +261,7 @@ impl<'s> State<'s> {
             pending: VecDeque::new(),
             deferred: Vec::new(),
             steps: 0,
+            budget,
         }
     }
 
@@ -421,6 +425,9 @@ impl<'s> State<'s> {
     pub(crate) fn close(&mut self) -> Result<(), Conflict> {
         while let Some((first, to, why)) = self.pending.pop_front() {
             self.put_before(first, to, why)?;
+            if self.steps > self.budget {
+                return Err(Conflict::OutOfBudget);
+            }
         }
         Ok(())
     }
