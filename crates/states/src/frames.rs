@@ -78,6 +78,12 @@ impl<'a> Frames<'a> {
         self.sets_row[level] != 0
     }
 
+    /// Whether every place in the range of a level is allowed, and brings no locks.
+    #[inline]
+    pub(crate) fn is_free(&self, level: usize) -> bool {
+        !self.locks[level] && self.rule.admits_all()
+    }
+
     /// Makes a choice within the range of a level. `false`: the rule does not allow it.
     #[inline]
     pub(crate) fn choose(&mut self, level: usize, place: u32) -> bool {

@@ -133,17 +133,20 @@ impl<F: FnMut(&[u32], Locked) -> Result<(), Halt>> Walk<'_, F> {
             return (self.leaf)(&self.state, locked);
         }
         let last = level + 1 == self.frames.levels();
+        if last && self.frames.is_free(level) {
+            let locked = if self.frames.is_locked(level) { Locked::Yes } else { Locked::No };
+            for place in self.frames.range(level) {
+                self.state[level] = place;
+                (self.leaf)(&self.state, locked)?;
+            }
+            return Ok(());
+        }
         for place in self.frames.range(level) {
             if !self.frames.choose(level, place) {
                 continue;
             }
             self.state[level] = place;
-            if last {
-                let locked = if self.frames.is_locked(level + 1) { Locked::Yes } else { Locked::No };
-                (self.leaf)(&self.state, locked)?;
-            } else {
-                self.level(level + 1)?;
-            }
+            self.level(level + 1)?;
         }
         Ok(())
     }
