@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use check::Model;
-use generate::{Settings, generate};
+use generate::{Settings, Weights, generate};
 use naive::Naive;
 use states::{Class, Limits, Loset, Reach, count, walk};
 use trace::Trace;
@@ -17,11 +17,20 @@ const SEEDS: std::ops::Range<u64> = 0..3_000;
 
 fn traces() -> impl Iterator<Item = (u64, Trace)> {
     SEEDS.filter_map(|seed| {
-        let trace = generate(&Settings::tiny(seed)).expect("tiny settings are sound");
+        let settings = if seed % 3 == 0 { about_locks(seed) } else { Settings::tiny(seed) };
+        let trace = generate(&settings).expect("the settings are sound");
         let lengths = Loset::of(&trace).lengths().to_vec();
         let states: usize = lengths.iter().map(|&length| length as usize + 1).product();
         (states <= MOST_STATES).then_some((seed, trace))
     })
+}
+
+/// More locking than the tiny mixture has, exclusive and shared, with signals to order it.
+fn about_locks(seed: u64) -> Settings {
+    let mut settings = Settings::tiny(seed);
+    settings.weights = Weights { acquire: 8, acquire_shared: 3, signal: 3, wait: 3, ..settings.weights };
+    (settings.threads, settings.locks, settings.events) = (3 + (seed % 2) as u32, 2, 14 + seed % 7);
+    settings
 }
 
 fn walked(trace: &Trace, loset: &Loset, class: Class) -> Vec<Vec<u32>> {
