@@ -54,7 +54,7 @@ fn deadlocks() {
 
 fn atomicity() {
     let large = generate::Settings::large(3_300_000, 8, 32, 10_000);
-    let settings = generate::Settings { disciplined: 0.9995, skew: 0.0, locations: 100_000, ..large };
+    let settings = generate::Settings { disciplined: 0.999_95, skew: 0.0, locations: 100_000, ..large };
     let trace = made(&settings);
     for method in [Method::Over, Method::AvFilter, Method::Exact] {
         let start = clock();

@@ -89,7 +89,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { extent: Extent::Patterns, instances: 4, budget: 1_000_000, tries: 100_000 }
+        Limits { extent: Extent::Patterns, instances: 4, budget: 100_000, tries: 100_000 }
     }
 }
 
@@ -207,7 +207,7 @@ impl Search<'_> {
         }
     }
 
-    /// For each pair the nearest access first, then the others.
+    /// For each pair the nearest access, those that are nearest of all first; then the others.
     fn groups(&mut self, variable: VariableId, pairs: &PairGroup, points: &PointGroup) {
         let pattern = Pattern([pairs.sites[0], points.site, pairs.sites[1]]);
         let limited = self.limits.extent == Extent::Patterns;
@@ -215,19 +215,23 @@ impl Search<'_> {
             return;
         }
         let mut known = self.patterns.remove(&pattern).unwrap_or_default();
-        let mut nearest: FxHashSet<Triple> = FxHashSet::default();
-        'widths: for width in [1, usize::MAX] {
-            for &Pair { first, second } in &pairs.pairs {
-                let band = self.band(first, second, pairs, points);
-                for index in outward(&points.events, band, first).take(width) {
-                    let triple = Triple { first, between: points.events[index], second };
-                    let again = if width == 1 { !nearest.insert(triple) } else { nearest.contains(&triple) };
-                    if again {
-                        continue;
-                    }
-                    if self.instance(variable, triple, &mut known) == Settled::Yes && limited {
-                        break 'widths;
-                    }
+        let triples = |search: &Self, pair: &Pair, width: usize| {
+            let &Pair { first, second } = pair;
+            let band = search.band(first, second, pairs, points);
+            let near = outward(&points.events, band, first).take(width);
+            near.map(|index| Triple { first, between: points.events[index], second }).collect::<Vec<_>>()
+        };
+        let mut nearest: Vec<Triple> = pairs.pairs.iter().flat_map(|pair| triples(self, pair, 1)).collect();
+        nearest.sort_by_key(|triple| triple.second.0.abs_diff(triple.between.0));
+        let settled = |search: &mut Self, triple, known: &mut _| {
+            search.instance(variable, triple, known) == Settled::Yes && limited
+        };
+        if !nearest.iter().any(|&triple| settled(self, triple, &mut known)) {
+            let asked: FxHashSet<Triple> = nearest.into_iter().collect();
+            for pair in &pairs.pairs {
+                let mut others = triples(self, pair, usize::MAX).into_iter().filter(|t| !asked.contains(t));
+                if others.any(|triple| settled(self, triple, &mut known)) {
+                    break;
                 }
             }
         }
