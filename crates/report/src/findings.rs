@@ -35,6 +35,14 @@ impl FindingKind {
         }
     }
 
+    /// Many of them, in words.
+    pub fn title_of_many(self) -> String {
+        match self {
+            FindingKind::Predicate => "states as described".to_owned(),
+            kind => format!("{}s", kind.title()),
+        }
+    }
+
     /// As a heading has it.
     fn title(self) -> &'static str {
         match self {

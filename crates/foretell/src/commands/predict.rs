@@ -4,6 +4,7 @@
 //! or all of them, and verifies every schedule that is shown.
 
 mod gather;
+mod others;
 mod races;
 
 use std::ffi::OsString;
@@ -30,6 +31,7 @@ Examples:
   foretell predict run.std.gz --only race --all     every racing pair of events, not one for each pair of places
   foretell predict run.ftr --model sync             also what may depend on values that reads would see
   foretell predict run.ftr --only race --method hb  what happens-before reports, with what is true of it
+  foretell predict run.ftr --only deadlock,race     other kinds: atomicity, nondeterminism
   foretell predict run.ftr --json                   for programs (see docs/json.md)
 
 Methods to find races: lockset, hb (happens-before), cp (causally precedes), syncp (sync-preserving),
@@ -73,10 +75,14 @@ pub struct Predict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum KindArgument {
     Race,
+    Deadlock,
+    Atomicity,
+    Nondeterminism,
 }
 
 impl KindArgument {
-    const ALL: &[KindArgument] = &[KindArgument::Race];
+    const ALL: &[KindArgument] =
+        &[KindArgument::Race, KindArgument::Deadlock, KindArgument::Atomicity, KindArgument::Nondeterminism];
 }
 
 impl Predict {
@@ -110,6 +116,11 @@ impl Predict {
             match kind {
                 KindArgument::Race => {
                     races::search(self.method, &mut gatherer, &mut predictions, self.manner)?;
+                }
+                KindArgument::Deadlock => others::deadlocks(&mut gatherer, &mut predictions, self.manner),
+                KindArgument::Atomicity => others::atomicity(&mut gatherer, &mut predictions, self.manner),
+                KindArgument::Nondeterminism => {
+                    others::nondeterminism(&mut gatherer, &mut predictions, self.manner);
                 }
             }
         }

@@ -42,6 +42,11 @@ fn of_states() {
 }
 
 #[test]
+fn of_compare() {
+    insta::assert_snapshot!(help(&["compare", "--help"]));
+}
+
+#[test]
 fn of_check() {
     insta::assert_snapshot!(help(&["check", "--help"]));
 }

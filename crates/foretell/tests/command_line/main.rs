@@ -1,6 +1,7 @@
 //! The program as its users meet it: every command, every style of error, every way to stop early.
 
 mod check;
+mod compare;
 mod convert;
 mod decide;
 mod errors;

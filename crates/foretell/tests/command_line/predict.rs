@@ -23,10 +23,11 @@ T2|r(f)|b.c:6
 T2|w(z)|b.c:7
 ";
 
+/// Predicts races.
 fn predict(trace: &str, options: &[&str]) -> crate::support::Ran {
     let place = Workplace::new();
     place.write("t.std", trace);
-    place.run(&[&["predict", "t.std"], options].concat())
+    place.run(&[&["predict", "t.std", "--only", "race"], options].concat())
 }
 
 #[test]
@@ -98,10 +99,7 @@ fn an_inexact_method_shows_only_what_is_true() {
 
 #[test]
 fn a_clean_trace_exits_with_0() {
-    let ran = predict(
-        "T1|acq(m)|1\nT1|w(x)|2\nT1|rel(m)|3\nT2|acq(m)|4\nT2|w(x)|5\nT2|rel(m)|6\n",
-        &["--only", "race"],
-    );
+    let ran = predict("T1|acq(m)|1\nT1|w(x)|2\nT1|rel(m)|3\nT2|acq(m)|4\nT2|w(x)|5\nT2|rel(m)|6\n", &[]);
     insta::assert_snapshot!(ran.seen());
 }
 
