@@ -23,6 +23,16 @@ fn main() {
     if wanted("witnesses") {
         witnesses();
     }
+    if let Some(peak) = peak_memory() {
+        println!("\nPeak memory of all this in one process: {peak}.");
+    }
+}
+
+/// The largest resident set so far, as the kernel states it.
+fn peak_memory() -> Option<String> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_once(':').map(|(_, peak)| peak.trim().to_owned())
 }
 
 /// What came of a batch of questions.

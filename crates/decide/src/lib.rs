@@ -31,6 +31,7 @@ mod search;
 mod setup;
 mod simplify;
 mod state;
+mod uses;
 mod witness;
 
 use check::{Model, Question, QuestionError, Refutation, Split};

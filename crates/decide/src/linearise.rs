@@ -13,7 +13,8 @@ use order::Node;
 use trace::{EventId, LockId, Op, SemaphoreId, VariableId};
 
 use crate::permits;
-use crate::state::{Before, Conflict, NONE, Seen, State};
+use crate::state::{Before, Conflict, NONE, State};
+use crate::uses::Seen;
 
 /// What came of a guess.
 pub(crate) enum Guess {

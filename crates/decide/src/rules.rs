@@ -13,7 +13,8 @@
 
 use order::Node;
 
-use crate::state::{Conflict, Held, NONE, Seen, State, Why};
+use crate::state::{Conflict, NONE, State, Why};
+use crate::uses::{Held, Seen};
 
 impl State<'_> {
     /// Closes and applies the rules until they are silent.
