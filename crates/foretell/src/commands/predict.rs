@@ -154,7 +154,7 @@ impl Predict {
 /// The last lines: how many of what, and what was left open.
 fn summary(predictions: &Predictions) -> String {
     let mut lines = Vec::new();
-    if let Some(funnel) = predictions.funnel {
+    if let Some(funnel) = predictions.funnel.filter(|funnel| funnel.pairs > 0) {
         lines.push(format!(
             "Of {} of accesses, {} are ordered in every run, {} kept apart by a lock, {} race with all \
              locks taken in the same order, {} were asked of the engine.",
