@@ -401,13 +401,11 @@ impl<'a, 's> Run<'a, 's> {
         }
         let known = state.variables.iter().map(|v| v.demands.len()).collect::<Vec<_>>();
         state.extend(node.chain, node.position + 1, NONE);
-        if state.close().is_err() {
+        if state.close().is_err() || self.demands_too_late(&state, &known) {
             return false;
         }
         self.state = std::borrow::Cow::Owned(state);
-        if !self.await_new_reads(&known) {
-            return false;
-        }
+        self.await_new_reads(&known);
         self.catch_up();
         self.parked.clear();
         self.ready.clear();
@@ -417,22 +415,25 @@ impl<'a, 's> Run<'a, 's> {
         true
     }
 
-    /// Reads with a new demand wait for the values there are. A read that has happened already cannot
-    /// (under the branch model a thread that goes on may bind its earlier reads).
-    fn await_new_reads(&mut self, known: &[usize]) -> bool {
-        for (index, uses) in self.state.variables.iter().enumerate() {
-            let new = &uses.demands[known.get(index).copied().unwrap_or(0)..];
-            let happened =
-                |node: Node| self.done.get(node.chain as usize).is_some_and(|&done| node.position < done);
-            if new.iter().any(|demand| happened(demand.read)) {
-                return false;
-            }
-            // Variables that are new are counted when room is made for them.
-            let Some(value) = self.values.get_mut(index) else { continue };
+    /// Reads with a new demand wait for the values there are; variables that are new are counted when room is made
+    /// for them.
+    fn await_new_reads(&mut self, known: &[usize]) {
+        for (index, (&known, value)) in known.iter().zip(&mut self.values).enumerate() {
+            let new = &self.state.variables[index].demands[known..];
             let written = value.written;
             value.awaited += new.iter().filter(|demand| sees(demand.source, written)).count() as u32;
         }
-        true
+    }
+
+    /// Whether a read that has happened is demanded to see something only now, because its thread goes on (under
+    /// the branch model): then it is too late.
+    fn demands_too_late(&self, state: &State<'_>, known: &[usize]) -> bool {
+        let happened =
+            |node: Node| self.done.get(node.chain as usize).is_some_and(|&done| node.position < done);
+        state.variables.iter().enumerate().any(|(index, uses)| {
+            let new = &uses.demands[known.get(index).copied().unwrap_or(0)..];
+            new.iter().any(|demand| happened(demand.read))
+        })
     }
 }
 
