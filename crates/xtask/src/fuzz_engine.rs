@@ -59,7 +59,7 @@ pub(crate) fn run(from: u64, seeds: u64, keep_figures: bool) -> Outcome {
         "fuzz-engine",
         &format!(
             "## The engine against the oracle\n\n{}\n`cargo xtask fuzz-engine --from {from} --seeds {seeds} --keep-figures` \
-             ({took:.0} s on {workers} cores). Every question of every kind under `sync`, `rf` and `branch`; every schedule and \
+             ({took:.0} s on {workers} cores). Every question of every kind under `sync` and `rf`, and for every fourth seed under `branch`; every schedule and \
              refutation through the checker:\n\n{lines}",
             circumstances()
         ),
