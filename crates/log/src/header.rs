@@ -1,0 +1,71 @@
+//! The head of a log.
+
+/// The first eight bytes of a log.
+pub const MAGIC: [u8; 8] = *b"FTRAWLOG";
+/// The version of the layout and of the kinds.
+pub const VERSION: u32 = 1;
+/// Where the stream starts: one page, so that the head has a mapping of its own.
+pub const STREAM_START: usize = 4096;
+/// The longest run of predicted events; the writer ends a run before it is longer.
+pub const MAX_RUN: u64 = (1 << RUN_BITS) - 1;
+
+const RUN_BITS: u32 = 24;
+
+/// How far the stream is valid and how many predicted events come after it, as the one word the writer
+/// stores. A predicted event adds 1 to the word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Progress(pub u64);
+
+impl Progress {
+    /// Where in the head the word is.
+    pub const OFFSET: usize = 16;
+
+    /// So many bytes of records, then a run of so many predicted events.
+    #[inline]
+    pub fn new(written: u64, run: u64) -> Progress {
+        Progress(written << RUN_BITS | run)
+    }
+
+    /// Bytes of whole records in the stream.
+    #[inline]
+    pub fn written(self) -> u64 {
+        self.0 >> RUN_BITS
+    }
+
+    /// Predicted events after the last record.
+    #[inline]
+    pub fn run(self) -> u64 {
+        self.0 & MAX_RUN
+    }
+}
+
+/// The head of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The process that was recorded.
+    pub process: u32,
+    /// How far the stream goes.
+    pub progress: Progress,
+}
+
+impl Header {
+    /// The bytes at the start of the file.
+    pub fn to_bytes(self) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.process.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.progress.0.to_le_bytes());
+        bytes
+    }
+
+    /// The head at the start of these bytes, if they are a log's.
+    pub fn read(bytes: &[u8]) -> Option<Header> {
+        let number = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
+        if bytes.get(..8)? != MAGIC || number(8)? != VERSION {
+            return None;
+        }
+        let progress = u64::from_le_bytes(bytes.get(16..24)?.try_into().ok()?);
+        Some(Header { process: number(12)?, progress: Progress(progress) })
+    }
+}

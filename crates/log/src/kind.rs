@@ -1,0 +1,234 @@
+//! The kinds of raw events, by number.
+
+/// The most arguments a detailed event has.
+pub const MAX_ARGUMENTS: usize = 4;
+
+macro_rules! kinds {
+    (
+        simple { $($(#[$sdoc:meta])* $simple:ident = $scode:literal,)* }
+        detailed { $($(#[$ddoc:meta])* $detailed:ident($arguments:literal) = $dcode:literal,)* }
+    ) => {
+        /// What kind of event. *Simple* kinds have a pc and an address and are predicted; *detailed*
+        /// kinds have arguments besides, and are written out.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Kind {
+            $($(#[$sdoc])* $simple = $scode,)*
+            $($(#[$ddoc])* $detailed = $dcode,)*
+        }
+
+        impl Kind {
+            /// Every kind.
+            pub const ALL: &[Kind] = &[$(Kind::$simple,)* $(Kind::$detailed,)*];
+
+            /// The kind with this number.
+            #[inline]
+            pub fn from_code(code: u8) -> Option<Kind> {
+                match code {
+                    $($scode => Some(Kind::$simple),)*
+                    $($dcode => Some(Kind::$detailed),)*
+                    _ => None,
+                }
+            }
+
+            /// How many arguments a detailed event of this kind has; `None` for a simple kind.
+            #[inline]
+            pub fn arguments(self) -> Option<usize> {
+                match self {
+                    $(Kind::$simple => None,)*
+                    $(Kind::$detailed => Some($arguments),)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    simple {
+        /// A plain read.
+        Read1 = 1,
+        /// A plain read.
+        Read2 = 2,
+        /// A plain read.
+        Read4 = 3,
+        /// A plain read.
+        Read8 = 4,
+        /// A plain read.
+        Read16 = 5,
+        /// A plain write.
+        Write1 = 6,
+        /// A plain write.
+        Write2 = 7,
+        /// A plain write.
+        Write4 = 8,
+        /// A plain write.
+        Write8 = 9,
+        /// A plain write.
+        Write16 = 10,
+        /// A plain read and the write after it, one instruction.
+        ReadWrite1 = 11,
+        /// A plain read and the write after it, one instruction.
+        ReadWrite2 = 12,
+        /// A plain read and the write after it, one instruction.
+        ReadWrite4 = 13,
+        /// A plain read and the write after it, one instruction.
+        ReadWrite8 = 14,
+        /// A plain read and the write after it, one instruction.
+        ReadWrite16 = 15,
+        /// An atomic load, or a compare-exchange that failed.
+        AtomicRead1 = 16,
+        /// An atomic load, or a compare-exchange that failed.
+        AtomicRead2 = 17,
+        /// An atomic load, or a compare-exchange that failed.
+        AtomicRead4 = 18,
+        /// An atomic load, or a compare-exchange that failed.
+        AtomicRead8 = 19,
+        /// An atomic load, or a compare-exchange that failed.
+        AtomicRead16 = 20,
+        /// An atomic store.
+        AtomicWrite1 = 21,
+        /// An atomic store.
+        AtomicWrite2 = 22,
+        /// An atomic store.
+        AtomicWrite4 = 23,
+        /// An atomic store.
+        AtomicWrite8 = 24,
+        /// An atomic store.
+        AtomicWrite16 = 25,
+        /// An atomic read-modify-write.
+        AtomicUpdate1 = 26,
+        /// An atomic read-modify-write.
+        AtomicUpdate2 = 27,
+        /// An atomic read-modify-write.
+        AtomicUpdate4 = 28,
+        /// An atomic read-modify-write.
+        AtomicUpdate8 = 29,
+        /// An atomic read-modify-write.
+        AtomicUpdate16 = 30,
+        /// A memory fence; its address is the memory order.
+        Fence = 31,
+        /// A function starts; the pc is in it, the address is the return address: where it was called.
+        FunctionEntry = 32,
+        /// A function ends.
+        FunctionExit = 33,
+        /// A lock is wanted and was not free.
+        Request = 34,
+        /// A lock is taken.
+        Acquire = 35,
+        /// An attempt to take a lock failed, or its time ran out.
+        TryFailed = 36,
+        /// A lock is given back.
+        Release = 37,
+        /// A lock is wanted for reading and was not free.
+        RequestShared = 38,
+        /// A lock is taken for reading.
+        AcquireShared = 39,
+        /// An attempt to take a lock for reading failed, or its time ran out.
+        TryFailedShared = 40,
+        /// A lock taken for reading is given back.
+        ReleaseShared = 41,
+        /// One waiter of a condition variable is woken.
+        Signal = 42,
+        /// All waiters of a condition variable are woken.
+        Broadcast = 43,
+        /// The thread arrives at a barrier.
+        BarrierEnter = 44,
+        /// The thread passes a barrier.
+        BarrierExit = 45,
+        /// A semaphore is raised.
+        Post = 46,
+        /// A semaphore is lowered.
+        Take = 47,
+        /// A semaphore could not be lowered at once, or the time ran out.
+        TakeFailed = 48,
+        /// A block of memory is freed.
+        Free = 49,
+        /// The thread ends.
+        End = 50,
+    }
+    detailed {
+        /// A range is read. Argument: its length.
+        ReadRange(1) = 64,
+        /// A range is written. Argument: its length.
+        WriteRange(1) = 65,
+        /// A block of memory is allocated. Argument: its size.
+        Allocate(1) = 66,
+        /// A thread is created. Argument: its number.
+        Create(1) = 67,
+        /// The thread's first event; the address is the low end of its stack. Arguments: the high end, its
+        /// predictor table, its kernel id.
+        Begin(3) = 68,
+        /// The end of a thread is waited for. Argument: its number.
+        Join(1) = 69,
+        /// A thread is detached. Argument: its number.
+        Detach(1) = 70,
+        /// A thread has a name. Argument: its number. Text: the name.
+        ThreadName(1) = 71,
+        /// A condition variable is waited for. Argument: the lock that is given back meanwhile.
+        Wait(1) = 72,
+        /// The wait for a condition variable is over. Argument: what ended it.
+        Woken(1) = 73,
+        /// A barrier is made. Argument: how many threads it holds back.
+        BarrierInit(1) = 74,
+        /// A semaphore is made. Argument: its value.
+        SemaphoreInit(1) = 75,
+        /// Branches since the thread's last event. Argument: how many.
+        Branches(1) = 76,
+        /// The program marks a value. Argument: the value. Text: the name.
+        Mark(1) = 77,
+        /// A region that should be atomic begins. Text: its name.
+        RegionBegin(0) = 78,
+        /// A region that should be atomic ends. Text: its name.
+        RegionEnd(0) = 79,
+        /// Nothing more will be recorded. Arguments: why, and a number that goes with it.
+        Stop(2) = 80,
+    }
+}
+
+impl Kind {
+    /// Whether an event of this kind counts as a place: the runtime can stop a thread before it.
+    #[inline]
+    pub fn is_schedulable(self) -> bool {
+        !matches!(
+            self,
+            Kind::FunctionEntry | Kind::FunctionExit | Kind::ThreadName | Kind::Branches | Kind::Stop
+        )
+    }
+
+    /// Whether text follows the arguments.
+    #[inline]
+    pub fn has_text(self) -> bool {
+        matches!(self, Kind::ThreadName | Kind::Mark | Kind::RegionBegin | Kind::RegionEnd)
+    }
+
+    /// How many bytes a read, write or update covers, by its number in its family of five.
+    #[inline]
+    pub(crate) fn size(self) -> u8 {
+        match self as u8 {
+            code @ 1..=30 => 1 << ((code - 1) % 5),
+            _ => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_go_there_and_back() {
+        for &kind in Kind::ALL {
+            assert_eq!(Kind::from_code(kind as u8), Some(kind));
+        }
+        assert_eq!(Kind::from_code(0), None);
+    }
+
+    #[test]
+    fn sizes_follow_the_names() {
+        for &kind in Kind::ALL {
+            let name = format!("{kind:?}");
+            let digits: String = name.chars().filter(char::is_ascii_digit).collect();
+            assert_eq!(kind.size(), digits.parse().unwrap_or(0), "{name}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The raw log of a recorded run: what the runtime writes inside the program, and what the loader reads.
+//!
+//! # The promise
+//!
+//! A log is one stream of events in the one order in which they happened; the thread that holds the
+//! runtime's token writes. Writer and reader mirror each other: both keep the same [`Table`]s and
+//! [`Context`]s, so an event that was predicted costs no byte at all, and the others little.
+//! The writer allocates nothing and takes a fixed time; the reader never panics, whatever the bytes.
+//! A log that was cut anywhere, or whose writer was killed at any instruction, yields every event before
+//! the cut.
+//!
+//! # Layout
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 8 | [`MAGIC`] |
+//! | 8 | 4 | [`VERSION`], little endian like every number here |
+//! | 12 | 4 | process id |
+//! | 16 | 8 | [`Progress`]: how far the stream is valid, and how many predicted events follow it |
+//! | [`STREAM_START`] | .. | the stream: records |
+//!
+//! `Progress` is one word, so one store makes a record count, and a kill between two stores cannot tear it.
+//! The file may be longer than the stream: it grows in big steps.
+//!
+//! A record is a tag byte and what belongs to it:
+//!
+//! | tag | record |
+//! |---|---|
+//! | `1nnnnnnn` | a run of n predicted events; n = 0: the number follows (at most [`MAX_RUN`]) |
+//! | `0-aass00` | a *simple* event that was not predicted: `ss` says how its site is known (successor, other successor, slot number, new site), `aa` its address (favoured prediction, the other one, distance from the prediction, distance from the thread's previous address) |
+//! | `0nnnnn01` | the events that follow are thread n's; n = 31: the number follows |
+//! | `00000010` | a *detailed* event: kind, pc, address, its arguments, its text |
+//!
+//! Numbers are LEB128; differences are zigzagged first.
+//!
+//! # Threads and places
+//!
+//! Threads are numbered from 0 (main) in the order of their creation: the number is in [`Op::Create`]. A
+//! thread that the runtime did not see being created has no `Create`. Its first own event is [`Op::Begin`].
+//! The *place* of an event is the number of schedulable events ([`Kind::is_schedulable`]) its thread has
+//! performed before.
+
+mod decode;
+mod encode;
+mod event;
+mod header;
+mod kind;
+mod number;
+mod predict;
+
+pub use decode::{Damage, NotALog, Reader};
+pub use encode::{MAX_RECORD, MAX_TEXT, Sink, write_detailed, write_run, write_simple, write_switch};
+pub use event::{Event, Hold, Op, Stop, Waker};
+pub use header::{Header, MAGIC, MAX_RUN, Progress, STREAM_START, VERSION};
+pub use kind::{Kind, MAX_ARGUMENTS};
+pub use predict::{Context, Key, MAX_TABLES, Table};
