@@ -4,16 +4,17 @@ use std::process::ExitCode;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Exit {
-    /// It did its work and found nothing wrong.
-    Nothing = 0,
-    /// It found something.
-    Findings = 1,
-    /// It was asked for something impossible, or its input is at fault.
-    Mistake = 2,
-    /// A budget ran out before the answer.
-    Budget = 3,
+    /// It did its work and found nothing wrong: 0.
+    Nothing,
+    /// It found something: 1.
+    Findings,
+    /// It was asked for something impossible, or its input is at fault: 2.
+    Mistake,
+    /// A budget ran out before the answer: 3.
+    Budget,
+    /// It found something, and the user chose how to be told so.
+    Chosen(u8),
 }
 
 impl Exit {
@@ -24,6 +25,12 @@ impl Exit {
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
+        ExitCode::from(match exit {
+            Exit::Nothing => 0,
+            Exit::Findings => 1,
+            Exit::Mistake => 2,
+            Exit::Budget => 3,
+            Exit::Chosen(status) => status,
+        })
     }
 }

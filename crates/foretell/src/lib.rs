@@ -10,6 +10,8 @@ pub mod open;
 pub mod output;
 pub mod progress;
 pub mod quantity;
+pub mod reporting;
+pub mod sources;
 pub mod stack;
 pub mod survey;
 pub mod table;

@@ -54,6 +54,11 @@ pub fn open(argument: &OsStr, manner: Manner) -> Result<Opened, Diagnostic> {
 }
 
 impl Opened {
+    /// Where the trace can be found again; `None`: it came through a pipe.
+    pub fn path(&self) -> Option<String> {
+        (self.name != STDIN).then(|| self.name.clone())
+    }
+
     /// `text`, `text in gzip`, `native`.
     pub fn form_in_words(&self) -> String {
         match self.compression_name() {
@@ -91,6 +96,9 @@ impl Opened {
     }
 }
 
+/// What standard input is called.
+const STDIN: &str = "<stdin>";
+
 /// Where a trace is read from.
 enum Source {
     Stdin,
@@ -107,7 +115,7 @@ impl Source {
 
     fn name(&self) -> String {
         match self {
-            Source::Stdin => "<stdin>".to_owned(),
+            Source::Stdin => STDIN.to_owned(),
             Source::File(path) => path.display().to_string(),
         }
     }

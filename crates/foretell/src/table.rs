@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+pub use report::{counted, number, shown as name};
+
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 const DIM: anstyle::Style = anstyle::Style::new().dimmed();
 
@@ -67,27 +69,6 @@ pub fn title(text: &str) -> String {
     format!("\n{BOLD}{text}{BOLD:#}\n")
 }
 
-/// A number with its thousands set apart: `1,234,567`.
-pub fn number(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A number and what it counts, in the plural where there is not exactly one: `1 lock`, `2 locks`.
-pub fn counted(count: u64, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ => format!("{} {what}s", number(count)),
-    }
-}
-
 /// A part of a whole in percent: `12.3 %`. What is more than nothing never shows as nothing.
 pub fn share(part: u64, whole: u64) -> String {
     if part == 0 || whole == 0 {
@@ -116,34 +97,12 @@ pub fn bytes(bytes: u64) -> String {
     format!("{amount:.1} {}", UNITS[unit])
 }
 
-/// A name from a trace, fit for one line: no control characters, cut in the middle when long.
-pub fn name(name: &str) -> String {
-    const LONGEST: usize = 48;
-    let mut printable = String::with_capacity(name.len());
-    for c in name.chars() {
-        if c.is_control() { printable.extend(c.escape_default()) } else { printable.push(c) }
-    }
-    let length = printable.chars().count();
-    if length <= LONGEST {
-        return printable;
-    }
-    let head: String = printable.chars().take(LONGEST / 2 - 1).collect();
-    let tail: String = printable.chars().skip(length - LONGEST / 2).collect();
-    format!("{head}…{tail}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn figures_read_well() {
-        assert_eq!(number(0), "0");
-        assert_eq!(number(999), "999");
-        assert_eq!(number(1_000), "1,000");
-        assert_eq!(number(12_345_678), "12,345,678");
-        assert_eq!(counted(1, "lock"), "1 lock");
-        assert_eq!(counted(0, "lock"), "0 locks");
         assert_eq!(share(0, 10), "-");
         assert_eq!(share(1, 1_000_000), "<0.1 %");
         assert_eq!(share(999_999, 1_000_000), ">99.9 %");
@@ -152,13 +111,5 @@ mod tests {
         assert_eq!(bytes(1), "1 byte");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(3 << 30), "3.0 GiB");
-    }
-
-    #[test]
-    fn names_fit_one_line() {
-        assert_eq!(name("x"), "x");
-        assert_eq!(name("a\nb\u{1b}[31m"), "a\\nb\\u{1b}[31m");
-        let long = "é".repeat(300);
-        assert_eq!(name(&long).chars().count(), 48);
     }
 }

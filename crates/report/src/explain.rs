@@ -11,7 +11,8 @@ use check::{End, Question, Reason, Refutation, Source, Split, Step};
 use trace::{EventId, ThreadEvents, Trace};
 
 use crate::evidence::ModelName;
-use crate::words::{Words, counted, listed};
+use crate::figures::counted;
+use crate::words::{Words, listed};
 use crate::wrap::wrapped;
 
 /// The refutation of a question, told from its premise to the contradiction. Its events must exist.
@@ -50,10 +51,10 @@ pub fn in_one_sentence(
             "there is nothing else for it to see".to_owned()
         }
         Refutation::Split { split: Split::Source(_), cases, .. } => {
-            format!("none of the {} can be seen instead", counted(cases.len(), "other value"))
+            format!("none of the {} can be seen instead", counted(cases.len() as u64, "other value"))
         }
         Refutation::Split { .. } => {
-            format!("each of {} ends in a contradiction", counted(leaves(refutation), "case"))
+            format!("each of {} ends in a contradiction", counted(leaves(refutation) as u64, "case"))
         }
     }
 }
@@ -353,7 +354,10 @@ impl<'t> Teller<'t> {
                 let name = self.event(read);
                 self.say(
                     indent,
-                    &format!("There are {} that {name} could see instead.", counted(cases.len(), "value")),
+                    &format!(
+                        "There are {} that {name} could see instead.",
+                        counted(cases.len() as u64, "value")
+                    ),
                 );
                 let sources = other_sources(self.trace, read);
                 for (index, (case, source)) in cases.iter().zip(sources).enumerate() {

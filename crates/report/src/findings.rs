@@ -1,16 +1,12 @@
-//! Findings: bugs foretold, for people and for programs.
+//! Findings: bugs foretold, as programs read them. The contract is docs/json.md.
 
-use check::Question;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use trace::{EventId, Trace};
 
-use crate::evidence::ModelName;
-use crate::interleaving::{Steps, interleaving};
-use crate::words::Words;
-use crate::wrap::wrapped;
+use crate::evidence::{Asked, ModelName};
 
 /// What kind of bug a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "each is what it is called")]
 pub enum FindingKind {
@@ -44,7 +40,7 @@ impl FindingKind {
     }
 
     /// As a heading has it.
-    fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             FindingKind::Race => "data race",
             FindingKind::Deadlock => "deadlock",
@@ -57,27 +53,36 @@ impl FindingKind {
 }
 
 /// How far a finding has climbed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rung {
     /// Feasible if reads may see anything.
     Possible,
+    /// Feasible, but a replay of the program could not follow the schedule.
+    Diverged,
     /// Feasible with every read seeing what it saw: whatever the program is, it can happen.
     Predicted,
+    /// Seen happening in a replay of the program.
+    Confirmed,
 }
 
 impl Rung {
+    /// All of them, the highest first.
+    pub const ALL: [Rung; 4] = [Rung::Confirmed, Rung::Predicted, Rung::Diverged, Rung::Possible];
+
     /// As it is called.
     pub fn name(self) -> &'static str {
         match self {
             Rung::Possible => "possible",
+            Rung::Diverged => "diverged",
             Rung::Predicted => "predicted",
+            Rung::Confirmed => "confirmed",
         }
     }
 }
 
 /// One finding, as `predict --json` has it. Its schedule has been verified.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Its kind and number: `race-1`.
     pub id: String,
@@ -98,12 +103,41 @@ pub struct Finding {
     /// The events in the order that shows it.
     pub schedule: Vec<EventId>,
     /// The question it answers.
-    #[serde(skip)]
-    pub question: Question,
+    pub question: Asked,
+    /// What came of replaying it, if that was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replayed>,
+}
+
+impl Finding {
+    /// The events that make it up, without the initial value.
+    pub fn named_events(&self) -> impl Iterator<Item = EventId> + '_ {
+        self.events.iter().filter_map(|&event| u32::try_from(event).ok()).map(EventId)
+    }
+
+    /// All events it speaks of, with where it does so.
+    pub fn ids(&self) -> impl Iterator<Item = (EventId, String)> + '_ {
+        let events = self.named_events().map(|event| (event, "events".to_owned()));
+        let steps =
+            self.schedule.iter().enumerate().map(|(index, &event)| (event, format!("schedule[{index}]")));
+        events.chain(steps)
+    }
+}
+
+/// What came of replaying a finding: as in `replay --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replayed {
+    /// How often it was tried.
+    pub times: u64,
+    /// How often it was seen happening.
+    pub confirmed: u64,
+    /// Where a replay left the schedule, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub divergence: Option<String>,
 }
 
 /// All findings about a trace, as `predict --json` has them.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Predictions {
     /// The version of this shape.
     pub schema: u32,
@@ -112,7 +146,7 @@ pub struct Predictions {
     /// The model asked under.
     pub model: ModelName,
     /// How candidates were found.
-    pub method: &'static str,
+    pub method: String,
     /// What was found.
     pub findings: Vec<Finding>,
     /// Questions left open by the budget.
@@ -120,37 +154,42 @@ pub struct Predictions {
     /// Candidates looked at.
     pub candidates: u64,
     /// Candidates of an inexact method that are infeasible even under `sync`.
+    #[serde(default)]
     pub refuted: u64,
     /// How many pairs of conflicting accesses each stage of the search for races settled.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub funnel: Option<Funnel>,
 }
 
-/// The size of a trace.
-#[derive(Clone, Copy, Debug, Serialize)]
+/// The size of a trace, and where it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "each is the number of what it is called")]
 pub struct Size {
     pub events: usize,
     pub threads: usize,
     pub locks: usize,
     pub variables: usize,
+    /// The file, as it was named; `None`: it came through a pipe.
+    #[serde(default)]
+    pub path: Option<String>,
 }
 
 impl Size {
     /// Of this trace.
-    pub fn of(trace: &Trace) -> Self {
+    pub fn of(trace: &Trace, path: Option<String>) -> Self {
         let symbols = trace.symbols();
         Size {
             events: trace.len(),
             threads: symbols.threads.len(),
             locks: symbols.locks.len(),
             variables: symbols.variables.len(),
+            path,
         }
     }
 }
 
 /// How many pairs each stage of the search for races settled.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Funnel {
     /// Conflicting pairs of accesses of shared variables.
     pub pairs: u64,
@@ -162,31 +201,4 @@ pub struct Funnel {
     pub preserving: u64,
     /// Asked of the engine.
     pub asked: u64,
-}
-
-/// A finding for a person: what it is, where, and the interleaving that shows it.
-pub fn finding_in_words(trace: &Trace, finding: &Finding, steps: Steps) -> String {
-    let words = Words::new(trace);
-    let times = match finding.count {
-        1 => String::new(),
-        count => format!(" ({count} pairs of events at these places)"),
-    };
-    let times = if finding.kind == FindingKind::Race { times } else { times.replace("pairs", "sets") };
-    let headline = format!(
-        "{}: {} on {}, {}{times}\n",
-        finding.id,
-        finding.kind.title(),
-        finding.object,
-        finding.rung.name(),
-    );
-    let what = wrapped(&format!("{}.", words.possible(&finding.question)), 2, 2);
-    let table = interleaving(trace, &finding.question, &finding.schedule, steps);
-    let table: String = table.lines().map(|line| format!("  {line}").trim_end().to_owned() + "\n").collect();
-    let certain = match finding.guaranteed {
-        true => "",
-        false => {
-            "  Not guaranteed: a thread goes on after a read that sees something else; the program might turn elsewhere.\n"
-        }
-    };
-    format!("{headline}{what}\n{table}{certain}")
 }

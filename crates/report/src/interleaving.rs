@@ -8,8 +8,9 @@ use std::collections::{HashMap, HashSet};
 use check::{Question, Source};
 use trace::{EventId, Op, ThreadId, Trace};
 
+use crate::figures::counted;
 use crate::values::changed_reads;
-use crate::words::{Words, counted, listed};
+use crate::words::{Words, listed};
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 const DIM: anstyle::Style = anstyle::Style::new().dimmed();
@@ -24,13 +25,13 @@ pub enum Steps {
 }
 
 /// Up to so many steps nothing is left out.
-const SHORT: usize = 40;
+const SHORT: usize = 24;
 /// Steps shown at the start.
 const FIRST: usize = 3;
 /// Steps shown at the end.
-const LAST: usize = 12;
+const LAST: usize = 8;
 /// So many times when another thread goes on are shown, counted from the end.
-const SWITCHES: usize = 10;
+const SWITCHES: usize = 8;
 /// With more threads than this, the thread is named in each line instead.
 const COLUMNS: usize = 6;
 
@@ -213,9 +214,9 @@ impl Table<'_> {
     fn omitted(&self, steps: usize, threads: &[ThreadId]) -> String {
         let whose = match threads.len() {
             0..=4 => listed(threads.iter().map(|&thread| self.words.thread(thread))),
-            more => counted(more, "thread"),
+            more => counted(more as u64, "thread"),
         };
-        format!("{DIM}     ... {} of {whose}{DIM:#}\n", counted(steps, "step"))
+        format!("{DIM}     ... {} of {whose}{DIM:#}\n", counted(steps as u64, "step"))
     }
 }
 

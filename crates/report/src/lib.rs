@@ -5,25 +5,35 @@
 //! `--schedule-out` writes; both can be read back, and name the trace they are about by a [`Fingerprint`].
 //! Nothing here decides or verifies, and nothing touches the operating system.
 
+mod context;
 mod evidence;
 mod explain;
+mod figures;
 mod findings;
 mod fingerprint;
 mod interleaving;
+mod place;
 mod schedule_file;
+mod summary;
+mod terminal;
 mod values;
 mod words;
 mod wrap;
 
+pub use context::{Context, Frame, Hold};
 pub use evidence::{
     About, Asked, DEEPEST, Evidence, EvidenceError, ModelName, NoSuchThread, Pair, ReadAndSource, SCHEMA,
     VerdictName, ids_named,
 };
 pub use explain::{explain, in_one_sentence};
-pub use findings::{Finding, FindingKind, Funnel, Predictions, Rung, Size, finding_in_words};
+pub use figures::{counted, number};
+pub use findings::{Finding, FindingKind, Funnel, Predictions, Replayed, Rung, Size};
 pub use fingerprint::{Fingerprint, event_line};
 pub use interleaving::{Steps, interleaving};
+pub use place::{NoSources, SourcePlace, Sources};
 pub use schedule_file::{Line, ScheduleFile, ScheduleFileError, ScheduleProblem};
+pub use summary::summary;
+pub use terminal::{finding_in_words, reproduction, title};
 pub use values::{Changed, changed_reads};
-pub use words::Words;
+pub use words::{Words, shown};
 pub use wrap::wrapped;

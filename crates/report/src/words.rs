@@ -6,6 +6,7 @@ use check::{Question, Source};
 use trace::{EventId, Op, ThreadId, Trace};
 
 use crate::evidence::ModelName;
+use crate::figures::counted;
 
 /// Says things about one trace in words.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,11 @@ impl<'t> Words<'t> {
             true => format!("thread {name}"),
             false => shown(name),
         }
+    }
+
+    /// The name of a lock.
+    pub fn lock(&self, lock: trace::LockId) -> String {
+        shown(self.trace.symbols().lock(lock))
     }
 
     /// The thread of an event.
@@ -236,7 +242,7 @@ impl<'t> Words<'t> {
     pub(crate) fn counts(&self, counts: &[u32]) -> String {
         let some = counts.iter().enumerate().filter(|&(_, &count)| count > 0);
         let each = some.map(|(thread, &count)| {
-            format!("{} of {}", counted(count as usize, "event"), self.thread(ThreadId::new(thread)))
+            format!("{} of {}", counted(u64::from(count), "event"), self.thread(ThreadId::new(thread)))
         });
         let each: Vec<String> = each.collect();
         if each.is_empty() { "no events".to_owned() } else { listed(each) }
@@ -267,18 +273,12 @@ pub(crate) fn listed(items: impl IntoIterator<Item = String>) -> String {
     }
 }
 
-/// A number and what it counts: `1 event`, `2 events`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
-}
-
 fn is_number(name: &str) -> bool {
     !name.is_empty() && name.len() <= 20 && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A name fit for one line: no control characters, cut in the middle when long.
-pub(crate) fn shown(name: &str) -> String {
+pub fn shown(name: &str) -> String {
     const LONGEST: usize = 48;
     let mut printable = String::with_capacity(name.len());
     for c in name.chars() {
@@ -291,4 +291,17 @@ pub(crate) fn shown(name: &str) -> String {
     let head: String = printable.chars().take(LONGEST / 2 - 1).collect();
     let tail: String = printable.chars().skip(length - LONGEST / 2).collect();
     format!("{head}…{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_one_line() {
+        assert_eq!(shown("x"), "x");
+        assert_eq!(shown("a\nb\u{1b}[31m"), "a\\nb\\u{1b}[31m");
+        let long = "é".repeat(300);
+        assert_eq!(shown(&long).chars().count(), 48);
+    }
 }

@@ -48,7 +48,10 @@ fn json_has_what_others_rely_on() {
     assert_eq!(ran.code, Some(1));
     let json = ran.json();
     assert_eq!(json["schema"], 1);
-    assert_eq!(json["trace"], json!({"events": 15, "threads": 3, "locks": 1, "variables": 4}));
+    assert_eq!(
+        json["trace"],
+        json!({"events": 15, "threads": 3, "locks": 1, "variables": 4, "path": "t.std"})
+    );
     assert_eq!((&json["model"], &json["method"]), (&json!("rf"), &json!("poly")));
     assert_eq!((&json["unknown"], json["candidates"].is_u64()), (&json!(0), true));
     let findings = json["findings"].as_array().expect("findings");
@@ -60,6 +63,7 @@ fn json_has_what_others_rely_on() {
     assert_eq!(race["guaranteed"], true);
     assert_eq!(race["locations"], json!(["a.c:1", "b.c:1"]));
     assert!(race["schedule"].is_array());
+    assert_eq!(race["question"], json!({"race": [2, 9]}));
     assert_eq!(about("y"), Value::Null, "the lock keeps them apart");
     assert_eq!(about("z"), Value::Null, "the read of f orders them");
 }
@@ -119,4 +123,46 @@ fn mistakes_are_told() {
     insta::assert_snapshot!("no_such_method", predict(SEVERAL, &["--method", "hp"]).seen());
     insta::assert_snapshot!("no_such_kind", predict(SEVERAL, &["--only", "dragons"]).seen());
     insta::assert_snapshot!("no_branches", predict(SEVERAL, &["--model", "branch"]).seen());
+}
+
+/// A program of the corpus with its trace.
+fn with_source(name: &str) -> Workplace {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/programs");
+    let place = Workplace::new();
+    for file in [format!("{name}.c"), format!("{name}.std")] {
+        place.write(&file, std::fs::read(corpus.join(&file)).expect("it is in the corpus"));
+    }
+    place
+}
+
+#[test]
+fn the_source_is_shown_under_carets() {
+    let place = with_source("apache-21285-buggy");
+    insta::assert_snapshot!(place.run(&["predict", "apache-21285-buggy.std", "--only", "race"]).seen());
+}
+
+#[test]
+fn a_source_file_is_found_beside_the_trace_and_in_the_recorded_directory() {
+    let place = Workplace::new();
+    std::fs::create_dir_all(place.path("run/src")).unwrap();
+    std::fs::create_dir_all(place.path("built")).unwrap();
+    place.write("run/src/beside.c", "a();\nbeside = 1;\n").write("built/recorded.c", "recorded = x;\n");
+    let recorded = place.path("built").display().to_string();
+    let trace = format!(
+        "#! metadata {{\"directory\":\"{recorded}\",\"command\":[\"./a\"]}}\n\
+         T1|w(x)|src/beside.c:2\nT2|w(x)|recorded.c:1\nT2|w(y)|gone.c:1\nT1|w(y)|recorded.c:77\n"
+    );
+    place.write("run/t.std", trace);
+    let seen = place.run(&["predict", "run/t.std", "--only", "race"]).seen();
+    assert!(seen.contains("2 | beside = 1;") && seen.contains("1 | recorded = x;"), "{seen}");
+    assert!(!seen.contains("--> gone.c:1"), "{seen}");
+    assert!(seen.contains("To see it happen: foretell replay run/t.std race-1\n"), "{seen}");
+}
+
+/// A trace from elsewhere must not make a report of ours carry what is on this disk.
+#[test]
+fn only_source_files_are_shown() {
+    let place = Workplace::new();
+    place.write("secret", "hunter2\n").write("t.std", "T1|w(x)|secret:1\nT2|w(x)|./secret:1\n");
+    assert!(!place.run(&["predict", "t.std"]).seen().contains("hunter2"));
 }

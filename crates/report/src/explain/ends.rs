@@ -4,14 +4,18 @@ use check::{End, Question, Step};
 use trace::{EventId, Op, ThreadId};
 
 use super::Teller;
-use crate::words::{counted, listed};
+use crate::figures::counted;
+use crate::words::listed;
 
 impl Teller<'_> {
     /// What is impossible, in half a sentence.
     pub(super) fn impossible(&mut self, end: &End) -> String {
         match end {
             End::Cycle(events) => {
-                format!("{} would each come before the next, in a circle", counted(events.len(), "event"))
+                format!(
+                    "{} would each come before the next, in a circle",
+                    counted(events.len() as u64, "event")
+                )
             }
             End::CannotHappen(event) => self.cannot_happen(*event),
             End::NeverReleased { held, wanted, path } => {
@@ -100,7 +104,7 @@ impl Teller<'_> {
             }
             (None, Question::Cut(counts)) => {
                 let count = counts.get(thread.index()).copied().unwrap_or(0);
-                format!("{name} is to stop after {}", counted(count as usize, "event"))
+                format!("{name} is to stop after {}", counted(u64::from(count), "event"))
             }
             (None, _) => format!("{name} does not get there"),
         }
@@ -157,7 +161,7 @@ impl Teller<'_> {
             most => format!("at most {most} posts of it can come {before}"),
         };
         let need = if takes.len() == 1 { "needs" } else { "need" };
-        let permits = counted(takes.len(), "permit");
+        let permits = counted(takes.len() as u64, "permit");
         let initially = if initial == 0 { "none".to_owned() } else { initial.to_string() };
         format!("{} {need} {permits} of {name}, which starts with {initially}, and {posts}", listed(each))
     }

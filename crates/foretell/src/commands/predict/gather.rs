@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use candidates::Found;
 use check::{Model, Question, check_schedule};
 use decide::{Options, Setup, Verdict, simplify};
-use report::{Finding, FindingKind, ModelName, Predictions, Rung};
+use report::{Asked, Finding, FindingKind, ModelName, Predictions, Rung};
 use trace::{EventId, LocationId};
 
 use crate::commands::decide::defect;
@@ -113,8 +113,8 @@ fn finding(
     // that is only possible, by one that does not.
     let shown = match (rung, model) {
         (Rung::Predicted, _) => ModelName::Rf,
-        (Rung::Possible, ModelName::Rf) => ModelName::Sync,
-        (Rung::Possible, weaker) => weaker,
+        (_, ModelName::Rf) => ModelName::Sync,
+        (_, weaker) => weaker,
     };
     let witness = match (rung, model) {
         (Rung::Predicted, ModelName::Sync | ModelName::Branch) => {
@@ -143,6 +143,7 @@ fn finding(
         locations: found.events.iter().map(location).collect(),
         count,
         schedule,
-        question: found.question,
+        question: Asked::of(trace, &found.question),
+        replay: None,
     })
 }

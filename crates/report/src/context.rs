@@ -1,0 +1,138 @@
+//! What every report says of a finding's events: the locks held at each, where its thread was created, its stack, and the
+//! source around it. Gathered for all findings in one pass over the trace.
+
+use std::collections::HashMap;
+
+use trace::{EventId, LockId, Op, ThreadId, Trace};
+
+use crate::findings::Finding;
+use crate::place::{SourcePlace, Sources};
+use crate::words::Words;
+
+/// What is known around the events of some findings.
+pub struct Context<'t> {
+    /// The trace they are of.
+    pub trace: &'t Trace,
+    /// How a user would name the trace's file, if it is one.
+    pub name: Option<String>,
+    sources: &'t dyn Sources,
+    held: HashMap<EventId, Vec<Hold>>,
+}
+
+impl std::fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A lock that a thread holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// The lock.
+    pub lock: LockId,
+    /// Since when.
+    pub acquire: EventId,
+    /// Whether other readers may hold it too.
+    pub shared: bool,
+}
+
+/// A frame of a stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The function, as far as it is known.
+    pub function: String,
+    /// Where in it.
+    pub location: String,
+}
+
+impl<'t> Context<'t> {
+    /// What is known around the events of these findings. The events must exist. Linear in the trace.
+    pub fn new(
+        trace: &'t Trace,
+        name: Option<String>,
+        sources: &'t dyn Sources,
+        findings: &[Finding],
+    ) -> Self {
+        let events = findings.iter().flat_map(Finding::named_events);
+        Context { trace, name, sources, held: held_at(trace, events) }
+    }
+
+    /// Events in words.
+    pub fn words(&self) -> Words<'t> {
+        Words::new(self.trace)
+    }
+
+    /// The locks that an event's thread holds right before it, the outermost first. Known for the events of the findings.
+    pub fn held(&self, event: EventId) -> &[Hold] {
+        self.held.get(&event).map_or(&[], Vec::as_slice)
+    }
+
+    /// The calls that led to an event, the innermost first; empty where they were not recorded.
+    pub fn stack(&self, _event: EventId) -> Vec<Frame> {
+        Vec::new()
+    }
+
+    /// Where an event is in the source.
+    pub fn place(&self, event: EventId) -> Option<SourcePlace<'t>> {
+        SourcePlace::of(self.trace.symbols().location(self.trace.location(event)))
+    }
+
+    /// The text of a file.
+    pub fn source(&self, file: &str) -> Option<std::rc::Rc<str>> {
+        self.sources.text(file)
+    }
+
+    /// A finding's threads in the order its events name them, each with the fork that created it.
+    pub fn threads(&self, finding: &Finding) -> Vec<(ThreadId, Option<EventId>)> {
+        let mut threads = Vec::new();
+        for event in finding.named_events() {
+            let thread = self.trace.thread(event);
+            if !threads.iter().any(|&(known, _)| known == thread) {
+                threads.push((thread, self.trace.fork_of(thread)));
+            }
+        }
+        threads
+    }
+
+    /// `m held since a.c:3, n held since a.c:5`, or `no lock held`.
+    pub fn held_in_words(&self, event: EventId) -> String {
+        let words = self.words();
+        let each = self.held(event).iter().map(|hold| {
+            let shared = if hold.shared { " (shared)" } else { "" };
+            format!("{}{shared} held since {}", words.lock(hold.lock), words.location(hold.acquire))
+        });
+        let each: Vec<String> = each.collect();
+        match each.is_empty() {
+            true => "no lock held".to_owned(),
+            false => each.join(", "),
+        }
+    }
+}
+
+/// The locks held right before each of some events, by their threads.
+fn held_at(trace: &Trace, events: impl Iterator<Item = EventId>) -> HashMap<EventId, Vec<Hold>> {
+    let mut wanted: Vec<EventId> = events.collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut wanted = wanted.into_iter().peekable();
+    let mut held: Vec<Vec<Hold>> = vec![Vec::new(); trace.symbols().threads.len()];
+    let mut found = HashMap::new();
+    for (event, thread, op) in trace.events() {
+        if wanted.peek().is_none() {
+            break;
+        }
+        let held = &mut held[thread.index()];
+        if wanted.next_if_eq(&event).is_some() {
+            found.insert(event, held.clone());
+        }
+        match op {
+            Op::Acquire(_) | Op::AcquireShared(_) | Op::Release(_) | Op::ReleaseShared(_)
+                if trace.is_nested(event) => {}
+            Op::Acquire(lock) => held.push(Hold { lock, acquire: event, shared: false }),
+            Op::AcquireShared(lock) => held.push(Hold { lock, acquire: event, shared: true }),
+            Op::Release(lock) | Op::ReleaseShared(lock) => held.retain(|hold| hold.lock != lock),
+            _ => {}
+        }
+    }
+    found
+}

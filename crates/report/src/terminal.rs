@@ -1,0 +1,228 @@
+//! A finding for a person at a terminal: the source under carets, who did what with which locks held, the interleaving that
+//! shows it, and how to see it happen. Styled; whoever prints it strips the styles where they are not wanted.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use anstyle::{AnsiColor, Style};
+use check::Question;
+use trace::EventId;
+
+use crate::context::Context;
+use crate::findings::{Finding, FindingKind, Rung};
+use crate::interleaving::{Steps, interleaving};
+use crate::place::{SourcePlace, telling_span};
+use crate::words::shown;
+use crate::wrap::wrapped;
+
+/// The finding told in full. Its question must make sense about the trace.
+pub fn finding_in_words(
+    context: &Context<'_>,
+    finding: &Finding,
+    question: &Question,
+    steps: Steps,
+) -> String {
+    let told = Told { context, finding };
+    let mut text = told.excerpts();
+    text.push_str(&told.statement(question));
+    text.push_str(&told.accesses());
+    text.push_str(&told.threads());
+    text.push('\n');
+    let table = interleaving(context.trace, question, &finding.schedule, steps);
+    text.extend(table.lines().map(|line| format!("  {line}").trim_end().to_owned() + "\n"));
+    text.push_str(&told.ending());
+    text
+}
+
+/// `data race on x`.
+pub fn title(finding: &Finding) -> String {
+    format!("{} on {}", finding.kind.title(), shown(&finding.object))
+}
+
+struct Told<'c> {
+    context: &'c Context<'c>,
+    finding: &'c Finding,
+}
+
+/// A line of source with what is said of it.
+struct Marked<'p> {
+    place: SourcePlace<'p>,
+    events: Vec<(usize, EventId)>,
+}
+
+impl Told<'_> {
+    /// The headline, and each line of source that an event is at under a caret, in the manner of rustc.
+    fn excerpts(&self) -> String {
+        let Finding { kind, count, rung, .. } = self.finding;
+        let sets = if *kind == FindingKind::Race { "pairs" } else { "sets" };
+        let times = match count {
+            1 => String::new(),
+            count => format!(" ({count} {sets} of events at these places)"),
+        };
+        let title = format!("{}, {}{times}", title(self.finding), rung.name());
+        let level = match rung {
+            Rung::Confirmed | Rung::Predicted => Level::ERROR,
+            Rung::Diverged | Rung::Possible => Level::WARNING,
+        };
+        let level = level.with_name(self.finding.id.as_str());
+        let mut group = Group::with_title(level.primary_title(title));
+        let mut files: Vec<(&str, Vec<Marked<'_>>)> = Vec::new();
+        for marked in self.marked() {
+            match files.iter_mut().find(|(file, _)| *file == marked.place.file) {
+                Some((_, marks)) => marks.push(marked),
+                None => files.push((marked.place.file, vec![marked])),
+            }
+        }
+        for (file, marks) in &files {
+            if let Some(snippet) = self.snippet(file, marks) {
+                group = group.element(snippet);
+            }
+        }
+        let excerpts = Renderer::styled().render(&[group]);
+        // A headline alone needs no gap.
+        let gap = if excerpts.contains('\n') { "\n\n" } else { "\n" };
+        format!("{excerpts}{gap}")
+    }
+
+    /// The places of the finding's events, events at the same place together.
+    fn marked(&self) -> Vec<Marked<'_>> {
+        let mut marked: Vec<Marked<'_>> = Vec::new();
+        for (index, event) in self.finding.named_events().enumerate() {
+            let Some(place) = self.context.place(event) else { continue };
+            let same =
+                |mark: &&mut Marked<'_>| mark.place.file == place.file && mark.place.line == place.line;
+            match marked.iter_mut().find(same) {
+                Some(mark) => mark.events.push((index, event)),
+                None => marked.push(Marked { place, events: vec![(index, event)] }),
+            }
+        }
+        marked
+    }
+
+    /// The lines of one file; `None`: its text is not at hand, or it does not have them.
+    fn snippet(
+        &self,
+        file: &str,
+        marks: &[Marked<'_>],
+    ) -> Option<Snippet<'static, annotate_snippets::Annotation<'static>>> {
+        let text = self.context.source(file)?;
+        let mut starts = vec![0];
+        starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
+        let mut snippet = Snippet::source(text.to_string()).path(shown(file));
+        for mark in marks {
+            let start = *starts.get(mark.place.line as usize - 1)?;
+            let line = text[start..].lines().next().unwrap_or_default();
+            let span = telling_span(line, &self.finding.object)?;
+            let span = start + span.start..start + span.end;
+            for &(index, event) in &mark.events {
+                let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+                snippet = snippet.annotation(kind.span(span.clone()).label(self.label(event)));
+            }
+        }
+        Some(snippet)
+    }
+
+    /// What stands under a caret: `T1: write x, while holding m`.
+    fn label(&self, event: EventId) -> String {
+        let words = self.context.words();
+        let held: Vec<String> = self.context.held(event).iter().map(|hold| words.lock(hold.lock)).collect();
+        let held = match held.is_empty() {
+            true => "no lock held".to_owned(),
+            false => format!("holding {}", crate::words::listed(held)),
+        };
+        format!("{}: {}, {held}", words.thread_of(event), words.deed(event))
+    }
+
+    /// What can happen, in a sentence.
+    fn statement(&self, question: &Question) -> String {
+        wrapped(&format!("{}.", self.context.words().possible(question)), 2, 2)
+    }
+
+    /// The locks held at each event, and the calls that led there.
+    fn accesses(&self) -> String {
+        let words = self.context.words();
+        let mut text = String::new();
+        for event in self.finding.named_events() {
+            let held = self.context.held_in_words(event);
+            text.push_str(&wrapped(&format!("{}: {held}.", words.brief(event)), 2, 4));
+            for (depth, frame) in self.context.stack(event).iter().enumerate() {
+                text.push_str(&format!(
+                    "      #{depth} {} {}\n",
+                    shown(&frame.function),
+                    shown(&frame.location)
+                ));
+            }
+        }
+        text
+    }
+
+    /// Where the threads come from.
+    fn threads(&self) -> String {
+        let words = self.context.words();
+        let created = self.context.threads(self.finding).into_iter().filter_map(|(thread, fork)| {
+            let fork = fork?;
+            let (name, parent) = (words.thread(thread), words.thread_of(fork));
+            let mut text =
+                wrapped(&format!("{name} was created by {parent} at {}.", words.location(fork)), 2, 4);
+            for (depth, frame) in self.context.stack(fork).iter().enumerate() {
+                text.push_str(&format!(
+                    "      #{depth} {} {}\n",
+                    shown(&frame.function),
+                    shown(&frame.location)
+                ));
+            }
+            Some(text)
+        });
+        created.collect()
+    }
+
+    /// What to beware of, how to see it happen, and the line that scripts look for.
+    fn ending(&self) -> String {
+        let mut text = String::new();
+        if !self.finding.guaranteed {
+            text.push_str(
+                "  Not guaranteed: a thread goes on after a read that sees something else; the program might turn \
+                 elsewhere.\n",
+            );
+        }
+        if let Some(replay) = &self.finding.replay {
+            text.push_str(&format!(
+                "  Seen happening in {} of {} replays.\n",
+                replay.confirmed, replay.times
+            ));
+            if let Some(divergence) = &replay.divergence {
+                text.push_str(&wrapped(&format!("A replay left the schedule: {}", shown(divergence)), 2, 4));
+            }
+        }
+        if let Some(command) = reproduction(self.context, self.finding) {
+            text.push_str(&format!("  To see it happen: {BOLD}{command}{BOLD:#}\n"));
+        }
+        let place = summary_place(self.context, self.finding);
+        text.push_str(&format!("{STYLE}SUMMARY: foretell: {}{place}{STYLE:#}\n", self.finding.kind.title()));
+        text
+    }
+}
+
+const BOLD: Style = Style::new().bold();
+const STYLE: Style = AnsiColor::BrightBlack.on_default();
+
+/// The command that runs the program into the bug; `None`: the trace is not of a program that can be run.
+pub fn reproduction(context: &Context<'_>, finding: &Finding) -> Option<String> {
+    let name = context.name.as_deref()?;
+    let recorded = !context.trace.metadata().command.is_empty();
+    recorded.then(|| format!("foretell replay {} {}", quoted(name), finding.id))
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", shown(word).replace('\'', "'\\''")),
+    }
+}
+
+/// ` a.c:12 in function`, as sanitizers end their summaries.
+fn summary_place(context: &Context<'_>, finding: &Finding) -> String {
+    let Some(first) = finding.named_events().next() else { return String::new() };
+    let function = context.stack(first).first().map(|frame| format!(" in {}", shown(&frame.function)));
+    format!(" {}{}", context.words().location(first), function.unwrap_or_default())
+}
