@@ -162,6 +162,6 @@ impl Trace {
         metadata: Metadata,
     ) -> Result<Trace, Malformed> {
         let matching = Matching::of(&columns, &symbols, &declared_permits)?;
-        Ok(Trace { columns, matching, symbols, marks, declared_permits, metadata })
+        Ok(Trace { columns, matching, symbols, marks, declared_permits, metadata, notes: None })
     }
 }

@@ -24,7 +24,7 @@ pub use ids::{
     ThreadId, VariableId,
 };
 pub use matching::{BarrierInstance, Link, Matching};
-pub use metadata::{Metadata, Module};
+pub use metadata::{Binary, Metadata, Module};
 pub use names::{Interner, Names, TooManyNames};
 pub use op::{Access, Kind, Op};
 pub use threads::ThreadEvents;

@@ -20,6 +20,15 @@ pub struct Metadata {
     /// The recorder's settings by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
+    /// The environment of the run as `NAME=VALUE`; left out of text traces.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<String>,
+    /// The file that was its standard input, if it was one that can be read again.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub input: String,
+    /// The program's own file, to tell whether it has changed since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub binary: Option<Binary>,
 }
 
 impl Metadata {
@@ -43,4 +52,18 @@ pub struct Module {
     /// Its build id in hexadecimal, empty if it has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub build_id: String,
+}
+
+/// A program's file as it was when it ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Binary {
+    /// Its path.
+    pub path: String,
+    /// Its build id in hexadecimal, empty if it has none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub build_id: String,
+    /// A checksum of its content, in hexadecimal.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub checksum: String,
 }

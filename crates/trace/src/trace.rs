@@ -7,6 +7,7 @@ use crate::ids::{
 use crate::matching::{Link, Matching};
 use crate::metadata::Metadata;
 use crate::names::Names;
+use crate::native::Notes;
 use crate::op::{Kind, Op};
 
 /// The columns of the events, without any meaning attached.
@@ -281,6 +282,7 @@ pub struct Trace {
     pub(crate) marks: Vec<Mark>,
     pub(crate) declared_permits: Vec<Option<u32>>,
     pub(crate) metadata: Metadata,
+    pub(crate) notes: Option<Notes>,
 }
 
 impl Trace {
@@ -402,7 +404,19 @@ impl Trace {
         &self.metadata
     }
 
-    /// Bytes of memory the trace takes: columns and matching, then names.
+    /// Call stacks, places and the like, if it was recorded with them: what replaying it takes.
+    pub fn notes(&self) -> Option<&Notes> {
+        self.notes.as_ref()
+    }
+
+    /// Whether the program can be run again along a schedule of this trace: the command is known, and
+    /// every event's place in its thread.
+    pub fn can_be_replayed(&self) -> bool {
+        let noted = self.notes().map_or(0, Notes::noted);
+        !self.metadata.command.is_empty() && !self.is_empty() && noted == self.len()
+    }
+
+    /// Bytes of memory the trace takes: columns and matching, then names and notes.
     pub fn memory(&self) -> (usize, usize) {
         let s = &self.symbols;
         let names = [
@@ -419,6 +433,7 @@ impl Trace {
         ];
         let columns = [&self.columns.heads, &self.columns.targets, &self.columns.locations];
         let events = columns.iter().map(|c| c.capacity() * 4).sum::<usize>() + self.matching.memory();
-        (events, names.iter().map(|n| n.memory()).sum())
+        let notes = self.notes().map_or(0, Notes::memory);
+        (events, names.iter().map(|n| n.memory()).sum::<usize>() + notes)
     }
 }

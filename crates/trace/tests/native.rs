@@ -10,7 +10,7 @@ use trace::native::layout::{
 };
 use trace::native::{self, Completeness, Cut, Writer};
 use trace::{
-    BarrierId, EventId, Kind, LocationId, LockId, Metadata, Module, Op, SemaphoreId, ThreadId, Trace,
+    BarrierId, Binary, EventId, Kind, LocationId, LockId, Metadata, Module, Op, SemaphoreId, ThreadId, Trace,
     TraceBuilder, VariableId,
 };
 
@@ -86,6 +86,13 @@ fn every_kind() -> Trace {
             build_id: "c0ffee".into(),
         }],
         settings: [("seed".into(), "42".into())].into(),
+        environment: vec!["HOME=/root".into(), "LANG=C".into()],
+        input: "/somewhere/input".into(),
+        binary: Some(Binary {
+            path: "/somewhere/prog".into(),
+            checksum: "1234abcd".into(),
+            ..Binary::default()
+        }),
     });
     let trace = b.finish().expect("a legal run");
     for &kind in Kind::ALL {
@@ -448,7 +455,7 @@ fn a_wrong_chunk_is_told() {
     };
     assert_eq!(with(4, 0), "0 events, complete");
     let tag = u32::from_le_bytes(*b"NA\nE");
-    assert_eq!(with(0, tag), r#"byte 16: unknown chunk "NA\nE", expected META, NAME, EVNT or END."#);
+    assert_eq!(with(0, tag), r#"byte 16: unknown chunk "NA\nE", expected META, NAME, EVNT, NOTE or END."#);
     assert_eq!(with(4, 2), "byte 16: unknown codec 2, expected 0 (stored) or 1 (zstd)");
     assert_eq!(
         with(12, 1 << 24 | 1),
@@ -513,8 +520,8 @@ fn wrong_names_are_told() {
         "byte 16: the names chunk ends inside the locks: 0 bytes left, expected 4294967295"
     );
     assert_eq!(
-        said_of(0, &[12, 0, 0, 0, 0, 0, 0, 0]),
-        "byte 16: unknown section 12 of names, expected at most 11"
+        said_of(0, &[15, 0, 0, 0, 0, 0, 0, 0]),
+        "byte 16: unknown section 15 of names, expected at most 14"
     );
     let twice = names(Table::Variables, &["a", "b\n", "b\n"]);
     assert_eq!(
@@ -632,7 +639,7 @@ proptest! {
 
     #[test]
     fn arbitrary_content_of_chunks_does_no_harm(
-        tags in proptest::collection::vec((0..4usize, any::<bool>(), 0..9u32, proptest::collection::vec(0..40u8, 0..200)), 0..6)
+        tags in proptest::collection::vec((0..5usize, any::<bool>(), 0..9u32, proptest::collection::vec(0..40u8, 0..200)), 0..6)
     ) {
         let chunks: Vec<_> = tags.iter().map(|(tag, zstd, count, raw)| {
             let (codec, content) = match zstd {

@@ -2,7 +2,7 @@
 //! file holds. One test, so that nothing else allocates meanwhile.
 
 use peak_alloc::PeakAlloc;
-use trace::native::{self, Table, Writer};
+use trace::native::{self, Note, StackId, Table, ThreadOrigin, Writer};
 use trace::{BarrierId, ConditionId, LocationId, LockId, Op, RegionId, ThreadId, VariableId};
 
 #[global_allocator]
@@ -26,6 +26,24 @@ fn file(names: &[(Table, u32)], event: impl Fn(u32) -> Option<(ThreadId, Op)>) -
     }
     for (thread, op) in (0..EVENTS).map_while(event) {
         writer.event(thread, op, LocationId(0)).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+/// A file of notes that compress as well as they may, of deep stacks, and of many threads' origins.
+fn noted() -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    writer.name(Table::Locations, "").unwrap();
+    writer.name(Table::Variables, "").unwrap();
+    writer.name(Table::Frames, "f").unwrap();
+    for index in 0..NAMES {
+        writer.name(Table::Threads, &format!("{index:x}")).unwrap();
+        writer.stack(StackId::from_raw(index), 0).unwrap();
+    }
+    writer.origin(ThreadId(NAMES - 1), ThreadOrigin { parent: None, nth: 0 }).unwrap();
+    for _ in 0..EVENTS {
+        let note = Note { stack: StackId::from_raw(NAMES), ..Note::default() };
+        writer.noted_event(ThreadId(0), Op::Read(VariableId(0)), LocationId(0), note).unwrap();
     }
     writer.finish().unwrap()
 }
@@ -60,6 +78,7 @@ fn memory_is_bounded_by_the_size_of_the_file() {
             }),
         ),
     ];
+    files.push(("notes and stacks", noted()));
     for table in Table::ALL.into_iter().filter(|&table| table != Table::Locations) {
         files.push((table.what(), file(&[(table, NAMES)], |_| None)));
     }

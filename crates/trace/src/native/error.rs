@@ -73,7 +73,7 @@ pub enum Problem {
     #[error("unknown flags {found:#x}, expected 0")]
     Flags { found: u32 },
 
-    #[error("unknown chunk \"{}\", expected META, NAME, EVNT or END.", .found.escape_ascii())]
+    #[error("unknown chunk \"{}\", expected META, NAME, EVNT, NOTE or END.", .found.escape_ascii())]
     Tag { found: [u8; 4] },
     #[error("unknown codec {found}, expected 0 (stored) or 1 (zstd)")]
     Codec { found: u32 },
@@ -109,7 +109,16 @@ pub enum Problem {
     #[error("{0}")]
     Malformed(Malformed),
 
-    #[error("unknown section {found} of names, expected at most 11")]
+    #[error("the notes of {found} events follow a chunk of {expected} events, expected the same")]
+    NotesOf { found: u32, expected: u32 },
+    #[error("notes that do not follow the events they are of")]
+    NotesWithoutEvents,
+    #[error("the notes of {count} events take {raw} bytes before compression, expected 8 an event")]
+    NotesLength { count: u32, raw: u32 },
+    #[error("event {event} is noted to have stack {found}, but there are {known}")]
+    NoteStack { event: EventId, found: u32, known: usize },
+
+    #[error("unknown section {found} of names, expected at most 14")]
     Section { found: u32 },
     #[error("the names chunk ends inside {}: {present} bytes left, expected {expected}", InSection(*.section))]
     NamesEnd { section: Option<Section>, present: usize, expected: u64 },
@@ -129,6 +138,16 @@ pub enum Problem {
     DuplicateMark { mark: usize },
     #[error("permits are declared for semaphore {found}, but there are {known}")]
     PermitsOf { found: u32, known: usize },
+    #[error("more stacks than a trace can hold (2^32 - 2)")]
+    TooManyStacks,
+    #[error("stack {stack} was called from stack {found}, expected an earlier one")]
+    StackParent { stack: usize, found: u32 },
+    #[error("stack {stack} has frame {found}, but there are {known}")]
+    StackFrame { stack: usize, found: u32, known: usize },
+    #[error("the origin of thread {found} is stated, but there are {known}")]
+    OriginOf { found: u32, known: usize },
+    #[error("thread {thread} was created by thread {found}, expected a smaller number")]
+    OriginParent { thread: u32, found: u32 },
 
     #[error("the metadata cannot be read: {why}")]
     Metadata { why: String },
@@ -157,6 +176,8 @@ impl fmt::Display for InSection {
             Some(Section::Names(table)) => write!(f, "the {}", table.what()),
             Some(Section::Marks) => write!(f, "the marks"),
             Some(Section::Permits) => write!(f, "the permits"),
+            Some(Section::Stacks) => write!(f, "the stacks"),
+            Some(Section::Origins) => write!(f, "the origins of threads"),
         }
     }
 }

@@ -17,6 +17,8 @@ pub const MAX_CHUNK_EVENTS: usize = 1 << 16;
 pub const MAX_RAW_LEN: usize = 16 << 20;
 /// Bytes an event takes before compression: three columns of 32 bits.
 pub const EVENT_LEN: usize = 12;
+/// Bytes the notes of an event take before compression: two columns of 32 bits.
+pub const NOTE_LEN: usize = 8;
 /// A trace has fewer events than this, so that one id is free to mean 'none'.
 pub const MAX_EVENTS: u64 = u32::MAX as u64;
 
@@ -37,13 +39,15 @@ pub enum Tag {
     Names,
     /// Events, as planes of columns.
     Events,
+    /// What is noted of the events just before, as planes of columns.
+    Notes,
     /// The number of events in the file.
     End,
 }
 
 impl Tag {
     /// Every tag.
-    pub const ALL: [Tag; 4] = [Tag::Metadata, Tag::Names, Tag::Events, Tag::End];
+    pub const ALL: [Tag; 5] = [Tag::Metadata, Tag::Names, Tag::Events, Tag::Notes, Tag::End];
 
     /// How it is written.
     pub const fn bytes(self) -> [u8; 4] {
@@ -51,6 +55,7 @@ impl Tag {
             Tag::Metadata => *b"META",
             Tag::Names => *b"NAME",
             Tag::Events => *b"EVNT",
+            Tag::Notes => *b"NOTE",
             Tag::End => *b"END.",
         }
     }
@@ -64,7 +69,7 @@ impl Tag {
     /// because a byte of them can take more memory than a byte of an event.
     pub const fn max_ratio(self) -> usize {
         match self {
-            Tag::Events => 32,
+            Tag::Events | Tag::Notes => 32,
             Tag::Metadata | Tag::Names | Tag::End => 8,
         }
     }
@@ -140,25 +145,25 @@ impl ChunkHeader {
 
 /// A table of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
 #[expect(missing_docs, reason = "each is the table of the objects it is named for")]
 pub enum Table {
-    Threads = 0,
-    Variables = 1,
-    Locks = 2,
-    Conditions = 3,
-    Barriers = 4,
-    Semaphores = 5,
-    Blocks = 6,
-    Regions = 7,
-    MarkNames = 8,
-    Locations = 9,
+    Threads,
+    Variables,
+    Locks,
+    Conditions,
+    Barriers,
+    Semaphores,
+    Blocks,
+    Regions,
+    MarkNames,
+    Locations,
+    Frames,
 }
 
 impl Table {
     /// How many tables there are.
-    pub const COUNT: usize = 10;
-    /// Every table, in the order of their codes.
+    pub const COUNT: usize = 11;
+    /// Every table, each at its own index.
     pub const ALL: [Table; Table::COUNT] = [
         Table::Threads,
         Table::Variables,
@@ -170,6 +175,7 @@ impl Table {
         Table::Regions,
         Table::MarkNames,
         Table::Locations,
+        Table::Frames,
     ];
 
     /// What it holds, in words.
@@ -185,6 +191,7 @@ impl Table {
             Table::Regions => "regions",
             Table::MarkNames => "mark names",
             Table::Locations => "locations",
+            Table::Frames => "frames",
         }
     }
 }
@@ -198,24 +205,30 @@ pub enum Section {
     Marks,
     /// Permits: a semaphore's number and how many it starts with.
     Permits,
+    /// Call stacks: the stack it was called from, and a frame's number.
+    Stacks,
+    /// How threads came to be: a thread's number, its parent's, and the how manieth of its parent it is.
+    Origins,
 }
 
 impl Section {
     /// Its number in the file.
     pub const fn code(self) -> u32 {
         match self {
+            Section::Names(Table::Frames) => 12,
             Section::Names(table) => table as u32,
-            Section::Marks => Table::COUNT as u32,
-            Section::Permits => Table::COUNT as u32 + 1,
+            Section::Marks => 10,
+            Section::Permits => 11,
+            Section::Stacks => 13,
+            Section::Origins => 14,
         }
     }
 
     /// The section with this number.
     pub fn from_code(code: u32) -> Option<Section> {
-        match Table::ALL.get(code as usize) {
-            Some(&table) => Some(Section::Names(table)),
-            None => [Section::Marks, Section::Permits].into_iter().find(|section| section.code() == code),
-        }
+        let others = [Section::Marks, Section::Permits, Section::Stacks, Section::Origins];
+        let sections = Table::ALL.into_iter().map(Section::Names).chain(others);
+        sections.into_iter().find(|section| section.code() == code)
     }
 }
 
@@ -223,6 +236,12 @@ impl Section {
 pub const MARK_LEN: usize = 12;
 /// Bytes a pair of semaphore and permits takes in its section.
 pub const PERMITS_LEN: usize = 8;
+/// Bytes a stack takes in its section.
+pub const STACK_LEN: usize = 8;
+/// Bytes the origin of a thread takes in its section.
+pub const ORIGIN_LEN: usize = 12;
+/// The number of the parent of a thread that has none.
+pub const NO_PARENT: u32 = u32::MAX;
 
 /// What the target of an event is a number of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -302,12 +321,15 @@ mod tests {
         for tag in Tag::ALL {
             assert_eq!(Tag::from_bytes(tag.bytes()), Some(tag));
         }
-        for (code, &table) in Table::ALL.iter().enumerate() {
-            assert_eq!(Section::from_code(code as u32), Some(Section::Names(table)));
+        for (index, table) in Table::ALL.into_iter().enumerate() {
+            assert_eq!(table as usize, index);
+            assert_eq!(Section::from_code(Section::Names(table).code()), Some(Section::Names(table)));
         }
         assert_eq!(Section::from_code(10), Some(Section::Marks));
         assert_eq!(Section::from_code(11), Some(Section::Permits));
-        assert_eq!(Section::from_code(12), None);
+        assert_eq!(Section::from_code(13), Some(Section::Stacks));
+        assert_eq!(Section::from_code(14), Some(Section::Origins));
+        assert_eq!(Section::from_code(15), None);
     }
 
     #[test]

@@ -6,10 +6,14 @@
 
 mod error;
 pub mod layout;
+mod notes;
+mod pending;
 mod read;
+mod unpack;
 mod write;
 
 pub use error::{Completeness, Cut, Problem, ReadError};
 pub use layout::Table;
+pub use notes::{FrameNumber, Note, Notes, StackId, Step, ThreadOrigin, ThreadPath};
 pub use read::{read, read_with};
 pub use write::{Writer, write};

@@ -1,6 +1,6 @@
 //! Reading the native form. [`write`](super::write) is the other side.
 //!
-//! The story: walk the chunks ([`Chunks`]), check each and unpack it ([`Unpacker`]), put its content
+//! The story: walk the chunks ([`Chunks`]), check each and unpack it ([`Unpacker`]; notes stay packed), put its content
 //! where it belongs ([`Contents`]), and match the whole. Linear time; memory at most a fixed multiple of
 //! the bytes given, since no length is believed before it was held against the bytes that are there.
 
@@ -12,8 +12,11 @@ use crate::names::Interner;
 use crate::native::error::{Completeness, Cut, Problem, ReadError};
 use crate::native::layout::{
     self, CHUNK_HEADER_LEN, ChunkHeader, Codec, EVENT_LEN, HEADER_LEN, MAGIC, MARK_LEN, MAX_CHUNK_EVENTS,
-    MAX_EVENTS, MAX_RAW_LEN, PERMITS_LEN, Section, Table, Tag, TargetOf, VERSION,
+    MAX_EVENTS, MAX_RAW_LEN, NOTE_LEN, ORIGIN_LEN, PERMITS_LEN, STACK_LEN, Section, Table, Tag, TargetOf,
+    VERSION,
 };
+use crate::native::notes::{Notes, NotesChunk};
+use crate::native::unpack::Unpacker;
 use crate::op::Kind;
 use crate::trace::{Bounds, Columns, Mark, Outside, Symbols, Trace};
 
@@ -35,8 +38,7 @@ pub fn read_with(bytes: &[u8], mut progress: impl FnMut(usize)) -> Result<(Trace
                 break Completeness::Truncated { offset: offset as u64, what };
             }
         };
-        let raw = unpacker.unpack(&chunk).map_err(|problem| problem.at(chunk.offset))?;
-        contents.take(&chunk, raw).map_err(|problem| problem.at(chunk.offset))?;
+        contents.take(&chunk, &mut unpacker).map_err(|problem| problem.at(chunk.offset))?;
         progress(chunks.offset);
         if chunk.tag == Tag::End {
             chunks.expect_nothing()?;
@@ -135,7 +137,7 @@ impl<'a> Chunks<'a> {
         while let Ok(Step::Chunk(chunk)) = self.next_unchecked() {
             match chunk.tag {
                 Tag::Events => events += chunk.header.raw_len as usize / EVENT_LEN,
-                Tag::Metadata | Tag::Names => {}
+                Tag::Metadata | Tag::Names | Tag::Notes => {}
                 Tag::End => break,
             }
         }
@@ -168,9 +170,10 @@ fn check_chunk_header(header: ChunkHeader) -> Result<(Tag, Codec), Problem> {
         Tag::Events if raw as usize != count as usize * EVENT_LEN => {
             Err(Problem::EventsLength { count, raw })
         }
+        Tag::Notes if raw as usize != count as usize * NOTE_LEN => Err(Problem::NotesLength { count, raw }),
         Tag::Metadata if count != 1 => Err(Problem::Single { what: "metadata", found: count }),
         Tag::End if count != 1 => Err(Problem::Single { what: "end", found: count }),
-        Tag::Events | Tag::Metadata | Tag::End | Tag::Names => Ok((tag, codec)),
+        Tag::Events | Tag::Notes | Tag::Metadata | Tag::End | Tag::Names => Ok((tag, codec)),
     }
 }
 
@@ -178,45 +181,14 @@ fn all_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| byte == 0)
 }
 
-/// Turns stored bytes into content, reusing what it allocated.
-#[derive(Default)]
-struct Unpacker {
-    decompressor: Option<zstd::bulk::Decompressor<'static>>,
-    buffer: Vec<u8>,
-}
-
-impl Unpacker {
-    fn unpack<'b>(&'b mut self, chunk: &Chunk<'b>) -> Result<&'b [u8], Problem> {
-        match chunk.codec {
-            Codec::Stored => Ok(chunk.stored),
-            Codec::Zstd => self.decompress(chunk.stored, chunk.header.raw_len),
-        }
-    }
-
-    fn decompress(&mut self, stored: &[u8], raw_len: u32) -> Result<&[u8], Problem> {
-        let failed = |error: std::io::Error| Problem::Compression { why: error.to_string() };
-        let len = raw_len as usize;
-        if self.buffer.len() < len {
-            self.buffer.resize(len, 0);
-        }
-        let decompressor = match &mut self.decompressor {
-            Some(decompressor) => decompressor,
-            none => none.insert(zstd::bulk::Decompressor::new().map_err(failed)?),
-        };
-        let buffer = &mut self.buffer[..len];
-        let found = decompressor.decompress_to_buffer(stored, buffer).map_err(failed)?;
-        if found != len {
-            return Err(Problem::RawLength { found, expected: raw_len });
-        }
-        Ok(buffer)
-    }
-}
-
 /// What the chunks so far hold.
 struct Contents {
     columns: Columns,
     /// The first event of each events chunk and the chunk's offset, for errors found later.
     chunk_starts: Vec<(EventId, usize)>,
+    /// The events chunk just read: its first event and how many it has.
+    just_read: Option<(EventId, u32)>,
+    notes: Notes,
     tables: [Interner; Table::COUNT],
     marks: Vec<Mark>,
     known_marks: HashSet<Mark, foldhash::fast::RandomState>,
@@ -229,6 +201,8 @@ impl Contents {
         Contents {
             columns: Columns::with_capacity(events),
             chunk_starts: Vec::new(),
+            just_read: None,
+            notes: Notes::default(),
             tables: Default::default(),
             marks: Vec::new(),
             known_marks: HashSet::default(),
@@ -237,7 +211,12 @@ impl Contents {
         }
     }
 
-    fn take(&mut self, chunk: &Chunk<'_>, raw: &[u8]) -> Result<(), Problem> {
+    fn take(&mut self, chunk: &Chunk<'_>, unpacker: &mut Unpacker) -> Result<(), Problem> {
+        let just_read = self.just_read.take();
+        if chunk.tag == Tag::Notes {
+            return self.take_notes(chunk, just_read);
+        }
+        let raw = unpacker.unpack(chunk.codec, chunk.stored, chunk.header.raw_len)?;
         match chunk.tag {
             Tag::Metadata => {
                 self.metadata = serde_json::from_slice(raw)
@@ -246,14 +225,29 @@ impl Contents {
             }
             Tag::Names => self.take_names(raw, chunk.header.count),
             Tag::Events => self.take_events(raw, chunk.offset),
+            Tag::Notes => Ok(()),
             Tag::End => self.take_end(raw),
         }
+    }
+
+    /// Keeps notes as they are: they are unpacked when somebody asks.
+    fn take_notes(&mut self, chunk: &Chunk<'_>, of: Option<(EventId, u32)>) -> Result<(), Problem> {
+        let (first, expected) = of.ok_or(Problem::NotesWithoutEvents)?;
+        let count = chunk.header.count;
+        if count != expected {
+            return Err(Problem::NotesOf { found: count, expected });
+        }
+        let (offset, codec, stored) = (chunk.offset, chunk.codec, chunk.stored.into());
+        self.notes.chunks.push(NotesChunk { first, count, offset, codec, stored });
+        Ok(())
     }
 
     fn take_events(&mut self, raw: &[u8], offset: usize) -> Result<(), Problem> {
         let column = raw.len() / 3;
         check_total(self.columns.len() as u64 + (raw.len() / EVENT_LEN) as u64)?;
-        self.chunk_starts.push((EventId::new(self.columns.len()), offset));
+        let first = EventId::new(self.columns.len());
+        self.chunk_starts.push((first, offset));
+        self.just_read = Some((first, (raw.len() / EVENT_LEN) as u32));
         let (heads, rest) = raw.split_at(column);
         let (targets, locations) = rest.split_at(column);
         let [heads, targets, locations] = [heads, targets, locations].map(layout::join_planes);
@@ -308,6 +302,8 @@ impl Contents {
                 Section::Names(table) => self.take_table(&mut rest, table, count)?,
                 Section::Marks => self.take_marks(&mut rest, count)?,
                 Section::Permits => self.take_permits(&mut rest, count)?,
+                Section::Stacks => self.take_stacks(&mut rest, count)?,
+                Section::Origins => self.take_origins(&mut rest, count)?,
             }
             rest.section = None;
             found += u64::from(count);
@@ -353,17 +349,33 @@ impl Contents {
     fn take_permits(&mut self, rest: &mut Content<'_>, count: u32) -> Result<(), Problem> {
         let known = self.len_of(Table::Semaphores) as usize;
         for record in rest.records::<PERMITS_LEN>(count)? {
-            let [s0, s1, s2, s3, permits @ ..] = *record;
-            let semaphore = SemaphoreId(u32::from_le_bytes([s0, s1, s2, s3]));
+            let [semaphore, permits] = numbers(record);
+            let semaphore = SemaphoreId(semaphore);
             if semaphore.index() >= known {
                 return Err(Problem::PermitsOf { found: semaphore.0, known });
             }
             if self.permits.len() <= semaphore.index() {
                 self.permits.resize(semaphore.index() + 1, None);
             }
-            self.permits[semaphore.index()] = Some(u32::from_le_bytes(permits));
+            self.permits[semaphore.index()] = Some(permits);
         }
         Ok(())
+    }
+
+    fn take_stacks(&mut self, rest: &mut Content<'_>, count: u32) -> Result<(), Problem> {
+        let frames = self.len_of(Table::Frames) as usize;
+        rest.records::<STACK_LEN>(count)?.iter().try_for_each(|record| {
+            let [parent, frame] = numbers(record);
+            self.notes.take_stack(parent, frame, frames)
+        })
+    }
+
+    fn take_origins(&mut self, rest: &mut Content<'_>, count: u32) -> Result<(), Problem> {
+        let threads = self.len_of(Table::Threads) as usize;
+        rest.records::<ORIGIN_LEN>(count)?.iter().try_for_each(|record| {
+            let [thread, parent, nth] = numbers(record);
+            self.notes.take_origin(thread, parent, nth, threads)
+        })
     }
 
     fn take_end(&mut self, raw: &[u8]) -> Result<(), Problem> {
@@ -374,8 +386,21 @@ impl Contents {
 
     fn into_trace(self) -> Result<Trace, ReadError> {
         let chunk_starts = self.chunk_starts;
-        let [threads, variables, locks, conditions, barriers, semaphores, blocks, regions, marks, locations] =
-            self.tables.map(Interner::into_names);
+        let [
+            threads,
+            variables,
+            locks,
+            conditions,
+            barriers,
+            semaphores,
+            blocks,
+            regions,
+            marks,
+            locations,
+            frames,
+        ] = self.tables.map(Interner::into_names);
+        let mut notes = self.notes;
+        notes.frames = frames;
         let symbols = Symbols {
             threads,
             variables,
@@ -388,12 +413,21 @@ impl Contents {
             marks,
             locations,
         };
-        Trace::assemble(self.columns, symbols, self.marks, self.permits, self.metadata).map_err(|malformed| {
+        let trace = Trace::assemble(self.columns, symbols, self.marks, self.permits, self.metadata);
+        let mut trace = trace.map_err(|malformed| {
             let chunk = chunk_starts.partition_point(|&(first, _)| first <= malformed.event);
             let offset = chunk.checked_sub(1).map_or(0, |chunk| chunk_starts[chunk].1);
             Problem::Malformed(malformed).at(offset)
-        })
+        })?;
+        trace.notes = (!notes.is_empty()).then_some(notes);
+        Ok(trace)
     }
+}
+
+/// The numbers a record is made of.
+fn numbers<const LEN: usize, const COUNT: usize>(record: &[u8; LEN]) -> [u32; COUNT] {
+    let words = record.as_chunks::<4>().0;
+    std::array::from_fn(|index| u32::from_le_bytes(words[index]))
 }
 
 fn check_total(events: u64) -> Result<(), Problem> {

@@ -7,10 +7,12 @@ use crate::metadata::Metadata;
 use crate::names::Names;
 use crate::native::layout::{
     self, CHUNK_HEADER_LEN, ChunkHeader, Codec, EVENT_LEN, MAX_CHUNK_EVENTS, MAX_EVENTS, MAX_RAW_LEN,
-    Section, Table, Tag,
+    NO_PARENT, Table, Tag,
 };
+use crate::native::notes::{FrameNumber, Note, Notes, StackId, ThreadOrigin};
+use crate::native::pending::{NotesColumns, PendingNames};
 use crate::op::Op;
-use crate::trace::{Columns, Mark, Symbols, Trace};
+use crate::trace::{Columns, Mark, Trace};
 
 /// On the traces measured, level 3 saved up to 16 % and took up to twice the time, level 9 saved up to
 /// 22 % and took five times as long; levels below 1 were larger and hardly faster.
@@ -39,6 +41,8 @@ pub struct Writer<W: Write> {
     chunks: ChunkWriter<W>,
     names: PendingNames,
     events: Columns,
+    /// The notes of these events: of all of them, or of none.
+    notes: NotesColumns,
     chunk_events: usize,
     written_events: u64,
 }
@@ -50,6 +54,7 @@ impl<W: Write> Writer<W> {
             chunks: ChunkWriter::new(out)?,
             names: PendingNames::default(),
             events: Columns::default(),
+            notes: NotesColumns::default(),
             chunk_events: MAX_CHUNK_EVENTS,
             written_events: 0,
         })
@@ -76,7 +81,7 @@ impl<W: Write> Writer<W> {
         if self.names.raw_len() + name.len() > NAMES_LEN {
             self.flush_names()?;
         }
-        self.names.names[table as usize].push(name);
+        self.names.add(table, name);
         Ok(())
     }
 
@@ -98,8 +103,48 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// Adds the next call stack. The first has the number 1; what it names must have been added.
+    pub fn stack(&mut self, parent: Option<StackId>, frame: FrameNumber) -> io::Result<()> {
+        if self.names.raw_len() > NAMES_LEN {
+            self.flush_names()?;
+        }
+        self.names.stacks.push([parent.map_or(0, StackId::raw), frame]);
+        Ok(())
+    }
+
+    /// States how a thread came to be.
+    pub fn origin(&mut self, thread: ThreadId, origin: ThreadOrigin) -> io::Result<()> {
+        if self.names.raw_len() > NAMES_LEN {
+            self.flush_names()?;
+        }
+        self.names.origins.push([thread.0, origin.parent.map_or(NO_PARENT, |parent| parent.0), origin.nth]);
+        Ok(())
+    }
+
     /// Adds the next event. What it names must have been added.
     pub fn event(&mut self, thread: ThreadId, op: Op, location: LocationId) -> io::Result<()> {
+        if !self.notes.is_empty() {
+            self.end_chunk()?;
+        }
+        self.add_event(thread, op, location)
+    }
+
+    /// Adds the next event with what is noted of it.
+    pub fn noted_event(
+        &mut self,
+        thread: ThreadId,
+        op: Op,
+        location: LocationId,
+        note: Note,
+    ) -> io::Result<()> {
+        if self.notes.len() != self.events.len() {
+            self.end_chunk()?;
+        }
+        self.notes.push(note);
+        self.add_event(thread, op, location)
+    }
+
+    fn add_event(&mut self, thread: ThreadId, op: Op, location: LocationId) -> io::Result<()> {
         self.events.push(thread, op, location);
         if self.events.len() >= self.chunk_events { self.end_chunk() } else { Ok(()) }
     }
@@ -124,8 +169,16 @@ impl<W: Write> Writer<W> {
             self.metadata(trace.metadata())?;
         }
         for table in Table::ALL {
-            for name in table.names(trace.symbols()).iter() {
+            for name in table.names(trace).into_iter().flat_map(Names::iter) {
                 self.name(table, name)?;
+            }
+        }
+        if let Some(notes) = trace.notes() {
+            for &(parent, frame) in notes.stacks() {
+                self.stack(parent, frame)?;
+            }
+            for thread in (0..trace.symbols().threads.len()).map(ThreadId::new) {
+                notes.origin(thread).map_or(Ok(()), |origin| self.origin(thread, origin))?;
             }
         }
         for &mark in trace.marks() {
@@ -138,6 +191,13 @@ impl<W: Write> Writer<W> {
             }
         }
         self.end_chunk()?;
+        match trace.notes() {
+            Some(notes) => self.noted_events(trace, notes),
+            None => self.bare_events(trace),
+        }
+    }
+
+    fn bare_events(&mut self, trace: &Trace) -> io::Result<()> {
         let columns = trace.columns();
         let heads = columns.heads().chunks(self.chunk_events);
         let targets = columns.targets().chunks(self.chunk_events);
@@ -146,6 +206,19 @@ impl<W: Write> Writer<W> {
             self.events_chunk(heads, targets, locations)?;
         }
         Ok(())
+    }
+
+    fn noted_events(&mut self, trace: &Trace, notes: &Notes) -> io::Result<()> {
+        let mut rows = notes.rows().peekable();
+        for (event, thread, op) in trace.events() {
+            let location = trace.location(event);
+            match rows.next_if(|row| !matches!(row, Ok((noted, _)) if *noted != event)) {
+                Some(Ok((_, note))) => self.noted_event(thread, op, location, note)?,
+                Some(Err(damage)) => return Err(io::Error::new(io::ErrorKind::InvalidData, damage)),
+                None => self.event(thread, op, location)?,
+            }
+        }
+        self.end_chunk()
     }
 
     fn end_chunk(&mut self) -> io::Result<()> {
@@ -157,6 +230,15 @@ impl<W: Write> Writer<W> {
         self.events_chunk(events.heads(), events.targets(), events.locations())?;
         events.clear();
         self.events = events;
+        if self.notes.is_empty() { Ok(()) } else { self.notes_chunk() }
+    }
+
+    fn notes_chunk(&mut self) -> io::Result<()> {
+        let mut raw = std::mem::take(&mut self.chunks.raw);
+        raw.clear();
+        let count = self.notes.drain_into(&mut raw);
+        self.chunks.write(Tag::Notes, count, &raw)?;
+        self.chunks.raw = raw;
         Ok(())
     }
 
@@ -196,8 +278,9 @@ fn invalid(message: String) -> io::Error {
 
 impl Table {
     /// The names of this table in a trace.
-    fn names(self, symbols: &Symbols) -> &Names {
-        match self {
+    fn names(self, trace: &Trace) -> Option<&Names> {
+        let symbols = trace.symbols();
+        Some(match self {
             Table::Threads => &symbols.threads,
             Table::Variables => &symbols.variables,
             Table::Locks => &symbols.locks,
@@ -208,77 +291,8 @@ impl Table {
             Table::Regions => &symbols.regions,
             Table::MarkNames => &symbols.marks,
             Table::Locations => &symbols.locations,
-        }
-    }
-}
-
-/// What the next names chunk will hold.
-#[derive(Default)]
-struct PendingNames {
-    names: [NewNames; Table::COUNT],
-    marks: Vec<Mark>,
-    permits: Vec<(SemaphoreId, u32)>,
-}
-
-/// New names of one table.
-#[derive(Default)]
-struct NewNames {
-    lengths: Vec<u32>,
-    text: String,
-}
-
-impl NewNames {
-    fn push(&mut self, name: &str) {
-        self.lengths.push(name.len() as u32);
-        self.text.push_str(name);
-    }
-}
-
-impl PendingNames {
-    fn is_empty(&self) -> bool {
-        self.names.iter().all(|new| new.lengths.is_empty())
-            && self.marks.is_empty()
-            && self.permits.is_empty()
-    }
-
-    /// Bytes it will take, roughly.
-    fn raw_len(&self) -> usize {
-        let names = self.names.iter().map(|new| new.lengths.len() * 4 + new.text.len()).sum::<usize>();
-        names + self.marks.len() * layout::MARK_LEN + self.permits.len() * layout::PERMITS_LEN
-    }
-
-    /// Appends the content of a names chunk, returns how many items that is, and is empty after.
-    fn drain_into(&mut self, raw: &mut Vec<u8>) -> u32 {
-        let mut count = 0;
-        let mut section = |raw: &mut Vec<u8>, section: Section, items: usize| {
-            count += items as u32;
-            raw.extend(section.code().to_le_bytes());
-            raw.extend((items as u32).to_le_bytes());
-        };
-        for (table, new) in Table::ALL.into_iter().zip(&mut self.names) {
-            if new.lengths.is_empty() {
-                continue;
-            }
-            section(raw, Section::Names(table), new.lengths.len());
-            raw.extend(new.lengths.drain(..).flat_map(u32::to_le_bytes));
-            raw.extend(new.text.as_bytes());
-            new.text.clear();
-        }
-        if !self.marks.is_empty() {
-            section(raw, Section::Marks, self.marks.len());
-            for mark in self.marks.drain(..) {
-                raw.extend(mark.name.to_le_bytes());
-                raw.extend(mark.value.to_le_bytes());
-            }
-        }
-        if !self.permits.is_empty() {
-            section(raw, Section::Permits, self.permits.len());
-            for (semaphore, permits) in self.permits.drain(..) {
-                raw.extend(semaphore.0.to_le_bytes());
-                raw.extend(permits.to_le_bytes());
-            }
-        }
-        count
+            Table::Frames => trace.notes()?.frames(),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use crate::ids::{EventId, SemaphoreId, ThreadId};
+use crate::metadata::Metadata;
 use crate::op::Op;
 use crate::trace::Trace;
 
@@ -26,9 +27,11 @@ pub fn write(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn write_directives<W: Write>(trace: &Trace, text: &mut Lines<'_, W>) -> io::Result<()> {
-    if !trace.metadata().is_empty() {
+    // The environment is of use to replay alone, and only a native trace can be replayed.
+    let metadata = Metadata { environment: Vec::new(), ..trace.metadata().clone() };
+    if !metadata.is_empty() {
         text.buffer.extend_from_slice(b"#! metadata ");
-        serde_json::to_writer(&mut text.buffer, trace.metadata())?;
+        serde_json::to_writer(&mut text.buffer, &metadata)?;
         text.end_line()?;
     }
     if trace.events().any(|(_, thread, op)| is_misread(trace, thread, op)) {

@@ -16,6 +16,7 @@ pub(super) struct Report<'a> {
     trace: Sizes,
     memory: Memory,
     metadata: &'a Metadata,
+    can_be_replayed: bool,
     threads: Vec<Thread<'a>>,
     kinds: BTreeMap<&'static str, u64>,
     sharing: Sharing,
@@ -156,6 +157,7 @@ impl<'a> Report<'a> {
             },
             memory: Memory { events, names },
             metadata: trace.metadata(),
+            can_be_replayed: trace.can_be_replayed(),
             threads: survey.threads.iter().map(|figures| thread(opened, figures)).collect(),
             kinds: kinds(survey),
             sharing: Sharing {

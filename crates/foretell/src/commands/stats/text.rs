@@ -45,6 +45,9 @@ fn summary(opened: &Opened) -> String {
     for (setting, value) in &metadata.settings {
         lines.push(("recorder", format!("{} = {}", name(setting), name(value))));
     }
+    if trace.notes().is_some() {
+        lines.push(("replay", replay(trace).to_owned()));
+    }
     lines.push(("events", number(events)));
     let objects = [
         (symbols.threads.len(), "thread"),
@@ -68,6 +71,15 @@ fn summary(opened: &Opened) -> String {
     let memory = format!("{of_events}, {} for names", bytes(in_names as u64));
     lines.push(("memory", memory));
     lines.iter().map(|(what, value)| format!("{what:<10}{}\n", wrapped(value))).collect()
+}
+
+/// Whether a recording can be replayed, and if not, why.
+fn replay(trace: &Trace) -> &'static str {
+    match trace.can_be_replayed() {
+        true => "can be replayed",
+        false if trace.metadata().command.is_empty() => "cannot be replayed, its command is not known",
+        false => "cannot be replayed, not all of its events have a place",
+    }
 }
 
 /// Lists are broken after a comma where the line gets long, and go on below their start.
