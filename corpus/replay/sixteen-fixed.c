@@ -1,0 +1,38 @@
+// expect: none
+// The threshold is set before anyone starts.
+#include "../scenarios/scenario.h"
+
+#define WORKERS 16
+
+static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
+static int threshold, used, last;
+
+static void sign(int who)
+{
+    pthread_mutex_lock(&list);
+    last = who;
+    pthread_mutex_unlock(&list);
+}
+
+static void *work(void *argument)
+{
+    int i = (int)(intptr_t)argument;
+
+    sign(i);
+    if (i == WORKERS - 1)
+        used = threshold;
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t threads[WORKERS];
+
+    threshold = 10;
+    for (intptr_t i = 0; i < WORKERS; i++)
+        threads[i] = start(work, (void *)i);
+    for (int i = 0; i < WORKERS; i++)
+        finish(threads[i]);
+    printf("threshold %d, last to sign %d\n", used, last);
+    return used == 10 ? 0 : 1;
+}
