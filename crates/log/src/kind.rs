@@ -186,12 +186,19 @@ kinds! {
 }
 
 impl Kind {
-    /// Whether an event of this kind counts as a place: the runtime can stop a thread before it.
+    /// Whether an event of this kind counts as a place: the runtime can stop a thread before it, and a replay of
+    /// the same program meets it again. A request does not: whether a lock is free depends on the schedule.
     #[inline]
     pub fn is_schedulable(self) -> bool {
         !matches!(
             self,
-            Kind::FunctionEntry | Kind::FunctionExit | Kind::ThreadName | Kind::Branches | Kind::Stop
+            Kind::FunctionEntry
+                | Kind::FunctionExit
+                | Kind::ThreadName
+                | Kind::Branches
+                | Kind::Request
+                | Kind::RequestShared
+                | Kind::Stop
         )
     }
 
