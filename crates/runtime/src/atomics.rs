@@ -1,0 +1,223 @@
+//! Atomic operations: the compiler calls us instead of doing them, so we do them. The token makes them atomic
+//! towards threads under the scheduler; real atomic instructions make them so towards everyone else, such as
+//! other processes and threads that are outside.
+//!
+//! Every operation is done with sequential consistency: the orders asked for allow that, and the log is one order.
+
+use core::arch::asm;
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
+
+use rawlog::Kind;
+
+use crate::hooks::enter_point;
+use crate::interpose::hook;
+use crate::writer;
+
+/// Sixteen bytes, changed by `cmpxchg16b`.
+#[repr(C, align(16))]
+struct AtomicU128(core::cell::UnsafeCell<u128>);
+
+impl AtomicU128 {
+    fn compare_exchange(&self, old: u128, new: u128, _: Ordering, _: Ordering) -> Result<u128, u128> {
+        let (mut low, mut high) = (old as u64, (old >> 64) as u64);
+        let same: u8;
+        // SAFETY: the cell is ours to change; rbx is kept, since the compiler may use it.
+        unsafe {
+            asm!(
+                "xchg rbx, {new_low}",
+                "lock cmpxchg16b [{cell}]",
+                "sete {same}",
+                "mov rbx, {new_low}",
+                new_low = inout(reg) new as u64 => _,
+                cell = in(reg) self.0.get(),
+                same = out(reg_byte) same,
+                in("rcx") (new >> 64) as u64,
+                inout("rax") low,
+                inout("rdx") high,
+                options(nostack),
+            );
+        }
+        let found = u128::from(high) << 64 | u128::from(low);
+        if same != 0 { Ok(found) } else { Err(found) }
+    }
+
+    fn update(&self, change: impl Fn(u128) -> u128) -> u128 {
+        let mut old = 0;
+        loop {
+            match self.compare_exchange(old, change(old), Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(found) => return found,
+                Err(found) => old = found,
+            }
+        }
+    }
+
+    fn load(&self, _: Ordering) -> u128 {
+        self.compare_exchange(0, 0, Ordering::SeqCst, Ordering::SeqCst).unwrap_or_else(|found| found)
+    }
+
+    fn store(&self, value: u128, _: Ordering) {
+        self.update(|_| value);
+    }
+
+    fn swap(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|_| value)
+    }
+
+    fn fetch_add(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|old| old.wrapping_add(value))
+    }
+
+    fn fetch_sub(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|old| old.wrapping_sub(value))
+    }
+
+    fn fetch_and(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|old| old & value)
+    }
+
+    fn fetch_or(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|old| old | value)
+    }
+
+    fn fetch_xor(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|old| old ^ value)
+    }
+
+    fn fetch_nand(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|old| !(old & value))
+    }
+}
+
+/// The hooks of one size: where the order is among the arguments depends on how many registers a value takes.
+macro_rules! atomics {
+    (
+        $atomic:ident, $value:ident, $read:ident $write:ident $update:ident,
+        order after value $after_value:literal, after pointer and value $after_both:literal, after two values $after_two:literal,
+        $load:ident $store:ident $strong:ident $weak:ident $expected:ident,
+        $($fetch:ident $operation:ident),*
+    ) => {
+        const _: () = {
+            unsafe fn exchange(cell: *const $atomic, old: $value, new: $value, pc: u64) -> Result<$value, $value> {
+                let inside = enter_point();
+                let result = (*cell).compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
+                if let Some(inside) = inside {
+                    let kind = if result.is_ok() { Kind::$update } else { Kind::$read };
+                    writer::simple(inside.0, kind, pc, cell as u64);
+                }
+                result
+            }
+
+            unsafe fn exchange_through(cell: *const $atomic, old: *mut $value, new: $value, pc: u64) -> i32 {
+                match exchange(cell, *old, new, pc) {
+                    Ok(_) => 1,
+                    Err(found) => {
+                        *old = found;
+                        0
+                    }
+                }
+            }
+
+            hook!(fn $load(cell: *const $atomic; pc in "rsi") -> $value {
+                let inside = enter_point();
+                if let Some(inside) = &inside {
+                    writer::simple(inside.0, Kind::$read, pc, cell as u64);
+                }
+                (*cell).load(Ordering::SeqCst)
+            });
+            hook!(fn $store(cell: *const $atomic, value: $value; pc in $after_value) {
+                let inside = enter_point();
+                if let Some(inside) = &inside {
+                    writer::simple(inside.0, Kind::$write, pc, cell as u64);
+                }
+                (*cell).store(value, Ordering::SeqCst);
+            });
+            hook!(fn $strong(cell: *const $atomic, old: *mut $value, new: $value; pc in $after_both) -> i32 {
+                exchange_through(cell, old, new, pc)
+            });
+            hook!(fn $weak(cell: *const $atomic, old: *mut $value, new: $value; pc in $after_both) -> i32 {
+                exchange_through(cell, old, new, pc)
+            });
+            hook!(fn $expected(cell: *const $atomic, old: $value, new: $value; pc in $after_two) -> $value {
+                exchange(cell, old, new, pc).unwrap_or_else(|found| found)
+            });
+            $(
+                hook!(fn $fetch(cell: *const $atomic, value: $value; pc in $after_value) -> $value {
+                    let inside = enter_point();
+                    let old = (*cell).$operation(value, Ordering::SeqCst);
+                    if let Some(inside) = inside {
+                        writer::simple(inside.0, Kind::$update, pc, cell as u64);
+                    }
+                    old
+                });
+            )*
+        };
+    };
+}
+
+atomics! {
+    AtomicU8, u8, AtomicRead1 AtomicWrite1 AtomicUpdate1,
+    order after value "rdx", after pointer and value "rcx", after two values "rcx",
+    __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_compare_exchange_strong
+    __tsan_atomic8_compare_exchange_weak __tsan_atomic8_compare_exchange_val,
+    __tsan_atomic8_exchange swap, __tsan_atomic8_fetch_add fetch_add,
+    __tsan_atomic8_fetch_sub fetch_sub, __tsan_atomic8_fetch_and fetch_and,
+    __tsan_atomic8_fetch_or fetch_or, __tsan_atomic8_fetch_xor fetch_xor,
+    __tsan_atomic8_fetch_nand fetch_nand
+}
+
+atomics! {
+    AtomicU16, u16, AtomicRead2 AtomicWrite2 AtomicUpdate2,
+    order after value "rdx", after pointer and value "rcx", after two values "rcx",
+    __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_compare_exchange_strong
+    __tsan_atomic16_compare_exchange_weak __tsan_atomic16_compare_exchange_val,
+    __tsan_atomic16_exchange swap, __tsan_atomic16_fetch_add fetch_add,
+    __tsan_atomic16_fetch_sub fetch_sub, __tsan_atomic16_fetch_and fetch_and,
+    __tsan_atomic16_fetch_or fetch_or, __tsan_atomic16_fetch_xor fetch_xor,
+    __tsan_atomic16_fetch_nand fetch_nand
+}
+
+atomics! {
+    AtomicU32, u32, AtomicRead4 AtomicWrite4 AtomicUpdate4,
+    order after value "rdx", after pointer and value "rcx", after two values "rcx",
+    __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_compare_exchange_strong
+    __tsan_atomic32_compare_exchange_weak __tsan_atomic32_compare_exchange_val,
+    __tsan_atomic32_exchange swap, __tsan_atomic32_fetch_add fetch_add,
+    __tsan_atomic32_fetch_sub fetch_sub, __tsan_atomic32_fetch_and fetch_and,
+    __tsan_atomic32_fetch_or fetch_or, __tsan_atomic32_fetch_xor fetch_xor,
+    __tsan_atomic32_fetch_nand fetch_nand
+}
+
+atomics! {
+    AtomicU64, u64, AtomicRead8 AtomicWrite8 AtomicUpdate8,
+    order after value "rdx", after pointer and value "rcx", after two values "rcx",
+    __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_compare_exchange_strong
+    __tsan_atomic64_compare_exchange_weak __tsan_atomic64_compare_exchange_val,
+    __tsan_atomic64_exchange swap, __tsan_atomic64_fetch_add fetch_add,
+    __tsan_atomic64_fetch_sub fetch_sub, __tsan_atomic64_fetch_and fetch_and,
+    __tsan_atomic64_fetch_or fetch_or, __tsan_atomic64_fetch_xor fetch_xor,
+    __tsan_atomic64_fetch_nand fetch_nand
+}
+
+atomics! {
+    AtomicU128, u128, AtomicRead16 AtomicWrite16 AtomicUpdate16,
+    order after value "rcx", after pointer and value "r8", after two values "r9",
+    __tsan_atomic128_load __tsan_atomic128_store __tsan_atomic128_compare_exchange_strong
+    __tsan_atomic128_compare_exchange_weak __tsan_atomic128_compare_exchange_val,
+    __tsan_atomic128_exchange swap, __tsan_atomic128_fetch_add fetch_add,
+    __tsan_atomic128_fetch_sub fetch_sub, __tsan_atomic128_fetch_and fetch_and,
+    __tsan_atomic128_fetch_or fetch_or, __tsan_atomic128_fetch_xor fetch_xor,
+    __tsan_atomic128_fetch_nand fetch_nand
+}
+
+hook! {
+    fn __tsan_atomic_thread_fence(order: u64; pc in "rsi") {
+        if let Some(inside) = enter_point() {
+            writer::simple(inside.0, Kind::Fence, pc, order & 0xff);
+        }
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// A fence against the thread's own signal handlers: nothing another thread could see.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tsan_atomic_signal_fence(_order: i32) {}

@@ -1,0 +1,218 @@
+//! Calls that may block in the outside world: the thread gives the token away and takes it back. What is ready at once, as
+//! a regular file always is, keeps it, so that it does not change the schedule.
+
+use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
+
+use rawlog::Waker;
+
+use super::outside;
+use crate::clock::{self, End, Wait};
+use crate::hooks::enter;
+use crate::real::real;
+use crate::scheduler::{Ended, scheduler};
+use crate::sys;
+
+/// Whether the file is ready for this, now.
+unsafe fn is_ready(file: c_int, events: i16) -> bool {
+    let mut what = libc::pollfd { fd: file, events, revents: 0 };
+    sys::call(libc::SYS_poll, [(&raw mut what) as usize, 1, 0, 0, 0, 0]) != 0
+}
+
+/// Functions that block until a file is ready.
+macro_rules! files {
+    ($($events:ident { $(fn $name:ident($file:ident: c_int $(, $argument:ident: $type:ty)*) -> $result:ty;)* })*) => {
+        $($(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($file: c_int $(, $argument: $type)*) -> $result {
+                let really = || real!($name($file => c_int $(, $argument => $type)*) -> $result);
+                match enter() {
+                    Some(inside) if !is_ready($file, libc::$events) => outside(inside, really),
+                    _ => really(),
+                }
+            }
+        )*)*
+    };
+}
+
+/// Functions that block until something happens.
+macro_rules! always {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+                let really = || real!($name($($argument => $type),*) -> $result);
+                match enter() {
+                    Some(inside) => outside(inside, really),
+                    None => really(),
+                }
+            }
+        )*
+    };
+}
+
+/// Functions with a time limit: tried with none first.
+macro_rules! limited {
+    ($(fn $name:ident($($argument:ident: $type:ty),*; $limit:ident: $limit_type:ty = $now:expr $(; $after:ident: $after_type:ty)*) -> c_int;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($($argument: $type,)* $limit: $limit_type $(, $after: $after_type)*) -> c_int {
+                let really = |limit: $limit_type| real!(
+                    $name($($argument => $type,)* limit => $limit_type $(, $after => $after_type)*) -> c_int
+                );
+                let Some(inside) = enter() else { return really($limit) };
+                match really($now) {
+                    0 => outside(inside, || really($limit)),
+                    result => result,
+                }
+            }
+        )*
+    };
+}
+
+type Bytes = *mut c_void;
+
+files! { POLLIN {
+    fn read(file: c_int, bytes: Bytes, size: usize) -> isize;
+    fn readv(file: c_int, parts: Bytes, count: c_int) -> isize;
+    fn recv(file: c_int, bytes: Bytes, size: usize, flags: c_int) -> isize;
+    fn recvfrom(file: c_int, bytes: Bytes, size: usize, flags: c_int, address: Bytes, length: Bytes) -> isize;
+    fn recvmsg(file: c_int, message: Bytes, flags: c_int) -> isize;
+    fn accept(file: c_int, address: Bytes, length: Bytes) -> c_int;
+    fn accept4(file: c_int, address: Bytes, length: Bytes, flags: c_int) -> c_int;
+} POLLOUT {
+    fn write(file: c_int, bytes: Bytes, size: usize) -> isize;
+    fn writev(file: c_int, parts: Bytes, count: c_int) -> isize;
+    fn send(file: c_int, bytes: Bytes, size: usize, flags: c_int) -> isize;
+    fn sendto(file: c_int, bytes: Bytes, size: usize, flags: c_int, address: Bytes, length: u32) -> isize;
+    fn sendmsg(file: c_int, message: Bytes, flags: c_int) -> isize;
+} }
+
+always! {
+    fn connect(file: c_int, address: Bytes, length: u32) -> c_int;
+    fn select(count: c_int, reads: Bytes, writes: Bytes, errors: Bytes, limit: Bytes) -> c_int;
+    fn pselect(count: c_int, reads: Bytes, writes: Bytes, errors: Bytes, limit: Bytes, mask: Bytes) -> c_int;
+    fn wait(status: *mut c_int) -> c_int;
+    fn wait3(status: *mut c_int, options: c_int, usage: Bytes) -> c_int;
+    fn wait4(process: c_int, status: *mut c_int, options: c_int, usage: Bytes) -> c_int;
+    fn waitpid(process: c_int, status: *mut c_int, options: c_int) -> c_int;
+    fn waitid(kind: c_int, id: u32, info: Bytes, options: c_int) -> c_int;
+    fn sigwait(set: Bytes, signal: *mut c_int) -> c_int;
+    fn sigwaitinfo(set: Bytes, info: Bytes) -> c_int;
+    fn sigtimedwait(set: Bytes, info: Bytes, limit: Bytes) -> c_int;
+    fn sigsuspend(set: Bytes) -> c_int;
+    fn pause() -> c_int;
+    fn flock(file: c_int, operation: c_int) -> c_int;
+    fn lockf(file: c_int, operation: c_int, length: c_long) -> c_int;
+    fn msgrcv(queue: c_int, message: Bytes, size: usize, kind: c_long, flags: c_int) -> isize;
+    fn msgsnd(queue: c_int, message: Bytes, size: usize, flags: c_int) -> c_int;
+    fn semop(set: c_int, operations: Bytes, count: usize) -> c_int;
+    fn system(command: *const c_char) -> c_int;
+    fn pclose(stream: Bytes) -> c_int;
+    fn getaddrinfo(node: *const c_char, service: *const c_char, hints: Bytes, result: Bytes) -> c_int;
+}
+
+static NO_TIME: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+
+limited! {
+    fn poll(files: Bytes, count: c_ulong; limit: c_int = 0) -> c_int;
+    fn ppoll(files: Bytes, count: c_ulong; limit: *const libc::timespec = &raw const NO_TIME; mask: Bytes) -> c_int;
+    fn epoll_wait(file: c_int, events: Bytes, count: c_int; limit: c_int = 0) -> c_int;
+    fn epoll_pwait(file: c_int, events: Bytes, count: c_int; limit: c_int = 0; mask: Bytes) -> c_int;
+}
+
+/// `fcntl`: waiting for a file lock blocks.
+unsafe fn control(file: c_int, command: c_int, argument: usize, really: impl Fn() -> c_int) -> c_int {
+    let _ = (file, argument);
+    match enter() {
+        Some(inside) if matches!(command, libc::F_SETLKW | libc::F_OFD_SETLKW) => outside(inside, really),
+        _ => really(),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl(file: c_int, command: c_int, argument: usize) -> c_int {
+    control(
+        file,
+        command,
+        argument,
+        || real!(fcntl(file => c_int, command => c_int, argument => usize) -> c_int),
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl64(file: c_int, command: c_int, argument: usize) -> c_int {
+    control(
+        file,
+        command,
+        argument,
+        || real!(fcntl64(file => c_int, command => c_int, argument => usize) -> c_int),
+    )
+}
+
+/// System calls by number: futexes are the scheduler's affair, others go through.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syscall(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    if number == libc::SYS_futex
+        && let Some(result) = futex(a as *mut u32, b as c_int, c as u32, d as *const libc::timespec)
+    {
+        return result;
+    }
+    real!(syscall(
+        number => c_long, a => usize, b => usize, c => usize, d => usize, e => usize, f => usize
+    ) -> c_long)
+}
+
+/// A futex of this process alone; none if the kernel should see to it.
+unsafe fn futex(
+    word: *mut u32,
+    operation: c_int,
+    value: u32,
+    limit: *const libc::timespec,
+) -> Option<c_long> {
+    let command = operation & libc::FUTEX_CMD_MASK;
+    let key = word as u64 | 1;
+    let inside = enter()?;
+    match command {
+        libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => {
+            if word.read_volatile() != value {
+                return Some(fail(libc::EAGAIN));
+            }
+            let end = if limit.is_null() {
+                End::NEVER
+            } else if command == libc::FUTEX_WAIT {
+                scheduler().end_of(inside.0, Wait::nanoseconds(clock::nanoseconds(limit)?))
+            } else {
+                let real = operation & libc::FUTEX_CLOCK_REALTIME != 0;
+                let clock = if real { libc::CLOCK_REALTIME } else { libc::CLOCK_MONOTONIC };
+                scheduler().end_of(inside.0, Wait::until(clock, limit)?)
+            };
+            Some(match scheduler().block(inside.0, key, end) {
+                Ended::Woken => 0,
+                Ended::TimedOut => fail(libc::ETIMEDOUT),
+                Ended::Interrupted => fail(libc::EINTR),
+            })
+        }
+        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => {
+            let waiters = scheduler().waiters(key).min(value as usize);
+            for _ in 0..waiters {
+                scheduler().wake_one(key, Waker::Signal);
+            }
+            // Threads we do not schedule, and other processes, wait in the kernel.
+            (waiters > 0).then_some(waiters as c_long)
+        }
+        _ => None,
+    }
+}
+
+unsafe fn fail(error: c_int) -> c_long {
+    *libc::__errno_location() = error;
+    -1
+}

@@ -1,0 +1,80 @@
+//! C11's threads. glibc's call its own pthread functions from inside, past us, so they are made anew from ours.
+
+use core::ffi::{c_int, c_void};
+
+use super::conditions::{self, Cond, Limit};
+use super::mutexes::{self, Lock, Patience};
+use super::{hook, once, sleeping, threads};
+use crate::real::real;
+use crate::thread::Routine;
+
+/// C11's results, by glibc's numbers.
+fn result(error: c_int) -> c_int {
+    match error {
+        0 => 0,
+        libc::EBUSY => 1,
+        libc::ENOMEM => 3,
+        libc::ETIMEDOUT => 4,
+        _ => 2,
+    }
+}
+
+type Time = *const libc::timespec;
+type Start = unsafe extern "C" fn(*mut c_void) -> c_int;
+
+hook! {
+    fn thrd_create(handle: *mut libc::pthread_t, routine: Start, argument: *mut c_void; pc in "rcx") -> c_int {
+        // The status comes back in the register in which a pointer would, and is read as an int again.
+        let routine: Routine = core::mem::transmute(routine);
+        result(threads::create(handle, core::ptr::null(), routine, argument, pc))
+    }
+    fn thrd_join(handle: libc::pthread_t, status: *mut c_int; pc in "rdx") -> c_int {
+        let mut value = core::ptr::null_mut();
+        let error = threads::join(handle, &raw mut value, |_| None, pc);
+        if error == 0 && !status.is_null() {
+            *status = value as usize as c_int;
+        }
+        result(error)
+    }
+    fn thrd_detach(handle: libc::pthread_t; pc in "rsi") -> c_int {
+        result(threads::detach(handle, pc))
+    }
+    fn mtx_lock(mutex: Lock; pc in "rsi") -> c_int {
+        result(mutexes::lock(mutex, Patience::Forever, pc))
+    }
+    fn mtx_timedlock(mutex: Lock, time: Time; pc in "rdx") -> c_int {
+        result(mutexes::lock(mutex, Patience::Until(libc::CLOCK_REALTIME, time), pc))
+    }
+    fn mtx_trylock(mutex: Lock; pc in "rsi") -> c_int {
+        result(mutexes::try_lock(mutex, pc))
+    }
+    fn mtx_unlock(mutex: Lock; pc in "rsi") -> c_int {
+        result(mutexes::unlock(mutex, pc))
+    }
+    fn cnd_wait(condition: Cond, mutex: Lock; pc in "rdx") -> c_int {
+        result(conditions::wait(condition, mutex, Limit::None, pc))
+    }
+    fn cnd_timedwait(condition: Cond, mutex: Lock, time: Time; pc in "rcx") -> c_int {
+        result(conditions::wait(condition, mutex, Limit::Own(time), pc))
+    }
+    fn cnd_signal(condition: Cond; pc in "rsi") -> c_int {
+        result(conditions::signal(condition, pc))
+    }
+    fn cnd_broadcast(condition: Cond; pc in "rsi") -> c_int {
+        result(conditions::broadcast(condition, pc))
+    }
+    fn call_once(control: *mut c_int, routine: unsafe extern "C" fn(); pc in "rdx") {
+        once::once(control, routine, pc);
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn thrd_yield() {
+    threads::give_way();
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn thrd_sleep(length: Time, rest: *mut libc::timespec) -> c_int {
+    sleeping::sleep_for(length)
+        .unwrap_or_else(|| real!(thrd_sleep(length => Time, rest => *mut libc::timespec) -> c_int))
+}

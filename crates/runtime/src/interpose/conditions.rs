@@ -1,0 +1,121 @@
+//! Condition variables, wholly in the scheduler: the real one is never waited on, except by processes that share it.
+
+use core::ffi::c_int;
+
+use rawlog::{Kind, Waker};
+
+use super::mutexes::{self, Lock, Patience};
+use super::{hook, outside};
+use crate::clock::{End, Wait};
+use crate::hooks::enter_point;
+use crate::real::real;
+use crate::scheduler::{Ended, scheduler};
+use crate::writer;
+
+/// What is known of glibc's condition variable on x86-64.
+#[repr(C)]
+pub(crate) struct Condition {
+    _state: [u32; 9],
+    flags: u32,
+}
+
+const FLAG_SHARED: u32 = 1;
+const FLAG_MONOTONIC: u32 = 2;
+
+pub(crate) type Cond = *mut Condition;
+type Time = *const libc::timespec;
+
+/// Until when to wait.
+#[derive(Clone, Copy)]
+pub(crate) enum Limit {
+    None,
+    /// By the condition variable's own clock.
+    Own(Time),
+    Clock(c_int, Time),
+}
+
+unsafe fn really_wait(condition: Cond, mutex: Lock, limit: Limit) -> c_int {
+    match limit {
+        Limit::None => real!(pthread_cond_wait(condition => Cond, mutex => Lock) -> c_int),
+        Limit::Own(time) => {
+            real!(pthread_cond_timedwait(condition => Cond, mutex => Lock, time => Time) -> c_int)
+        }
+        Limit::Clock(clock, time) => real!(pthread_cond_clockwait(
+            condition => Cond, mutex => Lock, clock => c_int, time => Time
+        ) -> c_int),
+    }
+}
+
+/// Waits for the condition variable.
+pub(crate) unsafe fn wait(condition: Cond, mutex: Lock, limit: Limit, pc: u64) -> c_int {
+    let Some(inside) = enter_point() else { return really_wait(condition, mutex, limit) };
+    if (*condition).flags & FLAG_SHARED != 0 {
+        return outside(inside, || really_wait(condition, mutex, limit));
+    }
+    let thread = inside.0;
+    let own_clock =
+        if (*condition).flags & FLAG_MONOTONIC != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME };
+    let time = match limit {
+        Limit::None => None,
+        Limit::Own(time) => Some(Wait::until(own_clock, time)),
+        Limit::Clock(clock, time) => Some(Wait::until(clock, time)),
+    };
+    let end = match time {
+        None => End::NEVER,
+        Some(None) => return libc::EINVAL,
+        Some(Some(time)) => scheduler().end_of(thread, time),
+    };
+    let result = mutexes::unlock_to_wait(mutex);
+    if result != 0 {
+        return result;
+    }
+    writer::detailed(thread, Kind::Wait, pc, condition as u64, &[mutex as u64], b"");
+    let ended = scheduler().block(thread, condition as u64, end);
+    let by = match ended {
+        Ended::TimedOut => Waker::Timeout,
+        Ended::Interrupted => Waker::Spurious,
+        Ended::Woken => (*thread).woken,
+    };
+    writer::detailed(thread, Kind::Woken, pc, condition as u64, &[by.code()], b"");
+    let result = mutexes::take(thread, mutex, Patience::Forever, pc);
+    match result {
+        0 if ended == Ended::TimedOut => libc::ETIMEDOUT,
+        _ => result,
+    }
+}
+
+/// Wakes one waiter.
+pub(crate) unsafe fn signal(condition: Cond, pc: u64) -> c_int {
+    let really = || real!(pthread_cond_signal(condition => Cond) -> c_int);
+    let Some(inside) = enter_point() else { return really() };
+    writer::simple(inside.0, Kind::Signal, pc, condition as u64);
+    scheduler().wake_one(condition as u64, Waker::Signal);
+    if (*condition).flags & FLAG_SHARED != 0 { really() } else { 0 }
+}
+
+/// Wakes all waiters.
+pub(crate) unsafe fn broadcast(condition: Cond, pc: u64) -> c_int {
+    let really = || real!(pthread_cond_broadcast(condition => Cond) -> c_int);
+    let Some(inside) = enter_point() else { return really() };
+    writer::simple(inside.0, Kind::Broadcast, pc, condition as u64);
+    scheduler().wake_all(condition as u64, Waker::Broadcast);
+    if (*condition).flags & FLAG_SHARED != 0 { really() } else { 0 }
+}
+
+hook! {
+    fn pthread_cond_wait(condition: Cond, mutex: Lock; pc in "rdx") -> c_int {
+        wait(condition, mutex, Limit::None, pc)
+    }
+    fn pthread_cond_timedwait(condition: Cond, mutex: Lock, time: Time; pc in "rcx") -> c_int {
+        wait(condition, mutex, Limit::Own(time), pc)
+    }
+    fn pthread_cond_clockwait(condition: Cond, mutex: Lock, clock: c_int, time: Time; pc in "r8") -> c_int {
+        wait(condition, mutex, Limit::Clock(clock, time), pc)
+    }
+    fn pthread_cond_signal(condition: Cond; pc in "rsi") -> c_int {
+        signal(condition, pc)
+    }
+    fn pthread_cond_broadcast(condition: Cond; pc in "rsi") -> c_int {
+        broadcast(condition, pc)
+    }
+}

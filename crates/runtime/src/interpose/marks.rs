@@ -1,0 +1,28 @@
+//! What the program tells us through `foretell.h`.
+
+use core::ffi::{CStr, c_char, c_longlong};
+
+use rawlog::Kind;
+
+use super::hook;
+use crate::hooks::enter_point;
+use crate::writer;
+
+unsafe fn tell(kind: Kind, name: *const c_char, arguments: &[u64], pc: u64) {
+    if let Some(inside) = enter_point() {
+        let text = if name.is_null() { b"" } else { CStr::from_ptr(name).to_bytes() };
+        writer::detailed(inside.0, kind, pc, 0, arguments, text);
+    }
+}
+
+hook! {
+    fn foretell_mark(name: *const c_char, value: c_longlong; pc in "rdx") {
+        tell(Kind::Mark, name, &[value as u64], pc);
+    }
+    fn foretell_atomic_begin(name: *const c_char; pc in "rsi") {
+        tell(Kind::RegionBegin, name, &[], pc);
+    }
+    fn foretell_atomic_end(name: *const c_char; pc in "rsi") {
+        tell(Kind::RegionEnd, name, &[], pc);
+    }
+}

@@ -1,0 +1,172 @@
+//! Allocation. The real functions are glibc's own names, so there is nothing to look up and nothing that could call us
+//! back before it is found.
+
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_void};
+use core::ptr;
+
+use rawlog::Kind;
+
+use super::hook;
+use crate::hooks::enter;
+use crate::thread::{self, Thread};
+use crate::writer;
+
+type Block = *mut c_void;
+
+unsafe extern "C" {
+    fn __libc_malloc(size: usize) -> Block;
+    fn __libc_calloc(count: usize, size: usize) -> Block;
+    fn __libc_realloc(block: Block, size: usize) -> Block;
+    fn __libc_memalign(alignment: usize, size: usize) -> Block;
+    fn __libc_free(block: Block);
+}
+
+/// Where the program asked for the memory: `operator new` has noted its caller, since it calls `malloc` itself.
+unsafe fn site(thread: *mut Thread, pc: u64) -> u64 {
+    match core::mem::take(&mut (*thread).caller) {
+        0 => pc,
+        caller => caller,
+    }
+}
+
+/// Writes that a block is there. Nobody else gets a turn here: the C library may hold locks we do not see.
+unsafe fn allocated(block: Block, size: usize, pc: u64) -> Block {
+    if !block.is_null()
+        && let Some(inside) = enter()
+    {
+        let pc = site(inside.0, pc);
+        writer::detailed(inside.0, Kind::Allocate, pc, block as u64, &[size as u64], b"");
+    }
+    block
+}
+
+/// Writes that a block is going.
+unsafe fn freed(block: Block, pc: u64) {
+    if !block.is_null()
+        && let Some(inside) = enter()
+    {
+        let pc = site(inside.0, pc);
+        writer::simple(inside.0, Kind::Free, pc, block as u64);
+    }
+}
+
+hook! {
+    fn malloc(size: usize; pc in "rsi") -> Block {
+        allocated(__libc_malloc(size), size, pc)
+    }
+    fn calloc(count: usize, size: usize; pc in "rdx") -> Block {
+        allocated(__libc_calloc(count, size), count.wrapping_mul(size), pc)
+    }
+    fn realloc(block: Block, size: usize; pc in "rdx") -> Block {
+        if block.is_null() {
+            return allocated(__libc_malloc(size), size, pc);
+        }
+        if size == 0 {
+            freed(block, pc);
+            return __libc_realloc(block, 0);
+        }
+        let new = __libc_realloc(block, size);
+        if !new.is_null() {
+            freed(block, pc);
+            allocated(new, size, pc);
+        }
+        new
+    }
+    fn reallocarray(block: Block, count: usize, size: usize; pc in "rcx") -> Block {
+        let Some(bytes) = count.checked_mul(size) else {
+            *libc::__errno_location() = libc::ENOMEM;
+            return ptr::null_mut();
+        };
+        let new = __libc_realloc(block, bytes);
+        if !new.is_null() || bytes == 0 {
+            freed(block, pc);
+            allocated(new, bytes, pc);
+        }
+        new
+    }
+    fn memalign(alignment: usize, size: usize; pc in "rdx") -> Block {
+        allocated(__libc_memalign(alignment, size), size, pc)
+    }
+    fn aligned_alloc(alignment: usize, size: usize; pc in "rdx") -> Block {
+        allocated(__libc_memalign(alignment, size), size, pc)
+    }
+    fn posix_memalign(result: *mut Block, alignment: usize, size: usize; pc in "rcx") -> c_int {
+        if !alignment.is_power_of_two() || alignment < size_of::<Block>() {
+            return libc::EINVAL;
+        }
+        let block = __libc_memalign(alignment, size);
+        if block.is_null() {
+            return libc::ENOMEM;
+        }
+        *result = allocated(block, size, pc);
+        0
+    }
+    fn valloc(size: usize; pc in "rsi") -> Block {
+        allocated(__libc_memalign(4096, size), size, pc)
+    }
+    fn pvalloc(size: usize; pc in "rsi") -> Block {
+        let size = size.next_multiple_of(4096);
+        allocated(__libc_memalign(4096, size), size, pc)
+    }
+    fn free(block: Block; pc in "rsi") {
+        freed(block, pc);
+        __libc_free(block);
+    }
+    fn cfree(block: Block; pc in "rsi") {
+        freed(block, pc);
+        __libc_free(block);
+    }
+}
+
+/// Notes who called `operator new` or `delete`, and returns the real one to go on with.
+unsafe extern "C" fn note_caller(real: &crate::real::Real, pc: u64) -> *mut c_void {
+    let thread = thread::current();
+    if !thread.is_null() {
+        (*thread).caller = pc;
+    }
+    real.get()
+}
+
+/// C++'s allocation functions: note the caller, and on to the real one with the arguments as they came.
+macro_rules! operators {
+    ($($name:ident)*) => {
+        $(
+            const _: () = {
+                static REAL: crate::real::Real = crate::real::Real::new(
+                    match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                        Ok(name) => name,
+                        Err(_) => panic!(),
+                    },
+                );
+
+                #[unsafe(no_mangle)]
+                #[unsafe(naked)]
+                unsafe extern "C" fn $name() {
+                    naked_asm!(
+                        "push rdi",
+                        "push rsi",
+                        "push rdx",
+                        "lea rdi, [rip + {}]",
+                        "mov rsi, [rsp + 24]",
+                        "call {}",
+                        "pop rdx",
+                        "pop rsi",
+                        "pop rdi",
+                        "jmp rax",
+                        sym REAL,
+                        sym note_caller,
+                    );
+                }
+            };
+        )*
+    };
+}
+
+operators! {
+    _Znwm _Znam _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t
+    _ZnwmSt11align_val_t _ZnamSt11align_val_t
+    _ZnwmSt11align_val_tRKSt9nothrow_t _ZnamSt11align_val_tRKSt9nothrow_t
+    _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm _ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t
+    _ZdlPvSt11align_val_t _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t
+}

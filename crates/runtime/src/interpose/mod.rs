@@ -1,0 +1,112 @@
+//! Functions of the C library that the program calls and we stand before, by what they are about.
+//!
+//! Each asks [`enter`](crate::hooks::enter): inside the runtime, or while it is passive, the real function is all there is to
+//! do. What could block is tried without blocking first, and waited for in the scheduler.
+
+pub(crate) mod barriers;
+pub(crate) mod blocking;
+pub(crate) mod c11;
+pub(crate) mod conditions;
+pub(crate) mod marks;
+pub(crate) mod memory;
+pub(crate) mod mutexes;
+pub(crate) mod once;
+pub(crate) mod process;
+pub(crate) mod ranges;
+pub(crate) mod rwlocks;
+pub(crate) mod semaphores;
+pub(crate) mod signals;
+pub(crate) mod sleeping;
+pub(crate) mod threads;
+
+use core::ffi::c_int;
+
+use rawlog::Kind;
+
+use crate::clock::End;
+use crate::hooks::{self, Inside};
+use crate::scheduler::{Ended, scheduler};
+use crate::thread::Thread;
+use crate::writer;
+
+/// Defines exported functions that get their return address in a register after (or instead of) their arguments.
+macro_rules! hook {
+    ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),*; $pc:ident in $register:expr) $(-> $result:ty)? $body:block)*) => {
+        $(
+            const _: () = {
+                unsafe extern "C" fn body($($argument: $type,)* $pc: u64) $(-> $result)? $body
+
+                $(#[$attribute])*
+                #[unsafe(no_mangle)]
+                #[unsafe(naked)]
+                unsafe extern "C" fn $name() {
+                    core::arch::naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym body);
+                }
+            };
+        )*
+    };
+}
+pub(crate) use hook;
+
+/// The kinds of events of a lock, by how it is held.
+pub(crate) struct LockKinds {
+    pub(crate) request: Kind,
+    pub(crate) acquire: Kind,
+    pub(crate) failed: Kind,
+}
+
+pub(crate) const EXCLUSIVE: LockKinds =
+    LockKinds { request: Kind::Request, acquire: Kind::Acquire, failed: Kind::TryFailed };
+pub(crate) const SHARED: LockKinds =
+    LockKinds { request: Kind::RequestShared, acquire: Kind::AcquireShared, failed: Kind::TryFailedShared };
+
+/// Takes a lock by trying until it is free or the time is over.
+pub(crate) unsafe fn acquire(
+    thread: *mut Thread,
+    kinds: &LockKinds,
+    lock: u64,
+    end: Option<End>,
+    pc: u64,
+    attempt: impl Fn() -> c_int,
+) -> c_int {
+    let mut result = attempt();
+    if result == libc::EBUSY {
+        writer::simple(thread, kinds.request, pc, lock);
+        while result == libc::EBUSY {
+            let ended = scheduler().block(thread, lock, end.unwrap_or(End::NEVER));
+            result = attempt();
+            if ended == Ended::TimedOut && result == libc::EBUSY {
+                result = libc::ETIMEDOUT;
+            }
+        }
+    }
+    told(thread, kinds, lock, pc, result)
+}
+
+/// Writes how an attempt to take a lock went.
+pub(crate) unsafe fn told(
+    thread: *mut Thread,
+    kinds: &LockKinds,
+    lock: u64,
+    pc: u64,
+    result: c_int,
+) -> c_int {
+    match result {
+        // The owner died, but the lock is taken.
+        0 | libc::EOWNERDEAD => writer::simple(thread, kinds.acquire, pc, lock),
+        libc::EBUSY | libc::ETIMEDOUT => writer::simple(thread, kinds.failed, pc, lock),
+        _ => {}
+    }
+    result
+}
+
+/// Calls something that may block in the outside world: others run meanwhile.
+pub(crate) unsafe fn outside<R>(inside: Inside, call: impl FnOnce() -> R) -> R {
+    if !scheduler().is_alone() {
+        scheduler().leave(inside.0);
+    }
+    drop(inside);
+    let result = call();
+    drop(hooks::enter());
+    result
+}

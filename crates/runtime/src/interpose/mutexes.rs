@@ -1,0 +1,156 @@
+//! Mutexes of every type, and spin locks.
+
+use core::ffi::{c_int, c_void};
+
+use rawlog::{Kind, Waker};
+
+use super::{EXCLUSIVE, acquire, hook, outside, told};
+use crate::clock::Wait;
+use crate::hooks::enter_point;
+use crate::real::real;
+use crate::scheduler::scheduler;
+use crate::thread::Thread;
+use crate::writer;
+
+/// What is known of glibc's mutex on x86-64.
+#[repr(C)]
+pub(crate) struct Mutex {
+    _lock: c_int,
+    _count: u32,
+    owner: c_int,
+    _users: u32,
+    kind: c_int,
+}
+
+const KIND_SHARED: c_int = 128;
+const KIND_TYPE: c_int = 3;
+
+/// How long to try.
+#[derive(Clone, Copy)]
+pub(crate) enum Patience {
+    Forever,
+    Until(c_int, *const libc::timespec),
+}
+
+pub(crate) type Lock = *mut Mutex;
+
+unsafe fn really_try(mutex: Lock) -> c_int {
+    real!(pthread_mutex_trylock(mutex => Lock) -> c_int)
+}
+
+unsafe fn really_lock(mutex: Lock, patience: Patience) -> c_int {
+    match patience {
+        Patience::Forever => real!(pthread_mutex_lock(mutex => Lock) -> c_int),
+        Patience::Until(libc::CLOCK_REALTIME, time) => {
+            real!(pthread_mutex_timedlock(mutex => Lock, time => *const libc::timespec) -> c_int)
+        }
+        Patience::Until(clock, time) => {
+            real!(pthread_mutex_clocklock(mutex => Lock, clock => c_int, time => *const libc::timespec) -> c_int)
+        }
+    }
+}
+
+/// Takes a mutex.
+pub(crate) unsafe fn lock(mutex: Lock, patience: Patience, pc: u64) -> c_int {
+    let Some(inside) = enter_point() else { return really_lock(mutex, patience) };
+    let thread = inside.0;
+    if (*mutex).kind & KIND_SHARED != 0 {
+        // Another process may have it: we would not see it given back.
+        let mut result = really_try(mutex);
+        if result == libc::EBUSY {
+            writer::simple(thread, Kind::Request, pc, mutex as u64);
+            result = outside(inside, || really_lock(mutex, patience));
+            let Some(inside) = crate::hooks::enter() else { return result };
+            return told(inside.0, &EXCLUSIVE, mutex as u64, pc, result);
+        }
+        return told(thread, &EXCLUSIVE, mutex as u64, pc, result);
+    }
+    take(thread, mutex, patience, pc)
+}
+
+/// Takes a mutex of this process: the thread has the token.
+pub(crate) unsafe fn take(thread: *mut Thread, mutex: Lock, patience: Patience, pc: u64) -> c_int {
+    let checks = (*mutex).kind & KIND_TYPE == libc::PTHREAD_MUTEX_ERRORCHECK;
+    let own = (*thread).kernel_id.load(core::sync::atomic::Ordering::Relaxed) as c_int;
+    if checks && (*mutex).owner == own {
+        return libc::EDEADLK;
+    }
+    let mut end = None;
+    if let Patience::Until(clock, time) = patience {
+        let result = really_try(mutex);
+        if result != libc::EBUSY {
+            return told(thread, &EXCLUSIVE, mutex as u64, pc, result);
+        }
+        let Some(wait) = Wait::until(clock, time) else { return libc::EINVAL };
+        end = Some(scheduler().end_of(thread, wait));
+    }
+    acquire(thread, &EXCLUSIVE, mutex as u64, end, pc, || really_try(mutex))
+}
+
+/// Tries to take a mutex.
+pub(crate) unsafe fn try_lock(mutex: Lock, pc: u64) -> c_int {
+    let Some(inside) = enter_point() else { return really_try(mutex) };
+    told(inside.0, &EXCLUSIVE, mutex as u64, pc, really_try(mutex))
+}
+
+/// Gives a mutex back.
+pub(crate) unsafe fn unlock(mutex: Lock, pc: u64) -> c_int {
+    let really = || real!(pthread_mutex_unlock(mutex => Lock) -> c_int);
+    let Some(inside) = enter_point() else { return really() };
+    let result = really();
+    if result == 0 {
+        writer::simple(inside.0, Kind::Release, pc, mutex as u64);
+        scheduler().wake_all(mutex as u64, Waker::Signal);
+    }
+    result
+}
+
+/// Gives a mutex back as part of a wait, which the log tells as one event.
+pub(crate) unsafe fn unlock_to_wait(mutex: Lock) -> c_int {
+    let result = real!(pthread_mutex_unlock(mutex => Lock) -> c_int);
+    if result == 0 {
+        scheduler().wake_all(mutex as u64, Waker::Signal);
+    }
+    result
+}
+
+hook! {
+    fn pthread_mutex_lock(mutex: Lock; pc in "rsi") -> c_int {
+        lock(mutex, Patience::Forever, pc)
+    }
+    fn pthread_mutex_timedlock(mutex: Lock, time: *const libc::timespec; pc in "rdx") -> c_int {
+        lock(mutex, Patience::Until(libc::CLOCK_REALTIME, time), pc)
+    }
+    fn pthread_mutex_clocklock(mutex: Lock, clock: c_int, time: *const libc::timespec; pc in "rcx") -> c_int {
+        lock(mutex, Patience::Until(clock, time), pc)
+    }
+    fn pthread_mutex_trylock(mutex: Lock; pc in "rsi") -> c_int {
+        try_lock(mutex, pc)
+    }
+    fn pthread_mutex_unlock(mutex: Lock; pc in "rsi") -> c_int {
+        unlock(mutex, pc)
+    }
+    fn pthread_spin_lock(lock: *mut c_void; pc in "rsi") -> c_int {
+        let Some(inside) = enter_point() else { return real!(pthread_spin_lock(lock => *mut c_void) -> c_int) };
+        acquire(inside.0, &EXCLUSIVE, lock as u64, None, pc, || {
+            real!(pthread_spin_trylock(lock => *mut c_void) -> c_int)
+        })
+    }
+    fn pthread_spin_trylock(lock: *mut c_void; pc in "rsi") -> c_int {
+        let inside = enter_point();
+        let result = real!(pthread_spin_trylock(lock => *mut c_void) -> c_int);
+        if let Some(inside) = inside {
+            told(inside.0, &EXCLUSIVE, lock as u64, pc, result);
+        }
+        result
+    }
+    fn pthread_spin_unlock(lock: *mut c_void; pc in "rsi") -> c_int {
+        let inside = enter_point();
+        let result = real!(pthread_spin_unlock(lock => *mut c_void) -> c_int);
+        if let Some(inside) = inside {
+            writer::simple(inside.0, Kind::Release, pc, lock as u64);
+            scheduler().wake_all(lock as u64, Waker::Signal);
+        }
+        result
+    }
+}

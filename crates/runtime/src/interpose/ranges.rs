@@ -1,0 +1,124 @@
+//! The C library's functions on memory and strings, as accesses to ranges.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use super::hook;
+use crate::hooks::{enter_point, range};
+use crate::real::real;
+
+type Bytes = *mut c_void;
+type Text = *const c_char;
+
+/// Tells what is read and written, in this order: address, length.
+unsafe fn tell(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
+    if let Some(inside) = enter_point() {
+        for &(address, length) in reads {
+            range(inside.0, true, address, length as u64, pc);
+        }
+        for &(address, length) in writes {
+            range(inside.0, false, address, length as u64, pc);
+        }
+    }
+}
+
+unsafe fn length(text: Text) -> usize {
+    real!(strlen(text => Text) -> usize)
+}
+
+/// How far two texts are compared: up to the first difference or the end, not further than the limit.
+unsafe fn compared(a: Text, b: Text, limit: usize) -> usize {
+    let mut at = 0;
+    while at < limit {
+        let (x, y) = (a.add(at).read(), b.add(at).read());
+        at += 1;
+        if x != y || x == 0 {
+            break;
+        }
+    }
+    at
+}
+
+hook! {
+    fn memcpy(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
+        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        real!(memcpy(to => Bytes, from => Bytes, size => usize) -> Bytes)
+    }
+    fn __tsan_memcpy(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
+        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        real!(memcpy(to => Bytes, from => Bytes, size => usize) -> Bytes)
+    }
+    fn memmove(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
+        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        real!(memmove(to => Bytes, from => Bytes, size => usize) -> Bytes)
+    }
+    fn __tsan_memmove(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
+        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        real!(memmove(to => Bytes, from => Bytes, size => usize) -> Bytes)
+    }
+    fn mempcpy(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
+        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        real!(mempcpy(to => Bytes, from => Bytes, size => usize) -> Bytes)
+    }
+    fn memset(to: Bytes, byte: c_int, size: usize; pc in "rcx") -> Bytes {
+        tell(pc, &[], &[(to as u64, size)]);
+        real!(memset(to => Bytes, byte => c_int, size => usize) -> Bytes)
+    }
+    fn __tsan_memset(to: Bytes, byte: c_int, size: usize; pc in "rcx") -> Bytes {
+        tell(pc, &[], &[(to as u64, size)]);
+        real!(memset(to => Bytes, byte => c_int, size => usize) -> Bytes)
+    }
+    fn memcmp(a: Bytes, b: Bytes, size: usize; pc in "rcx") -> c_int {
+        tell(pc, &[(a as u64, size), (b as u64, size)], &[]);
+        real!(memcmp(a => Bytes, b => Bytes, size => usize) -> c_int)
+    }
+    fn bcmp(a: Bytes, b: Bytes, size: usize; pc in "rcx") -> c_int {
+        tell(pc, &[(a as u64, size), (b as u64, size)], &[]);
+        real!(memcmp(a => Bytes, b => Bytes, size => usize) -> c_int)
+    }
+    fn memchr(text: Bytes, byte: c_int, size: usize; pc in "rcx") -> Bytes {
+        let found = real!(memchr(text => Bytes, byte => c_int, size => usize) -> Bytes);
+        let seen = if found.is_null() { size } else { found as usize - text as usize + 1 };
+        tell(pc, &[(text as u64, seen)], &[]);
+        found
+    }
+    fn strlen(text: Text; pc in "rsi") -> usize {
+        let length = length(text);
+        tell(pc, &[(text as u64, length + 1)], &[]);
+        length
+    }
+    fn strcpy(to: Text, from: Text; pc in "rdx") -> Text {
+        let size = length(from) + 1;
+        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        real!(strcpy(to => Text, from => Text) -> Text)
+    }
+    fn strncpy(to: Text, from: Text, size: usize; pc in "rcx") -> Text {
+        let read = real!(strnlen(from => Text, size => usize) -> usize);
+        tell(pc, &[(from as u64, (read + 1).min(size))], &[(to as u64, size)]);
+        real!(strncpy(to => Text, from => Text, size => usize) -> Text)
+    }
+    fn strcat(to: Text, from: Text; pc in "rdx") -> Text {
+        let (before, size) = (length(to), length(from) + 1);
+        tell(pc, &[(to as u64, before + 1), (from as u64, size)], &[(to as u64 + before as u64, size)]);
+        real!(strcat(to => Text, from => Text) -> Text)
+    }
+    fn strcmp(a: Text, b: Text; pc in "rdx") -> c_int {
+        let seen = compared(a, b, usize::MAX);
+        tell(pc, &[(a as u64, seen), (b as u64, seen)], &[]);
+        real!(strcmp(a => Text, b => Text) -> c_int)
+    }
+    fn strncmp(a: Text, b: Text, size: usize; pc in "rcx") -> c_int {
+        let seen = compared(a, b, size);
+        tell(pc, &[(a as u64, seen), (b as u64, seen)], &[]);
+        real!(strncmp(a => Text, b => Text, size => usize) -> c_int)
+    }
+    fn strchr(text: Text, byte: c_int; pc in "rdx") -> Text {
+        let found = real!(strchr(text => Text, byte => c_int) -> Text);
+        let seen = if found.is_null() { length(text) + 1 } else { found as usize - text as usize + 1 };
+        tell(pc, &[(text as u64, seen)], &[]);
+        found
+    }
+    fn strrchr(text: Text, byte: c_int; pc in "rdx") -> Text {
+        tell(pc, &[(text as u64, length(text) + 1)], &[]);
+        real!(strrchr(text => Text, byte => c_int) -> Text)
+    }
+}

@@ -1,0 +1,136 @@
+//! Reader-writer locks.
+
+use core::ffi::c_int;
+use core::sync::atomic::Ordering;
+
+use rawlog::{Kind, Waker};
+
+use super::mutexes::Patience;
+use super::{EXCLUSIVE, LockKinds, SHARED, acquire, hook, outside, told};
+use crate::clock::Wait;
+use crate::hooks::{enter, enter_point};
+use crate::real::real;
+use crate::scheduler::scheduler;
+use crate::writer;
+
+/// What is known of glibc's lock on x86-64.
+#[repr(C)]
+struct RwLock {
+    _state: [u32; 6],
+    writer: c_int,
+    shared_between_processes: c_int,
+}
+
+type Lock = *mut RwLock;
+type Time = *const libc::timespec;
+
+/// The real functions for one way of holding.
+struct Ways {
+    kinds: &'static LockKinds,
+    attempt: unsafe fn(Lock) -> c_int,
+    block: unsafe fn(Lock, Patience) -> c_int,
+}
+
+const READING: Ways = Ways {
+    kinds: &SHARED,
+    attempt: |lock| {
+        // SAFETY: called with the caller's lock.
+        unsafe { real!(pthread_rwlock_tryrdlock(lock => Lock) -> c_int) }
+    },
+    block: |lock, patience| {
+        // SAFETY: called with the caller's lock and time.
+        unsafe {
+            match patience {
+                Patience::Forever => real!(pthread_rwlock_rdlock(lock => Lock) -> c_int),
+                Patience::Until(clock, time) => {
+                    real!(pthread_rwlock_clockrdlock(lock => Lock, clock => c_int, time => Time) -> c_int)
+                }
+            }
+        }
+    },
+};
+
+const WRITING: Ways = Ways {
+    kinds: &EXCLUSIVE,
+    attempt: |lock| {
+        // SAFETY: called with the caller's lock.
+        unsafe { real!(pthread_rwlock_trywrlock(lock => Lock) -> c_int) }
+    },
+    block: |lock, patience| {
+        // SAFETY: called with the caller's lock and time.
+        unsafe {
+            match patience {
+                Patience::Forever => real!(pthread_rwlock_wrlock(lock => Lock) -> c_int),
+                Patience::Until(clock, time) => {
+                    real!(pthread_rwlock_clockwrlock(lock => Lock, clock => c_int, time => Time) -> c_int)
+                }
+            }
+        }
+    },
+};
+
+unsafe fn lock(ways: &Ways, lock: Lock, patience: Patience, pc: u64) -> c_int {
+    let Some(inside) = enter_point() else { return (ways.block)(lock, patience) };
+    let thread = inside.0;
+    if (*lock).shared_between_processes != 0 {
+        let result = outside(inside, || (ways.block)(lock, patience));
+        let Some(inside) = enter() else { return result };
+        return told(inside.0, ways.kinds, lock as u64, pc, result);
+    }
+    if (*lock).writer == (*thread).kernel_id.load(Ordering::Relaxed) as c_int {
+        return libc::EDEADLK;
+    }
+    let mut end = None;
+    if let Patience::Until(clock, time) = patience {
+        let Some(wait) = Wait::until(clock, time) else { return libc::EINVAL };
+        end = Some(scheduler().end_of(thread, wait));
+    }
+    acquire(thread, ways.kinds, lock as u64, end, pc, || (ways.attempt)(lock))
+}
+
+unsafe fn try_lock(ways: &Ways, lock: Lock, pc: u64) -> c_int {
+    let inside = enter_point();
+    let result = (ways.attempt)(lock);
+    if let Some(inside) = inside {
+        told(inside.0, ways.kinds, lock as u64, pc, result);
+    }
+    result
+}
+
+hook! {
+    fn pthread_rwlock_rdlock(it: Lock; pc in "rsi") -> c_int {
+        lock(&READING, it, Patience::Forever, pc)
+    }
+    fn pthread_rwlock_timedrdlock(it: Lock, time: Time; pc in "rdx") -> c_int {
+        lock(&READING, it, Patience::Until(libc::CLOCK_REALTIME, time), pc)
+    }
+    fn pthread_rwlock_clockrdlock(it: Lock, clock: c_int, time: Time; pc in "rcx") -> c_int {
+        lock(&READING, it, Patience::Until(clock, time), pc)
+    }
+    fn pthread_rwlock_tryrdlock(it: Lock; pc in "rsi") -> c_int {
+        try_lock(&READING, it, pc)
+    }
+    fn pthread_rwlock_wrlock(it: Lock; pc in "rsi") -> c_int {
+        lock(&WRITING, it, Patience::Forever, pc)
+    }
+    fn pthread_rwlock_timedwrlock(it: Lock, time: Time; pc in "rdx") -> c_int {
+        lock(&WRITING, it, Patience::Until(libc::CLOCK_REALTIME, time), pc)
+    }
+    fn pthread_rwlock_clockwrlock(it: Lock, clock: c_int, time: Time; pc in "rcx") -> c_int {
+        lock(&WRITING, it, Patience::Until(clock, time), pc)
+    }
+    fn pthread_rwlock_trywrlock(it: Lock; pc in "rsi") -> c_int {
+        try_lock(&WRITING, it, pc)
+    }
+    fn pthread_rwlock_unlock(it: Lock; pc in "rsi") -> c_int {
+        let really = || real!(pthread_rwlock_unlock(it => Lock) -> c_int);
+        let Some(inside) = enter_point() else { return really() };
+        let kind = if (*it).writer != 0 { Kind::Release } else { Kind::ReleaseShared };
+        let result = really();
+        if result == 0 {
+            writer::simple(inside.0, kind, pc, it as u64);
+            scheduler().wake_all(it as u64, Waker::Signal);
+        }
+        result
+    }
+}

@@ -1,0 +1,132 @@
+//! Semaphores, unnamed and named.
+
+use core::ffi::{c_int, c_uint};
+
+use rawlog::{Kind, Waker};
+
+use super::{hook, outside};
+use crate::clock::{End, Wait};
+use crate::hooks::{enter, enter_point};
+use crate::real::real;
+use crate::scheduler::{Ended, scheduler};
+use crate::thread::Thread;
+use crate::writer;
+
+/// What is known of glibc's semaphore on x86-64.
+#[repr(C)]
+struct Semaphore {
+    _value: u64,
+    shared: c_int,
+}
+
+type Sem = *mut Semaphore;
+type Time = *const libc::timespec;
+
+unsafe fn fail(error: c_int) -> c_int {
+    *libc::__errno_location() = error;
+    -1
+}
+
+/// Lowers the semaphore, waiting at most until then: the thread has the token.
+unsafe fn take(thread: *mut Thread, semaphore: Sem, end: End, pc: u64) -> c_int {
+    while real!(sem_trywait(semaphore => Sem) -> c_int) != 0 {
+        let error = *libc::__errno_location();
+        if error != libc::EAGAIN {
+            return -1;
+        }
+        let failed = match scheduler().block(thread, semaphore as u64, end) {
+            Ended::Woken => continue,
+            Ended::TimedOut => libc::ETIMEDOUT,
+            Ended::Interrupted => libc::EINTR,
+        };
+        if real!(sem_trywait(semaphore => Sem) -> c_int) == 0 {
+            break;
+        }
+        writer::simple(thread, Kind::TakeFailed, pc, semaphore as u64);
+        return fail(failed);
+    }
+    writer::simple(thread, Kind::Take, pc, semaphore as u64);
+    0
+}
+
+unsafe fn wait(semaphore: Sem, time: Option<(c_int, Time)>, pc: u64) -> c_int {
+    let really = || match time {
+        None => real!(sem_wait(semaphore => Sem) -> c_int),
+        Some((libc::CLOCK_REALTIME, time)) => {
+            real!(sem_timedwait(semaphore => Sem, time => Time) -> c_int)
+        }
+        Some((clock, time)) => {
+            real!(sem_clockwait(semaphore => Sem, clock => c_int, time => Time) -> c_int)
+        }
+    };
+    let Some(inside) = enter_point() else { return really() };
+    if (*semaphore).shared != 0 {
+        // Another process may raise it: we would not see it.
+        let result = outside(inside, really);
+        if let Some(inside) = enter() {
+            let kind = if result == 0 { Kind::Take } else { Kind::TakeFailed };
+            writer::simple(inside.0, kind, pc, semaphore as u64);
+        }
+        return result;
+    }
+    let end = match time {
+        None => End::NEVER,
+        Some((clock, time)) => match Wait::until(clock, time) {
+            Some(wait) => scheduler().end_of(inside.0, wait),
+            None => return fail(libc::EINVAL),
+        },
+    };
+    take(inside.0, semaphore, end, pc)
+}
+
+hook! {
+    fn sem_init(semaphore: Sem, shared: c_int, value: c_uint; pc in "rcx") -> c_int {
+        let inside = enter();
+        let result = real!(sem_init(semaphore => Sem, shared => c_int, value => c_uint) -> c_int);
+        if let (0, Some(inside)) = (result, inside) {
+            writer::detailed(inside.0, Kind::SemaphoreInit, pc, semaphore as u64, &[u64::from(value)], b"");
+        }
+        result
+    }
+    fn sem_open(name: *const core::ffi::c_char, flags: c_int, mode: c_uint, value: c_uint; pc in "r8") -> Sem {
+        let inside = enter();
+        let result = real!(sem_open(
+            name => *const core::ffi::c_char, flags => c_int, mode => c_uint, value => c_uint
+        ) -> Sem);
+        if let Some(inside) = inside
+            && !result.is_null()
+        {
+            let mut now = 0;
+            real!(sem_getvalue(result => Sem, &raw mut now => *mut c_int) -> c_int);
+            writer::detailed(inside.0, Kind::SemaphoreInit, pc, result as u64, &[now.max(0) as u64], b"");
+        }
+        result
+    }
+    fn sem_wait(semaphore: Sem; pc in "rsi") -> c_int {
+        wait(semaphore, None, pc)
+    }
+    fn sem_timedwait(semaphore: Sem, time: Time; pc in "rdx") -> c_int {
+        wait(semaphore, Some((libc::CLOCK_REALTIME, time)), pc)
+    }
+    fn sem_clockwait(semaphore: Sem, clock: c_int, time: Time; pc in "rcx") -> c_int {
+        wait(semaphore, Some((clock, time)), pc)
+    }
+    fn sem_trywait(semaphore: Sem; pc in "rsi") -> c_int {
+        let inside = enter_point();
+        let result = real!(sem_trywait(semaphore => Sem) -> c_int);
+        if let Some(inside) = inside {
+            let kind = if result == 0 { Kind::Take } else { Kind::TakeFailed };
+            writer::simple(inside.0, kind, pc, semaphore as u64);
+        }
+        result
+    }
+    fn sem_post(semaphore: Sem; pc in "rsi") -> c_int {
+        let inside = enter_point();
+        let result = real!(sem_post(semaphore => Sem) -> c_int);
+        if let (0, Some(inside)) = (result, inside) {
+            writer::simple(inside.0, Kind::Post, pc, semaphore as u64);
+            scheduler().wake_all(semaphore as u64, Waker::Signal);
+        }
+        result
+    }
+}

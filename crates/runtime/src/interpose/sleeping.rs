@@ -1,0 +1,75 @@
+//! Sleeping: a wait in the scheduler for a virtual deadline. It is real sleep only when nobody else can run.
+
+use core::ffi::{c_int, c_uint};
+
+use crate::clock::{self, Wait};
+use crate::hooks::enter;
+use crate::real::real;
+use crate::scheduler::{Ended, scheduler};
+
+type Time = *const libc::timespec;
+
+/// Sleeps in the scheduler; none if the runtime is passive. Whether a signal ended it.
+unsafe fn sleep(wait: Wait) -> Option<Ended> {
+    let inside = enter()?;
+    let end = scheduler().end_of(inside.0, wait);
+    Some(scheduler().block(inside.0, 0, end))
+}
+
+/// Sleeps so long; none if it is the real function's affair.
+pub(crate) unsafe fn sleep_for(length: Time) -> Option<c_int> {
+    let length = clock::nanoseconds(length)?;
+    sleep(Wait::nanoseconds(length)).map(status)
+}
+
+fn status(ended: Ended) -> c_int {
+    if ended == Ended::TimedOut {
+        return 0;
+    }
+    // SAFETY: the thread's own error number.
+    unsafe { *libc::__errno_location() = libc::EINTR };
+    -1
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nanosleep(length: Time, rest: *mut libc::timespec) -> c_int {
+    sleep_for(length)
+        .unwrap_or_else(|| real!(nanosleep(length => Time, rest => *mut libc::timespec) -> c_int))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn clock_nanosleep(
+    clock: c_int,
+    flags: c_int,
+    time: Time,
+    rest: *mut libc::timespec,
+) -> c_int {
+    let wait = match flags & libc::TIMER_ABSTIME {
+        0 => clock::nanoseconds(time).map(Wait::nanoseconds),
+        _ => Wait::until(clock, time),
+    };
+    match wait.and_then(|wait| sleep(wait)) {
+        Some(Ended::TimedOut) => 0,
+        Some(_) => libc::EINTR,
+        None => real!(clock_nanosleep(
+            clock => c_int, flags => c_int, time => Time, rest => *mut libc::timespec
+        ) -> c_int),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn usleep(microseconds: c_uint) -> c_int {
+    match sleep(Wait::nanoseconds(u64::from(microseconds) * 1000)) {
+        Some(ended) => status(ended),
+        None => real!(usleep(microseconds => c_uint) -> c_int),
+    }
+}
+
+#[unsafe(export_name = "sleep")]
+unsafe extern "C" fn sleep_seconds(seconds: c_uint) -> c_uint {
+    match sleep(Wait::nanoseconds(u64::from(seconds) * 1_000_000_000)) {
+        Some(Ended::TimedOut) => 0,
+        Some(_) => seconds,
+        None => real!(sleep(seconds => c_uint) -> c_uint),
+    }
+}

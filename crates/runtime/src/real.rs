@@ -1,0 +1,49 @@
+//! The functions that ours stand before: found by name, once, in the libraries after this one.
+
+use core::ffi::{CStr, c_void};
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// A function found at its first use.
+pub(crate) struct Real {
+    name: &'static CStr,
+    found: AtomicPtr<c_void>,
+}
+
+impl Real {
+    /// The function with this name.
+    pub(crate) const fn new(name: &'static CStr) -> Real {
+        Real { name, found: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// Its address; null if no library has it.
+    #[inline]
+    pub(crate) fn get(&self) -> *mut c_void {
+        let found = self.found.load(Ordering::Relaxed);
+        if found.is_null() { self.find() } else { found }
+    }
+
+    #[cold]
+    fn find(&self) -> *mut c_void {
+        // SAFETY: the name is a string; dlsym may allocate, which our allocating functions can take at any time.
+        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        self.found.store(found, Ordering::Relaxed);
+        found
+    }
+}
+
+/// Calls the real function of this name and type: `real!(fork() -> i32)`.
+macro_rules! real {
+    ($name:ident($($value:expr => $type:ty),* $(,)?) $(-> $result:ty)?) => {{
+        static REAL: $crate::real::Real = $crate::real::Real::new(
+            // The name with its end.
+            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!(),
+            },
+        );
+        let function: unsafe extern "C" fn($($type),*) $(-> $result)? = core::mem::transmute(REAL.get());
+        function($($value),*)
+    }};
+}
+pub(crate) use real;

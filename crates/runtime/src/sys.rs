@@ -1,0 +1,203 @@
+//! System calls, made directly: the C library's wrappers may be interposed, set `errno` or be points of cancellation.
+
+use core::arch::asm;
+use core::sync::atomic::AtomicU32;
+
+/// A system call with up to six arguments. Returns what the kernel returns: an error is a negative errno.
+///
+/// # Safety
+/// As for the system call in question.
+#[inline]
+pub(crate) unsafe fn call(number: i64, arguments: [usize; 6]) -> isize {
+    let result: isize;
+    asm!(
+        "syscall",
+        inlateout("rax") number as isize => result,
+        in("rdi") arguments[0], in("rsi") arguments[1], in("rdx") arguments[2],
+        in("r10") arguments[3], in("r8") arguments[4], in("r9") arguments[5],
+        lateout("rcx") _, lateout("r11") _,
+        options(nostack),
+    );
+    result
+}
+
+/// The kernel's id of this thread.
+pub(crate) fn gettid() -> u32 {
+    // SAFETY: takes nothing, touches nothing.
+    unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
+}
+
+/// The id of this process, as the kernel has it: a child after `vfork` has its own.
+pub(crate) fn getpid() -> u32 {
+    // SAFETY: takes nothing, touches nothing.
+    unsafe { call(libc::SYS_getpid, [0; 6]) as u32 }
+}
+
+/// Sleeps while the word has this value, at most for so many nanoseconds.
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32, nanoseconds: Option<u64>) {
+    let time = nanoseconds.map(to_timespec);
+    let time = time.as_ref().map_or(0, |time| core::ptr::from_ref(time) as usize);
+    let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the word and the time live through the call.
+    unsafe {
+        call(libc::SYS_futex, [word.as_ptr() as usize, operation as usize, value as usize, time, 0, 0]);
+    }
+}
+
+/// Wakes one sleeper on the word.
+pub(crate) fn futex_wake(word: &AtomicU32) {
+    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the kernel only looks the address up.
+    unsafe {
+        call(libc::SYS_futex, [word.as_ptr() as usize, operation as usize, 1, 0, 0, 0]);
+    }
+}
+
+fn to_timespec(nanoseconds: u64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: (nanoseconds / 1_000_000_000) as i64,
+        tv_nsec: (nanoseconds % 1_000_000_000) as i64,
+    }
+}
+
+/// The time on this clock, in nanoseconds.
+pub(crate) fn now(clock: i32) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes the time we own.
+    unsafe {
+        call(libc::SYS_clock_gettime, [clock as usize, (&raw mut time) as usize, 0, 0, 0, 0]);
+    }
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+/// Really sleeps so long.
+pub(crate) fn sleep(nanoseconds: u64) {
+    let time = to_timespec(nanoseconds);
+    // SAFETY: the time lives through the call.
+    unsafe {
+        call(libc::SYS_nanosleep, [(&raw const time) as usize, 0, 0, 0, 0, 0]);
+    }
+}
+
+/// Lets another thread of the machine run.
+pub(crate) fn yield_now() {
+    // SAFETY: takes nothing, touches nothing.
+    unsafe {
+        call(libc::SYS_sched_yield, [0; 6]);
+    }
+}
+
+/// Fresh memory of zeros; null if there is none.
+pub(crate) fn map_memory(bytes: usize) -> *mut u8 {
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
+    // SAFETY: a new private mapping overlaps nothing.
+    let result = unsafe { call(libc::SYS_mmap, [0, bytes, protection, flags, usize::MAX, 0]) };
+    if result < 0 { core::ptr::null_mut() } else { result as *mut u8 }
+}
+
+/// A piece of a file, shared; null if it cannot be.
+pub(crate) fn map_file(file: i32, offset: u64, bytes: usize) -> *mut u8 {
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    // SAFETY: a new mapping overlaps nothing.
+    let result = unsafe {
+        call(
+            libc::SYS_mmap,
+            [0, bytes, protection, libc::MAP_SHARED as usize, file as usize, offset as usize],
+        )
+    };
+    if result < 0 { core::ptr::null_mut() } else { result as *mut u8 }
+}
+
+/// Gives a mapping back.
+///
+/// # Safety
+/// Nobody uses it any more.
+pub(crate) unsafe fn unmap(start: *mut u8, bytes: usize) {
+    call(libc::SYS_munmap, [start as usize, bytes, 0, 0, 0, 0]);
+}
+
+/// Opens the file with this name, which ends with a zero; negative if that fails.
+pub(crate) fn open(path: &[u8], flags: i32) -> i32 {
+    debug_assert_eq!(path.last(), Some(&0));
+    let flags = (flags | libc::O_CLOEXEC) as usize;
+    let here = libc::AT_FDCWD as isize as usize;
+    // SAFETY: the path is a string with its end.
+    unsafe { call(libc::SYS_openat, [here, path.as_ptr() as usize, flags, 0o644, 0, 0]) as i32 }
+}
+
+/// Closes a file.
+pub(crate) fn close(file: i32) {
+    // SAFETY: takes a number.
+    unsafe {
+        call(libc::SYS_close, [file as usize, 0, 0, 0, 0, 0]);
+    }
+}
+
+/// Reads to the end of the file or of the buffer; how much.
+pub(crate) fn read_all(file: i32, buffer: &mut [u8]) -> usize {
+    let mut used = 0;
+    while used < buffer.len() {
+        let rest = &mut buffer[used..];
+        // SAFETY: the kernel writes into the rest of the buffer.
+        let got =
+            unsafe { call(libc::SYS_read, [file as usize, rest.as_mut_ptr() as usize, rest.len(), 0, 0, 0]) };
+        match got {
+            1.. => used += got as usize,
+            error if error == -(libc::EINTR as isize) => {}
+            _ => break,
+        }
+    }
+    used
+}
+
+/// Writes all of it, or as much as can be.
+pub(crate) fn write_all(file: i32, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        // SAFETY: the kernel reads bytes we have.
+        let put =
+            unsafe { call(libc::SYS_write, [file as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) };
+        match put {
+            1.. => bytes = &bytes[put as usize..],
+            error if error == -(libc::EINTR as isize) => {}
+            _ => break,
+        }
+    }
+}
+
+/// Makes sure that the disk has room for this piece of the file; whether it has.
+pub(crate) fn allocate_file(file: i32, offset: u64, bytes: usize) -> bool {
+    // SAFETY: takes numbers.
+    unsafe {
+        let result = call(libc::SYS_fallocate, [file as usize, 0, offset as usize, bytes, 0, 0]);
+        if result == -(libc::EOPNOTSUPP as isize) {
+            return call(libc::SYS_ftruncate, [file as usize, offset as usize + bytes, 0, 0, 0, 0]) == 0;
+        }
+        result == 0
+    }
+}
+
+/// Makes the file so long.
+pub(crate) fn truncate_file(file: i32, bytes: u64) {
+    // SAFETY: takes numbers.
+    unsafe {
+        call(libc::SYS_ftruncate, [file as usize, bytes as usize, 0, 0, 0, 0]);
+    }
+}
+
+/// Whether the thread with this kernel id is gone.
+pub(crate) fn is_gone(process: u32, thread: u32) -> bool {
+    // SAFETY: signal 0 asks only.
+    let result = unsafe { call(libc::SYS_tgkill, [process as usize, thread as usize, 0, 0, 0, 0]) };
+    result == -(libc::ESRCH as isize)
+}
+
+/// Ends the process, without handlers.
+pub(crate) fn exit_group(status: i32) -> ! {
+    loop {
+        // SAFETY: nothing comes after.
+        unsafe {
+            call(libc::SYS_exit_group, [status as usize, 0, 0, 0, 0, 0]);
+        }
+    }
+}
