@@ -1,8 +1,9 @@
 //! Progress bars: on standard error, only when it is a terminal, and not for those who want quiet.
 
 use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::arguments::Manner;
 
@@ -24,6 +25,66 @@ pub fn of_unknown(doing: &str, manner: Manner) -> ProgressBar {
     let spinner = ProgressBar::new_spinner().with_message(doing.to_owned());
     spinner.set_style(style("{spinner} {msg} {binary_bytes}"));
     spinner
+}
+
+/// A bar over states, of which nobody knows how many there are: it shows how many were looked at, how fast, and how long the
+/// rest may take. It appears only once the work has proved to be long.
+#[derive(Debug)]
+pub struct StatesBar {
+    bar: ProgressBar,
+    doing: String,
+    started: Instant,
+    shown: bool,
+}
+
+/// What takes no longer needs no bar.
+const SHOWN_AFTER: Duration = Duration::from_millis(500);
+/// The length of a bar over a share.
+const WHOLE: u64 = 10_000;
+
+impl StatesBar {
+    /// Starts the clock.
+    pub fn new(doing: &str, manner: Manner) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(WHOLE), ProgressDrawTarget::hidden());
+        bar.set_style(style("{msg}"));
+        StatesBar { bar, doing: doing.to_owned(), started: Instant::now(), shown: manner.quiet }
+    }
+
+    /// So many states were looked at; the share of the work that is done, if it can be told.
+    pub fn told(&mut self, looked: u64, share: Option<f64>) {
+        let elapsed = self.started.elapsed();
+        if elapsed < SHOWN_AFTER {
+            return;
+        }
+        if !self.shown {
+            self.shown = true;
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            if share.is_some() {
+                self.bar.set_style(style("{msg} [{bar:30}] {percent} %"));
+            }
+        }
+        let share = share.map(|share| share.clamp(0.0, 1.0));
+        self.bar.set_position((share.unwrap_or(0.0) * WHOLE as f64) as u64);
+        self.bar.set_message(how_far(&self.doing, looked, elapsed, share));
+    }
+
+    /// Takes it away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// `counting 12,000,000 states, 24,000,000/s, about 3 minutes left`.
+fn how_far(doing: &str, looked: u64, elapsed: Duration, share: Option<f64>) -> String {
+    let rate = (looked as f64 / elapsed.as_secs_f64()) as u64;
+    let told = format!("{doing} {} states, {}/s", HumanCount(looked), HumanCount(rate));
+    // So little tells nothing.
+    let Some(share) = share.filter(|&share| share > 1e-4) else { return told };
+    let left = elapsed.as_secs_f64() * (1.0 - share) / share;
+    match Duration::try_from_secs_f64(left) {
+        Ok(left) => format!("{told}, about {} left", HumanDuration(left)),
+        Err(_) => told,
+    }
 }
 
 fn bar(doing: &str, length: u64, figures: &str, manner: Manner) -> ProgressBar {
@@ -67,5 +128,18 @@ impl<W: Write> Write for Watched<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_how_fast_and_how_long() {
+        let after = |seconds, share| how_far("counting", 10_000_000, Duration::from_secs(seconds), share);
+        assert_eq!(after(2, Some(0.25)), "counting 10,000,000 states, 5,000,000/s, about 6 seconds left");
+        assert_eq!(after(4, Some(0.0)), "counting 10,000,000 states, 2,500,000/s");
+        assert_eq!(after(4, None), "counting 10,000,000 states, 2,500,000/s");
     }
 }

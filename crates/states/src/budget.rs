@@ -15,6 +15,16 @@ impl Default for Limits {
     }
 }
 
+/// How far a walk or a count is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// States looked at one by one.
+    pub looked: u64,
+    /// The share of the lexical order that lies behind, by the places of the first threads: only an estimate of the share
+    /// of the states.
+    pub share: f64,
+}
+
 /// A budget ran out before the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Exhausted {

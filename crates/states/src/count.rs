@@ -3,63 +3,56 @@
 //! Independent parts multiply. Within a part, how many states there are above the choices for the first threads
 //! depends only on the bounds and locks these leave to the others, so equal ones are counted once. Where a
 //! program forks and joins, or passes through states in which nothing is held, few are different.
-//! Strongly feasible and reachable states are counted in [`crate::count_reachable`].
+//! Where too many are, and for strongly feasible and reachable states, [`crate::count_walked`] counts.
 
 use rustc_hash::FxHashMap;
 use trace::Trace;
 
-use crate::budget::{Exhausted, Limits};
+use crate::budget::{Exhausted, Limits, Progress};
 use crate::class::Class;
-use crate::count_reachable::Hard;
+use crate::count_walked::CountWalked;
 use crate::frames::Frames;
 use crate::locks;
 use crate::loset::Loset;
+use crate::natural::Natural;
 use crate::parts::parts;
 use crate::rule::Rule;
 
-/// Why there is no count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CountError {
-    /// A budget ran out.
-    #[error(transparent)]
-    Exhausted(#[from] Exhausted),
-    /// There are 2^128 or more.
-    #[error("there are 2^128 states or more")]
-    TooMany,
-}
-
-/// How many states of a class there are. `loset` is that of the trace; `progress` is told now and then how many states
-/// were looked at one by one.
+/// How many states of a class there are. `loset` is that of the trace; `progress` is told now and then how far it is with
+/// states that are looked at one by one.
 pub fn count(
     trace: &Trace,
     loset: &Loset,
     class: Class,
     limits: Limits,
-    mut progress: impl FnMut(u64),
-) -> Result<u128, CountError> {
-    let mut product = 1u128;
-    let mut hard = Hard::new(trace, loset, class, limits, &mut progress);
+    mut progress: impl FnMut(Progress),
+) -> Result<Natural, Exhausted> {
+    let mut product = Natural::from(1u64);
+    let mut walked = CountWalked::new(trace, loset, class, limits, &mut progress);
     for part in parts(loset) {
-        let count = match class {
-            Class::Consistent | Class::LockFree => Counter::new(Rule::of(loset, class), &part).all()?,
-            Class::Feasible if loset.permits.is_empty() => {
-                Counter::new(Rule::of(loset, class), &part).all()?
-            }
-            Class::Feasible | Class::Strong | Class::Reachable => hard.count(&part)?,
+        let by_structure = match class {
+            Class::Consistent | Class::LockFree => Counter::new(Rule::of(loset, class), &part).all(),
+            Class::Feasible if loset.permits.is_empty() => Counter::new(Rule::of(loset, class), &part).all(),
+            Class::Feasible | Class::Strong | Class::Reachable => Err(Unstructured),
         };
-        product = product.checked_mul(count).ok_or(CountError::TooMany)?;
+        let count = by_structure.or_else(|Unstructured| walked.count(&part))?;
+        product = &product * &count;
     }
     Ok(product)
 }
 
-/// As many different keys are kept; beyond that, equal ones are counted again.
+/// As many different keys are kept; a part that has more is not counted by its structure.
 const MOST_KEPT: usize = 1 << 21;
+
+/// Too little of a part is alike.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unstructured;
 
 /// Counts the states of a part under a rule.
 pub(crate) struct Counter<'a> {
     pub(crate) frames: Frames<'a>,
     /// By level: what is known, by key.
-    known: Vec<FxHashMap<Box<[u32]>, u128>>,
+    known: Vec<FxHashMap<Box<[u32]>, Natural>>,
     kept: usize,
     /// By level: the locks that matter from there on.
     wanted: Vec<Vec<u64>>,
@@ -87,29 +80,30 @@ impl<'a> Counter<'a> {
         Counter { frames: Frames::new(rule, part), known, kept: 0, wanted }
     }
 
-    pub(crate) fn all(&mut self) -> Result<u128, CountError> {
+    pub(crate) fn all(&mut self) -> Result<Natural, Unstructured> {
         self.above(0)
     }
 
     /// How many states there are above the choices made before a level.
-    pub(crate) fn above(&mut self, level: usize) -> Result<u128, CountError> {
+    pub(crate) fn above(&mut self, level: usize) -> Result<Natural, Unstructured> {
         if level == self.frames.levels() {
-            return Ok(1);
+            return Ok(Natural::from(1u64));
         }
         let key = self.frames.key(level, &self.wanted[level]);
-        if let Some(&count) = self.known[level].get(&key) {
-            return Ok(count);
+        if let Some(count) = self.known[level].get(&key) {
+            return Ok(count.clone());
         }
-        let mut count = 0u128;
+        let mut count = Natural::ZERO;
         for place in self.frames.range(level) {
             if self.frames.choose(level, place) {
-                count = count.checked_add(self.above(level + 1)?).ok_or(CountError::TooMany)?;
+                count += &self.above(level + 1)?;
             }
         }
-        if self.kept < MOST_KEPT {
-            self.kept += 1;
-            self.known[level].insert(key, count);
+        if self.kept == MOST_KEPT {
+            return Err(Unstructured);
         }
+        self.kept += 1;
+        self.known[level].insert(key, count.clone());
         Ok(count)
     }
 }

@@ -78,10 +78,18 @@ impl<'a> Frames<'a> {
         self.sets_row[level] != 0
     }
 
-    /// Whether every place in the range of a level is allowed, and brings no locks.
+    /// The locks that the choices before a level brought.
     #[inline]
-    pub(crate) fn is_free(&self, level: usize) -> bool {
-        !self.locks[level] && self.rule.admits_all()
+    pub(crate) fn locks_before(&self, level: usize) -> &[u64] {
+        let (width, row) = (self.rule.width(), self.sets_row[level]);
+        &self.sets[row * width..(row + 1) * width]
+    }
+
+    /// No more states than this are above the choices before a level.
+    pub(crate) fn most_states(&self, level: usize) -> u64 {
+        let (k, row) = (self.threads.len(), self.bounds_row[level]);
+        let sides = (row * k + level..(row + 1) * k).map(|at| u64::from(self.most[at] - self.least[at]) + 1);
+        sides.fold(1, u64::saturating_mul)
     }
 
     /// Makes a choice within the range of a level. `false`: the rule does not allow it.

@@ -9,38 +9,47 @@
 //! ```
 //!
 //! All but `reachable` are polynomial to check; that one is exact, and costs a search ([`Reach`]).
-//! [`walk`] shows the states of a class in lexical order without storing what it has shown, and [`count`]
+//! [`walk`] and [`walk_on_all_cores`] show the states of a class in lexical order without storing what they have shown, and [`count`]
 //! counts them without visiting each where their structure allows it.
 //!
 //! Semaphores are not in the paper. Here a feasible state takes no more permits than there are, and a
 //! lock-free one is consistent also with each take's recorded post, which keeps it reachable; but a
 //! reset point ([`Loset::greatest_lock_free`]) says nothing about the states above it.
 
+mod baseline;
 mod budget;
 mod class;
 mod compatible;
 mod consistent;
 mod count;
-mod count_reachable;
+mod count_walked;
+mod crew;
 mod easy;
 mod frames;
 mod greedy;
 mod irreducible;
+mod judge;
+mod known;
 mod lock_free;
 mod locks;
 mod loset;
+mod natural;
 mod normalise;
 mod parts;
 mod predicate;
 mod reach;
+mod rows;
 mod rule;
 mod strong;
 mod walk;
 
-pub use budget::{Exhausted, Limits};
+pub use baseline::{Baseline, walk_stored};
+pub use budget::{Exhausted, Limits, Progress};
 pub use class::Class;
-pub use count::{CountError, count};
+pub use count::count;
+pub use crew::walk_on_all_cores;
 pub use loset::{Loset, Section, SectionId};
+pub use natural::Natural;
 pub use normalise::{LockingOrder, Unorderable};
 pub use predicate::{Definitely, Predicate, PredicateError, definitely, possibly};
 pub use reach::Reach;

@@ -15,7 +15,7 @@ pub(crate) struct Rule<'a> {
     admits: Admits<'a>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Admits<'a> {
     All,
     /// By thread and place: these.
@@ -58,12 +58,6 @@ impl<'a> Rule<'a> {
             Admits::Free => self.loset.free[thread][place as usize] == place,
             Admits::Tight => !self.loset.leaks[thread][place as usize],
         }
-    }
-
-    /// Whether it admits every place.
-    #[inline]
-    pub(crate) fn admits_all(&self) -> bool {
-        self.admits == Admits::All
     }
 
     /// Words of a set of locks.

@@ -1,8 +1,9 @@
 //! All states of a class, each exactly once, in lexical order (paper 2, section 6), storing nothing of what was
-//! visited: memory O(k²), whatever the number of states.
+//! visited but a window of fixed size: memory O(k² + events), whatever the number of states.
 //!
-//! Consistency and compatibility are kept thread by thread ([`crate::frames`]); strong feasibility and reachability
-//! are asked of a whole state, and only where it holds a lock that another thread wants.
+//! Consistency and compatibility are kept thread by thread ([`crate::frames`]) and, for the last thread, 64 places at
+//! a time ([`crate::rows`]). Strong feasibility and reachability are asked of a whole state, and only where
+//! no neighbour already walked leads to it ([`crate::known`]).
 
 use std::ops::ControlFlow;
 
@@ -11,8 +12,10 @@ use trace::Trace;
 use crate::budget::{Exhausted, Limits};
 use crate::class::Class;
 use crate::frames::Frames;
+use crate::judge::{Judge, Judgement};
+use crate::known::Known;
 use crate::loset::Loset;
-use crate::reach::Reach;
+use crate::rows::{Rows, bits, words};
 use crate::rule::Rule;
 
 /// Shows every state of a class to `visit` until it breaks off. `loset` is that of the trace.
@@ -21,53 +24,29 @@ pub fn walk(
     loset: &Loset,
     class: Class,
     limits: Limits,
-    visit: impl FnMut(&[u32]) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, Exhausted> {
-    walk_rule(Rule::of(loset, class), Judge::new(trace, loset, class, limits), visit)
-}
-
-/// Shows every feasible state with these places only, by thread and place.
-pub(crate) fn walk_within(
-    trace: &Trace,
-    loset: &Loset,
-    places: &[Vec<bool>],
-    limits: Limits,
-    visit: impl FnMut(&[u32]) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, Exhausted> {
-    walk_rule(Rule::within(loset, places), Judge::new(trace, loset, Class::Feasible, limits), visit)
-}
-
-fn walk_rule(
-    rule: Rule<'_>,
-    mut judge: Judge<'_>,
     mut visit: impl FnMut(&[u32]) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, Exhausted> {
-    let threads: Vec<usize> = (0..rule.loset.threads()).collect();
-    let mut walk = Walk {
-        frames: Frames::new(rule, &threads),
-        state: vec![0; threads.len()],
-        leaf: |state: &[u32], locked: Locked| {
-            if judge.accepts(state, locked)? && visit(state).is_break() {
-                return Err(Halt::Broken);
-            }
-            Ok(())
-        },
-    };
-    match walk.level(0) {
+    let threads: Vec<usize> = (0..loset.threads()).collect();
+    if threads.is_empty() {
+        return Ok(visit(&[]));
+    }
+    let judge = Judge::new(trace, loset, class, limits);
+    let mut walker = Walker::new(Rule::of(loset, class), judge, &threads);
+    walker.allow(limits.states);
+    let walked = walker.stretch(&[], &mut |row| row.visit(&mut visit));
+    halted(walked)
+}
+
+pub(crate) fn halted(walked: Result<(), Halt>) -> Result<ControlFlow<()>, Exhausted> {
+    match walked {
         Ok(()) => Ok(ControlFlow::Continue(())),
         Err(Halt::Broken) => Ok(ControlFlow::Break(())),
         Err(Halt::Exhausted(exhausted)) => Err(exhausted),
     }
 }
 
-/// Whether a state holds locks that other threads want.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Locked {
-    Yes,
-    No,
-}
-
 /// Why a walk ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Halt {
     Broken,
     Exhausted(Exhausted),
@@ -79,75 +58,203 @@ impl From<Exhausted> for Halt {
     }
 }
 
-/// Decides what thread by thread cannot be decided.
-pub(crate) struct Judge<'a> {
-    trace: &'a Trace,
-    loset: &'a Loset,
-    class: Class,
-    limits: Limits,
-    looked: u64,
-    /// Made when first needed.
-    reach: Option<Reach<'a>>,
+/// Up to 64 states of a class that differ in the last thread only.
+pub(crate) struct Row<'w> {
+    state: &'w mut [u32],
+    last: usize,
+    /// The place that the lowest bit stands for.
+    base: u32,
+    pub(crate) places: u64,
 }
 
-impl<'a> Judge<'a> {
-    pub(crate) fn new(trace: &'a Trace, loset: &'a Loset, class: Class, limits: Limits) -> Self {
-        Judge { trace, loset, class, limits, looked: 0, reach: None }
-    }
-
-    /// Whether a state that fits the rule of the class is in the class.
+impl Row<'_> {
+    /// Shows each state.
     #[inline]
-    pub(crate) fn accepts(&mut self, state: &[u32], locked: Locked) -> Result<bool, Exhausted> {
-        self.looked += 1;
-        if self.looked > self.limits.states {
-            return Err(Exhausted::States(self.limits.states));
-        }
-        match self.class {
-            Class::Consistent | Class::LockFree => Ok(true),
-            Class::Feasible | Class::Strong | Class::Reachable
-                if locked == Locked::No && self.loset.permits.is_empty() =>
-            {
-                Ok(true)
+    pub(crate) fn visit(self, visit: &mut impl FnMut(&[u32]) -> ControlFlow<()>) -> ControlFlow<()> {
+        let Row { state, last, base, places } = self;
+        let (first, end) = (places.trailing_zeros(), 64 - places.leading_zeros());
+        if end - first == places.count_ones() {
+            // Without gaps, as most are.
+            for place in first..end {
+                state[last] = base + place;
+                visit(state)?;
             }
-            Class::Feasible => Ok(self.loset.has_permits(state)),
-            Class::Strong => Ok(self.loset.has_permits(state) && self.loset.is_strong_if_feasible(state)),
-            Class::Reachable if !self.loset.has_permits(state) => Ok(false),
-            Class::Reachable => {
-                let reach = || Reach::new(self.trace, self.loset, self.limits.steps);
-                self.reach.get_or_insert_with(reach).is_reachable_if_feasible(state)
-            }
+            return ControlFlow::Continue(());
         }
+        for place in bits(places) {
+            state[last] = base + place;
+            visit(state)?;
+        }
+        ControlFlow::Continue(())
     }
 }
 
-struct Walk<'a, F> {
-    frames: Frames<'a>,
+/// Walks stretches of the lexical order of the states of some threads, the others staying at their start.
+pub(crate) struct Walker<'a> {
+    pub(crate) frames: Frames<'a>,
+    rows: Rows<'a>,
+    judge: Judge<'a>,
+    /// Only where states are judged.
+    known: Option<Known>,
     state: Vec<u32>,
-    leaf: F,
+    looked: u64,
+    allowed: u64,
 }
 
-impl<F: FnMut(&[u32], Locked) -> Result<(), Halt>> Walk<'_, F> {
-    fn level(&mut self, level: usize) -> Result<(), Halt> {
-        if level == self.frames.levels() {
-            let locked = if self.frames.is_locked(level) { Locked::Yes } else { Locked::No };
-            return (self.leaf)(&self.state, locked);
+impl<'a> Walker<'a> {
+    /// There is at least one thread.
+    pub(crate) fn new(rule: Rule<'a>, judge: Judge<'a>, threads: &[usize]) -> Self {
+        let frames = Frames::new(rule, threads);
+        let rows = Rows::new(rule, threads[threads.len() - 1]);
+        let known = (!judge.is_done()).then(|| Known::new(&frames, rows.words()));
+        let state = vec![0; rule.loset.threads()];
+        Walker { frames, rows, judge, known, state, looked: 0, allowed: u64::MAX }
+    }
+
+    /// Lets it look at so many states that fit the rule, from now on.
+    pub(crate) fn allow(&mut self, states: u64) {
+        (self.looked, self.allowed) = (0, states);
+    }
+
+    /// How many states were looked at since.
+    pub(crate) fn looked(&self) -> u64 {
+        self.looked
+    }
+
+    /// Walks the states above the given places of the first levels, which fit each other.
+    pub(crate) fn stretch(
+        &mut self,
+        given: &[u32],
+        emit: &mut impl FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<(), Halt> {
+        for (level, &place) in given.iter().enumerate() {
+            let fits = self.frames.choose(level, place);
+            debug_assert!(fits, "a stretch starts with places that fit");
+            self.state[self.frames.threads[level]] = place;
         }
-        let last = level + 1 == self.frames.levels();
-        if last && self.frames.is_free(level) {
-            let locked = if self.frames.is_locked(level) { Locked::Yes } else { Locked::No };
-            for place in self.frames.range(level) {
-                self.state[level] = place;
-                (self.leaf)(&self.state, locked)?;
-            }
-            return Ok(());
+        if let Some(known) = &mut self.known {
+            known.start(given.len());
+        }
+        self.level(given.len(), emit)
+    }
+
+    fn level(&mut self, level: usize, emit: &mut impl FnMut(Row<'_>) -> ControlFlow<()>) -> Result<(), Halt> {
+        if level + 1 == self.frames.levels() {
+            return self.row(emit);
+        }
+        let renews = self.known.as_ref().is_some_and(|known| known.renewed_after() == Some(level));
+        if let Some(known) = self.known.as_mut().filter(|_| renews) {
+            known.forget();
         }
         for place in self.frames.range(level) {
             if !self.frames.choose(level, place) {
                 continue;
             }
-            self.state[level] = place;
-            self.level(level + 1)?;
+            self.state[self.frames.threads[level]] = place;
+            if let Some(known) = self.known.as_mut().filter(|_| renews) {
+                known.renew(place);
+            }
+            self.level(level + 1, emit)?;
         }
         Ok(())
+    }
+
+    #[inline]
+    fn row(&mut self, emit: &mut impl FnMut(Row<'_>) -> ControlFlow<()>) -> Result<(), Halt> {
+        let level = self.frames.levels() - 1;
+        let range = self.frames.range(level);
+        let mut carried = false;
+        for word in words(&range) {
+            let mut places = self.rows.fitting(&self.frames, &range, word);
+            let fitting = u64::from(places.count_ones());
+            let left = self.allowed - self.looked;
+            if fitting > left {
+                places = bits(places).take(left as usize).fold(0, |first, place| first | 1 << place);
+            }
+            self.looked += fitting.min(left);
+            if self.known.is_some() && places != 0 {
+                places = self.judged(places, word, &mut carried)?;
+            }
+            if places != 0 {
+                let last = self.frames.threads[level];
+                let row = Row { state: &mut self.state, last, base: word as u32 * 64, places };
+                if emit(row).is_break() {
+                    return Err(Halt::Broken);
+                }
+            }
+            if fitting > left {
+                return Err(Halt::Exhausted(Exhausted::States(self.allowed)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Which of the places of a word are in the class. `carried`: the last place of the word before is reachable.
+    fn judged(&mut self, mut places: u64, word: usize, carried: &mut bool) -> Result<u64, Exhausted> {
+        let Walker { frames, rows, judge, known: Some(known), state, .. } = self else { return Ok(places) };
+        let (level, base) = (frames.levels() - 1, word as u32 * 64);
+        let last = frames.threads[level];
+        let mut seeds = u64::from(*carried);
+        if judge.has_semaphores() {
+            places = bits(places)
+                .filter(|&place| {
+                    state[last] = base + place;
+                    judge.has_permits(state)
+                })
+                .fold(0, |having, place| having | 1 << place);
+        } else if !frames.is_locked(level) {
+            seeds |= rows.free(word);
+        }
+        let at = |level: usize| state[frames.threads[level]];
+        seeds |= known.led_to_by_others(at, word);
+        let mut reachable = flooded(places, seeds & places);
+        let mut accepted = 0;
+        let mut open = places & !reachable;
+        while open != 0 {
+            let lowest = open.trailing_zeros();
+            state[last] = base + lowest;
+            match judge.judge(state)? {
+                Judgement::Reachable => reachable = flooded(places, reachable | 1 << lowest),
+                Judgement::Accepted => accepted |= 1 << lowest,
+                Judgement::Refused => {}
+            }
+            open &= !reachable & !(1 << lowest);
+        }
+        let at = |level: usize| state[frames.threads[level]];
+        known.set(at, word, reachable);
+        *carried = reachable >> 63 == 1;
+        Ok(reachable | accepted)
+    }
+}
+
+/// The places that can be gone to, one at a time, from these through others that are set.
+#[inline]
+fn flooded(places: u64, from: u64) -> u64 {
+    // Adding carries through each run of ones from where it starts in it.
+    places & !places.wrapping_add(from) | from
+}
+
+#[cfg(test)]
+mod tests {
+    use super::flooded;
+
+    #[test]
+    fn floods_as_one_by_one() {
+        let mut random = 0x9e37_79b9_7f4a_7c15u64;
+        let mut next = || {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random
+        };
+        for _ in 0..10_000 {
+            let places = next() | next();
+            let from = next() & next() & next() & places;
+            let mut naive = from;
+            for place in 1..64 {
+                naive |= naive << 1 & 1 << place & places;
+            }
+            assert_eq!(flooded(places, from), naive, "{places:b} {from:b}");
+        }
     }
 }

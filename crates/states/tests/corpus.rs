@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use states::{Class, Limits, LockingOrder, Loset, Reach, SectionId, count, walk};
+use states::{Class, Limits, LockingOrder, Loset, Natural, Reach, SectionId, count, walk};
 use trace::{ThreadEvents, ThreadId, Trace};
 
 #[derive(Deserialize)]
@@ -77,7 +77,7 @@ fn check(name: &str, trace: &Trace, expected: &Expected) {
     assert_eq!(expected.counts.len(), Class::ALL.len(), "{name} leaves out a class");
     for (class, &wanted) in Class::ALL.into_iter().zip(expected.counts.values()) {
         let counted = count(trace, &loset, class, Limits::default(), |_| {});
-        assert_eq!(counted, Ok(u128::from(wanted)), "{name}, {class:?}");
+        assert_eq!(counted, Ok(Natural::from(wanted)), "{name}, {class:?}");
         if wanted <= MOST_WALKED {
             assert_eq!(walked(trace, &loset, class), wanted, "{name}, {class:?}");
         }

@@ -1,12 +1,12 @@
 //! Theorem 7: the lock-free feasible states of a trace form a distributive lattice; and the walks of the paper's
 //! baselines, which store what they visit, agree with ours, which stores nothing.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use generate::{Settings, generate};
 use proptest::prelude::*;
-use states::{Class, Limits, Loset, walk};
+use states::{Baseline, Class, Limits, Loset, walk, walk_stored};
 use trace::Trace;
 
 type State = Vec<u32>;
@@ -93,27 +93,18 @@ proptest! {
         let trace = tiny(seed);
         let loset = Loset::of(&trace);
         let ours = all(&trace, &loset, Class::Reachable);
-        prop_assert_eq!(&stored(&loset, VecDeque::pop_front), &ours, "breadth first");
-        prop_assert_eq!(&stored(&loset, VecDeque::pop_back), &ours, "depth first");
+        prop_assert_eq!(&stored(&loset, Baseline::BreadthFirst), &ours, "breadth first");
+        prop_assert_eq!(&stored(&loset, Baseline::DepthFirst), &ours, "depth first");
     }
 }
 
-/// The paper's baselines: one event at a time through feasible states, each stored. The end of the queue they
-/// take from makes them breadth or depth first.
-fn stored(loset: &Loset, take: fn(&mut VecDeque<State>) -> Option<State>) -> BTreeSet<State> {
-    let start = vec![0; loset.threads()];
-    let (mut seen, mut waiting) = (BTreeSet::from([start.clone()]), VecDeque::from([start]));
-    while let Some(state) = take(&mut waiting) {
-        for thread in 0..state.len() {
-            let mut next = state.clone();
-            next[thread] += 1;
-            if next[thread] <= loset.lengths()[thread]
-                && loset.is_feasible(&next)
-                && seen.insert(next.clone())
-            {
-                waiting.push_back(next);
-            }
-        }
-    }
-    seen
+/// What a baseline of the paper walks.
+fn stored(loset: &Loset, baseline: Baseline) -> BTreeSet<State> {
+    let mut states = BTreeSet::new();
+    let end = walk_stored(loset, baseline, |state| {
+        assert!(states.insert(state.to_vec()), "{state:?} is shown twice");
+        ControlFlow::Continue(())
+    });
+    assert_eq!(end, ControlFlow::Continue(()));
+    states
 }

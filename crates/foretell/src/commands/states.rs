@@ -2,17 +2,16 @@
 //! condition.
 
 mod condition;
+mod list;
 mod one;
 mod text;
 
 use std::ffi::OsString;
-use std::ops::ControlFlow;
 
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
 use report::SCHEMA;
 use serde::Serialize;
-use states::{Class, CountError, Exhausted, Limits, Loset};
+use states::{Class, Exhausted, Limits, Loset};
 use trace::Trace;
 
 use crate::arguments::Manner;
@@ -20,6 +19,7 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::open;
 use crate::output;
+use crate::progress::StatesBar;
 use crate::quantity::quantity;
 use crate::stack::with_room;
 
@@ -173,84 +173,21 @@ impl<'a> Asked<'a> {
     }
 
     fn count(&self) -> Result<Exit, Diagnostic> {
-        let bar = self.progress("counting");
-        let counted = states::count(self.trace, &self.loset, self.class(), self.limits, |looked| {
-            bar.set_position(looked);
+        let mut bar = self.progress("counting");
+        let counted = states::count(self.trace, &self.loset, self.class(), self.limits, |at| {
+            bar.told(at.looked, Some(at.share));
         });
-        bar.finish_and_clear();
+        bar.finish();
         let count = match counted {
             Ok(count) => count,
-            Err(CountError::Exhausted(exhausted)) => return self.exhausted(exhausted),
-            Err(error @ CountError::TooMany) => {
-                return Err(Diagnostic::new(error.to_string()));
-            }
+            Err(exhausted) => return self.exhausted(exhausted),
         };
         if self.states.manner.json {
             output::print_json(&Report { count: Some(count.to_string()), ..self.report() })?;
         } else {
-            output::print(&text::counted(count, self.class()))?;
+            output::print(&text::counted(&count.to_string(), self.class()))?;
         }
         Ok(Exit::Nothing)
-    }
-
-    /// Writes states as they are found: there may be more than memory holds.
-    fn list(&self) -> Result<Exit, Diagnostic> {
-        let bar = self.progress("listing");
-        let json = self.states.manner.json;
-        let columns = text::Columns::new(self.trace, &self.loset);
-        let end = output::to_stdout(|out| {
-            if json {
-                write!(out, "{}", self.json_before_states()?)?;
-            } else {
-                writeln!(out, "{}", columns.heading())?;
-            }
-            let (mut listed, mut result) = (0u64, Ok(()));
-            let most = self.states.limit.unwrap_or(u64::MAX);
-            let walked = states::walk(self.trace, &self.loset, self.class(), self.limits, |state| {
-                if listed == most {
-                    return ControlFlow::Break(());
-                }
-                listed += 1;
-                bar.set_position(listed);
-                result = match (json, listed) {
-                    (false, _) => writeln!(out, "{}", columns.row(state)),
-                    (true, 1) => serde_json::to_writer(&mut *out, state).map_err(Into::into),
-                    (true, _) => write!(out, ",").and_then(|()| Ok(serde_json::to_writer(&mut *out, state)?)),
-                };
-                if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            });
-            result?;
-            let ending = Ending::of(listed, walked);
-            if json {
-                writeln!(out, "{}", ending.json(self.count_of_listed(&ending)))?;
-            }
-            Ok(ending)
-        });
-        bar.finish_and_clear();
-        let Some(ending) = end? else { return Ok(Exit::Nothing) };
-        if !self.states.manner.quiet && !json {
-            eprintln!("{}", text::listed(&ending, self.class()));
-        }
-        match ending.exhausted {
-            Some(exhausted) => self.told_exhausted(exhausted),
-            None => Ok(Exit::Nothing),
-        }
-    }
-
-    /// Everything before the states themselves.
-    fn json_before_states(&self) -> serde_json::Result<String> {
-        let class = serde_json::to_string(&self.states.class)?;
-        let threads: Vec<&str> = self.trace.symbols().threads.iter().collect();
-        let threads = serde_json::to_string(&threads)?;
-        Ok(format!("{{\"schema\":{SCHEMA},\"class\":{class},\"threads\":{threads},\"states\":["))
-    }
-
-    /// How many there are if they were all listed, and else as far as they can be counted.
-    fn count_of_listed(&self, ending: &Ending) -> Option<u128> {
-        if ending.whole {
-            return Some(u128::from(ending.listed));
-        }
-        states::count(self.trace, &self.loset, self.class(), self.limits, |_| {}).ok()
     }
 
     fn exhausted(&self, exhausted: Exhausted) -> Result<Exit, Diagnostic> {
@@ -266,36 +203,7 @@ impl<'a> Asked<'a> {
         Ok(Exit::Budget)
     }
 
-    /// A sign of life with a rate.
-    fn progress(&self, doing: &str) -> ProgressBar {
-        if self.states.manner.quiet {
-            return ProgressBar::hidden();
-        }
-        let style = ProgressStyle::with_template("{spinner} {msg} {human_pos} states, {per_sec}");
-        let style = style.unwrap_or_else(|error| unreachable!("a template of ours is malformed: {error}"));
-        ProgressBar::new_spinner().with_message(doing.to_owned()).with_style(style)
-    }
-}
-
-/// How a list ended.
-struct Ending {
-    listed: u64,
-    /// All states of the class were listed.
-    whole: bool,
-    exhausted: Option<Exhausted>,
-}
-
-impl Ending {
-    fn of(listed: u64, walked: Result<ControlFlow<()>, Exhausted>) -> Ending {
-        Ending { listed, whole: walked == Ok(ControlFlow::Continue(())), exhausted: walked.err() }
-    }
-
-    /// What comes after the states.
-    fn json(&self, count: Option<u128>) -> String {
-        let count = serde_json::json!(count.map(|count| count.to_string()));
-        let exhausted = serde_json::json!(self.exhausted.map(|exhausted| exhausted.to_string()));
-        format!(
-            "],\"count\":{count},\"cut\":null,\"holds\":null,\"schedule\":null,\"exhausted\":{exhausted}}}"
-        )
+    fn progress(&self, doing: &str) -> StatesBar {
+        StatesBar::new(doing, self.states.manner)
     }
 }

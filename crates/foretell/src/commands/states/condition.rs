@@ -29,10 +29,11 @@ impl Asked<'_> {
     /// Looks for a reachable state in which the condition holds.
     pub(super) fn possibly(&self, expression: &str) -> Result<Exit, Diagnostic> {
         let predicate = self.parsed("--possibly", expression)?;
-        let bar = self.progress("searching");
-        let found =
-            possibly(self.trace, &self.loset, &predicate, self.limits, |looked| bar.set_position(looked));
-        bar.finish_and_clear();
+        let mut bar = self.progress("searching");
+        let found = possibly(self.trace, &self.loset, &predicate, self.limits, |at| {
+            bar.told(at.looked, Some(at.share));
+        });
+        bar.finish();
         let state = match found {
             Ok(Some(state)) => state,
             Ok(None) => return self.conclude(Answer { holds: false, shown: None }, "possibly", expression),
@@ -50,10 +51,10 @@ impl Asked<'_> {
     /// Looks for a run that avoids all states in which the condition holds.
     pub(super) fn definitely(&self, expression: &str) -> Result<Exit, Diagnostic> {
         let predicate = self.parsed("--definitely", expression)?;
-        let bar = self.progress("searching");
+        let mut bar = self.progress("searching");
         let found =
-            definitely(self.trace, &self.loset, &predicate, self.limits, |looked| bar.set_position(looked));
-        bar.finish_and_clear();
+            definitely(self.trace, &self.loset, &predicate, self.limits, |looked| bar.told(looked, None));
+        bar.finish();
         let answer = match found {
             Ok(Definitely::Holds) => Answer { holds: true, shown: None },
             Ok(Definitely::Avoided(schedule)) => {

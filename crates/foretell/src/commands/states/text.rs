@@ -3,7 +3,7 @@
 use states::{Class, Loset};
 use trace::Trace;
 
-use super::Ending;
+use super::list::Ending;
 use crate::table::name;
 
 /// The class as an adjective.
@@ -17,20 +17,19 @@ pub(super) fn adjective(class: Class) -> &'static str {
     }
 }
 
-/// `28,697,813 reachable states`.
-pub(super) fn counted(count: u128, class: Class) -> String {
-    format!("{} {} {}\n", grouped(count), adjective(class), if count == 1 { "state" } else { "states" })
+/// `28,697,813 reachable states`, from the digits.
+pub(super) fn counted(count: &str, class: Class) -> String {
+    format!("{} {} {}\n", grouped(count), adjective(class), if count == "1" { "state" } else { "states" })
 }
 
 /// Said after a list.
 pub(super) fn listed(ending: &Ending, class: Class) -> String {
-    let count = counted(u128::from(ending.listed), class);
+    let count = counted(&ending.listed.to_string(), class);
     if ending.whole { count.trim_end().to_owned() } else { format!("the first {}", count.trim_end()) }
 }
 
 /// Thousands set apart.
-fn grouped(count: u128) -> String {
-    let digits = count.to_string();
+fn grouped(digits: &str) -> String {
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
