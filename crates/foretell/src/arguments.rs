@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{Check, Compare, Convert, Decide, Generate, Predict, States, Stats};
+use crate::commands::{Check, Compare, Convert, Decide, Generate, Predict, Report, Show, States, Stats};
 use crate::exit::Exit;
 
 const ABOUT: &str = "Watches one run of a multithreaded program and tells what could have gone wrong \
@@ -23,6 +23,8 @@ pub struct Arguments {
 #[expect(missing_docs, reason = "each is documented where its arguments are")]
 pub enum Command {
     Predict(Predict),
+    Show(Show),
+    Report(Report),
     Decide(Decide),
     Check(Check),
     Compare(Compare),

@@ -11,6 +11,7 @@ pub mod output;
 pub mod progress;
 pub mod quantity;
 pub mod reporting;
+pub mod saved;
 pub mod sources;
 pub mod stack;
 pub mod survey;
@@ -44,6 +45,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn perform(command: Command) -> Result<Exit, Diagnostic> {
     match command {
         Command::Predict(predict) => predict.run(),
+        Command::Show(show) => show.run(),
+        Command::Report(report) => report.run(),
         Command::Decide(decide) => decide.run(),
         Command::Check(check) => check.run(),
         Command::Compare(compare) => compare.run(),

@@ -62,6 +62,14 @@ impl Target {
         Ok(Target::File(path, Form::Text(compression)))
     }
 
+    /// The target of something that is no trace: its extension says nothing about compression.
+    pub fn plain(argument: &OsStr) -> Target {
+        match argument == "-" {
+            true => Target::Stdout,
+            false => Target::File(argument.into(), Form::Text(Compression::None)),
+        }
+    }
+
     /// The form to write in.
     pub fn form(&self) -> Form {
         match self {

@@ -1,21 +1,50 @@
 //! Findings on their way to people and programs: the same for every command that has some.
+//!
+//! What the user does not want to hear of is taken out first ([`silence`]); then the files that were asked for are written, and
+//! the rest is printed.
 
+mod environment;
+mod silence;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use check::Question;
 use clap::Args;
-use report::{Context, Finding, Predictions, Steps, finding_in_words, summary};
+use report::{Context, Finding, Predictions, Steps, finding_in_words, ready_suppression, summary};
 
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::Opened;
-use crate::output;
+use crate::output::{self, Target};
 use crate::sources::Files;
 
 /// Where findings go, and how.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Reports")]
 pub struct Outputs {
     /// Show every step of long schedules.
     #[arg(long)]
     pub all_steps: bool,
+    /// Write a SARIF 2.1.0 file, for code scanning.
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<OsString>,
+    /// Write a JUnit file: each finding is a failed test case.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<OsString>,
+    /// Write Chrome trace events, for ui.perfetto.dev.
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: Option<OsString>,
+    /// Leave out the findings that a file of suppressions names, in ThreadSanitizer's form; several times: several files.
+    #[arg(long, value_name = "FILE")]
+    pub suppressions: Vec<PathBuf>,
+    /// Print a suppression for each finding, ready to be put into a file.
+    #[arg(long)]
+    pub print_suppressions: bool,
+    /// The exit status when there are findings, instead of 1.
+    #[arg(long, value_name = "N")]
+    pub exit_code: Option<u8>,
 }
 
 /// Findings about a trace, about to be reported.
@@ -31,27 +60,54 @@ pub struct Reporting<'a> {
 
 impl Reporting<'_> {
     /// Prints and writes the findings wherever they are wanted.
-    pub fn deliver(&self, predictions: Predictions) -> Result<Exit, Diagnostic> {
+    pub fn deliver(&self, mut predictions: Predictions) -> Result<Exit, Diagnostic> {
+        let mut outputs = self.outputs.clone();
+        environment::fill(&mut outputs)?;
+        let sources = Files::of(self.opened);
+        let trace = &self.opened.trace;
+        let context = Context::new(trace, self.opened.path(), &sources, &predictions.findings);
+        let suppressed = silence::silence(&context, &outputs.suppressions, &mut predictions.findings)?;
+        predictions.suppressed += suppressed;
+        self.write_files(&outputs, &context, &predictions)?;
         if self.manner.json {
             output::print_json(&predictions)?;
         } else {
-            output::print(&self.in_words(&predictions)?)?;
+            output::print(&self.in_words(&context, &predictions)?)?;
         }
-        Ok(match predictions {
-            Predictions { ref findings, .. } if !findings.is_empty() => Exit::Findings,
-            Predictions { unknown: 1.., .. } => Exit::Budget,
+        if outputs.print_suppressions {
+            print_suppressions(&context, &predictions, self.manner)?;
+        }
+        Ok(match (&predictions, outputs.exit_code) {
+            (Predictions { findings, .. }, Some(status)) if !findings.is_empty() => Exit::Chosen(status),
+            (Predictions { findings, .. }, None) if !findings.is_empty() => Exit::Findings,
+            (Predictions { unknown: 1.., .. }, _) => Exit::Budget,
             _ => Exit::Nothing,
         })
     }
 
-    fn in_words(&self, predictions: &Predictions) -> Result<String, Diagnostic> {
+    fn write_files(
+        &self,
+        outputs: &Outputs,
+        context: &Context<'_>,
+        predictions: &Predictions,
+    ) -> Result<(), Diagnostic> {
+        if let Some(file) = &outputs.sarif {
+            write(file, &report::sarif(context, predictions))?;
+        }
+        if let Some(file) = &outputs.junit {
+            write(file, &report::junit(context, predictions, &questions(context, predictions)?))?;
+        }
+        if let Some(file) = &outputs.perfetto {
+            write(file, &report::perfetto(context, predictions))?;
+        }
+        Ok(())
+    }
+
+    fn in_words(&self, context: &Context<'_>, predictions: &Predictions) -> Result<String, Diagnostic> {
         let mut text = String::new();
         if !self.manner.quiet {
-            let sources = Files::of(self.opened);
-            let context =
-                Context::new(&self.opened.trace, self.opened.path(), &sources, &predictions.findings);
             for finding in &predictions.findings {
-                text.push_str(&self.one_in_words(&context, finding)?);
+                text.push_str(&self.one_in_words(context, finding)?);
                 text.push('\n');
             }
         }
@@ -61,9 +117,44 @@ impl Reporting<'_> {
 
     /// One finding in full.
     pub fn one_in_words(&self, context: &Context<'_>, finding: &Finding) -> Result<String, Diagnostic> {
-        let question = finding.question.about(context.trace);
-        let question = question.map_err(|error| Diagnostic::new(error.to_string()))?;
         let steps = if self.outputs.all_steps { Steps::All } else { Steps::Telling };
-        Ok(finding_in_words(context, finding, &question, steps))
+        Ok(finding_in_words(context, finding, &question(context, finding)?, steps))
+    }
+}
+
+fn question(context: &Context<'_>, finding: &Finding) -> Result<Question, Diagnostic> {
+    let question = finding.question.about(context.trace);
+    question.map_err(|error| Diagnostic::new(format!("{}: {error}", finding.id)))
+}
+
+fn questions(context: &Context<'_>, predictions: &Predictions) -> Result<Vec<Question>, Diagnostic> {
+    predictions.findings.iter().map(|finding| question(context, finding)).collect()
+}
+
+fn write(file: &OsString, content: &str) -> Result<(), Diagnostic> {
+    Target::plain(file).write(|out| out.write_all(content.as_bytes())).map(|_| ())
+}
+
+/// Lines that a file of suppressions can have; beside JSON they go to standard error.
+fn print_suppressions(
+    context: &Context<'_>,
+    predictions: &Predictions,
+    manner: Manner,
+) -> Result<(), Diagnostic> {
+    let mut text = String::new();
+    let mut printed = Vec::new();
+    for finding in &predictions.findings {
+        let line = ready_suppression(context, finding);
+        if !printed.contains(&line) {
+            text.push_str(&format!("# {}: {}\n{line}\n", finding.id, report::title(finding)));
+            printed.push(line);
+        }
+    }
+    match manner.json {
+        true => {
+            eprint!("{text}");
+            Ok(())
+        }
+        false => output::print(&text),
     }
 }

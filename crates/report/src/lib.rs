@@ -6,21 +6,27 @@
 //! Nothing here decides or verifies, and nothing touches the operating system.
 
 mod context;
+mod edges;
 mod evidence;
 mod explain;
 mod figures;
 mod findings;
 mod fingerprint;
 mod interleaving;
+mod junit;
+mod perfetto;
 mod place;
+mod sarif;
 mod schedule_file;
 mod summary;
+mod suppressions;
 mod terminal;
 mod values;
 mod words;
 mod wrap;
 
 pub use context::{Context, Frame, Hold};
+pub use edges::{Edge, EdgeKind, edges};
 pub use evidence::{
     About, Asked, DEEPEST, Evidence, EvidenceError, ModelName, NoSuchThread, Pair, ReadAndSource, SCHEMA,
     VerdictName, ids_named,
@@ -30,9 +36,13 @@ pub use figures::{counted, number};
 pub use findings::{Finding, FindingKind, Funnel, Predictions, Replayed, Rung, Size};
 pub use fingerprint::{Fingerprint, event_line};
 pub use interleaving::{Steps, interleaving};
+pub use junit::junit;
+pub use perfetto::perfetto;
 pub use place::{NoSources, SourcePlace, Sources};
+pub use sarif::sarif;
 pub use schedule_file::{Line, ScheduleFile, ScheduleFileError, ScheduleProblem};
 pub use summary::summary;
+pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppression};
 pub use terminal::{finding_in_words, reproduction, title};
 pub use values::{Changed, changed_reads};
 pub use words::{Words, shown};

@@ -24,6 +24,10 @@ pub fn summary(predictions: &Predictions) -> String {
             predictions.method
         ));
     }
+    if predictions.suppressed > 0 {
+        let found = counted(predictions.suppressed, "finding");
+        lines.push(format!("{found} not shown: suppressed."));
+    }
     if predictions.unknown > 0 {
         lines.push(format!(
             "{} left open: the budget ran out. More can be had by a larger `--budget`.",

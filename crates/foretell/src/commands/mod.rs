@@ -6,6 +6,8 @@ mod convert;
 mod decide;
 mod generate;
 mod predict;
+mod report;
+mod show;
 mod states;
 mod stats;
 
@@ -15,5 +17,7 @@ pub use convert::Convert;
 pub use decide::Decide;
 pub use generate::Generate;
 pub use predict::Predict;
+pub use report::Report;
+pub use show::Show;
 pub use states::States;
 pub use stats::Stats;

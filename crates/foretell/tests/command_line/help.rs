@@ -32,6 +32,16 @@ fn of_predict() {
 }
 
 #[test]
+fn of_show() {
+    insta::assert_snapshot!(help(&["show", "--help"]));
+}
+
+#[test]
+fn of_report() {
+    insta::assert_snapshot!(help(&["report", "--help"]));
+}
+
+#[test]
 fn of_decide() {
     insta::assert_snapshot!(help(&["decide", "--help"]));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Workplace, example};
+use crate::support::{Workplace, example, with_source};
 
 /// Two threads race on `x` three times, at two places; `y` is locked; `z` depends on the value of `f`.
 const SEVERAL: &str = "\
@@ -123,16 +123,6 @@ fn mistakes_are_told() {
     insta::assert_snapshot!("no_such_method", predict(SEVERAL, &["--method", "hp"]).seen());
     insta::assert_snapshot!("no_such_kind", predict(SEVERAL, &["--only", "dragons"]).seen());
     insta::assert_snapshot!("no_branches", predict(SEVERAL, &["--model", "branch"]).seen());
-}
-
-/// A program of the corpus with its trace.
-fn with_source(name: &str) -> Workplace {
-    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/programs");
-    let place = Workplace::new();
-    for file in [format!("{name}.c"), format!("{name}.std")] {
-        place.write(&file, std::fs::read(corpus.join(&file)).expect("it is in the corpus"));
-    }
-    place
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Workplace {
     pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
         command.args(arguments).current_dir(self.0.path());
-        for variable in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        for variable in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORETELL_OPTIONS"] {
             command.env_remove(variable);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -127,4 +127,36 @@ worker|acq(log)|worker.c:8
 worker|rel(log)|worker.c:9
 worker|r(version)|worker.c:9
 main|r(version)|server.c:18
+";
+
+/// A program of the corpus with its trace, by name, in a place of their own.
+pub(crate) fn with_source(name: &str) -> Workplace {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/programs");
+    let place = Workplace::new();
+    for file in [format!("{name}.c"), format!("{name}.std")] {
+        place.write(&file, std::fs::read(corpus.join(&file)).expect("it is in the corpus"));
+    }
+    place
+}
+
+/// Three threads take three locks in a circle.
+pub(crate) const PHILOSOPHERS: &str = "\
+main|fork(A)|table.c:40
+main|fork(B)|table.c:40
+main|fork(C)|table.c:40
+A|acq(fork0)|table.c:21
+A|acq(fork1)|table.c:22
+A|rel(fork1)|table.c:24
+A|rel(fork0)|table.c:25
+B|acq(fork1)|table.c:21
+B|acq(fork2)|table.c:22
+B|rel(fork2)|table.c:24
+B|rel(fork1)|table.c:25
+C|acq(fork2)|table.c:21
+C|acq(fork0)|table.c:22
+C|rel(fork0)|table.c:24
+C|rel(fork2)|table.c:25
+main|join(A)|table.c:41
+main|join(B)|table.c:41
+main|join(C)|table.c:41
 ";

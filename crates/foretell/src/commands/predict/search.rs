@@ -65,6 +65,7 @@ impl Search {
             unknown: 0,
             candidates: 0,
             refuted: 0,
+            suppressed: 0,
             funnel: None,
         };
         let kinds = if self.only.is_empty() { KindArgument::ALL } else { &self.only };

@@ -1,0 +1,61 @@
+//! `foretell report`: findings that were saved, in other forms.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::arguments::Manner;
+use crate::diagnostics::Diagnostic;
+use crate::exit::Exit;
+use crate::open::open;
+use crate::reporting::{Outputs, Reporting};
+use crate::saved;
+use crate::stack::with_room;
+
+const EXAMPLES: &str = "\
+Examples:
+  foretell report                                     the findings of the last hunt
+  foretell report .foretell/latest --junit bugs.xml   as failed test cases
+  foretell predict run.ftr --json > findings.json
+  foretell report findings.json --sarif bugs.sarif    without searching again
+
+Every finding is verified against its trace before it is reported.
+
+Exit status: as of `foretell predict`.";
+
+/// Report findings that were saved, in any form.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Report {
+    /// The directory of a run, or a file with what `predict --json` printed.
+    #[arg(value_name = "RUN|FINDINGS", default_value = saved::LATEST)]
+    from: PathBuf,
+    /// The trace that the findings are about, if it is not where they say.
+    #[arg(long, value_name = "T")]
+    trace: Option<OsString>,
+    #[command(flatten)]
+    outputs: Outputs,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+impl Report {
+    /// Reads, verifies and reports.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let file = match self.from.is_dir() {
+            true => self.from.join(saved::FINDINGS),
+            false => self.from.clone(),
+        };
+        let predictions = saved::read(&file)?;
+        let trace = match &self.trace {
+            Some(trace) => trace.clone(),
+            None => saved::trace_for(&file, &predictions)?.into(),
+        };
+        let opened = open(&trace, self.manner)?;
+        with_room(|| {
+            saved::verify(&opened.trace, &predictions)?;
+            Reporting { opened: &opened, outputs: &self.outputs, manner: self.manner }.deliver(predictions)
+        })?
+    }
+}

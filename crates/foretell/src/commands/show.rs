@@ -1,0 +1,85 @@
+//! `foretell show`: one finding in full.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use report::{Context, Finding, Predictions};
+
+use super::predict::Search;
+use crate::arguments::Manner;
+use crate::diagnostics::Diagnostic;
+use crate::exit::Exit;
+use crate::open::open;
+use crate::reporting::{Outputs, Reporting};
+use crate::sources::Files;
+use crate::stack::with_room;
+use crate::{output, saved};
+
+const EXAMPLES: &str = "\
+Examples:
+  foretell show run.ftr race-1                 the finding that `foretell predict run.ftr` calls race-1
+  foretell show run.ftr race-1 --all-steps     with every step of its schedule
+  foretell show .foretell/latest deadlock-2    of the last hunt
+
+If `findings.json` lies beside the trace and is about it, the finding is taken from there, and verified; else the trace
+is searched again, which gives the same ids as long as the options are the same.
+
+Exit status: 1 it is shown, 2 usage or input error, or there is no such finding.";
+
+/// Show one finding in full: source, locks, and the interleaving.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Show {
+    /// The trace, or the directory of a run.
+    #[arg(value_name = "T")]
+    trace: OsString,
+    /// The finding's id, as `predict` prints it.
+    finding: String,
+    /// Show every step of a long schedule.
+    #[arg(long)]
+    all_steps: bool,
+    #[command(flatten)]
+    search: Search,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+impl Show {
+    /// Finds the finding, and prints it.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let path = saved::trace_of(&self.trace);
+        let opened = open(&path, self.manner)?;
+        with_room(|| {
+            let predictions = match saved::beside(&path)? {
+                Some(saved) => saved,
+                None => self.search.run(&opened, self.manner)?,
+            };
+            let finding = find(&predictions, &self.finding)?.clone();
+            let only = Predictions { findings: vec![finding], ..predictions };
+            saved::verify(&opened.trace, &only)?;
+            let outputs = Outputs { all_steps: self.all_steps, ..Outputs::default() };
+            let reporting = Reporting { opened: &opened, outputs: &outputs, manner: self.manner };
+            if self.manner.json {
+                output::print_json(&only)?;
+            } else {
+                let sources = Files::of(&opened);
+                let context = Context::new(&opened.trace, opened.path(), &sources, &only.findings);
+                output::print(&reporting.one_in_words(&context, &only.findings[0])?)?;
+            }
+            Ok(Exit::Findings)
+        })?
+    }
+}
+
+fn find<'p>(predictions: &'p Predictions, id: &str) -> Result<&'p Finding, Diagnostic> {
+    predictions.findings.iter().find(|finding| finding.id == id).ok_or_else(|| {
+        let ids: Vec<&str> =
+            predictions.findings.iter().map(|finding| finding.id.as_str()).take(12).collect();
+        let error = Diagnostic::new(format!("there is no finding `{id}`"));
+        match (&ids[..], predictions.findings.len()) {
+            ([], _) => error.note("nothing was found in this trace"),
+            (_, all) if all > ids.len() => error.note(format!("there are {all}: {}, ..", ids.join(", "))),
+            _ => error.note(format!("there are {}", ids.join(", "))),
+        }
+    })
+}

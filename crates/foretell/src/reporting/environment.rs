@@ -1,0 +1,102 @@
+//! `FORETELL_OPTIONS`: settings from the environment, in the syntax of TSAN_OPTIONS: `key=value` set apart by spaces, commas,
+//! colons or line ends; a value with such characters stands in quotes. What the command line says comes first.
+
+use std::ffi::OsString;
+
+use super::Outputs;
+use crate::diagnostics::Diagnostic;
+
+/// The variable.
+const NAME: &str = "FORETELL_OPTIONS";
+const KNOWN: &str = "suppressions, print_suppressions, exitcode, sarif, junit, perfetto";
+
+/// Fills in what the command line left open. A key that is not known is told and passed over: the variable may be meant for
+/// another version of the program.
+pub(super) fn fill(outputs: &mut Outputs) -> Result<(), Diagnostic> {
+    let Some(text) = std::env::var_os(NAME) else { return Ok(()) };
+    let text = text.into_string().map_err(|_| Diagnostic::new(format!("{NAME} is not UTF-8")))?;
+    for (key, value) in pairs(&text)? {
+        let file = |target: &mut Option<OsString>| {
+            target.get_or_insert_with(|| value.clone().into());
+        };
+        match &*key {
+            "suppressions" => {
+                if outputs.suppressions.is_empty() {
+                    outputs.suppressions.push(value.into());
+                }
+            }
+            "print_suppressions" => outputs.print_suppressions |= truth(&key, &value)?,
+            "exitcode" | "exit_code" => {
+                let status = value.parse().map_err(|_| wrong(&key, &value, "a number from 0 to 255"))?;
+                outputs.exit_code.get_or_insert(status);
+            }
+            "sarif" => file(&mut outputs.sarif),
+            "junit" => file(&mut outputs.junit),
+            "perfetto" => file(&mut outputs.perfetto),
+            unknown => {
+                Diagnostic::new(format!("{NAME}: the option `{unknown}` is not known and was passed over"))
+                    .help(format!("known are {KNOWN}"))
+                    .print_warning()
+            }
+        }
+    }
+    Ok(())
+}
+
+fn truth(key: &str, value: &str) -> Result<bool, Diagnostic> {
+    match value {
+        "1" | "yes" | "true" => Ok(true),
+        "0" | "no" | "false" => Ok(false),
+        _ => Err(wrong(key, value, "0 or 1")),
+    }
+}
+
+fn wrong(key: &str, value: &str, expected: &str) -> Diagnostic {
+    Diagnostic::new(format!("{NAME}: `{key}={value}`: expected {expected}"))
+}
+
+/// The keys and values in order.
+fn pairs(text: &str) -> Result<Vec<(String, String)>, Diagnostic> {
+    let apart = |c: char| " ,:\n\t\r".contains(c);
+    let mut pairs = Vec::new();
+    let mut rest = text.trim_start_matches(apart);
+    while !rest.is_empty() {
+        let expected = || {
+            let word = rest.split(apart).next().unwrap_or(rest);
+            Diagnostic::new(format!("{NAME}: expected `key=value`, found `{word}`"))
+        };
+        let (key, value) = rest.split_once('=').ok_or_else(expected)?;
+        if key.contains(apart) {
+            return Err(expected());
+        }
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+        let (value, after) = match quote {
+            Some(quote) => value[1..]
+                .split_once(quote)
+                .ok_or_else(|| Diagnostic::new(format!("{NAME}: the quote after `{key}=` is not closed")))?,
+            None => value.split_at(value.find(apart).unwrap_or(value.len())),
+        };
+        pairs.push((key.to_owned(), value.to_owned()));
+        rest = after.trim_start_matches(apart);
+    }
+    Ok(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_as_tsan_options_are() {
+        let read = |text: &str| {
+            let pairs = pairs(text).map_err(|_| ())?;
+            Ok(pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(";"))
+        };
+        assert_eq!(read(""), Ok(String::new()));
+        assert_eq!(read("exitcode=3:suppressions=a.txt"), Ok("exitcode=3;suppressions=a.txt".to_owned()));
+        assert_eq!(read(" a=1, b='x:y z'\n c=\"\""), Ok("a=1;b=x:y z;c=".to_owned()));
+        assert_eq!(read("a"), Err(()));
+        assert_eq!(read("a b=1"), Err(()));
+        assert_eq!(read("a='x"), Err(()));
+    }
+}

@@ -1,0 +1,197 @@
+//! The forms a report can be written in. Each is pinned on small examples, and held against what its readers demand.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{PHILOSOPHERS, Workplace, example, with_source};
+
+/// The file that a report of a trace is written to.
+fn written(place: &Workplace, trace: &str, option: &str) -> String {
+    let ran = place.run(&["predict", trace, "--quiet", option, "out"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    String::from_utf8(place.read("out")).expect("it is text")
+}
+
+fn account() -> Workplace {
+    let place = Workplace::new();
+    place.write("account.std", example());
+    place
+}
+
+fn philosophers() -> Workplace {
+    let place = Workplace::new();
+    place.write("table.std", PHILOSOPHERS);
+    place
+}
+
+#[test]
+fn a_deadlock_is_told_with_its_cycle() {
+    insta::assert_snapshot!(philosophers().run(&["predict", "table.std"]).seen());
+}
+
+#[test]
+fn sarif() {
+    insta::assert_snapshot!(written(&account(), "account.std", "--sarif"));
+}
+
+#[test]
+fn junit() {
+    insta::assert_snapshot!("junit_of_races", written(&account(), "account.std", "--junit"));
+    insta::assert_snapshot!("junit_of_a_deadlock", written(&philosophers(), "table.std", "--junit"));
+    let place = Workplace::new();
+    place.write("t.std", "T1|w(x)|1\n");
+    assert_eq!(place.run(&["predict", "t.std", "--junit", "out", "--quiet"]).code, Some(0));
+    insta::assert_snapshot!("junit_of_nothing", String::from_utf8_lossy(&place.read("out")));
+}
+
+#[test]
+fn perfetto() {
+    let text = written(&philosophers(), "table.std", "--perfetto");
+    let json: Value = serde_json::from_str(&text).expect("it is JSON");
+    let events = json["traceEvents"].as_array().expect("events");
+    let lines: Vec<String> = events.iter().map(Value::to_string).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+    let of = |ph: &str| events.iter().filter(|event| event["ph"] == ph).count();
+    assert_eq!(of("s"), of("f"), "every arrow has both ends");
+}
+
+/// The public schema, from the package that carries it.
+fn sarif_schema() -> Result<Value, String> {
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--manifest-path"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .output()
+        .map_err(|error| error.to_string())?;
+    let json: Value = serde_json::from_slice(&metadata.stdout)
+        .map_err(|_| String::from_utf8_lossy(&metadata.stderr).into_owned())?;
+    let packages = json["packages"].as_array().ok_or("no packages")?;
+    let package = packages.iter().find(|package| package["name"] == "serde-sarif").ok_or("no serde-sarif")?;
+    let manifest = package["manifest_path"].as_str().ok_or("no path")?;
+    let schema = std::path::Path::new(manifest).with_file_name("src").join("schema.json");
+    let text = std::fs::read(&schema).map_err(|error| format!("{}: {error}", schema.display()))?;
+    serde_json::from_slice(&text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn sarif_is_what_the_public_schema_demands() {
+    let schema = match sarif_schema() {
+        Ok(schema) => schema,
+        Err(why) => {
+            return eprintln!("SKIPPED: the SARIF schema cannot be had (`cargo fetch` gets it): {why}");
+        }
+    };
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    compiler.enable_format_assertions();
+    compiler.add_resource("https://schema.test/sarif.json", schema).expect("it is a resource");
+    let index = compiler.compile("https://schema.test/sarif.json", &mut schemas).expect("it is a schema");
+    // Names that are no files, files that need escaping, and nothing at all.
+    let odd = "T 1|w([x](1))|a b:c.c:3\nT2|r([x](1))|/abs/ü.c:7:2\nT3|w([x](1))|12\n";
+    let place = with_source("apache-21285-buggy");
+    place
+        .write("account.std", example())
+        .write("table.std", PHILOSOPHERS)
+        .write("odd.std", odd)
+        .write("none.std", "");
+    for trace in ["apache-21285-buggy.std", "account.std", "table.std", "odd.std", "none.std"] {
+        place.run(&["predict", trace, "--quiet", "--sarif", "out"]);
+        let json: Value = serde_json::from_slice(&place.read("out")).expect("it is JSON");
+        if let Err(error) = schemas.validate(&json, index) {
+            panic!("{trace}: {error:#}");
+        }
+    }
+    let mut wrong: Value = serde_json::from_slice(&place.read("out")).expect("it is JSON");
+    wrong["runs"][0]["surprise"] = Value::Bool(true);
+    assert!(schemas.validate(&wrong, index).is_err(), "the schema refuses what it does not know");
+}
+
+#[test]
+fn fingerprints_do_not_depend_on_when_events_happened() {
+    let prints = |trace: &str| {
+        let place = Workplace::new();
+        place.write("t.std", trace);
+        let json: Value = serde_json::from_str(&written(&place, "t.std", "--sarif")).expect("it is JSON");
+        json["runs"][0]["results"][0]["partialFingerprints"].clone()
+    };
+    let race = "T1|w(x)|a.c:1\nT2|w(x)|b.c:1\n";
+    let later = "T3|w(z)|c.c:9\nT2|w(x)|b.c:1\nT1|w(x)|a.c:1\n";
+    let elsewhere = "T1|w(x)|a.c:1\nT2|w(x)|b.c:2\n";
+    assert_eq!(prints(race), prints(later));
+    assert_ne!(prints(race), prints(elsewhere));
+}
+
+#[test]
+fn steps_that_code_scanning_would_cut_off_are_left_out_with_a_word() {
+    let mut trace = String::from("T2|w(x)|b.c:1\n");
+    trace.extend((0..1500).map(|line| format!("T1|w(y)|a.c:{}\n", line + 1)));
+    trace.push_str("T1|w(x)|a.c:2000\n");
+    let place = Workplace::new();
+    place.write("t.std", trace);
+    let json: Value = serde_json::from_str(&written(&place, "t.std", "--sarif")).expect("it is JSON");
+    let flow = &json["runs"][0]["results"][0]["codeFlows"][0];
+    let steps: usize = flow["threadFlows"]
+        .as_array()
+        .expect("threads")
+        .iter()
+        .map(|t| t["locations"].as_array().unwrap().len())
+        .sum();
+    assert_eq!(steps, 1000);
+    assert_eq!(
+        flow["message"]["text"],
+        "The end of the schedule that shows it; 502 steps before are left out"
+    );
+}
+
+#[test]
+fn saved_findings_are_reported_without_searching_again() {
+    let place = account();
+    let saved = place.run(&["predict", "account.std", "--json"]).stdout;
+    place.write("findings.json", &saved);
+    let again = place.run(&["report", "findings.json", "--json", "--sarif", "a.sarif"]);
+    assert_eq!(again.stdout, saved);
+    assert_eq!(written(&place, "account.std", "--sarif").into_bytes(), place.read("a.sarif"));
+    // A run directory is named by itself.
+    std::fs::create_dir(place.path("run")).unwrap();
+    place.run(&["convert", "account.std", "run/trace.ftr"]).succeeded();
+    place.write("run/findings.json", &saved);
+    assert_eq!(place.run(&["report", "run", "--json"]).stdout, saved);
+    // What hunt adds is kept.
+    let confirmed = String::from_utf8(saved).unwrap().replacen(
+        "\"rung\":\"predicted\"",
+        "\"replay\":{\"times\":20,\"confirmed\":20},\"rung\":\"confirmed\"",
+        1,
+    );
+    place.write("run/findings.json", confirmed);
+    insta::assert_snapshot!("a_confirmed_finding", place.run(&["report", "run"]).seen());
+}
+
+#[test]
+fn findings_that_do_not_hold_are_refused() {
+    let place = account();
+    let saved = place.run(&["predict", "account.std", "--json"]).text();
+    let refused = |findings: &str| {
+        place.write("f.json", findings);
+        let ran = place.run(&["report", "f.json"]);
+        assert_eq!(ran.code, Some(2), "{}", ran.seen());
+        ran.stderr
+    };
+    let cases = [
+        saved.replacen("\"schedule\":[0,1,2,", "\"schedule\":[2,1,0,", 1),
+        saved.replacen("\"schedule\":[0,", "\"schedule\":[4000000000,", 1),
+        saved.replacen("\"race\":[6,15]", "\"race\":[6,7]", 1),
+        saved.replacen("\"events\":[6,15]", "\"events\":[6,99]", 1),
+        saved.replace("\"schema\":1", "\"schema\":9"),
+        saved.replace("account.std", "gone.std"),
+        "{}".to_owned(),
+        "race!".to_owned(),
+    ];
+    insta::assert_snapshot!(cases.map(|case| refused(&case)).join("\n"));
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_an_error() {
+    let ran = account().run(&["predict", "account.std", "--sarif", "no/such/place.sarif"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("no/such/place.sarif"), "{}", ran.stderr);
+}

@@ -1,0 +1,92 @@
+//! Suppressions, `FORETELL_OPTIONS` and `--exit-code`.
+
+use crate::support::{PHILOSOPHERS, Ran, Workplace};
+
+const TRACE: &str = "main|fork(T1)|m.c:1\nmain|fork(worker)|m.c:2\nT1|w(x)|src/a.c:1\nworker|w(x)|src/b.c:1\n\
+                     T1|w(counter)|src/a.c:9\nworker|w(counter)|lib.so+0x12\n";
+
+fn predict(suppressions: &str, options: &[&str]) -> Ran {
+    let place = Workplace::new();
+    place.write("t.std", TRACE).write("table.std", PHILOSOPHERS).write("s.txt", suppressions);
+    place.run(&[&["predict", "t.std", "--only", "race", "--suppressions", "s.txt"], options].concat())
+}
+
+fn left(suppressions: &str) -> Vec<String> {
+    let json = predict(suppressions, &["--json"]).json();
+    let objects =
+        json["findings"].as_array().unwrap().iter().map(|f| f["object"].as_str().unwrap().to_owned());
+    objects.collect()
+}
+
+#[test]
+fn each_type_silences_what_it_names() {
+    assert_eq!(left("race:b.c\n"), ["counter"]);
+    assert_eq!(left("race:^src/b.c$\n"), ["counter"]);
+    assert_eq!(left("race:^counter$\n"), ["x"]);
+    assert_eq!(left("race_top:src/*.c\n"), [""; 0]);
+    assert_eq!(left("called_from_lib:^lib.so$\n"), ["x"]);
+    assert_eq!(left("thread:^worker$\n"), [""; 0]);
+    for nothing in ["race:zzz", "deadlock:x", "mutex:x", "signal:x", "atomicity:x", "race:^b.c"] {
+        assert_eq!(left(nothing), ["x", "counter"], "{nothing}");
+    }
+}
+
+#[test]
+fn deadlocks_are_silenced_by_their_locks() {
+    let place = Workplace::new();
+    place.write("table.std", PHILOSOPHERS);
+    for (line, code) in [("deadlock:fork2", 0), ("mutex:^fork2$", 0), ("mutex:^fork$", 1), ("race:fork2", 1)]
+    {
+        place.write("s.txt", line);
+        let ran = place.run(&["predict", "table.std", "--suppressions", "s.txt"]);
+        assert_eq!(ran.code, Some(code), "{line}: {}", ran.seen());
+    }
+}
+
+#[test]
+fn what_was_silenced_and_what_matched_nothing_is_told() {
+    insta::assert_snapshot!(predict("# ours\nrace:^x$\nrace:nobody\n\ndeadlock:old\n", &["--quiet"]).seen());
+}
+
+#[test]
+fn mistakes_are_told_with_their_line() {
+    let seen = ["race:x\nleak:y\n", "just words\n"].map(|text| predict(text, &[]).seen());
+    insta::assert_snapshot!(seen.join("\n"));
+}
+
+#[test]
+fn ready_ones_silence_their_findings() {
+    let printed = predict("", &["--print-suppressions", "--quiet"]);
+    insta::assert_snapshot!(printed.seen());
+    let lines: Vec<String> =
+        printed.text().lines().filter(|line| line.contains(":^")).map(str::to_owned).collect();
+    assert_eq!(left(&lines.join("\n")), [""; 0]);
+}
+
+#[test]
+fn the_exit_status_can_be_chosen() {
+    assert_eq!(predict("", &["--exit-code", "66"]).code, Some(66));
+    assert_eq!(predict("", &["--exit-code", "0"]).code, Some(0));
+    assert_eq!(predict("race:*\n", &["--exit-code", "66"]).code, Some(0));
+    assert_eq!(predict("", &["--exit-code", "256"]).code, Some(2));
+}
+
+#[test]
+fn settings_come_from_the_environment_too() {
+    let place = Workplace::new();
+    place.write("t.std", TRACE).write("my s.txt", "race:^x$\n");
+    let with = |options: &str, arguments: &[&str]| {
+        let all = [&["predict", "t.std", "--only", "race", "--quiet"], arguments].concat();
+        let output = place.command(&all).env("FORETELL_OPTIONS", options).output().expect("it starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(with("suppressions='my s.txt':exitcode=5", &[]), (Some(5), String::new()));
+    assert_eq!(with("exitcode=5", &["--exit-code", "6"]).0, Some(6), "the command line comes first");
+    assert_eq!(with("junit=j.xml exitcode=0", &[]).0, Some(0));
+    assert!(place.files().contains(&"j.xml".to_owned()));
+    let (code, told) = with("history_size=7", &[]);
+    assert!(code == Some(1) && told.contains("`history_size` is not known"), "{told}");
+    for wrong in ["exitcode=many", "print_suppressions=perhaps", "suppressions", "junit='x"] {
+        assert_eq!(with(wrong, &[]).0, Some(2), "{wrong}");
+    }
+}

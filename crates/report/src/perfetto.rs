@@ -1,0 +1,100 @@
+//! Findings as Chrome trace events, for ui.perfetto.dev and chrome://tracing.
+//!
+//! Process 0 is the observed run, each further one the schedule of a finding; a step takes a microsecond. Arrows are flows:
+//! synchronisation, and what reads see.
+
+use serde_json::{Value, json};
+use trace::EventId;
+
+use crate::context::Context;
+use crate::edges::edges;
+use crate::findings::{Finding, Predictions};
+use crate::terminal::title;
+
+/// So many steps of the observed run, and of each schedule, from their ends: viewers take no more gladly.
+const MOST_STEPS: usize = 100_000;
+/// So many steps in the whole file.
+const MOST_IN_ALL: usize = 1_000_000;
+
+/// The whole file.
+pub fn perfetto(context: &Context<'_>, predictions: &Predictions) -> String {
+    let mut events = Vec::new();
+    let observed: Vec<EventId> = (0..context.trace.len()).map(EventId::new).collect();
+    let mut left = MOST_IN_ALL;
+    process(context, &mut events, 0, "observed run", &observed, &[], &mut left);
+    for (index, finding) in predictions.findings.iter().enumerate() {
+        let name = format!("{}: {}, {}", finding.id, title(finding), finding.rung.name());
+        let order = with_next(finding);
+        let named: Vec<EventId> = finding.named_events().collect();
+        process(context, &mut events, index + 1, &name, &order, &named, &mut left);
+    }
+    let file = json!({
+        "displayTimeUnit": "ns",
+        "otherData": {"producer": format!("foretell {}", env!("CARGO_PKG_VERSION"))},
+        "traceEvents": events,
+    });
+    file.to_string() + "\n"
+}
+
+/// The schedule, then the events that are next.
+pub(crate) fn with_next(finding: &Finding) -> Vec<EventId> {
+    let scheduled: std::collections::HashSet<EventId> = finding.schedule.iter().copied().collect();
+    let next = finding.named_events().filter(|event| !scheduled.contains(event));
+    finding.schedule.iter().copied().chain(next).collect()
+}
+
+fn process(
+    context: &Context<'_>,
+    out: &mut Vec<Value>,
+    process: usize,
+    name: &str,
+    order: &[EventId],
+    named: &[EventId],
+    left: &mut usize,
+) {
+    let words = context.words();
+    let skipped = order.len().saturating_sub(MOST_STEPS.min(*left));
+    *left -= order.len() - skipped;
+    let name = match skipped {
+        0 => name.to_owned(),
+        _ => format!("{name} (its last {} steps)", order.len() - skipped),
+    };
+    out.push(json!({"ph": "M", "name": "process_name", "pid": process, "args": {"name": name}}));
+    out.push(
+        json!({"ph": "M", "name": "process_sort_index", "pid": process, "args": {"sort_index": process}}),
+    );
+    let mut threads = Vec::new();
+    for (step, &event) in order.iter().enumerate().skip(skipped) {
+        let thread = context.trace.thread(event);
+        if !threads.contains(&thread) {
+            threads.push(thread);
+            let named = json!({"name": words.thread(thread)});
+            out.push(
+                json!({"ph": "M", "name": "thread_name", "pid": process, "tid": thread.0, "args": named}),
+            );
+        }
+        let mut slice = json!({
+            "ph": "X", "pid": process, "tid": thread.0, "ts": step, "dur": 1,
+            "name": words.deed(event), "cat": "event",
+            "args": {"event": event.0, "location": words.location(event)},
+        });
+        if named.contains(&event) {
+            slice["cname"] = json!("terrible");
+            slice["args"]["finding"] = json!(true);
+        }
+        out.push(slice);
+    }
+    for (index, edge) in
+        edges(context.trace, order).into_iter().enumerate().filter(|(_, edge)| edge.from >= skipped)
+    {
+        let id = format!("{process}.{index}");
+        let end = |ph: &str, step: usize| {
+            let tid = context.trace.thread(order[step]).0;
+            json!({"ph": ph, "id": id, "name": edge.kind.name(), "cat": edge.kind.name(), "pid": process, "tid": tid, "ts": step})
+        };
+        out.push(end("s", edge.from));
+        let mut finish = end("f", edge.to);
+        finish["bp"] = json!("e");
+        out.push(finish);
+    }
+}

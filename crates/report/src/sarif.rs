@@ -1,0 +1,310 @@
+//! Findings as SARIF 2.1.0, for code scanning.
+//!
+//! Each finding is a result whose code flow has one thread flow a thread; steps of different threads are ordered by
+//! `executionOrder`, and events that are next at the same moment have the same. Fingerprints do not depend on ids of
+//! events, so a finding keeps its identity from run to run. What GitHub would refuse or cut off is left out, with a word.
+
+mod rules;
+mod shape;
+
+use std::collections::BTreeMap;
+
+use trace::{EventId, Op, ThreadId};
+
+use crate::context::Context;
+use crate::figures::{counted, number};
+use crate::findings::{Finding, FindingKind, Predictions, Rung};
+use crate::place::SourcePlace;
+use crate::terminal::title;
+use crate::words::shown;
+use shape::*;
+
+/// Results that GitHub takes in one run.
+const MOST_RESULTS: usize = 25_000;
+/// Steps of one code flow that GitHub shows.
+const MOST_STEPS: usize = 1_000;
+/// Steps in the whole file: uploads are limited, and a schedule may be as long as its trace.
+const MOST_STEPS_IN_ALL: usize = 100_000;
+/// So many steps each code flow has even so.
+const FEWEST_STEPS: usize = 20;
+
+/// The whole file, indented.
+pub fn sarif(context: &Context<'_>, predictions: &Predictions) -> String {
+    let mut left = MOST_STEPS_IN_ALL;
+    let findings = &predictions.findings[..predictions.findings.len().min(MOST_RESULTS)];
+    let results = findings.iter().map(|finding| Writer { context, finding }.result(&mut left)).collect();
+    let log = Log {
+        schema: "https://json.schemastore.org/sarif-2.1.0.json",
+        version: "2.1.0",
+        runs: [Run {
+            tool: Tool {
+                driver: Driver {
+                    name: "foretell",
+                    version: env!("CARGO_PKG_VERSION"),
+                    information_uri: env!("CARGO_PKG_REPOSITORY"),
+                    rules: rules::all(),
+                },
+            },
+            invocations: [Invocation {
+                execution_successful: true,
+                tool_execution_notifications: notifications(predictions),
+            }],
+            results,
+            column_kind: "unicodeCodePoints",
+        }],
+    };
+    // Strings, numbers and lists only: nothing here can fail.
+    serde_json::to_string_pretty(&log).unwrap_or_default() + "\n"
+}
+
+/// What is missing from the file.
+fn notifications(predictions: &Predictions) -> Vec<Notification> {
+    let mut notes = Vec::new();
+    let all = predictions.findings.len();
+    if all > MOST_RESULTS {
+        notes.push(format!(
+            "Only the first {} of {} findings are here: code scanning takes no more.",
+            number(MOST_RESULTS as u64),
+            number(all as u64)
+        ));
+    }
+    if predictions.unknown > 0 {
+        let open = counted(predictions.unknown, "question");
+        notes.push(format!("{open} left open: the budget ran out."));
+    }
+    let notification = |text| Notification { level: "warning", message: Message { text } };
+    notes.into_iter().map(notification).collect()
+}
+
+struct Writer<'c> {
+    context: &'c Context<'c>,
+    finding: &'c Finding,
+}
+
+impl Writer<'_> {
+    fn result(&self, left: &mut usize) -> Result {
+        let finding = self.finding;
+        let (rule_index, rule_id) = rules::of(finding.kind);
+        let mut places: Vec<Location> = finding.named_events().map(|event| self.place(event)).collect();
+        for (index, place) in places.iter_mut().enumerate() {
+            place.id = Some(index + 1);
+        }
+        let locations = places.first().cloned().map(|place| Location { id: None, ..place });
+        Result {
+            rule_id,
+            rule_index,
+            level: level(finding),
+            message: Message { text: self.message() },
+            locations: locations.into_iter().collect(),
+            related_locations: places,
+            partial_fingerprints: self.fingerprints(),
+            code_flows: self.code_flow(left).into_iter().collect(),
+            stacks: self.stacks(),
+            properties: ResultProperties {
+                id: finding.id.clone(),
+                rung: finding.rung.name(),
+                guaranteed: finding.guaranteed,
+                count: finding.count,
+                object: finding.object.clone(),
+            },
+        }
+    }
+
+    /// What it is, with a link to each place.
+    fn message(&self) -> String {
+        let words = self.context.words();
+        let each = self.finding.named_events().enumerate().map(|(index, event)| {
+            let what = format!("{}'s {}", words.thread_of(event), words.deed(event));
+            format!("[{}]({})", escaped(&what), index + 1)
+        });
+        let each: Vec<String> = each.collect();
+        let how = match self.finding.kind {
+            FindingKind::Race => each.join(" can happen at the same time as "),
+            FindingKind::Deadlock => format!("{} can block each other for ever", each.join(", ")),
+            FindingKind::Atomicity | FindingKind::Order => {
+                format!("this order can happen: {}", each.join(", then "))
+            }
+            FindingKind::Nondeterminism => match each.len() {
+                1 => format!("{} can see the initial value", each.join("")),
+                _ => each.join(" can see "),
+            },
+            FindingKind::Predicate => each.join(", "),
+        };
+        let title = title(self.finding);
+        let title = title[..1].to_uppercase() + &title[1..];
+        format!("{}, {}: {how}.", escaped(&title), self.finding.rung.name())
+    }
+
+    fn location(&self, location: &str, message: Option<String>) -> Location {
+        let physical = SourcePlace::of(location).map(|place| PhysicalLocation {
+            artifact_location: artifact(place.file),
+            region: Region { start_line: place.line, start_column: place.column },
+        });
+        let logical = match physical {
+            Some(_) => Vec::new(),
+            None => vec![LogicalLocation { fully_qualified_name: location.to_owned() }],
+        };
+        let message = message.map(|text| TextOnly { text });
+        Location { id: None, physical_location: physical, logical_locations: logical, message }
+    }
+
+    fn at(&self, event: EventId, message: String) -> Location {
+        let trace = self.context.trace;
+        self.location(trace.symbols().location(trace.location(event)), Some(message))
+    }
+
+    fn place(&self, event: EventId) -> Location {
+        let words = self.context.words();
+        let held = self.context.held_in_words(event);
+        self.at(event, format!("{}: {}, {held}", words.thread_of(event), words.deed(event)))
+    }
+
+    /// The schedule, and the events that are next at its end, thread by thread.
+    fn code_flow(&self, left: &mut usize) -> Option<CodeFlow> {
+        let schedule = &self.finding.schedule;
+        let next: Vec<EventId> =
+            self.finding.named_events().filter(|event| !schedule.contains(event)).collect();
+        let most = MOST_STEPS.min((*left).max(FEWEST_STEPS)).saturating_sub(next.len());
+        let skipped = schedule.len().saturating_sub(most);
+        let mut threads: Vec<(ThreadId, Vec<ThreadFlowLocation>)> = Vec::new();
+        let steps = schedule.iter().copied().enumerate().skip(skipped);
+        let last = schedule.len();
+        for (index, event) in steps.chain(next.iter().map(|&event| (last, event))) {
+            let thread = self.context.trace.thread(event);
+            let at = threads.iter().position(|(known, _)| *known == thread);
+            let at = at.unwrap_or_else(|| {
+                threads.push((thread, Vec::new()));
+                threads.len() - 1
+            });
+            threads[at].1.push(self.step(event, index + 1));
+        }
+        if threads.is_empty() {
+            return None;
+        }
+        *left = left.saturating_sub(last - skipped + next.len());
+        let text = match skipped {
+            0 => "The schedule that shows it".to_owned(),
+            _ => format!(
+                "The end of the schedule that shows it; {} before are left out",
+                counted(skipped as u64, "step")
+            ),
+        };
+        let thread_flows = threads
+            .into_iter()
+            .map(|(thread, locations)| ThreadFlow { id: self.context.words().thread(thread), locations })
+            .collect();
+        Some(CodeFlow { message: Message { text }, thread_flows })
+    }
+
+    fn step(&self, event: EventId, execution_order: usize) -> ThreadFlowLocation {
+        let words = self.context.words();
+        let op = self.context.trace.op(event);
+        let named = self.finding.named_events().any(|named| named == event);
+        let importance = match op {
+            _ if named => "essential",
+            Op::Read(_) | Op::Write(_) | Op::Branch(_) => "unimportant",
+            _ => "important",
+        };
+        let kinds: &[&str] = match op {
+            Op::Acquire(_) | Op::AcquireShared(_) => &["acquire", "lock"],
+            Op::Release(_) | Op::ReleaseShared(_) => &["release", "lock"],
+            Op::Read(_) | Op::Write(_) | Op::AtomicRead(_) | Op::AtomicWrite(_) | Op::AtomicUpdate(_) => {
+                &["memory"]
+            }
+            _ => &[],
+        };
+        let message = format!("{}: {}", words.thread_of(event), words.deed(event));
+        ThreadFlowLocation { location: self.at(event, message), execution_order, importance, kinds }
+    }
+
+    fn stacks(&self) -> Vec<Stack> {
+        let words = self.context.words();
+        let stack = |event| {
+            let frames = self.context.stack(event);
+            let frame = |frame: &crate::context::Frame| StackFrame {
+                location: self.location(&frame.location, Some(shown(&frame.function))),
+            };
+            (!frames.is_empty()).then(|| Stack {
+                message: Message { text: words.event_without_id(event) },
+                frames: frames.iter().map(frame).collect(),
+            })
+        };
+        self.finding.named_events().filter_map(stack).collect()
+    }
+
+    /// What makes it the same finding in the next run: kind, object and places; and, where the source is at hand, kind,
+    /// object and the text of the lines, which holds when lines move.
+    fn fingerprints(&self) -> BTreeMap<&'static str, String> {
+        let finding = self.finding;
+        let mut places: Vec<&str> = finding.locations.iter().map(String::as_str).collect();
+        places.sort_unstable();
+        places.dedup();
+        let parts =
+            |of: &[&str]| hash([finding.kind.name(), &finding.object].into_iter().chain(of.iter().copied()));
+        let mut prints = BTreeMap::from([("foretellPlaces/v1", parts(&places))]);
+        let line = |event| {
+            let place = self.context.place(event)?;
+            let text = self.context.source(place.file)?;
+            let line = text.lines().nth(place.line as usize - 1)?.trim();
+            Some(format!("{}\n{line}", place.file))
+        };
+        if let Some(mut lines) = finding.named_events().map(line).collect::<Option<Vec<String>>>() {
+            lines.sort_unstable();
+            lines.dedup();
+            prints.insert("foretellCode/v1", parts(&lines.iter().map(String::as_str).collect::<Vec<_>>()));
+        }
+        prints
+    }
+}
+
+fn level(finding: &Finding) -> &'static str {
+    match (finding.kind, finding.rung) {
+        (FindingKind::Nondeterminism, Rung::Possible | Rung::Diverged) => "note",
+        (FindingKind::Nondeterminism, _) | (_, Rung::Possible | Rung::Diverged) => "warning",
+        _ => "error",
+    }
+}
+
+/// A file as a URI: relative ones to the root of the sources.
+fn artifact(file: &str) -> ArtifactLocation {
+    let mut uri = String::new();
+    for byte in file.strip_prefix("./").unwrap_or(file).bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(byte as char)
+            }
+            byte => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    match uri.starts_with('/') {
+        true => ArtifactLocation { uri: format!("file://{uri}"), uri_base_id: None },
+        false => ArtifactLocation { uri, uri_base_id: Some("%SRCROOT%") },
+    }
+}
+
+/// Brackets and backslashes would be taken for links.
+fn escaped(text: &str) -> String {
+    let escape = |c: char| if "[]\\{}".contains(c) { format!("\\{c}") } else { c.to_string() };
+    text.chars().map(escape).collect()
+}
+
+/// FNV-1a over the parts, each with its end.
+fn hash<'p>(parts: impl Iterator<Item = &'p str>) -> String {
+    let bytes = parts.flat_map(|part| part.bytes().chain([0]));
+    let hash = bytes
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_become_uris() {
+        assert_eq!(artifact("src/a b.c").uri, "src/a%20b.c");
+        assert_eq!(artifact("./c:x.c").uri, "c%3Ax.c");
+        assert_eq!(artifact("/usr/include/ü.h").uri, "file:///usr/include/%C3%BC.h");
+        assert!(artifact("/x").uri_base_id.is_none() && artifact("x").uri_base_id.is_some());
+    }
+}

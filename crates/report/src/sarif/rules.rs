@@ -1,0 +1,83 @@
+//! The rules of a SARIF file: one a kind of bug.
+
+use super::shape::{Configuration, Message, Rule, RuleProperties};
+use crate::findings::FindingKind;
+
+const KINDS: [FindingKind; 6] = [
+    FindingKind::Race,
+    FindingKind::Deadlock,
+    FindingKind::Atomicity,
+    FindingKind::Nondeterminism,
+    FindingKind::Order,
+    FindingKind::Predicate,
+];
+
+/// All rules, in the order of their indices.
+pub(super) fn all() -> Vec<Rule> {
+    KINDS.iter().map(|&kind| rule(kind)).collect()
+}
+
+/// The index and id of a kind's rule.
+pub(super) fn of(kind: FindingKind) -> (usize, &'static str) {
+    let index = KINDS.iter().position(|&known| known == kind).unwrap_or_default();
+    (index, id(kind))
+}
+
+fn id(kind: FindingKind) -> &'static str {
+    match kind {
+        FindingKind::Race => "foretell/race",
+        FindingKind::Deadlock => "foretell/deadlock",
+        FindingKind::Atomicity => "foretell/atomicity",
+        FindingKind::Nondeterminism => "foretell/nondeterminism",
+        FindingKind::Order => "foretell/order",
+        FindingKind::Predicate => "foretell/predicate",
+    }
+}
+
+fn rule(kind: FindingKind) -> Rule {
+    let (name, full, help) = match kind {
+        FindingKind::Race => (
+            "DataRace",
+            "Two threads can access the same memory at the same moment, and one of them writes.",
+            "Guard both accesses with the same lock, make them atomic, or order them by a join or a signal.",
+        ),
+        FindingKind::Deadlock => (
+            "Deadlock",
+            "Threads can wait for each other in a circle, so that none of them ever goes on.",
+            "Take locks in the same order everywhere, or hold fewer of them while waiting.",
+        ),
+        FindingKind::Atomicity => (
+            "AtomicityViolation",
+            "Another thread can come between two accesses that belong together.",
+            "Hold one lock over both accesses, not one over each.",
+        ),
+        FindingKind::Nondeterminism => (
+            "NondeterministicRead",
+            "A read can see another value than it saw: what it sees depends on how threads are scheduled.",
+            "Order the read after the write it is meant to see.",
+        ),
+        FindingKind::Order => (
+            "OrderViolation",
+            "Events can happen in an order that was said to be wrong.",
+            "Order them by a join, a signal or a lock.",
+        ),
+        FindingKind::Predicate => (
+            "StateAsDescribed",
+            "The program can be in a state that was described.",
+            "See the schedule that leads there.",
+        ),
+    };
+    let level = if kind == FindingKind::Nondeterminism { "warning" } else { "error" };
+    let text = |text: &str| Message { text: text.to_owned() };
+    let mut title = kind.title().to_owned();
+    title[..1].make_ascii_uppercase();
+    Rule {
+        id: id(kind),
+        name,
+        short_description: Message { text: title },
+        full_description: text(full),
+        help: text(help),
+        default_configuration: Configuration { level },
+        properties: RuleProperties { tags: ["concurrency", "correctness"], precision: "very-high" },
+    }
+}

@@ -1,0 +1,246 @@
+//! Suppressions: what a user does not want to be told, in the files of ThreadSanitizer, read unchanged.
+//!
+//! A line is `type:pattern`; `#` starts a comment line. A pattern matches anywhere in a name unless `^` or `$` ties it to the
+//! start or end; `*` stands for anything. `race:` and our own `deadlock:`, `atomicity:`, `nondeterminism:`, `order:` and
+//! `predicate:` match the functions and files of the events and their stacks, and the object; `race_top:` only the innermost
+//! frames; `mutex:` the locks of deadlocks; `called_from_lib:` the file or module an event itself lies in; `thread:` the names
+//! of the threads. `signal:` is read, but there are no such findings.
+
+use trace::EventId;
+
+use crate::context::Context;
+use crate::findings::{Finding, FindingKind};
+use crate::place::SourcePlace;
+
+/// A file of suppressions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suppressions {
+    /// In the order of the file.
+    pub entries: Vec<Suppression>,
+}
+
+/// One line of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suppression {
+    /// The 1-based line.
+    pub line: usize,
+    /// As it is written.
+    pub text: String,
+    what: What,
+    pattern: Pattern,
+}
+
+/// What a suppression is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Kind(FindingKind),
+    RaceTop,
+    Mutex,
+    Thread,
+    Library,
+    Signal,
+}
+
+/// Why a text is no file of suppressions.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message is its documentation")]
+pub enum SuppressionProblem {
+    #[error("expected `type:pattern`, such as `race:function`")]
+    NoType,
+    #[error(
+        "unknown type of suppression `{0}`; it is race, race_top, deadlock, mutex, thread, called_from_lib, signal, \
+         atomicity, nondeterminism, order or predicate"
+    )]
+    UnknownType(String),
+}
+
+/// A problem and its line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct SuppressionError {
+    /// The 1-based line at fault.
+    pub line: usize,
+    /// What is wrong with it.
+    pub problem: SuppressionProblem,
+}
+
+impl Suppressions {
+    /// Reads a file.
+    pub fn parse(text: &str) -> Result<Self, SuppressionError> {
+        let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+        let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let entries = lines.map(|(line, text)| {
+            Suppression::parse(line, text).map_err(|problem| SuppressionError { line, problem })
+        });
+        Ok(Suppressions { entries: entries.collect::<Result<_, _>>()? })
+    }
+
+    /// The index of the first entry that a finding falls under.
+    pub fn matching(&self, context: &Context<'_>, finding: &Finding) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.matches(context, finding))
+    }
+}
+
+impl Suppression {
+    fn parse(line: usize, text: &str) -> Result<Self, SuppressionProblem> {
+        let (kind, pattern) = text.split_once(':').ok_or(SuppressionProblem::NoType)?;
+        let what = match kind {
+            "race" => What::Kind(FindingKind::Race),
+            "race_top" => What::RaceTop,
+            "deadlock" => What::Kind(FindingKind::Deadlock),
+            "atomicity" => What::Kind(FindingKind::Atomicity),
+            "nondeterminism" => What::Kind(FindingKind::Nondeterminism),
+            "order" => What::Kind(FindingKind::Order),
+            "predicate" => What::Kind(FindingKind::Predicate),
+            "mutex" => What::Mutex,
+            "thread" => What::Thread,
+            "called_from_lib" => What::Library,
+            "signal" => What::Signal,
+            other => return Err(SuppressionProblem::UnknownType(other.to_owned())),
+        };
+        Ok(Suppression { line, text: text.to_owned(), what, pattern: Pattern::new(pattern) })
+    }
+
+    fn matches(&self, context: &Context<'_>, finding: &Finding) -> bool {
+        let events: Vec<EventId> = finding.named_events().collect();
+        let any_frame = |frames| events.iter().any(|&event| self.matches_event(context, event, frames));
+        let symbols = context.trace.symbols();
+        match self.what {
+            What::Kind(kind) => {
+                kind == finding.kind && (self.pattern.matches(&finding.object) || any_frame(usize::MAX))
+            }
+            What::RaceTop => finding.kind == FindingKind::Race && any_frame(1),
+            What::Mutex => {
+                finding.kind == FindingKind::Deadlock
+                    && finding.object.split(", ").any(|lock| self.pattern.matches(lock))
+            }
+            What::Thread => {
+                events.iter().any(|&event| self.pattern.matches(symbols.thread(context.trace.thread(event))))
+            }
+            What::Library => {
+                let location = |&event: &EventId| symbols.location(context.trace.location(event));
+                events.iter().any(|event| self.matches_location(location(event)))
+            }
+            What::Signal => false,
+        }
+    }
+
+    /// Whether an event lies at a place that is meant, or one of the innermost calls that led to it does.
+    fn matches_event(&self, context: &Context<'_>, event: EventId, frames: usize) -> bool {
+        self.matches_location(context.trace.symbols().location(context.trace.location(event)))
+            || context
+                .stack(event)
+                .iter()
+                .take(frames)
+                .any(|frame| self.pattern.matches(&frame.function) || self.matches_location(&frame.location))
+    }
+
+    fn matches_location(&self, location: &str) -> bool {
+        let file = match SourcePlace::of(location) {
+            Some(place) => place.file,
+            None => location.rsplit_once("+0x").map_or(location, |(module, _)| module),
+        };
+        self.pattern.matches(file) || self.pattern.matches(location)
+    }
+}
+
+/// A suppression that would silence a finding: by its innermost function where that is known, and else by its object.
+pub fn ready_suppression(context: &Context<'_>, finding: &Finding) -> String {
+    let function = finding.named_events().find_map(|event| context.stack(event).into_iter().next());
+    let name = function.map_or_else(|| finding.object.clone(), |frame| frame.function);
+    // What a pattern cannot say literally is left open.
+    let pattern: String = name.chars().map(|c| if "*^$\n\r".contains(c) { '*' } else { c }).collect();
+    match function_is_whole(&pattern) {
+        true => format!("{}:^{pattern}$", finding.kind.name()),
+        false => format!("{}:*", finding.kind.name()),
+    }
+}
+
+fn function_is_whole(pattern: &str) -> bool {
+    !pattern.trim().is_empty() && pattern.trim() == pattern
+}
+
+/// Literal parts that must come one after the other, anything between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Pattern {
+    at_start: bool,
+    at_end: bool,
+    parts: Vec<String>,
+}
+
+impl Pattern {
+    fn new(text: &str) -> Self {
+        let text = text.trim();
+        let (at_start, text) = text.strip_prefix('^').map_or((false, text), |rest| (true, rest));
+        let (at_end, text) = text.strip_suffix('$').map_or((false, text), |rest| (true, rest));
+        Pattern { at_start, at_end, parts: text.split('*').map(str::to_owned).collect() }
+    }
+
+    /// Whether a name is meant. Nothing matches an empty name, as in ThreadSanitizer.
+    fn matches(&self, name: &str) -> bool {
+        if name.is_empty() {
+            return false;
+        }
+        let (first, rest) = self.parts.split_first().map_or(("", &[][..]), |(first, rest)| (&**first, rest));
+        let after_first = match self.at_start {
+            true => name.strip_prefix(first),
+            false => name.find(first).map(|at| &name[at + first.len()..]),
+        };
+        // The first part alone must also reach the end: the last place it is found at does if any does.
+        if rest.is_empty() && self.at_end {
+            return if self.at_start { name == first } else { name.ends_with(first) };
+        }
+        let Some(mut left) = after_first else { return false };
+        for (index, part) in rest.iter().enumerate() {
+            let last = index + 1 == rest.len();
+            if last && self.at_end {
+                return left.ends_with(part.as_str());
+            }
+            match left.find(part.as_str()) {
+                Some(at) => left = &left[at + part.len()..],
+                None => return false,
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_in_threadsanitizer() {
+        let cases = [
+            ("foo", "a::foobar", true),
+            ("^foo", "foobar", true),
+            ("^foo", "afoo", false),
+            ("foo$", "afoo", true),
+            ("foo$", "foofoo", true),
+            ("foo$", "foob", false),
+            ("^foo$", "foo", true),
+            ("f*o", "xfoo", true),
+            ("^f*o$", "foo", true),
+            ("^f*b*o$", "fooboo", true),
+            ("^f*b*o$", "fooba", false),
+            ("*", "x", true),
+            ("*", "", false),
+            ("", "x", true),
+            ("lib*.so", "/usr/lib/libz.so.1", true),
+            ("^a*a$", "a", false),
+        ];
+        for (pattern, name, expected) in cases {
+            assert_eq!(Pattern::new(pattern).matches(name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn files_are_read_with_their_comments_and_mistakes_told_with_their_line() {
+        let parsed = Suppressions::parse("# mine\n\nrace:foo\n  deadlock:^b$ \nsignal:x\n").unwrap();
+        let texts: Vec<(usize, &str)> = parsed.entries.iter().map(|e| (e.line, e.text.as_str())).collect();
+        assert_eq!(texts, [(3, "race:foo"), (4, "deadlock:^b$"), (5, "signal:x")]);
+        let error = Suppressions::parse("race:x\nracy:y\n").unwrap_err();
+        assert_eq!((error.line, error.problem), (2, SuppressionProblem::UnknownType("racy".to_owned())));
+        assert_eq!(Suppressions::parse("leak\n").unwrap_err().problem, SuppressionProblem::NoType);
+    }
+}
