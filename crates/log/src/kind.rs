@@ -210,7 +210,7 @@ impl Kind {
 
     /// How many bytes a read, write or update covers, by its number in its family of five.
     #[inline]
-    pub(crate) fn size(self) -> u8 {
+    pub fn size(self) -> u8 {
         match self as u8 {
             code @ 1..=30 => 1 << ((code - 1) % 5),
             _ => 0,

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fe
 
 use rawlog::Kind;
 
-use crate::hooks::enter_point;
+use crate::hooks::{enter_access, enter_point};
 use crate::interpose::hook;
 use crate::writer;
 
@@ -98,7 +98,7 @@ macro_rules! atomics {
     ) => {
         const _: () = {
             unsafe fn exchange(cell: *const $atomic, old: $value, new: $value, pc: u64) -> Result<$value, $value> {
-                let inside = enter_point();
+                let inside = enter_access(Kind::$update, cell as u64, size_of::<$value>() as u64, pc);
                 let result = (*cell).compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
                 if let Some(inside) = inside {
                     let kind = if result.is_ok() { Kind::$update } else { Kind::$read };
@@ -118,14 +118,14 @@ macro_rules! atomics {
             }
 
             hook!(fn $load(cell: *const $atomic; pc in "rsi") -> $value {
-                let inside = enter_point();
+                let inside = enter_access(Kind::$read, cell as u64, size_of::<$value>() as u64, pc);
                 if let Some(inside) = &inside {
                     writer::simple(inside.0, Kind::$read, pc, cell as u64);
                 }
                 (*cell).load(Ordering::SeqCst)
             });
             hook!(fn $store(cell: *const $atomic, value: $value; pc in $after_value) {
-                let inside = enter_point();
+                let inside = enter_access(Kind::$write, cell as u64, size_of::<$value>() as u64, pc);
                 if let Some(inside) = &inside {
                     writer::simple(inside.0, Kind::$write, pc, cell as u64);
                 }
@@ -142,7 +142,7 @@ macro_rules! atomics {
             });
             $(
                 hook!(fn $fetch(cell: *const $atomic, value: $value; pc in $after_value) -> $value {
-                    let inside = enter_point();
+                    let inside = enter_access(Kind::$update, cell as u64, size_of::<$value>() as u64, pc);
                     let old = (*cell).$operation(value, Ordering::SeqCst);
                     if let Some(inside) = inside {
                         writer::simple(inside.0, Kind::$update, pc, cell as u64);

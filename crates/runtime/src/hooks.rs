@@ -11,7 +11,7 @@ use rawlog::{Key, Kind};
 use crate::interpose::signals;
 use crate::policy::GaveUp;
 use crate::scheduler::{self, scheduler};
-use crate::thread::{self, Thread, gate};
+use crate::thread::{self, Pending, Thread, gate};
 use crate::writer::{self, writer};
 
 /// Keeps the thread inside the runtime. While it lives, functions of ours that are called go straight to the
@@ -50,6 +50,24 @@ pub(crate) unsafe fn enter_point() -> Option<Inside> {
     let inside = enter()?;
     point(inside.0);
     Some(inside)
+}
+
+/// The same before an access, which is told to whoever looks at the thread while others run.
+#[inline]
+pub(crate) unsafe fn enter_access(kind: Kind, address: u64, length: u64, pc: u64) -> Option<Inside> {
+    let inside = enter()?;
+    stop_before(inside.0, kind, address, length, pc);
+    Some(inside)
+}
+
+/// Lets others run if the thread's time is over; what it is about to do is told.
+#[inline]
+pub(crate) unsafe fn stop_before(thread: *mut Thread, kind: Kind, address: u64, length: u64, pc: u64) {
+    if (*thread).budget <= 0 {
+        let place = (*thread).place();
+        (*thread).stands_before = Pending { place, kind: kind as u8, address, length, pc };
+        scheduler().preempt(thread, GaveUp::Quantum);
+    }
 }
 
 #[cold]
@@ -136,7 +154,7 @@ unsafe fn write_missed(thread: *mut Thread, key: Key, address: u64) {
 #[cold]
 #[inline(never)]
 unsafe fn access_slowly(kind: Kind, address: u64, pc: u64) {
-    if let Some(inside) = enter_point() {
+    if let Some(inside) = enter_access(kind, address, kind.size().into(), pc) {
         writer::simple(inside.0, kind, pc, address);
     }
 }
@@ -192,14 +210,14 @@ pub(crate) unsafe fn range(thread: *mut Thread, reads: bool, address: u64, lengt
 
 #[inline(never)]
 unsafe extern "C" fn read_range(address: u64, length: u64, pc: u64) {
-    if let Some(inside) = enter_point() {
+    if let Some(inside) = enter_access(Kind::ReadRange, address, length, pc) {
         range(inside.0, true, address, length, pc);
     }
 }
 
 #[inline(never)]
 unsafe extern "C" fn write_range(address: u64, length: u64, pc: u64) {
-    if let Some(inside) = enter_point() {
+    if let Some(inside) = enter_access(Kind::WriteRange, address, length, pc) {
         range(inside.0, false, address, length, pc);
     }
 }

@@ -14,7 +14,7 @@
 //! [`start`] reads the [`settings`] and decides between recording and being passive. A hook ([`hooks`], [`atomics`])
 //! finds its [`thread`], lets the [`scheduler`] take the token away if the thread's budget is used up, and writes
 //! to the [`writer`]. Functions of the C library that synchronise, block, allocate or end the program are in
-//! [`interpose`]; they call the [`real`] ones. RULES.md says what no code in this crate may do.
+//! [`interpose`]; they call the [`real`] ones. A schedule to be followed comes from [`replay`]. RULES.md says what no code in this crate may do.
 
 mod atomics;
 mod clock;
@@ -24,6 +24,7 @@ mod interpose;
 mod modules;
 mod policy;
 mod real;
+mod replay;
 mod scheduler;
 mod settings;
 mod start;

@@ -14,6 +14,7 @@ use rawlog::{Kind, MAX_TABLES, Stop, Table, Waker};
 use crate::clock::{EVENT, End, Wait};
 use crate::interpose::signals;
 use crate::policy::{Chooser, GaveUp};
+use crate::replay::{Next, replay};
 use crate::settings::Settings;
 use crate::start;
 use crate::sys;
@@ -138,6 +139,7 @@ pub(crate) unsafe fn begin_with(first_stack: (u64, u64)) {
     (*first).state = State::Running;
     this.running = first;
     thread::set_current(first);
+    replay().begun(first);
     ACTIVE.store(true, Ordering::Relaxed);
     this.give_budget(first);
     begin(first, first_stack);
@@ -293,7 +295,11 @@ impl Scheduler {
     pub(crate) unsafe fn give_budget(&mut self, thread: *mut Thread) {
         self.count(thread);
         let left = self.settings.max_events.saturating_sub(self.events).min(1 << 20) as i64;
-        let quantum = if self.known_count == 1 { 1 << 20 } else { self.chooser.quantum(self.events) };
+        let quantum = match replay().budget(thread) {
+            Some(events) => events,
+            None if self.known_count == 1 => 1 << 20,
+            None => self.chooser.quantum(self.events),
+        };
         (*thread).grant(quantum.min(left.max(1)));
     }
 
@@ -334,6 +340,21 @@ impl Scheduler {
 
     /// Who runs next, made running; null if nobody can. The lock is held.
     unsafe fn pick(&mut self, current: *mut Thread, gave_up: GaveUp) -> *mut Thread {
+        let next = match replay().next(self) {
+            Next::Run(thread) => thread,
+            Next::Await => ptr::null_mut(),
+            Next::Choose => self.choose(current, gave_up),
+        };
+        if next.is_null() {
+            self.running = ptr::null_mut();
+            return next;
+        }
+        self.run(next);
+        next
+    }
+
+    /// Who runs next by the policy; null if nobody can.
+    unsafe fn choose(&mut self, current: *mut Thread, gave_up: GaveUp) -> *mut Thread {
         let mut found = 0;
         for index in 0..self.known_count {
             let thread = *self.threads.add(index);
@@ -342,20 +363,14 @@ impl Scheduler {
                 found += 1;
             }
         }
-        let next = match found {
+        match found {
             0 => self.earliest_sleeper(),
             1 => *self.candidates,
             _ => {
                 let candidates = core::slice::from_raw_parts(self.candidates, found);
                 candidates[self.chooser.choose(current, candidates, gave_up)]
             }
-        };
-        if next.is_null() {
-            self.running = ptr::null_mut();
-            return next;
         }
-        self.run(next);
-        next
     }
 
     /// The thread that will wake first, if nobody else can run and none may come back from outside meanwhile.
@@ -463,7 +478,7 @@ impl Scheduler {
     #[cold]
     pub(crate) unsafe fn preempt(&mut self, thread: *mut Thread, gave_up: GaveUp) {
         self.account(thread);
-        if self.known_count == 1 {
+        if self.known_count == 1 && !replay().is_following() {
             return self.give_budget(thread);
         }
         self.lock();
@@ -534,7 +549,8 @@ impl Scheduler {
         let found = self.gather_waiters(key);
         if found > 0 {
             let waiters = core::slice::from_raw_parts(self.candidates, found);
-            let thread = waiters[self.chooser.choose_waiter(waiters)];
+            let wanted = replay().waiter(waiters);
+            let thread = waiters[wanted.unwrap_or_else(|| self.chooser.choose_waiter(waiters))];
             (*thread).woken = by;
             self.make_ready(thread);
         }
@@ -595,12 +611,21 @@ impl Scheduler {
         (*thread).state = State::Ready;
         self.ticket += 1;
         (*thread).since = self.ticket;
-        if self.running.is_null() {
-            self.run(thread);
+        if !self.running.is_null() {
             self.unlock();
+            return await_turn(thread);
+        }
+        let next = if replay().is_following() {
+            self.pick(thread, GaveUp::Willingly)
+        } else {
+            self.run(thread);
+            thread
+        };
+        self.unlock();
+        if next == thread {
             return self.wait_for_the_gone();
         }
-        self.unlock();
+        pass_turn(next);
         await_turn(thread);
     }
 
@@ -614,7 +639,7 @@ impl Scheduler {
                 self.now = self.now.max((*thread).deadline);
             }
         }
-        if self.known().iter().any(|&thread| self.can_run(thread)) {
+        if replay().is_following() || self.known().iter().any(|&thread| self.can_run(thread)) {
             self.pick(ptr::null_mut(), GaveUp::Willingly)
         } else {
             ptr::null_mut()
@@ -643,6 +668,7 @@ impl Scheduler {
         let detached = (*thread).detached;
         let kernel_id = (*thread).kernel_id.load(Ordering::Relaxed);
         self.wake_all(thread as u64, Waker::Signal);
+        replay().ended(thread);
         (*thread).state = State::Finished;
         if detached {
             self.forget(thread);
@@ -685,7 +711,7 @@ impl Scheduler {
         if (*thread).state == State::Waiting {
             self.make_ready(thread);
             (*thread).woken = Waker::Spurious;
-            if self.running.is_null() {
+            if self.running.is_null() && !replay().is_following() {
                 self.run(thread);
                 (*thread).turn.store(1, Ordering::Relaxed);
             }

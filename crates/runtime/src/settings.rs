@@ -29,6 +29,8 @@ pub(crate) struct Settings {
     pub(crate) follow_children: bool,
     /// Whether a program in which no thread can go on is ended.
     pub(crate) stop_at_deadlock: bool,
+    /// Whether a schedule is to be followed.
+    pub(crate) replays: bool,
     directory: [u8; MAX_PATH],
     directory_length: usize,
 }
@@ -42,6 +44,7 @@ impl Settings {
         max_events: u64::MAX,
         follow_children: false,
         stop_at_deadlock: true,
+        replays: false,
         directory: [0; MAX_PATH],
         directory_length: 0,
     };
@@ -88,6 +91,7 @@ impl Settings {
             b"quantum" => self.quantum = number(value).unwrap_or(0),
             b"max-events" => self.max_events = number(value).filter(|&n| n > 0).unwrap_or(u64::MAX),
             b"children" => self.follow_children = value == b"follow",
+            b"mode" => self.replays = value == b"replay",
             b"deadlock" => self.stop_at_deadlock = value != b"hang",
             b"policy" => {
                 self.policy = match value {

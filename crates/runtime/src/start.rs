@@ -8,6 +8,7 @@ use rawlog::Stop;
 use crate::hooks::enter;
 use crate::interpose::threads;
 use crate::modules;
+use crate::replay::replay;
 use crate::scheduler::{self, scheduler};
 use crate::settings;
 use crate::settings::Settings;
@@ -39,6 +40,9 @@ unsafe extern "C" fn init() {
     let this = scheduler();
     if !this.settings.load() || !is_wanted(&this.settings) {
         return;
+    }
+    if this.settings.replays {
+        replay().load(&this.settings);
     }
     if record() {
         on_exit(Some(exiting), core::ptr::null_mut());

@@ -185,6 +185,23 @@ pub(crate) fn truncate_file(file: i32, bytes: u64) {
     }
 }
 
+/// How long the file is.
+pub(crate) fn file_length(file: i32) -> usize {
+    // SAFETY: takes numbers.
+    let length = unsafe { call(libc::SYS_lseek, [file as usize, 0, libc::SEEK_END as usize, 0, 0, 0]) };
+    length.max(0) as usize
+}
+
+/// Copies what this process has at the address, if it has anything there; whether it does.
+pub(crate) fn peek(address: u64, bytes: &mut [u8]) -> bool {
+    let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let remote = libc::iovec { iov_base: address as *mut core::ffi::c_void, iov_len: bytes.len() };
+    let (local, remote) = ((&raw const local) as usize, (&raw const remote) as usize);
+    // SAFETY: the kernel writes to our bytes, and looks up the address.
+    let copied = unsafe { call(libc::SYS_process_vm_readv, [getpid() as usize, local, 1, remote, 1, 0]) };
+    copied == bytes.len() as isize
+}
+
 /// Whether the thread with this kernel id is gone.
 pub(crate) fn is_gone(process: u32, thread: u32) -> bool {
     // SAFETY: signal 0 asks only.

@@ -88,6 +88,18 @@ pub(crate) const PUT_OFF: usize = 16;
 /// The C function a thread runs.
 pub(crate) type Routine = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
+/// An access that a thread stands before, its budget used up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    /// Its place in the thread.
+    pub(crate) place: u64,
+    /// The number of its kind.
+    pub(crate) kind: u8,
+    pub(crate) address: u64,
+    pub(crate) length: u64,
+    pub(crate) pc: u64,
+}
+
 /// A thread. A value of zero bytes is not one; see [`Thread::reset`].
 #[repr(C, align(64))]
 pub(crate) struct Thread {
@@ -144,6 +156,13 @@ pub(crate) struct Thread {
     /// How often the thread-specific destructor has been put off.
     pub(crate) endings: u32,
 
+    /// Its number in the table of threads of a schedule that is followed, if it is there.
+    pub(crate) role: Option<u32>,
+    /// How many threads it has created.
+    pub(crate) children: u32,
+    /// What it stands before; it counts if its place is the thread's.
+    pub(crate) stands_before: Pending,
+
     pub(crate) pending: [libc::siginfo_t; PUT_OFF],
     pub(crate) pending_count: AtomicU32,
 }
@@ -162,6 +181,8 @@ impl Thread {
         (*this).progress = progress;
         (*this).deadline = NEVER;
         (*this).real_deadline = NEVER;
+        (*this).stands_before.place = u64::MAX;
+        (*this).role = None;
     }
 
     /// How many schedulable events the thread has performed.

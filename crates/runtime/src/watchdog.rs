@@ -8,6 +8,7 @@
 use core::arch::naked_asm;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use crate::replay::replay;
 use crate::scheduler::{Scheduler, pass_turn, scheduler};
 use crate::settings;
 use crate::sys;
@@ -22,6 +23,8 @@ const BLOCKED_TICKS: u32 = 2;
 const BUSY: u64 = 1_000_000_000;
 /// Ticks after which a program that waits for a signal and nothing else is held to be deadlocked.
 const DEAD_TICKS: u32 = 750;
+/// Ticks after which a schedule is given up if the thread it wants is in a call outside.
+const AWAY_TICKS: u32 = 1250;
 const STACK: usize = 64 << 10;
 
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -131,6 +134,10 @@ unsafe fn nobody_runs(scheduler: &mut Scheduler, seen: &mut Seen) {
     if scheduler.running.is_null() {
         next = scheduler.pick_for_nobody();
         seen.idle += 1;
+        if next.is_null() && seen.idle > AWAY_TICKS && replay().is_following() {
+            replay().give_up(scheduler);
+            next = scheduler.pick_for_nobody();
+        }
         let waits = next.is_null() && scheduler.outside == 0 && scheduler.someone_waits();
         if waits && seen.idle > DEAD_TICKS && !writer().is_closed() {
             scheduler.deadlock(core::ptr::null_mut());

@@ -6,7 +6,7 @@ use rawlog::{Kind, Waker};
 
 use super::{hook, outside};
 use crate::clock::End;
-use crate::hooks::{enter, enter_point};
+use crate::hooks::{enter, enter_point, point};
 use crate::real::real;
 use crate::scheduler::{Ended, scheduler};
 use crate::writer;
@@ -49,6 +49,7 @@ hook! {
         } else {
             while scheduler().block(thread, barrier as u64, End::NEVER) == Ended::Interrupted {}
         }
+        point(thread);
         writer::simple(thread, Kind::BarrierExit, pc, barrier as u64);
         if last { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
     }

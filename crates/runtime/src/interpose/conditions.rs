@@ -7,7 +7,7 @@ use rawlog::{Kind, Waker};
 use super::mutexes::{self, Lock, Patience};
 use super::{hook, outside};
 use crate::clock::{End, Wait};
-use crate::hooks::enter_point;
+use crate::hooks::{enter_point, point};
 use crate::real::real;
 use crate::scheduler::{Ended, scheduler};
 use crate::writer;
@@ -77,6 +77,7 @@ pub(crate) unsafe fn wait(condition: Cond, mutex: Lock, limit: Limit, pc: u64) -
         Ended::Woken => (*thread).woken,
     };
     writer::detailed(thread, Kind::Woken, pc, condition as u64, &[by.code()], b"");
+    point(thread);
     let result = mutexes::take(thread, mutex, Patience::Forever, pc);
     match result {
         0 if ended == Ended::TimedOut => libc::ETIMEDOUT,

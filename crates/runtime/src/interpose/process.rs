@@ -7,6 +7,7 @@ use rawlog::Stop;
 
 use crate::hooks::enter;
 use crate::real::{Real, real};
+use crate::replay::replay;
 use crate::scheduler::{self, scheduler};
 use crate::start;
 use crate::sys;
@@ -54,6 +55,7 @@ unsafe extern "C" fn fork() -> libc::pid_t {
 unsafe fn in_child() {
     watchdog::is_gone_in_child();
     writer().abandon();
+    replay().forget();
     scheduler::stop();
     if scheduler().settings.follow_children {
         start::record();

@@ -2,22 +2,29 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
+use rawlog::Kind;
+
 use super::hook;
-use crate::hooks::{enter_point, range};
+use crate::hooks::{enter, range, stop_before};
 use crate::real::real;
+use crate::replay::replay;
 
 type Bytes = *mut c_void;
 type Text = *const c_char;
 
-/// Tells what is read and written, in this order: address, length.
+/// Tells what is read and written, in this order: address, length. All of it happens at once, afterwards; only a schedule
+/// that is followed may stop the thread in between.
 unsafe fn tell(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
-    if let Some(inside) = enter_point() {
-        for &(address, length) in reads {
-            range(inside.0, true, address, length as u64, pc);
+    let Some(inside) = enter() else { return };
+    let reads = reads.iter().map(|&range| (Kind::ReadRange, range));
+    let writes = writes.iter().map(|&range| (Kind::WriteRange, range));
+    let mut first = true;
+    for (kind, (address, length)) in reads.chain(writes) {
+        if first || replay().is_following() {
+            stop_before(inside.0, kind, address, length as u64, pc);
         }
-        for &(address, length) in writes {
-            range(inside.0, false, address, length as u64, pc);
-        }
+        first = false;
+        range(inside.0, kind == Kind::ReadRange, address, length as u64, pc);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::clock::{End, Wait};
 use crate::hooks::{self, enter, enter_point};
 use crate::policy::GaveUp;
 use crate::real::real;
+use crate::replay::replay;
 use crate::scheduler::{self, Ended, scheduler};
 use crate::sys;
 use crate::thread::{self, Routine, State, Thread, gate};
@@ -139,6 +140,7 @@ pub(crate) unsafe fn create(
     );
     if result == 0 {
         (*child).handle = *handle;
+        replay().created(inside.0, child);
         writer::detailed(inside.0, Kind::Create, pc, 0, &[u64::from((*child).number)], b"");
         scheduler().give_budget(inside.0);
     } else {
