@@ -1,69 +1,110 @@
 //! The file that says which file is mapped where: without it a pc is a number.
 
+use core::cell::UnsafeCell;
+use core::ptr;
+use core::slice;
+
 use crate::settings::{self, Settings};
 use crate::sys;
 
 const MAPS: usize = 4 << 20;
 
-/// Writes the modules file anew, and returns where the first thread's stack ends.
-pub(crate) fn write(settings: &Settings, process: u32) -> Option<u64> {
-    let memory = sys::map_memory(2 * MAPS);
-    if memory.is_null() {
-        return None;
-    }
-    // SAFETY: fresh memory that nobody else has.
-    let buffer = unsafe { core::slice::from_raw_parts_mut(memory, 2 * MAPS) };
-    let (maps, out) = buffer.split_at_mut(MAPS);
-    let maps = sys::open(b"/proc/self/maps\0", libc::O_RDONLY).and_read(maps);
-    let mut used = 0;
-    let mut stack = None;
-    for line in maps.split(|&byte| byte == b'\n') {
-        // start-end rights offset device inode path
-        let mut fields = line.splitn(6, |&byte| byte == b' ');
-        let range = fields.next().unwrap_or_default();
-        let offset = fields.nth(1).unwrap_or_default();
-        let path = fields.nth(2).unwrap_or_default().trim_ascii();
-        let dash = range.iter().position(|&byte| byte == b'-').unwrap_or(0);
-        let (start, end) = (&range[..dash], range.get(dash + 1..).unwrap_or_default());
-        if path == b"[stack]" {
-            stack = hexadecimal(end);
+/// What was written already: lines are added, never taken away, so that code that was unloaded keeps its name.
+struct Written {
+    memory: *mut u8,
+    used: usize,
+    process: u32,
+}
+
+struct Cell(UnsafeCell<Written>);
+
+// SAFETY: only the holder of the token, or the process's only thread, writes the file.
+unsafe impl Sync for Cell {}
+
+static WRITTEN: Cell = Cell(UnsafeCell::new(Written { memory: ptr::null_mut(), used: 0, process: 0 }));
+
+/// Brings the modules file up to date, and returns where the first thread's stack ends.
+///
+/// # Safety
+/// By the holder of the token.
+pub(crate) unsafe fn write(settings: &Settings, process: u32) -> Option<u64> {
+    let written = &mut *WRITTEN.0.get();
+    if written.memory.is_null() {
+        written.memory = sys::map_memory(2 * MAPS);
+        if written.memory.is_null() {
+            return None;
         }
-        if path.first() == Some(&b'/') {
-            for part in [start, b" ", end, b" ", offset, b" ", path, b"\n"] {
-                if let Some(place) = out.get_mut(used..used + part.len()) {
-                    place.copy_from_slice(part);
-                    used += part.len();
-                }
-            }
+    }
+    if written.process != process {
+        (written.process, written.used) = (process, 0);
+    }
+    let (maps, lines) = slice::from_raw_parts_mut(written.memory, 2 * MAPS).split_at_mut(MAPS);
+    let before = written.used;
+    let mut stack = None;
+    for line in read_maps(maps).split(|&byte| byte == b'\n') {
+        let Some(mapping) = Mapping::parse(line) else { continue };
+        if mapping.path == b"[stack]" {
+            stack = hexadecimal(mapping.end);
+        } else if mapping.path.first() == Some(&b'/') {
+            written.used = mapping.add(lines, written.used);
         }
     }
     let mut digits = [0; 20];
     let process = settings::decimal(u64::from(process), &mut digits);
     let mut path = Settings::path_buffer();
-    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
+    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND;
     let file = sys::open(settings.path(&mut path, &[process, b".modules"]), flags);
     if file >= 0 {
-        sys::write_all(file, &out[..used]);
+        sys::write_all(file, &lines[before..written.used]);
         sys::close(file);
     }
-    // SAFETY: the buffer is not used any more.
-    unsafe { sys::unmap(memory, 2 * MAPS) };
     stack
 }
 
-trait AndRead {
-    fn and_read(self, buffer: &mut [u8]) -> &[u8];
+/// A line of the kernel's: start-end rights offset device inode path.
+struct Mapping<'a> {
+    start: &'a [u8],
+    end: &'a [u8],
+    offset: &'a [u8],
+    path: &'a [u8],
 }
 
-impl AndRead for i32 {
-    fn and_read(self, buffer: &mut [u8]) -> &[u8] {
-        if self < 0 {
-            return &[];
-        }
-        let length = sys::read_all(self, buffer);
-        sys::close(self);
-        &buffer[..length]
+impl<'a> Mapping<'a> {
+    fn parse(line: &'a [u8]) -> Option<Mapping<'a>> {
+        let mut fields = line.splitn(6, |&byte| byte == b' ');
+        let range = fields.next()?;
+        let offset = fields.nth(1)?;
+        let path = fields.nth(2)?.trim_ascii();
+        let dash = range.iter().position(|&byte| byte == b'-')?;
+        Some(Mapping { start: &range[..dash], end: &range[dash + 1..], offset, path })
     }
+
+    /// Adds it to the lines unless it is there; how long they are then.
+    fn add(&self, lines: &mut [u8], used: usize) -> usize {
+        let parts = [self.start, b" ", self.end, b" ", self.offset, b" ", self.path, b"\n"];
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        if used + length > lines.len() {
+            return used;
+        }
+        let mut end = used;
+        for part in parts {
+            lines[end..end + part.len()].copy_from_slice(part);
+            end += part.len();
+        }
+        let (old, new) = lines.split_at(used);
+        let is_old = old.split_inclusive(|&byte| byte == b'\n').any(|line| line == &new[..length]);
+        if is_old { used } else { end }
+    }
+}
+
+fn read_maps(buffer: &mut [u8]) -> &[u8] {
+    let file = sys::open(b"/proc/self/maps\0", libc::O_RDONLY);
+    if file < 0 {
+        return &[];
+    }
+    let length = sys::read_all(file, buffer);
+    sys::close(file);
+    &buffer[..length]
 }
 
 fn hexadecimal(text: &[u8]) -> Option<u64> {

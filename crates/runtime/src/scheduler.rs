@@ -747,11 +747,13 @@ pub(crate) unsafe fn await_turn(thread: *mut Thread) {
         hint::spin_loop();
     }
     while turn.load(Ordering::Acquire) != 1 {
-        if turn.compare_exchange(0, 2, Ordering::Acquire, Ordering::Acquire) != Err(1) {
+        let asleep = turn.compare_exchange(0, 2, Ordering::AcqRel, Ordering::Acquire) != Err(1);
+        // A signal that is put off from here on makes the word 0 again, so that we do not sleep over it.
+        if (*thread).pending_count.load(Ordering::Relaxed) > 0 {
+            scheduler().interrupt(thread);
+        }
+        if asleep {
             sys::futex_wait(turn, 2, None);
-            if (*thread).pending_count.load(Ordering::Relaxed) > 0 {
-                scheduler().interrupt(thread);
-            }
         }
     }
     turn.store(0, Ordering::Relaxed);

@@ -15,7 +15,7 @@ use rawlog::{
 
 use crate::settings::{self, Settings};
 use crate::sys;
-use crate::thread::Thread;
+use crate::thread::{Thread, gate};
 
 /// How much of the file is mapped at a time.
 const WINDOW: usize = 8 << 20;
@@ -212,6 +212,9 @@ fn create(settings: &Settings, process: u32) -> Option<i32> {
 pub(crate) unsafe fn simple(thread: *mut Thread, kind: Kind, pc: u64, address: u64) {
     if kind.is_schedulable() {
         (*thread).budget -= 1;
+    }
+    if (*thread).gated(gate::QUIET) {
+        return;
     }
     let key = Key::new(kind, pc);
     if (*(*thread).table).hit(&mut (*thread).context, key, address) {

@@ -39,6 +39,21 @@ unsafe extern "C" fn abort() -> ! {
     sys::exit_group(127)
 }
 
+/// Not in the C library but in each program, except that a program linked with libtsan takes it from there.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn atexit(handler: *mut c_void) -> c_int {
+    real!(__cxa_atexit(
+        handler => *mut c_void, core::ptr::null_mut() => *mut c_void, core::ptr::null_mut() => *mut c_void
+    ) -> c_int)
+}
+
+/// The same, for a function that returns twice: it must see its caller's frame.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn sigsetjmp() {
+    naked_asm!("jmp qword ptr [rip + __sigsetjmp@GOTPCREL]");
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fork() -> libc::pid_t {
     // With the token, but not inside: handlers that the program asked to be called at a fork have events of their own.

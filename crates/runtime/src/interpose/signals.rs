@@ -76,6 +76,8 @@ unsafe fn put_off(thread: *mut Thread, info: *const libc::siginfo_t) {
         (*thread).pending[count] = *info;
         (*thread).pending_count.store(count as u32 + 1, Ordering::Relaxed);
         (*thread).gate.fetch_or(gate::SIGNALS, Ordering::Relaxed);
+        // About to sleep until its turn comes? It should look again.
+        let _ = (*thread).turn.compare_exchange(2, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 

@@ -1,0 +1,5 @@
+//! Programs run under the runtime, and what their logs say.
+
+mod behaviour;
+mod recording;
+mod support;
