@@ -40,7 +40,7 @@ pub use junit::junit;
 pub use perfetto::perfetto;
 pub use place::{NoSources, SourcePlace, Sources};
 pub use sarif::sarif;
-pub use schedule_file::{Line, ScheduleFile, ScheduleFileError, ScheduleProblem};
+pub use schedule_file::{Line, Met, ScheduleFile, ScheduleFileError, ScheduleProblem};
 pub use summary::summary;
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppression};
 pub use terminal::{finding_in_words, reproduction, title};

@@ -1,18 +1,23 @@
 //! Schedules as files: docs/schedule-format.md. Written by `decide --schedule-out`, read by `check` and by
-//! whatever is to follow the schedule.
+//! `replay`, which follows the schedule.
+
+mod parse;
 
 use std::fmt::Write as _;
 
 use check::{Question, Source};
-use trace::{EventId, ThreadEvents, Trace};
+use trace::native::ReadError;
+use trace::{EventId, Kind, ThreadEvents, Trace};
 
 use crate::evidence::{About, Asked, Evidence, ModelName, Pair, ReadAndSource, SCHEMA, VerdictName};
 use crate::fingerprint::{push_name, push_op};
 
 /// What such a file starts with.
 const MAGIC: &str = "foretell-schedule";
-/// The version that is written, and the only one that is read.
-const VERSION: u32 = 1;
+/// The version without what a replay needs.
+const BARE: u32 = 1;
+/// The version with it.
+const REPLAYABLE: u32 = 2;
 
 /// A schedule with what it is an answer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +30,12 @@ pub struct ScheduleFile {
     pub trace: About,
     /// Whether the program can follow it whatever it is.
     pub guaranteed: bool,
+    /// What was run, if that is known.
+    pub command: Vec<String>,
     /// The events in order.
     pub lines: Vec<Line>,
+    /// The events that the question names as next, if a replay can know them.
+    pub next: Vec<Line>,
 }
 
 /// One event of the schedule.
@@ -36,8 +45,19 @@ pub struct Line {
     pub event: EventId,
     /// The rest of the line as it is written, `thread|place|op(object)|location`: it follows from the event.
     pub rest: String,
+    /// Where a replay finds it, if that was recorded.
+    pub met: Option<Met>,
     /// The 1-based number of the line in the file.
     pub number: usize,
+}
+
+/// Where an event is in every run of a program that does the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Met {
+    /// The path to its thread from the first: `0`, `0.2`, `0.2.1`.
+    pub path: String,
+    /// Its place among all that its thread does; none for an event that is no doing of its own.
+    pub place: Option<u64>,
 }
 
 /// Why a text is no schedule file.
@@ -56,9 +76,11 @@ pub struct ScheduleFileError {
 pub enum ScheduleProblem {
     #[error("the line is not UTF-8")]
     NotText,
-    #[error("a schedule file starts with `{MAGIC} {VERSION}`")]
+    #[error("a schedule file starts with `{MAGIC} {BARE}` or `{MAGIC} {REPLAYABLE}`")]
     NotASchedule,
-    #[error("this is version {0} of the format, but this program knows version {VERSION} only")]
+    #[error(
+        "this is version {0} of the format, but this program knows versions {BARE} and {REPLAYABLE} only"
+    )]
     Version(String),
     #[error("expected `{0}`")]
     Expected(&'static str),
@@ -70,10 +92,12 @@ pub enum ScheduleProblem {
     Question(String),
     #[error("expected `id|thread|place|op(object)|location`, an event of the schedule")]
     Event,
+    #[error("expected `id|thread|place|op(object)|location|path|place in the run`, an event of the schedule")]
+    MetEvent,
 }
 
 impl ScheduleFile {
-    /// The file of a schedule.
+    /// The file of a schedule: with what a replay needs, if the trace has it.
     pub fn new(
         trace: &Trace,
         question: &Question,
@@ -81,20 +105,38 @@ impl ScheduleFile {
         about: About,
         guaranteed: bool,
         schedule: &[EventId],
-    ) -> Self {
+    ) -> Result<Self, ReadError> {
         let threads = ThreadEvents::of(trace);
-        let lines = schedule.iter().enumerate().map(|(index, &event)| Line {
-            event,
-            rest: rest_of_line(trace, &threads, event),
-            number: index + 1 + HEADER_LINES,
-        });
-        ScheduleFile {
-            model,
-            question: Asked::of(trace, question),
-            trace: about,
-            guaranteed,
-            lines: lines.collect(),
+        let named = match question {
+            Question::Race(..) | Question::Deadlock(_) => question.named(),
+            _ => Vec::new(),
+        };
+        let events: Vec<EventId> = schedule.iter().chain(&named).copied().collect();
+        let met = all_met(trace, &threads, &events)?;
+        let command = if met.is_some() { trace.metadata().command.clone() } else { Vec::new() };
+        let header = HEADER_LINES + usize::from(!command.is_empty());
+        let mut lines: Vec<Line> = Vec::with_capacity(events.len());
+        for (index, &event) in events.iter().enumerate() {
+            let met = met.as_ref().map(|met| met[index].clone());
+            lines.push(Line {
+                event,
+                rest: rest_of_line(trace, &threads, event),
+                met,
+                number: index + 1 + header,
+            });
         }
+        let mut next = lines.split_off(schedule.len());
+        if met.is_none() {
+            next.clear();
+        }
+        let question = Asked::of(trace, question);
+        Ok(ScheduleFile { model, question, trace: about, guaranteed, command, lines, next })
+    }
+
+    /// Whether a replay can follow it.
+    pub fn can_be_replayed(&self) -> bool {
+        let lines = self.lines.iter().chain(&self.next);
+        self.lines.iter().any(|line| line.met.is_some()) && lines.into_iter().all(|line| line.met.is_some())
     }
 
     /// The schedule it holds.
@@ -106,7 +148,8 @@ impl ScheduleFile {
     /// trace does not have are not its concern.
     pub fn contradiction(&self, trace: &Trace) -> Option<(&Line, String)> {
         let threads = ThreadEvents::of(trace);
-        let known = self.lines.iter().filter(|line| line.event.index() < trace.len());
+        let lines = self.lines.iter().chain(&self.next);
+        let known = lines.filter(|line| line.event.index() < trace.len());
         known
             .map(|line| (line, rest_of_line(trace, &threads, line.event)))
             .find(|(line, rest)| line.rest != *rest)
@@ -136,6 +179,33 @@ impl ScheduleFile {
 /// Lines before the first event.
 const HEADER_LINES: usize = 6;
 
+/// Where a replay meets these events; none if the trace does not tell of all of them.
+fn all_met(trace: &Trace, threads: &ThreadEvents, events: &[EventId]) -> Result<Option<Vec<Met>>, ReadError> {
+    let Some(notes) = trace.notes() else { return Ok(None) };
+    // A request is at the place of what it asks for.
+    let placed: Vec<EventId> = events
+        .iter()
+        .map(|&event| match trace.op(event).kind() {
+            Kind::Request | Kind::RequestShared => next_of_thread(trace, threads, event).unwrap_or(event),
+            _ => event,
+        })
+        .collect();
+    let places = notes.places(trace, &placed)?;
+    let met = events.iter().zip(placed).zip(places).map(|((&event, placed), place)| {
+        let path = notes.path(trace.thread(event))?.to_string();
+        let own = match trace.op(placed).kind() {
+            Kind::Request | Kind::RequestShared | Kind::Branch => None,
+            _ => Some(place?),
+        };
+        Some(Met { path, place: own })
+    });
+    Ok(met.collect())
+}
+
+fn next_of_thread(trace: &Trace, threads: &ThreadEvents, event: EventId) -> Option<EventId> {
+    threads.of_thread(trace.thread(event)).get(threads.place(event) + 1).copied()
+}
+
 fn rest_of_line(trace: &Trace, threads: &ThreadEvents, event: EventId) -> String {
     let mut rest = String::new();
     push_name(&mut rest, trace.symbols().thread(trace.thread(event)));
@@ -149,7 +219,8 @@ fn rest_of_line(trace: &Trace, threads: &ThreadEvents, event: EventId) -> String
 /// The file as text.
 impl std::fmt::Display for ScheduleFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "{MAGIC} {VERSION}")?;
+        let replayable = self.can_be_replayed();
+        writeln!(f, "{MAGIC} {}", if replayable { REPLAYABLE } else { BARE })?;
         writeln!(f, "model {}", self.model.name())?;
         writeln!(f, "question {}", question_line(&self.question))?;
         let About { path, events, checksum } = &self.trace;
@@ -157,9 +228,47 @@ impl std::fmt::Display for ScheduleFile {
         path.iter().for_each(|path| push_name(&mut shown, path));
         writeln!(f, "{}", format!("trace {checksum} {events} {shown}").trim_end())?;
         writeln!(f, "guaranteed {}", if self.guaranteed { "yes" } else { "no" })?;
-        writeln!(f, "# id|thread|place in thread|operation|location")?;
-        self.lines.iter().try_for_each(|line| writeln!(f, "{}|{}", line.event, line.rest))
+        if !replayable {
+            writeln!(f, "# id|thread|place in thread|operation|location")?;
+            return self.lines.iter().try_for_each(|line| writeln!(f, "{}|{}", line.event, line.rest));
+        }
+        if !self.command.is_empty() {
+            writeln!(f, "command {}", command_line(&self.command))?;
+        }
+        writeln!(f, "# id|thread|place in thread|operation|location|path of thread|place in run")?;
+        self.lines.iter().try_for_each(|line| line.write_met(f, ""))?;
+        self.next.iter().try_for_each(|line| line.write_met(f, "next "))
     }
+}
+
+impl Line {
+    fn write_met(&self, f: &mut std::fmt::Formatter<'_>, word: &str) -> std::fmt::Result {
+        let Some(Met { path, place }) = &self.met else { return Ok(()) };
+        write!(f, "{word}{}|{}|{path}|", self.event, self.rest)?;
+        match place {
+            Some(place) => writeln!(f, "{place}"),
+            None => writeln!(f, "-"),
+        }
+    }
+
+    /// What it does, to what, and where: `op(object)` and the location.
+    pub fn parts(&self) -> Option<(Kind, String, String)> {
+        let mut fields = self.rest.splitn(4, '|').skip(2);
+        let (op, location) = (fields.next()?, fields.next()?);
+        let (word, object) = op.split_once('(')?;
+        let kind = Kind::ALL.iter().copied().find(|&kind| trace::text::op_name(kind) == word)?;
+        Some((kind, parse::decoded(object.strip_suffix(')')?), parse::decoded(location)))
+    }
+}
+
+/// The words of a command, the spaces in them spelled as names are.
+fn command_line(command: &[String]) -> String {
+    let words = command.iter().map(|word| {
+        let mut spelled = String::new();
+        push_name(&mut spelled, word);
+        spelled.replace(' ', "%20").replace('\t', "%09")
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn question_line(question: &Asked) -> String {
@@ -188,136 +297,4 @@ fn question_line(question: &Asked) -> String {
             format!("cut {}", each.collect::<Vec<_>>().join("|"))
         }
     }
-}
-
-impl ScheduleFile {
-    /// Reads a file. The first line of it that is wrong is told.
-    pub fn parse(bytes: &[u8]) -> Result<ScheduleFile, ScheduleFileError> {
-        let mut reader = Reader { lines: bytes.split(|&byte| byte == b'\n'), number: 0 };
-        reader.version()?;
-        let model = reader.field("model sync|rf|branch", "model ", |text| {
-            ModelName::named(text).ok_or_else(|| ScheduleProblem::Model(text.to_owned()))
-        })?;
-        let question = reader.field("question ..", "question ", |text| {
-            parse_question(text).ok_or_else(|| ScheduleProblem::Question(text.to_owned()))
-        })?;
-        const TRACE: &str = "trace CHECKSUM EVENTS [PATH]";
-        let trace = reader
-            .field(TRACE, "trace ", |text| parse_trace(text).ok_or(ScheduleProblem::Expected(TRACE)))?;
-        const GUARANTEED: &str = "guaranteed yes|no";
-        let guaranteed = reader.field(GUARANTEED, "guaranteed ", |text| match text {
-            "yes" => Ok(true),
-            "no" => Ok(false),
-            _ => Err(ScheduleProblem::Expected(GUARANTEED)),
-        })?;
-        let mut lines = Vec::new();
-        while let Some(text) = reader.next()? {
-            lines.push(parse_event(text, reader.number).ok_or(reader.wrong(ScheduleProblem::Event))?);
-        }
-        Ok(ScheduleFile { model, question, trace, guaranteed, lines })
-    }
-}
-
-struct Reader<I> {
-    lines: I,
-    /// Of the line read last, counted from 1.
-    number: usize,
-}
-
-impl<'a, I: Iterator<Item = &'a [u8]>> Reader<I> {
-    fn wrong(&self, problem: ScheduleProblem) -> ScheduleFileError {
-        ScheduleFileError { line: self.number.max(1), problem }
-    }
-
-    /// The next line that is neither empty nor a comment.
-    fn next(&mut self) -> Result<Option<&'a str>, ScheduleFileError> {
-        for line in self.lines.by_ref() {
-            self.number += 1;
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            let Ok(text) = std::str::from_utf8(line) else {
-                return Err(self.wrong(ScheduleProblem::NotText));
-            };
-            if !text.trim().is_empty() && !text.starts_with('#') {
-                return Ok(Some(text));
-            }
-        }
-        Ok(None)
-    }
-
-    fn version(&mut self) -> Result<(), ScheduleFileError> {
-        let first = self.next()?.and_then(|text| text.strip_prefix(MAGIC)).map(str::trim);
-        match first {
-            Some(version) if version == VERSION.to_string() => Ok(()),
-            Some(version) if !version.is_empty() => {
-                Err(self.wrong(ScheduleProblem::Version(version.to_owned())))
-            }
-            _ => Err(self.wrong(ScheduleProblem::NotASchedule)),
-        }
-    }
-
-    fn field<T>(
-        &mut self,
-        expected: &'static str,
-        prefix: &str,
-        parse: impl FnOnce(&str) -> Result<T, ScheduleProblem>,
-    ) -> Result<T, ScheduleFileError> {
-        let value = self.next()?.and_then(|text| text.strip_prefix(prefix));
-        let value = value.ok_or_else(|| self.wrong(ScheduleProblem::Expected(expected)))?;
-        parse(value.trim()).map_err(|problem| self.wrong(problem))
-    }
-}
-
-fn event(text: &str) -> Option<EventId> {
-    text.parse().ok().map(EventId)
-}
-
-fn parse_question(text: &str) -> Option<Asked> {
-    let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
-    if kind == "cut" {
-        return parse_cut(rest).map(Asked::Cut);
-    }
-    let words: Vec<&str> = rest.split_whitespace().collect();
-    let ids = || words.iter().map(|word| event(word)).collect::<Option<Vec<EventId>>>();
-    match (kind, &words[..]) {
-        ("race", [a, b]) => Some(Asked::Race(Pair(event(a)?, event(b)?))),
-        ("deadlock", _) => ids().map(Asked::Deadlock),
-        ("order", _) => ids().map(Asked::Order),
-        ("reads", [read]) => Some(Asked::Reads(ReadAndSource { read: event(read)?, source: None })),
-        ("reads", [read, source]) => {
-            let source = match *source {
-                "initial" => Source::Initial,
-                write => Source::Write(event(write)?),
-            };
-            Some(Asked::Reads(ReadAndSource { read: event(read)?, source: Some(source) }))
-        }
-        _ => None,
-    }
-}
-
-fn parse_cut(text: &str) -> Option<std::collections::BTreeMap<String, u32>> {
-    let items = text.split('|').filter(|item| !item.is_empty());
-    items
-        .map(|item| {
-            let (thread, count) = item.rsplit_once('=')?;
-            Some((decoded(thread), count.parse().ok()?))
-        })
-        .collect()
-}
-
-fn parse_trace(text: &str) -> Option<About> {
-    let mut words = text.splitn(3, ' ');
-    let (checksum, events) = (words.next()?.to_owned(), words.next()?.parse().ok()?);
-    let path = words.next().map(str::trim).filter(|path| !path.is_empty()).map(decoded);
-    Some(About { path, events, checksum })
-}
-
-fn parse_event(text: &str, number: usize) -> Option<Line> {
-    let (id, rest) = text.split_once('|')?;
-    (rest.matches('|').count() == 3).then_some(())?;
-    Some(Line { event: event(id)?, rest: rest.to_owned(), number })
-}
-
-/// What `push_name` spelled. The percent sign comes last, since what is left of it then starts no code.
-fn decoded(spelled: &str) -> String {
-    spelled.replace("%7C", "|").replace("%0A", "\n").replace("%0D", "\r").replace("%25", "%")
 }

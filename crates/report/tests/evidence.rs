@@ -114,7 +114,8 @@ fn travels(trace: &Trace, question: &Question, evidence: &Evidence, tally: &mut 
             assert!(table.lines().count() > schedule.len(), "{table}");
             let guaranteed = evidence.guaranteed == Some(true);
             let about = evidence.trace.clone();
-            let file = ScheduleFile::new(trace, question, evidence.model, about, guaranteed, schedule);
+            let file =
+                ScheduleFile::new(trace, question, evidence.model, about, guaranteed, schedule).unwrap();
             let back = ScheduleFile::parse(file.to_string().as_bytes());
             let back = back.unwrap_or_else(|error| panic!("{error:?}\n{file}"));
             assert_eq!(back, file);
@@ -193,7 +194,8 @@ fn damaged_files_are_refused() {
         }
         let Some(schedule) = &evidence.schedule else { continue };
         let about = evidence.trace.clone();
-        let file = ScheduleFile::new(&trace, question, ModelName::Rf, about, true, schedule).to_string();
+        let file =
+            ScheduleFile::new(&trace, question, ModelName::Rf, about, true, schedule).unwrap().to_string();
         for _ in 0..200 {
             let mut broken = file.clone().into_bytes();
             let at = rng.below(broken.len());

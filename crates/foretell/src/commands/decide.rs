@@ -155,7 +155,8 @@ impl Decide {
             Diagnostic::new(title).print_warning();
             return Ok(());
         };
-        let file = ScheduleFile::new(trace, question, model, about, *guaranteed, schedule);
+        let file = ScheduleFile::new(trace, question, model, about, *guaranteed, schedule)
+            .map_err(|error| Diagnostic::new(error.to_string()).in_file(self.trace.to_string_lossy()))?;
         target.write(|out| write!(out, "{file}"))?;
         Ok(())
     }

@@ -212,7 +212,7 @@ fn files_that_cannot_be_read() {
         ("another trace", race.replace("a9aaba22", "00000000")),
         ("no trace", race.replace("\"path\":\"t.std\"", "\"path\":null")),
         ("a trace that is gone", race.replace("t.std", "gone.std")),
-        ("another version", schedule.replace("foretell-schedule 1", "foretell-schedule 2")),
+        ("another version", schedule.replace("foretell-schedule 1", "foretell-schedule 3")),
         ("no version", schedule.replace("foretell-schedule 1", "foretell-schedule")),
         ("a schedule without its model", schedule.replace("model rf\n", "")),
         ("a schedule of another model", schedule.replace("model rf", "model tso")),

@@ -1,0 +1,179 @@
+//! Schedule files, read.
+
+use check::Source;
+use trace::EventId;
+
+use super::{BARE, Line, MAGIC, Met, REPLAYABLE, ScheduleFile, ScheduleFileError, ScheduleProblem};
+use crate::evidence::{About, Asked, ModelName, Pair, ReadAndSource};
+
+impl ScheduleFile {
+    /// Reads a file. The first line of it that is wrong is told.
+    pub fn parse(bytes: &[u8]) -> Result<ScheduleFile, ScheduleFileError> {
+        let mut reader = Reader { lines: bytes.split(|&byte| byte == b'\n'), number: 0 };
+        let version = reader.version()?;
+        let model = reader.field("model sync|rf|branch", "model ", |text| {
+            ModelName::named(text).ok_or_else(|| ScheduleProblem::Model(text.to_owned()))
+        })?;
+        let question = reader.field("question ..", "question ", |text| {
+            parse_question(text).ok_or_else(|| ScheduleProblem::Question(text.to_owned()))
+        })?;
+        const TRACE: &str = "trace CHECKSUM EVENTS [PATH]";
+        let trace = reader
+            .field(TRACE, "trace ", |text| parse_trace(text).ok_or(ScheduleProblem::Expected(TRACE)))?;
+        const GUARANTEED: &str = "guaranteed yes|no";
+        let guaranteed = reader.field(GUARANTEED, "guaranteed ", |text| match text {
+            "yes" => Ok(true),
+            "no" => Ok(false),
+            _ => Err(ScheduleProblem::Expected(GUARANTEED)),
+        })?;
+        let mut file = ScheduleFile {
+            model,
+            question,
+            trace,
+            guaranteed,
+            command: Vec::new(),
+            lines: Vec::new(),
+            next: Vec::new(),
+        };
+        while let Some(text) = reader.next()? {
+            if version == BARE {
+                let line = parse_event(text, reader.number);
+                file.lines.push(line.ok_or(reader.wrong(ScheduleProblem::Event))?);
+                continue;
+            }
+            let started = !file.lines.is_empty() || !file.next.is_empty();
+            match text.strip_prefix("command ") {
+                Some(words) if !started => file.command = parse_command(words),
+                _ => {
+                    let (lines, text) = match text.strip_prefix("next ") {
+                        Some(text) => (&mut file.next, text),
+                        None => (&mut file.lines, text),
+                    };
+                    let line = parse_met(text, reader.number);
+                    lines.push(line.ok_or(reader.wrong(ScheduleProblem::MetEvent))?);
+                }
+            }
+        }
+        Ok(file)
+    }
+}
+
+struct Reader<I> {
+    lines: I,
+    /// Of the line read last, counted from 1.
+    number: usize,
+}
+
+impl<'a, I: Iterator<Item = &'a [u8]>> Reader<I> {
+    fn wrong(&self, problem: ScheduleProblem) -> ScheduleFileError {
+        ScheduleFileError { line: self.number.max(1), problem }
+    }
+
+    /// The next line that is neither empty nor a comment.
+    fn next(&mut self) -> Result<Option<&'a str>, ScheduleFileError> {
+        for line in self.lines.by_ref() {
+            self.number += 1;
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let Ok(text) = std::str::from_utf8(line) else {
+                return Err(self.wrong(ScheduleProblem::NotText));
+            };
+            if !text.trim().is_empty() && !text.starts_with('#') {
+                return Ok(Some(text));
+            }
+        }
+        Ok(None)
+    }
+
+    fn version(&mut self) -> Result<u32, ScheduleFileError> {
+        let first = self.next()?.and_then(|text| text.strip_prefix(MAGIC)).map(str::trim);
+        let known = [BARE, REPLAYABLE];
+        match first {
+            Some(version) if !version.is_empty() => {
+                let known = known.into_iter().find(|known| version == known.to_string());
+                known.ok_or_else(|| self.wrong(ScheduleProblem::Version(version.to_owned())))
+            }
+            _ => Err(self.wrong(ScheduleProblem::NotASchedule)),
+        }
+    }
+
+    fn field<T>(
+        &mut self,
+        expected: &'static str,
+        prefix: &str,
+        parse: impl FnOnce(&str) -> Result<T, ScheduleProblem>,
+    ) -> Result<T, ScheduleFileError> {
+        let value = self.next()?.and_then(|text| text.strip_prefix(prefix));
+        let value = value.ok_or_else(|| self.wrong(ScheduleProblem::Expected(expected)))?;
+        parse(value.trim()).map_err(|problem| self.wrong(problem))
+    }
+}
+
+fn event(text: &str) -> Option<EventId> {
+    text.parse().ok().map(EventId)
+}
+
+fn parse_question(text: &str) -> Option<Asked> {
+    let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
+    if kind == "cut" {
+        return parse_cut(rest).map(Asked::Cut);
+    }
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let ids = || words.iter().map(|word| event(word)).collect::<Option<Vec<EventId>>>();
+    match (kind, &words[..]) {
+        ("race", [a, b]) => Some(Asked::Race(Pair(event(a)?, event(b)?))),
+        ("deadlock", _) => ids().map(Asked::Deadlock),
+        ("order", _) => ids().map(Asked::Order),
+        ("reads", [read]) => Some(Asked::Reads(ReadAndSource { read: event(read)?, source: None })),
+        ("reads", [read, source]) => {
+            let source = match *source {
+                "initial" => Source::Initial,
+                write => Source::Write(event(write)?),
+            };
+            Some(Asked::Reads(ReadAndSource { read: event(read)?, source: Some(source) }))
+        }
+        _ => None,
+    }
+}
+
+fn parse_cut(text: &str) -> Option<std::collections::BTreeMap<String, u32>> {
+    let items = text.split('|').filter(|item| !item.is_empty());
+    items
+        .map(|item| {
+            let (thread, count) = item.rsplit_once('=')?;
+            Some((decoded(thread), count.parse().ok()?))
+        })
+        .collect()
+}
+
+fn parse_trace(text: &str) -> Option<About> {
+    let mut words = text.splitn(3, ' ');
+    let (checksum, events) = (words.next()?.to_owned(), words.next()?.parse().ok()?);
+    let path = words.next().map(str::trim).filter(|path| !path.is_empty()).map(decoded);
+    Some(About { path, events, checksum })
+}
+
+fn parse_event(text: &str, number: usize) -> Option<Line> {
+    let (id, rest) = text.split_once('|')?;
+    (rest.matches('|').count() == 3).then_some(())?;
+    Some(Line { event: event(id)?, rest: rest.to_owned(), met: None, number })
+}
+
+fn parse_met(text: &str, number: usize) -> Option<Line> {
+    let mut fields = text.rsplitn(3, '|');
+    let (place, path) = (fields.next()?.trim_end(), fields.next()?);
+    let line = parse_event(fields.next()?, number)?;
+    let is_path = path.split('.').all(|part| part.parse::<u32>().is_ok());
+    (is_path && (path == "0" || path.starts_with("0."))).then_some(())?;
+    let place = if place == "-" { None } else { Some(place.parse().ok()?) };
+    Some(Line { met: Some(Met { path: path.to_owned(), place }), ..line })
+}
+
+fn parse_command(text: &str) -> Vec<String> {
+    let words = text.split(' ').filter(|word| !word.is_empty());
+    words.map(|word| decoded(&word.replace("%20", " ").replace("%09", "\t"))).collect()
+}
+
+/// What `push_name` spelled. The percent sign comes last, since what is left of it then starts no code.
+pub(super) fn decoded(spelled: &str) -> String {
+    spelled.replace("%7C", "|").replace("%0A", "\n").replace("%0D", "\r").replace("%25", "%")
+}
