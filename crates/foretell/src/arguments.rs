@@ -2,7 +2,9 @@
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{Check, Compare, Convert, Decide, Generate, Predict, Report, Show, States, Stats};
+use crate::commands::{
+    Cc, Check, Compare, Convert, Cpp, Decide, Generate, Predict, Record, Report, Show, States, Stats,
+};
 use crate::exit::Exit;
 
 const ABOUT: &str = "Watches one run of a multithreaded program and tells what could have gone wrong \
@@ -22,6 +24,10 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 #[expect(missing_docs, reason = "each is documented where its arguments are")]
 pub enum Command {
+    Cc(Cc),
+    #[command(name = "c++")]
+    Cpp(Cpp),
+    Record(Record),
     Predict(Predict),
     Show(Show),
     Report(Report),

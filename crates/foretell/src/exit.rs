@@ -15,6 +15,8 @@ pub enum Exit {
     Budget,
     /// It found something, and the user chose how to be told so.
     Chosen(u8),
+    /// It ran a program that ended with this status, and passes it on.
+    Program(u8),
 }
 
 impl Exit {
@@ -30,7 +32,7 @@ impl From<Exit> for ExitCode {
             Exit::Findings => 1,
             Exit::Mistake => 2,
             Exit::Budget => 3,
-            Exit::Chosen(status) => status,
+            Exit::Chosen(status) | Exit::Program(status) => status,
         })
     }
 }

@@ -10,6 +10,7 @@ pub mod open;
 pub mod output;
 pub mod progress;
 pub mod quantity;
+pub mod recording;
 pub mod reporting;
 pub mod saved;
 pub mod sources;
@@ -28,6 +29,11 @@ use exit::Exit;
 
 /// Does what the arguments ask for (the program's name first) and says how it ended.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(diagnostic) = commands::intercept(&arguments) {
+        diagnostic.print_error();
+        return Exit::Mistake.into();
+    }
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(usage) => return end_with_usage(&usage),
@@ -44,6 +50,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn perform(command: Command) -> Result<Exit, Diagnostic> {
     match command {
+        Command::Cc(cc) => Err(cc.run()),
+        Command::Cpp(cpp) => Err(cpp.run()),
+        Command::Record(record) => record.run(),
         Command::Predict(predict) => predict.run(),
         Command::Show(show) => show.run(),
         Command::Report(report) => report.run(),

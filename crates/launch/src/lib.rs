@@ -1,4 +1,10 @@
 //! Everything that asks the operating system for something: here files are mapped into memory, and
 //! programs compiled, recorded and replayed.
 
+pub mod compiler;
+pub mod embedded;
+pub mod load;
 pub mod mapping;
+pub mod program;
+pub mod record;
+mod signals;

@@ -2,10 +2,12 @@
 
 mod check;
 mod compare;
+mod compile;
 mod convert;
 mod decide;
 mod generate;
 mod predict;
+mod record;
 mod report;
 mod show;
 mod states;
@@ -13,10 +15,12 @@ mod stats;
 
 pub use check::Check;
 pub use compare::Compare;
+pub use compile::{Cc, Cpp, intercept};
 pub use convert::Convert;
 pub use decide::Decide;
 pub use generate::Generate;
 pub use predict::Predict;
+pub use record::Record;
 pub use report::Report;
 pub use show::Show;
 pub use states::States;

@@ -61,6 +61,21 @@ fn of_check() {
     insta::assert_snapshot!(help(&["check", "--help"]));
 }
 
+#[test]
+fn of_cc() {
+    insta::assert_snapshot!(help(&["cc", "--help"]));
+}
+
+#[test]
+fn of_cpp() {
+    insta::assert_snapshot!("of_c++", help(&["c++", "--help"]));
+}
+
+#[test]
+fn of_record() {
+    insta::assert_snapshot!(help(&["record", "--help"]));
+}
+
 /// A command without its own snapshot above would change unseen.
 #[test]
 fn every_command_is_pinned() {

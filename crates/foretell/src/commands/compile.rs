@@ -1,0 +1,107 @@
+//! `foretell cc` and `foretell c++`: the user's compiler, with what makes its programs recordable.
+//!
+//! They are found before the command line is parsed: nearly every word is the compiler's, not ours.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use clap::Args;
+use launch::compiler::{self, CompilerError, Extras, Language};
+
+use crate::diagnostics::Diagnostic;
+
+const EXAMPLES: &str = "\
+The compiler is $FORETELL_CC (for c++ $FORETELL_CXX), or else the first of cc, gcc, clang (c++, g++,
+clang++) there is. All arguments are passed on as they are. Ours come before them: -fsanitize=thread,
+-g if no -g is given, the path of foretell.h, and what makes the compiler hide nothing. The
+compiler's exit status is ours. A program built this way runs as usual, and can be recorded.
+
+Where a build system wants a single word, make a link: a program that is called foretell-cc or
+foretell-c++ is this command.
+
+Examples:
+  foretell cc -O2 bank.c -o bank -pthread           instead of cc
+  make CC=\"foretell cc\" CXX=\"foretell c++\"
+  ./configure CC=\"foretell cc\"
+  ln -s $(command -v foretell) ~/bin/foretell-cc    for cmake -DCMAKE_C_COMPILER=foretell-cc
+  FORETELL_CC=clang foretell cc -c list.c           with another compiler
+  foretell cc --branches -c list.c                  count branches; also by FORETELL_BRANCHES=1";
+
+/// Compile C so that it can be recorded: your compiler, and the flags it takes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Cc {
+    /// Count the branches taken, for `--model branch`. Must come first.
+    #[arg(long)]
+    branches: bool,
+    /// What the compiler takes.
+    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Compile C++ so that it can be recorded: like cc.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Cpp {
+    /// Count the branches taken, for `--model branch`. Must come first.
+    #[arg(long)]
+    branches: bool,
+    /// What the compiler takes.
+    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+impl Cc {
+    /// Becomes the compiler; returns why if that did not work.
+    pub fn run(self) -> Diagnostic {
+        compile(Language::C, self.branches, &self.arguments)
+    }
+}
+
+impl Cpp {
+    /// Becomes the compiler; returns why if that did not work.
+    pub fn run(self) -> Diagnostic {
+        compile(Language::Cpp, self.branches, &self.arguments)
+    }
+}
+
+/// Becomes the compiler if these arguments (the program's name first) ask for that. `None`: they ask for something
+/// else, or for our own help.
+pub fn intercept(arguments: &[OsString]) -> Option<Diagnostic> {
+    let name = |word: &OsString| Path::new(word).file_name().map(OsStr::to_os_string);
+    let called = arguments.first().and_then(name)?;
+    let (language, rest) = match called.to_str() {
+        Some("foretell-cc") => (Language::C, &arguments[1..]),
+        Some("foretell-c++") => (Language::Cpp, &arguments[1..]),
+        _ => match arguments.get(1)?.to_str() {
+            Some("cc") => (Language::C, &arguments[2..]),
+            Some("c++") => (Language::Cpp, &arguments[2..]),
+            _ => return None,
+        },
+    };
+    let ours = called == "foretell" && matches!(rest, [only] if only == "--help" || only == "-h");
+    if ours {
+        return None;
+    }
+    match rest.split_first() {
+        Some((first, rest)) if first == "--branches" => Some(compile(language, true, rest)),
+        _ => Some(compile(language, false, rest)),
+    }
+}
+
+fn compile(language: Language, branches: bool, arguments: &[OsString]) -> Diagnostic {
+    let asked = std::env::var_os("FORETELL_BRANCHES").is_some_and(|value| value == "1");
+    let extras = Extras { branches: branches || asked };
+    let error = compiler::become_compiler(language, extras, arguments);
+    let diagnostic = Diagnostic::new(error.to_string());
+    match error {
+        CompilerError::Static(flag) => diagnostic.help(format!("link without `{flag}`")),
+        CompilerError::NoCompiler(_) => {
+            diagnostic.help(format!("install a compiler, or set {}", language.variable()))
+        }
+        CompilerError::Unpack(_) => {
+            diagnostic.help("set XDG_CACHE_HOME to a directory that you can write to")
+        }
+        CompilerError::Start { .. } => diagnostic,
+    }
+}

@@ -1,0 +1,283 @@
+//! `foretell record`: run a program and write what its threads did.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use launch::load::{Options, Pattern, Sample};
+use serde::Serialize;
+
+use crate::arguments::Manner;
+use crate::diagnostics::Diagnostic;
+use crate::exit::Exit;
+use crate::output::{self, Form, Target};
+use crate::quantity::quantity;
+use crate::recording::{Recording, Written, remark};
+use crate::table::{bytes, counted};
+
+const EXAMPLES: &str = "\
+The program's output is its own, and so is the exit status: record ends with the program's (128 and
+the signal's number if a signal ended it), and with 2 if it could not record. Threads run one at a
+time, in an order that seed and policy choose. An interrupt goes to the program, and what was
+recorded is kept. docs/recording.md says what can be recorded and how.
+
+Examples:
+  foretell record -- ./bank                      to foretell.ftr
+  foretell record -o bank.ftr --seed 7 -- ./bank 10
+  foretell record --runs 5 -- ./bank             five seeds, foretell-1.ftr to foretell-5.ftr
+  foretell record --only-sync -- /usr/bin/tool   locks and threads of a program not built for it
+  foretell record --duration 10s -- ./server     end it after ten seconds";
+
+/// Run a program and record what its threads do.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Record {
+    /// The trace to write, `.ftr`; with several runs or processes a number goes before the extension.
+    #[arg(short, long, value_name = "T", default_value = "foretell.ftr")]
+    output: OsString,
+    /// Which order the threads run in: the same seed, the same order, if the program's input is the same.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// How the order is chosen.
+    #[arg(long, value_enum, default_value_t = Policy::Random)]
+    policy: Policy,
+    /// How many runs, each with the next seed.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    runs: u64,
+    /// How many events a thread goes on for, on average, before another gets its turn.
+    #[arg(long, value_name = "N", value_parser = quantity)]
+    quantum: Option<u64>,
+    /// Say so if branches were not counted: build with `foretell cc --branches`.
+    #[arg(long)]
+    branches: bool,
+    /// Record locks and threads of a program that is not instrumented.
+    #[arg(long)]
+    only_sync: bool,
+    /// Stop recording after so many events; the program goes on.
+    #[arg(long, value_name = "N", value_parser = quantity)]
+    max_events: Option<u64>,
+    /// End the program after this long, such as 500ms, 10s or 2m.
+    #[arg(long, value_name = "D", value_parser = duration)]
+    duration: Option<Duration>,
+    /// Keep the accesses of functions and files whose names contain this only; `*` stands for anything.
+    #[arg(long, value_name = "PATTERN")]
+    include: Vec<String>,
+    /// Leave out the accesses of functions and files whose names contain this.
+    #[arg(long, value_name = "PATTERN")]
+    exclude: Vec<String>,
+    /// Keep this share of the variables, from 0 to 1.
+    #[arg(long, value_name = "R", value_parser = share)]
+    sample: Option<f64>,
+    /// Leave out repeated accesses; saves little and hides atomicity violations.
+    #[arg(long)]
+    drop_repeated: bool,
+    /// What becomes of the processes the program starts.
+    #[arg(long, value_enum, default_value_t = Children::Ignore)]
+    children: Children,
+    /// Leave the environment out of the trace: a replay then uses its own.
+    #[arg(long)]
+    no_environment: bool,
+    #[command(flatten)]
+    manner: Manner,
+    /// The program and its arguments.
+    #[arg(value_name = "CMD", required = true, last = true)]
+    command: Vec<OsString>,
+}
+
+/// How the order of the threads is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Policy {
+    /// Any thread may be next, at any event.
+    Random,
+    /// Threads have random priorities, which change at a few random events.
+    Pct,
+    /// One after the other.
+    RoundRobin,
+    /// As the operating system wakes them.
+    Os,
+}
+
+/// What becomes of child processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Children {
+    /// Each gets a trace of its own.
+    Follow,
+    /// They run unrecorded.
+    Ignore,
+}
+
+/// The contract is docs/json.md.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    status: u8,
+    seconds: f64,
+    traces: Vec<Trace<'a>>,
+}
+
+#[derive(Serialize)]
+struct Trace<'a> {
+    file: &'a str,
+    bytes: u64,
+    events: u64,
+    recorded: u64,
+    threads: u64,
+    variables: u64,
+    deadlocked: bool,
+}
+
+impl Record {
+    /// Runs the program, writes its traces, and ends as the program did.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let recording = self.recording();
+        let base = self.base()?;
+        let program = recording.program()?;
+        let mut written = Vec::new();
+        let (mut status, mut seconds) = (0, 0.0);
+        for run in 0..self.runs {
+            let seed = self.seed.wrapping_add(run);
+            let ran = recording.run(&program, seed)?;
+            let metadata = recording.metadata(&program, seed);
+            for (child, process) in ran.processes.iter().enumerate() {
+                let target = Target::named(self.name(&base, run, child).as_os_str())?;
+                let trace = recording.save(process, &metadata, &target)?;
+                self.tell(&trace, ran.elapsed.as_secs_f64());
+                written.push(trace);
+            }
+            if ran.processes.is_empty() {
+                return Err(nothing_recorded(&base));
+            }
+            seconds += ran.elapsed.as_secs_f64();
+            status = if status == 0 { ran.code() } else { status };
+        }
+        if self.manner.json {
+            let traces = written.iter().map(Trace::of).collect();
+            output::print_json(&Report { schema: 1, status, seconds, traces })?;
+        }
+        Ok(Exit::Program(status))
+    }
+
+    fn recording(&self) -> Recording {
+        let policy = self.policy.to_possible_value().map(|value| value.get_name().to_owned());
+        let mut runtime = vec![("policy", policy.unwrap_or_default())];
+        runtime.extend(self.quantum.map(|quantum| ("quantum", quantum.to_string())));
+        runtime.extend(self.max_events.map(|events| ("max-events", events.to_string())));
+        let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect();
+        Recording {
+            command: self.command.clone(),
+            runtime,
+            duration: self.duration,
+            only_sync: self.only_sync,
+            children: self.children == Children::Follow,
+            no_environment: self.no_environment,
+            load: Options {
+                drop_repeated: self.drop_repeated,
+                sample: self.sample.map(|share| Sample { share, seed: self.seed }),
+                include: patterns(&self.include),
+                exclude: patterns(&self.exclude),
+            },
+        }
+    }
+
+    /// The file to write to, which must be of the native form.
+    fn base(&self) -> Result<PathBuf, Diagnostic> {
+        match Target::named(&self.output)? {
+            Target::File(path, Form::Native) => Ok(path),
+            _ => Err(Diagnostic::new("a recording is written in the native form")
+                .help("give the output a name that ends in `.ftr`; `foretell convert` makes text of it")),
+        }
+    }
+
+    /// The file for a process of a run.
+    fn name(&self, base: &Path, run: u64, child: usize) -> PathBuf {
+        let mut name = base.file_stem().unwrap_or_default().to_owned();
+        if self.runs > 1 {
+            name.push(format!("-{}", run + 1));
+        }
+        if child > 0 {
+            name.push(format!("-child-{child}"));
+        }
+        name.push(".ftr");
+        base.with_file_name(name)
+    }
+
+    fn tell(&self, trace: &Written, seconds: f64) {
+        if let Some(remark) = remark(&trace.loaded) {
+            Diagnostic::new(remark).in_file(trace.name.as_str()).print_warning();
+        }
+        if self.branches && trace.loaded.branches == 0 {
+            Diagnostic::new("no branches were counted")
+                .in_file(trace.name.as_str())
+                .help("build the program with `foretell cc --branches`, or FORETELL_BRANCHES=1 in the environment")
+                .print_warning();
+        }
+        if !self.manner.quiet && !self.manner.json {
+            let events = counted(trace.loaded.events, "event");
+            let threads = counted(trace.loaded.threads, "thread");
+            eprintln!(
+                "recorded {events} of {threads} to {} ({}, {seconds:.2} s)",
+                trace.name,
+                bytes(trace.bytes)
+            );
+        }
+    }
+}
+
+impl<'a> Trace<'a> {
+    fn of(written: &'a Written) -> Trace<'a> {
+        let loaded = &written.loaded;
+        Trace {
+            file: &written.name,
+            bytes: written.bytes,
+            events: loaded.events,
+            recorded: loaded.recorded,
+            threads: loaded.threads,
+            variables: loaded.variables,
+            deadlocked: loaded.stop == Some(rawlog::Stop::Deadlock),
+        }
+    }
+}
+
+fn nothing_recorded(base: &Path) -> Diagnostic {
+    Diagnostic::new(format!("nothing was recorded, so `{}` was not written", base.display()))
+        .note("the recorder's library was not loaded into the program")
+}
+
+/// A time such as 500ms, 10s or 2m; a bare number is seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("expected a time such as 500ms, 10s or 2m".to_owned()),
+    };
+    let number = digits.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+    let seconds = number.map(|number| number * unit);
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| "expected a time such as 500ms, 10s or 2m".to_owned())
+}
+
+/// A share from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_people_write_them() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        for text in ["", "s", "-1s", "0", "5 s", "inf", "1e400", "3d", "é"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

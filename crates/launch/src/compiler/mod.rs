@@ -1,0 +1,204 @@
+//! `foretell cc` and `foretell c++`: the user's own compiler, with what makes its programs recordable.
+//!
+//! The promise: every argument is passed on as it is and in its order, before it come ours (so that the
+//! user's win), and the compiler replaces this process, so its output and exit status are the wrapper's.
+//! A call that compiles and links nothing (`--version`, `-print-file-name=..`) is passed on untouched.
+
+mod find;
+mod reading;
+mod response;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub use find::{Family, Language, NoCompiler};
+use reading::Reading;
+
+use crate::embedded;
+
+/// gcc inlines these at -O1 and above, and then calls no hook. As calls they reach the runtime's own.
+const CALLED_NOT_INLINED: [&str; 5] = ["memcpy", "memmove", "memset", "bcopy", "bzero"];
+
+/// Why a program was not compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum CompilerError {
+    /// There is no compiler.
+    #[error(transparent)]
+    NoCompiler(#[from] NoCompiler),
+    /// A static program has no place for the runtime.
+    #[error("`{0}` links a program that cannot be recorded: the recorder is a shared library")]
+    Static(&'static str),
+    /// The runtime could not be put where programs find it.
+    #[error("cannot unpack the recorder's library: {0}")]
+    Unpack(#[source] io::Error),
+    /// The compiler did not start.
+    #[error("cannot run `{}`: {error}", .compiler.display())]
+    Start {
+        /// What was to be run.
+        compiler: PathBuf,
+        /// Why it was not.
+        error: io::Error,
+    },
+}
+
+/// What the wrapper was asked for beyond what the compiler is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// Count the branches taken.
+    pub branches: bool,
+}
+
+/// Becomes the compiler. Returns only if that did not work.
+pub fn become_compiler(language: Language, extras: Extras, arguments: &[OsString]) -> CompilerError {
+    match prepare(language, extras, arguments) {
+        Ok(command) => start(command),
+        Err(error) => error,
+    }
+}
+
+/// The command that compiles with these arguments.
+pub fn prepare(language: Language, extras: Extras, arguments: &[OsString]) -> Result<Command, CompilerError> {
+    let compiler = find::compiler(language)?;
+    let reading = Reading::of(arguments);
+    let mut command = Command::new(&compiler.words[0]);
+    command.args(&compiler.words[1..]);
+    if reading.does_something() {
+        let installed = embedded::unpack().map_err(CompilerError::Unpack)?;
+        command.args(added(compiler.family, extras, &reading, &installed)?);
+    }
+    command.args(arguments);
+    Ok(command)
+}
+
+#[cfg(unix)]
+fn start(mut command: Command) -> CompilerError {
+    use std::os::unix::process::CommandExt;
+    let error = command.exec();
+    CompilerError::Start { compiler: command.get_program().into(), error }
+}
+
+/// What goes before the user's arguments.
+fn added(
+    family: Family,
+    extras: Extras,
+    reading: &Reading,
+    installed: &embedded::Installed,
+) -> Result<Vec<OsString>, CompilerError> {
+    let mut added: Vec<OsString> = Vec::new();
+    if reading.compiles() || reading.links() {
+        added.push("-fsanitize=thread".into());
+    }
+    if reading.compiles() {
+        added.extend(compile_flags(family, extras, reading, &installed.include));
+    }
+    if reading.links() {
+        if let Some(flag) = reading.fully_static() {
+            return Err(CompilerError::Static(flag));
+        }
+        added.extend(link_flags(family, &installed.library));
+    }
+    Ok(added)
+}
+
+fn compile_flags(family: Family, extras: Extras, reading: &Reading, include: &Path) -> Vec<OsString> {
+    let mut flags: Vec<OsString> = vec!["-idirafter".into(), include.into()];
+    if !reading.asks_for_debug_information() {
+        flags.push("-g".into());
+    }
+    match family {
+        Family::Gcc => {
+            flags.extend(CALLED_NOT_INLINED.map(|function| format!("-fno-builtin-{function}").into()));
+            // Loops that copy stay loops of accesses that are seen.
+            flags.push("-fno-tree-loop-distribute-patterns".into());
+            if extras.branches {
+                flags.push("-fsanitize-coverage=trace-pc".into());
+            }
+        }
+        Family::Clang => {
+            // Without it the read of `x++` is not told.
+            flags.extend(["-mllvm", "-tsan-instrument-read-before-write"].map(OsString::from));
+            if extras.branches {
+                flags.push("-fsanitize-coverage=edge,trace-pc-guard".into());
+            }
+        }
+    }
+    flags
+}
+
+/// Links the runtime before everything else, so that its functions are found before libc's. The program finds it
+/// where it is unpacked; without the recorder it does nothing.
+fn link_flags(family: Family, library: &Path) -> Vec<OsString> {
+    let directory = library.parent().unwrap_or(Path::new("."));
+    let joined = |flag: &str| {
+        let mut joined = OsString::from(flag);
+        joined.push(directory);
+        joined
+    };
+    let rpath = [joined("-Wl,--enable-new-dtags,-rpath,")];
+    match family {
+        // It says `-ltsan` by itself.
+        Family::Gcc => [joined("-L")].into_iter().chain(rpath).collect(),
+        Family::Clang => ["-fno-sanitize-link-runtime", "-Wl,--push-state,--no-as-needed"]
+            .map(OsString::from)
+            .into_iter()
+            .chain([library.into(), "-Wl,--pop-state".into()])
+            .chain(rpath)
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn added_to(family: Family, line: &str) -> Result<String, CompilerError> {
+        let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        let installed = embedded::Installed { library: "/r/libtsan.so.2".into(), include: "/i".into() };
+        let added = added(family, Extras::default(), &Reading::of(&arguments), &installed)?;
+        Ok(added.join(" ".as_ref()).into_string().unwrap())
+    }
+
+    const GCC_COMPILE: &str = "-idirafter /i -g -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset \
+                               -fno-builtin-bcopy -fno-builtin-bzero -fno-tree-loop-distribute-patterns";
+    const GCC_LINK: &str = "-L/r -Wl,--enable-new-dtags,-rpath,/r";
+
+    #[test]
+    fn each_step_gets_its_own() {
+        let check = |line: &str, expected: String| {
+            assert_eq!(added_to(Family::Gcc, line).unwrap(), expected, "{line}");
+        };
+        check("-c a.c", format!("-fsanitize=thread {GCC_COMPILE}"));
+        check("a.c b.o -o p", format!("-fsanitize=thread {GCC_COMPILE} {GCC_LINK}"));
+        check("a.o lib.a -o p", format!("-fsanitize=thread {GCC_LINK}"));
+        check("-shared a.o -o p.so", format!("-fsanitize=thread {GCC_LINK}"));
+        check("-E a.c", format!("-fsanitize=thread {GCC_COMPILE}"));
+        check("-r a.o b.o -o c.o", String::new());
+        check("-c a.s", String::new());
+    }
+
+    #[test]
+    fn clang_is_linked_with_our_library() {
+        let link = "-fno-sanitize-link-runtime -Wl,--push-state,--no-as-needed /r/libtsan.so.2 \
+                    -Wl,--pop-state -Wl,--enable-new-dtags,-rpath,/r";
+        assert_eq!(added_to(Family::Clang, "a.o").unwrap(), format!("-fsanitize=thread {link}"));
+        let compile = "-fsanitize=thread -idirafter /i -g -mllvm -tsan-instrument-read-before-write";
+        assert_eq!(added_to(Family::Clang, "-c a.cc").unwrap(), compile);
+    }
+
+    #[test]
+    fn debug_information_is_asked_for_once() {
+        for line in ["-c a.c -g0", "-c a.c -ggdb3", "-g -c a.c", "-gdwarf-5 -c a.c"] {
+            assert!(!added_to(Family::Gcc, line).unwrap().contains("-g "), "{line}");
+        }
+    }
+
+    #[test]
+    fn static_programs_are_refused_where_they_are_linked() {
+        assert!(added_to(Family::Gcc, "-static -c a.c").is_ok());
+        for line in ["-static a.c", "a.o -static-pie", "a.o -static-libtsan"] {
+            assert!(matches!(added_to(Family::Gcc, line), Err(CompilerError::Static(_))), "{line}");
+        }
+    }
+}

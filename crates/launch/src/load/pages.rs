@@ -1,0 +1,150 @@
+//! One value for each byte of memory the program touched, kept page by page.
+
+use rustc_hash::FxHashMap;
+
+const PAGE_BITS: u32 = 12;
+/// Bytes of memory that share a page of cells.
+pub(super) const PAGE: usize = 1 << PAGE_BITS;
+
+/// Cells by address. Those of pages never written are the default.
+#[derive(Debug)]
+pub(super) struct Pages<T> {
+    pages: Vec<Box<[T; PAGE]>>,
+    by_number: FxHashMap<u64, u32>,
+    /// Pages whose cells are all default and that can be used again.
+    free: Vec<u32>,
+    /// The page asked for last: the next access is often near. `u64::MAX` is no page's number.
+    recent: (u64, u32),
+}
+
+impl<T> Default for Pages<T> {
+    fn default() -> Self {
+        let (pages, free) = (Vec::new(), Vec::new());
+        Pages { pages, by_number: FxHashMap::default(), free, recent: (u64::MAX, 0) }
+    }
+}
+
+impl<T: Copy + Default + PartialEq> Pages<T> {
+    /// Does something with the cells of a range, piece by piece: each piece lies in one page. Pages are made
+    /// as needed.
+    #[inline]
+    pub(super) fn update(&mut self, address: u64, length: u64, mut each: impl FnMut(&mut [T])) {
+        let mut address = address;
+        let mut left = length;
+        while left > 0 {
+            let within = (address & (PAGE as u64 - 1)) as usize;
+            let piece = left.min((PAGE - within) as u64) as usize;
+            let page = self.page_or_new(address >> PAGE_BITS);
+            each(&mut self.pages[page][within..within + piece]);
+            left -= piece as u64;
+            address = address.wrapping_add(piece as u64);
+        }
+    }
+
+    /// Looks at the cells of a range, piece by piece with the address of each; pages that do not exist are passed
+    /// over.
+    #[inline]
+    pub(super) fn look(&mut self, address: u64, length: u64, mut each: impl FnMut(u64, &[T])) {
+        let mut address = address;
+        let mut left = length;
+        while left > 0 {
+            let within = (address & (PAGE as u64 - 1)) as usize;
+            let piece = left.min((PAGE - within) as u64) as usize;
+            if let Some(page) = self.page(address >> PAGE_BITS) {
+                each(address, &self.pages[page][within..within + piece]);
+            }
+            left -= piece as u64;
+            address = address.wrapping_add(piece as u64);
+        }
+    }
+
+    /// Makes all cells of a range default again.
+    pub(super) fn clear(&mut self, address: u64, length: u64) {
+        let mut address = address;
+        let mut left = length;
+        while left > 0 {
+            let within = (address & (PAGE as u64 - 1)) as usize;
+            let piece = left.min((PAGE - within) as u64) as usize;
+            let number = address >> PAGE_BITS;
+            if let Some(page) = self.page(number) {
+                self.pages[page][within..within + piece].fill(T::default());
+                if piece == PAGE {
+                    self.by_number.remove(&number);
+                    self.free.push(page as u32);
+                    self.recent = (u64::MAX, 0);
+                }
+            }
+            left -= piece as u64;
+            address = address.wrapping_add(piece as u64);
+        }
+    }
+
+    /// The first addresses of all pages, ascending.
+    pub(super) fn starts(&self) -> Vec<u64> {
+        let mut starts: Vec<u64> = self.by_number.keys().map(|number| number << PAGE_BITS).collect();
+        starts.sort_unstable();
+        starts
+    }
+
+    #[inline]
+    fn page(&mut self, number: u64) -> Option<usize> {
+        if self.recent.0 != number {
+            self.recent = (number, *self.by_number.get(&number)?);
+        }
+        Some(self.recent.1 as usize)
+    }
+
+    #[inline]
+    fn page_or_new(&mut self, number: u64) -> usize {
+        if self.recent.0 == number {
+            return self.recent.1 as usize;
+        }
+        let (pages, free) = (&mut self.pages, &mut self.free);
+        let page = *self.by_number.entry(number).or_insert_with(|| {
+            free.pop().unwrap_or_else(|| {
+                pages.push(Box::new([T::default(); PAGE]));
+                pages.len() as u32 - 1
+            })
+        });
+        self.recent = (number, page);
+        page as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Random updates and clears, against a map of single bytes.
+    #[test]
+    fn pages_are_a_map_of_bytes() {
+        let mut state = 7u64;
+        let mut random = move |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        let mut pages = Pages::<u16>::default();
+        let mut naive: BTreeMap<u64, u16> = BTreeMap::new();
+        for round in 1..2000u16 {
+            let address = u64::MAX - 40_000 + random(30_000);
+            let length = if random(4) == 0 { random(9_000) } else { 1 + random(16) };
+            if random(3) == 0 {
+                pages.clear(address, length);
+                naive.retain(|&byte, _| byte < address || byte - address >= length);
+            } else {
+                pages.update(address, length, |cells| cells.fill(round));
+                naive.extend((0..length).map(|offset| (address + offset, round)));
+            }
+            let start = u64::MAX - 40_000 + random(30_000);
+            let mut seen = BTreeMap::new();
+            pages.look(start, 300, |at, cells| {
+                let cells = cells.iter().enumerate().filter(|&(_, &cell)| cell != 0);
+                seen.extend(cells.map(|(offset, &cell)| (at + offset as u64, cell)));
+            });
+            assert!(seen.iter().eq(naive.range(start..start + 300)));
+        }
+        let starts = pages.starts();
+        assert!(naive.keys().all(|byte| starts.binary_search(&(byte & !(PAGE as u64 - 1))).is_ok()));
+    }
+}

@@ -1,0 +1,217 @@
+//! Call stacks: one number for each distinct one, and the source location of what happens on it.
+
+use std::io::{self, Write};
+
+use rustc_hash::FxHashMap;
+use trace::LocationId;
+use trace::native::{StackId, Table, Writer};
+
+use super::modules::{Frame, Modules, Whose};
+use super::naming::{Names, Pattern};
+
+/// A chain of calls: where each function was called from. Chains share their beginnings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Chain(u32);
+
+/// No thread's calls are followed deeper than this; what is deeper has the chain of this depth.
+const DEEPEST: usize = 1 << 16;
+
+/// The functions a thread is in.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    chains: Vec<Chain>,
+    /// Calls beyond the deepest that is followed.
+    beyond: u64,
+}
+
+impl Calls {
+    pub(super) fn current(&self) -> Chain {
+        self.chains.last().copied().unwrap_or_default()
+    }
+
+    pub(super) fn exit(&mut self) {
+        match self.beyond.checked_sub(1) {
+            Some(beyond) => self.beyond = beyond,
+            None => drop(self.chains.pop()),
+        }
+    }
+}
+
+/// Where an event is: what the trace says of its location and stack, and whether accesses there are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    pub(super) location: LocationId,
+    pub(super) stack: Option<StackId>,
+    pub(super) wanted: bool,
+}
+
+/// All chains and stacks so far.
+pub(super) struct Stacks {
+    /// Of each chain but the first, which is empty: the chain before, and the return address of the last call.
+    chains: Vec<(Chain, u64)>,
+    by_call: FxHashMap<(Chain, u64), Chain>,
+    stack_of_chain: FxHashMap<Chain, Option<StackId>>,
+    frames: Names,
+    stacks: FxHashMap<(Option<StackId>, u32), StackId>,
+    locations: Names,
+    location_names: Vec<String>,
+    at: FxHashMap<(Chain, u64), At>,
+    include: Vec<Pattern>,
+    exclude: Vec<Pattern>,
+}
+
+impl Stacks {
+    /// Nothing yet; these patterns say which accesses are wanted.
+    pub(super) fn new(include: Vec<Pattern>, exclude: Vec<Pattern>) -> Stacks {
+        Stacks {
+            chains: vec![(Chain::default(), 0)],
+            by_call: FxHashMap::default(),
+            stack_of_chain: FxHashMap::default(),
+            frames: Names::of(Table::Frames),
+            stacks: FxHashMap::default(),
+            locations: Names::of(Table::Locations),
+            location_names: Vec::new(),
+            at: FxHashMap::default(),
+            include,
+            exclude,
+        }
+    }
+
+    /// A thread calls a function that will return to this address.
+    #[inline]
+    pub(super) fn enter(&mut self, calls: &mut Calls, call: u64) {
+        if calls.chains.len() >= DEEPEST {
+            calls.beyond += 1;
+            return;
+        }
+        let chains = &mut self.chains;
+        let current = calls.current();
+        let chain = *self.by_call.entry((current, call)).or_insert_with(|| {
+            chains.push((current, call));
+            Chain(chains.len() as u32 - 1)
+        });
+        calls.chains.push(chain);
+    }
+
+    /// Where an event is whose hook returns to this address.
+    #[inline]
+    pub(super) fn at<W: Write>(
+        &mut self,
+        chain: Chain,
+        pc: u64,
+        modules: &mut Modules,
+        writer: &mut Writer<W>,
+    ) -> io::Result<At> {
+        match self.at.get(&(chain, pc)) {
+            Some(&at) => Ok(at),
+            None => self.find_out(chain, pc, modules, writer),
+        }
+    }
+
+    #[cold]
+    fn find_out<W: Write>(
+        &mut self,
+        chain: Chain,
+        pc: u64,
+        modules: &mut Modules,
+        writer: &mut Writer<W>,
+    ) -> io::Result<At> {
+        let below = self.stack_of(chain, modules, writer)?;
+        let frames = modules.frames(pc.saturating_sub(1)).to_vec();
+        let stack = if pc == 0 { below } else { self.pushed(below, &frames, writer)? };
+        let shown = self.shown_frame(chain, &frames, modules);
+        let location = LocationId(self.locations.same(&shown.location, writer)?);
+        if location.index() == self.location_names.len() {
+            self.location_names.push(shown.location.clone());
+        }
+        let at = At { location, stack, wanted: self.is_wanted(&shown) };
+        self.at.insert((chain, pc), at);
+        Ok(at)
+    }
+
+    /// The frame a user cares for: the innermost that is not of the system's headers, if there is one.
+    fn shown_frame(&self, chain: Chain, frames: &[Frame], modules: &mut Modules) -> Frame {
+        if let Some(frame) = frames.iter().find(|frame| frame.whose == Whose::Users) {
+            return frame.clone();
+        }
+        let mut next = chain;
+        while next != Chain::default() {
+            let (before, call) = self.chains[next.0 as usize];
+            if let Some(frame) =
+                modules.frames(call.saturating_sub(1)).iter().find(|frame| frame.whose == Whose::Users)
+            {
+                return frame.clone();
+            }
+            next = before;
+        }
+        frames[0].clone()
+    }
+
+    fn is_wanted(&self, frame: &Frame) -> bool {
+        let function = frame.function.as_deref().unwrap_or("");
+        let matches = |pattern: &Pattern| pattern.matches(function) || pattern.matches(&frame.location);
+        (self.include.is_empty() || self.include.iter().any(matches)) && !self.exclude.iter().any(matches)
+    }
+
+    /// The name of a location.
+    pub(super) fn location(&self, location: LocationId) -> &str {
+        &self.location_names[location.index()]
+    }
+
+    /// The stack of a chain. A chain may be long: its beginnings come first, without recursion.
+    fn stack_of<W: Write>(
+        &mut self,
+        chain: Chain,
+        modules: &mut Modules,
+        writer: &mut Writer<W>,
+    ) -> io::Result<Option<StackId>> {
+        let mut unknown = Vec::new();
+        let mut next = chain;
+        let mut stack = loop {
+            if next == Chain::default() {
+                break None;
+            }
+            if let Some(&known) = self.stack_of_chain.get(&next) {
+                break known;
+            }
+            unknown.push(next);
+            next = self.chains[next.0 as usize].0;
+        };
+        for chain in unknown.into_iter().rev() {
+            let (_, call) = self.chains[chain.0 as usize];
+            let frames = modules.frames(call.saturating_sub(1)).to_vec();
+            stack = self.pushed(stack, &frames, writer)?;
+            self.stack_of_chain.insert(chain, stack);
+        }
+        Ok(stack)
+    }
+
+    /// The stack with these frames, innermost first, on top of another. What starts a program or a thread is left
+    /// out: it is code without source below all others.
+    fn pushed<W: Write>(
+        &mut self,
+        below: Option<StackId>,
+        frames: &[Frame],
+        writer: &mut Writer<W>,
+    ) -> io::Result<Option<StackId>> {
+        let mut stack = below;
+        for frame in frames.iter().rev() {
+            if stack.is_none() && frame.whose == Whose::Unknown {
+                continue;
+            }
+            let text = format!("{}\t{}", frame.function.as_deref().unwrap_or("?"), frame.location);
+            let number = self.frames.same(&text, writer)?;
+            let next = self.stacks.len() as u32 + 1;
+            stack = match self.stacks.get(&(stack, number)) {
+                Some(&known) => Some(known),
+                None => {
+                    writer.stack(stack, number)?;
+                    let new = StackId::from_raw(next).ok_or_else(|| io::Error::other("too many stacks"))?;
+                    self.stacks.insert((stack, number), new);
+                    Some(new)
+                }
+            };
+        }
+        Ok(stack)
+    }
+}

@@ -1,0 +1,443 @@
+//! The second pass: each event of the log becomes the events of the trace.
+
+use std::io::{self, Write};
+
+use rawlog::{Event, Hold, Op as Raw, Waker};
+use rustc_hash::FxHashMap;
+use trace::native::{Note, Step, Table};
+use trace::{Mark, MarkId, Op, RegionId, ThreadId, VariableId};
+
+use super::naming::Names;
+use super::objects::{Asker, Objects, Origin, Teller};
+use super::stacks::{At, Calls, Stacks};
+use super::sync::{Inside, Permits};
+use super::threads::Threads;
+use super::variables::{Slot, Variables};
+use super::{Loaded, Options, Sample};
+
+/// What the second pass knows of a thread.
+#[derive(Debug, Default)]
+struct ThreadState {
+    name: String,
+    calls: Calls,
+    /// The place of its last event.
+    place: Option<u64>,
+    /// Branches since its last event.
+    branches: u64,
+    /// Changes with each of its events that is no access.
+    segment: u32,
+    acted: bool,
+    over: bool,
+}
+
+/// Who touched a variable last, for leaving out repetitions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct LastTouch {
+    thread: u32,
+    segment: u32,
+    reads: bool,
+    writes: bool,
+}
+
+/// How a raw access acts on each variable it touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+    ReadThenWrite,
+    AtomicRead,
+    AtomicWrite,
+    AtomicUpdate,
+}
+
+/// Writes a trace, event by event.
+pub(super) struct Translator<W: Write> {
+    teller: Teller<W>,
+    objects: Objects,
+    stacks: Stacks,
+    threads: Vec<ThreadState>,
+    regions: Names,
+    in_region: Inside,
+    in_barrier: Inside,
+    mark_names: Names,
+    marks: FxHashMap<Mark, MarkId>,
+    /// How many blocks came from each location.
+    allocations: FxHashMap<String, u64>,
+    touched: Vec<Slot>,
+    drop_repeated: bool,
+    last_touch: Vec<LastTouch>,
+    sample: Option<Sample>,
+    loaded: Loaded,
+}
+
+impl<W: Write> Translator<W> {
+    pub(super) fn new(
+        mut teller: Teller<W>,
+        variables: Variables,
+        threads: Threads,
+        options: &Options,
+    ) -> io::Result<Self> {
+        let names = threads.names();
+        for name in &names {
+            teller.writer.name(Table::Threads, name)?;
+        }
+        for (thread, origin) in threads.origins() {
+            teller.writer.origin(thread, origin)?;
+        }
+        let state = |name| ThreadState { name, ..ThreadState::default() };
+        Ok(Translator {
+            teller,
+            objects: Objects::new(variables),
+            stacks: Stacks::new(options.include.clone(), options.exclude.clone()),
+            threads: names.into_iter().map(state).collect(),
+            regions: Names::of(Table::Regions),
+            in_region: Inside::default(),
+            in_barrier: Inside::default(),
+            mark_names: Names::of(Table::MarkNames),
+            marks: FxHashMap::default(),
+            allocations: FxHashMap::default(),
+            touched: Vec::new(),
+            drop_repeated: options.drop_repeated,
+            last_touch: Vec::new(),
+            sample: options.sample,
+            loaded: Loaded { threads: threads.len() as u64, ..Loaded::default() },
+        })
+    }
+
+    /// Translates an event.
+    #[inline]
+    pub(super) fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        if self.threads[event.thread as usize].over {
+            return Ok(());
+        }
+        match event.op {
+            Raw::Read { address, size } => self.access(event, address, size.into(), Access::Read),
+            Raw::Write { address, size } => self.access(event, address, size.into(), Access::Write),
+            Raw::ReadWrite { address, size } => {
+                self.access(event, address, size.into(), Access::ReadThenWrite)
+            }
+            Raw::AtomicRead { address, size } => self.access(event, address, size.into(), Access::AtomicRead),
+            Raw::AtomicWrite { address, size } => {
+                self.access(event, address, size.into(), Access::AtomicWrite)
+            }
+            Raw::AtomicUpdate { address, size } => {
+                self.access(event, address, size.into(), Access::AtomicUpdate)
+            }
+            Raw::ReadRange { address, length } => self.access(event, address, length, Access::Read),
+            Raw::WriteRange { address, length } => self.access(event, address, length, Access::Write),
+            Raw::FunctionEntry { call } => {
+                self.stacks.enter(&mut self.threads[event.thread as usize].calls, call);
+                Ok(())
+            }
+            Raw::FunctionExit => {
+                self.threads[event.thread as usize].calls.exit();
+                Ok(())
+            }
+            Raw::Branches { count } => {
+                self.threads[event.thread as usize].branches += count;
+                Ok(())
+            }
+            _ => self.other(event),
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, event: &Event<'_>, address: u64, length: u64, access: Access) -> io::Result<()> {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.clear();
+        self.objects.variables.touched(address, length, |slot| touched.push(slot));
+        let result = if touched.is_empty() { Ok(()) } else { self.accesses(event, &touched, access) };
+        self.touched = touched;
+        result
+    }
+
+    fn accesses(&mut self, event: &Event<'_>, touched: &[Slot], access: Access) -> io::Result<()> {
+        let at = self.at(event)?;
+        if !at.wanted {
+            return Ok(());
+        }
+        for &slot in touched {
+            if self.sample.is_some_and(|sample| !sample.keeps(slot)) {
+                continue;
+            }
+            let variable = self.variable(event, slot)?;
+            if self.drop_repeated && self.is_repeated(event.thread, variable, access) {
+                continue;
+            }
+            let op = match access {
+                Access::Read => Op::Read(variable),
+                Access::Write => Op::Write(variable),
+                Access::AtomicRead => Op::AtomicRead(variable),
+                Access::AtomicWrite => Op::AtomicWrite(variable),
+                Access::AtomicUpdate => Op::AtomicUpdate(variable),
+                Access::ReadThenWrite => {
+                    self.write(event, Op::Read(variable), at)?;
+                    Op::Write(variable)
+                }
+            };
+            self.write(event, op, at)?;
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, event: &Event<'_>, slot: Slot) -> io::Result<VariableId> {
+        // The function matters for the name alone, and looking for it takes long.
+        if let Some(known) = self.objects.known_variable(slot) {
+            return Ok(known);
+        }
+        let function = self.function(event);
+        let asker = Asker { thread: event.thread, function: function.as_deref() };
+        self.objects.new_variable(slot, asker, &mut self.teller)
+    }
+
+    /// The function an event happened in, not those inlined into it.
+    fn function(&mut self, event: &Event<'_>) -> Option<String> {
+        let frames = self.teller.modules.frames(event.pc.saturating_sub(1));
+        frames.last().and_then(|frame| frame.function.clone())
+    }
+
+    /// Whether an access repeats what the thread did to the variable since it last did something else, with nobody
+    /// else in between.
+    fn is_repeated(&mut self, thread: u32, variable: VariableId, access: Access) -> bool {
+        if self.last_touch.len() <= variable.index() {
+            self.last_touch.resize(variable.index() + 1, LastTouch::default());
+        }
+        let segment = self.threads[thread as usize].segment + 1;
+        let last = &mut self.last_touch[variable.index()];
+        if (last.thread, last.segment) != (thread, segment) {
+            *last = LastTouch { thread, segment, reads: false, writes: false };
+        }
+        let repeated = match access {
+            Access::Read => last.reads || last.writes,
+            Access::Write => last.writes,
+            _ => false,
+        };
+        last.reads |= matches!(access, Access::Read | Access::ReadThenWrite);
+        last.writes |= matches!(access, Access::Write | Access::ReadThenWrite);
+        repeated
+    }
+
+    #[inline]
+    fn at(&mut self, event: &Event<'_>) -> io::Result<At> {
+        let chain = self.threads[event.thread as usize].calls.current();
+        let Teller { modules, writer } = &mut self.teller;
+        self.stacks.at(chain, event.pc, modules, writer)
+    }
+
+    /// Writes an event of the trace, and the branches before it.
+    fn write(&mut self, event: &Event<'_>, op: Op, at: At) -> io::Result<()> {
+        let thread = ThreadId(event.thread);
+        let state = &mut self.threads[event.thread as usize];
+        state.acted = true;
+        let branches = std::mem::take(&mut state.branches);
+        if branches > 0 {
+            let count = u32::try_from(branches).unwrap_or(u32::MAX);
+            let note = Note { stack: at.stack, step: Step::Same };
+            state.place.get_or_insert(0);
+            self.teller.writer.noted_event(thread, Op::Branch(count), at.location, note)?;
+            self.loaded.events += 1;
+            self.loaded.branches += 1;
+        }
+        let step = match (event.place, state.place) {
+            (Some(place), None) => Step::Over(narrowed(place)),
+            (Some(place), Some(last)) if place > last => Step::Over(narrowed(place - last - 1)),
+            _ => Step::Same,
+        };
+        state.place = event.place.or(state.place).or(Some(0));
+        self.loaded.events += 1;
+        self.teller.writer.noted_event(thread, op, at.location, Note { stack: at.stack, step })
+    }
+
+    /// Everything but accesses: rare, and not worth a fast path.
+    fn other(&mut self, event: &Event<'_>) -> io::Result<()> {
+        let state = &mut self.threads[event.thread as usize];
+        state.segment = state.segment.wrapping_add(1);
+        let at = self.at(event)?;
+        let function = self.function(event);
+        let asker = Asker { thread: event.thread, function: function.as_deref() };
+        if let Some(op) = self.operation(event, asker, at)? {
+            self.write(event, op, at)?;
+            if let Op::End = op {
+                self.threads[event.thread as usize].over = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// What an event that is no access becomes, if anything.
+    fn operation(&mut self, event: &Event<'_>, asker: Asker<'_>, at: At) -> io::Result<Option<Op>> {
+        let (objects, teller) = (&mut self.objects, &mut self.teller);
+        Ok(match event.op {
+            Raw::Fence { .. } => Some(Op::Fence),
+            Raw::Begin { .. } => self.begin(event),
+            Raw::End => Some(Op::End),
+            Raw::Create { child } => {
+                let new = child != event.thread && !self.threads[child as usize].acted;
+                new.then_some(Op::Fork(ThreadId(child)))
+            }
+            Raw::Join { child } => {
+                let over = child != event.thread && self.threads.get(child as usize).is_some();
+                if over {
+                    self.threads[child as usize].over = true;
+                }
+                over.then_some(Op::Join(ThreadId(child)))
+            }
+            Raw::Request { lock, hold } => {
+                let (lock, _) = objects.lock(lock, asker, teller)?;
+                Some(match hold {
+                    Hold::Exclusive => Op::Request(lock),
+                    Hold::Shared => Op::RequestShared(lock),
+                })
+            }
+            Raw::Acquire { lock, hold } => {
+                let lock = objects.lock_taken(lock, hold, asker, teller)?;
+                Some(match hold {
+                    Hold::Exclusive => Op::Acquire(lock),
+                    Hold::Shared => Op::AcquireShared(lock),
+                })
+            }
+            Raw::Release { lock, hold } => self.release(lock, hold, asker)?,
+            // The wait itself is what is told when it is over.
+            Raw::Wait { lock, .. } => self.release(lock, Hold::Exclusive, asker)?,
+            Raw::Woken { condition, by: Waker::Signal | Waker::Broadcast } => {
+                Some(Op::Wait(objects.condition(condition, asker, teller)?))
+            }
+            Raw::Signal { condition } => Some(Op::Signal(objects.condition(condition, asker, teller)?)),
+            Raw::Broadcast { condition } => Some(Op::Broadcast(objects.condition(condition, asker, teller)?)),
+            Raw::BarrierInit { barrier, .. } => {
+                objects.new_barrier(barrier, asker, teller)?;
+                None
+            }
+            Raw::BarrierEnter { barrier } => {
+                let barrier = objects.barrier(barrier, asker, teller)?;
+                self.in_barrier.enter(event.thread, barrier.0);
+                Some(Op::BarrierEnter(barrier))
+            }
+            Raw::BarrierExit { barrier } => {
+                let barrier = objects.barrier(barrier, asker, teller)?;
+                self.in_barrier.leave(event.thread, barrier.0).then_some(Op::BarrierExit(barrier))
+            }
+            Raw::SemaphoreInit { semaphore, value } => {
+                objects.new_semaphore(semaphore, Permits::declared(value), asker, teller)?;
+                None
+            }
+            Raw::Post { semaphore } => {
+                let (semaphore, permits) = objects.semaphore(semaphore, asker, teller)?;
+                permits.post();
+                Some(Op::Post(semaphore))
+            }
+            Raw::Take { semaphore } => {
+                let (semaphore, permits) = objects.semaphore(semaphore, asker, teller)?;
+                permits.take();
+                Some(Op::Take(semaphore))
+            }
+            Raw::Allocate { .. } => self.allocate(event, at)?,
+            Raw::Free { address } => {
+                let block = objects.variables.block_at(address).filter(|block| block.start == address);
+                match block {
+                    Some(block) => objects.block_id(block.number, &mut teller.writer)?.map(Op::Free),
+                    None => None,
+                }
+            }
+            Raw::Mark { name, value } => Some(Op::Mark(self.mark(name, value)?)),
+            Raw::RegionBegin { name } => {
+                let region = self.region(name)?;
+                self.in_region.enter(event.thread, region.0);
+                Some(Op::RegionBegin(region))
+            }
+            Raw::RegionEnd { name } => {
+                let region = self.region(name)?;
+                self.in_region.leave(event.thread, region.0).then_some(Op::RegionEnd(region))
+            }
+            Raw::Stop(stop) => {
+                self.loaded.stop = Some(stop);
+                None
+            }
+            // A wait that ended by itself orders nothing; a try that failed took nothing.
+            Raw::Woken { .. } | Raw::TryFailed { .. } | Raw::TakeFailed { .. } => None,
+            Raw::Detach { .. } | Raw::ThreadName { .. } => None,
+            // Accesses and calls do not come here.
+            Raw::Read { .. }
+            | Raw::Write { .. }
+            | Raw::ReadWrite { .. }
+            | Raw::AtomicRead { .. }
+            | Raw::AtomicWrite { .. }
+            | Raw::AtomicUpdate { .. }
+            | Raw::ReadRange { .. }
+            | Raw::WriteRange { .. }
+            | Raw::FunctionEntry { .. }
+            | Raw::FunctionExit
+            | Raw::Branches { .. } => None,
+        })
+    }
+
+    fn begin(&mut self, event: &Event<'_>) -> Option<Op> {
+        if let Some((placed, gone)) = self.objects.variables.follow(&event.op) {
+            let name = self.threads[event.thread as usize].name.clone();
+            self.objects.block(placed, &gone, Origin::Stack(event.thread, name));
+        }
+        (!self.threads[event.thread as usize].acted).then_some(Op::Begin)
+    }
+
+    fn release(&mut self, lock: u64, hold: Hold, asker: Asker<'_>) -> io::Result<Option<Op>> {
+        let (lock, holders) = self.objects.lock(lock, asker, &mut self.teller)?;
+        Ok(holders.give_back(asker.thread, hold).map(|held| match held {
+            Hold::Exclusive => Op::Release(lock),
+            Hold::Shared => Op::ReleaseShared(lock),
+        }))
+    }
+
+    fn allocate(&mut self, event: &Event<'_>, at: At) -> io::Result<Option<Op>> {
+        let Some((placed, gone)) = self.objects.variables.follow(&event.op) else { return Ok(None) };
+        let location = self.stacks.location(at.location);
+        let count = self.allocations.entry(location.to_owned()).or_default();
+        *count += 1;
+        let name = format!("block@{location}#{count}");
+        self.objects.block(placed, &gone, Origin::Heap(name));
+        let block = self.objects.block_id(placed.number, &mut self.teller.writer)?;
+        Ok(block.map(Op::Allocate))
+    }
+
+    fn mark(&mut self, name: &[u8], value: i64) -> io::Result<MarkId> {
+        let writer = &mut self.teller.writer;
+        let name = self.mark_names.same(&String::from_utf8_lossy(name), writer)?;
+        let mark = Mark { name, value };
+        let next = MarkId::new(self.marks.len());
+        if let Some(&known) = self.marks.get(&mark) {
+            return Ok(known);
+        }
+        writer.mark(mark)?;
+        self.marks.insert(mark, next);
+        Ok(next)
+    }
+
+    fn region(&mut self, name: &[u8]) -> io::Result<RegionId> {
+        let name = String::from_utf8_lossy(name);
+        Ok(RegionId(self.regions.same(&name, &mut self.teller.writer)?))
+    }
+
+    /// Ends the trace, and says what was loaded.
+    pub(super) fn finish(mut self, loaded: &mut Loaded) -> io::Result<()> {
+        for (semaphore, permits) in self.objects.permits() {
+            self.teller.writer.permits(semaphore, permits)?;
+        }
+        self.loaded.variables = self.objects.variable_count() as u64;
+        self.teller.writer.finish()?;
+        *loaded = Loaded { recorded: loaded.recorded, damage: loaded.damage, ..self.loaded };
+        Ok(())
+    }
+}
+
+fn narrowed(places: u64) -> u32 {
+    u32::try_from(places).unwrap_or(Step::MOST).min(Step::MOST)
+}
+
+impl Sample {
+    /// Whether a variable is among the kept: the same for all its accesses.
+    fn keeps(self, slot: Slot) -> bool {
+        let mut mixed = (slot.index() as u64 ^ self.seed.rotate_left(32)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ mixed >> 31) >> 11) as f64 / (1u64 << 53) as f64 <= self.share
+    }
+}
