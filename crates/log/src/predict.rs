@@ -86,10 +86,11 @@ pub struct Table {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Context {
-    /// The slot that should come next.
-    expected: u16,
+    /// The slot that should come next. A word, as is the next one: a load of both at once, after two stores, would
+    /// wait for the stores.
+    expected: u32,
     /// The slot of the thread's last simple event.
-    current: u16,
+    current: u32,
     /// The address of the thread's last event.
     pub(crate) previous: u64,
     /// The pc of the thread's last event that was written out.
@@ -130,31 +131,31 @@ impl Table {
     #[inline(always)]
     pub fn hit(&mut self, context: &mut Context, key: Key, address: u64) -> bool {
         let index = context.expected;
-        let slot = &mut self.slots[usize::from(index & SLOT_MASK)];
+        let slot = &mut self.slots[usize::from(index as u16 & SLOT_MASK)];
         if slot.key != key || slot.guesses(context.previous)[0] != address {
             return false;
         }
         slot.last = address;
         context.previous = address;
         context.current = index;
-        context.expected = slot.next;
+        context.expected = u32::from(slot.next);
         true
     }
 
     /// The reader's side of [`Table::hit`]: the event that is predicted; none if the slot is empty, which a
     /// sound log never asks for.
     pub(crate) fn predicted(&mut self, context: &mut Context) -> Option<(Key, u64)> {
-        let slot = self.slot(context.expected);
+        let slot = self.slot(context.expected as u16);
         let (key, address) = (slot.key, slot.guesses(context.previous)[0]);
         (key != Key::default() && self.hit(context, key, address)).then_some((key, address))
     }
 
     /// How to tell the reader of an event that was not predicted.
     pub(crate) fn describe(&mut self, context: &Context, key: Key, address: u64) -> (Site, Address) {
-        let other = self.slot(context.current).other & SLOT_MASK;
+        let other = self.slot(context.current as u16).other & SLOT_MASK;
         let home = key.home();
-        let (site, index) = if self.slot(context.expected).key == key {
-            (Site::Next, context.expected)
+        let (site, index) = if self.slot(context.expected as u16).key == key {
+            (Site::Next, context.expected as u16)
         } else if self.slot(other).key == key {
             (Site::Other, other)
         } else if self.slot(home).key == key {
@@ -182,12 +183,12 @@ impl Table {
     /// Takes an event that was not predicted, as it was described: both sides learn the same from it.
     pub(crate) fn learn(&mut self, context: &mut Context, site: Site, address: Address) -> (Key, u64) {
         let index = match site {
-            Site::Next => context.expected & SLOT_MASK,
-            Site::Other => self.slot(context.current).other & SLOT_MASK,
+            Site::Next => context.expected as u16 & SLOT_MASK,
+            Site::Other => self.slot(context.current as u16).other & SLOT_MASK,
             Site::Slot(index) => index & SLOT_MASK,
             Site::New(key) => key.home(),
         };
-        let before = self.slot(context.current);
+        let before = self.slot(context.current as u16);
         if before.next != index {
             before.other = before.other & FAVOUR_OFFSET | before.next;
             before.next = index;
@@ -204,7 +205,8 @@ impl Table {
         let address = slot.take(previous, address);
         let key = slot.key;
         let next = slot.next;
-        *context = Context { expected: next, current: index, previous: address, pc: key.pc() };
+        *context =
+            Context { expected: u32::from(next), current: u32::from(index), previous: address, pc: key.pc() };
         (key, address)
     }
 }

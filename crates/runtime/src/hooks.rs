@@ -122,7 +122,10 @@ pub(crate) unsafe fn point(thread: *mut Thread) {
 unsafe fn access(kind: Kind, address: u64, pc: u64) {
     let thread = thread::current();
     if thread.is_null() {
-        return access_slowly(kind, address, pc);
+        if scheduler::is_active() {
+            access_slowly(kind, address, pc);
+        }
+        return;
     }
     (*thread).inside.store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
@@ -164,7 +167,10 @@ unsafe fn access_slowly(kind: Kind, address: u64, pc: u64) {
 unsafe fn frame(kind: Kind, address: u64, pc: u64) {
     let thread = thread::current();
     if thread.is_null() {
-        return frame_slowly(kind, address, pc);
+        if scheduler::is_active() {
+            frame_slowly(kind, address, pc);
+        }
+        return;
     }
     (*thread).inside.store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
