@@ -41,8 +41,11 @@ pub fn count(
     Ok(product)
 }
 
-/// As many different keys are kept; a part that has more is not counted by its structure.
-const MOST_KEPT: usize = 1 << 21;
+/// A key costs about as much as walking so many states.
+const STATES_A_KEY: u64 = 1 << 8;
+/// As many different keys are worth while in any part, and kept in none.
+const FEWEST_KEYS: u64 = 1 << 12;
+const MOST_KEYS: u64 = 1 << 21;
 
 /// Too little of a part is alike.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +56,8 @@ pub(crate) struct Counter<'a> {
     pub(crate) frames: Frames<'a>,
     /// By level: what is known, by key.
     known: Vec<FxHashMap<Box<[u32]>, Natural>>,
-    kept: usize,
+    /// How many more keys may be kept; a part that has more is not counted by its structure.
+    keys: u64,
     /// By level: the locks that matter from there on.
     wanted: Vec<Vec<u64>>,
 }
@@ -77,7 +81,9 @@ impl<'a> Counter<'a> {
             (0..words).for_each(|word| set[words + word] = set[word]);
         }
         let known = vec![FxHashMap::default(); part.len() + 1];
-        Counter { frames: Frames::new(rule, part), known, kept: 0, wanted }
+        let frames = Frames::new(rule, part);
+        let keys = (frames.most_states(0) / STATES_A_KEY).clamp(FEWEST_KEYS, MOST_KEYS);
+        Counter { frames, known, keys, wanted }
     }
 
     pub(crate) fn all(&mut self) -> Result<Natural, Unstructured> {
@@ -99,10 +105,7 @@ impl<'a> Counter<'a> {
                 count += &self.above(level + 1)?;
             }
         }
-        if self.kept == MOST_KEPT {
-            return Err(Unstructured);
-        }
-        self.kept += 1;
+        self.keys = self.keys.checked_sub(1).ok_or(Unstructured)?;
         self.known[level].insert(key, count.clone());
         Ok(count)
     }

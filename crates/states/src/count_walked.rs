@@ -20,7 +20,7 @@ use crate::rule::Rule;
 use crate::walk::{Halt, Row};
 
 /// Stretches of no more states are walked without asking whether all are easy: that would cost as much.
-const STRETCH: u64 = 1 << 12;
+const STRETCH: u64 = 1 << 18;
 
 /// Counts part by part, with one budget for all.
 pub(crate) struct CountWalked<'a> {

@@ -17,7 +17,7 @@ use crate::rule::Rule;
 use crate::walk::{Halt, Row, Walker, halted};
 
 /// States of a stretch: so many are worth making ready for.
-const STRETCH: u64 = 1 << 16;
+const STRETCH: u64 = 1 << 18;
 /// A batch is full at so many states or stretches: enough to keep all busy, and to be told of progress often.
 const BATCH_STATES: u64 = 1 << 20;
 const BATCH_STRETCHES: usize = 1 << 10;
@@ -143,12 +143,12 @@ impl<S: Shortcut> Cutter<'_, S> {
         share: f64,
         take: &mut impl FnMut(Stretch) -> Result<(), Halt>,
     ) -> Result<(), Halt> {
-        if self.shortcut.settles(level) {
-            return Ok(());
-        }
         let most = self.frames.most_states(level);
         if most <= self.stretch || level + 1 == self.frames.levels() {
             return take(Stretch { given: self.given.clone(), most, until: from + share });
+        }
+        if self.shortcut.settles(level) {
+            return Ok(());
         }
         let range = self.frames.range(level);
         let share = share / f64::from(range.end() - range.start() + 1);

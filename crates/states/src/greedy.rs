@@ -1,6 +1,6 @@
 //! A run to a state by the first way that comes to mind, started at its reset point: every thread goes to its last place
-//! where it holds nothing that others want; then one by one they go all the way, whoever keeps what nobody else
-//! will still need first. Getting there proves the state reachable at a fraction of what normalisation
+//! where it holds nothing that others want; then one by one they go on, each as far as it can without keeping
+//! what another one still needs. Getting there proves the state reachable at a fraction of what normalisation
 //! costs; getting stuck proves nothing.
 
 use crate::locks;
@@ -25,30 +25,44 @@ impl Loset {
             *calm = self.calm[thread][goal[thread] as usize].max(start[thread]);
         }
         self.advance(places, calm);
-        while self.finish_one(places, goal) {}
+        let mut needed: Vec<u64> = Vec::with_capacity(self.held.width() * goal.len());
+        for thread in 0..goal.len() {
+            needed.resize(needed.len() + self.held.width(), 0);
+            self.needed_on_the_way(thread, places[thread], goal[thread], self.of_thread(&mut needed, thread));
+        }
+        while (0..goal.len()).any(|thread| self.go_on(places, goal, &mut needed, thread)) {}
         self.advance(places, goal);
         places == goal
     }
 
-    /// Lets one thread go all the way whose locks nobody else still needs on its way. `false`: there is none.
-    fn finish_one(&self, places: &mut [u32], goal: &[u32]) -> bool {
-        let needed = |other: usize, kept: &[u64]| locks::exclude(kept, self.touched.at(other, goal[other]));
-        (0..goal.len()).any(|thread| {
-            let before = places[thread];
-            let kept = self.held.at(thread, goal[thread]);
-            let in_the_way = |other| other != thread && places[other] < goal[other] && needed(other, kept);
-            if before == goal[thread] || (0..goal.len()).any(in_the_way) {
-                return false;
+    /// Lets a thread go on to the last place where it keeps nothing that another one still needs. `false`: it stays.
+    fn go_on(&self, places: &mut [u32], goal: &[u32], needed: &mut [u64], thread: usize) -> bool {
+        let (before, width) = (places[thread], self.held.width());
+        let mut best = before;
+        while places[thread] < goal[thread] && self.can_step(places, thread) {
+            places[thread] += 1;
+            let kept = self.held.at(thread, places[thread]);
+            let needs = |other: usize| locks::exclude(kept, &needed[width * other..width * (other + 1)]);
+            if !(0..goal.len()).any(|other| other != thread && needs(other)) {
+                best = places[thread];
             }
-            while places[thread] < goal[thread] && self.can_step(places, thread) {
-                places[thread] += 1;
-            }
-            let arrived = places[thread] == goal[thread];
-            if !arrived {
-                places[thread] = before;
-            }
-            arrived
-        })
+        }
+        places[thread] = best;
+        if best > before {
+            self.needed_on_the_way(thread, best, goal[thread], self.of_thread(needed, thread));
+        }
+        best > before
+    }
+
+    fn of_thread<'n>(&self, needed: &'n mut [u64], thread: usize) -> &'n mut [u64] {
+        let width = self.held.width();
+        &mut needed[width * thread..width * (thread + 1)]
+    }
+
+    /// The locks that a thread has anywhere after one place and up to another.
+    fn needed_on_the_way(&self, thread: usize, from: u32, to: u32, needed: &mut [u64]) {
+        needed.fill(0);
+        (from + 1..=to).for_each(|place| locks::unite(needed, self.held.at(thread, place)));
     }
 
     /// Moves each thread towards where it should stop, until none can go on.

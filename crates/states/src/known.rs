@@ -7,7 +7,7 @@
 use crate::frames::Frames;
 
 /// Words of each half of the window, at most.
-const MOST_WORDS: usize = 1 << 10;
+const MOST_WORDS: usize = 1 << 14;
 
 /// Bits for the states above the choices at the levels before the window.
 pub(crate) struct Known {

@@ -1,5 +1,5 @@
 //! `cargo xtask bench NAME`: what reading, writing and surveying traces costs (`trace`), and what questions cost
-//! (`decide`); measured and written into their sections of bench/RESULTS.md.
+//! (`decide`), and what global states cost (`states`); measured and written into their sections of bench/RESULTS.md.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -40,6 +40,21 @@ pub(crate) fn decide() -> Outcome {
         printed.trim()
     );
     replace_section("decide", &section)
+}
+
+/// What walking and counting global states costs.
+pub(crate) fn states() -> Outcome {
+    let mut section = String::from("## Global states\n\n");
+    section.push_str(&circumstances());
+    let printed = cargo_output(&["bench", "--quiet", "--package", "foretell-states", "--bench", "states"])?;
+    let _ = write!(
+        section,
+        "\n`cargo bench --package foretell-states --bench states`: the fastest of three runs in one process. The paper's figures are its table 1, on a \
+         2.67 GHz Xeon. Where its states and ours differ the row is rebuilt in shape only (corpus/README.md), and rates are \
+         compared.\n\n{}\n",
+        printed.trim()
+    );
+    replace_section("states", &section)
 }
 
 /// When and on what.

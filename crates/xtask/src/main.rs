@@ -14,6 +14,7 @@ cargo xtask test               run every test there is
 cargo xtask demo               build Foretell and show what it does
 cargo xtask bench trace        measure reading, writing and surveying traces; refreshes bench/RESULTS.md
 cargo xtask bench decide       measure what questions cost; refreshes bench/RESULTS.md
+cargo xtask bench states       measure walking and counting of global states; refreshes bench/RESULTS.md
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
 cargo xtask measure -- CMD..   run a command and print its wall time, CPU time and peak memory";
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         ["demo"] => demo::run(),
         ["bench", "trace"] => bench::trace(),
         ["bench", "decide"] => bench::decide(),
+        ["bench", "states"] => bench::states(),
         ["fuzz-engine", options @ ..] => fuzz_engine(options),
         ["measure", "--", command @ ..] if !command.is_empty() => measure::print(command),
         [] | ["--help" | "-h" | "help"] => {
