@@ -127,7 +127,7 @@ fn finish(mut command: Command) -> Output {
 }
 
 /// Reads what a run left in its directory.
-pub(crate) fn collect(output: Output, run: &Path) -> Run {
+fn collect(output: Output, run: &Path) -> Run {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(run).expect("a run directory").map(|entry| entry.unwrap().path()).collect();
     files.sort();

@@ -1,6 +1,6 @@
 // Writes to random places for ever: hardly an event is predicted.
 #include <pthread.h>
-static unsigned cells[1 << 16];
+unsigned cells[1 << 16];
 static void *run(void *argument) {
     for (unsigned random = (long)argument;;) {
         random = random * 1664525 + 1013904223;
