@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde::Deserialize;
 use states::{Class, Limits, LockingOrder, Loset, Natural, Reach, SectionId, count, walk};
@@ -159,4 +160,28 @@ fn located(trace: &Trace, loset: &Loset, orders: &[LockingOrder]) -> Vec<(String
         (at(first.thread, release), at(then.thread, then.acquire))
     };
     orders.iter().map(both).collect()
+}
+
+/// The programs of figures 1 and 3, with their marks on and off, run to their end without the tool.
+#[test]
+fn the_programs_of_the_figures_run_without_the_tool() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().expect("there is room");
+    for (name, options) in [("p2-fig1", &[][..]), ("p2-fig3", &[]), ("p2-fig1", &["-DFORETELL_OFF"])] {
+        let program = folder.path().join(name);
+        let compiled = Command::new("cc")
+            .args(["-pthread", "-Wall", "-Wextra", "-Werror", "-I"])
+            .arg(root.join("include"))
+            .args(options)
+            .arg(root.join(format!("corpus/states/{name}.c")))
+            .arg("-o")
+            .arg(&program)
+            .status();
+        let Ok(status) = compiled else {
+            println!("skipped: there is no C compiler here");
+            return;
+        };
+        assert!(status.success(), "{name} compiles");
+        assert!(Command::new(&program).status().expect("it can be started").success(), "{name} runs");
+    }
 }
