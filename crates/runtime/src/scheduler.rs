@@ -702,6 +702,19 @@ impl Scheduler {
         }
     }
 
+    /// Makes a waiting thread ready, for no reason of its own.
+    ///
+    /// # Safety
+    /// By the holder of the token.
+    pub(crate) unsafe fn rouse(&mut self, thread: *mut Thread) {
+        self.lock();
+        if (*thread).state == State::Waiting {
+            self.make_ready(thread);
+            (*thread).woken = Waker::Spurious;
+        }
+        self.unlock();
+    }
+
     /// Another thread asked a waiting thread to look at its signals.
     ///
     /// # Safety

@@ -147,6 +147,8 @@ pub(crate) struct Thread {
     pub(crate) kernel_id: AtomicU32,
     pub(crate) handle: u64,
     pub(crate) detached: bool,
+    /// Whether someone asked for the thread's end.
+    pub(crate) cancelled: bool,
     pub(crate) began: bool,
     pub(crate) routine: Option<Routine>,
     pub(crate) argument: *mut c_void,

@@ -30,7 +30,7 @@ hook! {
     }
     fn thrd_join(handle: libc::pthread_t, status: *mut c_int; pc in "rdx") -> c_int {
         let mut value = core::ptr::null_mut();
-        let error = threads::join(handle, &raw mut value, |_| None, pc);
+        let error = threads::join(handle, &raw mut value, None, pc);
         if error == 0 && !status.is_null() {
             *status = value as usize as c_int;
         }

@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use rawlog::{Kind, Waker};
 
 use super::mutexes::{self, Lock, Patience};
-use super::{hook, outside};
+use super::{hook, outside, threads};
 use crate::clock::{End, Wait};
 use crate::hooks::{enter_point, point};
 use crate::real::real;
@@ -79,6 +79,8 @@ pub(crate) unsafe fn wait(condition: Cond, mutex: Lock, limit: Limit, pc: u64) -
     writer::detailed(thread, Kind::Woken, pc, condition as u64, &[by.code()], b"");
     point(thread);
     let result = mutexes::take(thread, mutex, Patience::Forever, pc);
+    drop(inside);
+    threads::cancellation_point();
     match result {
         0 if ended == Ended::TimedOut => libc::ETIMEDOUT,
         _ => result,

@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_uint};
 
 use rawlog::{Kind, Waker};
 
-use super::{hook, outside};
+use super::{hook, outside, threads};
 use crate::clock::{End, Wait};
 use crate::hooks::{enter, enter_point};
 use crate::real::real;
@@ -35,6 +35,7 @@ unsafe fn take(thread: *mut Thread, semaphore: Sem, end: End, pc: u64) -> c_int 
             return -1;
         }
         let failed = match scheduler().block(thread, semaphore as u64, end) {
+            Ended::Woken if (*thread).cancelled => libc::EINTR,
             Ended::Woken => continue,
             Ended::TimedOut => libc::ETIMEDOUT,
             Ended::Interrupted => libc::EINTR,
@@ -76,7 +77,10 @@ unsafe fn wait(semaphore: Sem, time: Option<(c_int, Time)>, pc: u64) -> c_int {
             None => return fail(libc::EINVAL),
         },
     };
-    take(inside.0, semaphore, end, pc)
+    let result = take(inside.0, semaphore, end, pc);
+    drop(inside);
+    threads::cancellation_point();
+    result
 }
 
 hook! {

@@ -2,6 +2,7 @@
 
 use core::ffi::{c_int, c_uint};
 
+use super::threads;
 use crate::clock::{self, Wait};
 use crate::hooks::enter;
 use crate::real::real;
@@ -13,7 +14,10 @@ type Time = *const libc::timespec;
 unsafe fn sleep(wait: Wait) -> Option<Ended> {
     let inside = enter()?;
     let end = scheduler().end_of(inside.0, wait);
-    Some(scheduler().block(inside.0, 0, end))
+    let ended = scheduler().block(inside.0, 0, end);
+    drop(inside);
+    threads::cancellation_point();
+    Some(ended)
 }
 
 /// Sleeps so long; none if it is the real function's affair.

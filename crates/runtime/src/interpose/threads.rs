@@ -169,7 +169,7 @@ unsafe fn stack_size(attributes: Attributes) -> u64 {
 pub(crate) unsafe fn join(
     handle: libc::pthread_t,
     result: *mut *mut c_void,
-    end: impl FnOnce(*mut Thread) -> Option<End>,
+    limit: Option<(c_int, *const libc::timespec)>,
     pc: u64,
 ) -> c_int {
     let really = || real!(pthread_join(handle => libc::pthread_t, result => *mut *mut c_void) -> c_int);
@@ -177,10 +177,21 @@ pub(crate) unsafe fn join(
     let child = scheduler().find(handle).filter(|&child| child != inside.0);
     let Some(child) = child else { return outside(inside, really) };
     if (*child).state != State::Finished {
-        let end = end(inside.0).unwrap_or(End::NEVER);
+        let end = match limit {
+            None => End::NEVER,
+            Some((clock, time)) => match Wait::until(clock, time) {
+                Some(wait) => scheduler().end_of(inside.0, wait),
+                None => return libc::EINVAL,
+            },
+        };
         while (&raw const (*child).state).read_volatile() != State::Finished {
             if scheduler().block(inside.0, child as u64, end) == Ended::TimedOut {
                 return libc::ETIMEDOUT;
+            }
+            if (*inside.0).cancelled {
+                drop(inside);
+                cancellation_point();
+                return join(handle, result, limit, pc);
             }
         }
     }
@@ -190,16 +201,6 @@ pub(crate) unsafe fn join(
         scheduler().forget(child);
     }
     status
-}
-
-unsafe fn timed_join(
-    handle: libc::pthread_t,
-    result: *mut *mut c_void,
-    clock: c_int,
-    time: *const libc::timespec,
-    pc: u64,
-) -> c_int {
-    join(handle, result, |thread| Some(scheduler().end_of(thread, Wait::until(clock, time)?)), pc)
 }
 
 /// Detaches a thread.
@@ -218,6 +219,21 @@ pub(crate) unsafe fn detach(handle: libc::pthread_t, pc: u64) -> c_int {
     result
 }
 
+/// Ends the calling thread here if that was asked for: at the end of a function that waits, outside the runtime.
+#[inline]
+pub(crate) unsafe fn cancellation_point() {
+    let thread = thread::current();
+    if !thread.is_null() && (*thread).cancelled {
+        pthread_testcancel();
+    }
+}
+
+unsafe extern "C" {
+    /// Declared as one that does not unwind, although it does: otherwise the compiler puts an abort there. The frames
+    /// between it and the program hold nothing that would need cleaning up, and have unwind tables.
+    fn pthread_testcancel();
+}
+
 /// Lets others run.
 pub(crate) unsafe fn give_way() -> c_int {
     if let Some(inside) = enter() {
@@ -232,13 +248,13 @@ hook! {
         create(handle, attributes, routine, argument, pc)
     }
     fn pthread_join(handle: libc::pthread_t, result: *mut *mut c_void; pc in "rdx") -> c_int {
-        join(handle, result, |_| None, pc)
+        join(handle, result, None, pc)
     }
     fn pthread_timedjoin_np(handle: libc::pthread_t, result: *mut *mut c_void, time: *const libc::timespec; pc in "rcx") -> c_int {
-        timed_join(handle, result, libc::CLOCK_REALTIME, time, pc)
+        join(handle, result, Some((libc::CLOCK_REALTIME, time)), pc)
     }
     fn pthread_clockjoin_np(handle: libc::pthread_t, result: *mut *mut c_void, clock: c_int, time: *const libc::timespec; pc in "r8") -> c_int {
-        timed_join(handle, result, clock, time, pc)
+        join(handle, result, Some((clock, time)), pc)
     }
     fn pthread_tryjoin_np(handle: libc::pthread_t, result: *mut *mut c_void; pc in "rdx") -> c_int {
         if let Some(_inside) = enter()
@@ -247,10 +263,21 @@ hook! {
         {
             return libc::EBUSY;
         }
-        join(handle, result, |_| None, pc)
+        join(handle, result, None, pc)
     }
     fn pthread_detach(handle: libc::pthread_t; pc in "rsi") -> c_int {
         detach(handle, pc)
+    }
+    fn pthread_cancel(handle: libc::pthread_t; _pc in "rsi") -> c_int {
+        let inside = enter();
+        let result = real!(pthread_cancel(handle => libc::pthread_t) -> c_int);
+        if let (0, Some(_inside)) = (result, inside)
+            && let Some(target) = scheduler().find(handle)
+        {
+            (*target).cancelled = true;
+            scheduler().rouse(target);
+        }
+        result
     }
     fn pthread_setname_np(handle: libc::pthread_t, name: *const c_char; pc in "rdx") -> c_int {
         let inside = enter();

@@ -169,3 +169,19 @@ fn a_plugin_is_among_the_modules() {
         assert!(found, "{pc:x} is not in\n{}", run.modules);
     }
 }
+
+#[test]
+fn cancelled_threads_clean_up() {
+    let run = compile("cancel.c").record(&["seed=1"], &[]);
+    run.ended_with(0);
+    assert_eq!(run.stdout(), "4 4\n");
+    let events = run.events();
+    assert_eq!(count(&events, |op| matches!(op, Op::End)), 4);
+}
+
+#[test]
+fn a_thread_that_spins_out_of_sight_loses_the_token() {
+    let run = compile("spin.c").record(&["seed=1"], &[]);
+    run.ended_with(0);
+    assert_eq!(run.stdout(), "400\n");
+}
