@@ -83,10 +83,10 @@ impl<'a, 's> Tracer<'a, 's> {
     fn end(&mut self, conflict: &Conflict) -> End {
         let last = self.state.log.len().saturating_sub(1) as u32;
         match conflict {
-            Conflict::Cycle => {
-                let edge = self.state.log[last as usize];
-                self.wanted.insert(last);
-                End::Cycle(self.path(edge.to, edge.from, last))
+            Conflict::Cycle(index) => {
+                let edge = self.state.log[*index as usize];
+                self.wanted.insert(*index);
+                End::Cycle(self.path(edge.to, edge.from, self.state.log.len() as u32))
             }
             Conflict::CannotHappen(node) => {
                 self.wanted.insert(last);
@@ -234,14 +234,11 @@ impl<'a, 's> Tracer<'a, 's> {
         if self.state.ask.model != Model::Branch || named {
             return;
         }
-        let chain = &self.state.chains[read.chain as usize];
-        let events = &self.state.setup.threads.of_thread(chain.thread)[chain.floor as usize..];
-        let branch = (read.position as usize..events.len())
-            .find(|&at| matches!(self.state.setup.trace.op(events[at]), Op::Branch(count) if count > 0));
-        if let Some(branch) = branch
-            && (branch as u32 + 1) < self.state.order.len(read.chain)
+        let thread = self.state.chains[read.chain as usize].thread;
+        if let Some(branch) = self.state.setup.branch_after(thread, read.position)
+            && branch + 1 < self.state.order.len(read.chain)
         {
-            self.need(Node { chain: read.chain, position: branch as u32 + 1 }, limit);
+            self.need(Node { chain: read.chain, position: branch + 1 }, limit);
         }
     }
 
@@ -257,7 +254,12 @@ impl<'a, 's> Tracer<'a, 's> {
     /// edges as possible. Its edges become wanted. There must be one.
     fn path(&mut self, from: Node, to: Node, limit: u32) -> Vec<EventId> {
         let mut visits: Vec<(Node, Option<(u32, usize)>)> = vec![(to, None)];
-        let mut scanned = vec![0usize; self.incoming.len()];
+        // Only what comes after `from` can be on the way.
+        let after = |chain: usize| {
+            let first = self.state.order.first_after(from, chain as u32);
+            self.incoming[chain].partition_point(|&(position, _)| position < first)
+        };
+        let mut scanned: Vec<usize> = (0..self.incoming.len()).map(after).collect();
         let mut queue = VecDeque::from([0usize]);
         while let Some(visit) = queue.pop_front() {
             let (node, _) = visits[visit];
@@ -271,8 +273,13 @@ impl<'a, 's> Tracer<'a, 's> {
                     break;
                 }
                 *scan += 1;
-                if index < limit {
-                    visits.push((self.state.log[index as usize].from, Some((index, visit))));
+                let source = self.state.log[index as usize].from;
+                let on_the_way = match source.chain == from.chain {
+                    true => source.position >= from.position,
+                    false => self.state.order.precedes(from, source),
+                };
+                if index < limit && on_the_way {
+                    visits.push((source, Some((index, visit))));
                     queue.push_back(visits.len() - 1);
                 }
             }

@@ -7,8 +7,9 @@
 //! looks ahead over as many choices as there are threads, this searches, because the general
 //! problem is NP-complete.
 //!
-//! 1. *Close* (`state.rs`): the events the question needs, and those they need.
-//! 2. *Saturate* (`rules.rs`): orders that follow, to a fixpoint; a cycle refutes.
+//! 1. *Close* (`closure.rs`): the events the question needs, and those they need (`state.rs`).
+//! 2. *Saturate* (`rules.rs`): orders that follow, to a fixpoint; a cycle refutes. Only what can have a new answer
+//!    is asked again (`agenda.rs`).
 //! 3. *Guess* (`linearise.rs`): run what is needed greedily in the order of the trace.
 //! 4. *Search* (`search.rs`): split on a choice the guess depended on, explain contradictions
 //!    (`explain.rs`), leave decisions they do not depend on.
@@ -16,16 +17,20 @@
 //!    before it as given. A schedule found so is a schedule; a contradiction counts only if it does
 //!    not rest on what was taken as given. Otherwise the window grows, up to the whole trace.
 //!
-//! Cost: a question costs what its window costs: k clock entries an event for k threads involved, and a binary
-//! search for each section and read and other thread in each round of saturation.
+//! Cost: a question costs what its window costs. An event costs little more than a look at it, one that depends on another
+//! thread's about k comparisons for k threads involved, and a section or a contended access a few binary searches for each
+//! thread that uses the same lock or variable, and again when it learns of that thread.
 
+mod agenda;
 mod ask;
+mod closure;
 mod explain;
 mod linearise;
 mod many;
 mod must;
 mod outlook;
 mod permits;
+mod progress;
 mod rules;
 mod search;
 mod setup;
@@ -38,7 +43,7 @@ use check::{Model, Question, QuestionError, Refutation, Split};
 use trace::EventId;
 
 use crate::ask::{Ask, Exemption};
-use crate::linearise::Guess;
+use crate::linearise::{Guess, Values};
 use crate::search::Found;
 use crate::state::{Before, State, Window};
 pub use many::{Answer, Phases, Witnesses};
@@ -129,12 +134,20 @@ fn certain_first(setup: &Setup<'_>, question: &Question, model: Model, options: 
 fn reach(setup: &Setup<'_>, ask: &Ask, options: Options) -> Verdict {
     let mut spent = 0;
     let mut reach = options.reach;
+    let mut values = Values::new(setup.trace.symbols().variables.len());
     loop {
         let start = EventId(ask.earliest.0.saturating_sub(reach));
         let remaining = options.budget.saturating_sub(spent);
         // Small windows are attempts: what they cannot settle soon, a larger one may settle at once.
         let patience = if start.0 == 0 { remaining } else { remaining.min(u64::from(reach) * 1000) };
-        match attempt(setup, ask, Window { start, before: Before::Recorded }, patience, &mut spent) {
+        match attempt(
+            setup,
+            ask,
+            Window { start, before: Before::Recorded },
+            patience,
+            &mut values,
+            &mut spent,
+        ) {
             Found::Schedule(tail) => return Verdict::Feasible(Witness::in_window(start, tail)),
             Found::Nothing(why) if !why.recorded => return Verdict::Infeasible(why.refutation),
             Found::Unknown if start.0 == 0 => return Verdict::Unknown { budget: options.budget },
@@ -142,7 +155,7 @@ fn reach(setup: &Setup<'_>, ask: &Ask, options: Options) -> Verdict {
             Found::Unknown => {}
         }
         let blind = Window { start, before: Before::Unknown };
-        if let Found::Nothing(why) = attempt(setup, ask, blind, patience, &mut spent) {
+        if let Found::Nothing(why) = attempt(setup, ask, blind, patience, &mut values, &mut spent) {
             return Verdict::Infeasible(why.refutation);
         }
         reach = reach.saturating_mul(8).max(64);
@@ -150,17 +163,24 @@ fn reach(setup: &Setup<'_>, ask: &Ask, options: Options) -> Verdict {
 }
 
 /// Decides in one window: the main loop of `search.rs`, after a first guess that often suffices.
-fn attempt(setup: &Setup<'_>, ask: &Ask, window: Window, patience: u64, spent: &mut u64) -> Found {
+fn attempt(
+    setup: &Setup<'_>,
+    ask: &Ask,
+    window: Window,
+    patience: u64,
+    values: &mut Values,
+    spent: &mut u64,
+) -> Found {
     let mut state = State::new(setup, ask, window, patience);
     let mut posed = state.pose().and_then(|()| state.close());
     if posed.is_ok() && window.before == Before::Recorded {
-        match state.linearise() {
+        match state.linearise(values) {
             Guess::Complete(schedule) => return Found::Schedule(schedule),
             Guess::Impossible(conflict) => posed = Err(conflict),
             Guess::Stuck(_) => {}
         }
     }
-    let found = search::search(&mut state, posed);
+    let found = search::search(&mut state, values, posed);
     *spent += state.steps;
     found
 }

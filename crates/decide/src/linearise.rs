@@ -5,16 +5,18 @@
 //! finish, the guess finishes it. A guess that gets stuck names a choice it depended on, for the
 //! search to split on; once no choice is open, a guess cannot get stuck.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use check::Split;
+use check::{Model, Split};
 use order::Node;
-use trace::{EventId, LockId, Op, SemaphoreId, VariableId};
+use rustc_hash::FxHashMap;
+use trace::{EventId, LockId, Op, SemaphoreId, ThreadId, VariableId};
 
 use crate::permits;
-use crate::state::{Before, Conflict, NONE, State};
-use crate::uses::Seen;
+use crate::progress::Progress;
+use crate::state::{Before, Conflict, NONE, Seen, State};
 
 /// What came of a guess.
 pub(crate) enum Guess {
@@ -26,10 +28,39 @@ pub(crate) enum Guess {
     Impossible(Conflict),
 }
 
+/// The last writes of variables in a guess, in room that all guesses about a trace share.
+#[derive(Debug)]
+pub(crate) struct Values {
+    guess: u32,
+    /// For each variable the latest guess that wrote it, and which event did.
+    written: Vec<(u32, EventId)>,
+}
+
+impl Values {
+    pub(crate) fn new(variables: usize) -> Self {
+        Values { guess: 0, written: vec![(0, EventId(0)); variables] }
+    }
+
+    fn forget(&mut self) {
+        self.guess += 1;
+    }
+
+    #[inline]
+    fn get(&self, variable: VariableId) -> Option<EventId> {
+        let (guess, event) = self.written[variable.index()];
+        (guess == self.guess).then_some(event)
+    }
+
+    #[inline]
+    fn set(&mut self, variable: VariableId, event: EventId) {
+        self.written[variable.index()] = (self.guess, event);
+    }
+}
+
 impl State<'_> {
     /// Looks for an order of the needed events that respects everything known.
-    pub(crate) fn linearise(&mut self) -> Guess {
-        let mut run = Run::new(self);
+    pub(crate) fn linearise(&mut self, values: &mut Values) -> Guess {
+        let mut run = Run::new(self, values);
         let mut choice = None;
         loop {
             run.go();
@@ -101,142 +132,143 @@ struct Blocked {
     take: Option<SemaphoreId>,
 }
 
-/// Who holds a lock in a guess: chain and acquire.
+/// Who holds a lock in a guess, and by which section: its acquire, or its release if it opened before the window.
 #[derive(Clone, Default)]
 struct Holders {
-    exclusive: Option<(u32, EventId)>,
-    shared: Vec<(u32, EventId)>,
+    exclusive: Option<(ThreadId, EventId)>,
+    shared: Vec<(ThreadId, EventId)>,
 }
 
 /// One guess.
 struct Run<'a, 's> {
     /// The state guessed about; replaced by a copy of its own once the guess needs more events.
-    state: std::borrow::Cow<'a, State<'s>>,
-    done: Vec<u32>,
+    state: Cow<'a, State<'s>>,
+    progress: Progress,
     schedule: Vec<EventId>,
     /// Chains that may go on, by the id of their next event.
     ready: BinaryHeap<Reverse<(EventId, u32)>>,
-    parked: Vec<Reverse<(EventId, u32)>>,
-    holders: Vec<Holders>,
-    values: Vec<Value>,
-    permits: Vec<i64>,
+    /// Chains that wait for permits.
+    starving: Vec<u32>,
+    holders: FxHashMap<LockId, Holders>,
+    permits: FxHashMap<SemaphoreId, i64>,
+    values: &'a mut Values,
     steps: u64,
 }
 
-/// The value of a variable in a guess.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Value {
-    written: Option<Node>,
-    /// Reads that still must see it.
-    awaited: u32,
-}
-
 impl<'a, 's> Run<'a, 's> {
-    fn new(state: &'a State<'s>) -> Self {
+    fn new(state: &'a State<'s>, values: &'a mut Values) -> Self {
+        values.forget();
         let mut run = Run {
-            done: vec![0; state.chains.len()],
+            progress: Progress::new(state),
             schedule: Vec::new(),
             ready: BinaryHeap::new(),
-            parked: Vec::new(),
-            holders: Vec::new(),
-            values: Vec::new(),
-            permits: Vec::new(),
+            starving: Vec::new(),
+            holders: FxHashMap::default(),
+            permits: FxHashMap::default(),
+            values,
             steps: 0,
-            state: std::borrow::Cow::Borrowed(state),
+            state: Cow::Borrowed(state),
         };
-        run.catch_up();
-        for chain in 0..run.done.len() as u32 {
-            run.enqueue(chain);
-        }
+        run.enqueue_all();
         run
     }
 
-    /// Makes room for what the state has learnt to use.
-    fn catch_up(&mut self) {
-        let state = &*self.state;
-        self.done.resize(state.chains.len(), 0);
-        for index in self.holders.len()..state.locks.len() {
-            let mut holders = Holders::default();
-            for &(thread, release, shared) in &state.locks[index].open {
-                // A thread without needed events has no chain; it holds the lock all the same. A lock that
-                // the guess comes to use late may have been released in it already.
-                let chain = state.chains.iter().position(|chain| chain.thread == thread);
-                let happened = |chain: usize| state.chains[chain].floor + self.done[chain];
-                if let (Some(chain), Some(release)) = (chain, release)
-                    && happened(chain) > state.setup.threads.place(release) as u32
-                {
-                    continue;
-                }
-                let holder = chain.map_or(NONE, |chain| chain as u32);
-                let hold = (holder, release.unwrap_or(EventId(NONE)));
-                if shared {
-                    holders.shared.push(hold);
-                } else {
-                    holders.exclusive = Some(hold);
-                }
+    fn enqueue_all(&mut self) {
+        self.ready.clear();
+        self.starving.clear();
+        for chain in 0..self.state.chains.len() as u32 {
+            if let Some(node) = self.next(chain) {
+                self.ready.push(Reverse((self.state.event(node), chain)));
             }
-            self.holders.push(holders);
-        }
-        for index in self.values.len()..state.variables.len() {
-            let awaited = awaiting(state, index, None);
-            self.values.push(Value { written: None, awaited });
-        }
-        for index in self.permits.len()..state.semaphores.len() {
-            self.permits.push(state.permits_at_start(state.semaphores[index].semaphore));
         }
     }
 
     fn is_complete(&self) -> bool {
-        self.ready.is_empty() && self.parked.is_empty()
+        (0..self.state.chains.len() as u32).all(|chain| self.next(chain).is_none())
     }
 
     fn next(&self, chain: u32) -> Option<Node> {
-        let position = self.done[chain as usize];
+        let position = self.progress.done(chain);
         (position < self.state.order.len(chain)).then_some(Node { chain, position })
-    }
-
-    fn enqueue(&mut self, chain: u32) {
-        if let Some(node) = self.next(chain) {
-            self.ready.push(Reverse((self.state.event(node), chain)));
-        }
     }
 
     /// Runs events until none can go on.
     fn go(&mut self) {
         while let Some(Reverse((event, chain))) = self.ready.pop() {
-            self.steps += 1;
-            let node = Node { chain, position: self.done[chain as usize] };
-            if !self.is_free(node) || self.obstacle(event, node).is_some() {
-                self.parked.push(Reverse((event, chain)));
-                continue;
-            }
-            self.perform(event, node);
-            self.done[chain as usize] += 1;
-            self.schedule.push(event);
-            self.enqueue(chain);
-            self.ready.extend(self.parked.drain(..));
+            self.go_on(event, chain);
         }
     }
 
-    /// Whether everything known to come before has happened.
-    fn is_free(&self, node: Node) -> bool {
-        let order = &self.state.order;
-        (0..self.done.len() as u32).all(|chain| order.before(node, chain) <= self.done[chain as usize])
+    /// Runs a chain while its next event can happen and is the earliest of those that may.
+    fn go_on(&mut self, mut event: EventId, chain: u32) {
+        loop {
+            self.steps += 1;
+            let node = Node { chain, position: self.progress.done(chain) };
+            if self.progress.must_wait(&self.state, node) || self.is_hindered(event, node) {
+                return;
+            }
+            self.perform(event, node);
+            self.schedule.push(event);
+            self.progress.advance(chain);
+            while let Some(woken) = self.progress.next_woken() {
+                let node = Node { chain: woken, position: self.progress.done(woken) };
+                self.ready.push(Reverse((self.state.event(node), woken)));
+            }
+            let Some(node) = self.next(chain) else { return };
+            event = self.state.event(node);
+            if self.ready.peek().is_some_and(|&Reverse((earliest, _))| earliest < event) {
+                self.ready.push(Reverse((event, chain)));
+                return;
+            }
+        }
+    }
+
+    /// Whether something keeps an event from happening now; its chain then waits for that to change.
+    fn is_hindered(&mut self, event: EventId, node: Node) -> bool {
+        match self.obstacle(event, node) {
+            None => return false,
+            Some(Obstacle::Held(section)) => {
+                let trace = self.state.setup.trace;
+                let release = match section {
+                    EventId(NONE) => None,
+                    acquire if is_acquire(trace.op(acquire)) => trace.section_end(acquire),
+                    release => Some(release),
+                };
+                if let Some(release) = release.and_then(|release| self.state.needed(release)) {
+                    self.progress.wait(node.chain, release);
+                }
+            }
+            Some(Obstacle::Overwritten { read, write }) if write == event => {
+                if let Some(read) = self.state.needed(read) {
+                    self.progress.wait(node.chain, read);
+                }
+            }
+            // Nothing brings back what was overwritten.
+            Some(Obstacle::Overwritten { .. } | Obstacle::Unwritten) => {}
+            Some(Obstacle::NoPermit(_)) => self.starving.push(node.chain),
+        }
+        true
     }
 
     /// What keeps an event from happening now, though all before it has happened.
-    fn obstacle(&self, event: EventId, node: Node) -> Option<Obstacle> {
+    #[inline]
+    fn obstacle(&mut self, event: EventId, node: Node) -> Option<Obstacle> {
         let trace = self.state.setup.trace;
         match trace.op(event) {
-            Op::Acquire(lock) if !trace.is_nested(event) => self.excluding(lock, node.chain, true),
-            Op::AcquireShared(lock) if !trace.is_nested(event) => self.excluding(lock, node.chain, false),
+            Op::Acquire(lock) if !trace.is_nested(event) => self.excluding(lock, event, true),
+            Op::AcquireShared(lock) if !trace.is_nested(event) => self.excluding(lock, event, false),
             Op::Take(semaphore) => {
-                let index = self.state.semaphore_index[&semaphore];
-                (self.permits[index] <= 0 && self.counts_permits()).then_some(Obstacle::NoPermit(semaphore))
+                let none = *self.permits(semaphore) <= 0 && self.counts_permits();
+                none.then_some(Obstacle::NoPermit(semaphore))
             }
             op => {
-                let read = op.reads().and_then(|variable| self.wrong_value(variable, node));
-                read.or_else(|| op.writes().and_then(|variable| self.awaited_value(variable, node)))
+                let access = op.access()?;
+                if access.reads
+                    && let Some(obstacle) = self.wrong_value(access.variable, event, node)
+                {
+                    return Some(obstacle);
+                }
+                if access.writes { self.awaited_value(access.variable, event) } else { None }
             }
         }
     }
@@ -247,113 +279,123 @@ impl<'a, 's> Run<'a, 's> {
         window.start == EventId(0) || window.before == Before::Recorded
     }
 
-    fn excluding(&self, lock: LockId, chain: u32, exclusive: bool) -> Option<Obstacle> {
-        let holders = &self.holders[self.state.lock_index[&lock]];
+    fn permits(&mut self, semaphore: SemaphoreId) -> &mut i64 {
+        self.permits.entry(semaphore).or_insert_with(|| self.state.permits_at_start(semaphore))
+    }
+
+    /// Who holds a lock: at first, whoever did where the window begins.
+    fn holders(&mut self, lock: LockId) -> &mut Holders {
+        self.holders.entry(lock).or_insert_with(|| {
+            let (setup, window) = (self.state.setup, self.state.window);
+            let mut holders = Holders::default();
+            if window.before == Before::Recorded && window.start > EventId(0) {
+                for open in setup.open_sections(lock, window.start) {
+                    let hold = (open.thread, open.release.unwrap_or(EventId(NONE)));
+                    match open.shared {
+                        true => holders.shared.push(hold),
+                        false => holders.exclusive = Some(hold),
+                    }
+                }
+            }
+            holders
+        })
+    }
+
+    fn excluding(&mut self, lock: LockId, event: EventId, exclusive: bool) -> Option<Obstacle> {
+        let thread = self.state.setup.trace.thread(event);
+        let holders = self.holders(lock);
         let shared = holders.shared.iter().filter(|_| exclusive);
-        let other = holders.exclusive.iter().chain(shared).find(|(holder, _)| *holder != chain);
+        let other = holders.exclusive.iter().chain(shared).find(|(holder, _)| *holder != thread);
         other.map(|&(_, section)| Obstacle::Held(section))
     }
 
-    fn wrong_value(&self, variable: VariableId, node: Node) -> Option<Obstacle> {
-        let source = self.state.demanded(node)?;
-        let written = self.values[self.state.variable_index[&variable]].written;
-        match (source, written) {
-            (Seen::Write(source), Some(last)) if source == last => None,
-            (Seen::Initial | Seen::Earlier, None) => None,
-            (_, Some(last)) => Some(Obstacle::Overwritten { read: node, write: last }),
-            (Seen::Write(_), None) => Some(Obstacle::Unwritten),
+    #[inline]
+    fn wrong_value(&self, variable: VariableId, event: EventId, node: Node) -> Option<Obstacle> {
+        let seen = self.state.demanded(event, node)?;
+        let written = self.values.get(variable);
+        match (seen, written) {
+            _ if sees(seen, written) => None,
+            (_, Some(last)) => Some(Obstacle::Overwritten { read: event, write: last }),
+            (_, None) => Some(Obstacle::Unwritten),
         }
     }
 
-    fn awaited_value(&self, variable: VariableId, node: Node) -> Option<Obstacle> {
-        let index = self.state.variable_index[&variable];
-        let value = self.values[index];
-        let own = self.state.demanded(node).is_some_and(|source| sees(source, value.written));
-        if value.awaited <= u32::from(own) {
-            return None;
-        }
-        let waiting = self.state.variables[index].demands.iter().find(|demand| {
-            demand.read != node
-                && sees(demand.source, value.written)
-                && demand.read.position >= self.done[demand.read.chain as usize]
-        });
-        waiting.map(|demand| Obstacle::Overwritten { read: demand.read, write: node })
+    /// A read that must still see the value that a write would overwrite.
+    #[inline]
+    fn awaited_value(&self, variable: VariableId, event: EventId) -> Option<Obstacle> {
+        let waits = |read: Node| {
+            let still = read.position >= self.progress.done(read.chain);
+            still.then(|| self.state.event(read)).filter(|&read| read != event)
+        };
+        let read = match self.values.get(variable) {
+            Some(write) => self.state.readers(write).find_map(waits),
+            None => self.state.first_readers(variable).find_map(|(read, _)| waits(read)),
+        };
+        read.map(|read| Obstacle::Overwritten { read, write: event })
     }
 
+    #[inline]
     fn perform(&mut self, event: EventId, node: Node) {
         let trace = self.state.setup.trace;
         let op = trace.op(event);
+        let thread = self.state.chains[node.chain as usize].thread;
         match op {
             Op::Acquire(lock) if !trace.is_nested(event) => {
-                self.holders[self.state.lock_index[&lock]].exclusive = Some((node.chain, event));
+                self.holders(lock).exclusive = Some((thread, event));
             }
             Op::AcquireShared(lock) if !trace.is_nested(event) => {
-                self.holders[self.state.lock_index[&lock]].shared.push((node.chain, event));
+                self.holders(lock).shared.push((thread, event));
             }
-            Op::Release(lock) if !trace.is_nested(event) => {
-                if let Some(&index) = self.state.lock_index.get(&lock) {
-                    self.holders[index].exclusive = None;
-                }
-            }
+            Op::Release(lock) if !trace.is_nested(event) => self.holders(lock).exclusive = None,
             Op::ReleaseShared(lock) if !trace.is_nested(event) => {
-                if let Some(&index) = self.state.lock_index.get(&lock) {
-                    let shared = &mut self.holders[index].shared;
-                    // A section open at the window's start is known by its release.
-                    let own = trace.section_end(event);
-                    shared.retain(|&(_, section)| Some(section) != own && section != event);
+                // A section open at the window's start is known by its release.
+                let own = trace.section_end(event);
+                self.holders(lock).shared.retain(|&(_, section)| Some(section) != own && section != event);
+            }
+            Op::Take(semaphore) => *self.permits(semaphore) -= 1,
+            Op::Post(semaphore) => {
+                *self.permits(semaphore) += 1;
+                for chain in std::mem::take(&mut self.starving) {
+                    let node = Node { chain, position: self.progress.done(chain) };
+                    self.ready.push(Reverse((self.state.event(node), chain)));
                 }
             }
-            Op::Take(semaphore) => self.permits[self.state.semaphore_index[&semaphore]] -= 1,
-            Op::Post(semaphore) => self.permits[self.state.semaphore_index[&semaphore]] += 1,
-            _ => self.access(op, node),
-        }
-    }
-
-    fn access(&mut self, op: Op, node: Node) {
-        let Some(access) = op.access() else { return };
-        let demanded = access.reads && self.state.demanded(node).is_some();
-        if !demanded && !access.writes {
-            return;
-        }
-        let index = self.state.variable_index[&access.variable];
-        if demanded {
-            self.values[index].awaited -= 1;
-        }
-        if access.writes {
-            let awaited = awaiting(&self.state, index, Some(node));
-            self.values[index] = Value { written: Some(node), awaited };
+            _ => {
+                if let Some(variable) = op.writes() {
+                    self.values.set(variable, event);
+                }
+            }
         }
     }
 
     /// Finds the choice behind a standstill.
-    fn blocked(&self) -> Blocked {
+    fn blocked(&mut self) -> Blocked {
         let trace = self.state.setup.trace;
         let mut blocked = Blocked { choice: None, release: None, take: None };
-        let mut parked: Vec<(EventId, u32)> = self.parked.iter().map(|entry| entry.0).collect();
-        parked.sort_unstable();
-        for (event, chain) in parked {
-            let node = Node { chain, position: self.done[chain as usize] };
-            if !self.is_free(node) {
+        let waiting = (0..self.state.chains.len() as u32).filter_map(|chain| self.next(chain));
+        let mut waiting: Vec<(EventId, Node)> = waiting.map(|node| (self.state.event(node), node)).collect();
+        waiting.sort_unstable();
+        for (event, node) in waiting {
+            if self.progress.must_wait(&self.state, node) {
                 continue;
             }
             match self.obstacle(event, node) {
                 Some(Obstacle::Held(section)) => {
                     // Sections open at the window's start are known by their release.
-                    let is_acquire = matches!(trace.op(section), Op::Acquire(_) | Op::AcquireShared(_));
+                    let is_acquire = section.0 != NONE && is_acquire(trace.op(section));
                     let choice = is_acquire.then_some(Choice::Between(Split::Sections(event, section)));
                     let release = if is_acquire { trace.section_end(section) } else { Some(section) };
-                    let holder = |release: EventId| {
-                        let chain = self.state.chains.iter().position(|c| c.thread == trace.thread(release));
-                        chain.is_none_or(|chain| self.next(chain as u32).is_none())
-                    };
-                    let unfinished = release.filter(|&release| holder(release));
+                    let release = release.filter(|release| release.0 != NONE);
+                    let unfinished = release.filter(|&release| {
+                        let chain = self.state.chain_of[trace.thread(release).index()];
+                        chain == NONE || self.next(chain).is_none()
+                    });
                     if blocked.choice.is_none() || (blocked.release.is_none() && unfinished.is_some()) {
                         blocked.choice = choice.or(blocked.choice);
                         blocked.release = unfinished;
                     }
                 }
                 Some(Obstacle::Overwritten { read, write }) if blocked.choice.is_none() => {
-                    let (read, write) = (self.state.event(read), self.state.event(write));
                     blocked.choice = Some(Choice::Between(Split::Overwrite { read, write }));
                 }
                 Some(Obstacle::NoPermit(semaphore)) => {
@@ -378,18 +420,7 @@ impl<'a, 's> Run<'a, 's> {
         let start = self.state.window.start;
         let posts = setup.posts(semaphore);
         let posts = &posts[posts.partition_point(|&post| post < start)..];
-        posts.iter().any(|&post| {
-            let needed = self.state.chains.iter().any(|c| {
-                c.thread == setup.trace.thread(post)
-                    && setup.threads.place(post) as u32 - c.floor
-                        < self.state.order.len(self.chain_number(c.thread))
-            });
-            !needed && self.include(post)
-        })
-    }
-
-    fn chain_number(&self, thread: trace::ThreadId) -> u32 {
-        self.state.chains.iter().position(|c| c.thread == thread).map_or(NONE, |index| index as u32)
+        posts.iter().any(|&post| self.state.needed(post).is_none() && self.include(post))
     }
 
     /// Makes one more event part of the guess.
@@ -399,42 +430,29 @@ impl<'a, 's> Run<'a, 's> {
         if state.is_needed(node) || node.position >= state.chains[node.chain as usize].ceiling {
             return false;
         }
-        let known = state.variables.iter().map(|v| v.demands.len()).collect::<Vec<_>>();
         state.extend(node.chain, node.position + 1, NONE);
-        if state.close().is_err() || self.demands_too_late(&state, &known) {
+        if state.close().is_err() || self.binds_too_late(&state) {
             return false;
         }
-        self.state = std::borrow::Cow::Owned(state);
-        self.await_new_reads(&known);
-        self.catch_up();
-        self.parked.clear();
-        self.ready.clear();
-        for chain in 0..self.done.len() as u32 {
-            self.enqueue(chain);
-        }
+        self.progress.resume(&state);
+        self.state = Cow::Owned(state);
+        self.enqueue_all();
         true
     }
 
-    /// Reads with a new demand wait for the values there are; variables that are new are counted when room is made
-    /// for them.
-    fn await_new_reads(&mut self, known: &[usize]) {
-        for (index, (&known, value)) in known.iter().zip(&mut self.values).enumerate() {
-            let new = &self.state.variables[index].demands[known..];
-            let written = value.written;
-            value.awaited += new.iter().filter(|demand| sees(demand.source, written)).count() as u32;
-        }
-    }
-
-    /// Whether a read that has happened is demanded to see something only now, because its thread goes on (under
+    /// Whether a read that has happened is bound to what it saw only now, because its thread goes on (under
     /// the branch model): then it is too late.
-    fn demands_too_late(&self, state: &State<'_>, known: &[usize]) -> bool {
-        let happened =
-            |node: Node| self.done.get(node.chain as usize).is_some_and(|&done| node.position < done);
-        state.variables.iter().enumerate().any(|(index, uses)| {
-            let new = &uses.demands[known.get(index).copied().unwrap_or(0)..];
-            new.iter().any(|demand| happened(demand.read))
-        })
+    fn binds_too_late(&self, state: &State<'_>) -> bool {
+        state.ask.model == Model::Branch
+            && state.agenda.bound.iter().any(|&read| {
+                (read.chain as usize) < self.state.chains.len()
+                    && read.position < self.progress.done(read.chain)
+            })
     }
+}
+
+fn is_acquire(op: Op) -> bool {
+    matches!(op, Op::Acquire(_) | Op::AcquireShared(_))
 }
 
 /// What keeps an event from happening.
@@ -443,25 +461,16 @@ enum Obstacle {
     Held(EventId),
     /// The read must come before the write, or the write before the read's source.
     Overwritten {
-        read: Node,
-        write: Node,
+        read: EventId,
+        write: EventId,
     },
     Unwritten,
     NoPermit(SemaphoreId),
 }
 
-fn sees(source: Seen, written: Option<Node>) -> bool {
-    match source {
+fn sees(seen: Seen, written: Option<EventId>) -> bool {
+    match seen {
         Seen::Write(source) => written == Some(source),
         Seen::Initial | Seen::Earlier => written.is_none(),
-    }
-}
-
-/// How many needed reads must see this value of a variable.
-fn awaiting(state: &State<'_>, variable: usize, written: Option<Node>) -> u32 {
-    let uses = &state.variables[variable];
-    match written {
-        Some(write) => uses.readers.get(&write).copied().unwrap_or(0),
-        None => uses.first_readers,
     }
 }

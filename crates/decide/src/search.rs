@@ -9,7 +9,7 @@ use check::Split;
 use trace::EventId;
 
 use crate::explain::{Explanation, explain};
-use crate::linearise::Guess;
+use crate::linearise::{Guess, Values};
 use crate::state::{Conflict, State};
 
 /// What the search found.
@@ -31,14 +31,14 @@ struct Frame<'s> {
 
 /// Decides whether a state can be completed to a schedule. `posed`: whether posing the question
 /// met a contradiction already.
-pub(crate) fn search<'s>(state: &mut State<'s>, posed: Result<(), Conflict>) -> Found {
+pub(crate) fn search<'s>(state: &mut State<'s>, values: &mut Values, posed: Result<(), Conflict>) -> Found {
     let mut frames: Vec<Frame<'s>> = Vec::new();
     let mut outcome = posed;
     loop {
         let conflict = match outcome.and_then(|()| state.saturate()) {
             _ if state.steps > state.budget => return Found::Unknown,
             Err(conflict) => conflict,
-            Ok(()) => match state.linearise() {
+            Ok(()) => match state.linearise(values) {
                 Guess::Complete(schedule) => return Found::Schedule(schedule),
                 Guess::Impossible(conflict) => conflict,
                 Guess::Stuck(split) => {

@@ -4,6 +4,8 @@
 use check::Source;
 use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace, VariableId};
 
+use crate::uses::{self, ByThread, Held, Readers};
+
 /// A section of a lock: from its outermost acquire to its release.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Section {
@@ -11,6 +13,8 @@ pub(crate) struct Section {
     /// `None`: still open at the end of the trace.
     pub(crate) release: Option<EventId>,
     pub(crate) thread: ThreadId,
+    pub(crate) lock: LockId,
+    pub(crate) shared: bool,
 }
 
 /// A trace made ready for questions.
@@ -28,6 +32,14 @@ pub struct Setup<'t> {
     latest_held: Vec<EventId>,
     posts: Grouped<EventId>,
     takes: Grouped<EventId>,
+    /// The same by thread, as places.
+    pub(crate) thread_writes: ByThread<u32>,
+    pub(crate) thread_sections: ByThread<Held>,
+    reads: Grouped<EventId>,
+    pub(crate) readers: Readers,
+    contended: Vec<Vec<u32>>,
+    /// Places of the branches of each thread.
+    branches: Grouped<u32>,
 }
 
 /// Stands for 'after everything'.
@@ -42,27 +54,35 @@ impl<'t> Setup<'t> {
                 trace.events().filter_map(move |(event, _, op)| key(op).map(|group| (group, event)))
             })
         };
+        let section = |(event, thread, op): (EventId, ThreadId, Op)| match op {
+            Op::Acquire(lock) | Op::AcquireShared(lock) if !trace.is_nested(event) => {
+                let (release, shared) = (trace.section_end(event), matches!(op, Op::AcquireShared(_)));
+                Some(Section { acquire: event, release, thread, lock, shared })
+            }
+            _ => None,
+        };
         let sections = Grouped::new(symbols.locks.len(), || {
-            trace.events().filter_map(|(event, thread, op)| match op {
-                Op::Acquire(lock) | Op::AcquireShared(lock) if !trace.is_nested(event) => {
-                    let release = trace.section_end(event);
-                    Some((lock.index(), Section { acquire: event, release, thread }))
-                }
-                _ => None,
-            })
+            trace.events().filter_map(section).map(|section| (section.lock.index(), section))
         });
         let held = Grouped::new(symbols.threads.len(), || {
+            trace.events().filter_map(section).map(|section| (section.thread.index(), section))
+        });
+        let threads = ThreadEvents::of(trace);
+        let branches = Grouped::new(symbols.threads.len(), || {
             trace.events().filter_map(|(event, thread, op)| match op {
-                Op::Acquire(_) | Op::AcquireShared(_) if !trace.is_nested(event) => Some((
-                    thread.index(),
-                    Section { acquire: event, release: trace.section_end(event), thread },
-                )),
+                Op::Branch(1..) => Some((thread.index(), threads.place(event) as u32)),
                 _ => None,
             })
         });
         Setup {
             trace,
-            threads: ThreadEvents::of(trace),
+            thread_writes: uses::writes(trace, &threads),
+            thread_sections: uses::sections(trace, &threads),
+            contended: uses::contended(trace, &threads),
+            readers: Readers::of(trace),
+            reads: by_kind(symbols.variables.len(), &|op| op.reads().map(VariableId::index)),
+            branches,
+            threads,
             writes: by_kind(symbols.variables.len(), &|op| op.writes().map(VariableId::index)),
             latest_release: latest_releases(&sections),
             sections,
@@ -112,6 +132,29 @@ impl<'t> Setup<'t> {
         self.takes.group(semaphore.index())
     }
 
+    /// The reads of a variable from an event on, in the order of the trace.
+    pub(crate) fn reads_since(&self, variable: VariableId, start: EventId) -> &[EventId] {
+        let reads = self.reads.group(variable.index());
+        &reads[reads.partition_point(|&read| read < start)..]
+    }
+
+    /// The places between two of a thread's accesses that compete with those of others.
+    pub(crate) fn contended(&self, thread: ThreadId, first: u32, end: u32) -> &[u32] {
+        between(&self.contended[thread.index()], first, end, |&place| place)
+    }
+
+    /// The sections that a thread opens between two places.
+    pub(crate) fn sections_between(&self, thread: ThreadId, first: u32, end: u32) -> &[Section] {
+        let place = |section: &Section| self.threads.place(section.acquire) as u32;
+        between(self.held.group(thread.index()), first, end, place)
+    }
+
+    /// The place of a thread's first branch after a place.
+    pub(crate) fn branch_after(&self, thread: ThreadId, place: u32) -> Option<u32> {
+        let branches = self.branches.group(thread.index());
+        branches.get(branches.partition_point(|&branch| branch <= place)).copied()
+    }
+
     /// The sections that a thread has open when it has done so many of its events.
     pub(crate) fn held_after(&self, thread: ThreadId, count: u32) -> impl Iterator<Item = Section> + '_ {
         let events = self.threads.of_thread(thread);
@@ -123,6 +166,12 @@ impl<'t> Setup<'t> {
     pub(crate) fn open_sections(&self, lock: LockId, at: EventId) -> impl Iterator<Item = Section> + '_ {
         self.sections.open_at(lock.index(), at, &self.latest_release)
     }
+}
+
+/// The items whose places are at least `first` and less than `end`.
+fn between<T>(items: &[T], first: u32, end: u32, place: impl Fn(&T) -> u32) -> &[T] {
+    let from = items.partition_point(|item| place(item) < first);
+    &items[from..from + items[from..].partition_point(|item| place(item) < end)]
 }
 
 /// For each section, the latest release among it and all before it in its group.

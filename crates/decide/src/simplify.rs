@@ -5,114 +5,191 @@
 //! what it saw and every section stays whole; so any such order answers the same question. This one lets the running
 //! thread go on for as long as it can, and then the one whose turn came first in the schedule.
 //!
+//! Of each event it is enough to know how often its object had been touched before it in the schedule: it can go when
+//! the object has been touched as often again.
+//!
 //! Cost: linear in the schedule, times the number of threads at a switch.
 
-use rustc_hash::FxHashMap;
-use trace::{EventId, Op, Trace};
+use trace::{EventId, Op, ThreadId, Trace};
 
 use crate::Setup;
 
-/// What two events must share for their order to matter.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Shared {
-    Variable(u32),
-    Lock(u32),
-    Condition(u32),
-    Barrier(u32),
-    Semaphore(u32),
-    /// Named by the question, whose events keep their order.
-    Named,
+/// How often an object has been touched: in ways that change places with each other, and in ways that do not.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Touched {
+    reads: u32,
+    writes: u32,
 }
 
-/// The last events to touch an object.
-#[derive(Default)]
-struct Last {
-    writer: Option<u32>,
-    readers: Vec<u32>,
+/// One event of a schedule.
+#[derive(Clone, Copy)]
+struct Turn {
+    event: EventId,
+    /// Its place in the schedule.
+    index: u32,
+    /// The number of the object it touches, or [`NOTHING`].
+    object: u32,
+    writes: bool,
+    /// How often the object had been touched before it in the schedule.
+    before: Touched,
 }
+
+const NOTHING: u32 = u32::MAX;
 
 /// Reorders a schedule into one with fewer context switches that answers the same question.
 pub fn simplify(setup: &Setup<'_>, named: &[EventId], schedule: &[EventId]) -> Vec<EventId> {
-    let waits = dependencies(setup.trace(), named, schedule);
-    let mut blockers: Vec<u32> = waits.iter().map(|earlier| earlier.len() as u32).collect();
-    let mut later: Vec<Vec<u32>> = vec![Vec::new(); schedule.len()];
-    for (index, earlier) in waits.iter().enumerate() {
-        for &before in earlier {
-            later[before as usize].push(index as u32);
-        }
-    }
-    let threads = setup.threads().threads();
-    let mut queues: Vec<std::collections::VecDeque<u32>> = vec![Default::default(); threads];
-    for (index, &event) in schedule.iter().enumerate() {
-        queues[setup.trace().thread(event).index()].push_back(index as u32);
-    }
+    let objects = Objects::of(setup.trace());
+    let turns = turns(setup, &objects, schedule);
+    let order = named_in_order(named, schedule);
+    let mut run = Run {
+        setup,
+        turns: &turns,
+        done: vec![0; turns.len()],
+        touched: vec![Touched::default(); objects.count],
+        order: &order,
+        named: 0,
+    };
     let mut simple = Vec::with_capacity(schedule.len());
     let mut running: Option<usize> = None;
     while simple.len() < schedule.len() {
-        let ready =
-            |thread: &usize| queues[*thread].front().is_some_and(|&index| blockers[index as usize] == 0);
-        let next = running
-            .filter(ready)
-            .or_else(|| (0..threads).filter(ready).min_by_key(|&thread| queues[thread][0]));
+        let next = running.filter(|&thread| run.is_ready(thread)).or_else(|| {
+            let ready = (0..turns.len()).filter(|&thread| run.is_ready(thread));
+            ready.min_by_key(|&thread| turns[thread][run.done[thread]].index)
+        });
         let Some(thread) = next else { unreachable!("the schedule itself is such an order") };
         running = Some(thread);
-        if let Some(index) = queues[thread].pop_front() {
-            simple.push(schedule[index as usize]);
-            for &after in &later[index as usize] {
-                blockers[after as usize] -= 1;
-            }
-        }
+        simple.push(run.go_on(thread));
     }
     simple
 }
 
-/// For each event of the schedule, the earlier ones of other threads it must stay behind.
-fn dependencies(trace: &Trace, named: &[EventId], schedule: &[EventId]) -> Vec<Vec<u32>> {
-    let mut last: FxHashMap<Shared, Last> = FxHashMap::default();
-    let mut place: FxHashMap<EventId, u32> = FxHashMap::default();
-    let mut last_of_thread: FxHashMap<u32, u32> = FxHashMap::default();
-    let mut all = Vec::with_capacity(schedule.len());
+/// The events of each thread, as turns.
+fn turns(setup: &Setup<'_>, objects: &Objects, schedule: &[EventId]) -> Vec<Vec<Turn>> {
+    let trace = setup.trace();
+    let mut touched = vec![Touched::default(); objects.count];
+    let mut turns: Vec<Vec<Turn>> = vec![Vec::new(); setup.threads().threads()];
     for (index, &event) in schedule.iter().enumerate() {
-        let index = index as u32;
-        let mut waits = Vec::new();
-        let thread = trace.thread(event);
-        if last_of_thread.insert(thread.0, index).is_none() {
-            waits.extend(trace.fork_of(thread).and_then(|fork| place.get(&fork)));
+        let op = trace.op(event);
+        let mut turn =
+            Turn { event, index: index as u32, object: NOTHING, writes: false, before: Touched::default() };
+        if let Some((object, writes)) = objects.touched(op) {
+            let all = &mut touched[object as usize];
+            (turn.object, turn.writes, turn.before) = (object, writes, *all);
+            all.touch(writes);
         }
-        if let Op::Join(child) = trace.op(event) {
-            waits.extend(last_of_thread.get(&child.0));
-        }
-        for (object, writes) in touched(trace, event, named) {
-            let last = last.entry(object).or_default();
-            waits.extend(last.writer);
-            if writes {
-                waits.append(&mut last.readers);
-                last.writer = Some(index);
-            } else {
-                last.readers.push(index);
-            }
-        }
-        waits.retain(|&before| trace.thread(schedule[before as usize]) != thread);
-        waits.sort_unstable();
-        waits.dedup();
-        place.insert(event, index);
-        all.push(waits);
+        turns[trace.thread(event).index()].push(turn);
     }
-    all
+    turns
 }
 
-/// The objects an event touches, and whether their order with others that touch them matters both ways.
-fn touched(trace: &Trace, event: EventId, named: &[EventId]) -> impl Iterator<Item = (Shared, bool)> {
-    let op = trace.op(event);
-    let object = match op {
-        Op::Acquire(lock) | Op::Release(lock) => Some((Shared::Lock(lock.0), true)),
-        Op::AcquireShared(lock) | Op::ReleaseShared(lock) => Some((Shared::Lock(lock.0), false)),
-        Op::Wait(condition) | Op::Signal(condition) | Op::Broadcast(condition) => {
-            Some((Shared::Condition(condition.0), true))
+/// The named events that happen, which keep their order.
+fn named_in_order(named: &[EventId], schedule: &[EventId]) -> Vec<EventId> {
+    if named.is_empty() {
+        return Vec::new();
+    }
+    schedule.iter().copied().filter(|event| named.contains(event)).collect()
+}
+
+impl Touched {
+    fn touch(&mut self, writes: bool) {
+        match writes {
+            true => self.writes += 1,
+            false => self.reads += 1,
         }
-        Op::BarrierEnter(barrier) | Op::BarrierExit(barrier) => Some((Shared::Barrier(barrier.0), true)),
-        Op::Post(semaphore) | Op::Take(semaphore) => Some((Shared::Semaphore(semaphore.0), true)),
-        _ => op.access().map(|access| (Shared::Variable(access.variable.0), access.writes)),
-    };
-    object.into_iter().chain(named.contains(&event).then_some((Shared::Named, true)))
+    }
+}
+
+/// A schedule on the way to being simple.
+struct Run<'a> {
+    setup: &'a Setup<'a>,
+    turns: &'a [Vec<Turn>],
+    /// How many turns each thread has had.
+    done: Vec<usize>,
+    touched: Vec<Touched>,
+    /// The named events that happen, and how many have.
+    order: &'a [EventId],
+    named: usize,
+}
+
+impl Run<'_> {
+    /// Whether a thread's next event can happen.
+    #[inline]
+    fn is_ready(&self, thread: usize) -> bool {
+        let Some(turn) = self.turns[thread].get(self.done[thread]) else { return false };
+        if turn.object != NOTHING {
+            let touched = self.touched[turn.object as usize];
+            if touched.writes != turn.before.writes || turn.writes && touched.reads != turn.before.reads {
+                return false;
+            }
+        } else if let Op::Join(child) = self.setup.trace().op(turn.event)
+            && self.done[child.index()] < self.turns[child.index()].len()
+        {
+            return false;
+        }
+        self.is_forked(thread) && self.keeps_named_order(turn.event)
+    }
+
+    fn is_forked(&self, thread: usize) -> bool {
+        if self.done[thread] > 0 {
+            return true;
+        }
+        self.setup.trace().fork_of(ThreadId::new(thread)).is_none_or(|fork| {
+            let parent = self.setup.trace().thread(fork).index();
+            // A schedule has all of a thread up to what it has of it.
+            self.done[parent] > self.setup.threads().place(fork)
+        })
+    }
+
+    #[inline]
+    fn keeps_named_order(&self, event: EventId) -> bool {
+        !self.order[self.named.min(self.order.len())..].iter().skip(1).any(|&later| later == event)
+    }
+
+    fn go_on(&mut self, thread: usize) -> EventId {
+        let turn = self.turns[thread][self.done[thread]];
+        self.done[thread] += 1;
+        if turn.object != NOTHING {
+            self.touched[turn.object as usize].touch(turn.writes);
+        }
+        if self.order.get(self.named) == Some(&turn.event) {
+            self.named += 1;
+        }
+        turn.event
+    }
+}
+
+/// Numbers for the objects of a trace.
+struct Objects {
+    locks: u32,
+    conditions: u32,
+    barriers: u32,
+    semaphores: u32,
+    count: usize,
+}
+
+impl Objects {
+    fn of(trace: &Trace) -> Self {
+        let symbols = trace.symbols();
+        let locks = symbols.variables.len() as u32;
+        let conditions = locks + symbols.locks.len() as u32;
+        let barriers = conditions + symbols.conditions.len() as u32;
+        let semaphores = barriers + symbols.barriers.len() as u32;
+        let count = semaphores as usize + symbols.semaphores.len();
+        Objects { locks, conditions, barriers, semaphores, count }
+    }
+
+    /// The object an event touches, and whether its order with others that touch it matters both ways.
+    #[inline]
+    fn touched(&self, op: Op) -> Option<(u32, bool)> {
+        match op {
+            Op::Acquire(lock) | Op::Release(lock) => Some((self.locks + lock.0, true)),
+            Op::AcquireShared(lock) | Op::ReleaseShared(lock) => Some((self.locks + lock.0, false)),
+            Op::Wait(condition) | Op::Signal(condition) | Op::Broadcast(condition) => {
+                Some((self.conditions + condition.0, true))
+            }
+            Op::BarrierEnter(barrier) | Op::BarrierExit(barrier) => Some((self.barriers + barrier.0, true)),
+            Op::Post(semaphore) | Op::Take(semaphore) => Some((self.semaphores + semaphore.0, true)),
+            _ => op.access().map(|access| (access.variable.0, access.writes)),
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! What is known while a question is being decided: the events needed so far, their order, and why.
 //!
-//! The events needed of a thread are always a prefix of it, so they form a chain of
-//! [`order::Chains`]. An edge from x to y means: if y happens, x happens before it. Edges whose
-//! source is not needed yet make it needed, and with it all before it in its thread, whose own
-//! edges follow: that is the *closure* of the question.
+//! The events needed of a thread are always a stretch of it that begins with the window, so they form a chain of
+//! [`order::Chains`]; an event's position in its chain is its place in its thread. An edge from x to y means: if y
+//! happens, x happens before it. Edges whose source is not needed yet make it needed, and with it all before it in its
+//! thread, whose own edges follow: that is the *closure* of the question (`closure.rs`). What newly needed events do is
+//! not noted: the lists of [`Setup`] tell, up to how far a thread is needed.
 //!
 //! Every edge is logged with its reason, so that a contradiction can be explained (`explain.rs`).
 //! A state is cloned when a case is decided; there is nothing to undo.
@@ -13,11 +14,11 @@ use std::collections::VecDeque;
 use check::{Model, Source, Split};
 use order::{Chains, Node};
 use rustc_hash::FxHashMap;
-use trace::{EventId, LockId, Op, SemaphoreId, ThreadId, VariableId};
+use trace::{EventId, SemaphoreId, ThreadId};
 
+use crate::agenda::Agenda;
 use crate::ask::Ask;
 use crate::setup::Setup;
-use crate::uses::{ChainSections, Demand, Held, LockUse, Sections, Seen, SemaphoreUse, VariableUse};
 
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -79,8 +80,8 @@ pub(crate) struct Edge {
 /// Something impossible.
 #[derive(Clone, Debug)]
 pub(crate) enum Conflict {
-    /// The last logged edge closes a cycle.
-    Cycle,
+    /// The logged edge of this number closes a cycle.
+    Cycle(u32),
     /// The last logged edge needs an event that its thread is to stop before.
     CannotHappen(Node),
     /// An event the question needs lies where its thread is to stop before.
@@ -106,7 +107,7 @@ pub(crate) enum Conflict {
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
     pub(crate) thread: ThreadId,
-    /// How many events of the thread lie before the window.
+    /// Events before this position lie before the window.
     pub(crate) floor: u32,
     /// Events at this position and after cannot happen.
     pub(crate) ceiling: u32,
@@ -114,11 +115,32 @@ pub(crate) struct Chain {
     pub(crate) ceiling_level: u32,
     /// From which position on events are needed because of which logged edge (`NONE`: the question).
     pub(crate) causes: Vec<(u32, u32)>,
-    /// For [`Model::Branch`]: reads not yet followed by a branch, and those followed by one.
-    unbranched: Vec<EventId>,
-    branched: Vec<EventId>,
-    /// What the read at each position must see.
-    demands: Vec<Option<Seen>>,
+    /// How many events of each other chain the dependencies so far told to come before.
+    pub(crate) told: Vec<u32>,
+}
+
+/// What a needed read must see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Initial,
+    /// A write before the window.
+    Earlier,
+    Write(EventId),
+}
+
+/// The needed events that use a semaphore.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SemaphoreUse {
+    pub(crate) takes: Vec<Node>,
+    pub(crate) posts: Vec<Node>,
+}
+
+/// A stretch of a chain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch {
+    pub(crate) chain: u32,
+    pub(crate) first: u32,
+    pub(crate) end: u32,
 }
 
 /// Everything known so far.
@@ -129,16 +151,16 @@ pub(crate) struct State<'s> {
     pub(crate) window: Window,
     pub(crate) order: Chains,
     pub(crate) chains: Vec<Chain>,
-    chain_of: Vec<u32>,
-    pub(crate) locks: Vec<LockUse>,
-    pub(crate) lock_index: FxHashMap<LockId, usize>,
-    pub(crate) variables: Vec<VariableUse>,
-    pub(crate) variable_index: FxHashMap<VariableId, usize>,
+    pub(crate) chain_of: Vec<u32>,
     pub(crate) semaphores: Vec<SemaphoreUse>,
     pub(crate) semaphore_index: FxHashMap<SemaphoreId, usize>,
     pub(crate) log: Vec<Edge>,
-    /// Edges whose turn has not come.
-    pending: VecDeque<(EventId, Node, Why)>,
+    /// Needed events whose dependencies are not known yet.
+    pub(crate) unread: VecDeque<Stretch>,
+    /// Dependencies of needed events that are not in the order yet: the events that have them, and the logged edges.
+    pub(crate) arrivals: Vec<(EventId, u32)>,
+    /// What the rules have yet to look at.
+    pub(crate) agenda: Agenda,
     /// Takes decided to come before a post that is not needed yet, and at which level.
     pub(crate) deferred: Vec<(Node, EventId, u32)>,
     /// Work done, and how much may be done.
@@ -155,14 +177,12 @@ impl<'s> State<'s> {
             order: Chains::new(),
             chains: Vec::new(),
             chain_of: vec![NONE; setup.threads.threads()],
-            locks: Vec::new(),
-            lock_index: FxHashMap::default(),
-            variables: Vec::new(),
-            variable_index: FxHashMap::default(),
             semaphores: Vec::new(),
             semaphore_index: FxHashMap::default(),
             log: Vec::new(),
-            pending: VecDeque::new(),
+            unread: VecDeque::new(),
+            arrivals: Vec::new(),
+            agenda: Agenda::default(),
             deferred: Vec::new(),
             steps: 0,
             budget,
@@ -181,7 +201,7 @@ impl<'s> State<'s> {
         for &(thread, count) in &ask.stops {
             let chain = self.chain(thread);
             let chain = &mut self.chains[chain as usize];
-            chain.ceiling = chain.ceiling.min(count.saturating_sub(chain.floor));
+            chain.ceiling = chain.ceiling.min(count);
         }
         for &event in &ask.needs {
             self.need(event)?;
@@ -246,7 +266,7 @@ impl<'s> State<'s> {
                 // The event itself stands for the edge that made it needed.
                 self.log.push(Edge { from: node, to: node, why });
                 self.extend(node.chain, node.position + 1, self.log.len() as u32 - 1);
-                Ok(())
+                self.close()
             }
             Split::Happens(event) => {
                 let node = self.locate(event);
@@ -254,6 +274,7 @@ impl<'s> State<'s> {
                 if node.position < chain.ceiling {
                     chain.ceiling = node.position;
                     chain.ceiling_level = level;
+                    self.look_at_everything();
                 }
                 Ok(())
             }
@@ -268,18 +289,17 @@ impl<'s> State<'s> {
             return known;
         }
         let events = self.setup.threads.of_thread(thread);
-        let floor = events.partition_point(|&event| event < self.window.start);
+        let floor = events.partition_point(|&event| event < self.window.start) as u32;
         let chain = self.order.add_chain();
+        self.order.grow(chain, floor);
         self.chain_of[thread.index()] = chain;
         self.chains.push(Chain {
             thread,
-            floor: floor as u32,
-            ceiling: (events.len() - floor) as u32,
+            floor,
+            ceiling: events.len() as u32,
             ceiling_level: NONE,
             causes: Vec::new(),
-            unbranched: Vec::new(),
-            branched: Vec::new(),
-            demands: Vec::new(),
+            told: Vec::new(),
         });
         chain
     }
@@ -289,15 +309,22 @@ impl<'s> State<'s> {
     pub(crate) fn locate(&mut self, event: EventId) -> Node {
         debug_assert!(event >= self.window.start);
         let chain = self.chain(self.setup.trace.thread(event));
-        let floor = self.chains[chain as usize].floor;
-        Node { chain, position: self.setup.threads.place(event) as u32 - floor }
+        Node { chain, position: self.setup.threads.place(event) as u32 }
     }
 
     /// The event at a node.
     #[inline]
     pub(crate) fn event(&self, node: Node) -> EventId {
-        let chain = &self.chains[node.chain as usize];
-        self.setup.threads.of_thread(chain.thread)[(chain.floor + node.position) as usize]
+        self.setup.threads.of_thread(self.chains[node.chain as usize].thread)[node.position as usize]
+    }
+
+    /// The node of an event, if it is needed.
+    #[inline]
+    pub(crate) fn needed(&self, event: EventId) -> Option<Node> {
+        let chain = self.chain_of[self.setup.trace.thread(event).index()];
+        let position = self.setup.threads.place(event) as u32;
+        (chain != NONE && event >= self.window.start && position < self.order.len(chain))
+            .then_some(Node { chain, position })
     }
 
     #[inline]
@@ -315,24 +342,28 @@ impl<'s> State<'s> {
         if self.is_needed(from) && self.order.precedes(from, to) {
             return Ok(false);
         }
+        let index = self.require(from, to, why)?;
+        self.close()?;
+        self.link(index)?;
+        Ok(true)
+    }
+
+    /// Logs an edge and makes its source needed.
+    pub(crate) fn require(&mut self, from: Node, to: Node, why: Why) -> Result<u32, Conflict> {
         let index = self.log.len() as u32;
         self.log.push(Edge { from, to, why });
         if from.position >= self.chains[from.chain as usize].ceiling {
             return Err(Conflict::CannotHappen(from));
         }
         self.extend(from.chain, from.position + 1, index);
-        self.order.insert(from, to).map_err(|_| Conflict::Cycle)?;
-        Ok(true)
+        Ok(index)
     }
 
-    /// Follows every edge whose turn has come, until nothing more is needed.
-    pub(crate) fn close(&mut self) -> Result<(), Conflict> {
-        while let Some((first, to, why)) = self.pending.pop_front() {
-            self.put_before(first, to, why)?;
-            if self.steps > self.budget {
-                return Err(Conflict::OutOfBudget);
-            }
-        }
+    /// Takes a logged edge into the order.
+    pub(crate) fn link(&mut self, index: u32) -> Result<(), Conflict> {
+        let Edge { from, to, .. } = self.log[index as usize];
+        self.order.insert(from, to).map_err(|_| Conflict::Cycle(index))?;
+        self.agenda.note(self.order.raised());
         Ok(())
     }
 
@@ -343,190 +374,60 @@ impl<'s> State<'s> {
             return;
         }
         self.chains[chain as usize].causes.push((from, cause));
-        for _ in from..upto {
-            self.steps += 1;
-            let node = self.order.push(chain);
-            self.register(node);
-        }
-    }
-
-    /// Notes what a newly needed event does and what it depends on.
-    fn register(&mut self, node: Node) {
-        let event = self.event(node);
-        let trace = self.setup.trace;
-        let thread = self.chains[node.chain as usize].thread;
-        if node.position == 0
-            && self.chains[node.chain as usize].floor == 0
-            && let Some(fork) = trace.fork_of(thread)
-        {
-            self.pending.push_back((fork, node, Why::Fork));
-        }
-        if self.ask.model == Model::Branch {
-            self.demand_branched(node);
-        }
-        let op = trace.op(event);
-        if op.reads().is_some() {
-            self.register_read(event, node);
-        }
-        match op {
-            Op::Write(variable) | Op::AtomicWrite(variable) | Op::AtomicUpdate(variable) => {
-                let writes = &mut self.variable_use(variable).writes;
-                match writes.iter_mut().find(|(chain, _)| *chain == node.chain) {
-                    Some((_, positions)) => positions.push(node.position),
-                    None => writes.push((node.chain, vec![node.position])),
-                }
-            }
-            Op::Acquire(lock) if !trace.is_nested(event) => self.register_section(lock, event, node, false),
-            Op::AcquireShared(lock) if !trace.is_nested(event) => {
-                self.register_section(lock, event, node, true);
-            }
-            Op::Join(_) => self.depends(trace.link(event).event(), node, Why::Join),
-            Op::Wait(_) => self.depends(trace.link(event).event(), node, Why::Signal),
-            Op::BarrierExit(_) => {
-                let instance = trace.barrier_instance(event);
-                for &enter in &trace.matching().barrier_instances()[instance.index()].enters {
-                    if trace.thread(enter) != thread {
-                        self.depends(Some(enter), node, Why::Barrier);
-                    }
-                }
-            }
-            Op::Post(semaphore) => {
-                self.semaphore_use(semaphore).posts.push(node);
-                for index in 0..self.deferred.len() {
-                    let (take, post, level) = self.deferred[index];
-                    if post == event {
-                        self.pending.push_back((self.event(take), node, Why::Decided(level)));
-                    }
-                }
-            }
-            Op::Take(semaphore) => self.semaphore_use(semaphore).takes.push(node),
-            Op::Branch(count) if count > 0 => {
-                let chain = &mut self.chains[node.chain as usize];
-                chain.branched.append(&mut chain.unbranched);
-            }
-            _ => {}
-        }
-    }
-
-    fn depends(&mut self, first: Option<EventId>, node: Node, why: Why) {
-        if let Some(first) = first
-            && first >= self.window.start
-        {
-            self.pending.push_back((first, node, why));
-        }
-    }
-
-    fn register_read(&mut self, event: EventId, node: Node) {
-        let Some(source) = self.ask.demand(self.setup, event) else { return };
-        let named = self.ask.source.is_some_and(|(read, _)| read == event);
-        if self.ask.model == Model::Branch && !named {
-            self.chains[node.chain as usize].unbranched.push(event);
-        } else if self.ask.model != Model::Sync || named {
-            self.demand(event, node, source);
-        }
-    }
-
-    /// Under the branch model: this event goes beyond a branch, so the reads before that branch
-    /// must see what they saw.
-    fn demand_branched(&mut self, node: Node) {
-        for read in std::mem::take(&mut self.chains[node.chain as usize].branched) {
-            let place = self.setup.threads.place(read) as u32;
-            let position = place - self.chains[node.chain as usize].floor;
-            if let Some(source) = self.ask.demand(self.setup, read) {
-                self.demand(read, Node { chain: node.chain, position }, source);
-            }
-        }
-    }
-
-    fn demand(&mut self, event: EventId, read: Node, source: Source) {
-        let Some(variable) = self.setup.trace.op(event).reads() else { return };
-        let source = match source {
-            Source::Initial => Seen::Initial,
-            Source::Write(write) if write < self.window.start => {
-                if self.window.before == Before::Unknown {
-                    return;
-                }
-                Seen::Earlier
-            }
-            Source::Write(write) => {
-                self.pending.push_back((write, read, Why::ReadsFrom));
-                Seen::Write(self.locate(write))
-            }
-        };
-        let demands = &mut self.chains[read.chain as usize].demands;
-        if demands.len() <= read.position as usize {
-            demands.resize(read.position as usize + 1, None);
-        }
-        demands[read.position as usize] = Some(source);
-        let uses = self.variable_use(variable);
-        uses.demands.push(Demand { read, source });
-        match source {
-            Seen::Write(write) => *uses.readers.entry(write).or_default() += 1,
-            Seen::Initial | Seen::Earlier => uses.first_readers += 1,
-        }
+        self.order.grow(chain, upto);
+        self.unread.push_back(Stretch { chain, first: from, end: upto });
     }
 
     /// What a needed read must see, if anything.
     #[inline]
-    pub(crate) fn demanded(&self, read: Node) -> Option<Seen> {
-        self.chains[read.chain as usize].demands.get(read.position as usize).copied().flatten()
-    }
-
-    fn register_section(&mut self, lock: LockId, event: EventId, node: Node, shared: bool) {
-        let floor = self.chains[node.chain as usize].floor;
-        let release = self
-            .setup
-            .trace
-            .section_end(event)
-            .map_or(NONE, |release| self.setup.threads.place(release) as u32 - floor);
-        let held = Held { acquire: node.position, release, shared };
-        let sections = &mut self.lock_use(lock).chains;
-        let index = match sections.iter().position(|s| s.chain == node.chain) {
-            Some(index) => index,
-            None => {
-                sections.push(ChainSections {
-                    chain: node.chain,
-                    all: Sections::new(),
-                    exclusive: Sections::new(),
-                });
-                sections.len() - 1
-            }
-        };
-        sections[index].all.push(held);
-        if !shared {
-            sections[index].exclusive.push(held);
+    pub(crate) fn demanded(&self, event: EventId, node: Node) -> Option<Seen> {
+        let source = self.ask.demand(self.setup, event)?;
+        let named = self.ask.source.is_some_and(|(read, _)| read == event);
+        if self.ask.model == Model::Branch && !named && !self.goes_beyond_branch(node) {
+            return None;
+        }
+        match source {
+            Source::Initial => Some(Seen::Initial),
+            Source::Write(write) if write >= self.window.start => Some(Seen::Write(write)),
+            Source::Write(_) => (self.window.before == Before::Recorded).then_some(Seen::Earlier),
         }
     }
 
-    fn lock_use(&mut self, lock: LockId) -> &mut LockUse {
-        let index = *self.lock_index.entry(lock).or_insert_with(|| {
-            let (trace, window) = (self.setup.trace, self.window);
-            let recorded = window.before == Before::Recorded && window.start > EventId(0);
-            let open = recorded.then(|| self.setup.open_sections(lock, window.start));
-            let open = open.into_iter().flatten().map(|section| {
-                let shared = matches!(trace.op(section.acquire), Op::AcquireShared(_));
-                (section.thread, section.release, shared)
-            });
-            self.locks.push(LockUse { chains: Vec::new(), open: open.collect() });
-            self.locks.len() - 1
-        });
-        &mut self.locks[index]
+    /// Whether the needed events of a thread go beyond a branch after this one.
+    fn goes_beyond_branch(&self, node: Node) -> bool {
+        let thread = self.chains[node.chain as usize].thread;
+        let branch = self.setup.branch_after(thread, node.position);
+        branch.is_some_and(|branch| branch + 1 < self.order.len(node.chain))
     }
 
-    fn variable_use(&mut self, variable: VariableId) -> &mut VariableUse {
-        let index = *self.variable_index.entry(variable).or_insert_with(|| {
-            self.variables.push(VariableUse::default());
-            self.variables.len() - 1
-        });
-        &mut self.variables[index]
+    /// The needed reads that must see a write.
+    pub(crate) fn readers(&self, write: EventId) -> impl Iterator<Item = Node> + '_ {
+        let named =
+            self.ask.source.filter(|&(_, source)| source == Source::Write(write)).map(|(read, _)| read);
+        let reads = self.setup.readers.of_write(write).chain(named);
+        reads.filter_map(move |read| {
+            let node = self.needed(read)?;
+            (self.demanded(read, node) == Some(Seen::Write(write))).then_some(node)
+        })
     }
 
-    fn semaphore_use(&mut self, semaphore: SemaphoreId) -> &mut SemaphoreUse {
-        let index = *self.semaphore_index.entry(semaphore).or_insert_with(|| {
-            self.semaphores.push(SemaphoreUse { semaphore, takes: Vec::new(), posts: Vec::new() });
-            self.semaphores.len() - 1
-        });
-        &mut self.semaphores[index]
+    /// The needed reads of a variable that must see the value it has where the window begins, or initially.
+    pub(crate) fn first_readers(
+        &self,
+        variable: trace::VariableId,
+    ) -> impl Iterator<Item = (Node, Seen)> + '_ {
+        let (trace, start) = (self.setup.trace, self.window.start);
+        let reads = self.setup.reads_since(variable, start).iter().copied();
+        let first = reads.take_while(move |&read| trace.reads_from(read).is_none_or(|write| write < start));
+        let named =
+            self.ask.source.map(|(read, _)| read).filter(|&read| trace.op(read).reads() == Some(variable));
+        first.chain(named).filter_map(move |read| {
+            let node = self.needed(read)?;
+            match self.demanded(read, node)? {
+                Seen::Write(_) => None,
+                seen => Some((node, seen)),
+            }
+        })
     }
 
     /// The permits of a semaphore where the window begins.

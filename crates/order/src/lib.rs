@@ -2,15 +2,15 @@
 //!
 //! The events of a thread form a *chain*: they are ordered among themselves. [`Chains`] keeps the
 //! order between chains transitively closed while edges arrive and chains grow at their ends, so
-//! 'is a before b' is one comparison and 'the first event of that chain after a' one binary search.
+//! 'is a before b' and 'the first event of that chain after a' are one binary search each.
 //!
-//! Each event has a vector clock: for every other chain, how many of its events come before. The
-//! clocks are stored by column (for a pair of chains, one number an event), and along a chain a
-//! column never decreases. That is what makes both queries cheap, and an insertion stop as soon as
-//! it meets a clock that already knows.
+//! Each event has a vector clock: for every other chain, how many of its events come before. Along
+//! a chain such a count never decreases and seldom changes, so a pair of chains keeps only the
+//! *steps*: where the count changes, and to what. An event that learns nothing costs nothing.
 //!
-//! Cost: a new event O(k); an edge O(k log n) and O(1) for each clock entry that grows, which any one
-//! entry does at most as often as its chain has events; memory 4 k bytes an event.
+//! Cost: a new event O(1); an edge O(k log n), and O(k) more for each chain that has events after it, and the
+//! steps it makes superfluous; memory 8 bytes for each step, of which an edge adds at most one for each pair of
+//! chains, and mostly few.
 
 /// An event: its chain and its position in it, both from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,15 +25,39 @@ pub struct Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycle;
 
+/// From this position on, this many events of another chain come before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The first position that knows of so many.
+    pub position: u32,
+    /// How many events of the other chain.
+    pub count: u32,
+}
+
+/// Events of a chain that an edge taught about another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Raised {
+    /// The chain whose events know more.
+    pub chain: u32,
+    /// The chain they know more about.
+    pub about: u32,
+    /// The first position that does.
+    pub first: u32,
+    /// The position after the last that may.
+    pub end: u32,
+}
+
 /// A partial order over growing chains, transitively closed at all times.
 #[derive(Clone, Debug, Default)]
 pub struct Chains {
-    /// `clocks[t][s][p]`: how many events of chain `s` come before event `p` of chain `t`. The
-    /// columns `s == t` stay empty.
-    clocks: Vec<Vec<Vec<u32>>>,
+    /// `steps[t][s]`: what the events of chain `t` know about chain `s`, positions and counts strictly increasing.
+    /// Where `s == t` it stays empty.
+    steps: Vec<Vec<Vec<Step>>>,
     lengths: Vec<u32>,
-    /// Scratch for the clock being joined in.
-    incoming: Vec<u32>,
+    /// What the latest edge changed.
+    raised: Vec<Raised>,
+    /// Scratch: what an edge brings that its target does not know.
+    news: Vec<(u32, u32)>,
 }
 
 impl Chains {
@@ -60,24 +84,31 @@ impl Chains {
 
     /// Adds an empty chain and returns its number.
     pub fn add_chain(&mut self) -> u32 {
-        for (columns, &length) in self.clocks.iter_mut().zip(&self.lengths) {
-            columns.push(vec![0; length as usize]);
+        for columns in &mut self.steps {
+            columns.push(Vec::new());
         }
         self.lengths.push(0);
-        self.clocks.push(vec![Vec::new(); self.lengths.len()]);
+        self.steps.push(vec![Vec::new(); self.lengths.len()]);
         (self.lengths.len() - 1) as u32
     }
 
     /// Adds an event at the end of a chain.
     pub fn push(&mut self, chain: u32) -> Node {
         let position = self.lengths[chain as usize];
-        for (other, column) in self.clocks[chain as usize].iter_mut().enumerate() {
-            if other != chain as usize {
-                column.push(column.last().copied().unwrap_or(0));
-            }
-        }
         self.lengths[chain as usize] += 1;
         Node { chain, position }
+    }
+
+    /// Adds events at the end of a chain until it has this many.
+    pub fn grow(&mut self, chain: u32, length: u32) {
+        let known = &mut self.lengths[chain as usize];
+        *known = (*known).max(length);
+    }
+
+    /// What the events of a chain know about another.
+    #[inline]
+    pub fn steps(&self, of: u32, about: u32) -> &[Step] {
+        &self.steps[of as usize][about as usize]
     }
 
     /// How many events of a chain come before this event; in its own chain, its position.
@@ -86,7 +117,15 @@ impl Chains {
         if chain == node.chain {
             return node.position;
         }
-        self.clocks[node.chain as usize][chain as usize][node.position as usize]
+        let steps = self.steps(node.chain, chain);
+        // Most questions are about the end of a chain.
+        match steps.last() {
+            None => return 0,
+            Some(last) if last.position <= node.position => return last.count,
+            _ => {}
+        }
+        let index = steps.partition_point(|step| step.position <= node.position);
+        index.checked_sub(1).map_or(0, |index| steps[index].count)
     }
 
     /// The position of the first event of a chain that comes after this event; the chain's length
@@ -96,8 +135,11 @@ impl Chains {
         if chain == node.chain {
             return node.position + 1;
         }
-        let column = &self.clocks[chain as usize][node.chain as usize];
-        column.partition_point(|&count| count <= node.position) as u32
+        let steps = self.steps(chain, node.chain);
+        if steps.last().is_none_or(|last| last.count <= node.position) {
+            return self.lengths[chain as usize];
+        }
+        steps[steps.partition_point(|step| step.count <= node.position)].position
     }
 
     /// Whether `a` comes before `b`.
@@ -108,40 +150,64 @@ impl Chains {
 
     /// Orders `a` before `b`. `Ok(false)`: it was already so. An error leaves the order as it was.
     pub fn insert(&mut self, a: Node, b: Node) -> Result<bool, Cycle> {
+        self.raised.clear();
         if self.precedes(a, b) {
             return Ok(false);
         }
         if a == b || self.precedes(b, a) {
             return Err(Cycle);
         }
-        let mut incoming = std::mem::take(&mut self.incoming);
-        incoming.clear();
-        incoming.extend((0..self.lengths.len() as u32).map(|chain| self.before(a, chain)));
-        incoming[a.chain as usize] = a.position + 1;
+        let mut news = std::mem::take(&mut self.news);
+        news.clear();
+        for about in 0..self.lengths.len() as u32 {
+            let count = if about == a.chain { a.position + 1 } else { self.before(a, about) };
+            if about != b.chain && count > self.before(b, about) {
+                news.push((about, count));
+            }
+        }
         for chain in 0..self.lengths.len() as u32 {
             let first = if chain == b.chain { b.position } else { self.first_after(b, chain) };
             if first < self.lengths[chain as usize] {
-                self.raise(chain, first, &incoming);
+                // Whoever comes after `b` knows what `b` knew: only the news can be new.
+                for &(about, count) in news.iter().filter(|&&(about, _)| about != chain) {
+                    self.raise(chain, about, Step { position: first, count });
+                }
             }
         }
-        self.incoming = incoming;
+        self.news = news;
         Ok(true)
     }
 
-    /// Joins a clock into those of a chain from a position on. Columns never decrease, so each can
-    /// stop at the first entry that is already as high.
-    fn raise(&mut self, chain: u32, first: u32, incoming: &[u32]) {
-        for (other, column) in self.clocks[chain as usize].iter_mut().enumerate() {
-            if other == chain as usize {
-                continue;
+    /// What the latest insertion changed.
+    pub fn raised(&self) -> &[Raised] {
+        &self.raised
+    }
+
+    /// Teaches the events of a chain from a position on about another.
+    fn raise(&mut self, chain: u32, about: u32, new: Step) {
+        let steps = &mut self.steps[chain as usize][about as usize];
+        let place = match steps.last() {
+            Some(last) if last.position > new.position => {
+                steps.partition_point(|step| step.position < new.position)
             }
-            let count = incoming[other];
-            for entry in &mut column[first as usize..] {
-                if *entry >= count {
-                    break;
-                }
-                *entry = count;
-            }
+            Some(last) if last.position == new.position => steps.len() - 1,
+            _ => steps.len(),
+        };
+        let known = match steps.get(place) {
+            Some(step) if step.position == new.position => step.count,
+            _ => place.checked_sub(1).map_or(0, |before| steps[before].count),
+        };
+        if known >= new.count {
+            return;
         }
+        let superfluous = steps[place..].partition_point(|step| step.count <= new.count);
+        let end = steps.get(place + superfluous).map_or(self.lengths[chain as usize], |step| step.position);
+        if superfluous == 0 {
+            steps.insert(place, new);
+        } else {
+            steps[place] = new;
+            steps.drain(place + 1..place + superfluous);
+        }
+        self.raised.push(Raised { chain, about, first: new.position, end });
     }
 }

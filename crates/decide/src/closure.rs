@@ -1,0 +1,163 @@
+//! The closure of a question: whatever a needed event depends on is needed too.
+//!
+//! Dependencies are found first and taken into the order afterwards, in the order of the trace. They all lead
+//! forward in it (but for what a question asks to be otherwise), so each is an edge to the end of a chain,
+//! which costs least.
+
+use check::{Model, Source};
+use order::Node;
+use trace::{EventId, Op, SemaphoreId};
+
+use crate::state::{Conflict, SemaphoreUse, State, Why};
+
+impl State<'_> {
+    /// Follows every dependency until nothing more is needed.
+    pub(crate) fn close(&mut self) -> Result<(), Conflict> {
+        while let Some(stretch) = self.unread.pop_front() {
+            for position in stretch.first..stretch.end {
+                self.register(Node { chain: stretch.chain, position })?;
+            }
+            self.steps += u64::from(stretch.end - stretch.first);
+            self.agenda.new.push_back(stretch);
+            self.mind_budget()?;
+        }
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        arrivals.sort_unstable();
+        for &(_, index) in &arrivals {
+            self.steps += 1;
+            self.link(index)?;
+        }
+        arrivals.clear();
+        self.arrivals = arrivals;
+        self.mind_budget()
+    }
+
+    pub(crate) fn mind_budget(&self) -> Result<(), Conflict> {
+        if self.steps > self.budget { Err(Conflict::OutOfBudget) } else { Ok(()) }
+    }
+
+    /// Finds out what a newly needed event depends on.
+    #[inline]
+    fn register(&mut self, node: Node) -> Result<(), Conflict> {
+        let trace = self.setup.trace;
+        let thread = self.chains[node.chain as usize].thread;
+        let event = self.setup.threads.of_thread(thread)[node.position as usize];
+        if node.position == 0
+            && let Some(fork) = trace.fork_of(thread)
+        {
+            self.depends(Some(fork), event, node, Why::Fork)?;
+        }
+        if self.ask.model == Model::Branch {
+            self.bind_branched(node)?;
+        }
+        let op = trace.op(event);
+        if op.reads().is_some() {
+            return self.register_read(event, node);
+        }
+        match op {
+            Op::Join(_) => self.depends(trace.link(event).event(), event, node, Why::Join),
+            Op::Wait(_) => self.depends(trace.link(event).event(), event, node, Why::Signal),
+            Op::BarrierExit(_) => {
+                let instance = trace.barrier_instance(event);
+                let enters = &trace.matching().barrier_instances()[instance.index()].enters;
+                let others = enters.iter().filter(|&&enter| trace.thread(enter) != thread);
+                others.copied().try_for_each(|enter| self.depends(Some(enter), event, node, Why::Barrier))
+            }
+            Op::Post(semaphore) => {
+                self.semaphore_use(semaphore).posts.push(node);
+                let deferred: Vec<_> =
+                    self.deferred.iter().copied().filter(|&(_, post, _)| post == event).collect();
+                for (take, _, level) in deferred {
+                    let index = self.require(take, node, Why::Decided(level))?;
+                    self.arrivals.push((event, index));
+                }
+                Ok(())
+            }
+            Op::Take(semaphore) => {
+                self.semaphore_use(semaphore).takes.push(node);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn depends(
+        &mut self,
+        first: Option<EventId>,
+        event: EventId,
+        node: Node,
+        why: Why,
+    ) -> Result<(), Conflict> {
+        let Some(first) = first.filter(|&first| first >= self.window.start) else { return Ok(()) };
+        let from = self.locate(first);
+        if from.chain == node.chain && from.position < node.position {
+            return Ok(());
+        }
+        // Events are registered in program order, but for reads bound late.
+        if self.ask.model != Model::Branch {
+            let told = &mut self.chains[node.chain as usize].told;
+            if told.len() <= from.chain as usize {
+                told.resize(from.chain as usize + 1, 0);
+            }
+            if from.position < told[from.chain as usize] {
+                return Ok(());
+            }
+            told[from.chain as usize] = from.position + 1;
+        }
+        let index = self.require(from, node, why)?;
+        self.arrivals.push((event, index));
+        Ok(())
+    }
+
+    #[inline]
+    fn register_read(&mut self, event: EventId, node: Node) -> Result<(), Conflict> {
+        match self.ask.model {
+            _ if self.ask.source.is_some_and(|(read, _)| read == event) => {
+                self.agenda.bound.push(node);
+                self.bind(event, node)
+            }
+            Model::ReadsFrom => self.bind(event, node),
+            Model::Branch | Model::Sync => Ok(()),
+        }
+    }
+
+    /// A read depends on the write it must see.
+    fn bind(&mut self, event: EventId, node: Node) -> Result<(), Conflict> {
+        match self.ask.demand(self.setup, event) {
+            Some(Source::Write(write)) => self.depends(Some(write), event, node, Why::ReadsFrom),
+            Some(Source::Initial) | None => Ok(()),
+        }
+    }
+
+    /// Under the branch model: if this event goes beyond a branch, the reads before that branch must see what they
+    /// saw.
+    fn bind_branched(&mut self, node: Node) -> Result<(), Conflict> {
+        let trace = self.setup.trace;
+        let chain = &self.chains[node.chain as usize];
+        let events = self.setup.threads.of_thread(chain.thread);
+        let floor = chain.floor;
+        let is_branch = |place: u32| matches!(trace.op(events[place as usize]), Op::Branch(1..));
+        let Some(branch) = node.position.checked_sub(1).filter(|&place| place >= floor && is_branch(place))
+        else {
+            return Ok(());
+        };
+        let stretch = (floor..branch).rev().take_while(|&place| !is_branch(place));
+        for position in stretch {
+            let (event, read) = (events[position as usize], Node { chain: node.chain, position });
+            let named = self.ask.source.is_some_and(|(read, _)| read == event);
+            if trace.op(event).reads().is_some() && !named {
+                self.agenda.bound.push(read);
+                self.bind(event, read)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn semaphore_use(&mut self, semaphore: SemaphoreId) -> &mut SemaphoreUse {
+        let index = *self.semaphore_index.entry(semaphore).or_insert_with(|| {
+            self.semaphores.push(SemaphoreUse::default());
+            self.semaphores.len() - 1
+        });
+        &mut self.semaphores[index]
+    }
+}
