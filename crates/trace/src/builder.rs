@@ -1,6 +1,8 @@
 //! How a trace comes to be: names are interned, events pushed in order, and `finish` matches and
 //! checks them. Readers, generators and tests all build through here, so every [`Trace`] is legal.
 
+use std::ops::ControlFlow;
+
 use rustc_hash::FxHashMap;
 
 use crate::fault::Malformed;
@@ -12,12 +14,15 @@ use crate::matching::Matching;
 use crate::metadata::Metadata;
 use crate::names::{Interner, TooManyNames};
 use crate::op::Op;
+use crate::stream::{Batch, NamesSoFar, Take};
 use crate::trace::{Columns, Mark, Symbols, Trace};
 
 /// A trace under construction.
 #[derive(Clone, Debug, Default)]
 pub struct TraceBuilder {
     columns: Columns,
+    /// Events that were here and have been passed on.
+    passed_on: usize,
     threads: Interner,
     variables: Interner,
     locks: Interner,
@@ -102,12 +107,36 @@ impl TraceBuilder {
     /// How many events there are so far.
     #[inline]
     pub fn len(&self) -> usize {
-        self.columns.len()
+        self.passed_on + self.columns.len()
     }
 
     /// Whether there is no event yet.
     pub fn is_empty(&self) -> bool {
-        self.columns.is_empty()
+        self.len() == 0
+    }
+
+    /// How many of the events have been passed on and are here no more.
+    pub(crate) fn passed_on(&self) -> usize {
+        self.passed_on
+    }
+
+    /// Passes the events on that are here, and forgets them. No trace can be made any more.
+    pub(crate) fn pass_on(&mut self, take: &mut Take<'_>) -> ControlFlow<()> {
+        let batch = Batch {
+            first: EventId::new(self.passed_on),
+            columns: &self.columns,
+            names: NamesSoFar {
+                threads: self.threads.names(),
+                variables: self.variables.names(),
+                locks: self.locks.names(),
+                locations: self.locations.names(),
+            },
+            declared_permits: &self.declared_permits,
+        };
+        let flow = take(&batch);
+        self.passed_on += self.columns.len();
+        self.columns.clear();
+        flow
     }
 
     /// Replaces the operation of an event already pushed.

@@ -13,6 +13,7 @@ mod names;
 pub mod native;
 mod op;
 pub mod open;
+pub mod stream;
 pub mod text;
 mod threads;
 mod trace;

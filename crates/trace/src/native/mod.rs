@@ -15,5 +15,5 @@ mod write;
 pub use error::{Completeness, Cut, Problem, ReadError};
 pub use layout::Table;
 pub use notes::{FrameNumber, Note, Notes, StackId, Step, ThreadOrigin, ThreadPath};
-pub use read::{read, read_with};
+pub use read::{read, read_with, stream};
 pub use write::{Writer, write};

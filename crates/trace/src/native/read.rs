@@ -5,6 +5,7 @@
 //! the bytes given, since no length is believed before it was held against the bytes that are there.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use crate::ids::{EventId, SemaphoreId};
 use crate::metadata::Metadata;
@@ -18,6 +19,7 @@ use crate::native::layout::{
 use crate::native::notes::{Notes, NotesChunk};
 use crate::native::unpack::Unpacker;
 use crate::op::Kind;
+use crate::stream::{Batch, NamesSoFar, Take};
 use crate::trace::{Bounds, Columns, Mark, Outside, Symbols, Trace};
 
 /// Reads a native trace.
@@ -27,25 +29,19 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, Completeness), ReadError> {
 
 /// Reads a native trace and tells `progress`, chunk after chunk, how many bytes it has read.
 pub fn read_with(bytes: &[u8], mut progress: impl FnMut(usize)) -> Result<(Trace, Completeness), ReadError> {
-    check_header(bytes)?;
-    let mut chunks = Chunks { bytes, offset: HEADER_LEN };
-    let mut unpacker = Unpacker::default();
+    let chunks = Chunks::of(bytes)?;
     let mut contents = Contents::with_capacity(chunks.clone().count_events());
-    let completeness = loop {
-        let chunk = match chunks.next()? {
-            Step::Chunk(chunk) => chunk,
-            Step::Cut { offset, what } => {
-                break Completeness::Truncated { offset: offset as u64, what };
-            }
-        };
-        contents.take(&chunk, &mut unpacker).map_err(|problem| problem.at(chunk.offset))?;
-        progress(chunks.offset);
-        if chunk.tag == Tag::End {
-            chunks.expect_nothing()?;
-            break Completeness::Complete;
-        }
-    };
+    let completeness = contents.take_all(chunks, |_, read| {
+        progress(read);
+        ControlFlow::Continue(())
+    })?;
     Ok((contents.into_trace()?, completeness))
+}
+
+/// Reads a native trace and passes its events on as they come. Memory for the names only.
+pub fn stream(bytes: &[u8], take: &mut Take<'_>) -> Result<Completeness, ReadError> {
+    let mut contents = Contents::with_capacity(0);
+    contents.take_all(Chunks::of(bytes)?, |contents, _| contents.pass_on(take))
 }
 
 fn check_header(bytes: &[u8]) -> Result<(), ReadError> {
@@ -91,6 +87,12 @@ struct Chunks<'a> {
 }
 
 impl<'a> Chunks<'a> {
+    /// All chunks of a file.
+    fn of(bytes: &'a [u8]) -> Result<Self, ReadError> {
+        check_header(bytes)?;
+        Ok(Chunks { bytes, offset: HEADER_LEN })
+    }
+
     /// The next chunk, its checksum right; or where and how the file is cut short.
     fn next(&mut self) -> Result<Step<'a>, ReadError> {
         let step = self.next_unchecked()?;
@@ -184,6 +186,8 @@ fn all_zero(bytes: &[u8]) -> bool {
 /// What the chunks so far hold.
 struct Contents {
     columns: Columns,
+    /// Events that were here and have been passed on.
+    passed_on: usize,
     /// The first event of each events chunk and the chunk's offset, for errors found later.
     chunk_starts: Vec<(EventId, usize)>,
     /// The events chunk just read: its first event and how many it has.
@@ -200,6 +204,7 @@ impl Contents {
     fn with_capacity(events: usize) -> Self {
         Contents {
             columns: Columns::with_capacity(events),
+            passed_on: 0,
             chunk_starts: Vec::new(),
             just_read: None,
             notes: Notes::default(),
@@ -209,6 +214,61 @@ impl Contents {
             permits: Vec::new(),
             metadata: Metadata::default(),
         }
+    }
+
+    /// Takes in all chunks. After each, `go_on` is asked whether to, and told how many bytes that were.
+    fn take_all(
+        &mut self,
+        mut chunks: Chunks<'_>,
+        mut go_on: impl FnMut(&mut Self, usize) -> ControlFlow<()>,
+    ) -> Result<Completeness, ReadError> {
+        let mut unpacker = Unpacker::default();
+        loop {
+            let chunk = match chunks.next()? {
+                Step::Chunk(chunk) => chunk,
+                Step::Cut { offset, what } => {
+                    return Ok(Completeness::Truncated { offset: offset as u64, what });
+                }
+            };
+            self.take(&chunk, &mut unpacker).map_err(|problem| problem.at(chunk.offset))?;
+            if go_on(self, chunks.offset).is_break() {
+                return Ok(Completeness::Complete);
+            }
+            if chunk.tag == Tag::End {
+                chunks.expect_nothing()?;
+                return Ok(Completeness::Complete);
+            }
+        }
+    }
+
+    /// How many events there were so far.
+    fn events(&self) -> usize {
+        self.passed_on + self.columns.len()
+    }
+
+    /// Passes on the events that are here, and forgets them and what is noted of them.
+    fn pass_on(&mut self, take: &mut Take<'_>) -> ControlFlow<()> {
+        self.notes.chunks.clear();
+        self.chunk_starts.clear();
+        if self.columns.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let names = |table: Table| self.tables[table as usize].names();
+        let batch = Batch {
+            first: EventId::new(self.passed_on),
+            columns: &self.columns,
+            names: NamesSoFar {
+                threads: names(Table::Threads),
+                variables: names(Table::Variables),
+                locks: names(Table::Locks),
+                locations: names(Table::Locations),
+            },
+            declared_permits: &self.permits,
+        };
+        let flow = take(&batch);
+        self.passed_on += self.columns.len();
+        self.columns.clear();
+        flow
     }
 
     fn take(&mut self, chunk: &Chunk<'_>, unpacker: &mut Unpacker) -> Result<(), Problem> {
@@ -244,8 +304,8 @@ impl Contents {
 
     fn take_events(&mut self, raw: &[u8], offset: usize) -> Result<(), Problem> {
         let column = raw.len() / 3;
-        check_total(self.columns.len() as u64 + (raw.len() / EVENT_LEN) as u64)?;
-        let first = EventId::new(self.columns.len());
+        check_total(self.events() as u64 + (raw.len() / EVENT_LEN) as u64)?;
+        let first = EventId::new(self.events());
         self.chunk_starts.push((first, offset));
         self.just_read = Some((first, (raw.len() / EVENT_LEN) as u32));
         let (heads, rest) = raw.split_at(column);
@@ -274,20 +334,21 @@ impl Contents {
 
     /// What is wrong with an event that is out of bounds.
     fn explain(&self, outside: Outside) -> Problem {
+        let passed_on = |event: EventId| EventId::new(self.passed_on + event.index());
         let known = |table: Table| (table.what(), self.len_of(table));
         let (event, (what, known), found) = match outside {
-            Outside::Kind { event, code } => return Problem::Kind { event, found: code },
+            Outside::Kind { event, code } => return Problem::Kind { event: passed_on(event), found: code },
             Outside::Thread { event, thread } => (event, known(Table::Threads), thread),
             Outside::Location { event, location } => (event, known(Table::Locations), location),
             Outside::Target { event, kind, target } => match TargetOf::kind(kind) {
                 TargetOf::Table(table) => (event, known(table), target),
                 TargetOf::Marks => (event, ("marks", self.marks.len() as u32), target),
                 TargetOf::Nothing | TargetOf::Count => {
-                    return Problem::NeedlessTarget { event, found: target };
+                    return Problem::NeedlessTarget { event: passed_on(event), found: target };
                 }
             },
         };
-        Problem::OutsideTable { event, what, found, known }
+        Problem::OutsideTable { event: passed_on(event), what, found, known }
     }
 
     fn take_names(&mut self, raw: &[u8], expected: u32) -> Result<(), Problem> {
@@ -380,7 +441,7 @@ impl Contents {
 
     fn take_end(&mut self, raw: &[u8]) -> Result<(), Problem> {
         let total = raw.try_into().map_err(|_| Problem::EndLength { found: raw.len() })?;
-        let (found, expected) = (self.columns.len() as u64, u64::from_le_bytes(total));
+        let (found, expected) = (self.events() as u64, u64::from_le_bytes(total));
         if found == expected { Ok(()) } else { Err(Problem::Totals { found, expected }) }
     }
 

@@ -77,9 +77,9 @@ impl Naming {
     }
 
     /// Every event is looked at once, so all forks together take linear time.
-    fn look_at_new_events(&mut self, builder: &TraceBuilder) {
+    pub(super) fn look_at_new_events(&mut self, builder: &TraceBuilder) {
         for index in self.looked_at..builder.len() {
-            let event = EventId::new(index);
+            let event = EventId::new(index - builder.passed_on());
             let mut note = |thread: ThreadId| {
                 if self.acted.len() <= thread.index() {
                     self.acted.resize(thread.index() + 1, false);

@@ -1,6 +1,7 @@
 //! Text to trace.
 
 use std::io::{ErrorKind, Read};
+use std::ops::ControlFlow;
 
 use memchr::{memchr, memchr2, memrchr};
 
@@ -8,6 +9,7 @@ use crate::builder::TraceBuilder;
 use crate::fault::Malformed;
 use crate::ids::{LocationId, ThreadId, VariableId};
 use crate::op::{Kind, Op};
+use crate::stream::Take;
 use crate::trace::Trace;
 
 use super::directive::Directives;
@@ -39,23 +41,20 @@ pub fn read(input: impl Read) -> Result<Trace, ReadError> {
 }
 
 /// Reads plain text into a trace and tells about every MiB, and at the end, how far it has come.
-pub fn read_with(mut input: impl Read, tell: &mut dyn FnMut(Progress)) -> Result<Trace, ReadError> {
+pub fn read_with(input: impl Read, tell: &mut dyn FnMut(Progress)) -> Result<Trace, ReadError> {
     let mut parser = Parser::new(tell);
-    let mut buffer = vec![0; MAX_LINE + BLOCK];
-    // The buffer starts with a line that is not complete yet.
-    let mut filled = 0;
-    loop {
-        let room = filled..buffer.len().min(filled + BLOCK);
-        let count = read_full(&mut input, &mut buffer[room])?;
-        if count == 0 {
-            parser.last_line(&buffer[..filled])?;
-            return parser.finish();
-        }
-        filled += count;
-        let parsed = parser.complete_lines(&buffer[..filled])?;
-        buffer.copy_within(parsed..filled, 0);
-        filled -= parsed;
-    }
+    parser.all(input, &mut |_| ControlFlow::Continue(()))?;
+    parser.finish()
+}
+
+/// Reads plain text and passes its events on as they come. Memory for the names only.
+pub fn stream(input: impl Read, take: &mut Take<'_>) -> Result<(), ReadError> {
+    let mut tell = |_| ();
+    let mut parser = Parser::new(&mut tell);
+    parser.all(input, &mut |parser| {
+        parser.naming.look_at_new_events(&parser.builder);
+        parser.builder.pass_on(take)
+    })
 }
 
 /// Reads plain text that is in memory into a trace.
@@ -151,6 +150,33 @@ impl<'t> Parser<'t> {
             most_events: MAX_EVENTS,
             tell,
             told: 0,
+        }
+    }
+
+    /// Parses all lines. After each block `go_on` is asked whether to.
+    fn all(
+        &mut self,
+        mut input: impl Read,
+        go_on: &mut dyn FnMut(&mut Self) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        let mut buffer = vec![0; MAX_LINE + BLOCK];
+        // The buffer starts with a line that is not complete yet.
+        let mut filled = 0;
+        loop {
+            let room = filled..buffer.len().min(filled + BLOCK);
+            let count = read_full(&mut input, &mut buffer[room])?;
+            if count == 0 {
+                self.last_line(&buffer[..filled])?;
+                let _ = go_on(self);
+                return Ok(());
+            }
+            filled += count;
+            let parsed = self.complete_lines(&buffer[..filled])?;
+            if go_on(self).is_break() {
+                return Ok(());
+            }
+            buffer.copy_within(parsed..filled, 0);
+            filled -= parsed;
         }
     }
 
