@@ -4,6 +4,7 @@
 //! the rest is printed.
 
 mod environment;
+mod extras;
 mod silence;
 
 use std::ffi::OsString;
@@ -27,6 +28,9 @@ pub struct Outputs {
     /// Show every step of long schedules.
     #[arg(long)]
     pub all_steps: bool,
+    /// Write a report to be opened in a browser: one file, no network.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<OsString>,
     /// Write a SARIF 2.1.0 file, for code scanning.
     #[arg(long, value_name = "FILE")]
     pub sarif: Option<OsString>,
@@ -93,6 +97,9 @@ impl Reporting<'_> {
     ) -> Result<(), Diagnostic> {
         if let Some(file) = &outputs.sarif {
             write(file, &report::sarif(context, predictions))?;
+        }
+        if let Some(file) = &outputs.html {
+            write(file, &report::html(context, predictions, extras::gather(context, predictions)))?;
         }
         if let Some(file) = &outputs.junit {
             write(file, &report::junit(context, predictions, &questions(context, predictions)?))?;

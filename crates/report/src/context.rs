@@ -45,6 +45,9 @@ pub struct Frame {
     pub location: String,
 }
 
+/// A stack deeper than this is a recursion, whose outer calls say nothing more.
+const DEEPEST_STACK: usize = 64;
+
 impl<'t> Context<'t> {
     /// What is known around the events of these findings. The events must exist. Linear in the trace.
     pub fn new(
@@ -67,9 +70,16 @@ impl<'t> Context<'t> {
         self.held.get(&event).map_or(&[], Vec::as_slice)
     }
 
-    /// The calls that led to an event, the innermost first; empty where they were not recorded.
-    pub fn stack(&self, _event: EventId) -> Vec<Frame> {
-        Vec::new()
+    /// The calls that led to an event, the innermost first; empty where they were not recorded or cannot be read.
+    pub fn stack(&self, event: EventId) -> Vec<Frame> {
+        let notes = self.trace.notes();
+        let stack = notes.and_then(|notes| Some((notes, notes.stack(event).ok()??)));
+        let frame = |text: &str| {
+            let (function, location) = text.split_once('\t').unwrap_or((text, ""));
+            Frame { function: function.to_owned(), location: location.to_owned() }
+        };
+        stack
+            .map_or_else(Vec::new, |(notes, id)| notes.frames_of(id).take(DEEPEST_STACK).map(frame).collect())
     }
 
     /// Where an event is in the source.

@@ -207,8 +207,7 @@ const STYLE: Style = AnsiColor::BrightBlack.on_default();
 /// The command that runs the program into the bug; `None`: the trace is not of a program that can be run.
 pub fn reproduction(context: &Context<'_>, finding: &Finding) -> Option<String> {
     let name = context.name.as_deref()?;
-    let recorded = !context.trace.metadata().command.is_empty();
-    recorded.then(|| format!("foretell replay {} {}", quoted(name), finding.id))
+    context.trace.can_be_replayed().then(|| format!("foretell replay {} {}", quoted(name), finding.id))
 }
 
 /// As a shell takes it for one word.

@@ -16,7 +16,7 @@ use crate::stack::with_room;
 const EXAMPLES: &str = "\
 Examples:
   foretell report                                     the findings of the last hunt
-  foretell report .foretell/latest --junit bugs.xml   as failed test cases
+  foretell report .foretell/latest --html bugs.html   as a page for the browser
   foretell predict run.ftr --json > findings.json
   foretell report findings.json --sarif bugs.sarif    without searching again
 

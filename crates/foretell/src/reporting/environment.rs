@@ -8,7 +8,7 @@ use crate::diagnostics::Diagnostic;
 
 /// The variable.
 const NAME: &str = "FORETELL_OPTIONS";
-const KNOWN: &str = "suppressions, print_suppressions, exitcode, sarif, junit, perfetto";
+const KNOWN: &str = "suppressions, print_suppressions, exitcode, html, sarif, junit, perfetto";
 
 /// Fills in what the command line left open. A key that is not known is told and passed over: the variable may be meant for
 /// another version of the program.
@@ -30,6 +30,7 @@ pub(super) fn fill(outputs: &mut Outputs) -> Result<(), Diagnostic> {
                 let status = value.parse().map_err(|_| wrong(&key, &value, "a number from 0 to 255"))?;
                 outputs.exit_code.get_or_insert(status);
             }
+            "html" => file(&mut outputs.html),
             "sarif" => file(&mut outputs.sarif),
             "junit" => file(&mut outputs.junit),
             "perfetto" => file(&mut outputs.perfetto),

@@ -195,3 +195,26 @@ fn a_file_that_cannot_be_written_is_an_error() {
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("no/such/place.sarif"), "{}", ran.stderr);
 }
+
+#[test]
+fn html_holds_what_the_page_is_drawn_from() {
+    let text = written(&philosophers(), "table.std", "--html");
+    let data =
+        text.split("id=\"data\">").nth(1).and_then(|rest| rest.split("</script>").next()).expect("data");
+    let mut json: Value = serde_json::from_str(data).expect("it is JSON");
+    let states = json["lattice"]["states"].as_array().expect("states").len();
+    json["lattice"] = Value::from(states);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&json).expect("it was JSON"));
+}
+
+/// A page of a long trace stays one that a browser opens gladly.
+#[test]
+fn html_holds_no_more_of_a_long_trace_than_can_be_looked_at() {
+    let place = Workplace::new();
+    place
+        .run(&["generate", "--quiet", "--events", "40k", "--threads", "4", "--seed", "1", "-o", "big.ftr"])
+        .succeeded();
+    place.run(&["predict", "big.ftr", "--quiet", "--only", "race", "--html", "out"]);
+    let size = place.read("out").len();
+    assert!(size < 30_000_000, "{size} bytes");
+}

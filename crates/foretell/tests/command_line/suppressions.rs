@@ -86,7 +86,7 @@ fn settings_come_from_the_environment_too() {
     assert!(place.files().contains(&"j.xml".to_owned()));
     let (code, told) = with("history_size=7", &[]);
     assert!(code == Some(1) && told.contains("`history_size` is not known"), "{told}");
-    for wrong in ["exitcode=many", "print_suppressions=perhaps", "suppressions", "junit='x"] {
+    for wrong in ["exitcode=many", "print_suppressions=perhaps", "suppressions", "html='x"] {
         assert_eq!(with(wrong, &[]).0, Some(2), "{wrong}");
     }
 }

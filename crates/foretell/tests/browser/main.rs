@@ -1,0 +1,261 @@
+//! The HTML report in a real browser: what a reader clicks, presses and sees. Skipped with a word where there is no Chromium;
+//! set `FORETELL_CHROMIUM` to name one, and `FORETELL_SCREENSHOTS` to a directory to keep pictures (base64 of PNG).
+
+mod chromium;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use chromium::Browser;
+use serde_json::{Value, json};
+
+/// A browser, or a word about why there is none.
+fn browser() -> Option<Browser> {
+    match chromium::program() {
+        Some(program) => Some(Browser::start(&program)),
+        None => {
+            eprintln!("SKIPPED: no Chromium; `apt install chromium`, or name one in FORETELL_CHROMIUM");
+            None
+        }
+    }
+}
+
+/// The report of a trace.
+fn report(directory: &Path, name: &str, trace: &str) -> PathBuf {
+    std::fs::write(directory.join(format!("{name}.std")), trace).expect("it can be written");
+    let file = directory.join(format!("{name}.html"));
+    let ran = Command::new(env!("CARGO_BIN_EXE_foretell"))
+        .args(["predict", "--quiet", &format!("{name}.std"), "--html"])
+        .arg(&file)
+        .current_dir(directory)
+        .env_remove("FORETELL_OPTIONS")
+        .output()
+        .expect("it starts");
+    assert_ne!(ran.status.code(), Some(2), "{}", String::from_utf8_lossy(&ran.stderr));
+    file
+}
+
+/// A program of the corpus with its trace.
+fn of_corpus(directory: &Path, name: &str) -> PathBuf {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/programs");
+    let read = |file: String| std::fs::read_to_string(corpus.join(file)).expect("it is in the corpus");
+    std::fs::write(directory.join(format!("{name}.c")), read(format!("{name}.c")))
+        .expect("it can be written");
+    report(directory, name, &read(format!("{name}.std")))
+}
+
+/// Whether something is drawn on both canvases.
+const DRAWN: &str = "[...document.querySelectorAll('canvas')].every(c => c.width > 50 && c.getContext('2d').\
+                     getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4 === 3 && v > 0).length > 500)";
+
+#[test]
+fn a_reader_finds_steps_and_reads() {
+    let Some(mut page) = browser() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = of_corpus(directory.path(), "apache-21285-buggy");
+    page.looks(1500, 1000, "light");
+    page.open(&file);
+    assert_eq!(page.text("main h2"), "Data race on entry.complete");
+    assert_eq!(page.value(DRAWN), json!(true));
+    assert!(page.text("#where").starts_with("Next · T2: read entry.complete"), "{}", page.text("#where"));
+    page.picture("desktop-light");
+
+    // Stepping, by keyboard and by mouse; the source follows.
+    page.press("Home");
+    assert_eq!(page.text("#where"), "Before the first step");
+    page.press("ArrowRight");
+    page.press("ArrowRight");
+    assert!(page.text("#where").starts_with("Step 2 of 34 · main: fork T2"), "{}", page.text("#where"));
+    page.click("#forward", None);
+    assert!(page.text("#where").starts_with("Step 3 of 34 · T1: write entry.key"));
+    assert!(page.text(".source.moving").contains("entry.key = "), "{}", page.text(".source.moving"));
+    assert_eq!(page.text("#live"), "Step 3 of 34: T1, write entry.key, apache-21285-buggy.c:22");
+    page.click("#back", None);
+    assert!(page.text("#where").starts_with("Step 2 of 34"));
+
+    // A click on an event of the observed run goes to it: the second row, below the names of the threads.
+    page.press("Home");
+    page.frame();
+    page.click("#observed", Some((60.0, 26.0 + 1.5 * 26.0)));
+    assert!(page.text("#where").starts_with("Step 2 of 34"), "{}", page.text("#where"));
+    assert!(page.text("#tip").contains("main: fork T2"), "{}", page.text("#tip"));
+
+    // Filters, and the next finding.
+    page.value("document.querySelector('#kind').value = 'nondeterminism'; document.querySelector('#kind').dispatchEvent(new Event('change'))");
+    assert_eq!(page.text("#count"), "4 of 6 findings");
+    page.click("#text", None);
+    "initial value of cached".chars().for_each(|c| page.press(&c.to_string()));
+    assert_eq!(page.text("#count"), "1 of 6 findings");
+    page.press("Escape");
+    page.press("j");
+    assert!(page.text("main h2").contains("cached"), "{}", page.text("main h2"));
+    assert!(
+        page.text(".source .sees").contains("sees the initial value of cached, not"),
+        "{}",
+        page.text(".source .sees")
+    );
+
+    // A candidate that cannot happen is explained.
+    page.value("document.querySelector('#text').value = ''; document.querySelector('#kind').value = ''; document.querySelector('#rung').value = 'ruled-out'; \
+                document.querySelector('#rung').dispatchEvent(new Event('change'))");
+    page.click(".item", None);
+    assert!(page.text("main h2").starts_with("No race on "), "{}", page.text("main h2"));
+    assert!(page.text(".prose").len() > 100);
+    page.picture("ruled-out");
+    assert_eq!(page.complaints, [""; 0]);
+}
+
+#[test]
+fn it_can_be_used_with_the_keyboard_alone() {
+    let Some(mut page) = browser() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    page.looks(1500, 1000, "dark");
+    page.open(&of_corpus(directory.path(), "apache-21285-buggy"));
+    let mut met: Vec<String> = Vec::new();
+    for _ in 0..40 {
+        page.press("Tab");
+        let focus = "(e => e.id || e.className || e.tagName)(document.activeElement)";
+        met.push(page.value(focus).as_str().unwrap_or_default().to_owned());
+    }
+    for wanted in [
+        "skip",
+        "theme",
+        "text",
+        "kind",
+        "rung",
+        "item",
+        "first",
+        "back",
+        "show-reads",
+        "observed",
+        "predicted",
+    ] {
+        assert!(met.iter().any(|name| name == wanted), "{wanted} cannot be reached: {met:?}");
+    }
+    assert_eq!(met[0], "skip", "the first stop leads to the finding");
+    // In the list the arrows move, and Enter opens.
+    page.value("document.querySelector('.item').focus()");
+    page.press("ArrowDown");
+    page.press("Enter");
+    assert_eq!(page.text("main h2"), "Data race on entry.cleanup");
+    page.press("?");
+    assert!(page.text("dialog[open]").contains("step forward"));
+    page.picture("keyboard");
+    page.press("Escape");
+    page.press("t");
+    assert_eq!(page.value("document.documentElement.dataset.theme"), json!("light"));
+    assert_eq!(page.complaints, [""; 0]);
+}
+
+#[test]
+fn it_fits_phones_and_both_schemes() {
+    let Some(mut page) = browser() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = of_corpus(directory.path(), "mozilla-timer-thread-buggy");
+    for (name, width, height, scheme) in [
+        ("phone-light", 390, 844, "light"),
+        ("phone-dark", 390, 844, "dark"),
+        ("tablet-light", 900, 1100, "light"),
+        ("desktop-dark", 1500, 1000, "dark"),
+    ] {
+        page.looks(width, height, scheme);
+        page.open(&file);
+        assert_eq!(page.value("document.documentElement.dataset.theme"), json!(scheme));
+        let wide = page.value("document.documentElement.scrollWidth - innerWidth");
+        assert!(wide.as_i64().is_some_and(|wide| wide <= 0), "{name} scrolls sideways by {wide}");
+        if width < 700 {
+            page.picture(&format!("{name}-top"));
+            page.click(".views [data-view=observed]", None);
+            assert_eq!(
+                page.value("getComputedStyle(document.querySelector('.panel.second')).display"),
+                json!("none")
+            );
+            page.value("document.querySelector('.stage').scrollIntoView()");
+        }
+        page.frame();
+        page.picture(name);
+    }
+    assert_eq!(page.complaints, [""; 0]);
+}
+
+#[test]
+fn a_deadlock_is_drawn_as_a_circle_and_small_traces_as_a_lattice() {
+    let Some(mut page) = browser() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let trace = "main|fork(A)|t.c:1\nmain|fork(B)|t.c:1\nA|acq(left)|t.c:5\nA|acq(right)|t.c:6\nA|rel(right)|t.c:7\nA|rel(left)|t.c:8\n\
+                 B|acq(right)|t.c:15\nB|acq(left)|t.c:16\nB|rel(left)|t.c:17\nB|rel(right)|t.c:18\n";
+    page.looks(1500, 1700, "light");
+    page.open(&report(directory.path(), "locks", trace));
+    assert_eq!(
+        page.value("document.querySelector('#wait-for').getAttribute('aria-label')"),
+        json!("A waits for right, which B has; B waits for left, which A has")
+    );
+    assert!(
+        page.value("document.querySelectorAll('#lattice circle').length")
+            .as_u64()
+            .is_some_and(|dots| dots > 8)
+    );
+    // Blocked acquires hold nothing.
+    assert!(
+        page.text("[aria-label='Source of A']").contains("is about to acquire right"),
+        "{}",
+        page.text("#sources")
+    );
+    assert!(page.text("[aria-label='Source of A'] .holds").ends_with("holds left"));
+    page.picture("deadlock");
+    assert_eq!(page.complaints, [""; 0]);
+}
+
+#[test]
+fn names_cannot_play_tricks() {
+    let Some(mut page) = browser() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let name = "</script><img src=x onerror=window.tricked=1>\"'&amp;<!--${x}";
+    let trace = format!(
+        "{name}|w({name})|{name}:3\nT2|r({name})|__proto__:1\nT2|w(x)|constructor:2\n{name}|w(x)|b.c:9\n"
+    );
+    page.looks(1500, 1000, "light");
+    page.open(&report(directory.path(), "tricks", &trace));
+    page.wait("document.querySelectorAll('.item').length > 0");
+    assert_eq!(page.value("window.tricked ?? null"), Value::Null);
+    assert_eq!(page.value("document.images.length"), json!(0));
+    let title = page.text("main h2");
+    assert!(title.contains("</script><img"), "{title}");
+    page.value("document.querySelector('details').open = true");
+    page.press("Home");
+    page.press("ArrowRight");
+    assert_eq!(page.complaints, [""; 0]);
+}
+
+#[test]
+fn ten_thousand_events_zoom_and_pan_smoothly() {
+    let Some(mut page) = browser() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut trace = String::new();
+    for round in 0..1250 {
+        for thread in ["A", "B"] {
+            trace.push_str(&format!("{thread}|acq(m)|t.c:1\n{thread}|w(v{})|t.c:2\n{thread}|rel(m)|t.c:3\n{thread}|r(u{round})|t.c:4\n", round % 7));
+        }
+    }
+    trace.push_str("A|w(x)|t.c:9\nB|w(x)|t.c:10\n");
+    page.looks(1500, 1000, "light");
+    page.open(&report(directory.path(), "long", &trace));
+    page.value(
+        "[...document.querySelectorAll('.item')].find(i => i.innerText.startsWith('Data race: x')).click()",
+    );
+    page.frame();
+    assert_eq!(page.value(DRAWN), json!(true));
+    page.picture("long-near");
+    let started = "(() => { const c = document.querySelector('#observed'); window.drawn = 0; window.began = performance.now(); \
+        const turn = () => { c.dispatchEvent(new WheelEvent('wheel', {deltaY: drawn % 2 ? 900 : -400, ctrlKey: drawn % 5 < 3, cancelable: true})); \
+        if (++window.drawn < 60) requestAnimationFrame(turn); else window.took = performance.now() - window.began; }; turn(); })()";
+    page.value(started);
+    page.wait("window.took !== undefined");
+    let took = page.value("window.took").as_f64().unwrap_or(f64::MAX);
+    // Sixty frames take a second where the browser has a core of its own; here it may share one with other tests.
+    assert!(took < 6_000.0, "sixty frames took {took} ms");
+    page.press("0");
+    page.frame();
+    page.picture("long-all");
+    assert_eq!(page.complaints, [""; 0]);
+}

@@ -1,0 +1,367 @@
+//! What a page holds: the findings, the events they show as columns, and the source around them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use check::Question;
+use serde::Serialize;
+use trace::{EventId, Trace};
+
+use super::Extras;
+use super::window::{Room, Window, Windows};
+use crate::context::{Context, Frame};
+use crate::edges::{EdgeKind, edges};
+use crate::evidence::Asked;
+use crate::figures::counted;
+use crate::findings::{Finding, Predictions};
+use crate::place::SourcePlace;
+use crate::terminal::{reproduction, title};
+use crate::values::changed_reads;
+use crate::words::shown;
+
+/// So many findings a page lists.
+const MOST_FINDINGS: usize = 2_000;
+/// Lines of source around each that is mentioned.
+const AROUND: u32 = 12;
+/// A line longer than this is cut.
+const LONGEST_LINE: usize = 400;
+
+/// A candidate that cannot happen, with the reason.
+#[derive(Clone, Debug, Serialize)]
+pub struct RuledOut {
+    /// What kind of bug it would be.
+    pub kind: &'static str,
+    /// What it would be about.
+    pub object: String,
+    /// What cannot happen.
+    pub statement: String,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// Why, step by step.
+    pub explanation: String,
+    /// The places of its events.
+    pub locations: Vec<String>,
+}
+
+/// All reachable states of a small trace: how many events of each thread have happened.
+#[derive(Clone, Debug, Serialize)]
+pub struct Lattice {
+    /// In lexical order.
+    pub states: Vec<Vec<u32>>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Data {
+    version: &'static str,
+    name: Option<String>,
+    command: String,
+    size: [usize; 4],
+    model: &'static str,
+    method: String,
+    unknown: u64,
+    suppressed: u64,
+    left_out: usize,
+    threads: Vec<String>,
+    created: Vec<Option<String>>,
+    events: Columns,
+    files: BTreeMap<String, Vec<Passage>>,
+    findings: Vec<Told>,
+    ruled_out: Vec<RuledOut>,
+    lattice: Option<Lattice>,
+}
+
+/// The events that are shown, in the order of the trace, column by column.
+#[derive(Default, Serialize)]
+struct Columns {
+    ids: Vec<u32>,
+    threads: Vec<u32>,
+    /// Indices of `kinds`.
+    kind: Vec<usize>,
+    /// Indices of `deeds`: what is done to what.
+    deed: Vec<usize>,
+    /// Indices of `objects`: what is acted on.
+    object: Vec<usize>,
+    /// Indices of `places`.
+    place: Vec<usize>,
+    kinds: Vec<String>,
+    deeds: Vec<String>,
+    objects: Vec<String>,
+    places: Vec<Place>,
+}
+
+#[derive(Serialize)]
+struct Place {
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+}
+
+/// Lines of a file.
+#[derive(Serialize)]
+struct Passage {
+    first: u32,
+    lines: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Told {
+    id: String,
+    kind: &'static str,
+    kind_title: &'static str,
+    title: String,
+    rung: &'static str,
+    guaranteed: bool,
+    count: u64,
+    object: String,
+    statement: String,
+    command: Option<String>,
+    replay: Option<String>,
+    events: Vec<i64>,
+    locations: Vec<String>,
+    accesses: Vec<Access>,
+    threads: Vec<usize>,
+    observed: Order,
+    predicted: Order,
+    next: usize,
+    waits: Vec<Wait>,
+}
+
+#[derive(Serialize)]
+struct Access {
+    event: u32,
+    text: String,
+    held: String,
+    stack: Vec<String>,
+}
+
+/// Events in an order, as runs of consecutive ids, with its arrows.
+#[derive(Serialize)]
+struct Order {
+    skipped: usize,
+    runs: Vec<[u32; 2]>,
+    edges: Vec<(usize, usize, EdgeKind)>,
+    /// Steps at which a read sees something else than in the trace, and what.
+    changed: Vec<(usize, String)>,
+}
+
+/// Who waits for what, and who has it.
+#[derive(Serialize)]
+struct Wait {
+    thread: usize,
+    object: String,
+    holder: usize,
+}
+
+/// Gathers what the page holds.
+pub(super) fn of(context: &Context<'_>, predictions: &Predictions, extras: Extras) -> Data {
+    let trace = context.trace;
+    let words = context.words();
+    let findings = &predictions.findings[..predictions.findings.len().min(MOST_FINDINGS)];
+    let mut room = Room::default();
+    let mut used = BTreeSet::new();
+    let told = findings.iter().map(|finding| {
+        let windows = room.windows(context, finding);
+        used.extend(windows.observed.events.iter().chain(&windows.predicted.events));
+        used.extend(finding.named_events());
+        told(context, finding, &windows)
+    });
+    let told = told.collect();
+    let events = columns(context, &used);
+    let files = files(context, &events.places);
+    let threads = 0..trace.symbols().threads.len();
+    let created = threads.clone().map(|thread| {
+        let fork = trace.fork_of(trace::ThreadId::new(thread))?;
+        Some(format!("created by {} at {}", words.thread_of(fork), words.location(fork)))
+    });
+    let size = &predictions.trace;
+    Data {
+        version: env!("CARGO_PKG_VERSION"),
+        name: context.name.clone(),
+        command: trace.metadata().command.join(" "),
+        size: [size.events, size.threads, size.locks, size.variables],
+        model: predictions.model.name(),
+        method: predictions.method.clone(),
+        unknown: predictions.unknown,
+        suppressed: predictions.suppressed,
+        left_out: predictions.findings.len() - findings.len(),
+        created: created.collect(),
+        threads: threads.map(|thread| words.thread(trace::ThreadId::new(thread))).collect(),
+        events,
+        files,
+        findings: told,
+        ruled_out: extras.ruled_out,
+        lattice: extras.lattice,
+    }
+}
+
+fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> Told {
+    let words = context.words();
+    let question = finding.question.about(context.trace).ok();
+    let replay = finding.replay.as_ref().map(|replay| {
+        let seen = format!("Seen happening in {} of {}", replay.confirmed, counted(replay.times, "replay"));
+        replay.divergence.as_ref().map_or(seen.clone(), |where_| format!("{seen}; {where_}"))
+    });
+    let access = |event: EventId| Access {
+        event: event.0,
+        text: words.event_without_id(event),
+        held: context.held_in_words(event),
+        stack: context.stack(event).iter().map(frame).collect(),
+    };
+    Told {
+        id: finding.id.clone(),
+        kind: finding.kind.name(),
+        kind_title: finding.kind.title(),
+        title: title(finding),
+        rung: finding.rung.name(),
+        guaranteed: finding.guaranteed,
+        count: finding.count,
+        object: shown(&finding.object),
+        statement: question.as_ref().map(|question| words.possible(question)).unwrap_or_default(),
+        command: reproduction(context, finding),
+        replay,
+        events: finding.events.clone(),
+        locations: finding.locations.iter().map(|location| shown(location)).collect(),
+        accesses: finding.named_events().map(access).collect(),
+        threads: context.threads(finding).iter().map(|(thread, _)| thread.index()).collect(),
+        observed: order(context.trace, &windows.observed, 0),
+        predicted: predicted(context, finding, windows),
+        next: windows.next,
+        waits: waits(context, &finding.question, question.as_ref()),
+    }
+}
+
+fn frame(frame: &Frame) -> String {
+    format!("{} {}", shown(&frame.function), shown(&frame.location))
+}
+
+/// An order; what is next at its end has not happened, so that no arrow leads there.
+fn order(trace: &Trace, window: &Window, next: usize) -> Order {
+    let mut runs: Vec<[u32; 2]> = Vec::new();
+    for event in &window.events {
+        match runs.last_mut() {
+            Some([first, count]) if *first + *count == event.0 => *count += 1,
+            _ => runs.push([event.0, 1]),
+        }
+    }
+    let edges = edges(trace, &window.events[..window.events.len().saturating_sub(next)]);
+    let edges = edges.iter().map(|edge| (edge.from, edge.to, edge.kind)).collect();
+    Order { skipped: window.skipped, runs, edges, changed: Vec::new() }
+}
+
+fn predicted(context: &Context<'_>, finding: &Finding, windows: &Windows) -> Order {
+    let (words, window) = (context.words(), &windows.predicted);
+    let positions: HashMap<EventId, usize> =
+        window.events.iter().enumerate().map(|(position, &event)| (event, position)).collect();
+    let changed = changed_reads(context.trace, &finding.schedule).into_iter().filter_map(|changed| {
+        let position = *positions.get(&changed.read)?;
+        let (sees, saw) = (words.source(changed.read, changed.sees), words.seen(changed.read));
+        Some((position, format!("sees {sees}, not {saw}")))
+    });
+    Order { changed: changed.collect(), ..order(context.trace, window, windows.next) }
+}
+
+/// The circle of a deadlock.
+fn waits(context: &Context<'_>, asked: &Asked, question: Option<&Question>) -> Vec<Wait> {
+    let (Asked::Deadlock(_), Some(Question::Deadlock(blocked))) = (asked, question) else {
+        return Vec::new();
+    };
+    let wait = |(index, &event): (usize, &EventId)| Wait {
+        thread: context.trace.thread(event).index(),
+        object: context.words().object(context.trace.op(event)),
+        holder: context.trace.thread(blocked[(index + 1) % blocked.len()]).index(),
+    };
+    blocked.iter().enumerate().map(wait).collect()
+}
+
+/// Numbers for things as they are met.
+struct Numbers<K> {
+    known: HashMap<K, usize>,
+}
+
+impl<K: std::hash::Hash + Eq> Numbers<K> {
+    fn new() -> Self {
+        Numbers { known: HashMap::new() }
+    }
+
+    /// The number of a thing, and whether it is new.
+    fn of(&mut self, key: K) -> (usize, bool) {
+        let next = self.known.len();
+        let number = *self.known.entry(key).or_insert(next);
+        (number, number == next)
+    }
+}
+
+fn columns(context: &Context<'_>, used: &BTreeSet<EventId>) -> Columns {
+    let (trace, words) = (context.trace, context.words());
+    let mut columns = Columns::default();
+    let (mut kinds, mut deeds, mut objects, mut places) =
+        (Numbers::new(), Numbers::new(), Numbers::new(), Numbers::new());
+    for &event in used {
+        let op = trace.op(event);
+        columns.ids.push(event.0);
+        columns.threads.push(trace.thread(event).0);
+        let (kind, new) = kinds.of(op.kind());
+        if new {
+            columns.kinds.push(trace::text::op_name(op.kind()).to_owned());
+        }
+        columns.kind.push(kind);
+        let (deed, new) = deeds.of(words.deed(event));
+        if new {
+            columns.deeds.push(words.deed(event));
+        }
+        columns.deed.push(deed);
+        let (object, new) = objects.of(words.object(op));
+        if new {
+            columns.objects.push(words.object(op));
+        }
+        columns.object.push(object);
+        let (place, new) = places.of(trace.location(event));
+        if new {
+            columns.places.push(place_of(context, event));
+        }
+        columns.place.push(place);
+    }
+    columns
+}
+
+fn place_of(context: &Context<'_>, event: EventId) -> Place {
+    let SourcePlace { file, line, .. } = match context.place(event) {
+        Some(place) => place,
+        None => return Place { text: context.words().location(event), file: None, line: None },
+    };
+    Place { text: context.words().location(event), file: Some(file.to_owned()), line: Some(line) }
+}
+
+/// The source around all places, as far as it is at hand.
+fn files(context: &Context<'_>, places: &[Place]) -> BTreeMap<String, Vec<Passage>> {
+    let mut wanted: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+    for place in places {
+        if let (Some(file), Some(line)) = (&place.file, place.line) {
+            wanted.entry(file).or_default().insert(line);
+        }
+    }
+    let passages = wanted.into_iter().filter_map(|(file, lines)| {
+        let text = context.source(file)?;
+        let all: Vec<&str> = text.lines().collect();
+        Some((file.to_owned(), passages(&all, &lines)))
+    });
+    passages.collect()
+}
+
+fn passages(all: &[&str], wanted: &BTreeSet<u32>) -> Vec<Passage> {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &line in wanted.iter().filter(|&&line| line as usize <= all.len()) {
+        let (first, last) = (line.saturating_sub(AROUND).max(1), (line + AROUND).min(all.len() as u32));
+        match ranges.last_mut() {
+            Some(range) if range.1 + 1 >= first => range.1 = last,
+            _ => ranges.push((first, last)),
+        }
+    }
+    let cut = |line: &&str| line.chars().take(LONGEST_LINE).collect::<String>();
+    let passage = |(first, last): (u32, u32)| Passage {
+        first,
+        lines: all[first as usize - 1..last as usize].iter().map(cut).collect(),
+    };
+    ranges.into_iter().map(passage).collect()
+}
