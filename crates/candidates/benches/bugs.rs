@@ -9,7 +9,7 @@
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use candidates::atomicity::{self, Method};
+use candidates::atomicity::{self, Intent, LIMITS, Method};
 use candidates::{Report, Settings, deadlocks, nondeterminism};
 use check::Model;
 use decide::{Options, Setup};
@@ -59,7 +59,7 @@ fn atomicity() {
     for method in [Method::Over, Method::AvFilter, Method::Exact] {
         let start = clock();
         let setup = Setup::new(&trace);
-        let counts = atomicity::search_by(&setup, SETTINGS, method, Default::default(), &mut ignore);
+        let counts = atomicity::search_by(&setup, SETTINGS, method, &Intent::Stated, LIMITS, &mut ignore);
         let seconds = clock() - start;
         println!("atomicity: {} events, {}: {seconds:.2} s", trace.len(), method.name());
         println!("  {counts:?}");

@@ -19,13 +19,23 @@ pub struct Found {
     /// What was asked and is feasible.
     pub question: Question,
     /// The events that make it up, in the order the contract names them: a race, the pair; a deadlock, the blocked
-    /// events in cycle order; an atomicity violation, a, c, b; nondeterminism, the read and the write seen
-    /// instead (`None`: the initial value).
+    /// events in cycle order; an atomicity violation, a, c, b (or a, c, d, b, if it is spread over two variables);
+    /// nondeterminism, the read and the write seen instead (`None`: the initial value); an order, its two events.
     pub events: Vec<Option<EventId>>,
     /// What it is about.
     pub object: Object,
     /// The schedule that shows it.
     pub witness: Witness,
+    /// What else the search knows of it.
+    pub remarks: Remarks,
+}
+
+/// What a search knows of a bug besides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Remarks {
+    /// Its events come in this order in every schedule, by forks, joins, signals and barriers: less a bug than how the
+    /// program is meant to be.
+    pub inherent: bool,
 }
 
 /// What a bug is about.

@@ -1,5 +1,6 @@
 //! From a trace to the questions worth asking, one module per kind of bug.
 
+mod asking;
 pub mod atomicity;
 pub mod deadlocks;
 mod found;
@@ -9,4 +10,5 @@ pub mod orders;
 pub mod races;
 mod sections;
 
-pub use found::{Found, Object, Report, Settings, Waited};
+pub use asking::{Extent, Limits};
+pub use found::{Found, Object, Remarks, Report, Settings, Waited};

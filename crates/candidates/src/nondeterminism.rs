@@ -11,7 +11,7 @@ use check::{Question, Source};
 use decide::{Answer, Phases, Setup, Witnesses};
 use trace::{EventId, VariableId};
 
-use crate::{Found, Object, Report, Settings};
+use crate::{Found, Object, Remarks, Report, Settings};
 
 /// How many reads and witnesses there were, and what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,7 +71,8 @@ pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Repo
                         Source::Write(write) => Some(write),
                     };
                     let (events, object) = (vec![Some(read), seen], Object::Variable(variable));
-                    report(Report::Found(Found { question, events, object, witness }));
+                    let remarks = Remarks::default();
+                    report(Report::Found(Found { question, events, object, witness, remarks }));
                 }
                 Answer::Infeasible => {}
                 Answer::Unknown => report(Report::Unknown(question)),

@@ -53,13 +53,24 @@ impl HeldSets {
         id
     }
 
+    /// What is held without a break since an event, by a thread with these sections open.
+    pub(crate) fn cover(&mut self, open: &[Open], since: EventId) -> HeldId {
+        let sections = open.iter().filter(|section| section.acquire < since);
+        self.intern(sections.map(|section| section.hold).collect())
+    }
+
     pub(crate) fn holds(&self, id: HeldId) -> &[Hold] {
         &self.sets[id.0 as usize]
     }
 
+    /// Whether a holder of a lock keeps out holders of a set.
+    pub(crate) fn excludes_one(&self, set: HeldId, hold: Hold) -> bool {
+        self.holds(set).iter().any(|&other| other.excludes(hold))
+    }
+
     /// Whether holders of the two sets keep each other out.
     pub(crate) fn exclude(&self, a: HeldId, b: HeldId) -> bool {
-        self.holds(a).iter().any(|&x| self.holds(b).iter().any(|&y| x.excludes(y)))
+        self.holds(a).iter().any(|&hold| self.excludes_one(b, hold))
     }
 }
 

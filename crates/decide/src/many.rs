@@ -11,7 +11,7 @@
 //! Both are monotone along a thread, so of each thread's writes only a band is left for the engine.
 //! Exact: what is not screened out is decided by [`crate::decide`].
 
-use check::{Model, Question, Source};
+use check::{Model, Question, Refutation, Source};
 use trace::EventId;
 
 use crate::must::MustOrder;
@@ -50,6 +50,10 @@ pub struct Phases {
     pub decided: u64,
     /// Feasible.
     pub feasible: u64,
+    /// Refuted only by going through cases, and how many cases were closed for those.
+    pub by_cases: u64,
+    /// See [`Phases::by_cases`].
+    pub cases: u64,
     /// Left open by the budget.
     pub unknown: u64,
 }
@@ -88,11 +92,24 @@ impl<'s> Witnesses<'s> {
                 self.phases.feasible += 1;
                 Answer::Feasible(witness)
             }
-            Ok(Verdict::Infeasible(_)) => Answer::Infeasible,
+            Ok(Verdict::Infeasible(refutation)) => {
+                let cases = cases(&refutation);
+                self.phases.by_cases += u64::from(cases > 1);
+                self.phases.cases += if cases > 1 { cases } else { 0 };
+                Answer::Infeasible
+            }
             Ok(Verdict::Unknown { .. }) | Err(_) => {
                 self.phases.unknown += 1;
                 Answer::Unknown
             }
         }
+    }
+}
+
+/// How many ways a refutation had to close: one if it needs no cases.
+fn cases(refutation: &Refutation) -> u64 {
+    match refutation {
+        Refutation::Chain { .. } => 1,
+        Refutation::Split { cases: each, .. } => each.iter().map(cases).sum(),
     }
 }

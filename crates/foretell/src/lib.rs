@@ -12,6 +12,7 @@ pub mod progress;
 pub mod quantity;
 pub mod recording;
 pub mod reporting;
+pub mod rules;
 pub mod saved;
 pub mod sources;
 pub mod stack;

@@ -100,6 +100,13 @@ pub struct Finding {
     pub locations: Vec<String>,
     /// How many sets of events it stands for.
     pub count: u64,
+    /// Of a nondeterministic read: whether it also races.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub racy: Option<bool>,
+    /// Of an atomicity violation: its events come in this order in every run, by forks, joins and the like, so that it
+    /// is rather how the program is meant to be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inherent: bool,
     /// The events in the order that shows it.
     pub schedule: Vec<EventId>,
     /// The question it answers.

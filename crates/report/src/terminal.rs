@@ -57,7 +57,12 @@ impl Told<'_> {
             1 => String::new(),
             count => format!(" ({count} {sets} of events at these places)"),
         };
-        let title = format!("{}, {}{times}", title(self.finding), rung.name());
+        let racy = if self.finding.racy == Some(true) { ", racy" } else { "" };
+        let inherent = match self.finding.inherent {
+            true => ", in every run: shown last because forks, joins or the like leave no other order",
+            false => "",
+        };
+        let title = format!("{}, {}{racy}{inherent}{times}", title(self.finding), rung.name());
         let level = match rung {
             Rung::Confirmed | Rung::Predicted => Level::ERROR,
             Rung::Diverged | Rung::Possible => Level::WARNING,

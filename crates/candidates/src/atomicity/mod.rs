@@ -3,15 +3,22 @@
 //!
 //! Paper 5 (Zeng, Sun, Liu, He, *A Method for Improving the Precision and Coverage of Atomicity Violation
 //! Predictions*) filters what an over-approximation predicts. All of its columns are here as a [`Method`], and the exact
-//! answer beside them. Pairs come from the user's regions if the trace has any, else from consecutive accesses of a
-//! thread to a variable (`pairs.rs`). Then, for every pair and access of another thread:
+//! answer beside them. What is meant to be atomic is an [`Intent`] (`pairs.rs`). Then, for every pair and access of another
+//! thread:
 //!
 //! 1. a lock held from `a` to `b` that `c` is under too keeps it out;
 //! 2. `c` may be before `a` or after `b` in every schedule: for each pair and thread a binary search leaves a band;
-//! 3. what is left is asked of the engine as [`Question::Order`].
+//! 3. if the recorded order is `a < c < b`, it is its own schedule;
+//! 4. what is left is asked of the engine as [`Question::Order`].
 //!
-//! A *pattern* is the three places in the source; its instances are asked until one is feasible, those near to each
+//! A region of the user's is also broken by accesses to several of its variables: `spread.rs`.
+//!
+//! A *pattern* is the places in the source; its instances are asked until one is feasible, those near to each
 //! other first, or until [`Limits`] are reached; then it is reported as unknown. [`Extent::All`] asks all of them.
+//!
+//! Where forks, joins, signals and barriers keep `c` between `a` and `b` in every schedule, as when a thread reads what the
+//! children it has joined have written, nothing goes wrong that could go right: unless the user's region says otherwise,
+//! such a finding is marked as [`Remarks::inherent`], a pattern of its own, to be shown last.
 //!
 //! Promise: `exact` finds every pattern that is feasible under the model and no other, but for those counted as unknown;
 //! `over` and `under` likewise for their definitions; `avfilter` is `over` without what the algorithm filters, and
@@ -19,32 +26,39 @@
 //! variable, then the questions.
 
 mod avfilter;
+mod calls;
 mod pairs;
+mod spread;
 mod under;
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use check::{Model, Question};
-use decide::{MustOrder, Setup, Verdict, decide};
-use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{EventId, LocationId, VariableId};
+use decide::{MustOrder, Setup, Witness};
+use rustc_hash::FxHashSet;
+use trace::{EventId, LocationId, ThreadId, VariableId};
 
 use self::pairs::{AllPairs, Contested, Pair, PairGroup, PointGroup};
 use self::under::Marked;
+use crate::asking::{Asked, Asking, Instance, Judged, PatternId, decided};
 use crate::nearest::outward;
-use crate::{Found, Object, Report, Settings};
+use crate::{Extent, Limits, Object, Remarks, Report, Settings};
 pub use avfilter::{AvFilter, Triple};
+pub use calls::Calls;
+pub use pairs::Intent;
 
-pub use crate::deadlocks::Extent;
+/// How far [`search`] goes.
+pub const LIMITS: Limits = Limits { extent: Extent::Patterns, instances: 4, budget: 100_000, tries: 100_000 };
 
 /// How to tell violations from what only looks like one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
     /// Whatever synchronisation allows.
     Over,
-    /// That, filtered by paper 5's algorithm 1.
+    /// That, filtered by paper 5's algorithm 1. It knows of three accesses to one variable, no others.
     AvFilter,
-    /// Every read keeps the write it saw, even those of the violation.
+    /// Every read keeps what it saw, even those of the violation.
     Under,
     /// Feasible under the model.
     Exact,
@@ -74,25 +88,6 @@ impl Method {
     }
 }
 
-/// How far to go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Which instances of a pattern to ask.
-    pub extent: Extent,
-    /// How many instances of a pattern to ask before it is left as unknown. Not for [`Extent::All`].
-    pub instances: u32,
-    /// What a question may cost at most, whatever the settings say: another instance may be easier. Likewise.
-    pub budget: u64,
-    /// How many instances of a pattern to look at, asked or filtered, before it is left as unknown. Likewise.
-    pub tries: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { extent: Extent::Patterns, instances: 4, budget: 100_000, tries: 100_000 }
-    }
-}
-
 /// How many violations there might have been, and what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -112,7 +107,7 @@ pub struct Counts {
 
 /// Finds the violations that are feasible under the model, one for each pattern.
 pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
-    search_by(setup, settings, Method::Exact, Limits::default(), report)
+    search_by(setup, settings, Method::Exact, &Intent::Stated, LIMITS, report)
 }
 
 /// Finds violations by a method, within limits.
@@ -120,83 +115,74 @@ pub fn search_by(
     setup: &Setup<'_>,
     settings: Settings,
     method: Method,
+    intent: &Intent,
     limits: Limits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
     let settings = Settings { model: method.model(settings.model), ..settings };
-    let all = AllPairs::of(setup.trace());
+    let all = AllPairs::of(setup.trace(), intent);
     let marked =
         (method == Method::Under).then(|| Marked::of(setup.trace(), &pairs::contested(setup.trace())));
     let judge = match &marked {
         Some(marked) => Judge::Under { marked, setup: Box::new(Setup::new(&marked.trace)) },
-        None if method == Method::AvFilter => Judge::AvFilter(AvFilter::new(setup)),
+        None if method == Method::AvFilter => Judge::AvFilter(Box::new(AvFilter::new(setup))),
         None => Judge::Engine,
     };
     let mut search = Search {
         setup,
-        settings,
-        limits,
+        model: settings.model,
         judge,
         must: MustOrder::new(setup, settings.model),
+        always: OnceCell::new(),
         all: &all,
-        patterns: FxHashMap::default(),
+        asking: Asking::new(setup, settings, limits, report),
         counts: Counts { pairs: all.count, ..Counts::default() },
-        report,
     };
-    let total = all.variables.len() as u64;
-    for (index, variable) in all.variables.iter().enumerate() {
-        search.variable(VariableId::new(index), variable);
-        if index.is_multiple_of(1024) {
-            (search.report)(Report::Progress { done: index as u64, total });
-        }
-    }
-    search.leave_open();
-    search.counts
+    search.variables();
+    search.regions();
+    let Asked { candidates, asked, feasible, unknown } = search.asking.finish();
+    Counts { candidates, asked, feasible, unknown, ..search.counts }
 }
 
 /// What a method asks besides the engine.
 enum Judge<'a> {
     Engine,
-    AvFilter(AvFilter<'a>),
+    AvFilter(Box<AvFilter<'a>>),
     Under { marked: &'a Marked, setup: Box<Setup<'a>> },
 }
 
-/// The places of a, c and b.
+/// Where a violation is in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Pattern([LocationId; 3]);
-
-/// What is known of a pattern.
-#[derive(Debug, Default)]
-struct Known {
-    found: bool,
-    asked: u32,
-    tried: u32,
-    /// A question that was left open by the budget or by the limits.
-    open: Option<Question>,
-    /// The limits were reached.
-    limited: bool,
-}
-
-/// Whether a pattern needs more instances.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Settled {
-    No,
-    Yes,
+enum Pattern {
+    /// The places of a, c and b.
+    Triple { sites: [LocationId; 3], inherent: bool },
+    /// The places of a, c, d and b.
+    Spread([LocationId; 4]),
 }
 
 struct Search<'a> {
     setup: &'a Setup<'a>,
-    settings: Settings,
-    limits: Limits,
+    model: Model,
     judge: Judge<'a>,
     must: MustOrder,
+    /// The orders that hold whatever reads see, if the model is another.
+    always: OnceCell<MustOrder>,
     all: &'a AllPairs,
-    patterns: FxHashMap<Pattern, Known>,
+    asking: Asking<'a, Pattern>,
     counts: Counts,
-    report: &'a mut dyn FnMut(Report),
 }
 
 impl Search<'_> {
+    fn variables(&mut self) {
+        let total = self.all.variables.len() as u64;
+        for (index, contested) in self.all.variables.iter().enumerate() {
+            self.variable(VariableId::new(index), contested);
+            if index.is_multiple_of(1024) {
+                self.asking.progress(index as u64, total);
+            }
+        }
+    }
+
     fn variable(&mut self, variable: VariableId, contested: &Contested) {
         for pairs in &contested.pairs {
             for points in contested.points.iter().filter(|points| pairs.is_broken_by(points)) {
@@ -209,106 +195,115 @@ impl Search<'_> {
 
     /// For each pair the nearest access, those that are nearest of all first; then the others.
     fn groups(&mut self, variable: VariableId, pairs: &PairGroup, points: &PointGroup) {
-        let pattern = Pattern([pairs.sites[0], points.site, pairs.sites[1]]);
-        let limited = self.limits.extent == Extent::Patterns;
-        if limited && self.patterns.get(&pattern).is_some_and(|known| known.found || known.limited) {
+        let sites = [pairs.sites[0], points.site, pairs.sites[1]];
+        let pattern = self.asking.pattern(Pattern::Triple { sites, inherent: false });
+        if self.asking.is_settled(pattern) {
             return;
         }
-        let mut known = self.patterns.remove(&pattern).unwrap_or_default();
         let triples = |search: &Self, pair: &Pair, width: usize| {
             let &Pair { first, second } = pair;
-            let band = search.band(first, second, pairs, points);
+            let band = search.band(&search.must, pair, pairs.thread, points);
             let near = outward(&points.events, band, first).take(width);
             near.map(|index| Triple { first, between: points.events[index], second }).collect::<Vec<_>>()
         };
         let mut nearest: Vec<Triple> = pairs.pairs.iter().flat_map(|pair| triples(self, pair, 1)).collect();
         nearest.sort_by_key(|triple| triple.second.0.abs_diff(triple.between.0));
-        let settled = |search: &mut Self, triple, known: &mut _| {
-            search.instance(variable, triple, known) == Settled::Yes && limited
-        };
-        if !nearest.iter().any(|&triple| settled(self, triple, &mut known)) {
-            let asked: FxHashSet<Triple> = nearest.into_iter().collect();
-            for pair in &pairs.pairs {
-                let mut others = triples(self, pair, usize::MAX).into_iter().filter(|t| !asked.contains(t));
-                if others.any(|triple| settled(self, triple, &mut known)) {
-                    break;
-                }
+        for &triple in &nearest {
+            self.instance(variable, triple, pattern);
+            if self.asking.is_settled(pattern) {
+                return;
             }
         }
-        if known.tried > 0 || known.limited {
-            self.patterns.insert(pattern, known);
+        let asked: FxHashSet<Triple> = nearest.into_iter().collect();
+        for pair in &pairs.pairs {
+            for triple in triples(self, pair, usize::MAX).into_iter().filter(|t| !asked.contains(t)) {
+                self.instance(variable, triple, pattern);
+                if self.asking.is_settled(pattern) {
+                    return;
+                }
+            }
         }
     }
 
     /// The accesses that are neither before the first nor after the second in every schedule. What the three see
     /// themselves is free, so what must come before them is what must have happened for them to be next.
-    fn band(&self, first: EventId, second: EventId, pairs: &PairGroup, points: &PointGroup) -> Range<usize> {
+    fn band(&self, must: &MustOrder, pair: &Pair, own: ThreadId, points: &PointGroup) -> Range<usize> {
         let (threads, events) = (self.setup.threads(), &points.events);
-        let least = self.must.run_up(self.setup, first, points.thread);
-        let last = threads.place(second) as u32;
+        let least = must.run_up(self.setup, pair.first, points.thread);
+        let last = threads.place(pair.second) as u32;
         let start = events.partition_point(|&event| (threads.place(event) as u32) < least);
-        let before = |&event: &EventId| self.must.run_up(self.setup, event, pairs.thread) <= last;
+        let before = |&event: &EventId| must.run_up(self.setup, event, own) <= last;
         start..events.partition_point(before).max(start)
     }
 
-    fn instance(&mut self, variable: VariableId, triple: Triple, known: &mut Known) -> Settled {
+    fn instance(&mut self, variable: VariableId, triple: Triple, pattern: PatternId) {
         let Triple { first, between, second } = triple;
         let question = Question::Order(vec![first, between, second]);
-        let Limits { extent, instances, budget, tries } = self.limits;
-        if extent == Extent::Patterns && (known.asked >= instances || known.tried >= tries) {
-            known.open.get_or_insert(question);
-            known.limited = true;
-            return Settled::Yes;
+        let inherent = self.is_inherent(triple);
+        let pattern = match inherent {
+            true => {
+                let sites = [first, between, second].map(|event| self.setup.trace().location(event));
+                self.asking.pattern(Pattern::Triple { sites, inherent })
+            }
+            false => pattern,
+        };
+        if self.asking.is_settled(pattern) || !self.asking.looks_at(pattern, &question) {
+            return;
         }
-        known.tried = known.tried.saturating_add(1);
         if let Judge::AvFilter(filter) = &self.judge
             && filter.filters(triple)
         {
             self.counts.filtered += 1;
-            return Settled::No;
+            return;
         }
-        known.asked = known.asked.saturating_add(1);
-        self.counts.asked += 1;
-        let mut options = self.settings.options;
-        if extent == Extent::Patterns {
-            options.budget = options.budget.min(budget);
+        let events = vec![Some(first), Some(between), Some(second)];
+        let remarks = Remarks { inherent };
+        self.judge(pattern, Instance { question, events, object: Object::Variable(variable), remarks });
+    }
+
+    /// Has an instance judged that has been looked at and is not filtered.
+    fn judge(&mut self, pattern: PatternId, instance: Instance) {
+        let events = instance.question.named();
+        if events.is_sorted() {
+            let witness = self.recorded(events[events.len() - 1]);
+            self.asking.found(pattern, instance, witness);
+            return;
         }
-        let kept = match &self.judge {
-            Judge::Under { marked, setup } => marked.decide(setup, triple, options),
-            Judge::Engine | Judge::AvFilter(_) => Some(true),
-        };
-        let verdict = match kept {
-            Some(true) => decide(self.setup, &question, self.settings.model, options),
-            Some(false) => return Settled::No,
-            None => Ok(Verdict::Unknown { budget: options.budget }),
-        };
-        match verdict {
-            Ok(Verdict::Feasible(witness)) => {
-                known.found = true;
-                self.counts.feasible += 1;
-                let events = vec![Some(first), Some(between), Some(second)];
-                let object = Object::Variable(variable);
-                (self.report)(Report::Found(Found { question, events, object, witness }));
-                Settled::Yes
+        let judge = &self.judge;
+        self.asking.judge(pattern, instance, |setup, question, settings| match judge {
+            Judge::Engine | Judge::AvFilter(_) => decided(setup, question, settings),
+            Judge::Under { marked, setup: of_marked } => {
+                match marked.decide(of_marked, &events, settings.options) {
+                    Judged::Feasible(_) => decided(setup, question, settings),
+                    other => other,
+                }
             }
-            Ok(Verdict::Infeasible(_)) => Settled::No,
-            Ok(Verdict::Unknown { .. }) => {
-                known.open.get_or_insert(question);
-                Settled::No
-            }
-            Err(error) => unreachable!("three accesses make an order: {error}"),
+        });
+    }
+
+    /// The recorded run up to an event. Every read sees what it saw, so it is a schedule under every model.
+    fn recorded(&self, last: EventId) -> Witness {
+        let threads = self.setup.threads();
+        let done = |thread: usize| {
+            let events = threads.of_thread(ThreadId::new(thread));
+            events.partition_point(|&event| event <= last) as u32
+        };
+        Witness::restricted((0..threads.threads()).map(done).collect())
+    }
+
+    /// The orders that hold whatever reads see.
+    fn always(&self) -> &MustOrder {
+        match self.model {
+            Model::Sync => &self.must,
+            _ => self.always.get_or_init(|| MustOrder::new(self.setup, Model::Sync)),
         }
     }
 
-    /// Reports the patterns that are neither found nor refuted.
-    fn leave_open(&mut self) {
-        self.counts.candidates = self.patterns.len() as u64;
-        let open = std::mem::take(&mut self.patterns).into_values().filter(|known| !known.found);
-        let mut questions: Vec<Question> = open.filter_map(|known| known.open).collect();
-        questions.sort_by_key(Question::named);
-        for question in questions {
-            self.counts.unknown += 1;
-            (self.report)(Report::Unknown(question));
-        }
+    /// Whether nothing but this order is possible, by forks, joins, signals and barriers.
+    fn is_inherent(&self, Triple { first, between, second }: Triple) -> bool {
+        let holds = |must: &MustOrder| {
+            must.precedes(self.setup, first, between) && must.precedes(self.setup, between, second)
+        };
+        !self.all.of_regions && holds(&self.must) && holds(self.always())
     }
 }

@@ -4,7 +4,19 @@
 use rustc_hash::FxHashMap;
 use trace::{Access, EventId, LocationId, Op, ThreadId, Trace, VariableId};
 
-use crate::sections::{HeldId, HeldSets, OpenSections};
+use super::calls::{Call, Calls};
+use crate::sections::{HeldId, HeldSets, Open, OpenSections};
+
+/// What is meant to be atomic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// The user's regions if the trace has any; else any two consecutive accesses of a thread to a variable.
+    Stated,
+    /// Accesses of a variable within one critical section, whatever lock it is of.
+    WithinLock,
+    /// Accesses of a variable within one call of a function, not in others that it calls.
+    WithinFunction(Calls),
+}
 
 /// Two accesses of one thread to one variable that are meant to be atomic.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +62,27 @@ pub(super) struct AllPairs {
     pub(super) sets: HeldSets,
     /// How many pairs there are.
     pub(super) count: u64,
+    /// They are those of the user's regions.
+    pub(super) of_regions: bool,
+    /// The user's regions with accesses to more than one contested variable.
+    pub(super) regions: Vec<RegionRun>,
+}
+
+/// One run through a region of the user's.
+#[derive(Debug)]
+pub(super) struct RegionRun {
+    pub(super) thread: ThreadId,
+    /// Its accesses to contested variables, in their order.
+    pub(super) accesses: Vec<Inside>,
+}
+
+/// An access within a region.
+#[derive(Debug)]
+pub(super) struct Inside {
+    pub(super) event: EventId,
+    pub(super) access: Access,
+    /// The sections it is in.
+    pub(super) sections: Box<[Open]>,
 }
 
 impl PairGroup {
@@ -61,10 +94,16 @@ impl PairGroup {
 }
 
 impl AllPairs {
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub(super) fn of(trace: &Trace, intent: &Intent) -> Self {
         let contested = contested(trace);
-        let regions = trace.events().any(|(_, _, op)| matches!(op, Op::RegionBegin(_)));
-        let mut gather = Gather::new(trace, if regions { Intent::Regions } else { Intent::Consecutive });
+        let has_regions = || trace.events().any(|(_, _, op)| matches!(op, Op::RegionBegin(_)));
+        let source = match intent {
+            Intent::WithinLock => Source::Sections,
+            Intent::WithinFunction(calls) => Source::Calls(calls),
+            Intent::Stated if has_regions() => Source::Regions,
+            Intent::Stated => Source::Consecutive,
+        };
+        let mut gather = Gather::new(trace, source);
         let mut open = OpenSections::new(trace);
         for (event, thread, op) in trace.events() {
             gather.region(thread, op);
@@ -73,6 +112,7 @@ impl AllPairs {
             }
             open.step(trace, event, op, &mut gather.all.sets);
         }
+        gather.running.drain(..).flatten().for_each(|run| gather.all.regions.extend(run.over_several()));
         gather.all
     }
 }
@@ -97,12 +137,24 @@ pub(super) fn contested(trace: &Trace) -> Vec<bool> {
     seen.iter().map(|seen| seen.shared && seen.written).collect()
 }
 
+impl RegionRun {
+    /// If it accesses more than one variable.
+    fn over_several(self) -> Option<RegionRun> {
+        let first = self.accesses.first()?.access.variable;
+        self.accesses.iter().any(|inside| inside.access.variable != first).then_some(self)
+    }
+}
+
 /// Where intended-atomic pairs come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Intent {
+enum Source<'t> {
     /// The user's regions: an access and the last read and the last write before it in the region. Whatever breaks any
     /// two accesses of a region breaks one of these pairs.
     Regions,
+    /// Critical sections, likewise.
+    Sections,
+    /// Calls of functions, likewise.
+    Calls(&'t Calls),
     /// Consecutive accesses.
     Consecutive,
 }
@@ -148,26 +200,36 @@ struct Region {
 
 struct Gather<'t> {
     trace: &'t Trace,
-    intent: Intent,
+    source: Source<'t>,
     regions: Vec<Region>,
-    last: FxHashMap<Own, Last>,
+    /// Of each thread, the region it is in.
+    running: Vec<Option<RegionRun>>,
+    last: FxHashMap<(Own, Call), Last>,
     pairs: FxHashMap<PairKey, u32>,
     points: FxHashMap<PointKey, u32>,
     all: AllPairs,
 }
 
 impl<'t> Gather<'t> {
-    fn new(trace: &'t Trace, intent: Intent) -> Self {
+    fn new(trace: &'t Trace, source: Source<'t>) -> Self {
+        let threads = trace.symbols().threads.len();
         let mut variables = Vec::new();
         variables.resize_with(trace.symbols().variables.len(), Contested::default);
         Gather {
             trace,
-            intent,
-            regions: vec![Region::default(); trace.symbols().threads.len()],
+            source,
+            regions: vec![Region::default(); threads],
+            running: std::iter::repeat_with(|| None).take(threads).collect(),
             last: FxHashMap::default(),
             pairs: FxHashMap::default(),
             points: FxHashMap::default(),
-            all: AllPairs { variables, sets: HeldSets::default(), count: 0 },
+            all: AllPairs {
+                variables,
+                sets: HeldSets::default(),
+                count: 0,
+                of_regions: source == Source::Regions,
+                regions: Vec::new(),
+            },
         }
     }
 
@@ -177,8 +239,18 @@ impl<'t> Gather<'t> {
             Op::RegionBegin(_) => {
                 region.number += u32::from(region.depth == 0);
                 region.depth += 1;
+                let running = &mut self.running[thread.index()];
+                if self.source == Source::Regions && running.is_none() {
+                    *running = Some(RegionRun { thread, accesses: Vec::new() });
+                }
             }
-            Op::RegionEnd(_) => region.depth -= 1,
+            Op::RegionEnd(_) => {
+                region.depth -= 1;
+                if region.depth == 0 {
+                    let run = self.running[thread.index()].take().and_then(RegionRun::over_several);
+                    self.all.regions.extend(run);
+                }
+            }
             _ => {}
         }
     }
@@ -186,21 +258,34 @@ impl<'t> Gather<'t> {
     fn access(&mut self, event: EventId, thread: ThreadId, access: Access, open: &OpenSections) {
         let own = Own { thread, variable: access.variable };
         self.point(event, own, access.writes, open.held(thread));
+        if let Some(run) = &mut self.running[thread.index()] {
+            run.accesses.push(Inside { event, access, sections: open.of(thread).into() });
+        }
         let region = self.regions[thread.index()];
-        let last = self.last.entry(own).or_default();
-        if self.intent == Intent::Regions && (region.depth == 0 || region.number != last.region) {
+        let call = match self.source {
+            Source::Calls(calls) => calls.call(event),
+            Source::Regions | Source::Sections | Source::Consecutive => Call::default(),
+        };
+        let last = self.last.entry((own, call)).or_default();
+        if self.source == Source::Regions && (region.depth == 0 || region.number != last.region) {
             *last = Last { region: region.number, ..Last::default() };
         }
         let before = *last;
         last.read = if access.reads { Some(event) } else { last.read };
         last.write = if access.writes { Some(event) } else { last.write };
-        match self.intent {
-            Intent::Regions if region.depth == 0 => {}
-            Intent::Regions => {
-                let read = before.read.filter(|_| before.read != before.write);
-                read.into_iter().chain(before.write).for_each(|first| self.pair(first, event, own, open));
+        let read = before.read.filter(|_| before.read != before.write);
+        let both = read.into_iter().chain(before.write);
+        match self.source {
+            Source::Regions if region.depth == 0 => {}
+            Source::Regions => both.for_each(|first| self.pair(first, event, own, open)),
+            Source::Calls(_) if !call.is_known() => {}
+            Source::Calls(_) => both.for_each(|first| self.pair(first, event, own, open)),
+            Source::Sections => {
+                let covered =
+                    |first: &EventId| open.of(thread).iter().any(|section| section.acquire < *first);
+                both.filter(covered).for_each(|first| self.pair(first, event, own, open));
             }
-            Intent::Consecutive => {
+            Source::Consecutive => {
                 before
                     .read
                     .max(before.write)
@@ -221,8 +306,7 @@ impl<'t> Gather<'t> {
     }
 
     fn pair(&mut self, first: EventId, second: EventId, own: Own, open: &OpenSections) {
-        let sections = open.of(own.thread).iter().filter(|section| section.acquire < first);
-        let cover = self.all.sets.intern(sections.map(|section| section.hold).collect());
+        let cover = self.all.sets.cover(open.of(own.thread), first);
         let sites = [self.trace.location(first), self.trace.location(second)];
         let writes = |event: EventId| self.trace.op(event).writes().is_some();
         let both_write = writes(first) && writes(second);

@@ -13,7 +13,7 @@
 //!
 //! A *pattern* is the places in the source where the threads of a cycle are blocked, in the order of the cycle. Its
 //! instances are asked until one is feasible, those near to each other first, or until [`Limits`] are reached; then
-//! the pattern is reported as unknown. [`Extent::All`] asks every instance.
+//! the pattern is reported as unknown. [`Extent::All`](crate::Extent::All) asks every instance.
 //!
 //! Promise: every finding is feasible under the model, and every feasible pattern is found unless it is counted as
 //! unknown. If [`Counts::cut_short`], there are cycles that nobody looked at, and the count of unknowns includes one
@@ -26,7 +26,7 @@ mod instances;
 mod lost;
 
 use check::Question;
-use decide::{MustOrder, Setup, Verdict, decide};
+use decide::{MustOrder, Setup};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{EventId, LocationId};
 
@@ -34,42 +34,30 @@ use self::blocked::Blocked;
 use self::cycles::{Cycles, Go};
 use self::instances::{Instances, Place};
 use self::lost::Lost;
-use crate::{Found, Object, Report, Settings};
+use crate::asking::{Asked, Asking, Instance, Outcome, PatternId};
+use crate::{Object, Remarks, Report, Settings};
 
 /// How far to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Which instances of a pattern to ask.
-    pub extent: Extent,
-    /// How many instances of a pattern to ask before it is left as unknown. Not for [`Extent::All`].
-    pub instances: u32,
-    /// What a question may cost at most, whatever the settings say: another instance may be easier. Likewise.
-    pub budget: u64,
+    /// For each pattern.
+    pub each: crate::Limits,
     /// How many patterns to ask about.
     pub patterns: u64,
     /// How many steps to look for cycles, and as many again for their instances.
     pub steps: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            extent: Extent::Patterns,
-            instances: 4,
-            budget: 1_000_000,
-            patterns: 10_000,
-            steps: 50_000_000,
-        }
-    }
+impl Limits {
+    /// Everything there is.
+    pub const ALL: Limits = Limits { each: crate::Limits::ALL, patterns: u64::MAX, steps: u64::MAX };
 }
 
-/// Which instances of a pattern to ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// Until one is feasible.
-    Patterns,
-    /// All of them.
-    All,
+impl Default for Limits {
+    fn default() -> Self {
+        let each = crate::Limits { instances: 4, budget: 1_000_000, ..crate::Limits::GENEROUS };
+        Limits { each, patterns: 10_000, steps: 50_000_000 }
+    }
 }
 
 /// How many cycles there were, and what became of them.
@@ -83,7 +71,7 @@ pub struct Counts {
     pub candidates: u64,
     /// Questions asked.
     pub asked: u64,
-    /// Findings: patterns (or with [`Extent::All`], instances) that are feasible, and lost wake-ups.
+    /// Findings: patterns (or with [`Extent::All`](crate::Extent::All), instances) that are feasible, and lost wake-ups.
     pub feasible: u64,
     /// Of those, lost wake-ups.
     pub lost: u64,
@@ -112,35 +100,31 @@ pub fn search_within(
         limits,
         must: None,
         blocked: &blocked,
-        patterns: FxHashMap::default(),
+        asking: Asking::new(setup, settings, limits.each, report),
+        seen: FxHashSet::default(),
         counts: Counts { blocked: blocked.events, ..Counts::default() },
         steps: limits.steps,
-        report,
     };
     search.cycles();
-    search.leave_open();
     search.lost_wake_ups();
-    search.counts
+    search.finish()
 }
 
-/// The places where the threads of a cycle are blocked, in its order, from the one on that makes the least list.
+/// Where a deadlock is in the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Pattern(Box<[LocationId]>);
+enum Pattern {
+    /// The places where the threads of a cycle are blocked, in its order, from the one on that makes the least list.
+    Cycle(Box<[LocationId]>),
+    /// A wait and its signal.
+    Lost([LocationId; 2]),
+}
 
 impl Pattern {
-    fn of(sites: &[LocationId]) -> Pattern {
+    fn of_cycle(cycle: &[Place<'_>]) -> Pattern {
+        let sites: Vec<LocationId> = cycle.iter().map(|place| place.group.site).collect();
         let turned = |by: usize| sites[by..].iter().chain(&sites[..by]).copied().collect::<Box<[_]>>();
-        Pattern((0..sites.len()).map(turned).min().unwrap_or_default())
+        Pattern::Cycle((0..sites.len()).map(turned).min().unwrap_or_default())
     }
-}
-
-/// What is known of a pattern.
-#[derive(Clone, Debug, Default)]
-struct Known {
-    found: bool,
-    asked: FxHashSet<Box<[EventId]>>,
-    /// A question the budget left open, or that was not asked for its sake.
-    open: Option<Question>,
 }
 
 struct Search<'a> {
@@ -150,11 +134,12 @@ struct Search<'a> {
     /// Made when there is a cycle.
     must: Option<MustOrder>,
     blocked: &'a Blocked,
-    patterns: FxHashMap<Pattern, Known>,
+    asking: Asking<'a, Pattern>,
+    /// Instances that have been asked: one may be found by way of several locks.
+    seen: FxHashSet<Box<[EventId]>>,
     counts: Counts,
     /// Events of instances that may still be tried.
     steps: u64,
-    report: &'a mut dyn FnMut(Report),
 }
 
 impl<'a> Search<'a> {
@@ -167,10 +152,7 @@ impl<'a> Search<'a> {
             let mut places = Vec::with_capacity(cycle.len());
             self.groups(cycle, &mut places)
         });
-        if !complete {
-            self.counts.cut_short = true;
-            self.counts.unknown += 1;
-        }
+        self.counts.cut_short = !complete;
     }
 
     /// Chooses groups for the nodes of a cycle that no common lock keeps apart.
@@ -195,18 +177,15 @@ impl<'a> Search<'a> {
     /// Asks the instances of a cycle: for each event of the first group the nearest ones, those that span least of the
     /// trace first; then the others.
     fn instances(&mut self, cycle: &[Place<'a>]) -> Go {
-        let sites: Vec<LocationId> = cycle.iter().map(|place| place.group.site).collect();
-        let pattern = Pattern::of(&sites);
-        let known = self.patterns.get(&pattern).cloned();
-        if self.limits.extent == Extent::Patterns && known.as_ref().is_some_and(|known| known.found) {
-            return Go::On;
-        }
-        if known.is_none() && self.patterns.len() as u64 >= self.limits.patterns {
+        let pattern = self.asking.pattern(Pattern::of_cycle(cycle));
+        if self.asking.patterns() > self.limits.patterns {
             return Go::Stop;
+        }
+        if self.asking.is_settled(pattern) {
+            return Go::On;
         }
         let (setup, model) = (self.setup, self.settings.model);
         let must = self.must.take().unwrap_or_else(|| MustOrder::new(setup, model));
-        let mut known = known.unwrap_or_default();
         let mut steps = self.steps;
         let blocked = self.blocked;
         let mut each = |width: usize, visit: &mut dyn FnMut(&[EventId]) -> Go| {
@@ -218,56 +197,33 @@ impl<'a> Search<'a> {
             Go::On
         });
         nearest.sort_by_key(|events| span(events));
-        if nearest.iter().all(|events| self.instance(cycle, events, &mut known) == Go::On) {
-            each(usize::MAX, &mut |events| self.instance(cycle, events, &mut known));
+        if nearest.iter().all(|events| self.instance(cycle, events, pattern) == Go::On) {
+            each(usize::MAX, &mut |events| self.instance(cycle, events, pattern));
         }
         self.steps = steps;
         self.must = Some(must);
-        if known.found || !known.asked.is_empty() || known.open.is_some() {
-            self.patterns.insert(pattern, known);
-        }
         if self.steps == 0 { Go::Stop } else { Go::On }
     }
 
     /// Asks an instance. Stops when its pattern is settled.
-    fn instance(&mut self, cycle: &[Place<'a>], events: &[EventId], known: &mut Known) -> Go {
+    fn instance(&mut self, cycle: &[Place<'a>], events: &[EventId], pattern: PatternId) -> Go {
         let least = (0..events.len()).min_by_key(|&index| events[index]).unwrap_or(0);
         let turned: Vec<EventId> = events[least..].iter().chain(&events[..least]).copied().collect();
-        let question = Question::Deadlock(turned.clone());
-        let limited = self.limits.extent == Extent::Patterns;
-        if limited && known.asked.len() as u64 >= u64::from(self.limits.instances) {
-            if !known.asked.contains(turned.as_slice()) {
-                known.open.get_or_insert(question);
-                return Go::Stop;
-            }
-            return Go::On;
-        }
-        if !known.asked.insert(turned.clone().into()) {
+        if !self.seen.insert(turned.clone().into()) {
             return Go::On;
         }
         let waits = cycle[least..].iter().chain(&cycle[..least]);
-        let object = Object::Cycle(waits.map(|place| place.node.wanted.waited(self.setup.trace())).collect());
-        let events = turned.into_iter().map(Some).collect();
-        match self.ask(question, events, object) {
-            Answer::Found => known.found = true,
-            Answer::Nothing => {}
-            Answer::Open(question) => {
-                known.open.get_or_insert(question);
-            }
-        }
-        if limited && known.found { Go::Stop } else { Go::On }
-    }
-
-    /// Reports the patterns that are neither found nor refuted.
-    fn leave_open(&mut self) {
-        self.counts.candidates += self.patterns.len() as u64;
-        let open = std::mem::take(&mut self.patterns).into_values().filter(|known| !known.found);
-        let mut questions: Vec<Question> = open.filter_map(|known| known.open).collect();
-        questions.sort_by_key(Question::named);
-        for question in questions {
-            self.counts.unknown += 1;
-            (self.report)(Report::Unknown(question));
-        }
+        let waited = waits.map(|place| place.node.wanted.waited(self.setup.trace())).collect();
+        self.asking.ask(
+            pattern,
+            Instance {
+                events: turned.iter().copied().map(Some).collect(),
+                question: Question::Deadlock(turned),
+                object: Object::Cycle(waited),
+                remarks: Remarks::default(),
+            },
+        );
+        if self.asking.is_settled(pattern) { Go::Stop } else { Go::On }
     }
 
     /// Asks about each place of a wait and its signal, those that span least of the trace first.
@@ -278,63 +234,30 @@ impl<'a> Search<'a> {
         }
         let mut patterns: Vec<Vec<Lost>> = patterns.into_values().collect();
         patterns.sort_by_key(|pattern| pattern[0].wait);
-        self.counts.candidates += patterns.len() as u64;
         for mut pattern in patterns {
             pattern.sort_by_key(|lost| span(&lost.question.named()));
             self.lost_wake_up(pattern);
         }
     }
 
-    fn lost_wake_up(&mut self, pattern: Vec<Lost>) {
-        let limited = self.limits.extent == Extent::Patterns;
-        let mut open = None;
-        for (asked, Lost { wait, question, object, .. }) in pattern.into_iter().enumerate() {
-            if limited && asked as u64 >= u64::from(self.limits.instances) {
-                open.get_or_insert(question);
-                break;
+    fn lost_wake_up(&mut self, instances: Vec<Lost>) {
+        for Lost { wait, question, object, sites } in instances {
+            let pattern = self.asking.pattern(Pattern::Lost(sites));
+            if self.asking.is_settled(pattern) {
+                return;
             }
-            match self.ask(question, vec![Some(wait)], object) {
-                Answer::Found => {
-                    self.counts.lost += 1;
-                    if limited {
-                        return;
-                    }
-                }
-                Answer::Nothing => {}
-                Answer::Open(question) => {
-                    open.get_or_insert(question);
-                }
-            }
-        }
-        if let Some(question) = open {
-            self.counts.unknown += 1;
-            (self.report)(Report::Unknown(question));
+            let instance =
+                Instance { question, events: vec![Some(wait)], object, remarks: Remarks::default() };
+            let outcome = self.asking.ask(pattern, instance);
+            self.counts.lost += u64::from(outcome == Outcome::Found);
         }
     }
 
-    fn ask(&mut self, question: Question, events: Vec<Option<EventId>>, object: Object) -> Answer {
-        self.counts.asked += 1;
-        let Settings { model, mut options } = self.settings;
-        if self.limits.extent == Extent::Patterns {
-            options.budget = options.budget.min(self.limits.budget);
-        }
-        match decide(self.setup, &question, model, options) {
-            Ok(Verdict::Feasible(witness)) => {
-                self.counts.feasible += 1;
-                (self.report)(Report::Found(Found { question, events, object, witness }));
-                Answer::Found
-            }
-            Ok(Verdict::Infeasible(_)) => Answer::Nothing,
-            Ok(Verdict::Unknown { .. }) => Answer::Open(question),
-            Err(error) => unreachable!("blocked events of different threads make a question: {error}"),
-        }
+    fn finish(self) -> Counts {
+        let Asked { candidates, asked, feasible, unknown } = self.asking.finish();
+        let unknown = unknown + u64::from(self.counts.cut_short);
+        Counts { candidates, asked, feasible, unknown, ..self.counts }
     }
-}
-
-enum Answer {
-    Found,
-    Nothing,
-    Open(Question),
 }
 
 /// How many events of the trace lie from the first of these to the last.

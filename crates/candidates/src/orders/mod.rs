@@ -12,7 +12,7 @@
 //!
 //! Pairs whose order holds in every schedule are passed over. A *pattern* is the two places in the source; its
 //! instances are asked until one is feasible or until [`Limits`] are reached; then it is reported as unknown.
-//! [`Extent::All`] asks all of them.
+//! [`Extent::All`](crate::Extent::All) asks all of them.
 //!
 //! Promise: sound and complete for the model and these definitions, but for the patterns counted as unknown. Cost: linear, and a
 //! comparison for each use of freed memory; for rules by place, one for each two events of the places until the limits
@@ -22,31 +22,17 @@ mod memory;
 mod rules;
 
 use check::{Question, Source};
-use decide::{MustOrder, Setup, Verdict, decide};
-use rustc_hash::FxHashMap;
+use decide::{MustOrder, Setup};
 use trace::{EventId, LocationId, Op};
 
 use self::memory::Life;
+use crate::asking::{Asked, Asking, Instance, PatternId};
 use crate::nearest::outward;
-use crate::{Found, Object, Report, Settings};
-pub use rules::{Point, Rule, RuleError};
+use crate::{Limits, Object, Remarks, Report, Settings};
+pub use rules::{Rule, RuleError};
 
-pub use crate::deadlocks::Extent;
-
-/// How far to go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Which instances of a pattern to ask.
-    pub extent: Extent,
-    /// How many instances of a pattern to ask before it is left as unknown. Not for [`Extent::All`].
-    pub instances: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { extent: Extent::Patterns, instances: 64 }
-    }
-}
+/// How far [`search`] goes.
+pub const LIMITS: Limits = Limits { instances: 64, ..Limits::GENEROUS };
 
 /// How many violations there might have been, and what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +45,7 @@ pub struct Counts {
     pub candidates: u64,
     /// Asked of the engine.
     pub asked: u64,
-    /// Findings: patterns (or with [`Extent::All`], pairs).
+    /// Findings: patterns (or with [`Extent::All`](crate::Extent::All), pairs).
     pub feasible: u64,
     /// Patterns left open.
     pub unknown: u64,
@@ -67,7 +53,7 @@ pub struct Counts {
 
 /// Finds uses of freed memory and reads of memory that is not initialised, one for each pattern.
 pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
-    search_for(setup, settings, &[], Limits::default(), report)
+    search_for(setup, settings, &[], LIMITS, report)
 }
 
 /// Finds violations of rules, and what [`search`] finds, within limits.
@@ -83,18 +69,18 @@ pub fn search_for(
         return Counts::default();
     }
     let must = MustOrder::new(setup, settings.model);
-    let (patterns, counts) = (FxHashMap::default(), Counts::default());
-    let mut search = Search { setup, settings, limits, must, patterns, counts, report };
-    rules.iter().for_each(|&rule| search.rule(rule));
+    let asking = Asking::new(setup, settings, limits, report);
+    let mut search = Search { setup, must, asking, counts: Counts::default() };
+    rules.iter().enumerate().for_each(|(number, rule)| search.rule(number, rule));
     for life in &lives {
         search.used_after_free(life);
         search.read_before_written(life);
     }
-    search.leave_open();
-    search.counts
+    let Asked { candidates, asked, feasible, unknown } = search.asking.finish();
+    Counts { candidates, asked, feasible, unknown, ..search.counts }
 }
 
-/// What kind of violation, and where: a pattern.
+/// What kind of violation, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Pattern {
     kind: Kind,
@@ -103,40 +89,26 @@ struct Pattern {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
-    Stated,
+    /// Of the rule with this number.
+    Stated(usize),
     UsedAfterFree,
     ReadBeforeWritten,
 }
 
-/// What is known of a pattern.
-#[derive(Debug, Default)]
-struct Known {
-    found: bool,
-    asked: u32,
-    /// A question that was left open by the budget or by the limits.
-    open: Option<Question>,
-}
-
 struct Search<'a> {
     setup: &'a Setup<'a>,
-    settings: Settings,
-    limits: Limits,
     must: MustOrder,
-    patterns: FxHashMap<Pattern, Known>,
+    asking: Asking<'a, Pattern>,
     counts: Counts,
-    report: &'a mut dyn FnMut(Report),
 }
 
 impl Search<'_> {
-    fn rule(&mut self, rule: Rule) {
-        let trace = self.setup.trace();
-        let seconds = rule.second.events(trace);
-        for first in rule.first.events(trace) {
-            for index in outward(&seconds, 0..seconds.len(), first) {
-                let second = seconds[index];
+    fn rule(&mut self, number: usize, rule: &Rule) {
+        for &first in &rule.first {
+            for index in outward(&rule.second, 0..rule.second.len(), first) {
+                let second = rule.second[index];
                 if second != first {
-                    let object = Object::Named(format!("{first} < {second}"));
-                    self.order(Kind::Stated, first, second, object);
+                    self.order(Kind::Stated(number), first, second, || Object::Named(rule.name.clone()));
                 }
             }
         }
@@ -146,7 +118,7 @@ impl Search<'_> {
         let Some(free) = life.free else { return };
         let name = self.setup.trace().symbols().block(life.block);
         for &access in &life.uses {
-            self.order(Kind::UsedAfterFree, free, access, Object::Named(name.to_owned()));
+            self.order(Kind::UsedAfterFree, free, access, || Object::Named(name.to_owned()));
         }
     }
 
@@ -164,20 +136,24 @@ impl Search<'_> {
             }
             let stale = life.stale.get(&variable).copied().map_or(Source::Initial, Source::Write);
             let pattern = self.pattern(Kind::ReadBeforeWritten, read, write);
-            let question = Question::Reads(read, Some(stale));
-            self.ask(pattern, question, [read, write], Object::Variable(variable));
+            if !self.asking.is_settled(pattern) {
+                let question = Question::Reads(read, Some(stale));
+                self.ask(pattern, question, [read, write], Object::Variable(variable));
+            }
         }
     }
 
     /// Asks whether one event can come before another.
-    fn order(&mut self, kind: Kind, first: EventId, second: EventId, object: Object) {
+    fn order(&mut self, kind: Kind, first: EventId, second: EventId, object: impl FnOnce() -> Object) {
         self.counts.pairs += 1;
         if self.comes_before(second, first) {
             self.counts.ordered += 1;
             return;
         }
         let pattern = self.pattern(kind, first, second);
-        self.ask(pattern, Question::Order(vec![first, second]), [first, second], object);
+        if !self.asking.is_settled(pattern) {
+            self.ask(pattern, Question::Order(vec![first, second]), [first, second], object());
+        }
     }
 
     /// Whether an event comes before another in every schedule, whatever the second sees if it is a read.
@@ -192,45 +168,13 @@ impl Search<'_> {
         }
     }
 
-    fn pattern(&self, kind: Kind, first: EventId, second: EventId) -> Pattern {
-        Pattern { kind, sites: [first, second].map(|event| self.setup.trace().location(event)) }
+    fn pattern(&mut self, kind: Kind, first: EventId, second: EventId) -> PatternId {
+        let sites = [first, second].map(|event| self.setup.trace().location(event));
+        self.asking.pattern(Pattern { kind, sites })
     }
 
-    fn ask(&mut self, pattern: Pattern, question: Question, events: [EventId; 2], object: Object) {
-        let Limits { extent, instances } = self.limits;
-        let known = self.patterns.entry(pattern).or_default();
-        if extent == Extent::Patterns && (known.found || known.asked >= instances) {
-            known.open.get_or_insert(question);
-            return;
-        }
-        known.asked = known.asked.saturating_add(1);
-        self.counts.asked += 1;
-        match decide(self.setup, &question, self.settings.model, self.settings.options) {
-            Ok(Verdict::Feasible(witness)) => {
-                known.found = true;
-                self.counts.feasible += 1;
-                let events = events.map(Some).to_vec();
-                (self.report)(Report::Found(Found { question, events, object, witness }));
-            }
-            Ok(Verdict::Infeasible(_)) => {}
-            Ok(Verdict::Unknown { .. }) => {
-                known.open.get_or_insert(question);
-            }
-            Err(error) => {
-                unreachable!("two events make an order, and a write of its variable a source: {error}")
-            }
-        }
-    }
-
-    /// Reports the patterns that are neither found nor refuted.
-    fn leave_open(&mut self) {
-        self.counts.candidates = self.patterns.len() as u64;
-        let open = std::mem::take(&mut self.patterns).into_values().filter(|known| !known.found);
-        let mut questions: Vec<Question> = open.filter_map(|known| known.open).collect();
-        questions.sort_by_key(Question::named);
-        for question in questions {
-            self.counts.unknown += 1;
-            (self.report)(Report::Unknown(question));
-        }
+    fn ask(&mut self, pattern: PatternId, question: Question, events: [EventId; 2], object: Object) {
+        let events = events.map(Some).to_vec();
+        self.asking.ask(pattern, Instance { question, events, object, remarks: Remarks::default() });
     }
 }

@@ -1,33 +1,26 @@
 //! Orders the user states: `A < B`, each an event's id or a place in the source.
 
-use trace::{EventId, LocationId, Trace};
+use trace::{EventId, Trace};
 
-/// An order that must not be: its first event before its second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// An order that must not be: one of its first events before one of its second.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// What comes first in a violation.
-    pub first: Point,
+    /// What it is called in reports.
+    pub name: String,
+    /// What comes first in a violation, in the order of the trace.
+    pub first: Vec<EventId>,
     /// What comes second.
-    pub second: Point,
-}
-
-/// An event, or all events at a place in the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Point {
-    /// This event.
-    Event(EventId),
-    /// Any event at this place.
-    Location(LocationId),
+    pub second: Vec<EventId>,
 }
 
 /// A rule that makes no sense about this trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "each message is its documentation")]
 pub enum RuleError {
-    #[error("`{0}` is not an order: two events or places with `<` between them, as in `init.c:3 < use.c:7`")]
+    #[error("`{0}` is not an order: two events or places with `<` between them, as in `use.c:7 < init.c:3`")]
     NoOrder(String),
     #[error("there is no event {event}: the trace has {events} events, numbered from 0")]
-    NoSuchEvent { event: u64, events: usize },
+    NoSuchEvent { event: String, events: usize },
     #[error("no event of the trace is at `{0}`")]
     NoSuchPlace(String),
     #[error("`{0}` names the same event twice")]
@@ -35,53 +28,49 @@ pub enum RuleError {
 }
 
 impl Rule {
-    /// Reads `A < B`. What is a number is an event's id, unless a place is named so.
+    /// Reads `A < B`, which is its name too.
     pub fn parse(trace: &Trace, text: &str) -> Result<Rule, RuleError> {
-        let (first, second) =
-            text.split_once('<').ok_or_else(|| RuleError::NoOrder(text.trim().to_owned()))?;
-        let rule = Rule { first: Point::parse(trace, first)?, second: Point::parse(trace, second)? };
-        match (rule.first, rule.second) {
-            (Point::Event(a), Point::Event(b)) if a == b => Err(RuleError::SameEvent(text.trim().to_owned())),
-            _ => Ok(rule),
+        let text = text.trim();
+        match text.split('<').map(str::trim).collect::<Vec<_>>()[..] {
+            [first, second] if !first.is_empty() && !second.is_empty() => {
+                Rule::between(trace, first, second, text)
+            }
+            _ => Err(RuleError::NoOrder(text.to_owned())),
         }
     }
 
-    /// Reads the rules of a file: one a line; what follows a `#` is a comment. Errors come with their line, counted
-    /// from 1.
-    pub fn parse_all(trace: &Trace, text: &str) -> Result<Vec<Rule>, (usize, RuleError)> {
-        let lines = text.lines().enumerate().map(|(index, line)| {
-            let rule = line.split_once('#').map_or(line, |(rule, _)| rule).trim();
-            (index + 1, rule)
-        });
-        let rules = lines.filter(|(_, rule)| !rule.is_empty());
-        rules.map(|(line, rule)| Rule::parse(trace, rule).map_err(|error| (line, error))).collect()
+    /// That an event here comes before one there. A number is an event's id, with `#` before it or not; anything else is a
+    /// place as the trace spells it, or the end of its path: `a.c:10` may stand for `src/a.c:10`.
+    pub fn between(trace: &Trace, first: &str, second: &str, name: &str) -> Result<Rule, RuleError> {
+        let (first, second) = (events(trace, first)?, events(trace, second)?);
+        match first.len() == 1 && first == second {
+            true => Err(RuleError::SameEvent(name.to_owned())),
+            false => Ok(Rule { name: name.to_owned(), first, second }),
+        }
     }
 }
 
-impl Point {
-    fn parse(trace: &Trace, text: &str) -> Result<Point, RuleError> {
-        let text = text.trim();
-        let locations = &trace.symbols().locations;
-        if let Some(index) = (0..locations.len()).find(|&index| locations.get(index) == text) {
-            return Ok(Point::Location(LocationId::new(index)));
-        }
-        let event: u64 =
-            text.trim_start_matches('#').parse().map_err(|_| RuleError::NoSuchPlace(text.to_owned()))?;
-        if event < trace.len() as u64 {
-            Ok(Point::Event(EventId(event as u32)))
-        } else {
-            Err(RuleError::NoSuchEvent { event, events: trace.len() })
-        }
+/// The events that a point stands for, at least one, in the order of the trace.
+fn events(trace: &Trace, text: &str) -> Result<Vec<EventId>, RuleError> {
+    let text = text.trim();
+    let number = text.strip_prefix('#').unwrap_or(text);
+    if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
+        let event = number.parse().ok().filter(|&event: &u32| (event as usize) < trace.len());
+        let unknown = || RuleError::NoSuchEvent { event: number.to_owned(), events: trace.len() };
+        return event.map(|event| vec![EventId(event)]).ok_or_else(unknown);
     }
-
-    /// The events it stands for, in the order of the trace.
-    pub(super) fn events(self, trace: &Trace) -> Vec<EventId> {
-        match self {
-            Point::Event(event) => vec![event],
-            Point::Location(location) => (0..trace.len())
-                .map(EventId::new)
-                .filter(|&event| trace.location(event) == location)
-                .collect(),
-        }
+    let locations = &trace.symbols().locations;
+    let meant_by = |fits: &dyn Fn(&str) -> bool| {
+        (0..locations.len()).map(|index| fits(locations.get(index))).collect::<Vec<bool>>()
+    };
+    let mut meant = meant_by(&|known| known == text);
+    if !meant.contains(&true) {
+        meant = meant_by(&|known| known.strip_suffix(text).is_some_and(|start| start.ends_with('/')));
+    }
+    let all = (0..trace.len()).map(EventId::new);
+    let there: Vec<EventId> = all.filter(|&event| meant[trace.location(event).index()]).collect();
+    match there.is_empty() {
+        true => Err(RuleError::NoSuchPlace(text.to_owned())),
+        false => Ok(there),
     }
 }

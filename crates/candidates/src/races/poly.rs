@@ -19,7 +19,7 @@ use trace::{EventId, ThreadId, VariableId};
 use super::held::{Held, LocksetId, Locksets};
 use super::syncp::Syncp;
 use super::{AccessKind, RacePair};
-use crate::{Found, Object, Report, Settings};
+use crate::{Found, Object, Remarks, Report, Settings};
 
 /// How many conflicting pairs each stage settled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -209,6 +209,7 @@ impl Search<'_> {
         self.funnel.feasible += 1;
         let events = question.named().into_iter().map(Some).collect();
         let object = Object::Variable(variable);
-        (self.report)(Report::Found(Found { question, events, object, witness }));
+        let remarks = Remarks::default();
+        (self.report)(Report::Found(Found { question, events, object, witness, remarks }));
     }
 }

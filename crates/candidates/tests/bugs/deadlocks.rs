@@ -2,16 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use candidates::deadlocks::{Counts, Extent, Limits, search, search_within};
+use candidates::deadlocks::{Counts, Limits, search, search_within};
 use candidates::{Object, Waited};
 use check::{Model, Question};
 use decide::Setup;
 use trace::{EventId, LocationId, Op, Trace};
 
 use crate::{Reported, assert_schedules, ids, on_tiny_traces, read, settings, shown};
-
-const ALL: Limits =
-    Limits { extent: Extent::All, instances: 0, budget: 0, patterns: u64::MAX, steps: u64::MAX };
 
 fn run(trace: &Trace, model: Model, limits: Limits) -> (Reported, Counts) {
     let setup = Setup::new(trace);
@@ -109,7 +106,7 @@ struct Compared {
 
 fn compare(seed: u64, trace: &Trace, model: Model, compared: &mut Compared) {
     let expected = feasible(trace, model);
-    let (reported, counts) = run(trace, model, ALL);
+    let (reported, counts) = run(trace, model, Limits::ALL);
     let (alone, found): (BTreeSet<_>, BTreeSet<_>) =
         reported.events().into_iter().partition(|events| events.len() == 1);
     let short: BTreeSet<_> = found.iter().filter(|events| events.len() < 5).cloned().collect();
@@ -119,7 +116,7 @@ fn compare(seed: u64, trace: &Trace, model: Model, compared: &mut Compared) {
     assert_eq!(alone, lost(trace, model), "{}", context());
     assert_eq!((counts.unknown, counts.cut_short), (0, false), "{}", context());
 
-    let generous = Limits { instances: u32::MAX, budget: u64::MAX, extent: Extent::Patterns, ..ALL };
+    let generous = Limits { each: candidates::Limits::GENEROUS, ..Limits::ALL };
     let (by_pattern, _) = run(trace, model, generous);
     let cycles = by_pattern.events().into_iter().filter(|events| events.len() > 1);
     let patterns: Vec<_> = cycles.map(|events| pattern(trace, &events)).collect();
@@ -417,7 +414,9 @@ fn limits_are_reported() {
         text.push_str("T1|acq(l)|a\nT1|acq(m)|b\nT1|rel(m)|c\nT1|rel(l)|d\nT2|acq(m)|e\nT2|acq(l)|f\nT2|rel(l)|g\nT2|rel(m)|h\n");
     }
     let trace = read(&text);
-    let (reported, counts) = run(&trace, Model::ReadsFrom, Limits { instances: 0, ..Limits::default() });
+    let each = candidates::Limits { instances: 0, ..Limits::default().each };
+    let none = Limits { each, ..Limits::default() };
+    let (reported, counts) = run(&trace, Model::ReadsFrom, none);
     assert_eq!((reported.unknown.len(), counts.unknown, counts.asked), (1, 1, 0));
     let (_, counts) = run(&trace, Model::ReadsFrom, Limits { steps: 0, ..Limits::default() });
     assert!(counts.cut_short && counts.unknown > 0);

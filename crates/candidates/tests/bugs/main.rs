@@ -1,6 +1,7 @@
 //! The searches for bugs other than races, against the oracle and on traces written by hand.
 
 mod atomicity;
+mod avfilter;
 mod deadlocks;
 mod nondeterminism;
 mod orders;

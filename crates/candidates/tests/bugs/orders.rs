@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use candidates::orders::{Counts, Extent, Limits, Point, Rule, RuleError, search_for};
+use candidates::orders::{Counts, LIMITS, Rule, RuleError, search_for};
+use candidates::{Limits, Object};
 use check::{Model, Question, Source};
 use decide::Setup;
 use trace::{EventId, LocationId, Trace};
 
 use crate::{Reported, assert_schedules, ids, on_tiny_traces, read, settings, shown};
-
-const ALL: Limits = Limits { extent: Extent::All, instances: 0 };
 
 fn run(trace: &Trace, model: Model, rules: &[Rule], limits: Limits) -> (Reported, Counts) {
     let setup = Setup::new(trace);
@@ -32,7 +31,8 @@ fn stated_orders_are_those_of_the_oracle() {
             }
             let at = |index: u64| LocationId::new((index % locations as u64) as usize);
             let (first, second) = (at(seed), at(seed / 7));
-            let rule = Rule { first: Point::Location(first), second: Point::Location(second) };
+            let here = |location| events().filter(|&e| trace.location(e) == location).collect();
+            let rule = Rule { name: String::new(), first: here(first), second: here(second) };
             let pairs = events().filter(|&a| trace.location(a) == first).flat_map(|a| {
                 let others = events().filter(|&b| b != a && trace.location(b) == second);
                 others.map(move |b| Question::Order(vec![a, b])).collect::<Vec<_>>()
@@ -42,7 +42,7 @@ fn stated_orders_are_those_of_the_oracle() {
             let feasible = questions.iter().zip(answers).filter(|(_, feasible)| *feasible);
             let expected: BTreeSet<Vec<Option<EventId>>> =
                 feasible.map(|(question, _)| question.named().into_iter().map(Some).collect()).collect();
-            let (reported, counts) = run(trace, model, &[rule], ALL);
+            let (reported, counts) = run(trace, model, &[rule], Limits::ALL);
             let is_stated = |events: &Vec<Option<EventId>>| {
                 let sites = events.iter().flatten().map(|&event| trace.location(event));
                 sites.eq([first, second])
@@ -117,7 +117,7 @@ fn memory_is_misused_where_the_oracle_says_so() {
                     unwritten += 1;
                 }
             }
-            let (reported, counts) = run(trace, model, &[], ALL);
+            let (reported, counts) = run(trace, model, &[], Limits::ALL);
             let of_block = |found: &&candidates::Found| {
                 found.object.name(symbols).starts_with("block") && found.events.len() == 2
             };
@@ -138,11 +138,11 @@ fn a_free_that_a_join_keeps_after_the_use() {
         T2|r(p.x)
         T1|join(T2)
         T1|free(p)";
-    let (reported, counts) = run(&read(joined), Model::ReadsFrom, &[], Limits::default());
+    let (reported, counts) = run(&read(joined), Model::ReadsFrom, &[], LIMITS);
     assert!(reported.found.is_empty());
     assert_eq!((counts.asked, counts.ordered), (0, 3));
     let unjoined = joined.replace("T1|join(T2)\n", "T1|w(other)\n");
-    let (reported, _) = run(&read(&unjoined), Model::ReadsFrom, &[], Limits::default());
+    let (reported, _) = run(&read(&unjoined), Model::ReadsFrom, &[], LIMITS);
     assert_eq!(reported.events(), [ids(&[5, 3])]);
 }
 
@@ -159,7 +159,7 @@ fn a_new_life_of_a_block_is_another_matter() {
          T1|w(pq)
          T1|w(p[1])",
     );
-    let (reported, _) = run(&trace, Model::ReadsFrom, &[], Limits::default());
+    let (reported, _) = run(&trace, Model::ReadsFrom, &[], LIMITS);
     assert_eq!(reported.events(), [ids(&[6, 5])], "the read may see what the first life left");
     assert_eq!(reported.found[0].question, Question::Reads(EventId(6), Some(Source::Write(EventId(1)))));
 }
@@ -168,14 +168,26 @@ fn a_new_life_of_a_block_is_another_matter() {
 fn rules_are_read_and_faults_told() {
     let trace = read("T1|w(x)|init.c:3\nT2|r(x)|use.c:7\nT2|r(x)|use.c:7");
     let rule = Rule::parse(&trace, "use.c:7 < init.c:3").expect("a rule");
-    let (reported, counts) = run(&trace, Model::ReadsFrom, &[rule], Limits::default());
+    let (reported, counts) = run(&trace, Model::ReadsFrom, &[rule], LIMITS);
     assert_eq!(reported.events(), [ids(&[1, 0])]);
     assert_eq!((counts.candidates, counts.asked), (1, 1));
-    assert_eq!(Rule::parse(&trace, "2<0"), Rule::parse(&trace, " #2 < #0 "));
-    assert_eq!(Rule::parse(&trace, "2 > 0"), Err(RuleError::NoOrder("2 > 0".to_owned())));
-    assert_eq!(Rule::parse(&trace, "2 < 9"), Err(RuleError::NoSuchEvent { event: 9, events: 3 }));
-    assert_eq!(Rule::parse(&trace, "2 < x.c:1"), Err(RuleError::NoSuchPlace("x.c:1".to_owned())));
-    assert_eq!(Rule::parse(&trace, "2 < 2"), Err(RuleError::SameEvent("2 < 2".to_owned())));
-    let file = "# what must not be\n\nuse.c:7 < init.c:3 # never\n1 < nowhere";
-    assert_eq!(Rule::parse_all(&trace, file), Err((4, RuleError::NoSuchPlace("nowhere".to_owned()))));
+    assert_eq!(reported.found[0].object, Object::Named("use.c:7 < init.c:3".to_owned()));
+    let named = |text: &str| Rule::parse(&trace, text).map(|rule| (rule.first, rule.second));
+    let events = |ids: &[u32]| ids.iter().map(|&id| EventId(id)).collect::<Vec<_>>();
+    assert_eq!(named("2<0"), Ok((events(&[2]), events(&[0]))));
+    assert_eq!(named(" #2 < #0 "), named("2 < 0"));
+    assert_eq!(named("use.c:7 < 0"), Ok((events(&[1, 2]), events(&[0]))));
+    for wrong in ["2 > 0", "2", "0 < 1 < 2", "< 1", ""] {
+        assert_eq!(named(wrong), Err(RuleError::NoOrder(wrong.to_owned())));
+    }
+    assert_eq!(named("2 < 9"), Err(RuleError::NoSuchEvent { event: "9".to_owned(), events: 3 }));
+    assert_eq!(named("2 < x.c:1"), Err(RuleError::NoSuchPlace("x.c:1".to_owned())));
+    assert_eq!(named("2 < 2"), Err(RuleError::SameEvent("2 < 2".to_owned())));
+}
+
+#[test]
+fn the_end_of_a_path_names_a_place() {
+    let trace = read("T1|w(x)|src/init.c:3\nT2|r(x)|src/a/init.c:3\nT2|r(x)|re/xinit.c:3");
+    let rule = Rule::parse(&trace, "init.c:3 < 2").expect("a rule");
+    assert_eq!(rule.first, [EventId(0), EventId(1)]);
 }

@@ -1,17 +1,19 @@
-//! `foretell compare`: what each method finds, trace by trace, as the papers tabulate it.
+//! `foretell compare`: what each method finds, trace by trace, as the papers tabulate it. A file for each table.
 
-use std::collections::BTreeSet;
+mod atomicity;
+mod layout;
+mod nondeterminism;
+mod races;
+
 use std::ffi::OsString;
-use std::time::{Duration, Instant};
 
-use candidates::races::{Method, lockset, poly, reported};
-use candidates::{Report, Settings};
 use check::Model;
 use clap::{Args, ValueEnum};
 use decide::{Options, Setup};
 use serde::Serialize;
-use trace::{EventId, Op, Trace};
+use trace::{Op, Trace};
 
+use self::layout::{Cells, Form};
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
@@ -21,14 +23,26 @@ use crate::quantity::quantity;
 use crate::stack::with_room;
 
 const EXAMPLES: &str = "\
-A row for each trace, after table 1 of *Precisely Deciding Control State Reachability in Concurrent Traces with Limited
-Observability*: threads, locks, condition variables, variables; events, of locks, of conditions, reads and writes;
-pairs without a common lock; then for each method the racy events (those that race with an earlier one) and the
-microseconds it took for each of those pairs. `poly` is asked under `rf`; what its budget left open stands behind a `?`.
+A row for each trace in each of three tables. What a budget left open stands behind a `?`; the engine is asked under `rf`.
+
+Races, after table 1 of *Precisely Deciding Control State Reachability in Concurrent Traces with Limited Observability*:
+threads, locks, condition variables, variables; events, of locks, of conditions, reads and writes; pairs without a
+common lock; then for each method the racy events (those that race with an earlier one) and the microseconds it took
+for each of those pairs.
+
+Atomicity violations, after tables 2 and 3 of *A Method for Improving the Precision and Coverage of Atomicity Violation
+Predictions*: for each method the violations (one for each three places in the source, without those that forks and
+joins leave no choice about), the shared variables with one (`sv-`), and the seconds it took (`s-`). `over` is the
+paper's OA, `under` its UA; `exact` is the engine.
+
+Nondeterministic reads, after table A1 of *Efficient Predictive Analysis for Detecting Nondeterminism in Multi-Threaded
+Programs*: possible witnesses (a read and another write it might see); those that a cycle of orders refutes; those found
+feasible; those refuted only by going through the choices between sections; how many graphs were closed for one such,
+on average; reads that can see something else; seconds.
 
 Examples:
   foretell compare corpus/races/*.std
-  foretell compare --format csv run1.ftr run2.ftr > methods.csv";
+  foretell compare --only atomicity --format csv run1.ftr run2.ftr > methods.csv";
 
 /// Compare what each method finds.
 #[derive(Debug, Args)]
@@ -37,7 +51,10 @@ pub struct Compare {
     /// The traces, in any form and compression.
     #[arg(value_name = "T", required = true)]
     traces: Vec<OsString>,
-    /// How to lay out the table.
+    /// Only the tables of these kinds of bugs.
+    #[arg(long, value_name = "KIND,..", value_enum, value_delimiter = ',')]
+    only: Vec<Kind>,
+    /// How to lay out the tables.
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Text)]
     format: Form,
     /// How many steps each question may take.
@@ -47,19 +64,84 @@ pub struct Compare {
     manner: Manner,
 }
 
+/// Which table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// Columns for a terminal.
-    Text,
-    /// Comma-separated values.
-    Csv,
-    /// A Markdown table.
-    Markdown,
+enum Kind {
+    Race,
+    Atomicity,
+    Nondeterminism,
 }
 
-/// One trace.
+/// All tables. Those not asked for are empty.
+#[derive(Debug, Default, Serialize)]
+struct Comparison {
+    schema: u32,
+    rows: Vec<races::Row>,
+    atomicity: Vec<atomicity::Row>,
+    nondeterminism: Vec<nondeterminism::Row>,
+}
+
+/// What all tables ask under.
+fn settings(budget: u64) -> candidates::Settings {
+    let options = Options { budget, ..Options::default() };
+    candidates::Settings { model: Model::ReadsFrom, options }
+}
+
+impl Compare {
+    /// Compares, and prints the tables.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let mut comparison = Comparison { schema: report::SCHEMA, ..Comparison::default() };
+        for trace in &self.traces {
+            let opened = open(trace, self.manner)?;
+            with_room(|| self.rows(&opened.name, &opened.trace, &mut comparison))?;
+        }
+        if self.manner.json {
+            output::print_json(&comparison)?;
+        } else {
+            output::print(&self.render(&comparison))?;
+        }
+        Ok(Exit::Nothing)
+    }
+
+    fn wants(&self, kind: Kind) -> bool {
+        self.only.is_empty() || self.only.contains(&kind)
+    }
+
+    fn rows(&self, name: &str, trace: &Trace, comparison: &mut Comparison) {
+        let setup = Setup::new(trace);
+        let size = || Size::of(name, trace);
+        if self.wants(Kind::Race) {
+            comparison.rows.push(races::row(size(), &setup, self.budget));
+        }
+        if self.wants(Kind::Atomicity) {
+            comparison.atomicity.push(atomicity::row(size(), &setup, self.budget));
+        }
+        if self.wants(Kind::Nondeterminism) {
+            comparison.nondeterminism.push(nondeterminism::row(size(), &setup, self.budget));
+        }
+    }
+
+    fn render(&self, comparison: &Comparison) -> String {
+        let Comparison { rows, atomicity, nondeterminism, .. } = comparison;
+        let mut tables = Vec::new();
+        if self.wants(Kind::Race) {
+            tables.push(("Races", Cells::new(races::header(), rows.iter().map(races::Row::cells))));
+        }
+        if self.wants(Kind::Atomicity) {
+            let cells = atomicity.iter().map(atomicity::Row::cells);
+            tables.push(("Atomicity violations", Cells::new(atomicity::header(), cells)));
+        }
+        if self.wants(Kind::Nondeterminism) {
+            let cells = nondeterminism.iter().map(nondeterminism::Row::cells);
+            tables.push(("Nondeterministic reads", Cells::new(nondeterminism::header(), cells)));
+        }
+        layout::laid_out(&tables, self.format)
+    }
+}
+
+/// What a trace is made of: the first columns of every table.
 #[derive(Debug, Serialize)]
-struct Row {
+struct Size {
     trace: String,
     threads: usize,
     locks: usize,
@@ -70,49 +152,14 @@ struct Row {
     condition_events: u64,
     reads: u64,
     writes: u64,
-    candidates: u64,
-    methods: Vec<Outcome>,
 }
 
-/// What one method found in one trace.
-#[derive(Debug, Serialize)]
-struct Outcome {
-    method: &'static str,
-    /// `null`: the trace is too large for the method.
-    racy_events: Option<u64>,
-    unknown: u64,
-    microseconds_a_candidate: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct Comparison {
-    schema: u32,
-    rows: Vec<Row>,
-}
-
-impl Compare {
-    /// Compares, and prints the table.
-    pub fn run(self) -> Result<Exit, Diagnostic> {
-        let mut rows = Vec::new();
-        for trace in &self.traces {
-            let opened = open(trace, self.manner)?;
-            rows.push(with_room(|| self.row(&opened.name, &opened.trace))?);
-        }
-        if self.manner.json {
-            output::print_json(&Comparison { schema: report::SCHEMA, rows })?;
-        } else {
-            output::print(&self.render(&rows))?;
-        }
-        Ok(Exit::Nothing)
-    }
-
-    fn row(&self, name: &str, trace: &Trace) -> Row {
+impl Size {
+    fn of(name: &str, trace: &Trace) -> Self {
         let count =
             |wanted: &dyn Fn(Op) -> bool| trace.events().filter(|&(_, _, op)| wanted(op)).count() as u64;
         let symbols = trace.symbols();
-        let setup = Setup::new(trace);
-        let candidates = lockset::pairs(trace).count() as u64;
-        Row {
+        Size {
             trace: name.to_owned(),
             threads: symbols.threads.len(),
             locks: symbols.locks.len(),
@@ -125,105 +172,6 @@ impl Compare {
             condition_events: count(&|op| matches!(op, Op::Wait(_) | Op::Signal(_) | Op::Broadcast(_))),
             reads: count(&|op| op.reads().is_some()),
             writes: count(&|op| op.writes().is_some()),
-            candidates,
-            methods: Method::ALL.iter().map(|&method| self.result(method, &setup, candidates)).collect(),
         }
     }
-
-    fn result(&self, method: Method, setup: &Setup<'_>, candidates: u64) -> Outcome {
-        let start = Instant::now();
-        let mut racy: BTreeSet<EventId> = BTreeSet::new();
-        let mut unknown = 0;
-        let whole = match method {
-            Method::Poly => {
-                let options = Options { budget: self.budget, ..Options::default() };
-                let funnel =
-                    poly::races(setup, Settings { model: Model::ReadsFrom, options }, &mut |report| {
-                        if let Report::Found(found) = report {
-                            racy.extend(found.question.named().into_iter().max());
-                        }
-                    });
-                unknown = funnel.unknown;
-                true
-            }
-            method => reported(method, setup, &mut |pair| {
-                racy.insert(pair.second);
-            })
-            .is_ok(),
-        };
-        Outcome {
-            method: method.name(),
-            racy_events: whole.then_some(racy.len() as u64),
-            unknown,
-            microseconds_a_candidate: microseconds(start.elapsed()) / candidates.max(1) as f64,
-        }
-    }
-
-    fn render(&self, rows: &[Row]) -> String {
-        let mut table = vec![header()];
-        table.extend(rows.iter().map(cells));
-        match self.format {
-            Form::Csv => table
-                .iter()
-                .map(|row| row.iter().map(|c| quoted(c)).collect::<Vec<_>>().join(",") + "\n")
-                .collect(),
-            Form::Markdown => {
-                let line = |row: &Vec<String>| format!("| {} |\n", row.join(" | "));
-                let rule = format!("|{}\n", "---|".repeat(table[0].len()));
-                let body: String = table[1..].iter().map(line).collect();
-                format!("{}{rule}{body}", line(&table[0]))
-            }
-            Form::Text => columns(&table),
-        }
-    }
-}
-
-fn microseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
-}
-
-fn header() -> Vec<String> {
-    let fixed = ["trace", "thr", "lks", "cvs", "vars", "evs", "lkevs", "coevs", "rwevs (r/w)", "pairs"];
-    let counts = Method::ALL.iter().map(|method| method.name().to_owned());
-    let times = Method::ALL.iter().map(|method| format!("us-{method}"));
-    fixed.iter().map(|&name| name.to_owned()).chain(counts).chain(times).collect()
-}
-
-fn cells(row: &Row) -> Vec<String> {
-    let sizes =
-        [row.threads, row.locks, row.conditions, row.variables, row.events].map(|size| size.to_string());
-    let mut cells = vec![row.trace.clone()];
-    cells.extend(sizes);
-    cells.extend([row.lock_events.to_string(), row.condition_events.to_string()]);
-    cells.push(format!("{} ({}/{})", row.reads + row.writes, row.reads, row.writes));
-    cells.push(row.candidates.to_string());
-    cells.extend(row.methods.iter().map(|result| match (result.racy_events, result.unknown) {
-        (None, _) => "too large".to_owned(),
-        (Some(racy), 0) => racy.to_string(),
-        (Some(racy), unknown) => format!("{racy} ?{unknown}"),
-    }));
-    cells.extend(row.methods.iter().map(|result| format!("{:.2}", result.microseconds_a_candidate)));
-    cells
-}
-
-/// A cell as CSV has it.
-fn quoted(cell: &str) -> String {
-    match cell.contains([',', '"', '\n']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell.to_owned(),
-    }
-}
-
-/// The first column to the left, the others to the right.
-fn columns(table: &[Vec<String>]) -> String {
-    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..table[0].len()).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(index, (cell, width))| match index {
-            0 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
-        });
-        cells.collect::<Vec<_>>().join("  ") + "\n"
-    };
-    table.iter().map(line).collect()
 }

@@ -27,12 +27,23 @@ Examples:
   foretell predict run.std.gz --only race --all     every racing pair of events, not one for each pair of places
   foretell predict run.ftr --model sync             also what may depend on values that reads would see
   foretell predict run.ftr --only race --method hb  what happens-before reports, with what is true of it
-  foretell predict run.ftr --only deadlock,race     other kinds: atomicity, nondeterminism
+  foretell predict run.ftr --only deadlock,race     other kinds: atomicity, order, nondeterminism
+  foretell predict run.ftr --order 'use.c:7 < init.c:3'     can the use come before the initialisation?
+  foretell predict run.ftr --rules rules.toml       what must not be, from a file (see docs/rules.md)
+  foretell predict run.ftr --only atomicity --method avfilter   paper 5's filter instead of the engine
+  foretell predict run.ftr --only atomicity --atomic-within lock    only what lies in one critical section
   foretell predict run.ftr --json                   for programs (see docs/json.md)
 
 Methods to find races: lockset, hb (happens-before), cp (causally precedes), syncp (sync-preserving),
 ucg (rule 1 and cycles), poly (the engine; exact). Each pair that a method reports is asked of the engine too,
 for its rung; pairs that are infeasible are counted, not shown.
+Methods to find atomicity violations: over (all that synchronisation allows), avfilter (that, filtered by paper 5's
+algorithm 1), under (every read keeps what it saw), exact (the engine, under the model).
+
+Meant to be atomic are the user's regions, if the trace has any; else any two consecutive accesses of a thread to a
+variable. Where forks and joins leave no other order, a finding says so and comes last. Uses of freed memory and reads
+of uninitialised memory are looked for where the trace has allocations. A nondeterministic read that also races is
+marked and comes first.
 
 A finding is `predicted` if some run of the program must be able to show it (every read sees what it saw), and
 `possible` if that depends on values. Every schedule has been verified before it is shown.

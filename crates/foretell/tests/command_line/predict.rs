@@ -156,3 +156,138 @@ fn only_source_files_are_shown() {
     place.write("secret", "hunter2\n").write("t.std", "T1|w(x)|secret:1\nT2|w(x)|./secret:1\n");
     assert!(!place.run(&["predict", "t.std"]).seen().contains("hunter2"));
 }
+
+/// `p` is used by a thread that nobody joins before it is freed; `done` is set by one thread and read by another.
+const MEMORY: &str = "\
+main|alloc(p)|src/m.c:1
+main|w(p.size)|src/m.c:2
+main|fork(T1)|src/m.c:3
+T1|r(p.size)|src/t.c:1
+T1|w(done)|src/t.c:2
+main|r(done)|src/m.c:4
+main|free(p)|src/m.c:5
+";
+
+fn only_order(options: &[&str]) -> crate::support::Ran {
+    let place = Workplace::new();
+    place.write("t.std", MEMORY).write(
+        "rules.toml",
+        "[[order]]\nname = \"done too early\"\nbefore = \"t.c:2\"\nafter = \"m.c:4\"\n\n\
+         [[order]]\nrule = \"5 < 4\"\n\n[[predicate]]\npossibly = \"true\"\n",
+    );
+    place.write("wrong.toml", "[[order]]\nbefore = \"t.c:2\"\n");
+    place.write("unknown.toml", "[[order]]\nrule = \"t.c:2 < nowhere.c:1\"\n");
+    place.write("malformed.toml", "[[order]]\nruel = \"1 < 2\"\n");
+    place.run(&[&["predict", "t.std", "--only", "order"], options].concat())
+}
+
+#[test]
+fn memory_and_stated_orders() {
+    insta::assert_snapshot!(only_order(&["--order", "m.c:4 < t.c:2"]).seen());
+    let events = |ran: crate::support::Ran| {
+        let json = ran.json();
+        let findings = json["findings"].as_array().expect("findings");
+        assert!(findings.iter().all(|finding| finding["kind"] == "order"), "{findings:?}");
+        findings.iter().map(|f| (f["object"].to_string(), f["events"].clone())).collect::<Vec<_>>()
+    };
+    let free = ("\"p\"".to_owned(), json!([6, 3]));
+    // Under `rf` the read that lets main free is a read of what T1 wrote after its use.
+    assert_eq!(events(only_order(&["--json"])), []);
+    assert_eq!(events(only_order(&["--json", "--model", "sync"])), [free]);
+    let named = ("\"done too early\"".to_owned(), json!([4, 5]));
+    let numbered = ("\"5 < 4\"".to_owned(), json!([5, 4]));
+    assert_eq!(events(only_order(&["--json", "--rules", "rules.toml"])), [named, numbered]);
+}
+
+#[test]
+fn mistakes_in_rules_are_told() {
+    insta::assert_snapshot!("half_an_order", only_order(&["--rules", "wrong.toml"]).seen());
+    insta::assert_snapshot!("no_such_place", only_order(&["--rules", "unknown.toml"]).seen());
+    insta::assert_snapshot!("no_such_field", only_order(&["--rules", "malformed.toml"]).seen());
+    insta::assert_snapshot!("no_order", only_order(&["--order", "1 > 2"]).seen());
+    insta::assert_snapshot!("no_rules", only_order(&["--rules", "none.toml"]).seen());
+}
+
+/// A balance is read and written under a lock, but not under one section of it; and main looks at it in the end.
+const BANK: &str = "\
+main|w(balance)|m.c:1
+main|fork(T1)|m.c:2
+main|fork(T2)|m.c:3
+T1|acq(l)|d.c:1
+T1|r(balance)|d.c:2
+T1|rel(l)|d.c:3
+T1|acq(l)|d.c:4
+T1|w(balance)|d.c:5
+T1|r(balance)|d.c:6
+T1|rel(l)|d.c:7
+T2|acq(l)|e.c:1
+T2|w(balance)|e.c:2
+T2|rel(l)|e.c:3
+main|join(T1)|m.c:4
+main|join(T2)|m.c:5
+main|r(balance)|m.c:6
+";
+
+fn atomicity(options: &[&str]) -> Value {
+    let place = Workplace::new();
+    place.write("t.std", BANK);
+    place.run(&[&["predict", "t.std", "--only", "atomicity", "--json"], options].concat()).json()
+}
+
+fn events(predictions: &Value) -> Vec<&Value> {
+    predictions["findings"].as_array().expect("findings").iter().map(|finding| &finding["events"]).collect()
+}
+
+#[test]
+fn atomicity_by_every_method() {
+    let inherent = [json!([0, 7, 15]), json!([0, 11, 15])];
+    let exact = atomicity(&[]);
+    assert_eq!(exact["method"], "exact");
+    assert_eq!(events(&exact), [&json!([4, 11, 7]), &inherent[0], &inherent[1]]);
+    let is_inherent: Vec<&Value> =
+        exact["findings"].as_array().expect("findings").iter().map(|f| &f["inherent"]).collect();
+    assert_eq!(
+        is_inherent,
+        [&Value::Null, &json!(true), &json!(true)],
+        "what joins keep in order comes last"
+    );
+    let over = atomicity(&["--method", "over"]);
+    assert_eq!((&over["method"], events(&over).len()), (&json!("over"), 3));
+    // The violation moves the write of T2 before the read of T1, which no read depends on.
+    assert_eq!(events(&atomicity(&["--method", "avfilter"])).len(), 3);
+    assert_eq!(events(&atomicity(&["--method", "under"])), events(&exact));
+    assert_eq!(events(&atomicity(&["--atomic-within", "lock"])), Vec::<&Value>::new());
+}
+
+#[test]
+fn options_that_do_not_fit_the_kind_are_told() {
+    let seen = |options: &[&str]| {
+        let place = Workplace::new();
+        place.write("t.std", BANK);
+        place.run(&[&["predict", "t.std"], options].concat()).seen()
+    };
+    insta::assert_snapshot!("method_of_another_kind", seen(&["--only", "race", "--method", "avfilter"]));
+    insta::assert_snapshot!("method_of_races", seen(&["--only", "atomicity", "--method", "hb"]));
+    insta::assert_snapshot!("scope_of_another_kind", seen(&["--only", "race", "--atomic-within", "lock"]));
+    insta::assert_snapshot!("order_of_another_kind", seen(&["--only", "race", "--order", "1 < 2"]));
+    insta::assert_snapshot!("no_call_stacks", seen(&["--only", "atomicity", "--atomic-within", "function"]));
+}
+
+#[test]
+fn nondeterministic_reads_that_race_come_first() {
+    let place = Workplace::new();
+    // x is locked and read in either order; y races.
+    let trace =
+        "T1|acq(l)|1\nT1|w(x)|2\nT1|rel(l)|3\nT2|acq(l)|4\nT2|r(x)|5\nT2|rel(l)|6\nT1|w(y)|7\nT2|r(y)|8\n";
+    place.write("t.std", trace);
+    let ran = place.run(&["predict", "t.std", "--only", "nondeterminism", "--json"]);
+    let told: Vec<(Value, Value)> = ran.json()["findings"]
+        .as_array()
+        .expect("findings")
+        .iter()
+        .map(|finding| (finding["object"].clone(), finding["racy"].clone()))
+        .collect();
+    assert_eq!(told, [(json!("y"), json!(true)), (json!("x"), json!(false))]);
+    let text = place.run(&["predict", "t.std", "--only", "nondeterminism"]).text();
+    assert!(text.contains("nondeterministic read on y, predicted, racy"), "{text}");
+}

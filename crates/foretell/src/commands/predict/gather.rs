@@ -1,6 +1,7 @@
 //! From what searches report to findings: merged by source location, ranked, verified.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use candidates::Found;
 use check::{Model, Question, check_schedule};
@@ -23,6 +24,16 @@ struct Group {
     found: Found,
     rung: Rung,
     count: u64,
+    /// One of its reads races.
+    racy: bool,
+}
+
+impl Group {
+    /// What is shown first: what forks and joins leave a choice about, then the highest rung, then reads that race.
+    fn rank(&self, kind: FindingKind) -> impl Ord + use<> {
+        let last = last(&self.found);
+        (self.found.remarks.inherent, Reverse(self.rung), kind, Reverse(self.racy), last)
+    }
 }
 
 /// Collects what searches report.
@@ -30,13 +41,15 @@ pub(super) struct Gatherer<'s> {
     pub(super) setup: &'s Setup<'s>,
     pub(super) model: ModelName,
     pub(super) options: Options,
-    all: bool,
+    pub(super) all: bool,
     groups: BTreeMap<Key, Group>,
+    /// Events that race.
+    racy: BTreeSet<EventId>,
 }
 
 impl<'s> Gatherer<'s> {
     pub(super) fn new(setup: &'s Setup<'s>, model: ModelName, options: Options, all: bool) -> Self {
-        Gatherer { setup, model, options, all, groups: BTreeMap::new() }
+        Gatherer { setup, model, options, all, groups: BTreeMap::new(), racy: BTreeSet::new() }
     }
 
     /// Takes in a bug that was found under the model asked for.
@@ -48,26 +61,44 @@ impl<'s> Gatherer<'s> {
         self.take_at(kind, found, rung);
     }
 
+    /// Takes in a bug that was found by a method that keeps to another model than the one asked for.
+    pub(super) fn take_climbing(&mut self, kind: FindingKind, found: Found) {
+        match decide::decide(self.setup, &found.question, Model::ReadsFrom, self.options) {
+            Ok(Verdict::Feasible(witness)) => self.take_at(kind, Found { witness, ..found }, Rung::Predicted),
+            _ => self.take_at(kind, found, Rung::Possible),
+        }
+    }
+
+    /// Takes note of a race, so that reads that take part in one are known.
+    pub(super) fn note_race(&mut self, found: &Found) {
+        self.racy.extend(found.events.iter().flatten());
+    }
+
     /// Takes in a bug whose rung is known.
     pub(super) fn take_at(&mut self, kind: FindingKind, found: Found, rung: Rung) {
         let trace = self.setup.trace();
         let mut locations: Vec<LocationId> =
             found.events.iter().flatten().map(|&event| trace.location(event)).collect();
-        locations.sort_unstable();
-        locations.dedup();
+        // An order and its reverse are different violations.
+        if kind != FindingKind::Order {
+            locations.sort_unstable();
+            locations.dedup();
+        }
         let events = if self.all { found.events.clone() } else { Vec::new() };
         let key = Key { kind, locations, events };
+        let racy = kind == FindingKind::Nondeterminism
+            && found.events.first().copied().flatten().is_some_and(|read| self.racy.contains(&read));
+        let new = Group { found, rung, count: 1, racy };
         match self.groups.get_mut(&key) {
             None => {
-                self.groups.insert(key, Group { found, rung, count: 1 });
+                self.groups.insert(key, new);
             }
             Some(group) => {
-                group.count += 1;
-                // The highest rung, then the earliest in the trace.
-                let order = |rung: Rung, found: &Found| (std::cmp::Reverse(rung), last(found));
-                if order(rung, &found) < order(group.rung, &group.found) {
-                    (group.found, group.rung) = (found, rung);
+                let count = group.count + 1;
+                if new.rank(kind) < group.rank(kind) {
+                    *group = new;
                 }
+                group.count = count;
             }
         }
     }
@@ -83,7 +114,7 @@ impl<'s> Gatherer<'s> {
     /// Writes out the findings, each with its simplest schedule, verified.
     pub(super) fn finish(self, predictions: &mut Predictions) -> Result<(), Diagnostic> {
         let mut groups: Vec<(Key, Group)> = self.groups.into_iter().collect();
-        groups.sort_by_key(|(key, group)| (std::cmp::Reverse(group.rung), key.kind, last(&group.found)));
+        groups.sort_by_cached_key(|(key, group)| group.rank(key.kind));
         let mut numbers: BTreeMap<FindingKind, u32> = BTreeMap::new();
         for (key, group) in groups {
             let number = numbers.entry(key.kind).or_default();
@@ -108,7 +139,7 @@ fn finding(
     group: Group,
 ) -> Result<Finding, Diagnostic> {
     let trace = setup.trace();
-    let Group { found, rung, count } = group;
+    let Group { found, rung, count, racy } = group;
     // A predicted finding is shown by a schedule that keeps what reads saw; one that an inexact method reports and
     // that is only possible, by one that does not.
     let shown = match (rung, model) {
@@ -142,6 +173,8 @@ fn finding(
         object: found.object.name(trace.symbols()),
         locations: found.events.iter().map(location).collect(),
         count,
+        racy: (kind == FindingKind::Nondeterminism).then_some(racy),
+        inherent: found.remarks.inherent,
         schedule,
         question: Asked::of(trace, &found.question),
         replay: None,

@@ -1,6 +1,9 @@
-//! Deadlocks, atomicity violations and nondeterministic reads.
+//! Deadlocks, atomicity violations, order violations and nondeterministic reads.
 
-use candidates::{Report, Settings, atomicity as atomic, deadlocks as dead, nondeterminism as nondet};
+use candidates::atomicity::{self, Intent, Method};
+use candidates::{
+    Found, Limits, Report, Settings, deadlocks as dead, nondeterminism as nondet, orders as ord,
+};
 use report::{FindingKind, Predictions};
 
 use super::gather::Gatherer;
@@ -9,17 +12,45 @@ use crate::progress;
 
 /// Searches for deadlocks.
 pub(super) fn deadlocks(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: Manner) {
-    let counts = gathered(FindingKind::Deadlock, gatherer, manner, |setup, settings, report| {
-        dead::search(setup, settings, report)
-    });
+    let limits = if gatherer.all { dead::Limits::ALL } else { dead::Limits::default() };
+    let counts =
+        gathered(FindingKind::Deadlock, gatherer, manner, Gatherer::take, |setup, settings, report| {
+            dead::search_within(setup, settings, limits, report)
+        });
     predictions.candidates += counts.candidates;
     predictions.unknown += counts.unknown;
 }
 
 /// Searches for atomicity violations.
-pub(super) fn atomicity(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: Manner) {
-    let counts = gathered(FindingKind::Atomicity, gatherer, manner, |setup, settings, report| {
-        atomic::search(setup, settings, report)
+pub(super) fn atomicity(
+    method: Method,
+    intent: &Intent,
+    gatherer: &mut Gatherer<'_>,
+    predictions: &mut Predictions,
+    manner: Manner,
+) {
+    let limits = within(gatherer, atomicity::LIMITS);
+    let take = match method {
+        Method::Exact => Gatherer::take,
+        Method::Over | Method::AvFilter | Method::Under => Gatherer::take_climbing,
+    };
+    let counts = gathered(FindingKind::Atomicity, gatherer, manner, take, |setup, settings, report| {
+        atomicity::search_by(setup, settings, method, intent, limits, report)
+    });
+    predictions.candidates += counts.candidates;
+    predictions.unknown += counts.unknown;
+}
+
+/// Searches for orders that must not be: those stated, and misuse of memory.
+pub(super) fn orders(
+    rules: &[ord::Rule],
+    gatherer: &mut Gatherer<'_>,
+    predictions: &mut Predictions,
+    manner: Manner,
+) {
+    let limits = within(gatherer, ord::LIMITS);
+    let counts = gathered(FindingKind::Order, gatherer, manner, Gatherer::take, |setup, settings, report| {
+        ord::search_for(setup, settings, rules, limits, report)
     });
     predictions.candidates += counts.candidates;
     predictions.unknown += counts.unknown;
@@ -27,25 +58,32 @@ pub(super) fn atomicity(gatherer: &mut Gatherer<'_>, predictions: &mut Predictio
 
 /// Searches for reads that could see something else.
 pub(super) fn nondeterminism(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: Manner) {
-    let counts = gathered(FindingKind::Nondeterminism, gatherer, manner, |setup, settings, report| {
-        nondet::search(setup, settings, report)
-    });
+    let counts =
+        gathered(FindingKind::Nondeterminism, gatherer, manner, Gatherer::take, |setup, settings, report| {
+            nondet::search(setup, settings, report)
+        });
     predictions.candidates += counts.phases.decided;
     predictions.unknown += counts.phases.unknown;
 }
 
+/// How far to go: with `--all` to the end.
+fn within(gatherer: &Gatherer<'_>, limits: Limits) -> Limits {
+    if gatherer.all { Limits::ALL } else { limits }
+}
+
 /// Runs a search, gathering what it finds and showing how far it is.
-fn gathered<C>(
+fn gathered<'s, C>(
     kind: FindingKind,
-    gatherer: &mut Gatherer<'_>,
+    gatherer: &mut Gatherer<'s>,
     manner: Manner,
+    take: fn(&mut Gatherer<'s>, FindingKind, Found),
     search: impl FnOnce(&decide::Setup<'_>, Settings, &mut dyn FnMut(Report)) -> C,
 ) -> C {
     let settings = Settings { model: gatherer.model.into(), options: gatherer.options };
     let bar = progress::of_events(&format!("looking for {}", kind.title_of_many()), 0, manner);
     let setup = gatherer.setup;
     let counts = search(setup, settings, &mut |report| match report {
-        Report::Found(found) => gatherer.take(kind, found),
+        Report::Found(found) => take(gatherer, kind, found),
         Report::Unknown(_) => {}
         Report::Progress { done, total } => {
             bar.set_length(total);

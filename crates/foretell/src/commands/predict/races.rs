@@ -1,7 +1,7 @@
 //! Races by every method.
 
 use candidates::races::{Method, RacePair, poly, reported};
-use candidates::{Found, Object, Report, Settings};
+use candidates::{Found, Object, Remarks, Report, Settings};
 use check::{Model, Question};
 use decide::Verdict;
 use report::{FindingKind, Funnel, Predictions, Rung};
@@ -25,12 +25,27 @@ pub(super) fn search(
     Ok(())
 }
 
+/// Finds which events race, for the sake of other kinds of bugs.
+pub(super) fn note(gatherer: &mut Gatherer<'_>, manner: Manner) {
+    let settings = Settings { model: gatherer.model.into(), options: gatherer.options };
+    let bar = progress::of_unknown("looking for reads that race", manner);
+    poly::races(gatherer.setup, settings, &mut |report| {
+        if let Report::Found(found) = report {
+            gatherer.note_race(&found);
+        }
+    });
+    bar.finish_and_clear();
+}
+
 fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: Manner) {
     let settings = Settings { model: gatherer.model.into(), options: gatherer.options };
     let bar = progress::of_events("looking for races", 0, manner);
     let setup = gatherer.setup;
     let funnel = poly::races(setup, settings, &mut |report| match report {
-        Report::Found(found) => gatherer.take(FindingKind::Race, found),
+        Report::Found(found) => {
+            gatherer.note_race(&found);
+            gatherer.take(FindingKind::Race, found);
+        }
         Report::Unknown(_) => {}
         Report::Progress { done, total } => {
             bar.set_length(total);
@@ -59,7 +74,10 @@ fn reported_by(
     let mut take = |pair: RacePair| {
         predictions.candidates += 1;
         match climb(gatherer, pair) {
-            Climb::To(found, rung) => gatherer.take_at(FindingKind::Race, found, rung),
+            Climb::To(found, rung) => {
+                gatherer.note_race(&found);
+                gatherer.take_at(FindingKind::Race, found, rung);
+            }
             Climb::Refuted => predictions.refuted += 1,
             Climb::Unknown => predictions.unknown += 1,
         }
@@ -86,7 +104,8 @@ fn climb(gatherer: &Gatherer<'_>, pair: RacePair) -> Climb {
                 let variable = gatherer.setup.trace().op(pair.first).access().map(|access| access.variable);
                 let object = variable.map_or(Object::Named(String::new()), Object::Variable);
                 let events = vec![Some(pair.first), Some(pair.second)];
-                return Climb::To(Found { question, events, object, witness }, rung);
+                let remarks = Remarks::default();
+                return Climb::To(Found { question, events, object, witness, remarks }, rung);
             }
             Ok(Verdict::Unknown { .. }) => unknown = true,
             Ok(Verdict::Infeasible(_)) | Err(_) => {}

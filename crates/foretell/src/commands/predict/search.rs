@@ -1,16 +1,23 @@
 //! What to look for in a trace, and how.
 
-use candidates::races::Method;
+use std::ffi::OsString;
+use std::str::FromStr;
+
+use candidates::atomicity::{self, Calls, Intent};
+use candidates::orders::Rule;
+use candidates::races;
 use clap::{Args, ValueEnum};
 use decide::{Options, Setup};
 use report::{ModelName, Predictions, SCHEMA, Size};
+use trace::Trace;
 
-use super::{gather, others, races};
+use super::{gather, others, races as racing};
 use crate::arguments::Manner;
 use crate::commands::decide::{ModelArgument, refuse_without_branches};
 use crate::diagnostics::Diagnostic;
 use crate::open::Opened;
 use crate::quantity::quantity;
+use crate::rules::RulesFile;
 
 /// What to look for, and how: the same for all commands that predict.
 #[derive(Clone, Debug, Args)]
@@ -21,9 +28,18 @@ pub(crate) struct Search {
     /// What reads must see in a schedule: `sync`, `rf` or `branch` (see `foretell decide --help`).
     #[arg(long, value_name = "M", value_enum, default_value_t = ModelArgument::Rf, hide_possible_values = true)]
     model: ModelArgument,
-    /// How to find races.
-    #[arg(long, value_name = "X", default_value = "poly")]
-    method: Method,
+    /// How to find races (default `poly`) or atomicity violations (default `exact`).
+    #[arg(long, value_name = "X")]
+    method: Option<MethodArgument>,
+    /// Look for atomicity violations of what lies within one call of a function or one critical section.
+    #[arg(long, value_name = "SCOPE", value_enum)]
+    atomic_within: Option<Scope>,
+    /// An order that must not be: an event at A before one at B. Events by id or location; may be repeated.
+    #[arg(long = "order", value_name = "A < B")]
+    orders: Vec<String>,
+    /// A TOML file with more of such orders (see docs/rules.md).
+    #[arg(long, value_name = "FILE")]
+    rules: Option<OsString>,
     /// One finding for each set of events, not for each set of source locations.
     #[arg(long)]
     all: bool,
@@ -32,17 +48,78 @@ pub(crate) struct Search {
     budget: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 enum KindArgument {
     Race,
     Deadlock,
     Atomicity,
+    Order,
     Nondeterminism,
 }
 
 impl KindArgument {
-    const ALL: &[KindArgument] =
-        &[KindArgument::Race, KindArgument::Deadlock, KindArgument::Atomicity, KindArgument::Nondeterminism];
+    /// In the order in which they are searched for: which reads race is known before what else they could see.
+    const ALL: &[KindArgument] = &[
+        KindArgument::Race,
+        KindArgument::Deadlock,
+        KindArgument::Atomicity,
+        KindArgument::Order,
+        KindArgument::Nondeterminism,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            KindArgument::Race => "race",
+            KindArgument::Deadlock => "deadlock",
+            KindArgument::Atomicity => "atomicity",
+            KindArgument::Order => "order",
+            KindArgument::Nondeterminism => "nondeterminism",
+        }
+    }
+}
+
+/// A way to find one kind of bugs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MethodArgument {
+    Races(races::Method),
+    Atomicity(atomicity::Method),
+}
+
+impl MethodArgument {
+    fn name(self) -> &'static str {
+        match self {
+            MethodArgument::Races(method) => method.name(),
+            MethodArgument::Atomicity(method) => method.name(),
+        }
+    }
+
+    fn kind(self) -> KindArgument {
+        match self {
+            MethodArgument::Races(_) => KindArgument::Race,
+            MethodArgument::Atomicity(_) => KindArgument::Atomicity,
+        }
+    }
+}
+
+impl FromStr for MethodArgument {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        if let Some(&method) = atomicity::Method::ALL.iter().find(|method| method.name() == name) {
+            return Ok(MethodArgument::Atomicity(method));
+        }
+        name.parse().map(MethodArgument::Races).map_err(|error: races::UnknownMethod| {
+            let others: Vec<&str> = atomicity::Method::ALL.iter().map(|method| method.name()).collect();
+            format!("{error}; nor one to find atomicity violations: {}", others.join(", "))
+        })
+    }
+}
+
+/// What is meant to be atomic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Scope {
+    Function,
+    Lock,
 }
 
 impl Search {
@@ -53,6 +130,9 @@ impl Search {
         if model == ModelName::Branch {
             refuse_without_branches(trace)?;
         }
+        let kinds = self.kinds()?;
+        let rules = self.stated(trace)?;
+        let intent = self.intent(opened)?;
         let setup = Setup::new(trace);
         let options = Options { budget: self.budget, ..Options::default() };
         let mut gatherer = gather::Gatherer::new(&setup, model, options, self.all);
@@ -60,7 +140,7 @@ impl Search {
             schema: SCHEMA,
             trace: Size::of(trace, opened.path()),
             model,
-            method: self.method.name().to_owned(),
+            method: self.method_name(&kinds).to_owned(),
             findings: Vec::new(),
             unknown: 0,
             candidates: 0,
@@ -68,18 +148,88 @@ impl Search {
             suppressed: 0,
             funnel: None,
         };
-        let kinds = if self.only.is_empty() { KindArgument::ALL } else { &self.only };
-        for kind in kinds {
+        let race_method = match self.method {
+            Some(MethodArgument::Races(method)) => method,
+            _ => races::Method::Poly,
+        };
+        let atomicity_method = match self.method {
+            Some(MethodArgument::Atomicity(method)) => method,
+            _ => atomicity::Method::Exact,
+        };
+        for &kind in &kinds {
+            let (gatherer, predictions) = (&mut gatherer, &mut predictions);
             match kind {
-                KindArgument::Race => races::search(self.method, &mut gatherer, &mut predictions, manner)?,
-                KindArgument::Deadlock => others::deadlocks(&mut gatherer, &mut predictions, manner),
-                KindArgument::Atomicity => others::atomicity(&mut gatherer, &mut predictions, manner),
+                KindArgument::Race => racing::search(race_method, gatherer, predictions, manner)?,
+                KindArgument::Deadlock => others::deadlocks(gatherer, predictions, manner),
+                KindArgument::Atomicity => {
+                    others::atomicity(atomicity_method, &intent, gatherer, predictions, manner);
+                }
+                KindArgument::Order => others::orders(&rules, gatherer, predictions, manner),
                 KindArgument::Nondeterminism => {
-                    others::nondeterminism(&mut gatherer, &mut predictions, manner);
+                    if !kinds.contains(&KindArgument::Race) {
+                        racing::note(gatherer, manner);
+                    }
+                    others::nondeterminism(gatherer, predictions, manner);
                 }
             }
         }
         gatherer.finish(&mut predictions)?;
         Ok(predictions)
+    }
+
+    /// What to look for, in the order in which it is done. Options for other kinds are mistakes.
+    fn kinds(&self) -> Result<Vec<KindArgument>, Diagnostic> {
+        let wanted = |kind: &KindArgument| self.only.is_empty() || self.only.contains(kind);
+        let kinds: Vec<KindArgument> = KindArgument::ALL.iter().copied().filter(wanted).collect();
+        let needed = [
+            self.method.map(|method| (format!("--method {}", method.name()), method.kind())),
+            self.atomic_within.map(|_| ("--atomic-within".to_owned(), KindArgument::Atomicity)),
+            (!self.orders.is_empty()).then(|| ("--order".to_owned(), KindArgument::Order)),
+        ];
+        for (option, kind) in needed.into_iter().flatten() {
+            if !kinds.contains(&kind) {
+                let title =
+                    format!("`{option}` is about the kind `{}`, which is not looked for", kind.name());
+                return Err(Diagnostic::new(title).help(format!("add `{}` to `--only`", kind.name())));
+            }
+        }
+        Ok(kinds)
+    }
+
+    /// How candidates are found, by name: the one given, or that of the only kind with a choice.
+    fn method_name(&self, kinds: &[KindArgument]) -> &'static str {
+        let default = match kinds.contains(&KindArgument::Race) || !kinds.contains(&KindArgument::Atomicity) {
+            true => races::Method::Poly.name(),
+            false => atomicity::Method::Exact.name(),
+        };
+        self.method.map_or(default, MethodArgument::name)
+    }
+
+    /// The orders the user states, on the command line and in a file.
+    fn stated(&self, trace: &Trace) -> Result<Vec<Rule>, Diagnostic> {
+        let mut rules = Vec::new();
+        for text in &self.orders {
+            rules.push(Rule::parse(trace, text).map_err(|error| Diagnostic::new(error.to_string()))?);
+        }
+        if let Some(file) = &self.rules {
+            rules.extend(RulesFile::open(file)?.orders(trace)?);
+        }
+        Ok(rules)
+    }
+
+    fn intent(&self, opened: &Opened) -> Result<Intent, Diagnostic> {
+        match self.atomic_within {
+            None => Ok(Intent::Stated),
+            Some(Scope::Lock) => Ok(Intent::WithinLock),
+            Some(Scope::Function) => match Calls::of(&opened.trace) {
+                Ok(Some(calls)) => Ok(Intent::WithinFunction(calls)),
+                Ok(None) => Err(Diagnostic::new(
+                    "`--atomic-within function` needs call stacks, and the trace has none",
+                )
+                .in_file(opened.name.as_str())
+                .help("record it with `foretell record`; text traces have no place for them")),
+                Err(error) => Err(Diagnostic::new(error.to_string()).in_file(opened.name.as_str())),
+            },
+        }
     }
 }

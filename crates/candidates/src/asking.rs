@@ -1,0 +1,223 @@
+//! The one bookkeeping of all searches that ask the engine by *pattern*: the places in the source that a bug is made of.
+//!
+//! A pattern has instances, sets of events at its places. With [`Extent::Patterns`] they are asked until one is feasible
+//! or [`Limits`] are reached; with [`Extent::All`] all of them are. A pattern that is neither found nor refuted is left
+//! open: it is counted, and one of its questions reported as unknown.
+
+use std::hash::Hash;
+
+use check::Question;
+use decide::{Options, Setup, Verdict, Witness, decide};
+use rustc_hash::FxHashMap;
+use trace::EventId;
+
+use crate::{Found, Object, Remarks, Report, Settings};
+
+/// Which instances of a pattern to ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Until one is feasible.
+    Patterns,
+    /// All of them, whatever they cost.
+    All,
+}
+
+/// How far to go for a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Which instances of a pattern to ask.
+    pub extent: Extent,
+    /// How many instances of a pattern to ask before it is left as unknown. Not for [`Extent::All`].
+    pub instances: u32,
+    /// What a question may cost at most, whatever the settings say: another instance may be easier. Likewise.
+    pub budget: u64,
+    /// How many instances of a pattern to look at, asked or filtered, before it is left as unknown. Likewise.
+    pub tries: u32,
+}
+
+impl Limits {
+    /// Everything there is.
+    pub const ALL: Limits = Limits { extent: Extent::All, ..Limits::GENEROUS };
+
+    /// One instance for each pattern, however long it takes.
+    pub const GENEROUS: Limits =
+        Limits { extent: Extent::Patterns, instances: u32::MAX, budget: u64::MAX, tries: u32::MAX };
+}
+
+/// A set of events at the places of a pattern.
+pub(crate) struct Instance {
+    pub(crate) question: Question,
+    pub(crate) events: Vec<Option<EventId>>,
+    pub(crate) object: Object,
+    pub(crate) remarks: Remarks,
+}
+
+/// What an instance turned out to be.
+pub(crate) enum Judged {
+    Feasible(Witness),
+    Refuted,
+    Unknown,
+}
+
+/// What became of asking about an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Found,
+    NotFound,
+}
+
+/// How many patterns and instances there were, and what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// Patterns with an instance that was looked at.
+    pub(crate) candidates: u64,
+    /// Instances asked of the engine.
+    pub(crate) asked: u64,
+    /// Patterns found, or with [`Extent::All`] instances.
+    pub(crate) feasible: u64,
+    /// Patterns left open.
+    pub(crate) unknown: u64,
+}
+
+/// The number of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PatternId(u32);
+
+/// What is known of a pattern.
+#[derive(Debug, Default)]
+struct Known {
+    found: bool,
+    asked: u32,
+    tried: u32,
+    /// A question that the budget or the limits left open.
+    open: Option<Question>,
+    /// The limits were reached.
+    limited: bool,
+}
+
+/// Asks about instances of patterns.
+pub(crate) struct Asking<'a, P> {
+    pub(crate) setup: &'a Setup<'a>,
+    settings: Settings,
+    limits: Limits,
+    numbers: FxHashMap<P, PatternId>,
+    known: Vec<Known>,
+    asked: Asked,
+    report: &'a mut dyn FnMut(Report),
+}
+
+impl<'a, P: Eq + Hash> Asking<'a, P> {
+    pub(crate) fn new(
+        setup: &'a Setup<'a>,
+        settings: Settings,
+        limits: Limits,
+        report: &'a mut dyn FnMut(Report),
+    ) -> Self {
+        let (numbers, known) = (FxHashMap::default(), Vec::new());
+        Asking { setup, settings, limits, numbers, known, asked: Asked::default(), report }
+    }
+
+    /// The number of a pattern.
+    pub(crate) fn pattern(&mut self, pattern: P) -> PatternId {
+        let next = PatternId(self.known.len() as u32);
+        let number = *self.numbers.entry(pattern).or_insert(next);
+        if number == next {
+            self.known.push(Known::default());
+        }
+        number
+    }
+
+    /// How many patterns there are so far.
+    pub(crate) fn patterns(&self) -> u64 {
+        self.known.len() as u64
+    }
+
+    /// Whether a pattern needs no more instances.
+    pub(crate) fn is_settled(&self, pattern: PatternId) -> bool {
+        let known = &self.known[pattern.0 as usize];
+        self.limits.extent == Extent::Patterns && (known.found || known.limited)
+    }
+
+    /// Takes note of an instance. Whether it may be looked at: the limits are not reached.
+    pub(crate) fn looks_at(&mut self, pattern: PatternId, question: &Question) -> bool {
+        let Limits { extent, instances, tries, .. } = self.limits;
+        let known = &mut self.known[pattern.0 as usize];
+        if extent == Extent::Patterns && (known.asked >= instances || known.tried >= tries) {
+            known.open.get_or_insert_with(|| question.clone());
+            known.limited = true;
+            return false;
+        }
+        known.tried = known.tried.saturating_add(1);
+        true
+    }
+
+    /// Asks the engine about an instance, if the limits allow.
+    pub(crate) fn ask(&mut self, pattern: PatternId, instance: Instance) -> Outcome {
+        match self.looks_at(pattern, &instance.question) {
+            true => self.judge(pattern, instance, decided),
+            false => Outcome::NotFound,
+        }
+    }
+
+    /// Has an instance judged that has been looked at.
+    pub(crate) fn judge(
+        &mut self,
+        pattern: PatternId,
+        instance: Instance,
+        judge: impl FnOnce(&Setup<'_>, &Question, Settings) -> Judged,
+    ) -> Outcome {
+        let mut settings = self.settings;
+        if self.limits.extent == Extent::Patterns {
+            settings.options =
+                Options { budget: settings.options.budget.min(self.limits.budget), ..settings.options };
+        }
+        self.asked.asked += 1;
+        self.known[pattern.0 as usize].asked += 1;
+        match judge(self.setup, &instance.question, settings) {
+            Judged::Feasible(witness) => self.found(pattern, instance, witness),
+            Judged::Refuted => Outcome::NotFound,
+            Judged::Unknown => {
+                self.known[pattern.0 as usize].open.get_or_insert(instance.question);
+                Outcome::NotFound
+            }
+        }
+    }
+
+    /// Takes in an instance that is known to be feasible.
+    pub(crate) fn found(&mut self, pattern: PatternId, instance: Instance, witness: Witness) -> Outcome {
+        let Instance { question, events, object, remarks } = instance;
+        self.known[pattern.0 as usize].found = true;
+        self.asked.feasible += 1;
+        (self.report)(Report::Found(Found { question, events, object, witness, remarks }));
+        Outcome::Found
+    }
+
+    /// Says how far the search is.
+    pub(crate) fn progress(&mut self, done: u64, total: u64) {
+        (self.report)(Report::Progress { done, total });
+    }
+
+    /// Reports the patterns that are neither found nor refuted, and counts everything.
+    pub(crate) fn finish(self) -> Asked {
+        let looked_at = self.known.iter().filter(|known| known.found || known.tried > 0 || known.limited);
+        let mut asked = Asked { candidates: looked_at.count() as u64, ..self.asked };
+        let open = self.known.into_iter().filter(|known| !known.found);
+        let mut questions: Vec<Question> = open.filter_map(|known| known.open).collect();
+        questions.sort_by_key(Question::named);
+        for question in questions {
+            asked.unknown += 1;
+            (self.report)(Report::Unknown(question));
+        }
+        asked
+    }
+}
+
+/// What the engine says.
+pub(crate) fn decided(setup: &Setup<'_>, question: &Question, settings: Settings) -> Judged {
+    match decide(setup, question, settings.model, settings.options) {
+        Ok(Verdict::Feasible(witness)) => Judged::Feasible(witness),
+        Ok(Verdict::Infeasible(_)) => Judged::Refuted,
+        Ok(Verdict::Unknown { .. }) => Judged::Unknown,
+        Err(error) => unreachable!("searches ask what makes sense: {error}"),
+    }
+}

@@ -1,0 +1,143 @@
+//! What the user states about a program, in a file: orders that must not be, and conditions over global states. docs/rules.md
+//! describes it.
+//!
+//! ```toml
+//! [[order]]
+//! name = "the log is closed too early"   # optional
+//! rule = "close.c:12 < write.c:40"
+//!
+//! [[order]]                               # the same, spelled out
+//! before = "close.c:12"
+//! after = "write.c:40"
+//!
+//! [[predicate]]
+//! name = "both inside"
+//! possibly = "holds(T1, m) && holds(T2, n)"
+//! ```
+
+use std::ffi::OsStr;
+use std::ops::Range;
+
+use candidates::orders::{Rule, RuleError};
+use serde::Deserialize;
+use toml::Spanned;
+use trace::Trace;
+
+use crate::diagnostics::{Diagnostic, Excerpt, Place};
+
+/// A file of rules, as it is written.
+#[derive(Clone, Debug)]
+pub struct RulesFile {
+    name: String,
+    text: String,
+    rules: Rules,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rules {
+    #[serde(default)]
+    order: Vec<Spanned<OrderRule>>,
+    #[serde(default)]
+    predicate: Vec<Spanned<PredicateRule>>,
+}
+
+/// An order that must not be.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OrderRule {
+    name: Option<String>,
+    rule: Option<Spanned<String>>,
+    before: Option<Spanned<String>>,
+    after: Option<Spanned<String>>,
+}
+
+/// A condition over global states, as `foretell states` takes it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PredicateRule {
+    /// What it is called in reports.
+    pub name: Option<String>,
+    /// Some state must not be.
+    pub possibly: Option<String>,
+    /// Some state must be passed through.
+    pub definitely: Option<String>,
+}
+
+type Located = (Result<Rule, RuleError>, Range<usize>);
+
+impl RulesFile {
+    /// Reads a file of rules.
+    pub fn open(file: &OsStr) -> Result<RulesFile, Diagnostic> {
+        let name = file.display().to_string();
+        let text =
+            std::fs::read_to_string(file).map_err(|error| Diagnostic::from_io("read", &name, &error))?;
+        RulesFile::parse(name, text)
+    }
+
+    fn parse(name: String, text: String) -> Result<RulesFile, Diagnostic> {
+        match toml::from_str(&text) {
+            Ok(rules) => Ok(RulesFile { name, text, rules }),
+            Err(error) => {
+                let place = place(&name, &text, error.span().unwrap_or(0..0));
+                Err(Diagnostic::new(error.message()).at(place).help("docs/rules.md says what may be in it"))
+            }
+        }
+    }
+
+    /// The orders, about this trace. The file may be for many runs: a place that this one did not come to is worth a warning only.
+    pub fn orders(&self, trace: &Trace) -> Result<Vec<Rule>, Diagnostic> {
+        let mut rules = Vec::new();
+        for order in &self.rules.order {
+            let (rule, span) = self.order(trace, order)?;
+            let told = |error: &RuleError| Diagnostic::new(error.to_string()).at(self.place(span));
+            match rule {
+                Ok(rule) => rules.push(rule),
+                Err(error @ RuleError::NoSuchPlace(_)) => told(&error).print_warning(),
+                Err(error) => return Err(told(&error)),
+            }
+        }
+        Ok(rules)
+    }
+
+    /// The conditions over global states, each with where it is in the file.
+    pub fn predicates(&self) -> impl Iterator<Item = (&PredicateRule, Place)> {
+        self.rules.predicate.iter().map(|rule| (rule.get_ref(), self.place(rule.span())))
+    }
+
+    /// An order, or what is wrong about it, and where in the file it is.
+    fn order(&self, trace: &Trace, order: &Spanned<OrderRule>) -> Result<Located, Diagnostic> {
+        let OrderRule { name, rule, before, after } = order.get_ref();
+        let (read, span) = match (rule, before, after) {
+            (Some(rule), None, None) => (Rule::parse(trace, rule.get_ref()), rule.span()),
+            (None, Some(before), Some(after)) => {
+                let (first, second) = (before.get_ref(), after.get_ref());
+                let spelled = format!("{first} < {second}");
+                (Rule::between(trace, first, second, &spelled), before.span().start..after.span().end)
+            }
+            _ => {
+                let title = "an order is either a `rule = \"A < B\"` or has both `before` and `after`";
+                return Err(Diagnostic::new(title).at(self.place(order.span())));
+            }
+        };
+        let named = |rule: Rule| Rule { name: name.clone().unwrap_or(rule.name), ..rule };
+        Ok((read.map(named), span))
+    }
+
+    fn place(&self, span: Range<usize>) -> Place {
+        place(&self.name, &self.text, span)
+    }
+}
+
+/// The line that a span begins in.
+fn place(name: &str, text: &str, span: Range<usize>) -> Place {
+    let start = text.floor_char_boundary(span.start.min(text.len()));
+    let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text[line_start..].lines().next().unwrap_or_default();
+    let within = start - line_start..span.end.saturating_sub(line_start).min(line.len());
+    Place {
+        file: name.to_owned(),
+        line: Some(text[..start].matches('\n').count() + 1),
+        excerpt: Some(Excerpt { text: line.to_owned(), span: within, label: String::new() }),
+    }
+}
