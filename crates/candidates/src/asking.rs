@@ -1,7 +1,7 @@
 //! The one bookkeeping of all searches that ask the engine by *pattern*: the places in the source that a bug is made of.
 //!
-//! A pattern has instances, sets of events at its places. With [`Extent::Patterns`] they are asked until one is feasible
-//! or [`Limits`] are reached; with [`Extent::All`] all of them are. A pattern that is neither found nor refuted is left
+//! A pattern has instances, sets of events at its places. Unless [`Extent::All`] is wanted they are asked until one is feasible
+//! or [`Limits`] are reached. A pattern that is neither found nor refuted is left
 //! open: it is counted, and one of its questions reported as unknown.
 
 use std::hash::Hash;
@@ -18,6 +18,8 @@ use crate::{Found, Object, Remarks, Report, Settings};
 pub enum Extent {
     /// Until one is feasible.
     Patterns,
+    /// Likewise, but the same places are another pattern for another variable, where a search is about variables.
+    PatternsOfVariables,
     /// All of them, whatever they cost.
     All,
 }
@@ -135,14 +137,14 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
     /// Whether a pattern needs no more instances.
     pub(crate) fn is_settled(&self, pattern: PatternId) -> bool {
         let known = &self.known[pattern.0 as usize];
-        self.limits.extent == Extent::Patterns && (known.found || known.limited)
+        self.limits.extent != Extent::All && (known.found || known.limited)
     }
 
     /// Takes note of an instance. Whether it may be looked at: the limits are not reached.
     pub(crate) fn looks_at(&mut self, pattern: PatternId, question: &Question) -> bool {
         let Limits { extent, instances, tries, .. } = self.limits;
         let known = &mut self.known[pattern.0 as usize];
-        if extent == Extent::Patterns && (known.asked >= instances || known.tried >= tries) {
+        if extent != Extent::All && (known.asked >= instances || known.tried >= tries) {
             known.open.get_or_insert_with(|| question.clone());
             known.limited = true;
             return false;
@@ -167,7 +169,7 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
         judge: impl FnOnce(&Setup<'_>, &Question, Settings) -> Judged,
     ) -> Outcome {
         let mut settings = self.settings;
-        if self.limits.extent == Extent::Patterns {
+        if self.limits.extent != Extent::All {
             settings.options =
                 Options { budget: settings.options.budget.min(self.limits.budget), ..settings.options };
         }

@@ -131,6 +131,7 @@ pub fn search_by(
     let mut search = Search {
         setup,
         model: settings.model,
+        extent: limits.extent,
         judge,
         must: MustOrder::new(setup, settings.model),
         always: OnceCell::new(),
@@ -154,8 +155,8 @@ enum Judge<'a> {
 /// Where a violation is in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Pattern {
-    /// The places of a, c and b.
-    Triple { sites: [LocationId; 3], inherent: bool },
+    /// The places of a, c and b, and the variable if it matters.
+    Triple { sites: [LocationId; 3], variable: Option<VariableId>, inherent: bool },
     /// The places of a, c, d and b.
     Spread([LocationId; 4]),
 }
@@ -163,6 +164,7 @@ enum Pattern {
 struct Search<'a> {
     setup: &'a Setup<'a>,
     model: Model,
+    extent: Extent,
     judge: Judge<'a>,
     must: MustOrder,
     /// The orders that hold whatever reads see, if the model is another.
@@ -196,7 +198,7 @@ impl Search<'_> {
     /// For each pair the nearest access, those that are nearest of all first; then the others.
     fn groups(&mut self, variable: VariableId, pairs: &PairGroup, points: &PointGroup) {
         let sites = [pairs.sites[0], points.site, pairs.sites[1]];
-        let pattern = self.asking.pattern(Pattern::Triple { sites, inherent: false });
+        let pattern = self.pattern(sites, variable, false);
         if self.asking.is_settled(pattern) {
             return;
         }
@@ -225,6 +227,11 @@ impl Search<'_> {
         }
     }
 
+    fn pattern(&mut self, sites: [LocationId; 3], variable: VariableId, inherent: bool) -> PatternId {
+        let variable = (self.extent == Extent::PatternsOfVariables).then_some(variable);
+        self.asking.pattern(Pattern::Triple { sites, variable, inherent })
+    }
+
     /// The accesses that are neither before the first nor after the second in every schedule. What the three see
     /// themselves is free, so what must come before them is what must have happened for them to be next.
     fn band(&self, must: &MustOrder, pair: &Pair, own: ThreadId, points: &PointGroup) -> Range<usize> {
@@ -243,7 +250,7 @@ impl Search<'_> {
         let pattern = match inherent {
             true => {
                 let sites = [first, between, second].map(|event| self.setup.trace().location(event));
-                self.asking.pattern(Pattern::Triple { sites, inherent })
+                self.pattern(sites, variable, inherent)
             }
             false => pattern,
         };

@@ -31,8 +31,8 @@ common lock; then for each method the racy events (those that race with an earli
 for each of those pairs.
 
 Atomicity violations, after tables 2 and 3 of *A Method for Improving the Precision and Coverage of Atomicity Violation
-Predictions*: for each method the violations (one for each three places in the source, without those that forks and
-joins leave no choice about), the shared variables with one (`sv-`), and the seconds it took (`s-`). `over` is the
+Predictions*: for each method the violations (one for each variable and three places in the source, without those that
+forks and joins leave no choice about), the shared variables with one (`sv-`), and the seconds it took (`s-`). `over` is the
 paper's OA, `under` its UA; `exact` is the engine.
 
 Nondeterministic reads, after table A1 of *Efficient Predictive Analysis for Detecting Nondeterminism in Multi-Threaded

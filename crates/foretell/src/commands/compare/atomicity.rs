@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use candidates::atomicity::{Intent, LIMITS, Method, search_by};
-use candidates::{Object, Report};
+use candidates::{Extent, Limits, Object, Report};
 use decide::Setup;
 use serde::Serialize;
 
@@ -37,8 +37,9 @@ pub(super) fn row(size: Size, setup: &Setup<'_>, budget: u64) -> Row {
 fn outcome(method: Method, setup: &Setup<'_>, budget: u64) -> Outcome {
     let start = Instant::now();
     let (mut violations, mut variables) = (0, BTreeSet::new());
+    let limits = Limits { extent: Extent::PatternsOfVariables, ..LIMITS };
     let counts =
-        search_by(setup, settings(budget), method, &Intent::Stated, LIMITS, &mut |report| match report {
+        search_by(setup, settings(budget), method, &Intent::Stated, limits, &mut |report| match report {
             Report::Found(found) if !found.remarks.inherent => {
                 violations += 1;
                 if let Object::Variable(variable) = found.object {
