@@ -1,6 +1,6 @@
 //! The files that were mapped into the program: from addresses to functions, lines and symbols.
 
-use std::fs;
+use std::borrow::Cow;
 use std::path::Path;
 
 use addr2line::Loader;
@@ -8,6 +8,8 @@ use object::SymbolKind;
 use object::read::{Object, ObjectSegment, ObjectSymbol};
 use rustc_hash::FxHashMap;
 use trace::Module;
+
+use crate::mapping::map_file;
 
 /// One frame of a place in the code, inlined functions apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,15 +65,15 @@ struct Mapped {
 }
 
 impl Modules {
-    /// The modules listed in this text: `start end offset path` a line, numbers in hexadecimal. Files that cannot be
-    /// read are known by their path only.
+    /// The modules listed in this text: `start end offset path` a line, numbers in hexadecimal. Files that are no
+    /// programs or libraries are passed over.
     pub(super) fn listed(text: &str, directory: &Path) -> Modules {
         let mut modules: Vec<Mapped> = Vec::new();
-        for line in text.lines() {
-            let Some((start, end, offset, path)) = parse(line) else { continue };
-            match modules.iter_mut().find(|module| module.path == path) {
-                Some(module) => module.end = module.end.max(end),
-                None => modules.push(Mapped::new(path, start, end, offset)),
+        for (start, end, offset, path) in text.lines().filter_map(parse) {
+            // A file is mapped piece by piece; one that was unloaded may come back elsewhere.
+            let known = modules.iter().any(|module| module.path == path && module.covers(start));
+            if !known {
+                modules.extend(Mapped::new(path, start, end, offset));
             }
         }
         let directory = format!("{}/", directory.display());
@@ -101,7 +103,7 @@ impl Modules {
 
     fn look_up(&mut self, address: u64) -> Vec<Frame> {
         let directory = &self.directory;
-        let Some(module) = self.modules.iter_mut().find(|module| module.covers(address)) else {
+        let Some(module) = self.modules.iter_mut().rev().find(|module| module.covers(address)) else {
             let location = if address == 0 { "?".to_owned() } else { format!("{address:#x}") };
             return vec![Frame { location, ..Frame::default() }];
         };
@@ -117,7 +119,7 @@ impl Modules {
 
     /// The variable of the symbol table an address lies in. Its address is one of the process.
     pub(super) fn data_symbol(&mut self, address: u64) -> Option<DataSymbol> {
-        let module = self.modules.iter_mut().find(|module| module.covers(address))?;
+        let module = self.modules.iter_mut().rev().find(|module| module.covers(address))?;
         let own = address.wrapping_sub(module.bias);
         let symbols = module.data();
         let index = symbols.partition_point(|symbol| symbol.address <= own).checked_sub(1)?;
@@ -128,7 +130,7 @@ impl Modules {
 
     /// The module an address lies in: its file name, and the address in it.
     pub(super) fn module_at(&self, address: u64) -> Option<(&str, u64)> {
-        let module = self.modules.iter().find(|module| module.covers(address))?;
+        let module = self.modules.iter().rev().find(|module| module.covers(address))?;
         let name = module.path.rsplit('/').next().unwrap_or(&module.path);
         Some((name, address.wrapping_sub(module.bias)))
     }
@@ -143,36 +145,29 @@ fn parse(line: &str) -> Option<(u64, u64, u64, &str)> {
 }
 
 impl Mapped {
-    fn new(path: &str, start: u64, end: u64, offset: u64) -> Mapped {
-        let mut module = Mapped {
-            path: path.to_owned(),
-            bias: start.wrapping_sub(offset),
-            start,
-            end,
-            lines: None,
-            data: None,
-            build_id: String::new(),
-        };
-        let _ = module.read_file(offset);
-        module
-    }
-
-    /// Where the file's own addresses lie, and how far they go: further than what is mapped from the file,
-    /// since zeroed data follow. None if the file cannot be read; then the mapping itself must do.
-    fn read_file(&mut self, offset: u64) -> Option<()> {
-        let bytes = fs::read(&self.path).ok()?;
+    /// A file that is mapped there, if it is a program or a library. Its addresses go further than what is mapped
+    /// from the file, since zeroed data follow.
+    fn new(path: &str, start: u64, end: u64, offset: u64) -> Option<Mapped> {
+        let bytes = map_file(path).ok()?;
         let file = object::File::parse(&*bytes).ok()?;
         let of_mapping = file.segments().find(|segment| {
             let (start, size) = segment.file_range();
             (start & !0xfff..start + size).contains(&offset)
         })?;
         let (in_file, _) = of_mapping.file_range();
-        self.bias = self.start.wrapping_sub(of_mapping.address().wrapping_sub(in_file).wrapping_add(offset));
-        let end = file.segments().map(|segment| segment.address() + segment.size()).max()?;
-        self.end = self.end.max(self.bias.wrapping_add(end));
+        let bias = start.wrapping_sub(of_mapping.address().wrapping_sub(in_file).wrapping_add(offset));
+        let first = file.segments().map(|segment| segment.address() & !0xfff).min()?;
+        let last = file.segments().map(|segment| segment.address().saturating_add(segment.size())).max()?;
         let build_id = file.build_id().ok().flatten().unwrap_or_default();
-        self.build_id = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(())
+        Some(Mapped {
+            path: path.to_owned(),
+            bias,
+            start: start.min(bias.wrapping_add(first)),
+            end: end.max(bias.wrapping_add(last)),
+            lines: None,
+            data: None,
+            build_id: build_id.iter().map(|byte| format!("{byte:02x}")).collect(),
+        })
     }
 
     fn covers(&self, address: u64) -> bool {
@@ -195,6 +190,7 @@ impl Mapped {
             let Some((file, line)) = frame.location.and_then(|at| Some((at.file?, at.line?))) else {
                 continue;
             };
+            let file = &*without_detours(file);
             let whose = if is_of_the_system(file) { Whose::System } else { Whose::Users };
             let location = format!("{}:{line}", file.strip_prefix(directory).unwrap_or(file));
             frames.push(Frame { function, location, whose });
@@ -208,7 +204,7 @@ impl Mapped {
 }
 
 fn read_data_symbols(path: &str) -> Option<Vec<DataSymbol>> {
-    let bytes = fs::read(path).ok()?;
+    let bytes = map_file(path).ok()?;
     let file = object::File::parse(&*bytes).ok()?;
     let all = file.symbols().chain(file.dynamic_symbols());
     let data =
@@ -221,6 +217,21 @@ fn read_data_symbols(path: &str) -> Option<Vec<DataSymbol>> {
     symbols.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));
     symbols.dedup_by_key(|symbol| symbol.address);
     Some(symbols)
+}
+
+/// A path without its `..`: compilers name their headers by the way they came.
+fn without_detours(path: &str) -> Cow<'_, str> {
+    if !path.contains("/../") {
+        return Cow::Borrowed(path);
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match (part, parts.last()) {
+            ("..", Some(last)) if !matches!(*last, "" | "..") => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    Cow::Owned(parts.join("/"))
 }
 
 /// Whether a file is one of the compiler's or the system's headers: what a user looks for is who called.
@@ -258,6 +269,13 @@ mod tests {
             demangled("_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE"),
             "core::fmt::Formatter::write_str"
         );
+    }
+
+    #[test]
+    fn paths_lose_their_detours() {
+        assert_eq!(without_detours("/usr/bin/../lib/gcc/../../include/x.h"), "/usr/include/x.h");
+        assert_eq!(without_detours("../../a/../b.c"), "../../b.c");
+        assert_eq!(without_detours("a.c"), "a.c");
     }
 
     #[test]

@@ -13,6 +13,16 @@ use super::naming::{Names, Pattern};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Chain(u32);
 
+/// The last call of a chain.
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    before: Chain,
+    /// Where the function returns to.
+    call: u64,
+    /// An address in the function itself, at its start.
+    entry: u64,
+}
+
 /// No thread's calls are followed deeper than this; what is deeper has the chain of this depth.
 const DEEPEST: usize = 1 << 16;
 
@@ -47,8 +57,8 @@ pub(super) struct At {
 
 /// All chains and stacks so far.
 pub(super) struct Stacks {
-    /// Of each chain but the first, which is empty: the chain before, and the return address of the last call.
-    chains: Vec<(Chain, u64)>,
+    /// Of each chain but the first, which is empty: what it adds to the chain before.
+    chains: Vec<Link>,
     by_call: FxHashMap<(Chain, u64), Chain>,
     stack_of_chain: FxHashMap<Chain, Option<StackId>>,
     frames: Names,
@@ -64,7 +74,7 @@ impl Stacks {
     /// Nothing yet; these patterns say which accesses are wanted.
     pub(super) fn new(include: Vec<Pattern>, exclude: Vec<Pattern>) -> Stacks {
         Stacks {
-            chains: vec![(Chain::default(), 0)],
+            chains: vec![Link::default()],
             by_call: FxHashMap::default(),
             stack_of_chain: FxHashMap::default(),
             frames: Names::of(Table::Frames),
@@ -77,9 +87,9 @@ impl Stacks {
         }
     }
 
-    /// A thread calls a function that will return to this address.
+    /// A thread enters the function that has this address, to return to another.
     #[inline]
-    pub(super) fn enter(&mut self, calls: &mut Calls, call: u64) {
+    pub(super) fn enter(&mut self, calls: &mut Calls, entry: u64, call: u64) {
         if calls.chains.len() >= DEEPEST {
             calls.beyond += 1;
             return;
@@ -87,7 +97,7 @@ impl Stacks {
         let chains = &mut self.chains;
         let current = calls.current();
         let chain = *self.by_call.entry((current, call)).or_insert_with(|| {
-            chains.push((current, call));
+            chains.push(Link { before: current, call, entry });
             Chain(chains.len() as u32 - 1)
         });
         calls.chains.push(chain);
@@ -116,9 +126,17 @@ impl Stacks {
         modules: &mut Modules,
         writer: &mut Writer<W>,
     ) -> io::Result<At> {
-        let below = self.stack_of(chain, modules, writer)?;
+        let mut stack = self.stack_of(chain, modules, writer)?;
         let frames = modules.frames(pc.saturating_sub(1)).to_vec();
-        let stack = if pc == 0 { below } else { self.pushed(below, &frames, writer)? };
+        if pc != 0 {
+            if frames.iter().all(|frame| frame.whose == Whose::Unknown) {
+                // A library that tells nothing: who called it is known by function only.
+                let entry = self.chains[chain.0 as usize].entry;
+                let caller = modules.frames(entry.saturating_sub(1)).to_vec();
+                stack = self.pushed(stack, &caller, writer)?;
+            }
+            stack = self.pushed(stack, &frames, writer)?;
+        }
         let shown = self.shown_frame(chain, &frames, modules);
         let location = LocationId(self.locations.same(&shown.location, writer)?);
         if location.index() == self.location_names.len() {
@@ -134,13 +152,17 @@ impl Stacks {
         if let Some(frame) = frames.iter().find(|frame| frame.whose == Whose::Users) {
             return frame.clone();
         }
+        let unknown = frames.iter().all(|frame| frame.whose == Whose::Unknown);
         let mut next = chain;
         while next != Chain::default() {
-            let (before, call) = self.chains[next.0 as usize];
-            if let Some(frame) =
-                modules.frames(call.saturating_sub(1)).iter().find(|frame| frame.whose == Whose::Users)
-            {
-                return frame.clone();
+            let Link { before, call, entry } = self.chains[next.0 as usize];
+            // Where code without source was called from is not known, but in which function.
+            let known = [(unknown && next == chain).then_some(entry), Some(call)];
+            for address in known.into_iter().flatten() {
+                let frames = modules.frames(address.saturating_sub(1));
+                if let Some(frame) = frames.iter().find(|frame| frame.whose == Whose::Users) {
+                    return frame.clone();
+                }
             }
             next = before;
         }
@@ -175,10 +197,10 @@ impl Stacks {
                 break known;
             }
             unknown.push(next);
-            next = self.chains[next.0 as usize].0;
+            next = self.chains[next.0 as usize].before;
         };
         for chain in unknown.into_iter().rev() {
-            let (_, call) = self.chains[chain.0 as usize];
+            let call = self.chains[chain.0 as usize].call;
             let frames = modules.frames(call.saturating_sub(1)).to_vec();
             stack = self.pushed(stack, &frames, writer)?;
             self.stack_of_chain.insert(chain, stack);

@@ -126,7 +126,7 @@ impl<W: Write> Translator<W> {
             Raw::ReadRange { address, length } => self.access(event, address, length, Access::Read),
             Raw::WriteRange { address, length } => self.access(event, address, length, Access::Write),
             Raw::FunctionEntry { call } => {
-                self.stacks.enter(&mut self.threads[event.thread as usize].calls, call);
+                self.stacks.enter(&mut self.threads[event.thread as usize].calls, event.pc, call);
                 Ok(())
             }
             Raw::FunctionExit => {

@@ -1,0 +1,9 @@
+//! Recording as a user does it: programs are compiled with `foretell cc`, recorded with `foretell record`, and their
+//! traces read back, so that each passes the check of well-formedness.
+
+mod builds;
+mod endings;
+mod order;
+mod primitives;
+mod refusals;
+mod support;

@@ -1,0 +1,155 @@
+//! A program for each primitive, with every compiler there is, unoptimised and optimised.
+
+use trace::Kind;
+
+use crate::support::{Recorded, Workshop, assert_in_order, count, toolchains};
+
+/// Compiles and records a program with each toolchain, and looks at what came of it.
+fn each(program: &str, look: impl Fn(&Recorded)) {
+    for with in toolchains() {
+        let workshop = Workshop::new();
+        workshop.compile(with, program, &[]);
+        println!("{program} {with:?}");
+        let recorded = workshop.record(&["--seed", "3"]);
+        assert!(recorded.trace.can_be_replayed());
+        look(&recorded);
+    }
+}
+
+#[test]
+fn mutexes() {
+    each("mutexes.c", |recorded| {
+        let trace = &recorded.trace;
+        assert_eq!(recorded.stdout(), "6\n");
+        assert_eq!(count(trace, "acq(plain)"), 4);
+        assert_eq!(count(trace, "rel(plain)"), 4);
+        assert_eq!(count(trace, "acq(recursive)"), 4);
+        assert_eq!(count(trace, "rel(recursive)"), 4);
+        // A try that failed took nothing.
+        assert_eq!(count(trace, "acq(tried)"), 1);
+        assert_in_order(trace, &["main|begin(main)", "main|fork(T1)", "main|join(T1)"]);
+        assert_in_order(
+            trace,
+            &["T1|begin(T1)", "T1|acq(plain)", "T1|r(counter)", "T1|w(counter)", "T1|rel(plain)"],
+        );
+    });
+}
+
+#[test]
+fn rwlocks_and_spin_locks() {
+    each("rwlocks.c", |recorded| {
+        let trace = &recorded.trace;
+        assert_eq!(count(trace, "T1|racq(lock)"), 1);
+        assert_eq!(count(trace, "T1|rrel(lock)"), 1);
+        assert_in_order(trace, &["main|acq(lock)", "main|w(shared)", "main|rel(lock)"]);
+        assert_eq!(count(trace, "acq(spin)"), 2);
+        assert_eq!(count(trace, "rel(spin)"), 2);
+    });
+}
+
+#[test]
+fn condition_variables() {
+    each("conditions.c", |recorded| {
+        let trace = &recorded.trace;
+        assert_in_order(
+            trace,
+            &["T1|acq(lock)", "T1|rel(lock)", "main|signal(ready)", "T1|wait(ready)", "T1|acq(lock)"],
+        );
+        assert!(count(trace, "main|broadcast(everyone)") == 1);
+        // The one whose time ran out was woken by nobody.
+        assert_eq!(count(trace, "wait(never)"), 0);
+    });
+}
+
+#[test]
+fn barriers_and_semaphores() {
+    each("barriers.c", |recorded| {
+        let trace = &recorded.trace;
+        assert_eq!(count(trace, "benter(barrier)"), 6);
+        assert_eq!(count(trace, "bexit(barrier)"), 6);
+        assert_eq!(count(trace, "post(semaphore)"), 2);
+        assert_eq!(count(trace, "take(semaphore)"), 3);
+        let semaphore = trace.symbols().semaphores.find("semaphore").expect("it is named");
+        assert_eq!(trace.declared_permits(trace::SemaphoreId::new(semaphore)), Some(1));
+    });
+}
+
+#[test]
+fn atomics_and_fences() {
+    each("atomics.c", |recorded| {
+        let trace = &recorded.trace;
+        assert_in_order(trace, &["main|aw(flag)", "main|rmw(number)", "main|fence()"]);
+        assert!(count(trace, "T1|ar(flag)") >= 1);
+        assert_eq!(count(trace, "T1|rmw(number)"), 2);
+        assert_eq!(count(trace, "T1|w(plain)"), 1);
+    });
+}
+
+#[test]
+fn memory() {
+    each("memory.c", |recorded| {
+        let trace = &recorded.trace;
+        // Of all the blocks only the one that both threads touch is kept.
+        let blocks: Vec<&str> = trace.symbols().blocks.iter().collect();
+        assert_eq!(blocks.len(), 1, "{blocks:?}");
+        assert!(blocks[0].starts_with("block@") && blocks[0].contains("memory.c:"), "{blocks:?}");
+        assert_eq!((count(trace, "alloc("), count(trace, "T1|free(")), (1, 1));
+        // A memcpy and a memset are accesses to all they touch.
+        assert!(count(trace, "T1|w(copied") >= 1 && count(trace, "main|r(copied") >= 1);
+        assert!(count(trace, "private") == 0 && count(trace, "constant") == 0);
+        assert!(
+            trace.symbols().variables.iter().any(|name| name.contains("frame of main at -")),
+            "{:?}",
+            trace.symbols().variables.iter().collect::<Vec<_>>()
+        );
+    });
+}
+
+#[test]
+fn marks_regions_and_names() {
+    each("marks.c", |recorded| {
+        let trace = &recorded.trace;
+        assert_in_order(trace, &["worker|abegin(transfer)", "worker|mark(open,1)", "worker|aend(transfer)"]);
+        assert_eq!(count(trace, "mark(open,-1)"), 1);
+    });
+}
+
+#[test]
+fn once_orders_what_it_did() {
+    each("once.c", |recorded| {
+        let trace = &recorded.trace;
+        assert_eq!(recorded.stdout(), "42 42\n");
+        assert_eq!(trace.events().filter(|(_, _, op)| op.kind() == Kind::Fork).count(), 2);
+    });
+}
+
+#[test]
+fn cpp() {
+    each("threads.cc", |recorded| {
+        let trace = &recorded.trace;
+        assert_eq!(recorded.stdout(), "4 1\n");
+        let locks: Vec<&str> = trace.symbols().locks.iter().collect();
+        assert!(locks.contains(&"bank::lock"), "{locks:?}");
+        assert!(count(trace, "w(bank::balance)") >= 4);
+        // Locations are the user's lines, not those of the library's headers.
+        let accesses =
+            trace.events().filter(|(_, _, op)| op.access().is_some() || op.kind() == Kind::Acquire);
+        for (event, _, _) in accesses {
+            let location = trace.symbols().location(trace.location(event));
+            assert!(location.contains("threads.cc:"), "{location}");
+        }
+    });
+}
+
+#[test]
+fn stacks_lead_to_main() {
+    each("stacks.c", |recorded| {
+        let trace = &recorded.trace;
+        let notes = trace.notes().expect("a recording has notes");
+        let write = trace.events().find(|(_, _, op)| op.kind() == Kind::Write).expect("it writes").0;
+        let stack = notes.stack(write).unwrap().expect("it has a stack");
+        let functions: Vec<&str> =
+            notes.frames_of(stack).filter_map(|frame| frame.split('\t').next()).collect();
+        assert_eq!(functions, ["inner", "middle", "main"]);
+    });
+}

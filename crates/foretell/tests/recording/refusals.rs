@@ -1,0 +1,70 @@
+//! Programs that cannot be seen into are refused before they run, with what to do.
+
+use crate::support::{Workshop, is_there, succeeded};
+
+const PROGRAM: &str = "#include <stdio.h>\nint main(void) { puts(\"ran\"); return 0; }\n";
+
+#[track_caller]
+fn refused(workshop: &Workshop, command: &[&str], said: &str, help: &str) {
+    let output = workshop.foretell(&[&["record", "--"], command].concat()).output().expect("it runs");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(output.stdout.is_empty(), "it was run");
+    assert!(error.contains(said) && error.contains(help), "{error}");
+    assert!(!workshop.path("foretell.ftr").exists());
+}
+
+#[test]
+fn what_cannot_be_seen_is_refused_before_it_runs() {
+    let workshop = Workshop::new();
+    workshop.write("program.c", PROGRAM);
+    succeeded(&mut workshop.other("cc", &["program.c", "-o", "plain"]));
+    refused(&workshop, &["./plain"], "it is not instrumented", "foretell cc");
+    refused(&workshop, &["./plain"], "it is not instrumented", "--only-sync");
+    refused(&workshop, &["./missing"], "cannot run `./missing`", "");
+    refused(&workshop, &["./program.c"], "not executable", "");
+    workshop.write("script", "#!/bin/sh\necho ran\n");
+    succeeded(&mut workshop.other("chmod", &["+x", "script"]));
+    refused(&workshop, &["./script"], "it is a script", "--children follow");
+    if workshop
+        .other("cc", &["-static", "program.c", "-o", "static"])
+        .output()
+        .is_ok_and(|o| o.status.success())
+    {
+        refused(&workshop, &["./static"], "it is linked statically", "-static");
+    }
+    let clang = ["-fsanitize=thread", "program.c", "-o", "own"];
+    if is_there("clang") && workshop.other("clang", &clang).output().is_ok_and(|o| o.status.success()) {
+        refused(&workshop, &["./own"], "the sanitizer's own runtime", "foretell cc");
+    }
+}
+
+#[test]
+fn a_static_program_is_refused_where_it_is_linked() {
+    let workshop = Workshop::new();
+    workshop.write("program.c", PROGRAM);
+    let output = workshop.foretell(&["cc", "-static", "program.c"]).output().expect("it runs");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("link without `-static`"), "{error}");
+    succeeded(&mut workshop.foretell(&["cc", "-static", "-c", "program.c"]));
+}
+
+#[test]
+fn recordings_are_native() {
+    let workshop = Workshop::new();
+    let output = workshop.foretell(&["record", "-o", "t.std", "--", "./x"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("`.ftr`"));
+}
+
+#[test]
+fn locks_and_threads_of_an_ordinary_program() {
+    let workshop = Workshop::new();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recording/programs/many.c");
+    succeeded(&mut workshop.other("cc", &["-g", source, "-o", "program", "-pthread"]));
+    succeeded(&mut workshop.foretell(&["record", "--only-sync", "--", "./program", "3"]));
+    let trace = workshop.trace("foretell.ftr");
+    assert_eq!(crate::support::count(&trace, "acq(lock)"), 3);
+    assert_eq!(crate::support::count(&trace, "fork("), 3);
+}
