@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{PHILOSOPHERS, Workplace, example, with_source};
+use crate::support::{PHILOSOPHERS, Workplace, example, recorded_race, with_source};
 
 /// The file that a report of a trace is written to.
 fn written(place: &Workplace, trace: &str, option: &str) -> String {
@@ -217,4 +217,32 @@ fn html_holds_no_more_of_a_long_trace_than_can_be_looked_at() {
     place.run(&["predict", "big.ftr", "--quiet", "--only", "race", "--html", "out"]);
     let size = place.read("out").len();
     assert!(size < 30_000_000, "{size} bytes");
+}
+
+#[test]
+fn call_stacks_and_the_way_to_replay_are_shown_where_they_were_recorded() {
+    let place = Workplace::new();
+    place.write("run.ftr", recorded_race());
+    insta::assert_snapshot!(place.run(&["predict", "run.ftr", "--only", "race"]).seen());
+    let json: Value = serde_json::from_str(&written(&place, "run.ftr", "--sarif")).expect("it is JSON");
+    let stacks = &json["runs"][0]["results"][0]["stacks"];
+    assert_eq!(stacks[0]["frames"][1]["location"]["message"]["text"], "run");
+    assert!(written(&place, "run.ftr", "--html").contains("deposit bank.c:9"));
+    assert!(written(&place, "run.ftr", "--html").contains("foretell replay run.ftr race-1"));
+}
+
+#[test]
+fn suppressions_match_functions_of_call_stacks() {
+    let place = Workplace::new();
+    place.write("run.ftr", recorded_race());
+    for (line, code) in
+        [("race:^run$", 0), ("race_top:^deposit$", 0), ("race_top:^run$", 1), ("race:^runs$", 1)]
+    {
+        place.write("s", line);
+        let ran = place.run(&["predict", "run.ftr", "--only", "race", "--suppressions", "s"]);
+        assert_eq!(ran.code, Some(code), "{line}: {}", ran.seen());
+    }
+    let ready =
+        place.run(&["predict", "run.ftr", "--only", "race", "--quiet", "--print-suppressions"]).text();
+    assert!(ready.contains("\nrace:^deposit$\n"), "{ready}");
 }

@@ -160,3 +160,33 @@ main|join(A)|table.c:41
 main|join(B)|table.c:41
 main|join(C)|table.c:41
 ";
+
+/// A race in a recording with call stacks, as a recorder writes it.
+pub(crate) fn recorded_race() -> Vec<u8> {
+    use trace::native::layout::Table;
+    use trace::native::{Note, StackId, Step, Writer};
+    use trace::{LocationId, Op, ThreadId, VariableId};
+    let mut writer = Writer::new(Vec::new()).expect("memory takes it");
+    let metadata = trace::Metadata { command: vec!["./bank".into()], ..trace::Metadata::default() };
+    writer.metadata(&metadata).expect("memory takes it");
+    for (table, names) in [
+        (Table::Threads, &["main", "T1"][..]),
+        (Table::Variables, &["balance"]),
+        (Table::Locations, &["bank.c:30", "bank.c:9", "bank.c:31"]),
+        (Table::Frames, &["main\tbank.c:30", "run\tbank.c:14", "deposit\tbank.c:9", "main\tbank.c:31"]),
+    ] {
+        names.iter().for_each(|name| writer.name(table, name).expect("memory takes it"));
+    }
+    for (parent, frame) in [(0, 0), (0, 1), (2, 2), (0, 3)] {
+        writer.stack(StackId::from_raw(parent), frame).expect("memory takes it");
+    }
+    for (thread, op, location, stack) in [
+        (0, Op::Fork(ThreadId(1)), 0, 1),
+        (1, Op::Write(VariableId(0)), 1, 3),
+        (0, Op::Read(VariableId(0)), 2, 4),
+    ] {
+        let note = Note { stack: StackId::from_raw(stack), step: Step::Over(0) };
+        writer.noted_event(ThreadId(thread), op, LocationId(location), note).expect("memory takes it");
+    }
+    writer.finish().expect("memory takes it")
+}
