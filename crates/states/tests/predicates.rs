@@ -1,11 +1,11 @@
 //! Predicates: what they mean, judged state by state; what is possible and what is certain, judged by the oracle.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use check::{Model, Question, check_schedule};
 use generate::{Settings, generate};
-use states::{Definitely, Limits, Loset, Predicate, definitely, possibly};
+use states::{Definitely, Limits, Loset, Path, Predicate, definitely, possibly};
 use trace::Trace;
 
 const SEEDS: Range<u64> = 0..400;
@@ -25,6 +25,12 @@ fn conditions(trace: &Trace) -> Vec<String> {
         "exists t, u: t != u && done(t) == 2 && done(u) == 2".to_owned(),
         "forall t: done(t) <= 1 || ended(t)".to_owned(),
         format!("done(\"{first}\") - 2 * done(\"{last}\") == 1 || false"),
+        // Stable, and the reverse.
+        format!("forall t: done(t) >= 2 || ended(\"{first}\")"),
+        "exists t: done(t) < 3 && !ended(t)".to_owned(),
+        // Linear.
+        format!("done(\"{last}\") >= done(\"{first}\") + 1 && done(\"{first}\") != 0"),
+        format!("done(\"{first}\") < done(\"{last}\") && done(\"{last}\") < 2 * 2"),
     ];
     if let Some(lock) = symbols.locks.iter().next() {
         conditions.push(format!("exists t: holds(t, \"{lock}\") && done(t) > 1"));
@@ -43,6 +49,7 @@ fn conditions(trace: &Trace) -> Vec<String> {
 #[test]
 fn possibly_is_some_reachable_state() {
     let (mut yes, mut no) = (0, 0);
+    let mut taken: HashMap<Path, [u32; 2]> = HashMap::new();
     for (seed, trace) in traces() {
         let loset = Loset::of(&trace);
         let reachable = oracle::reachable_cuts(&trace, Model::Sync);
@@ -50,8 +57,9 @@ fn possibly_is_some_reachable_state() {
             let predicate = Predicate::parse(&condition, &trace).expect("it makes sense");
             let truth = reachable.iter().any(|state| predicate.holds(state));
             let found = possibly(&trace, &loset, &predicate, Limits::default(), |_| {}).expect("no budget");
-            assert_eq!(found.is_some(), truth, "seed {seed}: {condition}");
-            if let Some(state) = found {
+            assert_eq!(found.state.is_some(), truth, "seed {seed}: {condition}, {:?}", found.path);
+            taken.entry(found.path).or_default()[usize::from(truth)] += 1;
+            if let Some(state) = found.state {
                 assert!(
                     reachable.contains(&state) && predicate.holds(&state),
                     "seed {seed}: {condition}, {state:?}"
@@ -61,6 +69,11 @@ fn possibly_is_some_reachable_state() {
         }
     }
     assert!(yes > 500 && no > 500, "{yes} {no}");
+    let paths = [Path::Initial, Path::Stable, Path::Conjunctive, Path::Linear, Path::Enumeration];
+    for path in paths {
+        let [no, yes] = taken.get(&path).copied().unwrap_or_default();
+        assert!(yes > 20 && (no > 0 || path == Path::Initial), "{path:?}: {taken:?}");
+    }
 }
 
 #[test]
@@ -73,7 +86,9 @@ fn definitely_is_every_run() {
             let predicate = Predicate::parse(&condition, &trace).expect("it makes sense");
             let start = vec![0; loset.threads()];
             let truth = !avoids(&reachable, &predicate, &start, &mut BTreeMap::new());
-            match definitely(&trace, &loset, &predicate, Limits::default(), |_| {}).expect("no budget") {
+            let certainty =
+                definitely(&trace, &loset, &predicate, Limits::default(), |_| {}).expect("no budget");
+            match certainty.answer {
                 Definitely::Holds => assert!(truth, "seed {seed}: {condition}"),
                 Definitely::Avoided(run) => {
                     assert!(!truth, "seed {seed}: {condition}");

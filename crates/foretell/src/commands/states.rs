@@ -127,6 +127,7 @@ struct Report<'a> {
     states: Option<Vec<Vec<u32>>>,
     cut: Option<one::Classes>,
     holds: Option<bool>,
+    path: Option<&'static str>,
     schedule: Option<Vec<trace::EventId>>,
     exhausted: Option<String>,
 }
@@ -167,6 +168,7 @@ impl<'a> Asked<'a> {
             states: None,
             cut: None,
             holds: None,
+            path: None,
             schedule: None,
             exhausted: None,
         }

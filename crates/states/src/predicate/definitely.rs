@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use trace::{EventId, ThreadEvents, ThreadId, Trace};
 
 use super::Predicate;
+use super::path::Path;
 use crate::budget::{Exhausted, Limits};
 use crate::loset::Loset;
 
@@ -20,6 +21,15 @@ pub enum Definitely {
     Avoided(Vec<EventId>),
 }
 
+/// The answer, and how it was come by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certainty {
+    /// Whether it is certain.
+    pub answer: Definitely,
+    /// How that was found.
+    pub path: Path,
+}
+
 /// More states than this are not remembered, whatever the budget.
 const MOST_REMEMBERED: u64 = 30_000_000;
 
@@ -29,14 +39,37 @@ pub fn definitely(
     loset: &Loset,
     predicate: &Predicate,
     limits: Limits,
+    progress: impl FnMut(u64),
+) -> Result<Certainty, Exhausted> {
+    if predicate.holds(&vec![0; loset.threads()]) {
+        return Ok(Certainty { answer: Definitely::Holds, path: Path::Initial });
+    }
+    if predicate.trend(&predicate.root).is_rising() {
+        // If it does not hold at the end of the recorded run it held nowhere on it. If it does, it holds at the end of every
+        // run that gets there, and all do where there is nothing to wait for in vain.
+        if !predicate.holds(loset.lengths()) {
+            let recorded = trace.events().map(|(event, ..)| event).collect();
+            return Ok(Certainty { answer: Definitely::Avoided(recorded), path: Path::Stable });
+        }
+        if loset.held.width() == 0 && loset.permits.is_empty() {
+            return Ok(Certainty { answer: Definitely::Holds, path: Path::Stable });
+        }
+    }
+    let answer = follow_runs(trace, loset, predicate, limits, progress)?;
+    Ok(Certainty { answer, path: Path::Enumeration })
+}
+
+/// Looks for a run through states without the predicate; it does not hold in the initial one.
+fn follow_runs(
+    trace: &Trace,
+    loset: &Loset,
+    predicate: &Predicate,
+    limits: Limits,
     mut progress: impl FnMut(u64),
 ) -> Result<Definitely, Exhausted> {
     let threads = ThreadEvents::of(trace);
     let most = limits.states.min(MOST_REMEMBERED);
     let mut state = vec![0; loset.threads()];
-    if predicate.holds(&state) {
-        return Ok(Definitely::Holds);
-    }
     let mut seen: FxHashSet<Box<[u32]>> = FxHashSet::default();
     // The run so far, by thread, with the next thread to try at each of its states and whether any could go on.
     let mut run: Vec<usize> = Vec::new();

@@ -7,7 +7,9 @@
 mod definitely;
 mod evaluate;
 mod local;
+mod monotone;
 mod parse;
+mod path;
 mod possibly;
 mod resolve;
 mod token;
@@ -16,9 +18,10 @@ use std::ops::Range;
 
 use trace::Trace;
 
-pub use definitely::{Definitely, definitely};
+pub use definitely::{Certainty, Definitely, definitely};
 pub use evaluate::Predicate;
-pub use possibly::possibly;
+pub use path::Path;
+pub use possibly::{Possibly, possibly};
 
 /// A mistake in a predicate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,7 @@
 //! Whether a predicate holds in some reachable state. Places that its conjuncts about single threads rule out are never
-//! visited; of the feasible states left, those that satisfy it are tested for reachability. A conjunctive predicate
-//! is first tried in polynomial time, which settles it unless locks stand in the way.
+//! visited; of the feasible states left, those that satisfy it are tested for reachability. Before that, what can be told
+//! from the form of the predicate in polynomial time is: all about stable ones, and about conjunctive and linear ones
+//! unless locks stand in the way.
 
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
@@ -8,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use trace::Trace;
 
 use super::Predicate;
+use super::path::Path;
 use crate::budget::{Exhausted, Limits, Progress};
 use crate::class::Class;
 use crate::crew::walk_rule;
@@ -15,21 +17,70 @@ use crate::loset::Loset;
 use crate::reach::Reach;
 use crate::rule::Rule;
 
-/// The first reachable state in lexical order in which the predicate holds, or for a conjunctive predicate the least one
-/// if that is reachable. `progress` is told now and then how far it is.
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Possibly {
+    /// A reachable state in which the predicate holds; `None`: there is none.
+    pub state: Option<Vec<u32>>,
+    /// How that was found.
+    pub path: Path,
+}
+
+/// A reachable state in which the predicate holds: where it takes enumeration, the first in lexical order. `progress` is told now and
+/// then how far that is.
 pub fn possibly(
     trace: &Trace,
     loset: &Loset,
     predicate: &Predicate,
     limits: Limits,
+    progress: impl FnMut(Progress),
+) -> Result<Possibly, Exhausted> {
+    let trend = predicate.trend(&predicate.root);
+    if trend.is_falling() {
+        let start = vec![0; loset.threads()];
+        return Ok(Possibly {
+            state: Some(start).filter(|start| predicate.holds(start)),
+            path: Path::Initial,
+        });
+    }
+    if trend.is_rising() {
+        return Ok(Possibly { state: first_recorded(trace, loset, predicate), path: Path::Stable });
+    }
+    let places = predicate.places(loset);
+    let by_least = places.path.unwrap_or(Path::Conjunctive);
+    // Where no consistent state has what some of the conjuncts ask for, none has what all do.
+    let Some(least) = places.least(predicate, loset) else {
+        return Ok(Possibly { state: None, path: by_least });
+    };
+    let mut reach = Reach::new(trace, loset, limits.steps);
+    if places.path.is_some() && predicate.holds(&least) && reach.is_reachable(&least)? {
+        return Ok(Possibly { state: Some(least), path: by_least });
+    }
+    let state = enumerate(trace, loset, predicate, &places.allowed, limits, reach, progress)?;
+    Ok(Possibly { state, path: Path::Enumeration })
+}
+
+/// The first state of the recorded run in which a predicate holds that stays true. If it never does, it does in no state: all
+/// are below the last one.
+fn first_recorded(trace: &Trace, loset: &Loset, predicate: &Predicate) -> Option<Vec<u32>> {
+    let mut state = vec![0; loset.threads()];
+    let mut events = trace.events();
+    while !predicate.holds(&state) {
+        let (_, thread, _) = events.next()?;
+        state[thread.index()] += 1;
+    }
+    Some(state)
+}
+
+fn enumerate<'a>(
+    trace: &'a Trace,
+    loset: &'a Loset,
+    predicate: &Predicate,
+    allowed: &[Vec<bool>],
+    limits: Limits,
+    reach: Reach<'a>,
     mut progress: impl FnMut(Progress),
 ) -> Result<Option<Vec<u32>>, Exhausted> {
-    let mut reach = Reach::new(trace, loset, limits.steps);
-    let places = predicate.places(loset);
-    let Some(least) = places.least(loset) else { return Ok(None) };
-    if places.conjunctive && predicate.holds(&least) && reach.is_reachable(&least)? {
-        return Ok(Some(least));
-    }
     let resting = Mutex::new(vec![reach]);
     let is_reachable = |state: &[u32]| {
         let rested = resting.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -55,7 +106,7 @@ pub fn possibly(
         found = of_stretch;
         if found == Ok(None) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let rule = Rule::within(loset, &places.allowed);
+    let rule = Rule::within(loset, allowed);
     let end = walk_rule(rule, trace, loset, Class::Feasible, limits, visit, collect);
     end.and(found)
 }

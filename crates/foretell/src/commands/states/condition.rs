@@ -2,7 +2,7 @@
 
 use check::{Model, Question, check_schedule};
 use report::{Steps, interleaving};
-use states::{Definitely, Predicate, PredicateError, definitely, possibly};
+use states::{Certainty, Definitely, Path, Possibly, Predicate, PredicateError, definitely, possibly};
 use trace::EventId;
 
 use super::one::{Evidence, defect, evidence};
@@ -17,6 +17,7 @@ const BOLD: anstyle::Style = anstyle::Style::new().bold();
 /// show it need not (definitely).
 struct Answer {
     holds: bool,
+    path: Path,
     shown: Option<Shown>,
 }
 
@@ -34,9 +35,11 @@ impl Asked<'_> {
             bar.told(at.looked, Some(at.share));
         });
         bar.finish();
-        let state = match found {
-            Ok(Some(state)) => state,
-            Ok(None) => return self.conclude(Answer { holds: false, shown: None }, "possibly", expression),
+        let (state, path) = match found {
+            Ok(Possibly { state: Some(state), path }) => (state, path),
+            Ok(Possibly { state: None, path }) => {
+                return self.conclude(Answer { holds: false, path, shown: None }, "possibly", expression);
+            }
             Err(exhausted) => return self.exhausted(exhausted),
         };
         let schedule = match evidence(self.trace, &state, self.limits.steps)? {
@@ -45,7 +48,7 @@ impl Asked<'_> {
             Err(exhausted) => return self.exhausted(exhausted),
         };
         let shown = Some(Shown { state, schedule });
-        self.conclude(Answer { holds: true, shown }, "possibly", expression)
+        self.conclude(Answer { holds: true, path, shown }, "possibly", expression)
     }
 
     /// Looks for a run that avoids all states in which the condition holds.
@@ -56,13 +59,13 @@ impl Asked<'_> {
             definitely(self.trace, &self.loset, &predicate, self.limits, |looked| bar.told(looked, None));
         bar.finish();
         let answer = match found {
-            Ok(Definitely::Holds) => Answer { holds: true, shown: None },
-            Ok(Definitely::Avoided(schedule)) => {
+            Ok(Certainty { answer: Definitely::Holds, path }) => Answer { holds: true, path, shown: None },
+            Ok(Certainty { answer: Definitely::Avoided(schedule), path }) => {
                 let mut state = vec![0; self.loset.threads()];
                 schedule.iter().for_each(|&event| state[self.trace.thread(event).index()] += 1);
                 check_schedule(self.trace, &Question::Cut(state.clone()), Model::Sync, &schedule)
                     .map_err(|fault| defect("schedule", &fault.to_string()))?;
-                Answer { holds: false, shown: Some(Shown { state, schedule }) }
+                Answer { holds: false, path, shown: Some(Shown { state, schedule }) }
             }
             Err(exhausted) => return self.exhausted(exhausted),
         };
@@ -76,7 +79,8 @@ impl Asked<'_> {
     fn conclude(&self, answer: Answer, how: &str, expression: &str) -> Result<Exit, Diagnostic> {
         let exit = if answer.holds { Exit::Findings } else { Exit::Nothing };
         if self.states.manner.json {
-            let mut report = Report { holds: Some(answer.holds), ..self.report() };
+            let path = Some(answer.path.name());
+            let mut report = Report { holds: Some(answer.holds), path, ..self.report() };
             if let Some(shown) = answer.shown {
                 report.states = Some(vec![shown.state]);
                 report.schedule = Some(shown.schedule);
@@ -91,6 +95,9 @@ impl Asked<'_> {
             (_, false) => "not certain",
         };
         let mut told = format!("{BOLD}{verdict}{BOLD:#}: {expression}\n");
+        if !self.states.manner.quiet {
+            told += &format!("{}\n", way(answer.path));
+        }
         if let Some(Shown { state, schedule }) = answer.shown.filter(|_| !self.states.manner.quiet) {
             let at = text::state(self.trace, &state);
             told += &match answer.holds {
@@ -104,6 +111,19 @@ impl Asked<'_> {
         }
         output::print(&told)?;
         Ok(exit)
+    }
+}
+
+/// How an answer was come by.
+fn way(path: Path) -> &'static str {
+    match path {
+        Path::Initial => "The initial state alone tells.",
+        Path::Stable => "Once true it stays true, so the end of the recorded run tells.",
+        Path::Conjunctive => "Its parts are about one thread each, so the least state that fits them tells.",
+        Path::Linear => {
+            "Each of its parts tells which thread must go on, so the least state that fits them tells."
+        }
+        Path::Enumeration => "States were looked at one by one.",
     }
 }
 

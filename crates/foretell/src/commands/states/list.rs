@@ -113,7 +113,7 @@ impl Asked<'_> {
         let count = serde_json::json!(self.count_of_listed(ending));
         let exhausted = serde_json::json!(ending.exhausted.map(|exhausted| exhausted.to_string()));
         format!(
-            "],\"count\":{count},\"cut\":null,\"holds\":null,\"schedule\":null,\"exhausted\":{exhausted}}}"
+            "],\"count\":{count},\"cut\":null,\"holds\":null,\"path\":null,\"schedule\":null,\"exhausted\":{exhausted}}}"
         )
     }
 
