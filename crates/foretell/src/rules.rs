@@ -20,6 +20,7 @@ use std::ops::Range;
 
 use candidates::orders::{Rule, RuleError};
 use serde::Deserialize;
+use states::Predicate;
 use toml::Spanned;
 use trace::Trace;
 
@@ -53,15 +54,32 @@ struct OrderRule {
 }
 
 /// A condition over global states, as `foretell states` takes it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PredicateRule {
-    /// What it is called in reports.
-    pub name: Option<String>,
-    /// Some state must not be.
-    pub possibly: Option<String>,
-    /// Some state must be passed through.
-    pub definitely: Option<String>,
+struct PredicateRule {
+    name: Option<String>,
+    possibly: Option<Spanned<String>>,
+    definitely: Option<Spanned<String>>,
+}
+
+/// A condition over global states that the user states.
+#[derive(Clone, Debug)]
+pub struct NamedPredicate {
+    /// What it is called: its name, or as it is written.
+    pub name: String,
+    /// What would be wrong.
+    pub wrong: Wrong,
+    /// The condition.
+    pub predicate: Predicate,
+}
+
+/// What would be wrong about a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// That some state has it: `possibly`.
+    Reached,
+    /// That some run has no state with it: `definitely`.
+    Avoided,
 }
 
 type Located = (Result<Rule, RuleError>, Range<usize>);
@@ -100,9 +118,43 @@ impl RulesFile {
         Ok(rules)
     }
 
-    /// The conditions over global states, each with where it is in the file.
-    pub fn predicates(&self) -> impl Iterator<Item = (&PredicateRule, Place)> {
-        self.rules.predicate.iter().map(|rule| (rule.get_ref(), self.place(rule.span())))
+    /// The conditions over global states, about this trace.
+    pub fn predicates(&self, trace: &Trace) -> Result<Vec<NamedPredicate>, Diagnostic> {
+        self.rules.predicate.iter().map(|rule| self.predicate(trace, rule)).collect()
+    }
+
+    fn predicate(&self, trace: &Trace, rule: &Spanned<PredicateRule>) -> Result<NamedPredicate, Diagnostic> {
+        let PredicateRule { name, possibly, definitely } = rule.get_ref();
+        let (text, wrong) = match (possibly, definitely) {
+            (Some(text), None) => (text, Wrong::Reached),
+            (None, Some(text)) => (text, Wrong::Avoided),
+            _ => {
+                let title = "a predicate has either `possibly` or `definitely`";
+                return Err(Diagnostic::new(title).at(self.place(rule.span())));
+            }
+        };
+        let predicate = Predicate::parse(text.get_ref(), trace).map_err(|error| {
+            let diagnostic = Diagnostic::new(error.message).at(self.place(self.within(text, error.span)));
+            match error.help {
+                Some(help) => diagnostic.help(help),
+                None => diagnostic,
+            }
+        })?;
+        let name = name.clone().unwrap_or_else(|| text.get_ref().clone());
+        Ok(NamedPredicate { name, wrong, predicate })
+    }
+
+    /// Where a part of a text is in the file: the whole text, if it is spelled with escapes.
+    fn within(&self, text: &Spanned<String>, part: Range<usize>) -> Range<usize> {
+        let (span, value) = (text.span(), text.get_ref());
+        match self.text[span.clone()].find(value.as_str()) {
+            Some(quotes) => {
+                let start = span.start + quotes;
+                // The end of the text has no character of its own: its closing quote is pointed at.
+                start + part.start..start + part.end.max(part.start + 1)
+            }
+            None => span,
+        }
     }
 
     /// An order, or what is wrong about it, and where in the file it is.

@@ -51,6 +51,9 @@ pub use crew::walk_on_all_cores;
 pub use loset::{Loset, Section, SectionId};
 pub use natural::Natural;
 pub use normalise::{LockingOrder, Unorderable};
-pub use predicate::{Certainty, Definitely, Path, Possibly, Predicate, PredicateError, definitely, possibly};
+pub use predicate::{
+    Certainty, Definitely, Demand, Path, Possibly, Predicate, PredicateError, definitely, possibly,
+    possibly_where,
+};
 pub use reach::Reach;
 pub use walk::walk;

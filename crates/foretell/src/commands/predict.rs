@@ -5,6 +5,7 @@
 
 mod gather;
 mod others;
+mod predicates;
 mod races;
 mod search;
 

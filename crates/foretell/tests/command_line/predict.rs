@@ -208,6 +208,64 @@ fn mistakes_in_rules_are_told() {
     insta::assert_snapshot!("no_rules", only_order(&["--rules", "none.toml"]).seen());
 }
 
+/// A file that two threads can have open at once; and a read that would see something else if T2 came first.
+const CONDITIONS: &str = "\
+T1|acq(l)|a.c:1
+T1|mark(open,1)|a.c:2
+T1|rel(l)|a.c:3
+T1|w(x)|a.c:4
+T1|mark(open,-1)|a.c:5
+T2|acq(l)|b.c:1
+T2|mark(open,1)|b.c:2
+T2|mark(open,-1)|b.c:3
+T2|rel(l)|b.c:4
+T2|r(x)|b.c:5
+";
+
+fn only_predicate(rules: &str, options: &[&str]) -> crate::support::Ran {
+    let place = Workplace::new();
+    place.write("t.std", CONDITIONS).write("rules.toml", rules);
+    place.run(&[&["predict", "t.std", "--only", "predicate", "--rules", "rules.toml"], options].concat())
+}
+
+const BOTH_OPEN: &str = "\
+[[predicate]]
+name = \"open twice\"
+possibly = 'exists t, u: t != u && mark(t, \"open\") > 0 && mark(u, \"open\") > 0'
+";
+const READ_FIRST: &str = "[[predicate]]\npossibly = \"done(T2) == 5 && done(T1) == 0\"\n";
+
+#[test]
+fn stated_conditions() {
+    insta::assert_snapshot!("open_twice", only_predicate(BOTH_OPEN, &[]).seen());
+    let found = only_predicate(&format!("{BOTH_OPEN}{READ_FIRST}"), &["--json"]).json();
+    let findings = found["findings"].as_array().expect("findings");
+    assert_eq!(findings.len(), 1, "under rf the read keeps what it saw: {findings:?}");
+    let finding = &findings[0];
+    assert_eq!((&finding["id"], &finding["kind"]), (&json!("predicate-1"), &json!("predicate")));
+    assert_eq!((&finding["rung"], &finding["object"]), (&json!("predicted"), &json!("open twice")));
+    assert_eq!(finding["schedule"].as_array().map(Vec::len), Some(5), "a1 to a3, b1, b2");
+    let found = only_predicate(&format!("{BOTH_OPEN}{READ_FIRST}"), &["--json", "--model", "sync"]).json();
+    let rungs: Vec<_> =
+        found["findings"].as_array().into_iter().flatten().map(|f| f["rung"].clone()).collect();
+    assert_eq!(rungs, [json!("predicted"), json!("possible")]);
+    let ran = only_predicate("[[predicate]]\npossibly = \"mark(\\\"open\\\") > 2\"\n", &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.seen());
+    // Every run gives all back, and none needs to have the file open twice.
+    let certain = "[[predicate]]\ndefinitely = 'mark(\"open\") == 1'\n";
+    assert_eq!(only_predicate(certain, &[]).code, Some(0));
+    let avoided = BOTH_OPEN.replace("possibly", "definitely");
+    let found = only_predicate(&avoided, &["--json"]).json();
+    assert_eq!(found["findings"][0]["schedule"].as_array().map(Vec::len), Some(10));
+}
+
+#[test]
+fn mistakes_in_conditions_are_pointed_at() {
+    let rules = format!("{BOTH_OPEN}\n[[predicate]]\npossibly = 'done(T1) > 1 && holds(T9, l)'\n");
+    insta::assert_snapshot!("no_such_thread", only_predicate(&rules, &[]).seen());
+    insta::assert_snapshot!("no_condition", only_predicate("[[predicate]]\nname = \"x\"\n", &[]).seen());
+}
+
 /// A balance is read and written under a lock, but not under one section of it; and main looks at it in the end.
 const BANK: &str = "\
 main|w(balance)|m.c:1

@@ -93,6 +93,14 @@ fn searches_for_a_condition() {
     assert_eq!(found["schedule"], json!([0, 1, 2, 4, 5]));
     let found = json_of(&["states", "one.std", "--possibly", BOTH_OPEN, "--json"], 0);
     assert_eq!((&found["holds"], &found["schedule"]), (&json!(false), &Value::Null));
+    let path_of = |condition: &str, status| {
+        json_of(&["states", "file.std", "--possibly", condition, "--json"], status)["path"].clone()
+    };
+    assert_eq!(path_of("ended(t1) && done(t2) > 0", 1), "stable");
+    assert_eq!(path_of("done(t1) < 2", 1), "initial");
+    assert_eq!(path_of("done(t1) == 2", 1), "conjunctive");
+    assert_eq!(path_of("done(t1) > done(t2) + 1", 1), "linear");
+    assert_eq!(path_of("exists t, u: t != u && done(t) == 2 && done(u) == 2", 0), "enumeration");
     let found = json_of(&["states", "file.std", "--definitely", "value(t1, f) == 1", "--json"], 1);
     assert_eq!(found["holds"], json!(true));
     let avoided = run(&["states", "file.std", "--definitely", BOTH_OPEN], 0);

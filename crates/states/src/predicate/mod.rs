@@ -21,7 +21,7 @@ use trace::Trace;
 pub use definitely::{Certainty, Definitely, definitely};
 pub use evaluate::Predicate;
 pub use path::Path;
-pub use possibly::{Possibly, possibly};
+pub use possibly::{Demand, Possibly, possibly, possibly_where};
 
 /// A mistake in a predicate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -35,6 +35,21 @@ pub fn possibly(
     limits: Limits,
     progress: impl FnMut(Progress),
 ) -> Result<Possibly, Exhausted> {
+    possibly_where(trace, loset, predicate, &|_| Ok(true), limits, progress)
+}
+
+/// A further demand on a state. The states of the recorded run meet it.
+pub type Demand<'d> = dyn Fn(&[u32]) -> Result<bool, Exhausted> + Sync + 'd;
+
+/// The same, of a state that meets a further demand.
+pub fn possibly_where(
+    trace: &Trace,
+    loset: &Loset,
+    predicate: &Predicate,
+    demand: &Demand<'_>,
+    limits: Limits,
+    progress: impl FnMut(Progress),
+) -> Result<Possibly, Exhausted> {
     let trend = predicate.trend(&predicate.root);
     if trend.is_falling() {
         let start = vec![0; loset.threads()];
@@ -53,10 +68,19 @@ pub fn possibly(
         return Ok(Possibly { state: None, path: by_least });
     };
     let mut reach = Reach::new(trace, loset, limits.steps);
-    if places.path.is_some() && predicate.holds(&least) && reach.is_reachable(&least)? {
+    if places.path.is_some() && predicate.holds(&least) && reach.is_reachable(&least)? && demand(&least)? {
         return Ok(Possibly { state: Some(least), path: by_least });
     }
-    let state = enumerate(trace, loset, predicate, &places.allowed, limits, reach, progress)?;
+    let resting = Mutex::new(vec![reach]);
+    let is_reachable = |state: &[u32]| {
+        let rested = resting.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut reach = rested.unwrap_or_else(|| Reach::new(trace, loset, limits.steps));
+        let answer = reach.is_reachable(state);
+        resting.lock().unwrap_or_else(PoisonError::into_inner).push(reach);
+        Ok(answer? && demand(state)?)
+    };
+    let rule = Rule::within(loset, &places.allowed);
+    let state = enumerate(trace, loset, predicate, rule, &is_reachable, limits, progress)?;
     Ok(Possibly { state, path: Path::Enumeration })
 }
 
@@ -72,29 +96,22 @@ fn first_recorded(trace: &Trace, loset: &Loset, predicate: &Predicate) -> Option
     Some(state)
 }
 
-fn enumerate<'a>(
-    trace: &'a Trace,
-    loset: &'a Loset,
+/// The first state in lexical order that fits a rule and a predicate and meets a demand.
+fn enumerate(
+    trace: &Trace,
+    loset: &Loset,
     predicate: &Predicate,
-    allowed: &[Vec<bool>],
+    rule: Rule<'_>,
+    demand: &Demand<'_>,
     limits: Limits,
-    reach: Reach<'a>,
     mut progress: impl FnMut(Progress),
 ) -> Result<Option<Vec<u32>>, Exhausted> {
-    let resting = Mutex::new(vec![reach]);
-    let is_reachable = |state: &[u32]| {
-        let rested = resting.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut reach = rested.unwrap_or_else(|| Reach::new(trace, loset, limits.steps));
-        let answer = reach.is_reachable(state);
-        resting.lock().unwrap_or_else(PoisonError::into_inner).push(reach);
-        answer
-    };
     let mut found = Ok(None);
     let visit = |Stretch(found): &mut Stretch, state: &[u32]| {
         if !predicate.holds(state) {
             return ControlFlow::Continue(());
         }
-        match is_reachable(state) {
+        match demand(state) {
             Ok(false) => return ControlFlow::Continue(()),
             Ok(true) => *found = Ok(Some(state.to_vec())),
             Err(exhausted) => *found = Err(exhausted),
@@ -106,7 +123,6 @@ fn enumerate<'a>(
         found = of_stretch;
         if found == Ok(None) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let rule = Rule::within(loset, allowed);
     let end = walk_rule(rule, trace, loset, Class::Feasible, limits, visit, collect);
     end.and(found)
 }

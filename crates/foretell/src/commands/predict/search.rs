@@ -11,7 +11,7 @@ use decide::{Options, Setup};
 use report::{ModelName, Predictions, SCHEMA, Size};
 use trace::Trace;
 
-use super::{gather, others, races as racing};
+use super::{gather, others, predicates, races as racing};
 use crate::arguments::Manner;
 use crate::commands::decide::{ModelArgument, refuse_without_branches};
 use crate::diagnostics::Diagnostic;
@@ -37,7 +37,7 @@ pub(crate) struct Search {
     /// An order that must not be: an event at A before one at B. Events by id or location; may be repeated.
     #[arg(long = "order", value_name = "A < B")]
     orders: Vec<String>,
-    /// A TOML file with more of such orders (see docs/rules.md).
+    /// A TOML file with more of such orders, and conditions over global states (see docs/rules.md).
     #[arg(long, value_name = "FILE")]
     rules: Option<OsString>,
     /// One finding for each set of events, not for each set of source locations.
@@ -55,6 +55,7 @@ enum KindArgument {
     Atomicity,
     Order,
     Nondeterminism,
+    Predicate,
 }
 
 impl KindArgument {
@@ -65,6 +66,7 @@ impl KindArgument {
         KindArgument::Atomicity,
         KindArgument::Order,
         KindArgument::Nondeterminism,
+        KindArgument::Predicate,
     ];
 
     fn name(self) -> &'static str {
@@ -74,6 +76,7 @@ impl KindArgument {
             KindArgument::Atomicity => "atomicity",
             KindArgument::Order => "order",
             KindArgument::Nondeterminism => "nondeterminism",
+            KindArgument::Predicate => "predicate",
         }
     }
 }
@@ -131,7 +134,9 @@ impl Search {
             refuse_without_branches(trace)?;
         }
         let kinds = self.kinds()?;
-        let rules = self.stated(trace)?;
+        let file = self.rules.as_deref().map(RulesFile::open).transpose()?;
+        let rules = self.stated(trace, file.as_ref())?;
+        let conditions = file.as_ref().map(|file| file.predicates(trace)).transpose()?.unwrap_or_default();
         let intent = self.intent(opened)?;
         let setup = Setup::new(trace);
         let options = Options { budget: self.budget, ..Options::default() };
@@ -171,9 +176,14 @@ impl Search {
                     }
                     others::nondeterminism(gatherer, predictions, manner);
                 }
+                // Each is about the whole program, not about places: nothing to gather.
+                KindArgument::Predicate => {}
             }
         }
         gatherer.finish(&mut predictions)?;
+        if kinds.contains(&KindArgument::Predicate) {
+            predicates::search(&conditions, &setup, model, options, &mut predictions, manner)?;
+        }
         Ok(predictions)
     }
 
@@ -206,13 +216,13 @@ impl Search {
     }
 
     /// The orders the user states, on the command line and in a file.
-    fn stated(&self, trace: &Trace) -> Result<Vec<Rule>, Diagnostic> {
+    fn stated(&self, trace: &Trace, file: Option<&RulesFile>) -> Result<Vec<Rule>, Diagnostic> {
         let mut rules = Vec::new();
         for text in &self.orders {
             rules.push(Rule::parse(trace, text).map_err(|error| Diagnostic::new(error.to_string()))?);
         }
-        if let Some(file) = &self.rules {
-            rules.extend(RulesFile::open(file)?.orders(trace)?);
+        if let Some(file) = file {
+            rules.extend(file.orders(trace)?);
         }
         Ok(rules)
     }

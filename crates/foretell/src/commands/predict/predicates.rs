@@ -1,0 +1,150 @@
+//! Conditions over global states that the user states: a state that must not be, or one that must not be avoided.
+//!
+//! A state counts under the model asked for: under `rf` one that a schedule reaches in which every read sees what it saw. Under
+//! `sync` and `branch` that is tried first, for the rung, and then any.
+
+use check::{Model, Question, check_schedule};
+use decide::{Options, Setup, Verdict};
+use report::{Asked, Finding, FindingKind, ModelName, Predictions, Rung};
+use states::{Certainty, Definitely, Exhausted, Limits, Loset, Possibly, definitely, possibly_where};
+use trace::{EventId, ThreadEvents, ThreadId};
+
+use crate::arguments::Manner;
+use crate::commands::decide::defect;
+use crate::diagnostics::Diagnostic;
+use crate::progress::StatesBar;
+use crate::rules::{NamedPredicate, Wrong};
+
+/// States looked at for one condition.
+const MOST_STATES: u64 = 1_000_000_000;
+
+/// Asks all conditions.
+pub(super) fn search(
+    conditions: &[NamedPredicate],
+    setup: &Setup<'_>,
+    model: ModelName,
+    options: Options,
+    predictions: &mut Predictions,
+    manner: Manner,
+) -> Result<(), Diagnostic> {
+    let limits = Limits { states: MOST_STATES, steps: options.budget };
+    let asking = Asking { setup, loset: Loset::of(setup.trace()), model, options, limits, manner };
+    let mut number = 0;
+    for condition in conditions {
+        predictions.candidates += 1;
+        let shown = match condition.wrong {
+            Wrong::Reached => asking.reached(condition),
+            Wrong::Avoided => asking.avoided(condition),
+        };
+        match shown {
+            Ok(None) => {}
+            Ok(Some(shown)) => {
+                number += 1;
+                predictions.findings.push(asking.finding(number, condition, shown)?);
+            }
+            Err(_) => predictions.unknown += 1,
+        }
+    }
+    Ok(())
+}
+
+struct Asking<'a> {
+    setup: &'a Setup<'a>,
+    loset: Loset,
+    model: ModelName,
+    options: Options,
+    limits: Limits,
+    manner: Manner,
+}
+
+/// A schedule that shows it, under the model it holds in.
+struct Shown {
+    state: Vec<u32>,
+    schedule: Vec<EventId>,
+    model: ModelName,
+}
+
+impl Asking<'_> {
+    /// A schedule to a state with the condition.
+    fn reached(&self, condition: &NamedPredicate) -> Result<Option<Shown>, Exhausted> {
+        let models =
+            if self.model == ModelName::Rf { vec![ModelName::Rf] } else { vec![ModelName::Rf, self.model] };
+        for model in models {
+            let mut bar = StatesBar::new("searching", self.manner);
+            let demand = |state: &[u32]| self.schedule(state, model).map(|schedule| schedule.is_some());
+            let trace = self.setup.trace();
+            let found =
+                possibly_where(trace, &self.loset, &condition.predicate, &demand, self.limits, |at| {
+                    bar.told(at.looked, Some(at.share));
+                });
+            bar.finish();
+            let Possibly { state: Some(state), .. } = found? else { continue };
+            if let Some(schedule) = self.schedule(&state, model)? {
+                return Ok(Some(Shown { state, schedule, model }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A run that has no state with the condition.
+    fn avoided(&self, condition: &NamedPredicate) -> Result<Option<Shown>, Exhausted> {
+        let trace = self.setup.trace();
+        let mut bar = StatesBar::new("searching", self.manner);
+        let found = definitely(trace, &self.loset, &condition.predicate, self.limits, |looked| {
+            bar.told(looked, None);
+        });
+        bar.finish();
+        let Certainty { answer: Definitely::Avoided(schedule), .. } = found? else { return Ok(None) };
+        let mut state = vec![0; self.loset.threads()];
+        schedule.iter().for_each(|&event| state[trace.thread(event).index()] += 1);
+        let keeps = check_schedule(trace, &Question::Cut(state.clone()), Model::ReadsFrom, &schedule).is_ok();
+        match (keeps, self.model) {
+            (true, _) => Ok(Some(Shown { state, schedule, model: ModelName::Rf })),
+            // Another run may avoid it with every read as it was: that is not searched for.
+            (false, ModelName::Rf | ModelName::Branch) => Err(Exhausted::States(self.limits.states)),
+            (false, ModelName::Sync) => Ok(Some(Shown { state, schedule, model: ModelName::Sync })),
+        }
+    }
+
+    /// A schedule to a state under a model.
+    fn schedule(&self, state: &[u32], model: ModelName) -> Result<Option<Vec<EventId>>, Exhausted> {
+        let question = Question::Cut(state.to_vec());
+        match decide::decide(self.setup, &question, model.into(), self.options) {
+            Ok(Verdict::Feasible(witness)) => Ok(Some(witness.schedule(self.setup, &question, model.into()))),
+            Ok(Verdict::Unknown { budget }) => Err(Exhausted::Steps(budget)),
+            Ok(Verdict::Infeasible(_)) | Err(_) => Ok(None),
+        }
+    }
+
+    /// The finding, verified. Its events are the last of each thread.
+    fn finding(&self, number: u32, condition: &NamedPredicate, shown: Shown) -> Result<Finding, Diagnostic> {
+        let Shown { state, schedule, model } = shown;
+        let trace = self.setup.trace();
+        let question = Question::Cut(state.clone());
+        let certainty = check_schedule(trace, &question, model.into(), &schedule)
+            .map_err(|fault| defect(&question, model, "schedule", &fault.to_string()))?;
+        let threads = ThreadEvents::of(trace);
+        let last = |(thread, &place): (usize, &u32)| {
+            place.checked_sub(1).map(|last| threads.of_thread(ThreadId::new(thread))[last as usize])
+        };
+        let events: Vec<EventId> = state.iter().enumerate().filter_map(last).collect();
+        Ok(Finding {
+            id: format!("{}-{number}", FindingKind::Predicate.name()),
+            kind: FindingKind::Predicate,
+            rung: if model == ModelName::Rf { Rung::Predicted } else { Rung::Possible },
+            guaranteed: certainty.guaranteed,
+            events: events.iter().map(|event| i64::from(event.0)).collect(),
+            object: condition.name.clone(),
+            locations: events
+                .iter()
+                .map(|&e| trace.symbols().location(trace.location(e)).to_owned())
+                .collect(),
+            count: 1,
+            racy: None,
+            inherent: false,
+            schedule,
+            question: Asked::of(trace, &question),
+            replay: None,
+        })
+    }
+}
