@@ -7,6 +7,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use crate::fingerprint;
+
 /// The runtime, as build.rs built it. Empty on systems it does not exist for.
 const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan.so.2"));
 const HEADER: &[u8] = include_bytes!("../../../include/foretell.h");
@@ -52,7 +54,7 @@ fn caches() -> Vec<PathBuf> {
 
 fn unpack_below(cache: &Path) -> io::Result<Installed> {
     make_own_directory(cache)?;
-    let directory = cache.join(format!("{:016x}", content_hash()));
+    let directory = cache.join(format!("{:016x}", fingerprint::of(RUNTIME.iter().chain(HEADER))));
     let (lib, include) = (directory.join("lib"), directory.join("include"));
     let library = lib.join("libtsan.so.2");
     let header = include.join("foretell.h");
@@ -93,12 +95,6 @@ fn make_own_directory(path: &Path) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
     }
     Ok(())
-}
-
-/// Tells contents apart (FNV-1a).
-fn content_hash() -> u64 {
-    let bytes = RUNTIME.iter().chain(HEADER);
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

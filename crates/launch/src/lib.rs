@@ -3,6 +3,7 @@
 
 pub mod compiler;
 pub mod embedded;
+mod fingerprint;
 pub mod load;
 pub mod mapping;
 pub mod program;

@@ -12,6 +12,8 @@ use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::read::{Object, ObjectSymbol};
 
+use crate::fingerprint;
+
 /// The name the runtime answers to.
 const RUNTIME: &[u8] = b"libtsan.so";
 
@@ -52,9 +54,7 @@ impl Program {
     pub fn find(command: &OsStr) -> io::Result<Program> {
         let path = locate(command)?;
         let bytes = crate::mapping::map_file(&path)?;
-        let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, &byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let hash = fingerprint::of(&*bytes);
         Ok(Program {
             path,
             sight: sight(&bytes),

@@ -4,6 +4,7 @@
 //! The reader trusts nothing: no input makes it panic, hang, or take more memory than a fixed multiple
 //! of the input's size.
 
+mod content;
 mod error;
 pub mod layout;
 mod notes;

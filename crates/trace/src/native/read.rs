@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use crate::ids::{EventId, SemaphoreId};
 use crate::metadata::Metadata;
 use crate::names::Interner;
+use crate::native::content::{Content, numbers};
 use crate::native::error::{Completeness, Cut, Problem, ReadError};
 use crate::native::layout::{
     self, CHUNK_HEADER_LEN, ChunkHeader, Codec, EVENT_LEN, HEADER_LEN, MAGIC, MARK_LEN, MAX_CHUNK_EVENTS,
@@ -485,44 +486,8 @@ impl Contents {
     }
 }
 
-/// The numbers a record is made of.
-fn numbers<const LEN: usize, const COUNT: usize>(record: &[u8; LEN]) -> [u32; COUNT] {
-    let words = record.as_chunks::<4>().0;
-    std::array::from_fn(|index| u32::from_le_bytes(words[index]))
-}
-
 fn check_total(events: u64) -> Result<(), Problem> {
     if events > MAX_EVENTS { Err(Problem::TooManyEvents) } else { Ok(()) }
-}
-
-/// What is left of a names chunk.
-struct Content<'a> {
-    rest: &'a [u8],
-    /// The section being read, for errors.
-    section: Option<Section>,
-}
-
-impl<'a> Content<'a> {
-    fn bytes(&mut self, len: u64) -> Result<&'a [u8], Problem> {
-        let present = self.rest.len();
-        match usize::try_from(len).ok().and_then(|len| self.rest.split_at_checked(len)) {
-            Some((bytes, rest)) => {
-                self.rest = rest;
-                Ok(bytes)
-            }
-            None => Err(Problem::NamesEnd { section: self.section, present, expected: len }),
-        }
-    }
-
-    fn number(&mut self) -> Result<u32, Problem> {
-        let bytes = self.bytes(4)?;
-        Ok(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte)))
-    }
-
-    /// This many records of a fixed size.
-    fn records<const LEN: usize>(&mut self, count: u32) -> Result<&'a [[u8; LEN]], Problem> {
-        Ok(self.bytes(u64::from(count) * LEN as u64)?.as_chunks().0)
-    }
 }
 
 #[cfg(test)]
