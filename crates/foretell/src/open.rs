@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use indicatif::ProgressBar;
 use trace::native::{self, Completeness};
 use trace::open::{Decoded, Form, SNIFFED, decode, sniff};
+use trace::stream::Take;
 use trace::{Trace, text};
 
 use crate::arguments::Manner;
@@ -51,6 +52,22 @@ pub fn open(argument: &OsStr, manner: Manner) -> Result<Opened, Diagnostic> {
         Completeness::Complete => {}
     }
     Ok(opened)
+}
+
+/// Passes on the events of the trace an argument names as they are read, without keeping them (but for native traces
+/// within a compression, whose bytes are kept). Warns about a trace that ends early.
+pub fn stream(argument: &OsStr, manner: Manner, take: &mut Take<'_>) -> Result<(), Diagnostic> {
+    let source = Source::named(argument);
+    let (input, bar) = source.watched(manner)?.0;
+    let streamed = source.stream_decoded(input, take);
+    bar.finish_and_clear();
+    if let Completeness::Truncated { offset, what } = streamed? {
+        Diagnostic::new("the trace is not whole; what comes before the damage was read")
+            .in_file(source.name())
+            .note(format!("at byte {offset}: {what}"))
+            .print_warning();
+    }
+    Ok(())
 }
 
 impl Opened {
@@ -121,6 +138,14 @@ impl Source {
     }
 
     fn load(&self, manner: Manner) -> Result<Opened, Diagnostic> {
+        let ((input, bar), bytes) = self.watched(manner)?;
+        let opened = self.load_decoded(input, bytes, &bar);
+        bar.finish_and_clear();
+        opened
+    }
+
+    /// The input with a bar that shows how far it was read, and how many bytes there are if that is known.
+    fn watched(&self, manner: Manner) -> Result<((Input, ProgressBar), Option<u64>), Diagnostic> {
         let (input, bytes) = self.input()?;
         let bar = match bytes {
             Some(bytes) => progress::of_bytes("reading", bytes, manner),
@@ -128,9 +153,32 @@ impl Source {
         };
         let watched = Watched { inner: input, bar: bar.clone() };
         let input = decode(watched).map_err(|error| self.unreadable(&error))?;
-        let opened = self.load_decoded(input, bytes, &bar);
-        bar.finish_and_clear();
-        opened
+        Ok(((input, bar), bytes))
+    }
+
+    fn stream_decoded(&self, mut input: Input, take: &mut Take<'_>) -> Result<Completeness, Diagnostic> {
+        let native = |bytes: &[u8], take: &mut Take<'_>| {
+            native::stream(bytes, take).map_err(|error| self.refused_native(&error))
+        };
+        let text = |error| self.refused_text(error);
+        match (input.form(), self) {
+            (Form::Native, Source::File(path)) if is_regular(path) => {
+                let mapped = launch::mapping::map_file(path).map_err(|error| self.unreadable(&error))?;
+                native(&mapped, take)
+            }
+            (Form::Text, _) => text::stream(input, take).map(|()| Completeness::Complete).map_err(text),
+            _ => {
+                let mut start = Vec::with_capacity(SNIFFED);
+                let sniffed = input.by_ref().take(SNIFFED as u64).read_to_end(&mut start);
+                sniffed.map_err(|error| self.unreadable(&error))?;
+                if sniff(&start) == Form::Native {
+                    input.read_to_end(&mut start).map_err(|error| self.unreadable(&error))?;
+                    return native(&start, take);
+                }
+                let whole = Cursor::new(start).chain(input);
+                text::stream(whole, take).map(|()| Completeness::Complete).map_err(text)
+            }
+        }
     }
 
     /// The bytes of the source, and how many there are if that is known.
@@ -188,11 +236,14 @@ impl Source {
 
     fn native(&self, bytes: &[u8], bar: &ProgressBar) -> Result<(Trace, Completeness), Diagnostic> {
         bar.set_length(bytes.len() as u64);
-        native::read_with(bytes, |position| bar.set_position(position as u64)).map_err(|error| {
-            let (title, advice) = title_and_advice(&error.problem.to_string());
-            let diagnostic = Diagnostic::new(title).in_file(self.name());
-            with_advice(diagnostic.note(format!("at byte {}", error.offset)), advice)
-        })
+        native::read_with(bytes, |position| bar.set_position(position as u64))
+            .map_err(|error| self.refused_native(&error))
+    }
+
+    fn refused_native(&self, error: &native::ReadError) -> Diagnostic {
+        let (title, advice) = title_and_advice(&error.problem.to_string());
+        let diagnostic = Diagnostic::new(title).in_file(self.name());
+        with_advice(diagnostic.note(format!("at byte {}", error.offset)), advice)
     }
 
     fn unreadable(&self, error: &io::Error) -> Diagnostic {
@@ -232,8 +283,11 @@ impl Source {
 
 /// The file, if it can be read a second time.
 fn regular(path: &Path) -> Option<File> {
-    let file = File::open(path).ok()?;
-    file.metadata().ok()?.is_file().then_some(file)
+    is_regular(path).then(|| File::open(path).ok()).flatten()
+}
+
+fn is_regular(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file())
 }
 
 /// What the readers say is 'what is wrong; what was expected': the first is the title, the second

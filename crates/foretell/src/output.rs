@@ -124,6 +124,11 @@ pub fn to_stdout<T>(content: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> Re
 
 /// Prints text for a person on standard output, its colours only where they are wanted.
 pub fn print(styled: &str) -> Result<(), Diagnostic> {
+    print_on(styled).map(|_| ())
+}
+
+/// The same, and says whether the reader is still there.
+pub fn print_on(styled: &str) -> Result<bool, Diagnostic> {
     let wanted = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
     let plain;
     let text = if wanted {
@@ -132,7 +137,7 @@ pub fn print(styled: &str) -> Result<(), Diagnostic> {
         plain = anstream::adapter::strip_str(styled).to_string();
         &plain
     };
-    to_stdout(|out| out.write_all(text.as_bytes())).map(|_| ())
+    Ok(to_stdout(|out| out.write_all(text.as_bytes()))?.is_some())
 }
 
 /// Prints a JSON object on standard output, on one line.

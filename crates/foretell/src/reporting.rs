@@ -6,6 +6,7 @@
 mod environment;
 mod extras;
 mod silence;
+mod streamed;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -81,12 +82,7 @@ impl Reporting<'_> {
         if outputs.print_suppressions {
             print_suppressions(&context, &predictions, self.manner)?;
         }
-        Ok(match (&predictions, outputs.exit_code) {
-            (Predictions { findings, .. }, Some(status)) if !findings.is_empty() => Exit::Chosen(status),
-            (Predictions { findings, .. }, None) if !findings.is_empty() => Exit::Findings,
-            (Predictions { unknown: 1.., .. }, _) => Exit::Budget,
-            _ => Exit::Nothing,
-        })
+        Ok(exit_with(!predictions.findings.is_empty(), predictions.unknown > 0, outputs.exit_code))
     }
 
     fn write_files(
@@ -126,6 +122,25 @@ impl Reporting<'_> {
     pub fn one_in_words(&self, context: &Context<'_>, finding: &Finding) -> Result<String, Diagnostic> {
         let steps = if self.outputs.all_steps { Steps::All } else { Steps::Telling };
         Ok(finding_in_words(context, finding, &question(context, finding)?, steps))
+    }
+}
+
+/// What the process ends with.
+fn exit_with(found: bool, unknown: bool, chosen: Option<u8>) -> Exit {
+    match chosen {
+        Some(status) if found => Exit::Chosen(status),
+        None if found => Exit::Findings,
+        _ if unknown => Exit::Budget,
+        _ => Exit::Nothing,
+    }
+}
+
+impl Outputs {
+    /// Whether something is wanted that can be made of all findings together only.
+    fn take_all_findings(&self) -> bool {
+        let Outputs { html, sarif, junit, perfetto, suppressions, print_suppressions, .. } = self;
+        let files = [html, sarif, junit, perfetto];
+        files.into_iter().any(Option::is_some) || !suppressions.is_empty() || *print_suppressions
     }
 }
 

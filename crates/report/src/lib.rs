@@ -43,7 +43,7 @@ pub use perfetto::perfetto;
 pub use place::{NoSources, SourcePlace, Sources};
 pub use sarif::sarif;
 pub use schedule_file::{Line, Met, ScheduleFile, ScheduleFileError, ScheduleProblem};
-pub use summary::summary;
+pub use summary::{Tally, summary, summary_of};
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppression};
 pub use terminal::{finding_in_words, reproduction, title};
 pub use values::{Changed, changed_reads};

@@ -1,10 +1,67 @@
 //! The last lines of a report: how many of what, and what was left open.
 
 use crate::figures::{counted, number};
-use crate::findings::{FindingKind, Predictions, Rung};
+use crate::findings::{Finding, FindingKind, Predictions, Rung};
+
+/// How many findings there are of which kind and rung.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    kinds: Vec<(FindingKind, u64)>,
+    rungs: Vec<(Rung, u64)>,
+}
+
+impl Tally {
+    /// Of these.
+    pub fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Self {
+        let mut tally = Tally::default();
+        findings.into_iter().for_each(|finding| tally.add(finding));
+        tally
+    }
+
+    /// Counts one more.
+    pub fn add(&mut self, finding: &Finding) {
+        count(&mut self.kinds, finding.kind);
+        count(&mut self.rungs, finding.rung);
+    }
+
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.kinds.iter().map(|(_, count)| count).sum()
+    }
+
+    fn kinds_in_words(&self) -> String {
+        let words = self.kinds.iter().map(|(kind, count)| format!("{} {}", number(*count), kind.name()));
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    /// How many of each rung. Those that a replay gives are left out where there are none.
+    fn rungs_in_words(&self) -> String {
+        let of_rung = |rung| self.rungs.iter().find(|entry| entry.0 == rung).map_or(0, |entry| entry.1);
+        let shown =
+            |&(rung, count): &(Rung, u64)| count > 0 || matches!(rung, Rung::Predicted | Rung::Possible);
+        let counts = Rung::ALL.map(|rung| (rung, of_rung(rung)));
+        let words = counts.iter().filter(|entry| shown(entry));
+        words
+            .map(|(rung, count)| format!("{} {}", number(*count), rung.name()))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+fn count<K: PartialEq>(counts: &mut Vec<(K, u64)>, key: K) {
+    match counts.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, count)) => *count += 1,
+        None => counts.push((key, 1)),
+    }
+}
 
 /// What the whole search came to. The last line starts with `SUMMARY:`.
 pub fn summary(predictions: &Predictions) -> String {
+    summary_of(predictions, &Tally::of(&predictions.findings))
+}
+
+/// The same where the findings themselves are no longer there.
+pub fn summary_of(predictions: &Predictions, tally: &Tally) -> String {
     let mut lines = Vec::new();
     if let Some(funnel) = predictions.funnel.filter(|funnel| funnel.pairs > 0) {
         lines.push(format!(
@@ -34,35 +91,14 @@ pub fn summary(predictions: &Predictions) -> String {
             counted(predictions.unknown, "question")
         ));
     }
-    lines.push(match predictions.findings.len() as u64 {
+    lines.push(match tally.all() {
         0 => "SUMMARY: nothing found".to_owned(),
         all => format!(
             "SUMMARY: {} ({}): {}",
             counted(all, "finding"),
-            kinds_in_words(predictions),
-            rungs_in_words(predictions)
+            tally.kinds_in_words(),
+            tally.rungs_in_words()
         ),
     });
     lines.join("\n") + "\n"
-}
-
-/// How many of each rung. Those that a replay gives are left out where there are none.
-fn rungs_in_words(predictions: &Predictions) -> String {
-    let of_rung = |rung| predictions.findings.iter().filter(|finding| finding.rung == rung).count() as u64;
-    let shown = |&(rung, count): &(Rung, u64)| count > 0 || matches!(rung, Rung::Predicted | Rung::Possible);
-    let counts = Rung::ALL.map(|rung| (rung, of_rung(rung)));
-    let words = counts.iter().filter(|entry| shown(entry));
-    words.map(|(rung, count)| format!("{} {}", number(*count), rung.name())).collect::<Vec<_>>().join(", ")
-}
-
-fn kinds_in_words(predictions: &Predictions) -> String {
-    let mut kinds: Vec<(FindingKind, u64)> = Vec::new();
-    for finding in &predictions.findings {
-        match kinds.iter_mut().find(|(kind, _)| *kind == finding.kind) {
-            Some((_, count)) => *count += 1,
-            None => kinds.push((finding.kind, 1)),
-        }
-    }
-    let words = kinds.iter().map(|(kind, count)| format!("{} {}", number(*count), kind.name()));
-    words.collect::<Vec<_>>().join(", ")
 }

@@ -176,14 +176,26 @@ impl Hb {
     /// Takes in the next event. If it is racy: an earlier event it races with.
     #[inline]
     pub fn step(&mut self, event: EventId, thread: ThreadId, op: Op) -> Option<EventId> {
+        self.step_as(event, event, thread, op)
+    }
+
+    /// The same, where accesses go by another number than that of the event: whatever is to be known of a partner.
+    #[inline]
+    pub fn step_as(
+        &mut self,
+        event: EventId,
+        known_as: EventId,
+        thread: ThreadId,
+        op: Op,
+    ) -> Option<EventId> {
         if thread.index() >= self.threads.len() || self.threads[thread.index()].last.is_none() {
             self.start(thread);
         }
         let previous = self.threads[thread.index()].last.replace(event);
         match op {
-            Op::Read(variable) => self.read(event, thread, variable),
-            Op::Write(variable) => self.write(event, thread, variable),
-            Op::AtomicRead(_) | Op::AtomicWrite(_) | Op::AtomicUpdate(_) => self.atomic(event, thread, op),
+            Op::Read(variable) => self.read(known_as, thread, variable),
+            Op::Write(variable) => self.write(known_as, thread, variable),
+            Op::AtomicRead(_) | Op::AtomicWrite(_) | Op::AtomicUpdate(_) => self.atomic(known_as, thread, op),
             _ => {
                 self.synchronise(event, thread, op, previous);
                 None

@@ -176,8 +176,12 @@ impl Held {
         match op {
             Op::Acquire(lock) => self.change(thread, lock, |depth| depth.exclusive += 1),
             Op::AcquireShared(lock) => self.change(thread, lock, |depth| depth.shared += 1),
-            Op::Release(lock) => self.change(thread, lock, |depth| depth.exclusive -= 1),
-            Op::ReleaseShared(lock) => self.change(thread, lock, |depth| depth.shared -= 1),
+            Op::Release(lock) => {
+                self.change(thread, lock, |depth| depth.exclusive = depth.exclusive.saturating_sub(1))
+            }
+            Op::ReleaseShared(lock) => {
+                self.change(thread, lock, |depth| depth.shared = depth.shared.saturating_sub(1))
+            }
             _ => {}
         }
     }

@@ -7,6 +7,7 @@ mod gather;
 mod others;
 mod predicates;
 mod races;
+mod raw;
 mod search;
 
 use std::ffi::OsString;
@@ -18,7 +19,7 @@ pub(crate) use search::Search;
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::open::open;
+use crate::open::{Opened, open};
 use crate::reporting::{Outputs, Reporting};
 use crate::stack::with_room;
 
@@ -28,6 +29,7 @@ Examples:
   foretell predict run.std.gz --only race --all     every racing pair of events, not one for each pair of places
   foretell predict run.ftr --model sync             also what may depend on values that reads would see
   foretell predict run.ftr --only race --method hb  what happens-before reports, with what is true of it
+  foretell predict huge.ftr --raw --method hb       the same undecided, of a trace of any length
   foretell predict run.ftr --only deadlock,race     other kinds: atomicity, order, nondeterminism
   foretell predict run.ftr --order 'use.c:7 < init.c:3'     can the use come before the initialisation?
   foretell predict run.ftr --rules rules.toml       what must not be, from a file (see docs/rules.md)
@@ -60,6 +62,10 @@ pub struct Predict {
     trace: OsString,
     #[command(flatten)]
     search: Search,
+    /// Print what the method reports, without deciding it: `hb` and `lockset` then read the trace as a stream, in memory
+    /// for its objects only. The trace is not checked to be a run that can have happened.
+    #[arg(long)]
+    raw: bool,
     #[command(flatten)]
     outputs: Outputs,
     #[command(flatten)]
@@ -69,10 +75,23 @@ pub struct Predict {
 impl Predict {
     /// Searches, and reports what was found.
     pub fn run(self) -> Result<Exit, Diagnostic> {
+        if self.raw {
+            return raw::run(&self.trace, self.search.race_method(), self.search.streams(), self.manner);
+        }
         let opened = open(&self.trace, self.manner)?;
-        with_room(|| {
-            let predictions = self.search.run(&opened, self.manner)?;
-            Reporting { opened: &opened, outputs: &self.outputs, manner: self.manner }.deliver(predictions)
-        })?
+        with_room(|| self.predict(&opened))?
+    }
+
+    fn predict(&self, opened: &Opened) -> Result<Exit, Diagnostic> {
+        let reporting = Reporting { opened, outputs: &self.outputs, manner: self.manner };
+        if self.search.streams() {
+            let mut predictions = self.search.head(opened)?;
+            if let Some(mut streamed) = reporting.stream(&predictions)? {
+                self.search
+                    .search(opened, self.manner, &mut predictions, &mut |found| streamed.take(found))?;
+                return streamed.end(&predictions);
+            }
+        }
+        reporting.deliver(self.search.run(opened, self.manner)?)
     }
 }

@@ -349,3 +349,38 @@ fn nondeterministic_reads_that_race_come_first() {
     let text = place.run(&["predict", "t.std", "--only", "nondeterminism"]).text();
     assert!(text.contains("nondeterministic read on y, predicted, racy"), "{text}");
 }
+
+/// `--all` prints findings one by one; what comes out is the same object all the same.
+#[test]
+fn all_findings_are_streamed_into_one_object() {
+    let ran = predict(SEVERAL, &["--all", "--json"]);
+    assert_eq!(ran.code, Some(1));
+    let json = ran.json();
+    let ids: Vec<&Value> = json["findings"].as_array().expect("findings").iter().map(|f| &f["id"]).collect();
+    assert_eq!(ids, [&json!("race-1"), &json!("race-2"), &json!("race-3")]);
+    assert_eq!((&json["schema"], &json["unknown"]), (&json!(1), &json!(0)));
+    assert!(json["funnel"]["pairs"].is_u64(), "what is known at the end comes after the findings");
+    let one_by_one = predict(SEVERAL, &["--all"]).seen();
+    assert!(one_by_one.contains("SUMMARY: 3 findings (3 race)"), "{one_by_one}");
+    assert_eq!(predict("a|w(x)|1\n", &["--all", "--json"]).json()["findings"], json!([]));
+}
+
+#[test]
+fn what_a_method_reports_is_not_decided() {
+    insta::assert_snapshot!(predict(SEVERAL, &["--raw", "--method", "lockset"]).seen());
+}
+
+#[test]
+fn raw_reports_are_the_same_one_by_one() {
+    let merged = predict(SEVERAL, &["--raw", "--method", "hb", "--json"]).json();
+    let single = predict(SEVERAL, &["--raw", "--method", "hb", "--json", "--all"]).json();
+    assert_eq!((&merged["events"], &merged["racy_events"]), (&json!(15), &single["racy_events"]));
+    assert_eq!(single["pairs"].as_array().map(Vec::len), single["racy_events"].as_u64().map(|n| n as usize));
+    assert_eq!(merged["pairs"][0]["locations"], json!(["a.c:1", "b.c:1"]));
+    assert_eq!(single["pairs"][0]["locations"], json!(["a.c:1", "b.c:1"]));
+}
+
+#[test]
+fn raw_needs_a_method_that_streams() {
+    insta::assert_snapshot!(predict(SEVERAL, &["--raw"]).seen());
+}

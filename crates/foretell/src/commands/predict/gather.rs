@@ -6,18 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use candidates::Found;
 use check::{Model, Question, check_schedule};
 use decide::{Options, Setup, Verdict, simplify};
-use report::{Asked, Finding, FindingKind, ModelName, Predictions, Rung};
+use report::{Asked, Finding, FindingKind, ModelName, Rung};
 use trace::{EventId, LocationId};
 
 use crate::commands::decide::defect;
 use crate::diagnostics::Diagnostic;
 
-/// What findings are merged by: kind, and the set of locations. With `--all`, also by the events.
+/// What findings are merged by: kind, and the set of locations.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     kind: FindingKind,
     locations: Vec<LocationId>,
-    events: Vec<Option<EventId>>,
 }
 
 struct Group {
@@ -36,7 +35,11 @@ impl Group {
     }
 }
 
-/// Collects what searches report.
+/// Whatever is done with each finding, in turn.
+pub(crate) type Take<'t> = dyn FnMut(Finding) -> Result<(), Diagnostic> + 't;
+
+/// Collects what searches report and passes on what it makes of it: with `--all` each bug as it is found, otherwise one for each set of
+/// locations at the end.
 pub(super) struct Gatherer<'s> {
     pub(super) setup: &'s Setup<'s>,
     pub(super) model: ModelName,
@@ -45,11 +48,23 @@ pub(super) struct Gatherer<'s> {
     groups: BTreeMap<Key, Group>,
     /// Events that race.
     racy: BTreeSet<EventId>,
+    /// How many findings of each kind were passed on.
+    numbers: BTreeMap<FindingKind, u32>,
+    take: &'s mut Take<'s>,
+    /// What kept a finding from being passed on; nothing is after that.
+    failed: Option<Diagnostic>,
 }
 
 impl<'s> Gatherer<'s> {
-    pub(super) fn new(setup: &'s Setup<'s>, model: ModelName, options: Options, all: bool) -> Self {
-        Gatherer { setup, model, options, all, groups: BTreeMap::new(), racy: BTreeSet::new() }
+    pub(super) fn new(
+        setup: &'s Setup<'s>,
+        model: ModelName,
+        options: Options,
+        all: bool,
+        take: &'s mut Take<'s>,
+    ) -> Self {
+        let (groups, racy, numbers) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        Gatherer { setup, model, options, all, groups, racy, numbers, take, failed: None }
     }
 
     /// Takes in a bug that was found under the model asked for.
@@ -76,19 +91,21 @@ impl<'s> Gatherer<'s> {
 
     /// Takes in a bug whose rung is known.
     pub(super) fn take_at(&mut self, kind: FindingKind, found: Found, rung: Rung) {
+        let racy = kind == FindingKind::Nondeterminism
+            && found.events.first().copied().flatten().is_some_and(|read| self.racy.contains(&read));
+        let new = Group { found, rung, count: 1, racy };
+        if self.all {
+            return self.pass_on(kind, new);
+        }
         let trace = self.setup.trace();
         let mut locations: Vec<LocationId> =
-            found.events.iter().flatten().map(|&event| trace.location(event)).collect();
+            new.found.events.iter().flatten().map(|&event| trace.location(event)).collect();
         // An order and its reverse are different violations.
         if kind != FindingKind::Order {
             locations.sort_unstable();
             locations.dedup();
         }
-        let events = if self.all { found.events.clone() } else { Vec::new() };
-        let key = Key { kind, locations, events };
-        let racy = kind == FindingKind::Nondeterminism
-            && found.events.first().copied().flatten().is_some_and(|read| self.racy.contains(&read));
-        let new = Group { found, rung, count: 1, racy };
+        let key = Key { kind, locations };
         match self.groups.get_mut(&key) {
             None => {
                 self.groups.insert(key, new);
@@ -111,18 +128,25 @@ impl<'s> Gatherer<'s> {
         }
     }
 
-    /// Writes out the findings, each with its simplest schedule, verified.
-    pub(super) fn finish(self, predictions: &mut Predictions) -> Result<(), Diagnostic> {
-        let mut groups: Vec<(Key, Group)> = self.groups.into_iter().collect();
+    /// Passes on what is left: for each set of locations the simplest schedule, verified.
+    pub(super) fn finish(mut self) -> Result<(), Diagnostic> {
+        let mut groups: Vec<(Key, Group)> = std::mem::take(&mut self.groups).into_iter().collect();
         groups.sort_by_cached_key(|(key, group)| group.rank(key.kind));
-        let mut numbers: BTreeMap<FindingKind, u32> = BTreeMap::new();
         for (key, group) in groups {
-            let number = numbers.entry(key.kind).or_default();
-            *number += 1;
-            let id = format!("{}-{number}", key.kind.name());
-            predictions.findings.push(finding(self.setup, self.model, key.kind, id, group)?);
+            self.pass_on(key.kind, group);
         }
-        Ok(())
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    fn pass_on(&mut self, kind: FindingKind, group: Group) {
+        if self.failed.is_some() {
+            return;
+        }
+        let number = self.numbers.entry(kind).or_default();
+        *number += 1;
+        let id = format!("{}-{number}", kind.name());
+        let finding = finding(self.setup, self.model, kind, id, group);
+        self.failed = finding.and_then(|finding| (self.take)(finding)).err();
     }
 }
 

@@ -11,6 +11,7 @@ use decide::{Options, Setup};
 use report::{ModelName, Predictions, SCHEMA, Size};
 use trace::Trace;
 
+use super::gather::Take;
 use super::{gather, others, predicates, races as racing};
 use crate::arguments::Manner;
 use crate::commands::decide::{ModelArgument, refuse_without_branches};
@@ -128,6 +129,53 @@ enum Scope {
 impl Search {
     /// Searches the trace. The same trace gives the same findings under the same ids.
     pub(crate) fn run(&self, opened: &Opened, manner: Manner) -> Result<Predictions, Diagnostic> {
+        let mut findings = Vec::new();
+        let mut predictions = self.head(opened)?;
+        self.search(opened, manner, &mut predictions, &mut |finding| {
+            findings.push(finding);
+            Ok(())
+        })?;
+        predictions.findings = findings;
+        Ok(predictions)
+    }
+
+    /// Whether findings are passed on as they are found.
+    pub(crate) fn streams(&self) -> bool {
+        self.all
+    }
+
+    /// How to find races.
+    pub(crate) fn race_method(&self) -> races::Method {
+        match self.method {
+            Some(MethodArgument::Races(method)) => method,
+            _ => races::Method::Poly,
+        }
+    }
+
+    /// What is known before the search.
+    pub(crate) fn head(&self, opened: &Opened) -> Result<Predictions, Diagnostic> {
+        Ok(Predictions {
+            schema: SCHEMA,
+            trace: Size::of(&opened.trace, opened.path()),
+            model: self.model.into(),
+            method: self.method_name(&self.kinds()?).to_owned(),
+            findings: Vec::new(),
+            unknown: 0,
+            candidates: 0,
+            refuted: 0,
+            suppressed: 0,
+            funnel: None,
+        })
+    }
+
+    /// Searches the trace, counts, and passes the findings on, with `--all` as they are found.
+    pub(crate) fn search(
+        &self,
+        opened: &Opened,
+        manner: Manner,
+        predictions: &mut Predictions,
+        take: &mut Take<'_>,
+    ) -> Result<(), Diagnostic> {
         let trace = &opened.trace;
         let model = ModelName::from(self.model);
         if model == ModelName::Branch {
@@ -140,29 +188,14 @@ impl Search {
         let intent = self.intent(opened)?;
         let setup = Setup::new(trace);
         let options = Options { budget: self.budget, ..Options::default() };
-        let mut gatherer = gather::Gatherer::new(&setup, model, options, self.all);
-        let mut predictions = Predictions {
-            schema: SCHEMA,
-            trace: Size::of(trace, opened.path()),
-            model,
-            method: self.method_name(&kinds).to_owned(),
-            findings: Vec::new(),
-            unknown: 0,
-            candidates: 0,
-            refuted: 0,
-            suppressed: 0,
-            funnel: None,
-        };
-        let race_method = match self.method {
-            Some(MethodArgument::Races(method)) => method,
-            _ => races::Method::Poly,
-        };
+        let mut gatherer = gather::Gatherer::new(&setup, model, options, self.all, &mut *take);
+        let race_method = self.race_method();
         let atomicity_method = match self.method {
             Some(MethodArgument::Atomicity(method)) => method,
             _ => atomicity::Method::Exact,
         };
         for &kind in &kinds {
-            let (gatherer, predictions) = (&mut gatherer, &mut predictions);
+            let gatherer = &mut gatherer;
             match kind {
                 KindArgument::Race => racing::search(race_method, gatherer, predictions, manner)?,
                 KindArgument::Deadlock => others::deadlocks(gatherer, predictions, manner),
@@ -180,11 +213,11 @@ impl Search {
                 KindArgument::Predicate => {}
             }
         }
-        gatherer.finish(&mut predictions)?;
+        gatherer.finish()?;
         if kinds.contains(&KindArgument::Predicate) {
-            predicates::search(&conditions, &setup, model, options, &mut predictions, manner)?;
+            predicates::search(&conditions, &setup, model, options, predictions, manner)?;
         }
-        Ok(predictions)
+        std::mem::take(&mut predictions.findings).into_iter().try_for_each(take)
     }
 
     /// What to look for, in the order in which it is done. Options for other kinds are mistakes.
