@@ -10,6 +10,18 @@ use crate::locks;
 use crate::loset::Loset;
 
 impl Loset {
+    /// Whether every feasible state is easy because no thread has, anywhere, acquired more since it last held nothing than
+    /// it holds: sections are not nested, and nothing in them comes before events of other threads.
+    pub(crate) fn is_all_easy(&self) -> bool {
+        let mut places =
+            (0..self.threads()).flat_map(|thread| (0..=self.lengths[thread]).map(move |p| (thread, p)));
+        self.permits.is_empty()
+            && places.all(|(thread, place)| {
+                !self.leaks[thread][place as usize]
+                    && self.touched.at(thread, place) == self.held.at(thread, place)
+            })
+    }
+
     /// Whether a feasible state is easy, and so reachable. Says no to all where there are semaphores.
     pub(crate) fn is_easy(&self, state: &[u32]) -> bool {
         if !self.permits.is_empty() {

@@ -72,6 +72,12 @@ impl<'a> Frames<'a> {
         self.least[at]..=self.most[at]
     }
 
+    /// The places of a level, the choices at the levels from `first` on not mattering to it.
+    pub(crate) fn range_after(&self, first: usize, level: usize) -> RangeInclusive<u32> {
+        let at = self.bounds_row[first] * self.threads.len() + level;
+        self.least[at]..=self.most[at]
+    }
+
     /// Whether the choices before a level brought any locks.
     #[inline]
     pub(crate) fn is_locked(&self, level: usize) -> bool {
@@ -83,6 +89,15 @@ impl<'a> Frames<'a> {
     pub(crate) fn locks_before(&self, level: usize) -> &[u64] {
         let (width, row) = (self.rule.width(), self.sets_row[level]);
         &self.sets[row * width..(row + 1) * width]
+    }
+
+    /// The first level from which on no choice matters to a later one, nor brings locks: above it are all combinations of the ranges.
+    pub(crate) fn independent_from(&self) -> usize {
+        let matters = |&level: &usize| self.locks[level] || !self.affected[level].is_empty();
+        match self.rule.admits_all() {
+            true => (0..self.levels()).rev().find(matters).map_or(0, |level| level + 1),
+            false => self.levels(),
+        }
     }
 
     /// No more states than this are above the choices before a level.

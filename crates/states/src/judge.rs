@@ -38,8 +38,7 @@ impl<'a> Judge<'a> {
         match self.class {
             Class::Consistent | Class::LockFree => true,
             Class::Feasible => self.loset.permits.is_empty(),
-            // Without locks that two threads want, what is consistent is reachable.
-            Class::Strong | Class::Reachable => self.loset.permits.is_empty() && self.loset.held.width() == 0,
+            Class::Strong | Class::Reachable => self.loset.is_all_easy(),
         }
     }
 

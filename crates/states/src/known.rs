@@ -78,14 +78,19 @@ impl Known {
         }
     }
 
-    /// Places of a word from which another thread's event leads here. `places` are those chosen at each level before the last.
+    /// Where the words of a row are. `places` are those chosen at each level before the last.
+    #[inline]
+    pub(crate) fn row(&self, places: impl Fn(usize) -> u32) -> usize {
+        (self.first..self.strides.len() - 1).map(|level| places(level) as usize * self.strides[level]).sum()
+    }
+
+    /// Places of a word from which another thread's event leads here.
     #[inline]
     pub(crate) fn led_to_by_others(&self, places: impl Fn(usize) -> u32, word: usize) -> u64 {
-        let at = self.at(&places, word);
-        let mut found = self.before[at];
+        let mut found = self.before[word];
         for level in self.first..self.strides.len() - 1 {
             if places(level) > 0 {
-                found |= self.now[at - self.strides[level]];
+                found |= self.now[word - self.strides[level]];
             }
         }
         found
@@ -93,14 +98,7 @@ impl Known {
 
     /// Says which places of a word are reachable.
     #[inline]
-    pub(crate) fn set(&mut self, places: impl Fn(usize) -> u32, word: usize, reachable: u64) {
-        let at = self.at(&places, word);
-        self.now[at] = reachable;
-    }
-
-    #[inline]
-    fn at(&self, places: &impl Fn(usize) -> u32, word: usize) -> usize {
-        (self.first..self.strides.len() - 1).map(|l| places(l) as usize * self.strides[l]).sum::<usize>()
-            + word
+    pub(crate) fn set(&mut self, word: usize, reachable: u64) {
+        self.now[word] = reachable;
     }
 }

@@ -40,6 +40,19 @@ pub(crate) fn words(range: &RangeInclusive<u32>) -> std::ops::Range<usize> {
     if range.is_empty() { 0..0 } else { *range.start() as usize / 64..*range.end() as usize / 64 + 1 }
 }
 
+/// The places of a word that a range has.
+#[inline]
+pub(crate) fn within(range: &RangeInclusive<u32>, word: usize) -> u64 {
+    let mut places = u64::MAX;
+    if *range.start() as usize > word * 64 {
+        places &= u64::MAX << (range.start() % 64);
+    }
+    if (*range.end() as usize) < word * 64 + 63 {
+        places &= u64::MAX >> (63 - range.end() % 64);
+    }
+    places
+}
+
 impl<'a> Rows<'a> {
     pub(crate) fn new(rule: Rule<'a>, thread: usize) -> Self {
         let places = rule.loset.lengths[thread] as usize + 1;
@@ -79,13 +92,7 @@ impl<'a> Rows<'a> {
     /// The places of a word, within the range, that fit what the other threads chose. All levels before the last are chosen.
     #[inline]
     pub(crate) fn fitting(&self, frames: &Frames<'_>, range: &RangeInclusive<u32>, word: usize) -> u64 {
-        let mut places = self.admitted[word];
-        if *range.start() as usize > word * 64 {
-            places &= u64::MAX << (range.start() % 64);
-        }
-        if (*range.end() as usize) < word * 64 + 63 {
-            places &= u64::MAX >> (63 - range.end() % 64);
-        }
+        let places = self.admitted[word] & within(range, word);
         if !frames.is_locked(frames.levels() - 1) || self.wanted.is_empty() {
             return places;
         }

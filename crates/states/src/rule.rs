@@ -60,6 +60,11 @@ impl<'a> Rule<'a> {
         }
     }
 
+    /// Whether it admits every place by itself.
+    pub(crate) fn admits_all(&self) -> bool {
+        matches!(self.admits, Admits::All)
+    }
+
     /// Words of a set of locks.
     pub(crate) fn width(&self) -> usize {
         self.sets.map_or(0, Sets::width)

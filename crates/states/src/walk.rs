@@ -15,7 +15,7 @@ use crate::frames::Frames;
 use crate::judge::{Judge, Judgement};
 use crate::known::Known;
 use crate::loset::Loset;
-use crate::rows::{Rows, bits, words};
+use crate::rows::{Rows, bits, within, words};
 use crate::rule::Rule;
 
 /// Shows every state of a class to `visit` until it breaks off. `loset` is that of the trace.
@@ -96,6 +96,8 @@ pub(crate) struct Walker<'a> {
     judge: Judge<'a>,
     /// Only where states are judged.
     known: Option<Known>,
+    /// From this level on states are all combinations, and none is judged.
+    combined_from: usize,
     state: Vec<u32>,
     looked: u64,
     allowed: u64,
@@ -107,8 +109,9 @@ impl<'a> Walker<'a> {
         let frames = Frames::new(rule, threads);
         let rows = Rows::new(rule, threads[threads.len() - 1]);
         let known = (!judge.is_done()).then(|| Known::new(&frames, rows.words()));
+        let combined_from = if known.is_some() { frames.levels() } else { frames.independent_from() };
         let state = vec![0; rule.loset.threads()];
-        Walker { frames, rows, judge, known, state, looked: 0, allowed: u64::MAX }
+        Walker { frames, rows, judge, known, combined_from, state, looked: 0, allowed: u64::MAX }
     }
 
     /// Lets it look at so many states that fit the rule, from now on.
@@ -139,6 +142,9 @@ impl<'a> Walker<'a> {
     }
 
     fn level(&mut self, level: usize, emit: &mut impl FnMut(Row<'_>) -> ControlFlow<()>) -> Result<(), Halt> {
+        if level >= self.combined_from && self.frames.most_states(level) <= self.allowed - self.looked {
+            return self.combinations(level, emit);
+        }
         if level + 1 == self.frames.levels() {
             return self.row(emit);
         }
@@ -157,6 +163,43 @@ impl<'a> Walker<'a> {
             self.level(level + 1, emit)?;
         }
         Ok(())
+    }
+
+    /// All combinations of the ranges of the levels from this one on, which are allowed.
+    fn combinations(
+        &mut self,
+        first: usize,
+        emit: &mut impl FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<(), Halt> {
+        self.looked += self.frames.most_states(first);
+        let last = self.frames.levels() - 1;
+        // The choices before the first level hold for all of them.
+        let range = |level| self.frames.range_after(first, level);
+        let row = range(last);
+        let ends: Vec<(usize, u32, u32)> = (first..last)
+            .rev()
+            .map(|level| (self.frames.threads[level], *range(level).start(), *range(level).end()))
+            .collect();
+        ends.iter().for_each(|&(thread, least, _)| self.state[thread] = least);
+        let thread = self.frames.threads[last];
+        loop {
+            for word in words(&row) {
+                let places = within(&row, word);
+                let row = Row { state: &mut self.state, last: thread, base: word as u32 * 64, places };
+                if emit(row).is_break() {
+                    return Err(Halt::Broken);
+                }
+            }
+            let mut turns = ends.iter();
+            loop {
+                let Some(&(thread, least, most)) = turns.next() else { return Ok(()) };
+                if self.state[thread] < most {
+                    self.state[thread] += 1;
+                    break;
+                }
+                self.state[thread] = least;
+            }
+        }
     }
 
     #[inline]
@@ -205,8 +248,8 @@ impl<'a> Walker<'a> {
         } else if !frames.is_locked(level) {
             seeds |= rows.free(word);
         }
-        let at = |level: usize| state[frames.threads[level]];
-        seeds |= known.led_to_by_others(at, word);
+        let row = known.row(|level| state[frames.threads[level]]);
+        seeds |= known.led_to_by_others(|level| state[frames.threads[level]], row + word);
         let mut reachable = flooded(places, seeds & places);
         let mut accepted = 0;
         let mut open = places & !reachable;
@@ -220,8 +263,7 @@ impl<'a> Walker<'a> {
             }
             open &= !reachable & !(1 << lowest);
         }
-        let at = |level: usize| state[frames.threads[level]];
-        known.set(at, word, reachable);
+        known.set(row + word, reachable);
         *carried = reachable >> 63 == 1;
         Ok(reachable | accepted)
     }
