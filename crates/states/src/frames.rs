@@ -125,6 +125,7 @@ impl<'a> Frames<'a> {
         true
     }
 
+    #[inline]
     fn choose_locks(&mut self, level: usize, thread: usize, place: u32) -> bool {
         let Some(sets) = self.rule.sets else { return true };
         let (width, row) = (sets.width(), self.sets_row[level]);

@@ -71,19 +71,16 @@ impl Row<'_> {
     /// Shows each state.
     #[inline]
     pub(crate) fn visit(self, visit: &mut impl FnMut(&[u32]) -> ControlFlow<()>) -> ControlFlow<()> {
-        let Row { state, last, base, places } = self;
-        let (first, end) = (places.trailing_zeros(), 64 - places.leading_zeros());
-        if end - first == places.count_ones() {
-            // Without gaps, as most are.
-            for place in first..end {
-                state[last] = base + place;
+        let Row { state, last, base, mut places } = self;
+        // Run by run: most rows have few, and a run is a plain loop.
+        while places != 0 {
+            let first = places.trailing_zeros();
+            let length = (places >> first).trailing_ones();
+            for place in base + first..base + first + length {
+                state[last] = place;
                 visit(state)?;
             }
-            return ControlFlow::Continue(());
-        }
-        for place in bits(places) {
-            state[last] = base + place;
-            visit(state)?;
+            places &= u64::MAX.checked_shl(first + length).unwrap_or(0);
         }
         ControlFlow::Continue(())
     }
