@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    Cc, Check, Compare, Convert, Cpp, Decide, Generate, Predict, Record, Report, Show, States, Stats,
+    Cc, Check, Compare, Convert, Cpp, Decide, Generate, Predict, Record, Replay, Report, Show, States, Stats,
 };
 use crate::exit::Exit;
 
@@ -29,6 +29,7 @@ pub enum Command {
     Cpp(Cpp),
     Record(Record),
     Predict(Predict),
+    Replay(Replay),
     Show(Show),
     Report(Report),
     Decide(Decide),

@@ -6,11 +6,13 @@ pub mod commands;
 pub mod diagnostics;
 pub mod exit;
 pub mod kinds;
+pub mod minimize;
 pub mod open;
 pub mod output;
 pub mod progress;
 pub mod quantity;
 pub mod recording;
+pub mod replaying;
 pub mod reporting;
 pub mod rules;
 pub mod saved;
@@ -55,6 +57,7 @@ fn perform(command: Command) -> Result<Exit, Diagnostic> {
         Command::Cpp(cpp) => Err(cpp.run()),
         Command::Record(record) => record.run(),
         Command::Predict(predict) => predict.run(),
+        Command::Replay(replay) => replay.run(),
         Command::Show(show) => show.run(),
         Command::Report(report) => report.run(),
         Command::Decide(decide) => decide.run(),

@@ -9,7 +9,10 @@ use check::{Model, check_schedule};
 use report::{Finding, Predictions, SCHEMA};
 use trace::Trace;
 
+use crate::arguments::Manner;
+use crate::commands::Search;
 use crate::diagnostics::Diagnostic;
+use crate::open::Opened;
 
 /// What a run's findings are called in its directory.
 pub const FINDINGS: &str = "findings.json";
@@ -36,6 +39,37 @@ pub fn beside(trace: &OsStr) -> Result<Option<Predictions>, Diagnostic> {
     let predictions = read(&path)?;
     let named = predictions.trace.path.as_deref().map(Path::new).and_then(Path::file_name);
     Ok((named == trace.file_name()).then_some(predictions))
+}
+
+/// The finding with this id, verified, and what is known of its search: saved beside the trace, or found again.
+pub(crate) fn finding(
+    path: &OsStr,
+    opened: &Opened,
+    id: &str,
+    search: &Search,
+    manner: Manner,
+) -> Result<Predictions, Diagnostic> {
+    let predictions = match beside(path)? {
+        Some(saved) => saved,
+        None => search.run(opened, manner)?,
+    };
+    let finding = find(&predictions, id)?.clone();
+    let only = Predictions { findings: vec![finding], ..predictions };
+    verify(&opened.trace, &only)?;
+    Ok(only)
+}
+
+fn find<'p>(predictions: &'p Predictions, id: &str) -> Result<&'p Finding, Diagnostic> {
+    predictions.findings.iter().find(|finding| finding.id == id).ok_or_else(|| {
+        let ids: Vec<&str> =
+            predictions.findings.iter().map(|finding| finding.id.as_str()).take(12).collect();
+        let error = Diagnostic::new(format!("there is no finding `{id}`"));
+        match (&ids[..], predictions.findings.len()) {
+            ([], _) => error.note("nothing was found in this trace"),
+            (_, all) if all > ids.len() => error.note(format!("there are {all}: {}, ..", ids.join(", "))),
+            _ => error.note(format!("there are {}", ids.join(", "))),
+        }
+    })
 }
 
 /// Reads saved findings.

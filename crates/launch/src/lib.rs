@@ -8,4 +8,5 @@ pub mod load;
 pub mod mapping;
 pub mod program;
 pub mod record;
+pub mod replay;
 mod signals;

@@ -45,7 +45,7 @@ pub(crate) unsafe fn write(settings: &Settings, process: u32) -> Option<u64> {
         let Some(mapping) = Mapping::parse(line) else { continue };
         if mapping.path == b"[stack]" {
             stack = hexadecimal(mapping.end);
-        } else if mapping.path.first() == Some(&b'/') {
+        } else if mapping.path.first() == Some(&b'/') && !settings.is_ours(mapping.path) {
             written.used = mapping.add(lines, written.used);
         }
     }

@@ -116,6 +116,11 @@ impl Settings {
         &buffer[..used]
     }
 
+    /// Whether the file with this name is in the run directory.
+    pub(crate) fn is_ours(&self, path: &[u8]) -> bool {
+        path.starts_with(&self.directory[..self.directory_length])
+    }
+
     /// A buffer for [`Settings::path`].
     pub(crate) fn path_buffer() -> [u8; MAX_PATH] {
         [0; MAX_PATH]

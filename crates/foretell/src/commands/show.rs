@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use report::{Context, Finding, Predictions};
+use report::Context;
 
 use super::predict::Search;
 use crate::arguments::Manner;
@@ -50,13 +50,7 @@ impl Show {
         let path = saved::trace_of(&self.trace);
         let opened = open(&path, self.manner)?;
         with_room(|| {
-            let predictions = match saved::beside(&path)? {
-                Some(saved) => saved,
-                None => self.search.run(&opened, self.manner)?,
-            };
-            let finding = find(&predictions, &self.finding)?.clone();
-            let only = Predictions { findings: vec![finding], ..predictions };
-            saved::verify(&opened.trace, &only)?;
+            let only = saved::finding(&path, &opened, &self.finding, &self.search, self.manner)?;
             let outputs = Outputs { all_steps: self.all_steps, ..Outputs::default() };
             let reporting = Reporting { opened: &opened, outputs: &outputs, manner: self.manner };
             if self.manner.json {
@@ -69,17 +63,4 @@ impl Show {
             Ok(Exit::Findings)
         })?
     }
-}
-
-fn find<'p>(predictions: &'p Predictions, id: &str) -> Result<&'p Finding, Diagnostic> {
-    predictions.findings.iter().find(|finding| finding.id == id).ok_or_else(|| {
-        let ids: Vec<&str> =
-            predictions.findings.iter().map(|finding| finding.id.as_str()).take(12).collect();
-        let error = Diagnostic::new(format!("there is no finding `{id}`"));
-        match (&ids[..], predictions.findings.len()) {
-            ([], _) => error.note("nothing was found in this trace"),
-            (_, all) if all > ids.len() => error.note(format!("there are {all}: {}, ..", ids.join(", "))),
-            _ => error.note(format!("there are {}", ids.join(", "))),
-        }
-    })
 }

@@ -32,6 +32,11 @@ fn of_predict() {
 }
 
 #[test]
+fn of_replay() {
+    insta::assert_snapshot!(help(&["replay", "--help"]));
+}
+
+#[test]
 fn of_show() {
     insta::assert_snapshot!(help(&["show", "--help"]));
 }

@@ -9,7 +9,7 @@
 //! thread 0 1             the thread that thread 0 of the table creates first
 //! run T P                T runs until it has performed its places before P, and stands before P where it can be stopped there
 //! block T P              T runs until it waits for something, before it has performed P
-//! see T P                what T is about to do at P is told, and what memory holds there
+//! see T P                T, which has performed its places before P, comes to P; what it is about to do there is told, and what memory holds
 //! saw T                  what memory holds now, where T was last seen
 //! held                   the state of every thread is told: this is what the replay was for
 //! stop                   a debugger is waiting for this

@@ -250,12 +250,19 @@ impl Replay {
         self.run(role, before.saturating_add(1), scheduler)
     }
 
-    /// Tells what the thread is about to do.
+    /// Tells what the thread is about to do. A thread that is somewhere else at this place goes on, and past it.
     unsafe fn see(&mut self, role: u32, place: u64, scheduler: &mut Scheduler) -> Option<Next> {
         let thread = match self.actor(role) {
             Actor::Lives(thread) if (*thread).state == State::Outside => return Some(Next::Await),
             Actor::Lives(thread) if (*thread).place() == place && (*thread).stands_before.place == place => {
                 thread
+            }
+            // It has come so far, but not yet to the access: it may sleep on the way.
+            Actor::Lives(thread)
+                if (*thread).place() == place
+                    && ((*thread).state != State::Waiting || (*thread).deadline != NEVER) =>
+            {
+                return Some(Next::Run(thread));
             }
             _ => {
                 Line::new("nothing").number(role.into()).number(place).write(&scheduler.settings);

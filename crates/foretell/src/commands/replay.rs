@@ -1,0 +1,259 @@
+//! `foretell replay`: run the real program into a bug that was foretold.
+
+mod text;
+
+use std::ffi::{OsStr, OsString};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use launch::replay::{self, Command, OnDivergence, Order, Replayed};
+use report::{About, Finding, Fingerprint, ModelName, Rung, ScheduleFile};
+use trace::open::decode;
+
+use super::predict::Search;
+use crate::arguments::Manner;
+use crate::diagnostics::Diagnostic;
+use crate::exit::Exit;
+use crate::minimize::minimized;
+use crate::open::{Opened, open};
+use crate::output::{self, Target};
+use crate::replaying::{EndName, Replaying, ResultName, Summary, cannot_be_replayed};
+use crate::saved;
+use crate::stack::with_room;
+
+const EXAMPLES: &str = "\
+The recorded command is run again, with the arguments, environment, directory and input it had, and
+its threads are made to follow the schedule of the finding. What it leads to is told: both accesses
+of a race about to happen, and what comes of either order; the cyclic wait of a deadlock, with the
+stacks; what the events of the others saw. Only a finding that was seen this way is `confirmed`. See
+docs/replay.md.
+
+Examples:
+  foretell replay run.ftr race-1                 what `foretell predict run.ftr` calls race-1
+  foretell replay run.ftr race-1 --order ba      the second access first
+  foretell replay run.ftr deadlock-1 --times 20  and how often it works
+  foretell replay run.ftr race-1 --minimize      with few switches between threads
+  foretell replay run.ftr race-1 --gdb           look at the threads at the race
+  foretell replay --schedule bug.sched -- ./bank what `foretell decide --schedule-out` wrote
+
+Exit status: 0 not confirmed, 1 confirmed, 2 usage or input error, 3 not confirmed, and the time limit
+ended it.";
+
+/// Run the real program into a bug that was foretold.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+// Here `--order` is that of a race.
+#[command(mut_arg("orders", |orders| orders.long("forbidden-order")))]
+pub struct Replay {
+    /// The trace, or the directory of a run.
+    #[arg(value_name = "T", required_unless_present = "schedule", conflicts_with = "schedule")]
+    trace: Option<OsString>,
+    /// The finding's id, as `predict` prints it.
+    #[arg(required_unless_present = "schedule")]
+    finding: Option<String>,
+    /// Follow the schedule in this file instead (see docs/schedule-format.md).
+    #[arg(long, value_name = "FILE")]
+    schedule: Option<OsString>,
+    /// How often.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    times: u64,
+    /// Of two racing accesses, let the first (ab) or the second (ba) go first; or try both.
+    #[arg(long, value_enum, default_value_t = Orders::Both, hide_possible_values = true)]
+    order: Orders,
+    /// What becomes of the program when it leaves the schedule: `stop` ends it, `continue` lets it run.
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Leaving::Stop, hide_possible_values = true)]
+    on_divergence: Leaving,
+    /// End a run after so many seconds.
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+    /// Stop in gdb, the threads at the bug.
+    #[arg(long)]
+    gdb: bool,
+    /// Stop after so many steps of the schedule.
+    #[arg(long, value_name = "STEP")]
+    until: Option<usize>,
+    /// Bring the stretches of each thread together first, as far as the schedule stays one: fewer switches.
+    #[arg(long, conflicts_with = "schedule")]
+    minimize: bool,
+    /// Write a trace of the replay.
+    #[arg(long, value_name = "FILE")]
+    record: Option<OsString>,
+    #[command(flatten)]
+    search: Search,
+    #[command(flatten)]
+    manner: Manner,
+    /// The command to run, instead of the recorded one.
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Orders {
+    Ab,
+    Ba,
+    Both,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Leaving {
+    Stop,
+    Continue,
+}
+
+impl Replay {
+    /// Replays, and says what came of it.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let target = self.record.as_deref().map(Target::named).transpose()?;
+        let mut replaying = match &self.schedule {
+            Some(file) => self.of_file(file)?,
+            None => with_room(|| self.of_finding())??,
+        };
+        self.settle(&mut replaying);
+        if self.gdb {
+            let settings = replaying.settings(replaying.orders[0], true);
+            let debugged = replay::debug(&replaying.plan, &replaying.command, settings);
+            debugged.map_err(|error| Diagnostic::from_io("run", "gdb", &error))?;
+            return Ok(Exit::Nothing);
+        }
+        let (summary, replayed) = replaying.run()?;
+        if let (Some(target), Some(replayed)) = (&target, &replayed) {
+            record(&replaying, replayed, target)?;
+        }
+        if self.manner.json {
+            output::print_json(&summary)?;
+        } else {
+            output::print(&text::in_words(&replaying, &summary, self.manner.quiet))?;
+        }
+        Ok(exit(&summary))
+    }
+
+    fn settle(&self, replaying: &mut Replaying) {
+        replaying.times = self.times;
+        replaying.limit = Duration::from_secs(self.timeout);
+        replaying.until = self.until;
+        replaying.on_divergence = match self.on_divergence {
+            Leaving::Stop => OnDivergence::Stop,
+            Leaving::Continue => OnDivergence::Continue,
+        };
+        match self.order {
+            Orders::Ab => replaying.orders = vec![Order::Ab],
+            Orders::Ba => replaying.orders = vec![Order::Ba],
+            Orders::Both => {}
+        }
+    }
+
+    fn of_file(&self, name: &OsStr) -> Result<Replaying, Diagnostic> {
+        let shown = name.to_string_lossy().into_owned();
+        let cannot = |error: &std::io::Error| Diagnostic::from_io("read", &format!("`{shown}`"), error);
+        let file = std::fs::File::open(name).map_err(|error| cannot(&error))?;
+        let mut bytes = Vec::new();
+        decode(std::io::BufReader::new(file))
+            .and_then(|mut content| std::io::Read::read_to_end(&mut content, &mut bytes))
+            .map_err(|error| cannot(&error))?;
+        let file = ScheduleFile::parse(&bytes).map_err(|error| {
+            Diagnostic::new(error.to_string()).in_file(shown.as_str()).note(format!("line {}", error.line))
+        })?;
+        let command = self.command_given().or_else(|| {
+            let words: Vec<OsString> = file.command.iter().map(OsString::from).collect();
+            (!words.is_empty()).then(|| Command { words, ..Command::default() })
+        });
+        let command = command.ok_or_else(|| {
+            Diagnostic::new("the schedule does not say what to run")
+                .in_file(shown.as_str())
+                .help("name the program after `--`")
+        })?;
+        Replaying::new(shown.clone(), &file, command)
+    }
+
+    fn command_given(&self) -> Option<Command> {
+        (!self.command.is_empty()).then(|| Command { words: self.command.clone(), ..Command::default() })
+    }
+
+    fn of_finding(&self) -> Result<Replaying, Diagnostic> {
+        let (Some(trace), Some(id)) = (&self.trace, &self.finding) else {
+            return Err(Diagnostic::new("there is neither a finding nor a schedule to replay"));
+        };
+        let path = saved::trace_of(trace);
+        let opened = open(&path, self.manner)?;
+        let metadata = opened.trace.metadata();
+        if opened.trace.notes().is_none() {
+            return Err(cannot_be_replayed(id));
+        }
+        let command = self.command_given().or_else(|| Command::recorded(metadata)).ok_or_else(|| {
+            Diagnostic::new("the trace does not say what was run").help("name the program after `--`")
+        })?;
+        let found = saved::finding(&path, &opened, id, &self.search, self.manner)?;
+        let file = self.schedule_of(&opened, &found.findings[0], found.model)?;
+        warn_of_change(&opened);
+        Replaying::new(id.clone(), &file, command)
+    }
+
+    fn schedule_of(
+        &self,
+        opened: &Opened,
+        finding: &Finding,
+        model: ModelName,
+    ) -> Result<ScheduleFile, Diagnostic> {
+        let trace = &opened.trace;
+        let question = finding.question.about(trace).map_err(|error| Diagnostic::new(error.to_string()))?;
+        let about = About::new(opened.path(), Fingerprint::of(trace));
+        // What is possible only was found under the weaker model.
+        let model = if finding.rung == Rung::Possible { ModelName::Sync } else { model };
+        let shorter;
+        let mut schedule = &finding.schedule;
+        if self.minimize {
+            shorter = minimized(trace, &question, model.into(), schedule);
+            schedule = &shorter;
+        }
+        ScheduleFile::new(trace, &question, model, about, finding.guaranteed, schedule)
+            .map_err(|error| Diagnostic::new(error.to_string()).in_file(opened.name.as_str()))
+    }
+}
+
+/// The program may have been built anew since.
+fn warn_of_change(opened: &Opened) {
+    let Some(binary) = &opened.trace.metadata().binary else { return };
+    let now = launch::program::Program::find(OsStr::new(&binary.path));
+    if let Ok(now) = now
+        && !binary.checksum.is_empty()
+        && now.checksum != binary.checksum
+    {
+        Diagnostic::new(format!("`{}` has changed since it was recorded", binary.path))
+            .note("the schedule may not fit it any more")
+            .print_warning();
+    }
+}
+
+/// Writes a trace of a replay.
+fn record(replaying: &Replaying, replayed: &Replayed, target: &Target) -> Result<(), Diagnostic> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let directory = replaying.command.directory.as_deref().unwrap_or(&here);
+    let Some(recorded) = replayed.recorded(directory) else {
+        Diagnostic::new(format!("the program left no log, so `{}` was not written", target.name()))
+            .print_warning();
+        return Ok(());
+    };
+    let text = |word: &OsString| word.to_string_lossy().into_owned();
+    let metadata = trace::Metadata {
+        command: replaying.command.words.iter().map(text).collect(),
+        directory: directory.display().to_string(),
+        environment: replaying.command.environment.clone().unwrap_or_default(),
+        input: replaying.command.input.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+        ..trace::Metadata::default()
+    };
+    let options = launch::load::Options::default();
+    target.write(|out| {
+        launch::load::load(recorded, &metadata, &options, out)
+            .map_err(|error| std::io::Error::other(error.to_string()))
+    })?;
+    Ok(())
+}
+
+fn exit(summary: &Summary) -> Exit {
+    let timed_out = summary.runs.iter().any(|run| run.end == EndName::TimedOut);
+    match summary.result {
+        ResultName::Confirmed => Exit::Findings,
+        _ if timed_out => Exit::Budget,
+        _ => Exit::Nothing,
+    }
+}

@@ -1,0 +1,131 @@
+//! What came of a replay, in words.
+
+use std::fmt::Write as _;
+
+use launch::replay::Goal;
+use trace::Kind;
+
+use crate::replaying::{EndName, Replaying, ResultName, Run, Seen, Summary};
+
+/// The summary for a person. Quietly: its first line only.
+pub(super) fn in_words(replaying: &Replaying, summary: &Summary, quiet: bool) -> String {
+    let Summary { finding, result, times, confirmed, .. } = summary;
+    let mut text = format!("{finding}: {}", result.name());
+    // Writing to a string cannot fail.
+    if *times > 1 {
+        let _ = write!(text, ", {confirmed} of {times}");
+    }
+    text.push('\n');
+    if quiet {
+        return text;
+    }
+    if let Some(left) = &summary.divergence {
+        let steps = replaying.plan.steps.len();
+        let at = if left.step < steps {
+            format!("step {} of {steps}", left.step + 1)
+        } else {
+            "the end".to_owned()
+        };
+        let _ = writeln!(text, "  the program left the schedule at {at}, in {}", left.thread);
+        let _ = writeln!(text, "    expected: {}", left.expected);
+        let _ = writeln!(text, "    came:     {}", left.came);
+    }
+    for (index, run) in summary.runs.iter().enumerate() {
+        push_run(&mut text, replaying, run, index == 0);
+    }
+    for race in &summary.races {
+        let [one, other] = &race.locations;
+        let _ = writeln!(text, "  these runs had another data race, of `{}`: {one} and {other}", race.object);
+    }
+    text
+}
+
+fn push_run(text: &mut String, replaying: &Replaying, run: &Run, first: bool) {
+    if run.result == ResultName::Confirmed {
+        if first {
+            push_hold(text, replaying, run);
+        }
+        if let (Some(order), Goal::Race(..)) = (run.order, &replaying.plan.goal) {
+            let mut events: Vec<&Seen> = run.events.iter().collect();
+            if order == "ba" {
+                events.reverse();
+            }
+            let names: Vec<&str> = events.iter().map(|seen| seen.thread.as_str()).collect();
+            let _ = writeln!(text, "  {order}: {} first", names.first().unwrap_or(&""));
+            for seen in events {
+                push_values(text, replaying, seen);
+            }
+        }
+    }
+    let end = match (run.end, run.status) {
+        (EndName::Exited, status) => format!("the program ended with status {}", status.unwrap_or(0)),
+        (EndName::Killed, signal) => {
+            let signal = signal.unwrap_or(0);
+            format!("the program was killed by signal {signal}{}", signal_name(signal))
+        }
+        (EndName::Ended, _) => "the program was ended".to_owned(),
+        (EndName::Deadlocked, _) => "the program deadlocked, and was ended".to_owned(),
+        (EndName::TimedOut, _) => "the program did not end in time, and was killed".to_owned(),
+    };
+    let _ = writeln!(text, "  {end}");
+    let lines: Vec<&str> = run.output.lines().collect();
+    for line in &lines[lines.len().saturating_sub(6)..] {
+        let _ = writeln!(text, "    | {line}");
+    }
+}
+
+/// What was seen at the end of the schedule.
+fn push_hold(text: &mut String, replaying: &Replaying, run: &Run) {
+    let title = match &replaying.plan.goal {
+        Goal::Race(..) => "both threads stood at their accesses at the same time:",
+        Goal::Deadlock(_) => "each thread waits for the next, and the last for the first:",
+        Goal::Order(_) => "the events happened in this order:",
+        Goal::Reads(..) => "the read happened as foretold:",
+        Goal::State => "the threads were in the state that was foretold",
+    };
+    let _ = writeln!(text, "  {title}");
+    for seen in &run.events {
+        let _ = writeln!(text, "    {}: {} at {}", seen.thread, seen.operation, seen.location);
+        for frame in seen.stack.iter().skip(1) {
+            let _ = writeln!(text, "        from {frame}");
+        }
+        if !matches!(replaying.plan.goal, Goal::Race(..) | Goal::Deadlock(_)) {
+            push_values(text, replaying, seen);
+        }
+    }
+}
+
+/// What an access saw and left.
+fn push_values(text: &mut String, replaying: &Replaying, seen: &Seen) {
+    let named = replaying.plan.goal.named();
+    let event = named.iter().find(|event| {
+        event.location == seen.location
+            && seen.operation == format!("{}({})", trace::text::op_name(event.kind), event.object)
+    });
+    let Some(kind) = event.map(|event| event.kind) else { return };
+    let reads = matches!(kind, Kind::Read | Kind::AtomicRead | Kind::AtomicUpdate);
+    let writes = matches!(kind, Kind::Write | Kind::AtomicWrite | Kind::AtomicUpdate);
+    let mut said = Vec::new();
+    if let (true, Some(before)) = (reads, &seen.before) {
+        said.push(format!("saw {before}"));
+    }
+    if let (true, Some(before), Some(after)) = (writes, &seen.before, &seen.after) {
+        said.push(format!("changed {before} to {after}"));
+    }
+    if !said.is_empty() {
+        let _ = writeln!(text, "      {} {}", seen.thread, said.join(" and "));
+    }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        4 => " (illegal instruction)",
+        6 => " (abort)",
+        7 => " (bus error)",
+        8 => " (arithmetic error)",
+        9 => " (kill)",
+        11 => " (segmentation fault)",
+        15 => " (termination)",
+        _ => "",
+    }
+}

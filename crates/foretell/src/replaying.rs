@@ -1,0 +1,414 @@
+//! Replaying a schedule: what `replay` does, for other commands to do as well.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use candidates::races::{RacePair, hb};
+use check::Source;
+use launch::replay::{
+    self, Command, Divergence, End, Expected, Goal, Manner, OnDivergence, Order, Plan, Replayed, Verdict,
+    Witnessed,
+};
+use report::{Asked, Line, Pair, ReadAndSource, ScheduleFile};
+use serde::Serialize;
+use trace::{EventId, Metadata, Trace};
+
+use crate::diagnostics::Diagnostic;
+
+/// A schedule, and the command that is to follow it.
+#[derive(Clone, Debug)]
+pub struct Replaying {
+    /// What it is called: the finding's id, or the file's name.
+    pub finding: String,
+    /// The schedule and what it leads to.
+    pub plan: Plan,
+    /// What is run.
+    pub command: Command,
+    /// What the threads are called, by the paths to them.
+    pub names: BTreeMap<Vec<u32>, String>,
+    /// How often.
+    pub times: u64,
+    /// Which of two racing accesses goes first; each is tried.
+    pub orders: Vec<Order>,
+    /// What becomes of a program that leaves the schedule.
+    pub on_divergence: OnDivergence,
+    /// When to end a program that does not end.
+    pub limit: Duration,
+    /// Hold after so many steps instead of at the end.
+    pub until: Option<usize>,
+}
+
+/// What came of all replays, as `replay --json` prints it. The contract is docs/json.md.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// The version of this shape.
+    pub schema: u32,
+    /// What was replayed.
+    pub finding: String,
+    /// What came of it.
+    pub result: ResultName,
+    /// How often it was tried.
+    pub times: u64,
+    /// How often it was seen happening.
+    pub confirmed: u64,
+    /// Where the program left the schedule, the first time it did.
+    pub divergence: Option<Left>,
+    /// How often the schedule changes from one thread to another.
+    pub switches: usize,
+    /// The first run of each order.
+    pub runs: Vec<Run>,
+    /// Races that these runs had besides, by happens-before.
+    pub races: Vec<OtherRace>,
+}
+
+/// A race that nobody asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct OtherRace {
+    /// What it is about.
+    pub object: String,
+    /// Where its two accesses are.
+    pub locations: [String; 2],
+}
+
+/// What came of replaying, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum ResultName {
+    Confirmed,
+    Diverged,
+    NotReached,
+}
+
+impl ResultName {
+    /// As it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            ResultName::Confirmed => "confirmed",
+            ResultName::Diverged => "diverged",
+            ResultName::NotReached => "not reached",
+        }
+    }
+}
+
+/// Where a program left the schedule.
+#[derive(Clone, Debug, Serialize)]
+pub struct Left {
+    /// At which step, from 0.
+    pub step: usize,
+    /// Whose step.
+    pub thread: String,
+    /// What was expected.
+    pub expected: String,
+    /// What came.
+    pub came: String,
+}
+
+/// One run of the program.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// Which of two racing accesses went first; none: it was no race.
+    pub order: Option<&'static str>,
+    /// What came of it.
+    pub result: ResultName,
+    /// How the program ended.
+    pub end: EndName,
+    /// Its status, or the signal that ended it.
+    pub status: Option<i32>,
+    /// How long it took.
+    pub seconds: f64,
+    /// What was seen of the events in question.
+    pub events: Vec<Seen>,
+    /// The end of what it printed.
+    pub output: String,
+}
+
+/// How a program ended, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum EndName {
+    Exited,
+    Killed,
+    Ended,
+    Deadlocked,
+    TimedOut,
+}
+
+/// What was seen of an event.
+#[derive(Clone, Debug, Serialize)]
+pub struct Seen {
+    /// Whose event.
+    pub thread: String,
+    /// What it does, and to what.
+    pub operation: String,
+    /// Where.
+    pub location: String,
+    /// What memory held there before it, as a number or in hexadecimal bytes.
+    pub before: Option<String>,
+    /// And after it.
+    pub after: Option<String>,
+    /// Its call stack, the innermost function first.
+    pub stack: Vec<String>,
+}
+
+impl Replaying {
+    /// A replay of this schedule by this command.
+    pub fn new(finding: String, file: &ScheduleFile, command: Command) -> Result<Replaying, Diagnostic> {
+        let plan = plan_of(file).ok_or_else(|| cannot_be_replayed(&finding))?;
+        let orders = match plan.goal {
+            Goal::Race(..) => vec![Order::Ab, Order::Ba],
+            _ => vec![Order::Ab],
+        };
+        Ok(Replaying {
+            finding,
+            names: names_of(file),
+            plan,
+            command,
+            times: 1,
+            orders,
+            on_divergence: OnDivergence::Stop,
+            limit: Duration::from_secs(60),
+            until: None,
+        })
+    }
+
+    /// How a plan is followed.
+    pub fn settings(&self, order: Order, debugger: bool) -> replay::Settings {
+        let manner = Manner { order, on_divergence: self.on_divergence, debugger, until: self.until };
+        replay::Settings { manner, limit: self.limit, seed: 1 }
+    }
+
+    /// Replays as often as asked for. The last run of the first order is handed out, too.
+    pub fn run(&self) -> Result<(Summary, Option<Replayed>), Diagnostic> {
+        let mut summary = Summary {
+            schema: report::SCHEMA,
+            finding: self.finding.clone(),
+            result: ResultName::NotReached,
+            times: self.times,
+            confirmed: 0,
+            divergence: None,
+            switches: self.switches(),
+            runs: Vec::new(),
+            races: Vec::new(),
+        };
+        let mut kept = None;
+        for _ in 0..self.times {
+            let mut confirmed = true;
+            for (index, &order) in self.orders.iter().enumerate() {
+                let replayed = replay::replay(&self.plan, &self.command, self.settings(order, false))
+                    .map_err(|error| self.cannot_run(&error.to_string()))?;
+                confirmed &= replayed.verdict == Verdict::Confirmed;
+                if let (Verdict::Diverged(divergence), None) = (&replayed.verdict, &summary.divergence) {
+                    summary.divergence = Some(self.left(divergence));
+                }
+                if summary.runs.len() <= index {
+                    summary.runs.push(self.told(order, &replayed));
+                    summary.races.extend(self.other_races(&replayed));
+                }
+                if index == 0 {
+                    kept = Some(replayed);
+                }
+            }
+            summary.confirmed += u64::from(confirmed);
+        }
+        summary.races.sort();
+        summary.races.dedup();
+        summary.result = match (summary.confirmed, &summary.divergence) {
+            (1.., _) => ResultName::Confirmed,
+            (0, Some(_)) => ResultName::Diverged,
+            (0, None) => ResultName::NotReached,
+        };
+        Ok((summary, kept))
+    }
+
+    fn switches(&self) -> usize {
+        self.plan.steps.windows(2).filter(|pair| pair[0].thread != pair[1].thread).count()
+    }
+
+    /// Races of a run that are not the one in question. A log that cannot be loaded has none to tell.
+    fn other_races(&self, replayed: &Replayed) -> Vec<OtherRace> {
+        let asked = |race: &OtherRace| match &self.plan.goal {
+            Goal::Race(a, b) => {
+                let mut locations = [a.location.clone(), b.location.clone()];
+                locations.sort();
+                race.object == a.object && race.locations == locations
+            }
+            _ => false,
+        };
+        let trace = self.trace_of(replayed);
+        let mut races: Vec<OtherRace> = trace.iter().flat_map(races_of).filter(|race| !asked(race)).collect();
+        races.sort();
+        races.dedup();
+        races
+    }
+
+    fn trace_of(&self, replayed: &Replayed) -> Option<Trace> {
+        let mut bytes = Vec::new();
+        let here = std::env::current_dir().unwrap_or_default();
+        let recorded = replayed.recorded(self.command.directory.as_deref().unwrap_or(&here))?;
+        let (metadata, options) = (Metadata::default(), launch::load::Options::default());
+        launch::load::load(recorded, &metadata, &options, &mut bytes).ok()?;
+        trace::native::read(&bytes).ok().map(|(trace, _)| trace)
+    }
+
+    fn cannot_run(&self, error: &str) -> Diagnostic {
+        let program = self.command.words[0].display();
+        Diagnostic::new(format!("cannot run `{program}`: {error}"))
+    }
+
+    fn name(&self, path: &[u32]) -> String {
+        self.names.get(path).cloned().unwrap_or_else(|| replay::path_name(path))
+    }
+
+    fn left(&self, divergence: &Divergence) -> Left {
+        let named = self.names.iter().find(|(path, _)| replay::path_name(path) == divergence.thread);
+        Left {
+            step: divergence.step,
+            thread: named.map_or_else(|| divergence.thread.clone(), |(_, name)| name.clone()),
+            expected: divergence.expected.clone(),
+            came: divergence.came.clone(),
+        }
+    }
+
+    fn told(&self, order: Order, replayed: &Replayed) -> Run {
+        let is_race = matches!(self.plan.goal, Goal::Race(..));
+        let (end, status) = match replayed.end {
+            End::Exited(status) => (EndName::Exited, Some(status)),
+            End::Killed(signal) => (EndName::Killed, Some(signal)),
+            End::Ended => (EndName::Ended, None),
+            End::Deadlocked => (EndName::Deadlocked, None),
+            End::TimedOut => (EndName::TimedOut, None),
+        };
+        Run {
+            order: is_race.then(|| order.name()),
+            result: match replayed.verdict {
+                Verdict::Confirmed => ResultName::Confirmed,
+                Verdict::Diverged(_) => ResultName::Diverged,
+                Verdict::NotReached => ResultName::NotReached,
+            },
+            end,
+            status,
+            seconds: replayed.elapsed.as_secs_f64(),
+            events: replayed.witnessed.iter().map(|witnessed| self.seen(witnessed)).collect(),
+            output: tail(&replayed.output),
+        }
+    }
+
+    fn seen(&self, witnessed: &Witnessed) -> Seen {
+        let Witnessed { event, before, after, stack } = witnessed;
+        Seen {
+            thread: self.name(&event.thread),
+            operation: format!("{}({})", trace::text::op_name(event.kind), event.object),
+            location: event.location.clone(),
+            before: before.as_deref().map(value),
+            after: after.as_deref().map(value),
+            stack: stack.iter().map(|frame| frame.replace('\t', " at ")).collect(),
+        }
+    }
+}
+
+/// The races of a run by happens-before, named by what they are about and where.
+fn races_of(trace: &Trace) -> Vec<OtherRace> {
+    let symbols = trace.symbols();
+    let location = |event: EventId| symbols.location(trace.location(event)).to_owned();
+    let named = hb::races(trace).filter_map(|RacePair { first, second, .. }| {
+        let variable = trace.op(first).access()?.variable;
+        let mut locations = [location(first), location(second)];
+        locations.sort();
+        Some(OtherRace { object: symbols.variable(variable).to_owned(), locations })
+    });
+    named.collect()
+}
+
+/// The schedule came from elsewhere.
+pub fn cannot_be_replayed(finding: &str) -> Diagnostic {
+    Diagnostic::new(format!(
+        "{finding} cannot be replayed: its trace does not tell how to find its events again"
+    ))
+    .note("so it stays what it is, predicted or possible")
+    .help("a trace that `foretell record` wrote, in the native form, can be replayed")
+}
+
+/// The plan that a schedule file describes; none if it does not tell where to find its events.
+fn plan_of(file: &ScheduleFile) -> Option<Plan> {
+    let steps = file.lines.iter().map(expected).collect::<Option<Vec<Expected>>>()?;
+    let all = || file.lines.iter().chain(&file.next);
+    let named = |event: &EventId| all().find(|line| line.event == *event).and_then(expected);
+    let many = |events: &[EventId]| events.iter().map(named).collect::<Option<Vec<Expected>>>();
+    let goal = match &file.question {
+        Asked::Race(Pair(a, b)) => Goal::Race(named(a)?, named(b)?),
+        Asked::Deadlock(events) => Goal::Deadlock(many(events)?),
+        Asked::Order(events) => Goal::Order(many(events)?),
+        Asked::Reads(ReadAndSource { read, source }) => {
+            let write = match source {
+                Some(Source::Write(write)) => named(write),
+                _ => None,
+            };
+            Goal::Reads(named(read)?, write)
+        }
+        Asked::Cut(_) => Goal::State,
+    };
+    Some(Plan { steps, goal })
+}
+
+fn expected(line: &Line) -> Option<Expected> {
+    let met = line.met.as_ref()?;
+    let (kind, object, location) = line.parts()?;
+    Some(Expected { thread: path_of(&met.path)?, place: met.place, kind, object, location })
+}
+
+fn path_of(text: &str) -> Option<Vec<u32>> {
+    text.split('.').skip(1).map(|part| part.parse().ok()).collect()
+}
+
+fn names_of(file: &ScheduleFile) -> BTreeMap<Vec<u32>, String> {
+    let lines = file.lines.iter().chain(&file.next);
+    let named = lines.filter_map(|line| {
+        let name = line.rest.split('|').next()?.to_owned();
+        Some((path_of(&line.met.as_ref()?.path)?, name))
+    });
+    named.collect()
+}
+
+/// What memory holds, as a person reads it.
+fn value(bytes: &[u8]) -> String {
+    match bytes.len() {
+        1 | 2 | 4 | 8 => {
+            let number = bytes.iter().rev().fold(0u64, |number, &byte| number << 8 | u64::from(byte));
+            let unused = 64 - 8 * bytes.len() as u32;
+            let signed = (number << unused) as i64 >> unused;
+            // What is far from zero is an address, or several things at once.
+            if signed.unsigned_abs() < 1 << 32 { signed.to_string() } else { format!("{number:#x}") }
+        }
+        _ => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
+}
+
+/// The end of an output.
+fn tail(output: &[u8]) -> String {
+    const MOST: usize = 2000;
+    let start = output.len().saturating_sub(MOST);
+    String::from_utf8_lossy(&output[start..]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_told_as_numbers() {
+        assert_eq!(value(&[21, 0, 0, 0]), "21");
+        assert_eq!(value(&[0xff, 0xff, 0xff, 0xff]), "-1");
+        assert_eq!(value(&[0xff]), "-1");
+        assert_eq!(value(&[0, 0, 0, 0, 0xf0, 0x7f, 0, 0]), "0x7ff000000000");
+        assert_eq!(value(&[1, 2, 3]), "010203");
+    }
+
+    #[test]
+    fn paths_are_read() {
+        assert_eq!(path_of("0"), Some(vec![]));
+        assert_eq!(path_of("0.2.1"), Some(vec![2, 1]));
+        assert_eq!(path_of("0.x"), None);
+    }
+}

@@ -1,0 +1,170 @@
+//! Running the real program into a bug that was foretold.
+//!
+//! A [`Plan`] is a schedule and what it leads to. The runtime inside the program follows it ([`plan`], [`run`]) and tells what it saw
+//! at the end of it ([`outcome`]); the log it writes on the way is compared with the schedule, event by event
+//! ([`verify`]). Only if both agree is the bug confirmed.
+
+mod outcome;
+mod plan;
+mod run;
+mod verify;
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::load::look::{Looked, look};
+use crate::load::{LoadError, Recorded};
+use crate::mapping::Mapping;
+use outcome::{Look, Outcome};
+use plan::Control;
+pub use plan::{Expected, Goal, Manner, OnDivergence, Order, Path as ThreadPath, Plan};
+pub use run::{Command, End};
+use verify::Verifying;
+
+/// What came of a replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The program followed the schedule, and what it leads to was seen.
+    Confirmed,
+    /// The program left the schedule.
+    Diverged(Divergence),
+    /// The program ended, or its time was over, before the end of the schedule.
+    NotReached,
+}
+
+/// Where a program left the schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// At which step, from 0; past the last: at what the schedule leads to.
+    pub step: usize,
+    /// Whose step, by the path to it.
+    pub thread: String,
+    /// What was expected.
+    pub expected: String,
+    /// What came.
+    pub came: String,
+}
+
+/// What was seen of an event that the goal names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witnessed {
+    /// The event.
+    pub event: Expected,
+    /// What memory held there before it.
+    pub before: Option<Vec<u8>>,
+    /// And after it.
+    pub after: Option<Vec<u8>>,
+    /// Its call stack, innermost first: `function\tfile:line`.
+    pub stack: Vec<String>,
+}
+
+/// A replay that was carried out.
+#[derive(Debug)]
+pub struct Replayed {
+    /// What came of it.
+    pub verdict: Verdict,
+    /// How the program ended.
+    pub end: End,
+    /// What it printed, on both streams.
+    pub output: Vec<u8>,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The events that the goal names.
+    pub witnessed: Vec<Witnessed>,
+    log: Option<(Mapping, String)>,
+}
+
+impl Replayed {
+    /// What the runtime recorded, to be loaded into a trace; none if the program did not come so far.
+    pub fn recorded<'a>(&'a self, directory: &'a Path) -> Option<Recorded<'a>> {
+        self.log.as_ref().map(|(log, modules)| Recorded { log, modules, directory })
+    }
+}
+
+/// What can keep a replay from being carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The program cannot be run.
+    #[error("{0}")]
+    Run(#[from] io::Error),
+    /// What it left cannot be read.
+    #[error("{0}")]
+    Read(#[from] LoadError),
+}
+
+/// How replays are carried out.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How the plan is followed.
+    pub manner: Manner,
+    /// When to end a program that does not end.
+    pub limit: Duration,
+    /// What chooses once the schedule has been followed.
+    pub seed: u64,
+}
+
+impl Settings {
+    fn text(&self) -> String {
+        format!("mode=replay\nseed={}\n", self.seed)
+    }
+}
+
+/// Runs the command along the plan.
+pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Replayed, ReplayError> {
+    let control = Control::new(plan, settings.manner);
+    let ran = run::run(command, &control.text(), &settings.text(), settings.limit)?;
+    let outcome = Outcome::parse(&ran.outcome());
+    let log = ran.log();
+    let looked = match &log {
+        Some((log, modules)) => {
+            let here = std::env::current_dir().unwrap_or_default();
+            let directory = command.directory.as_deref().unwrap_or(&here);
+            look(Recorded { log, modules, directory }, &wanted(plan))?
+        }
+        None => Looked { found: vec![None; wanted(plan).len()], ..Looked::default() },
+    };
+    let verifying = Verifying { plan, control: &control, outcome: &outcome, looked: &looked };
+    let verdict = match verifying.divergence() {
+        Some(divergence) => Verdict::Diverged(divergence),
+        None if outcome.held => Verdict::Confirmed,
+        // The steps are all there is to see: the program may end with the last of them.
+        None if matches!(plan.goal, Goal::Order(_) | Goal::Reads(..)) && verifying.missing().is_none() => {
+            Verdict::Confirmed
+        }
+        None => Verdict::NotReached,
+    };
+    let witnessed = witnessed(plan, &control, &outcome, &looked);
+    Ok(Replayed { verdict, end: ran.end, output: ran.output(), elapsed: ran.elapsed, witnessed, log })
+}
+
+/// Lets the user look at the threads at the hold, in gdb.
+pub fn debug(plan: &Plan, command: &Command, settings: Settings) -> io::Result<()> {
+    let control = Control::new(plan, settings.manner);
+    run::debug(command, &control.text(), &settings.text()).map(|_| ())
+}
+
+/// Where the log is looked into: every step, then every event that the goal names. One without a place is not found.
+fn wanted(plan: &Plan) -> Vec<(ThreadPath, u64)> {
+    let all = plan.steps.iter().chain(plan.goal.named());
+    all.map(|event| (event.thread.clone(), event.place.unwrap_or(u64::MAX))).collect()
+}
+
+fn witnessed(plan: &Plan, control: &Control, outcome: &Outcome, looked: &Looked) -> Vec<Witnessed> {
+    let found = &looked.found[plan.steps.len()..];
+    let named = plan.goal.named().into_iter().zip(found);
+    let witness = |(event, found): (&Expected, &Option<crate::load::look::Found>)| {
+        let thread = control.cast.number(&event.thread);
+        let look = event.place.and_then(|place| outcome.look(thread, place));
+        let at_the_end = || looked.last.get(&event.thread).map(|last| last.stack.clone());
+        let stack = found.as_ref().map(|found| found.stack.clone()).or_else(at_the_end);
+        let Look { before, after, .. } = look.cloned().unwrap_or_default();
+        Witnessed { event: event.clone(), before, after, stack: stack.unwrap_or_default() }
+    };
+    named.map(witness).collect()
+}
+
+/// A thread by the path to it: `0.2.1`.
+pub fn path_name(path: &[u32]) -> String {
+    path.iter().fold("0".to_owned(), |name, nth| format!("{name}.{nth}"))
+}
