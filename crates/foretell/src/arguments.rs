@@ -3,7 +3,8 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    Cc, Check, Compare, Convert, Cpp, Decide, Generate, Predict, Record, Replay, Report, Show, States, Stats,
+    Cc, Check, Compare, Convert, Cpp, Decide, Generate, Hunt, Predict, Record, Replay, Report, Show, States,
+    Stats,
 };
 use crate::exit::Exit;
 
@@ -24,6 +25,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 #[expect(missing_docs, reason = "each is documented where its arguments are")]
 pub enum Command {
+    Hunt(Hunt),
     Cc(Cc),
     #[command(name = "c++")]
     Cpp(Cpp),

@@ -16,6 +16,7 @@ pub mod replaying;
 pub mod reporting;
 pub mod rules;
 pub mod saved;
+pub mod schedules;
 pub mod sources;
 pub mod stack;
 pub mod survey;
@@ -53,6 +54,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn perform(command: Command) -> Result<Exit, Diagnostic> {
     match command {
+        Command::Hunt(hunt) => hunt.run(),
         Command::Cc(cc) => Err(cc.run()),
         Command::Cpp(cpp) => Err(cpp.run()),
         Command::Record(record) => record.run(),

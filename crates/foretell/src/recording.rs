@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use launch::load::{self, LoadError, Loaded, Options, Recorded};
@@ -23,6 +23,8 @@ pub struct Recording {
     pub runtime: Vec<(&'static str, String)>,
     /// End the program after this long.
     pub duration: Option<Duration>,
+    /// Where its output goes, standard error included; none: where ours goes.
+    pub output: Option<PathBuf>,
     /// See locks and threads alone, of a program that is not instrumented.
     pub only_sync: bool,
     /// Record the processes it starts, too.
@@ -63,7 +65,7 @@ impl Recording {
         runtime.push(("children", if self.children { "follow" } else { "ignore" }.to_owned()));
         let sight = if self.only_sync { Sight::SyncOnly } else { program.sight };
         let sight = if self.children && !self.only_sync { Sight::Full } else { sight };
-        let settings = record::Settings { runtime, duration: self.duration };
+        let settings = record::Settings { runtime, duration: self.duration, output: self.output.clone() };
         record::run(&self.command, sight, &settings).map_err(|error| {
             Diagnostic::from_io("record", &format!("`{}`", self.command[0].display()), &error)
         })

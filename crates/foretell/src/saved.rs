@@ -29,6 +29,14 @@ pub fn trace_of(argument: &OsStr) -> OsString {
     }
 }
 
+/// The trace and the finding that two words name; if there is only one, it is the finding, of the last hunt.
+pub fn named(first: &OsStr, second: Option<&str>) -> (OsString, String) {
+    match second {
+        Some(id) => (trace_of(first), id.to_owned()),
+        None => (trace_of(OsStr::new(LATEST)), first.to_string_lossy().into_owned()),
+    }
+}
+
 /// The findings that were saved beside a trace, if there are any and they are about it.
 pub fn beside(trace: &OsStr) -> Result<Option<Predictions>, Diagnostic> {
     let trace = Path::new(trace);

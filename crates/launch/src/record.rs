@@ -30,6 +30,8 @@ pub struct Settings {
     pub runtime: Vec<(&'static str, String)>,
     /// End the program after this long.
     pub duration: Option<Duration>,
+    /// Where its output goes, standard error included; none: where ours goes.
+    pub output: Option<PathBuf>,
 }
 
 /// A program that ran.
@@ -81,6 +83,10 @@ pub fn run(command: &[OsString], sight: Sight, settings: &Settings) -> io::Resul
     prepend(&mut program, "LD_LIBRARY_PATH", library.as_os_str());
     if sight != Sight::Full {
         prepend(&mut program, "LD_PRELOAD", installed.library.as_os_str());
+    }
+    if let Some(output) = &settings.output {
+        let output = fs::File::create(output)?;
+        program.stdout(output.try_clone()?).stderr(output);
     }
     let started = Instant::now();
     let passing = PassingOn::start()?;

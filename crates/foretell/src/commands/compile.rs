@@ -92,7 +92,11 @@ pub fn intercept(arguments: &[OsString]) -> Option<Diagnostic> {
 fn compile(language: Language, branches: bool, arguments: &[OsString]) -> Diagnostic {
     let asked = std::env::var_os("FORETELL_BRANCHES").is_some_and(|value| value == "1");
     let extras = Extras { branches: branches || asked };
-    let error = compiler::become_compiler(language, extras, arguments);
+    refusal(language, &compiler::become_compiler(language, extras, arguments))
+}
+
+/// Why a program was not compiled, and what to do about it.
+pub(crate) fn refusal(language: Language, error: &CompilerError) -> Diagnostic {
     let diagnostic = Diagnostic::new(error.to_string());
     match error {
         CompilerError::Static(flag) => diagnostic.help(format!("link without `{flag}`")),

@@ -168,6 +168,7 @@ impl Record {
             command: self.command.clone(),
             runtime,
             duration: self.duration,
+            output: None,
             only_sync: self.only_sync,
             children: self.children == Children::Follow,
             no_environment: self.no_environment,

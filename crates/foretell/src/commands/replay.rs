@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use launch::replay::{self, Command, OnDivergence, Order, Replayed};
-use report::{About, Finding, Fingerprint, ModelName, Rung, ScheduleFile};
+use report::ScheduleFile;
 use trace::open::decode;
 
 use super::predict::Search;
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::minimize::minimized;
 use crate::open::{Opened, open};
 use crate::output::{self, Target};
 use crate::replaying::{EndName, Replaying, ResultName, Summary, cannot_be_replayed};
 use crate::saved;
+use crate::schedules::schedule_file;
 use crate::stack::with_room;
 
 const EXAMPLES: &str = "\
@@ -29,6 +29,7 @@ stacks; what the events of the others saw. Only a finding that was seen this way
 docs/replay.md.
 
 Examples:
+  foretell replay race-1                         of the last hunt
   foretell replay run.ftr race-1                 what `foretell predict run.ftr` calls race-1
   foretell replay run.ftr race-1 --order ba      the second access first
   foretell replay run.ftr deadlock-1 --times 20  and how often it works
@@ -45,11 +46,10 @@ ended it.";
 // Here `--order` is that of a race.
 #[command(mut_arg("orders", |orders| orders.long("forbidden-order")))]
 pub struct Replay {
-    /// The trace, or the directory of a run.
+    /// The trace, or the directory of a run. May be left out: that of the last hunt.
     #[arg(value_name = "T", required_unless_present = "schedule", conflicts_with = "schedule")]
     trace: Option<OsString>,
     /// The finding's id, as `predict` prints it.
-    #[arg(required_unless_present = "schedule")]
     finding: Option<String>,
     /// Follow the schedule in this file instead (see docs/schedule-format.md).
     #[arg(long, value_name = "FILE")]
@@ -170,43 +170,22 @@ impl Replay {
     }
 
     fn of_finding(&self) -> Result<Replaying, Diagnostic> {
-        let (Some(trace), Some(id)) = (&self.trace, &self.finding) else {
+        let Some(first) = &self.trace else {
             return Err(Diagnostic::new("there is neither a finding nor a schedule to replay"));
         };
-        let path = saved::trace_of(trace);
+        let (path, id) = saved::named(first, self.finding.as_deref());
         let opened = open(&path, self.manner)?;
         let metadata = opened.trace.metadata();
         if opened.trace.notes().is_none() {
-            return Err(cannot_be_replayed(id));
+            return Err(cannot_be_replayed(&id));
         }
         let command = self.command_given().or_else(|| Command::recorded(metadata)).ok_or_else(|| {
             Diagnostic::new("the trace does not say what was run").help("name the program after `--`")
         })?;
-        let found = saved::finding(&path, &opened, id, &self.search, self.manner)?;
-        let file = self.schedule_of(&opened, &found.findings[0], found.model)?;
+        let found = saved::finding(&path, &opened, &id, &self.search, self.manner)?;
+        let file = schedule_file(&opened, &found.findings[0], found.model, self.minimize)?;
         warn_of_change(&opened);
-        Replaying::new(id.clone(), &file, command)
-    }
-
-    fn schedule_of(
-        &self,
-        opened: &Opened,
-        finding: &Finding,
-        model: ModelName,
-    ) -> Result<ScheduleFile, Diagnostic> {
-        let trace = &opened.trace;
-        let question = finding.question.about(trace).map_err(|error| Diagnostic::new(error.to_string()))?;
-        let about = About::new(opened.path(), Fingerprint::of(trace));
-        // What is possible only was found under the weaker model.
-        let model = if finding.rung == Rung::Possible { ModelName::Sync } else { model };
-        let shorter;
-        let mut schedule = &finding.schedule;
-        if self.minimize {
-            shorter = minimized(trace, &question, model.into(), schedule);
-            schedule = &shorter;
-        }
-        ScheduleFile::new(trace, &question, model, about, finding.guaranteed, schedule)
-            .map_err(|error| Diagnostic::new(error.to_string()).in_file(opened.name.as_str()))
+        Replaying::new(id, &file, command)
     }
 }
 

@@ -19,7 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   foretell show run.ftr race-1                 the finding that `foretell predict run.ftr` calls race-1
   foretell show run.ftr race-1 --all-steps     with every step of its schedule
-  foretell show .foretell/latest deadlock-2    of the last hunt
+  foretell show deadlock-2                     of the last hunt
 
 If `findings.json` lies beside the trace and is about it, the finding is taken from there, and verified; else the trace
 is searched again, which gives the same ids as long as the options are the same.
@@ -30,11 +30,11 @@ Exit status: 1 it is shown, 2 usage or input error, or there is no such finding.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Show {
-    /// The trace, or the directory of a run.
+    /// The trace, or the directory of a run. May be left out: that of the last hunt.
     #[arg(value_name = "T")]
     trace: OsString,
     /// The finding's id, as `predict` prints it.
-    finding: String,
+    finding: Option<String>,
     /// Show every step of a long schedule.
     #[arg(long)]
     all_steps: bool,
@@ -47,10 +47,10 @@ pub struct Show {
 impl Show {
     /// Finds the finding, and prints it.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let path = saved::trace_of(&self.trace);
+        let (path, id) = saved::named(&self.trace, self.finding.as_deref());
         let opened = open(&path, self.manner)?;
         with_room(|| {
-            let only = saved::finding(&path, &opened, &self.finding, &self.search, self.manner)?;
+            let only = saved::finding(&path, &opened, &id, &self.search, self.manner)?;
             let outputs = Outputs { all_steps: self.all_steps, ..Outputs::default() };
             let reporting = Reporting { opened: &opened, outputs: &outputs, manner: self.manner };
             if self.manner.json {

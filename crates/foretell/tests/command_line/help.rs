@@ -27,6 +27,11 @@ fn of_generate() {
 }
 
 #[test]
+fn of_hunt() {
+    insta::assert_snapshot!(help(&["hunt", "--help"]));
+}
+
+#[test]
 fn of_predict() {
     insta::assert_snapshot!(help(&["predict", "--help"]));
 }

@@ -221,6 +221,16 @@ impl Search {
     }
 
     /// What to look for, in the order in which it is done. Options for other kinds are mistakes.
+    /// The same, but for reads that can see other values unless they were asked for.
+    pub(crate) fn without_nondeterminism(&self) -> Search {
+        let mut search = self.clone();
+        if search.only.is_empty() {
+            let bugs = KindArgument::ALL.iter().filter(|&&kind| kind != KindArgument::Nondeterminism);
+            search.only.extend(bugs);
+        }
+        search
+    }
+
     fn kinds(&self) -> Result<Vec<KindArgument>, Diagnostic> {
         let wanted = |kind: &KindArgument| self.only.is_empty() || self.only.contains(kind);
         let kinds: Vec<KindArgument> = KindArgument::ALL.iter().copied().filter(wanted).collect();

@@ -1,0 +1,192 @@
+//! `foretell hunt`: build, record, predict, replay, report. One command to the first bug.
+//!
+//! The stages are those of the other commands, one after the other; what each leaves is in the run's directory before the
+//! next begins, so an interrupted hunt keeps what was found.
+
+mod build;
+mod confirm;
+mod expected;
+mod run_directory;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use report::{FindingKind, Predictions};
+
+use super::predict::Search;
+use crate::arguments::Manner;
+use crate::diagnostics::Diagnostic;
+use crate::exit::Exit;
+use crate::open::{Opened, open};
+use crate::output::Target;
+use crate::recording::{Recording, remark};
+use crate::reporting::{Outputs, Reporting};
+use crate::stack::with_room;
+use crate::table::counted;
+use confirm::Confirming;
+use run_directory::RunDirectory;
+
+const EXAMPLES: &str = "\
+A run of the program is recorded, the bugs of the runs that did not happen are foretold from it, and the program
+is replayed into each of them. What was seen happening is `confirmed`. Everything is kept in `.foretell/`, the last hunt as
+`.foretell/latest`: the trace, the findings, their schedules, what the program printed, and a report for the browser.
+
+Examples:
+  foretell hunt bank.c                        build it, and hunt in it
+  foretell hunt bank.cc --flags '-O2 -lm' -- 10 accounts.txt
+  foretell hunt -- ./tests/queue_test         a program built with `foretell cc` or `gcc -fsanitize=thread`
+  foretell hunt bank.c --only deadlock
+  foretell replay .foretell/latest race-1 --gdb
+
+Reads that can see other values are no bugs by themselves, so they are looked for with `--only nondeterminism` alone; nor is a
+pattern of accesses that already came apart in the recorded run, which did its work all the same: `foretell predict` tells of both.
+
+Exit status: 0 nothing found, 1 findings, 2 usage or input error, 3 nothing found, but a budget ran out.";
+
+/// Build, record, predict, replay, report: one command to the first bug.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Hunt {
+    /// A program in one file: .c, .cc, .cpp or .cxx.
+    #[arg(value_name = "PROGRAM", required_unless_present = "command")]
+    program: Option<PathBuf>,
+    /// More flags for the compiler; it gets -O1 -g -pthread anyway.
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true, requires = "program")]
+    flags: Option<String>,
+    /// Which order the threads run in while they are recorded.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// How often each finding is replayed; 0: not at all.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    times: u64,
+    /// Begin no replay after so many seconds; a run of the program may take as long, too.
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+    /// Where results are kept.
+    #[arg(long, value_name = "DIRECTORY", default_value = ".foretell")]
+    results: PathBuf,
+    #[command(flatten)]
+    search: Search,
+    #[command(flatten)]
+    outputs: Outputs,
+    #[command(flatten)]
+    manner: Manner,
+    /// The arguments of the program; without PROGRAM, the command to hunt in.
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+impl Hunt {
+    /// Hunts, and reports what was caught.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let ends = Instant::now() + Duration::from_secs(self.timeout);
+        let directory = RunDirectory::create(&self.results)?;
+        let command = self.build(&directory)?;
+        self.record(command, &directory)?;
+        directory.becomes_latest()?;
+        let opened = open(directory.trace().as_os_str(), Manner { quiet: true, ..self.manner })?;
+        with_room(|| {
+            let mut predictions = self.predict(&opened)?;
+            directory.save(&predictions)?;
+            self.replay(&opened, &mut predictions, &directory, ends)?;
+            self.report(&opened, predictions, &directory)
+        })?
+    }
+
+    /// The command to hunt in.
+    fn build(&self, directory: &RunDirectory) -> Result<Vec<OsString>, Diagnostic> {
+        let Some(source) = &self.program else { return Ok(self.command.clone()) };
+        let started = Instant::now();
+        let program = directory.program(source);
+        build::build(source, &program, self.flags.as_deref().unwrap_or_default())?;
+        self.tell(&format!("built {}", source.display()), started);
+        let mut command = vec![program.into_os_string()];
+        command.extend(self.command.iter().cloned());
+        Ok(command)
+    }
+
+    fn record(&self, command: Vec<OsString>, directory: &RunDirectory) -> Result<(), Diagnostic> {
+        let started = Instant::now();
+        let recording = Recording {
+            command,
+            duration: Some(Duration::from_secs(self.timeout)),
+            output: Some(directory.output()),
+            ..Recording::default()
+        };
+        let program = recording.program()?;
+        let ran = recording.run(&program, self.seed)?;
+        let Some(process) = ran.processes.first() else {
+            return Err(Diagnostic::new("nothing was recorded")
+                .note("the recorder's library was not loaded into the program")
+                .note(format!("what the program printed is in `{}`", directory.output().display())));
+        };
+        let metadata = recording.metadata(&program, self.seed);
+        let target = Target::named(directory.trace().as_os_str())?;
+        let written = recording.save(process, &metadata, &target)?;
+        if let Some(remark) = remark(&written.loaded) {
+            Diagnostic::new(remark).in_file(written.name.as_str()).print_warning();
+        }
+        let events = counted(written.loaded.events, "event");
+        let threads = counted(written.loaded.threads, "thread");
+        self.tell(&format!("recorded {events} of {threads}; the program ended with {}", ran.code()), started);
+        Ok(())
+    }
+
+    fn predict(&self, opened: &Opened) -> Result<Predictions, Diagnostic> {
+        let started = Instant::now();
+        let mut predictions = self.search.without_nondeterminism().run(opened, self.manner)?;
+        let trace = &opened.trace;
+        predictions.findings.retain(|finding| {
+            finding.kind != FindingKind::Atomicity || !expected::came_apart(trace, finding)
+        });
+        let found = counted(predictions.findings.len() as u64, "finding");
+        self.tell(
+            &format!("foretold {found} from {}", counted(predictions.candidates, "candidate")),
+            started,
+        );
+        Ok(predictions)
+    }
+
+    fn replay(
+        &self,
+        opened: &Opened,
+        predictions: &mut Predictions,
+        directory: &RunDirectory,
+        ends: Instant,
+    ) -> Result<(), Diagnostic> {
+        let started = Instant::now();
+        let confirming = Confirming { opened, model: predictions.model, times: self.times, ends, directory };
+        for index in 0..predictions.findings.len() {
+            confirming.replay(&mut predictions.findings[index])?;
+            directory.save(predictions)?;
+        }
+        let confirmed = predictions.findings.iter().filter(|finding| finding.rung == report::Rung::Confirmed);
+        if self.times > 0 && !predictions.findings.is_empty() {
+            self.tell(&format!("replayed: {} confirmed", confirmed.count()), started);
+        }
+        Ok(())
+    }
+
+    fn report(
+        &self,
+        opened: &Opened,
+        predictions: Predictions,
+        directory: &RunDirectory,
+    ) -> Result<Exit, Diagnostic> {
+        let mut outputs = self.outputs.clone();
+        let page = outputs.html.get_or_insert_with(|| directory.report().into_os_string()).clone();
+        let exit = Reporting { opened, outputs: &outputs, manner: self.manner }.deliver(predictions)?;
+        if !self.manner.quiet && !self.manner.json {
+            eprintln!("report: {}", page.display());
+        }
+        Ok(exit)
+    }
+
+    fn tell(&self, what: &str, since: Instant) {
+        if !self.manner.quiet {
+            eprintln!("{what} ({:.1} s)", since.elapsed().as_secs_f64());
+        }
+    }
+}

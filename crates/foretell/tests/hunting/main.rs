@@ -1,0 +1,145 @@
+//! `foretell hunt` as a newcomer uses it: on the examples. What each has is in examples/expected.toml; the fixed twins
+//! have nothing, and everything that is expected must be seen happening.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Deserialize)]
+struct Expected {
+    program: Vec<Program>,
+}
+
+#[derive(Deserialize)]
+struct Program {
+    file: String,
+    finding: Vec<Bug>,
+}
+
+#[derive(Deserialize)]
+struct Bug {
+    kind: String,
+    lines: Vec<String>,
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").canonicalize().unwrap()
+}
+
+fn foretell(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
+    command.current_dir(directory).args(arguments).env_remove("FORETELL_OPTIONS").output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+}
+
+/// The number of the one line that has the fragment.
+fn line_of(source: &str, fragment: &str) -> usize {
+    let mut lines = source.lines().enumerate().filter(|(_, line)| line.contains(fragment));
+    let (index, _) = lines.next().unwrap_or_else(|| panic!("no line has `{fragment}`"));
+    assert!(lines.next().is_none(), "several lines have `{fragment}`");
+    index + 1
+}
+
+/// The lines of a finding, sorted.
+fn lines_of(finding: &Value) -> Vec<usize> {
+    let locations = finding["locations"].as_array().unwrap();
+    let line = |location: &Value| location.as_str().unwrap().rsplit(':').next().unwrap().parse().unwrap();
+    sorted(locations.iter().map(line))
+}
+
+fn sorted(lines: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut lines: Vec<usize> = lines.collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+fn hunt_in(program: &Program) {
+    let directory = tempfile::tempdir().unwrap();
+    let source = std::fs::read_to_string(examples().join(&program.file)).unwrap();
+    std::fs::write(directory.path().join(&program.file), &source).unwrap();
+    let output = foretell(directory.path(), &["hunt", &program.file, "--json", "--quiet"]);
+    let found = json(&output);
+    let findings = found["findings"].as_array().unwrap();
+    if program.finding.is_empty() {
+        assert!(findings.is_empty(), "{}: {found:#}", program.file);
+        assert_eq!(output.status.code(), Some(0));
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1));
+    for bug in &program.finding {
+        let lines = sorted(bug.lines.iter().map(|fragment| line_of(&source, fragment)));
+        let meant = |finding: &&Value| finding["kind"] == bug.kind.as_str() && lines_of(finding) == lines;
+        let finding = findings
+            .iter()
+            .find(meant)
+            .unwrap_or_else(|| panic!("{}: no {} at lines {lines:?}: {found:#}", program.file, bug.kind));
+        assert_eq!(finding["rung"], "confirmed", "{}: {finding:#}", program.file);
+        assert_eq!(
+            finding["replay"]["confirmed"], finding["replay"]["times"],
+            "{}: {finding:#}",
+            program.file
+        );
+    }
+}
+
+#[test]
+fn every_example_has_what_it_is_said_to_have() {
+    let expected: Expected =
+        toml::from_str(&std::fs::read_to_string(examples().join("expected.toml")).unwrap()).unwrap();
+    assert!(expected.program.len() >= 18);
+    for program in expected.program.iter().filter(|program| !program.file.ends_with(".rs")) {
+        hunt_in(program);
+    }
+}
+
+#[test]
+fn a_hunt_leaves_what_the_other_commands_take_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::copy(examples().join("weather_station.c"), here.join("station.c")).unwrap();
+    let hunted = foretell(here, &["hunt", "station.c", "--sarif", "found.sarif"]);
+    assert_eq!(hunted.status.code(), Some(1), "{hunted:?}");
+    let text = String::from_utf8_lossy(&hunted.stdout);
+    assert!(text.contains("confirmed") && text.contains("Seen happening in 3 of 3 replays."), "{text}");
+    let run = here.join(".foretell/latest");
+    for file in ["trace.ftr", "findings.json", "race-1.sched", "report.html", "output.txt", "station"] {
+        assert!(run.join(file).is_file(), "{file}");
+    }
+    assert!(here.join("found.sarif").is_file());
+    let shown = foretell(here, &["show", ".foretell/latest", "race-1"]);
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("Seen happening"), "{shown:?}");
+    let replayed = foretell(here, &["replay", ".foretell/latest", "race-1", "--times", "20", "--json"]);
+    assert_eq!(json(&replayed)["confirmed"], 20, "{replayed:?}");
+    let mailed = foretell(
+        here,
+        &["replay", "--schedule", ".foretell/latest/race-1.sched", "--", "./.foretell/1/station"],
+    );
+    assert_eq!(mailed.status.code(), Some(1), "{mailed:?}");
+    let built = foretell(here, &["hunt", "--quiet", "--", "./.foretell/1/station"]);
+    assert_eq!(built.status.code(), Some(1), "{built:?}");
+    assert_eq!(std::fs::read_link(&run).unwrap(), Path::new("2"));
+}
+
+#[test]
+fn what_cannot_be_hunted_in_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("broken.c"), "int main(void) { return }").unwrap();
+    for (arguments, says) in [
+        (&["hunt", "broken.c"][..], "does not compile"),
+        (&["hunt", "notes.txt"], "no C or C++ source"),
+        (&["hunt", "--", "/bin/true"], "not instrumented"),
+        (&["hunt", "--", "./nowhere"], "nowhere"),
+        (&["hunt"], "Usage"),
+    ] {
+        let output = foretell(directory.path(), arguments);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(text.contains(says), "{arguments:?}: {text}");
+    }
+}
