@@ -45,7 +45,10 @@ pub enum Question {
     /// - a join: it is of the next one's thread;
     /// - a wait: the signal that woke it is yet to come in the next one's thread;
     /// - a barrier's exit: an enter of its instance is yet to come in the next one's thread;
-    /// - a take: no permit is left, and a post is yet to come in the next one's thread.
+    /// - a take: no permit is left, and a post is yet to come in the next one's thread; threads outside the cycle have no post
+    ///   to its semaphore left, but for threads that are created only after an event of the cycle.
+    ///
+    /// So a thread outside the cycle that has a post left but cannot get there either hides the cycle.
     Deadlock(Vec<EventId>),
     /// The events happen in this order.
     Order(Vec<EventId>),
@@ -122,6 +125,40 @@ impl Question {
             Question::Reads(read, _) => vec![*read],
             Question::Cut(_) => Vec::new(),
         }
+    }
+
+    /// The last posts of threads outside a deadlock by which they could end it: the schedule must contain them, for then
+    /// it did not help. Threads that are created only after an event of the deadlock cannot help.
+    pub fn spent_posts(&self, trace: &Trace) -> Vec<EventId> {
+        let Question::Deadlock(blocked) = self else { return Vec::new() };
+        let is_taken = |semaphore| blocked.iter().any(|&event| trace.op(event) == Op::Take(semaphore));
+        if !blocked.iter().any(|&event| matches!(trace.op(event), Op::Take(_))) {
+            return Vec::new();
+        }
+        let mut last = vec![None; trace.symbols().threads.len()];
+        for (event, thread, op) in trace.events() {
+            if let Op::Post(semaphore) = op
+                && is_taken(semaphore)
+            {
+                last[thread.index()] = Some(event);
+            }
+        }
+        let stands = |thread| blocked.iter().copied().find(|&event| trace.thread(event) == thread);
+        let is_out_of_reach = |post: EventId| {
+            let mut event = post;
+            // Forks come before what they fork, so this ends.
+            loop {
+                if stands(trace.thread(event)).is_some_and(|next| next <= event) {
+                    return true;
+                }
+                match trace.fork_of(trace.thread(event)) {
+                    Some(fork) if fork < event => event = fork,
+                    _ => return false,
+                }
+            }
+        };
+        let outside = |&post: &EventId| stands(trace.thread(post)).is_none();
+        last.into_iter().flatten().filter(outside).filter(|&post| !is_out_of_reach(post)).collect()
     }
 
     /// Whether it exempts this read from what the model demands.

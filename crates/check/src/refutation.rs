@@ -79,7 +79,10 @@ impl Known {
         };
         match world.question {
             Question::Race(a, b) => [*a, *b].into_iter().for_each(|event| known.stops_at(world, event)),
-            Question::Deadlock(events) => events.iter().for_each(|&event| known.stops_at(world, event)),
+            Question::Deadlock(events) => {
+                events.iter().for_each(|&event| known.stops_at(world, event));
+                world.question.spent_posts(world.trace).into_iter().for_each(|post| known.need(world, post));
+            }
             Question::Order(events) => events.iter().for_each(|&event| known.need(world, event)),
             Question::Reads(read, _) => known.need(world, *read),
             Question::Cut(counts) => {

@@ -217,7 +217,10 @@ impl<'t> Walk<'t> {
                         return no(format!("event {event} is not blocked by the thread of event {blocker}"));
                     }
                 }
-                Ok(())
+                match question.spent_posts(self.trace).into_iter().find(|&post| !self.has_happened(post)) {
+                    Some(post) => no(format!("event {post} is yet to come and ends the deadlock")),
+                    None => Ok(()),
+                }
             }
             Question::Order(events) => {
                 let place = |event: &EventId| schedule.iter().position(|scheduled| scheduled == event);

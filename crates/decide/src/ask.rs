@@ -64,6 +64,7 @@ impl Ask {
                     ask.stop_at(setup, event);
                 }
                 ask.block(setup, blocked);
+                ask.needs.extend(question.spent_posts(setup.trace));
             }
             Question::Order(events) => {
                 ask.needs.extend(events);

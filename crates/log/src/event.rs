@@ -90,7 +90,7 @@ pub enum Op<'a> {
     Detach { child: u32 },
     /// A thread has a name.
     ThreadName { thread: u32, name: &'a [u8] },
-    /// A lock is wanted and was not free; the acquire comes later, or a failed try when the time ran out.
+    /// A lock is wanted by a call that waits for it; the acquire comes later, or a failed try when the time ran out.
     Request { lock: u64, hold: Hold },
     /// A lock is taken. A recursive lock may be taken by its holder again: every acquire is told.
     Acquire { lock: u64, hold: Hold },

@@ -111,7 +111,7 @@ kinds! {
         FunctionEntry = 32,
         /// A function ends.
         FunctionExit = 33,
-        /// A lock is wanted and was not free.
+        /// A lock is wanted, by a call that waits for it.
         Request = 34,
         /// A lock is taken.
         Acquire = 35,
@@ -119,7 +119,7 @@ kinds! {
         TryFailed = 36,
         /// A lock is given back.
         Release = 37,
-        /// A lock is wanted for reading and was not free.
+        /// A lock is wanted for reading, by a call that waits for it.
         RequestShared = 38,
         /// A lock is taken for reading.
         AcquireShared = 39,
@@ -187,7 +187,7 @@ kinds! {
 
 impl Kind {
     /// Whether an event of this kind counts as a place: the runtime can stop a thread before it, and a replay of
-    /// the same program meets it again. A request does not: whether a lock is free depends on the schedule.
+    /// the same program meets it again. A request does not: it is part of its acquire.
     #[inline]
     pub fn is_schedulable(self) -> bool {
         !matches!(

@@ -25,6 +25,7 @@ pub(crate) fn reached(rules: &Rules, question: &Question, state: &State) -> bool
             let next_in_cycle = blocked.iter().cycle().skip(1);
             blocked.iter().all(|&event| rules.is_next(event, state))
                 && blocked.iter().zip(next_in_cycle).all(|(&a, &b)| is_blocked_by(rules, a, b, state))
+                && blocked.iter().all(|&take| no_post_helps(rules, blocked, take, state))
         }
         Question::Order(events) => events.last().is_some_and(|&last| state.happened.contains(last)),
         Question::Reads(read, source) => {
@@ -54,6 +55,27 @@ fn is_blocked_by(rules: &Rules, a: EventId, b: EventId, state: &State) -> bool {
     let has_a_post =
         rule.takes.is_some_and(|p| !p.are_left(state.happened) && p.posts.contains_any(yet_to_come));
     keeps_out || is_awaited || has_a_post
+}
+
+/// Whether all posts yet to come for a blocked take are of blocked threads, or of threads that only these can create.
+fn no_post_helps(rules: &Rules, blocked: &[EventId], take: EventId, state: &State) -> bool {
+    let Some(permits) = rules.rule(take).takes else { return true };
+    let is_behind = |post: EventId| {
+        let mut before = EventSet::EMPTY.with(post);
+        loop {
+            let more = rules.all_events().filter(|&event| {
+                before.contains(event)
+                    || rules.all_events().any(|e| before.contains(e) && rules.rule(e).place.contains(event))
+            });
+            let more: EventSet = more.collect();
+            if more == before {
+                return blocked.iter().any(|&event| before.contains(event));
+            }
+            before = more;
+        }
+    };
+    let left = rules.all_events().filter(|&e| permits.posts.contains(e) && !state.happened.contains(e));
+    left.into_iter().all(is_behind)
 }
 
 /// The events of this cut.

@@ -2,6 +2,7 @@
 //! (`decide`), and what global states cost (`states`); measured and written into their sections of bench/RESULTS.md.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::Command;
 
 use crate::Outcome;
@@ -81,18 +82,27 @@ fn processor() -> String {
     model.and_then(|line| line.split(':').nth(1)).unwrap_or("an unknown processor").trim().to_owned()
 }
 
-/// The commands a user runs on a large trace.
-fn command_line() -> Result<String, String> {
+/// Builds Foretell as it is released, and says where it is.
+pub(crate) fn release_build() -> Result<String, String> {
     cargo(&["build", "--quiet", "--release", "--package", "foretell"])?;
     // This program lies beside it: both are built in the release profile.
     let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
-    let foretell = this.with_file_name("foretell");
-    let foretell = foretell.to_string_lossy();
+    Ok(this.with_file_name("foretell").to_string_lossy().into_owned())
+}
+
+/// Does something in a directory of its own, which is removed afterwards.
+pub(crate) fn with_directory<T>(work: impl FnOnce(&Path) -> Result<T, String>) -> Result<T, String> {
     let directory = std::env::temp_dir().join(format!("foretell-bench-{}", std::process::id()));
     std::fs::create_dir_all(&directory).map_err(|error| format!("cannot make a directory: {error}"))?;
-    let table = table_of_commands(&foretell, &directory.join("trace").to_string_lossy());
+    let done = work(&directory);
     let removed = std::fs::remove_dir_all(&directory).map_err(|error| format!("cannot clean up: {error}"));
-    table.and_then(|table| removed.map(|()| table))
+    done.and_then(|done| removed.map(|()| done))
+}
+
+/// The commands a user runs on a large trace.
+fn command_line() -> Result<String, String> {
+    let foretell = release_build()?;
+    with_directory(|directory| table_of_commands(&foretell, &directory.join("trace").to_string_lossy()))
 }
 
 fn table_of_commands(foretell: &str, trace: &str) -> Result<String, String> {
@@ -130,7 +140,7 @@ fn table_of_commands(foretell: &str, trace: &str) -> Result<String, String> {
     Ok(table)
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
 }

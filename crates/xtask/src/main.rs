@@ -5,7 +5,9 @@ mod cargo;
 mod demo;
 mod fuzz_engine;
 mod measure;
+mod record;
 mod test;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -15,6 +17,8 @@ cargo xtask demo               build Foretell and show what it does
 cargo xtask bench trace        measure reading, writing and surveying traces; refreshes bench/RESULTS.md
 cargo xtask bench decide       measure what questions cost; refreshes bench/RESULTS.md
 cargo xtask bench states       measure walking and counting of global states; refreshes bench/RESULTS.md
+cargo xtask bench record       measure recording beside ThreadSanitizer; refreshes bench/RESULTS.md
+cargo xtask bench tools        build and record pigz and pbzip2, whose sources FORETELL_TOOLS names
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
 cargo xtask measure -- CMD..   run a command and print its wall time, CPU time and peak memory";
@@ -31,6 +35,8 @@ fn main() -> ExitCode {
         ["bench", "trace"] => bench::trace(),
         ["bench", "decide"] => bench::decide(),
         ["bench", "states"] => bench::states(),
+        ["bench", "record"] => record::run(),
+        ["bench", "tools"] => tools::run(),
         ["fuzz-engine", options @ ..] => fuzz_engine(options),
         ["measure", "--", command @ ..] if !command.is_empty() => measure::print(command),
         [] | ["--help" | "-h" | "help"] => {

@@ -24,7 +24,7 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    /// What an event waits for, if it can be blocked. A request that was granted cannot: its acquire stands for it.
+    /// What an event waits for, if it can be blocked: it is no attempt. A request that was granted cannot: its acquire stands for it.
     fn of(trace: &Trace, event: EventId, op: Op) -> Option<Wanted> {
         let lock = |lock: LockId, exclusive: bool| Some(Wanted::Lock(Hold { lock, exclusive }));
         match op {
@@ -92,11 +92,13 @@ pub(super) struct Blocked {
 impl Blocked {
     pub(super) fn of(trace: &Trace) -> Self {
         let ahead = Ahead::of(trace);
+        let mut tries = Tries::of(trace);
         let mut found = Gathered::default();
         let mut sets = HeldSets::default();
         let mut open = OpenSections::new(trace);
         for (event, thread, op) in trace.events() {
-            if let Some(wanted) = Wanted::of(trace, event, op) {
+            let is_try = tries.step(trace, event, thread, op);
+            if let Some(wanted) = Wanted::of(trace, event, op).filter(|_| !is_try) {
                 let held = open.held(thread);
                 found.events += 1;
                 let vias = open.of(thread).iter().map(|section| Via::Lock(section.hold));
@@ -140,6 +142,32 @@ impl Blocked {
                 self.ahead.last_post.get(&Poster { semaphore, thread: by }).map(|&e| place(e))
             }
             _ => Some(u32::MAX),
+        }
+    }
+}
+
+/// Tells acquires that cannot block. Where a trace has requests, an acquire without its own was by a call that only tries.
+struct Tries {
+    /// By thread, the acquire that its last request led to; nothing if the trace has no requests.
+    requested: Vec<Option<EventId>>,
+}
+
+impl Tries {
+    fn of(trace: &Trace) -> Self {
+        let has_requests = trace.events().any(|(.., op)| matches!(op, Op::Request(_) | Op::RequestShared(_)));
+        Tries { requested: vec![None; if has_requests { trace.symbols().threads.len() } else { 0 }] }
+    }
+
+    /// Whether this event, the next of the trace, is an acquire by a try.
+    fn step(&mut self, trace: &Trace, event: EventId, thread: ThreadId, op: Op) -> bool {
+        let Some(requested) = self.requested.get_mut(thread.index()) else { return false };
+        match op {
+            Op::Request(_) | Op::RequestShared(_) => {
+                *requested = trace.link(event).event();
+                false
+            }
+            Op::Acquire(_) | Op::AcquireShared(_) => *requested != Some(event),
+            _ => false,
         }
     }
 }

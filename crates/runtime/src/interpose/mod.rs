@@ -60,7 +60,8 @@ pub(crate) const EXCLUSIVE: LockKinds =
 pub(crate) const SHARED: LockKinds =
     LockKinds { request: Kind::RequestShared, acquire: Kind::AcquireShared, failed: Kind::TryFailedShared };
 
-/// Takes a lock by trying until it is free or the time is over.
+/// Takes a lock by trying until it is free or the time is over. The request is told even if the lock is free: it tells a
+/// call that can block from one that only tries.
 pub(crate) unsafe fn acquire(
     thread: *mut Thread,
     kinds: &LockKinds,
@@ -69,15 +70,13 @@ pub(crate) unsafe fn acquire(
     pc: u64,
     attempt: impl Fn() -> c_int,
 ) -> c_int {
+    writer::simple(thread, kinds.request, pc, lock);
     let mut result = attempt();
-    if result == libc::EBUSY {
-        writer::simple(thread, kinds.request, pc, lock);
-        while result == libc::EBUSY {
-            let ended = scheduler().block(thread, lock, end.unwrap_or(End::NEVER));
-            result = attempt();
-            if ended == Ended::TimedOut && result == libc::EBUSY {
-                result = libc::ETIMEDOUT;
-            }
+    while result == libc::EBUSY {
+        let ended = scheduler().block(thread, lock, end.unwrap_or(End::NEVER));
+        result = attempt();
+        if ended == Ended::TimedOut && result == libc::EBUSY {
+            result = libc::ETIMEDOUT;
         }
     }
     told(thread, kinds, lock, pc, result)

@@ -56,9 +56,9 @@ pub(crate) unsafe fn lock(mutex: Lock, patience: Patience, pc: u64) -> c_int {
     let thread = inside.0;
     if (*mutex).kind & KIND_SHARED != 0 {
         // Another process may have it: we would not see it given back.
+        writer::simple(thread, Kind::Request, pc, mutex as u64);
         let mut result = really_try(mutex);
         if result == libc::EBUSY {
-            writer::simple(thread, Kind::Request, pc, mutex as u64);
             result = outside(inside, || really_lock(mutex, patience));
             let Some(inside) = crate::hooks::enter() else { return result };
             return told(inside.0, &EXCLUSIVE, mutex as u64, pc, result);
@@ -79,6 +79,7 @@ pub(crate) unsafe fn take(thread: *mut Thread, mutex: Lock, patience: Patience, 
     if let Patience::Until(clock, time) = patience {
         let result = really_try(mutex);
         if result != libc::EBUSY {
+            writer::simple(thread, Kind::Request, pc, mutex as u64);
             return told(thread, &EXCLUSIVE, mutex as u64, pc, result);
         }
         let Some(wait) = Wait::until(clock, time) else { return libc::EINVAL };

@@ -73,6 +73,7 @@ unsafe fn lock(ways: &Ways, lock: Lock, patience: Patience, pc: u64) -> c_int {
     let Some(inside) = enter_point() else { return (ways.block)(lock, patience) };
     let thread = inside.0;
     if (*lock).shared_between_processes != 0 {
+        writer::simple(thread, ways.kinds.request, pc, lock as u64);
         let result = outside(inside, || (ways.block)(lock, patience));
         let Some(inside) = enter() else { return result };
         return told(inside.0, ways.kinds, lock as u64, pc, result);

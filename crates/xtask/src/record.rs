@@ -1,0 +1,158 @@
+//! `cargo xtask bench record`: what recording costs beside the plain run and gcc's ThreadSanitizer, and what the traces take.
+//!
+//! The recorded run is the program with the recorder in it, started the way `foretell record` starts it but without the
+//! loading afterwards, which is measured by itself on the large run.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Outcome;
+use crate::bench::{circumstances, median, release_build, replace_section, with_directory};
+use crate::cargo::root;
+use crate::measure::{Cost, cost_of};
+
+const RUNS: usize = 7;
+
+/// The programs of bench/programs, and how much they do.
+const PROGRAMS: [(&str, &str, &str); 4] = [
+    ("lu", "LU decomposition, 400 x 400", "400"),
+    ("hashmap", "hash map with striped locks, 4 x 400,000 operations", "400000"),
+    ("queue", "producers and consumers, 40,000 blocks", "40000"),
+    ("fft", "fast Fourier transform, 2^19 points", "19"),
+];
+
+/// The size of LU that makes 60 million events.
+const LARGE_LU: &str = "392";
+
+pub(crate) fn run() -> Outcome {
+    let foretell = release_build()?;
+    let mut section = format!("## Recording\n\n{}", circumstances());
+    section.push_str(&with_directory(|directory| {
+        let bench = Bench { foretell: &foretell, directory };
+        Ok(bench.speeds()? + &bench.large()?)
+    })?);
+    replace_section("record", &section)
+}
+
+struct Bench<'a> {
+    foretell: &'a str,
+    directory: &'a Path,
+}
+
+impl Bench<'_> {
+    /// One row for each program.
+    fn speeds(&self) -> Result<String, String> {
+        let mut table = format!(
+            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with \
+             -fsanitize=thread and gcc's own runtime, and recorded; medians of {RUNS} rounds of all three.\n\n\
+             | program | plain | ThreadSanitizer | recorded | recorded / plain | recorded / ThreadSanitizer |\n\
+             |---|---|---|---|---|---|\n"
+        );
+        let mut against = Vec::new();
+        for (name, what, size) in PROGRAMS {
+            eprintln!("measuring: {what}");
+            let [plain, sanitized, recorded] = self.rounds(name, size)?;
+            against.push(recorded / sanitized);
+            let _ = writeln!(
+                table,
+                "| {what} | {plain:.3} | {sanitized:.3} | {recorded:.3} | {:.1} | {:.2} |",
+                recorded / plain,
+                recorded / sanitized
+            );
+        }
+        against.sort_by(f64::total_cmp);
+        let middle = (against[1] + against[2]) / 2.0;
+        let _ = writeln!(table, "\nThe median of the last column is {middle:.2}.");
+        Ok(table)
+    }
+
+    /// The medians of the CPU times of a program: plain, sanitized, recorded.
+    fn rounds(&self, name: &str, size: &str) -> Result<[f64; 3], String> {
+        let (plain, sanitized) = (
+            self.compile("gcc", &[], name, "plain")?,
+            self.compile("gcc", &["-fsanitize=thread"], name, "tsan")?,
+        );
+        let recorded = self.compile(self.foretell, &["cc"], name, "recorded")?;
+        let mut seconds = [const { Vec::new() }; 3];
+        for _ in 0..RUNS {
+            let run = self.directory.join("run");
+            std::fs::create_dir(&run).map_err(failed("cannot make a directory"))?;
+            std::fs::write(run.join("settings"), "mode=record\nseed=1\n").map_err(failed("cannot write"))?;
+            let variable = format!("FORETELL_RUN={}", run.display());
+            let commands: [&[&str]; 3] =
+                [&[&plain, size], &[&sanitized, size], &["env", &variable, &recorded, size]];
+            for (command, seconds) in commands.iter().zip(&mut seconds) {
+                seconds.push(cost_of(command)?.cpu.as_secs_f64());
+            }
+            let logged = std::fs::read_dir(&run).map_err(failed("cannot read"))?.flatten();
+            if !logged.into_iter().any(|file| file.path().extension().is_some_and(|e| e == "log")) {
+                return Err(format!("{name} was not recorded"));
+            }
+            std::fs::remove_dir_all(&run).map_err(failed("cannot clean up"))?;
+        }
+        Ok(seconds.map(median))
+    }
+
+    fn compile(&self, compiler: &str, first: &[&str], name: &str, suffix: &str) -> Result<String, String> {
+        let source = root().join("bench/programs").join(name).with_extension("c");
+        let program: PathBuf = self.directory.join(format!("{name}.{suffix}"));
+        let status = Command::new(compiler)
+            .args(first)
+            .args(["-O2", "-g", "-pthread"])
+            .arg(&source)
+            .arg("-o")
+            .arg(&program)
+            .arg("-lm")
+            .status()
+            .map_err(failed("cannot run the compiler"))?;
+        let program = program.to_string_lossy().into_owned();
+        if status.success() { Ok(program) } else { Err(format!("{name}.c does not compile")) }
+    }
+
+    /// Traces on disk, and a run of 60 million events.
+    fn large(&self) -> Result<String, String> {
+        let mut text = String::from(
+            "\nTraces (`foretell record`, then `foretell stats`; once each), of what threads share:\n\n\
+             | program | events | bytes an event on disk | record and load, CPU s | peak memory MB | stats, CPU s | million events a CPU second |\n\
+             |---|---|---|---|---|---|---|\n",
+        );
+        let large = ("lu", "LU decomposition, 392 x 392", LARGE_LU);
+        for (name, what, size) in std::iter::once(large).chain(PROGRAMS.into_iter().skip(1)) {
+            eprintln!("recording and loading: {what}");
+            let program = self.directory.join(format!("{name}.recorded")).to_string_lossy().into_owned();
+            let trace = self.directory.join("trace.ftr").to_string_lossy().into_owned();
+            let record = cost_of(&[self.foretell, "record", "-q", "-o", &trace, "--", &program, size])?;
+            let read: Cost = cost_of(&[self.foretell, "stats", "-q", &trace])?;
+            let events = self.events(&trace)?;
+            let bytes = std::fs::metadata(&trace).map_err(failed("no trace"))?.len();
+            let _ = writeln!(
+                text,
+                "| {what} | {events} | {:.2} | {:.1} | {:.0} | {:.2} | {:.1} |",
+                bytes as f64 / events as f64,
+                record.cpu.as_secs_f64(),
+                record.peak_bytes as f64 / 1e6,
+                read.cpu.as_secs_f64(),
+                events as f64 / read.cpu.as_secs_f64() / 1e6
+            );
+        }
+        Ok(text)
+    }
+
+    fn events(&self, trace: &str) -> Result<u64, String> {
+        let output = Command::new(self.foretell)
+            .args(["stats", "-q", "--json", trace])
+            .output()
+            .map_err(failed("cannot run foretell"))?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let number = said
+            .split("\"events\":")
+            .nth(1)
+            .map(|rest| rest.trim_start().chars().take_while(char::is_ascii_digit).collect::<String>());
+        number.and_then(|number| number.parse().ok()).ok_or(format!("stats does not tell the events: {said}"))
+    }
+}
+
+fn failed(what: &str) -> impl Fn(std::io::Error) -> String + '_ {
+    move |error| format!("{what}: {error}")
+}
