@@ -9,4 +9,5 @@ pub mod mapping;
 pub mod program;
 pub mod record;
 pub mod replay;
+pub mod rust;
 mod signals;
