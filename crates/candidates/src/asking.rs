@@ -7,7 +7,7 @@
 use std::hash::Hash;
 
 use check::Question;
-use decide::{Options, Setup, Verdict, Witness, decide};
+use decide::{Setup, Verdict, Witness, decide};
 use rustc_hash::FxHashMap;
 use trace::EventId;
 
@@ -31,8 +31,9 @@ pub struct Limits {
     pub extent: Extent,
     /// How many instances of a pattern to ask before it is left as unknown. Not for [`Extent::All`].
     pub instances: u32,
-    /// What a question may cost at most, whatever the settings say: another instance may be easier. Likewise.
-    pub budget: u64,
+    /// A question may cost the budget divided by this: another instance may be easier. All that cost that much in vain may
+    /// together cost the budget; then no more is asked. Likewise.
+    pub share: u64,
     /// How many instances of a pattern to look at, asked or filtered, before it is left as unknown. Likewise.
     pub tries: u32,
 }
@@ -43,7 +44,7 @@ impl Limits {
 
     /// One instance for each pattern, however long it takes.
     pub const GENEROUS: Limits =
-        Limits { extent: Extent::Patterns, instances: u32::MAX, budget: u64::MAX, tries: u32::MAX };
+        Limits { extent: Extent::Patterns, instances: u32::MAX, share: 1, tries: u32::MAX };
 }
 
 /// A set of events at the places of a pattern.
@@ -83,7 +84,7 @@ pub(crate) struct Asked {
 
 /// The number of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct PatternId(u32);
+pub(crate) struct PatternId(pub(crate) u32);
 
 /// What is known of a pattern.
 #[derive(Debug, Default)]
@@ -105,6 +106,8 @@ pub(crate) struct Asking<'a, P> {
     numbers: FxHashMap<P, PatternId>,
     known: Vec<Known>,
     asked: Asked,
+    /// What was spent on questions that stayed open.
+    in_vain: u64,
     report: &'a mut dyn FnMut(Report),
 }
 
@@ -116,7 +119,7 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
         report: &'a mut dyn FnMut(Report),
     ) -> Self {
         let (numbers, known) = (FxHashMap::default(), Vec::new());
-        Asking { setup, settings, limits, numbers, known, asked: Asked::default(), report }
+        Asking { setup, settings, limits, numbers, known, asked: Asked::default(), in_vain: 0, report }
     }
 
     /// The number of a pattern.
@@ -129,28 +132,28 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
         number
     }
 
-    /// How many patterns there are so far.
-    pub(crate) fn patterns(&self) -> u64 {
-        self.known.len() as u64
-    }
-
     /// Whether a pattern needs no more instances.
     pub(crate) fn is_settled(&self, pattern: PatternId) -> bool {
         let known = &self.known[pattern.0 as usize];
         self.limits.extent != Extent::All && (known.found || known.limited)
     }
 
-    /// Takes note of an instance. Whether it may be looked at: the limits are not reached.
+    /// Whether so much was spent in vain that no more is asked. With the whole budget for each question, each is on its own.
+    pub(crate) fn is_spent(&self) -> bool {
+        let Limits { extent, share, .. } = self.limits;
+        extent != Extent::All && share > 1 && self.in_vain >= self.settings.options.budget
+    }
+
+    /// Takes note of an instance. Whether it may be looked at: not too many were.
     pub(crate) fn looks_at(&mut self, pattern: PatternId, question: &Question) -> bool {
-        let Limits { extent, instances, tries, .. } = self.limits;
+        let within =
+            self.limits.extent == Extent::All || self.known[pattern.0 as usize].tried < self.limits.tries;
         let known = &mut self.known[pattern.0 as usize];
-        if extent != Extent::All && (known.asked >= instances || known.tried >= tries) {
-            known.open.get_or_insert_with(|| question.clone());
-            known.limited = true;
-            return false;
+        known.tried = known.tried.saturating_add(u32::from(within));
+        if !within {
+            self.leave(pattern, question);
         }
-        known.tried = known.tried.saturating_add(1);
-        true
+        within
     }
 
     /// Asks the engine about an instance, if the limits allow.
@@ -161,17 +164,28 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
         }
     }
 
-    /// Has an instance judged that has been looked at.
+    /// Leaves a pattern open for the sake of the limits.
+    fn leave(&mut self, pattern: PatternId, question: &Question) {
+        let known = &mut self.known[pattern.0 as usize];
+        known.open.get_or_insert_with(|| question.clone());
+        known.limited = true;
+    }
+
+    /// Has an instance judged that has been looked at, if not too many were and the budget is not spent.
     pub(crate) fn judge(
         &mut self,
         pattern: PatternId,
         instance: Instance,
         judge: impl FnOnce(&Setup<'_>, &Question, Settings) -> Judged,
     ) -> Outcome {
+        let asked = self.known[pattern.0 as usize].asked;
+        if self.limits.extent != Extent::All && (asked >= self.limits.instances || self.is_spent()) {
+            self.leave(pattern, &instance.question);
+            return Outcome::NotFound;
+        }
         let mut settings = self.settings;
         if self.limits.extent != Extent::All {
-            settings.options =
-                Options { budget: settings.options.budget.min(self.limits.budget), ..settings.options };
+            settings.options.budget /= self.limits.share.max(1);
         }
         self.asked.asked += 1;
         self.known[pattern.0 as usize].asked += 1;
@@ -179,6 +193,7 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
             Judged::Feasible(witness) => self.found(pattern, instance, witness),
             Judged::Refuted => Outcome::NotFound,
             Judged::Unknown => {
+                self.in_vain = self.in_vain.saturating_add(settings.options.budget);
                 self.known[pattern.0 as usize].open.get_or_insert(instance.question);
                 Outcome::NotFound
             }

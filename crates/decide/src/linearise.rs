@@ -69,7 +69,7 @@ impl State<'_> {
             }
             let blocked = run.blocked();
             let choice = *choice.get_or_insert(blocked.choice);
-            if !run.finish_section(&blocked) && !run.supply(&blocked) {
+            if run.is_over_budget() || (!run.finish_section(&blocked) && !run.supply(&blocked)) {
                 self.steps += run.steps;
                 return self.stuck(choice);
             }
@@ -420,7 +420,27 @@ impl<'a, 's> Run<'a, 's> {
         let start = self.state.window.start;
         let posts = setup.posts(semaphore);
         let posts = &posts[posts.partition_point(|&post| post < start)..];
-        posts.iter().any(|&post| self.state.needed(post).is_none() && self.include(post))
+        // What keeps a thread from its next post keeps it from all later ones.
+        let mut tried: Vec<ThreadId> = Vec::new();
+        for &post in posts {
+            let thread = setup.trace.thread(post);
+            if self.is_over_budget() || tried.len() == setup.threads.threads() {
+                return false;
+            }
+            if tried.contains(&thread) || self.state.needed(post).is_some() {
+                continue;
+            }
+            tried.push(thread);
+            if self.include(post) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether what was known before and the guess have cost more than there is.
+    fn is_over_budget(&self) -> bool {
+        self.state.steps.saturating_add(self.steps) > self.state.budget
     }
 
     /// Makes one more event part of the guess.
@@ -431,7 +451,13 @@ impl<'a, 's> Run<'a, 's> {
             return false;
         }
         state.extend(node.chain, node.position + 1, NONE);
-        if state.close().is_err() || self.binds_too_late(&state) {
+        let known = state.steps;
+        let closed = state.close();
+        // The copy costs as much as it holds, and whether it is kept or not.
+        let held: u64 = (0..state.chains.len() as u32).map(|chain| u64::from(state.order.len(chain))).sum();
+        self.steps += state.steps - known + held;
+        state.steps = known;
+        if closed.is_err() || self.binds_too_late(&state) {
             return false;
         }
         self.progress.resume(&state);

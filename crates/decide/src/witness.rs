@@ -18,8 +18,8 @@ pub struct Witness(Form);
 enum Form {
     /// Everything recorded before `start`, then `tail`.
     Window { start: EventId, tail: Vec<EventId> },
-    /// So many events of each thread, in the order of the trace.
-    Restricted(Vec<u32>),
+    /// So many events of each thread, in the order of the trace, then `tail`.
+    Restricted { counts: Vec<u32>, tail: Vec<EventId> },
 }
 
 impl Witness {
@@ -30,14 +30,19 @@ impl Witness {
     /// The trace restricted to so many events of each thread (by thread id). That this is a schedule is for the caller to
     /// know.
     pub fn restricted(counts: Vec<u32>) -> Self {
-        Witness(Form::Restricted(counts))
+        Witness::restricted_then(counts, Vec::new())
+    }
+
+    /// Likewise, and then these events, which go on from there.
+    pub fn restricted_then(counts: Vec<u32>, tail: Vec<EventId>) -> Self {
+        Witness(Form::Restricted { counts, tail })
     }
 
     /// The schedule without what the question does not need. Linear in the recorded run up to it.
     pub fn schedule(&self, setup: &Setup<'_>, question: &Question, model: Model) -> Vec<EventId> {
         let whole: Vec<EventId> = match &self.0 {
             Form::Window { start, tail } => (0..start.0).map(EventId).chain(tail.iter().copied()).collect(),
-            Form::Restricted(counts) => {
+            Form::Restricted { counts, tail } => {
                 let ends =
                     counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(thread, &count)| {
                         setup.threads.of_thread(ThreadId::new(thread))[count as usize - 1]
@@ -46,7 +51,7 @@ impl Witness {
                 let kept = |event: &EventId| {
                     (setup.threads.place(*event) as u32) < counts[setup.trace.thread(*event).index()]
                 };
-                (0..end).map(EventId).filter(kept).collect()
+                (0..end).map(EventId).filter(kept).chain(tail.iter().copied()).collect()
             }
         };
         Slice::new(setup, question, model, &whole).cut()

@@ -1,5 +1,5 @@
-//! `cargo xtask bench NAME`: what reading, writing and surveying traces costs (`trace`), and what questions cost
-//! (`decide`), and what global states cost (`states`); measured and written into their sections of bench/RESULTS.md.
+//! `cargo xtask bench NAME`: what reading, writing and surveying traces costs (`trace`), what questions cost
+//! (`decide`), what other bugs than races cost (`bugs`), and what global states cost (`states`); measured and written into their sections of bench/RESULTS.md.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -41,6 +41,21 @@ pub(crate) fn decide() -> Outcome {
         printed.trim()
     );
     replace_section("decide", &section)
+}
+
+/// What finding bugs other than races costs.
+pub(crate) fn bugs() -> Outcome {
+    let mut section = String::from("## Deadlocks, atomicity violations, nondeterministic reads\n\n");
+    section.push_str(&circumstances());
+    let printed = cargo_output(&["bench", "--quiet", "--package", "foretell-candidates", "--bench", "bugs"])?;
+    let _ = write!(
+        section,
+        "\n`cargo bench --package foretell-candidates --bench bugs`, with the command line's default budget; seconds of processor time:\n\n"
+    );
+    for line in printed.lines().filter(|line| !line.trim().is_empty()) {
+        let _ = writeln!(section, "    {}", line.trim_end());
+    }
+    replace_section("bugs", &section)
 }
 
 /// What walking and counting global states costs.

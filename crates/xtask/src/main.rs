@@ -16,6 +16,7 @@ cargo xtask test               run every test there is
 cargo xtask demo               build Foretell and show what it does
 cargo xtask bench trace        measure reading, writing and surveying traces; refreshes bench/RESULTS.md
 cargo xtask bench decide       measure what questions cost; refreshes bench/RESULTS.md
+cargo xtask bench bugs         measure what finding bugs other than races costs; refreshes bench/RESULTS.md
 cargo xtask bench states       measure walking and counting of global states; refreshes bench/RESULTS.md
 cargo xtask bench record       measure recording beside ThreadSanitizer; refreshes bench/RESULTS.md
 cargo xtask bench tools        build and record pigz and pbzip2, whose sources FORETELL_TOOLS names
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         ["demo"] => demo::run(),
         ["bench", "trace"] => bench::trace(),
         ["bench", "decide"] => bench::decide(),
+        ["bench", "bugs"] => bench::bugs(),
         ["bench", "states"] => bench::states(),
         ["bench", "record"] => record::run(),
         ["bench", "tools"] => tools::run(),

@@ -9,7 +9,8 @@
 //! 1. a lock held from `a` to `b` that `c` is under too keeps it out;
 //! 2. `c` may be before `a` or after `b` in every schedule: for each pair and thread a binary search leaves a band;
 //! 3. if the recorded order is `a < c < b`, it is its own schedule;
-//! 4. what is left is asked of the engine as [`Question::Order`].
+//! 4. `insert.rs`: often the section of `c` can come right before that of `b`, after all else in the order of the trace;
+//! 5. what is left is asked of the engine as [`Question::Order`].
 //!
 //! A region of the user's is also broken by accesses to several of its variables: `spread.rs`.
 //!
@@ -27,6 +28,7 @@
 
 mod avfilter;
 mod calls;
+mod insert;
 mod pairs;
 mod spread;
 mod under;
@@ -39,17 +41,19 @@ use decide::{MustOrder, Setup, Witness};
 use rustc_hash::FxHashSet;
 use trace::{EventId, LocationId, ThreadId, VariableId};
 
+use self::insert::Insert;
 use self::pairs::{AllPairs, Contested, Pair, PairGroup, PointGroup};
 use self::under::Marked;
 use crate::asking::{Asked, Asking, Instance, Judged, PatternId, decided};
 use crate::nearest::outward;
+use crate::races::syncp::Syncp;
 use crate::{Extent, Limits, Object, Remarks, Report, Settings};
 pub use avfilter::{AvFilter, Triple};
 pub use calls::Calls;
 pub use pairs::Intent;
 
 /// How far [`search`] goes.
-pub const LIMITS: Limits = Limits { extent: Extent::Patterns, instances: 4, budget: 100_000, tries: 100_000 };
+pub const LIMITS: Limits = Limits { extent: Extent::Patterns, instances: 16, share: 200, tries: 100_000 };
 
 /// How to tell violations from what only looks like one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -135,6 +139,7 @@ pub fn search_by(
         judge,
         must: MustOrder::new(setup, settings.model),
         always: OnceCell::new(),
+        syncp: OnceCell::new(),
         all: &all,
         asking: Asking::new(setup, settings, limits, report),
         counts: Counts { pairs: all.count, ..Counts::default() },
@@ -169,6 +174,7 @@ struct Search<'a> {
     must: MustOrder,
     /// The orders that hold whatever reads see, if the model is another.
     always: OnceCell<MustOrder>,
+    syncp: OnceCell<Syncp<'a>>,
     all: &'a AllPairs,
     asking: Asking<'a, Pattern>,
     counts: Counts,
@@ -276,6 +282,10 @@ impl Search<'_> {
             self.asking.found(pattern, instance, witness);
             return;
         }
+        if let Some(witness) = self.inserted(&events) {
+            self.asking.found(pattern, instance, witness);
+            return;
+        }
         let judge = &self.judge;
         self.asking.judge(pattern, instance, |setup, question, settings| match judge {
             Judge::Engine | Judge::AvFilter(_) => decided(setup, question, settings),
@@ -296,6 +306,17 @@ impl Search<'_> {
             events.partition_point(|&event| event <= last) as u32
         };
         Witness::restricted((0..threads.threads()).map(done).collect())
+    }
+
+    /// A schedule that needs no search.
+    fn inserted(&self, events: &[EventId]) -> Option<Witness> {
+        let &[first, between, second] = events else { return None };
+        if matches!(self.judge, Judge::Under { .. }) {
+            return None;
+        }
+        let (setup, model) = (self.setup, self.model);
+        let syncp = self.syncp.get_or_init(|| Syncp::new(setup.trace()));
+        Insert { setup, syncp, model }.witness(Triple { first, between, second })
     }
 
     /// The orders that hold whatever reads see.

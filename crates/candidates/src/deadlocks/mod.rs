@@ -9,11 +9,13 @@
 //! 3. Groups of a cycle that hold a common lock (a gate) are passed over.
 //! 4. `instances.rs`: events of the groups no two of which are ordered in every schedule (by fork and join, signals,
 //!    barriers and, under `rf`, reads-from).
-//! 5. What is left is asked of the engine as [`Question::Deadlock`].
+//! 5. `preserving.rs`: of all cycles through locks alone, those that are reached with all sections in the order of the
+//!    trace, whose schedules come almost for free.
+//! 6. Patterns that are still open are asked of the engine as [`Question::Deadlock`].
 //!
 //! A *pattern* is the places in the source where the threads of a cycle are blocked, in the order of the cycle. Its
 //! instances are asked until one is feasible, those near to each other first, or until [`Limits`] are reached; then
-//! the pattern is reported as unknown. [`Extent::All`](crate::Extent::All) asks every instance.
+//! the pattern is reported as unknown. [`Extent::All`] asks every instance.
 //!
 //! Promise: every finding is feasible under the model, and every feasible pattern is found unless it is counted as
 //! unknown. If [`Counts::cut_short`], there are cycles that nobody looked at, and the count of unknowns includes one
@@ -24,9 +26,10 @@ mod blocked;
 mod cycles;
 mod instances;
 mod lost;
+mod preserving;
 
 use check::Question;
-use decide::{MustOrder, Setup};
+use decide::{MustOrder, Setup, Witness};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{EventId, LocationId};
 
@@ -35,7 +38,8 @@ use self::cycles::{Cycles, Go};
 use self::instances::{Instances, Place};
 use self::lost::Lost;
 use crate::asking::{Asked, Asking, Instance, Outcome, PatternId};
-use crate::{Object, Remarks, Report, Settings};
+use crate::races::syncp::Syncp;
+use crate::{Extent, Object, Remarks, Report, Settings};
 
 /// How far to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,17 +50,21 @@ pub struct Limits {
     pub patterns: u64,
     /// How many steps to look for cycles, and as many again for their instances.
     pub steps: u64,
+    /// How many run-ups to look at for deadlocks with all sections in the order of the trace; the others are left to the
+    /// engine.
+    pub run_ups: u64,
 }
 
 impl Limits {
     /// Everything there is.
-    pub const ALL: Limits = Limits { each: crate::Limits::ALL, patterns: u64::MAX, steps: u64::MAX };
+    pub const ALL: Limits =
+        Limits { each: crate::Limits::ALL, patterns: u64::MAX, steps: u64::MAX, run_ups: u64::MAX };
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        let each = crate::Limits { instances: 4, budget: 1_000_000, ..crate::Limits::GENEROUS };
-        Limits { each, patterns: 10_000, steps: 50_000_000 }
+        let each = crate::Limits { instances: 16, share: 100, ..crate::Limits::GENEROUS };
+        Limits { each, patterns: 10_000, steps: 50_000_000, run_ups: 1_000_000 }
     }
 }
 
@@ -71,7 +79,7 @@ pub struct Counts {
     pub candidates: u64,
     /// Questions asked.
     pub asked: u64,
-    /// Findings: patterns (or with [`Extent::All`](crate::Extent::All), instances) that are feasible, and lost wake-ups.
+    /// Findings: patterns (or with [`Extent::All`], instances) that are feasible, and lost wake-ups.
     pub feasible: u64,
     /// Of those, lost wake-ups.
     pub lost: u64,
@@ -103,10 +111,17 @@ pub fn search_within(
         asking: Asking::new(setup, settings, limits.each, report),
         seen: FxHashSet::default(),
         counts: Counts { blocked: blocked.events, ..Counts::default() },
-        steps: limits.steps,
+        steps: limits.run_ups,
+        pass: Pass::Preserving,
+        syncp: None,
     };
-    search.cycles();
+    if limits.each.extent != Extent::All {
+        search.cycles();
+    }
     search.lost_wake_ups();
+    search.pass = Pass::Deciding;
+    search.steps = limits.steps;
+    search.cycles();
     search.finish()
 }
 
@@ -127,6 +142,15 @@ impl Pattern {
     }
 }
 
+/// How instances are told to be feasible.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// All sections come in the order of the trace.
+    Preserving,
+    /// The engine finds a way.
+    Deciding,
+}
+
 struct Search<'a> {
     setup: &'a Setup<'a>,
     settings: Settings,
@@ -138,12 +162,16 @@ struct Search<'a> {
     /// Instances that have been asked: one may be found by way of several locks.
     seen: FxHashSet<Box<[EventId]>>,
     counts: Counts,
-    /// Events of instances that may still be tried.
+    /// Run-ups that may still be looked at, or events of instances that may still be tried.
     steps: u64,
+    pass: Pass,
+    /// Made when there is a cycle.
+    syncp: Option<Syncp<'a>>,
 }
 
 impl<'a> Search<'a> {
     fn cycles(&mut self) {
+        self.counts.cycles = 0;
         let blocked = self.blocked;
         let threads = self.setup.threads().threads();
         let mut cycles = Cycles::new(blocked, self.limits.steps);
@@ -178,11 +206,33 @@ impl<'a> Search<'a> {
     /// trace first; then the others.
     fn instances(&mut self, cycle: &[Place<'a>]) -> Go {
         let pattern = self.asking.pattern(Pattern::of_cycle(cycle));
-        if self.asking.patterns() > self.limits.patterns {
+        if u64::from(pattern.0) >= self.limits.patterns {
             return Go::Stop;
         }
         if self.asking.is_settled(pattern) {
             return Go::On;
+        }
+        match self.pass {
+            Pass::Preserving => self.preserving(cycle, pattern),
+            Pass::Deciding => self.deciding(cycle, pattern),
+        }
+    }
+
+    /// Finds the first instance that is reached with all sections in the order of the trace.
+    fn preserving(&mut self, cycle: &[Place<'a>], pattern: PatternId) -> Go {
+        let trace = self.setup.trace();
+        let syncp = self.syncp.get_or_insert_with(|| Syncp::new(trace));
+        let threads = self.setup.threads();
+        if let Some(found) = preserving::first(syncp, threads, cycle, &mut self.steps) {
+            let (instance, _) = self.turned(cycle, &found.events);
+            self.asking.found(pattern, instance, Witness::restricted(found.ideal));
+        }
+        if self.steps == 0 { Go::Stop } else { Go::On }
+    }
+
+    fn deciding(&mut self, cycle: &[Place<'a>], pattern: PatternId) -> Go {
+        if self.asking.is_spent() {
+            return Go::Stop;
         }
         let (setup, model) = (self.setup, self.settings.model);
         let must = self.must.take().unwrap_or_else(|| MustOrder::new(setup, model));
@@ -207,23 +257,26 @@ impl<'a> Search<'a> {
 
     /// Asks an instance. Stops when its pattern is settled.
     fn instance(&mut self, cycle: &[Place<'a>], events: &[EventId], pattern: PatternId) -> Go {
+        let (instance, turned) = self.turned(cycle, events);
+        if self.seen.insert(turned.into()) {
+            self.asking.ask(pattern, instance);
+        }
+        if self.asking.is_settled(pattern) { Go::Stop } else { Go::On }
+    }
+
+    /// An instance and its events, from the earliest one on.
+    fn turned(&self, cycle: &[Place<'a>], events: &[EventId]) -> (Instance, Vec<EventId>) {
         let least = (0..events.len()).min_by_key(|&index| events[index]).unwrap_or(0);
         let turned: Vec<EventId> = events[least..].iter().chain(&events[..least]).copied().collect();
-        if !self.seen.insert(turned.clone().into()) {
-            return Go::On;
-        }
         let waits = cycle[least..].iter().chain(&cycle[..least]);
         let waited = waits.map(|place| place.node.wanted.waited(self.setup.trace())).collect();
-        self.asking.ask(
-            pattern,
-            Instance {
-                events: turned.iter().copied().map(Some).collect(),
-                question: Question::Deadlock(turned),
-                object: Object::Cycle(waited),
-                remarks: Remarks::default(),
-            },
-        );
-        if self.asking.is_settled(pattern) { Go::Stop } else { Go::On }
+        let instance = Instance {
+            events: turned.iter().copied().map(Some).collect(),
+            question: Question::Deadlock(turned.clone()),
+            object: Object::Cycle(waited),
+            remarks: Remarks::default(),
+        };
+        (instance, turned)
     }
 
     /// Asks about each place of a wait and its signal, those that span least of the trace first.

@@ -131,15 +131,33 @@ impl<'t> Syncp<'t> {
     /// Makes `ideal` that of the pair, or says how many events of the first one's thread it has at least, the first
     /// one among them.
     fn try_pair(&self, pair: RacePair, ideal: &mut Vec<u32>) -> Result<(), Within> {
-        let thread = self.trace.thread(pair.first).index();
-        let place = self.threads.place(pair.first) as u32;
+        // All of an ideal is before the second event in the trace, or before the first: so is what it may have of
+        // the second one's thread, and only the first can be passed.
+        self.next_together(&[pair.first, pair.second], ideal).map_err(|passed| Within(passed.count))
+    }
+
+    /// Makes `ideal` the least one after which each of these events, of different threads, is next in its thread; or tells
+    /// which one every ideal of these events passes, or of later ones in place of the others.
+    pub(crate) fn next_together(&self, events: &[EventId], ideal: &mut Vec<u32>) -> Result<(), Passed> {
         ideal.clear();
         ideal.resize(self.threads.threads(), 0);
-        self.include_before(pair.second, ideal);
-        self.include_before(pair.first, ideal);
-        // All of an ideal is before the second event in the trace, or before the first: so is what it may have of
-        // the second one's thread.
-        self.close(ideal, |ideal| if ideal[thread] > place { Err(Within(ideal[thread])) } else { Ok(()) })
+        events.iter().for_each(|&event| self.include_before(event, ideal));
+        self.close(ideal, |ideal| {
+            for (index, &event) in events.iter().enumerate() {
+                let count = ideal[self.trace.thread(event).index()];
+                if count > self.threads.place(event) as u32 {
+                    return Err(Passed { index, count });
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether a thread that has done so many events holds a lock, and if so whether alone.
+    pub(crate) fn holds(&self, thread: ThreadId, count: u32, lock: LockId) -> Option<Exclusive> {
+        let last = self.threads.of_thread(thread)[count.checked_sub(1)? as usize];
+        let open = self.sections.open_after(last).find(|open| open.lock == lock)?;
+        Some(Exclusive(open.exclusive))
     }
 
     /// What comes right before an event: in its thread, or else its thread's fork.
@@ -228,6 +246,17 @@ impl<'t> Syncp<'t> {
             current[thread.index()] = ideal;
         }
     }
+}
+
+/// Whether a lock is held alone, or shared with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exclusive(pub(crate) bool);
+
+/// An event that is to be next is within the ideal, which has at least so many events of its thread.
+pub(crate) struct Passed {
+    /// Which of the events.
+    pub(crate) index: usize,
+    pub(crate) count: u32,
 }
 
 /// The first event of a pair is within its own ideal, which has at least so many events of its thread.
