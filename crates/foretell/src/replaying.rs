@@ -11,7 +11,7 @@ use launch::replay::{
 };
 use report::{Asked, Line, Pair, ReadAndSource, ScheduleFile};
 use serde::Serialize;
-use trace::{EventId, Metadata, Trace};
+use trace::{EventId, Kind, Metadata, Trace};
 
 use crate::diagnostics::Diagnostic;
 
@@ -332,7 +332,7 @@ pub fn cannot_be_replayed(finding: &str) -> Diagnostic {
 
 /// The plan that a schedule file describes; none if it does not tell where to find its events.
 fn plan_of(file: &ScheduleFile) -> Option<Plan> {
-    let steps = file.lines.iter().map(expected).collect::<Option<Vec<Expected>>>()?;
+    let steps = file.lines.iter().map(step).collect::<Option<Vec<Expected>>>()?;
     let all = || file.lines.iter().chain(&file.next);
     let named = |event: &EventId| all().find(|line| line.event == *event).and_then(expected);
     let many = |events: &[EventId]| events.iter().map(named).collect::<Option<Vec<Expected>>>();
@@ -350,6 +350,13 @@ fn plan_of(file: &ScheduleFile) -> Option<Plan> {
         Asked::Cut(_) => Goal::State,
     };
     Some(Plan { steps, goal })
+}
+
+/// A request is a step of the schedule, but nothing that happens by itself: its place is that of its acquire.
+fn step(line: &Line) -> Option<Expected> {
+    let step = expected(line)?;
+    let place = step.place.filter(|_| !matches!(step.kind, Kind::Request | Kind::RequestShared));
+    Some(Expected { place, ..step })
 }
 
 fn expected(line: &Line) -> Option<Expected> {

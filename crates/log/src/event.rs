@@ -215,7 +215,7 @@ pub(crate) fn simple(kind: Kind, address: u64) -> Option<Op<'static>> {
         Kind::Post => Op::Post { semaphore: address },
         Kind::Take => Op::Take { semaphore: address },
         Kind::TakeFailed => Op::TakeFailed { semaphore: address },
-        Kind::Free => Op::Free { address },
+        Kind::Free | Kind::FreeInside => Op::Free { address },
         Kind::End => Op::End,
         _ => return None,
     })
@@ -233,7 +233,7 @@ pub(crate) fn detailed<'a>(
     Some(match kind {
         Kind::ReadRange => Op::ReadRange { address, length: first },
         Kind::WriteRange => Op::WriteRange { address, length: first },
-        Kind::Allocate => Op::Allocate { address, size: first },
+        Kind::Allocate | Kind::AllocateInside => Op::Allocate { address, size: first },
         Kind::Create => Op::Create { child: thread()? },
         Kind::Begin => Op::Begin { stack_low: address, stack_high: first, kernel_id: third.try_into().ok()? },
         Kind::Join => Op::Join { child: thread()? },

@@ -145,6 +145,8 @@ kinds! {
         Free = 49,
         /// The thread ends.
         End = 50,
+        /// A block of memory is freed by the C library, for itself.
+        FreeInside = 51,
     }
     detailed {
         /// A range is read. Argument: its length.
@@ -182,12 +184,15 @@ kinds! {
         RegionEnd(0) = 79,
         /// Nothing more will be recorded. Arguments: why, and a number that goes with it.
         Stop(2) = 80,
+        /// A block of memory is allocated by the C library, for itself or to hand it out. Argument: its size.
+        AllocateInside(1) = 81,
     }
 }
 
 impl Kind {
     /// Whether an event of this kind counts as a place: the runtime can stop a thread before it, and a replay of
-    /// the same program meets it again. A request does not: it is part of its acquire.
+    /// the same program meets it again. A request does not: it is part of its acquire. Nor does what the C library
+    /// allocates: an output's buffer is allocated by whoever writes first.
     #[inline]
     pub fn is_schedulable(self) -> bool {
         !matches!(
@@ -199,6 +204,8 @@ impl Kind {
                 | Kind::Request
                 | Kind::RequestShared
                 | Kind::Stop
+                | Kind::FreeInside
+                | Kind::AllocateInside
         )
     }
 

@@ -3,6 +3,7 @@
 use core::cell::UnsafeCell;
 use core::ptr;
 use core::slice;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::settings::{self, Settings};
 use crate::sys;
@@ -23,6 +24,32 @@ unsafe impl Sync for Cell {}
 
 static WRITTEN: Cell = Cell(UnsafeCell::new(Written { memory: ptr::null_mut(), used: 0, process: 0 }));
 
+/// Where the C library lies.
+static C_LIBRARY: (AtomicU64, AtomicU64) = (AtomicU64::new(0), AtomicU64::new(0));
+
+/// Whether this is the C library's code.
+pub(crate) fn is_c_library(pc: u64) -> bool {
+    (C_LIBRARY.0.load(Ordering::Relaxed)..C_LIBRARY.1.load(Ordering::Relaxed)).contains(&pc)
+}
+
+fn find_c_library(maps: &[u8]) {
+    let inside = libc::puts as *const () as u64;
+    let lines = || maps.split(|&byte| byte == b'\n').filter_map(Mapping::parse);
+    let range = |mapping: &Mapping<'_>| Some((hexadecimal(mapping.start)?, hexadecimal(mapping.end)?));
+    let Some(own) =
+        lines().find(|mapping| range(mapping).is_some_and(|(start, end)| (start..end).contains(&inside)))
+    else {
+        return;
+    };
+    for (start, end) in
+        lines().filter(|mapping| mapping.path == own.path).filter_map(|mapping| range(&mapping))
+    {
+        let (first, last) = (C_LIBRARY.0.load(Ordering::Relaxed), C_LIBRARY.1.load(Ordering::Relaxed));
+        C_LIBRARY.0.store(if first == 0 { start } else { first.min(start) }, Ordering::Relaxed);
+        C_LIBRARY.1.store(last.max(end), Ordering::Relaxed);
+    }
+}
+
 /// Brings the modules file up to date, and returns where the first thread's stack ends.
 ///
 /// # Safety
@@ -41,7 +68,11 @@ pub(crate) unsafe fn write(settings: &Settings, process: u32) -> Option<u64> {
     let (maps, lines) = slice::from_raw_parts_mut(written.memory, 2 * MAPS).split_at_mut(MAPS);
     let before = written.used;
     let mut stack = None;
-    for line in read_maps(maps).split(|&byte| byte == b'\n') {
+    let maps = read_maps(maps);
+    if C_LIBRARY.1.load(Ordering::Relaxed) == 0 {
+        find_c_library(maps);
+    }
+    for line in maps.split(|&byte| byte == b'\n') {
         let Some(mapping) = Mapping::parse(line) else { continue };
         if mapping.path == b"[stack]" {
             stack = hexadecimal(mapping.end);

@@ -1,12 +1,15 @@
 //! What a log tells of some events, found by their threads and places: how a replay is compared with the recording.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use rawlog::{Event, Op as Raw, Reader};
 use rustc_hash::FxHashMap;
 use trace::Kind;
+use trace::native::Writer;
 
 use super::modules::{Frame, Modules, Whose};
+use super::stacks::{Calls, Stacks};
 use super::{LoadError, Recorded};
 use crate::replay::ThreadPath as Path;
 
@@ -25,33 +28,24 @@ pub(crate) struct Found {
     pub(crate) stack: Vec<String>,
 }
 
-/// A thread at the end of the log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Last {
-    /// Its call stack, innermost first.
-    pub(crate) stack: Vec<String>,
-    /// Where its last event is.
-    pub(crate) location: String,
-}
-
 /// What was found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Looked {
     /// As they were asked for.
     pub(crate) found: Vec<Option<Found>>,
-    /// Every thread at the end.
-    pub(crate) last: BTreeMap<Path, Last>,
+    /// The call stack of each thread at the end.
+    pub(crate) last: BTreeMap<Path, Vec<String>>,
     /// Who holds each lock at the end, by its address.
     pub(crate) holders: FxHashMap<u64, Vec<Path>>,
 }
 
 /// Looks for the events at these places of these threads.
 pub(crate) fn look(recorded: Recorded<'_>, wanted: &[(Path, u64)]) -> Result<Looked, LoadError> {
-    let mut looking = Looking::new(recorded, wanted);
+    let mut looking = Looking::new(recorded, wanted)?;
     for (order, event) in Reader::new(recorded.log)?.map_while(Result::ok).enumerate() {
-        looking.event(order as u64, &event);
+        looking.event(order as u64, &event)?;
     }
-    Ok(looking.finish())
+    Ok(looking.finish()?)
 }
 
 /// A thread on the way.
@@ -59,8 +53,9 @@ pub(crate) fn look(recorded: Recorded<'_>, wanted: &[(Path, u64)]) -> Result<Loo
 struct Thread {
     path: Option<Path>,
     children: u32,
-    /// The return addresses of the functions it is in.
-    calls: Vec<u64>,
+    /// The functions it is in, as the loader follows them, and their return addresses.
+    calls: Calls,
+    returns: Vec<u64>,
     last_pc: u64,
     /// What is still to be found, the next at the end: place, and which of those asked for.
     wanted: Vec<(u64, usize)>,
@@ -68,6 +63,9 @@ struct Thread {
 
 struct Looking {
     modules: Modules,
+    stacks: Stacks,
+    /// The loader finds locations while it writes; here nobody reads what it writes.
+    writer: Writer<io::Sink>,
     threads: Vec<Thread>,
     wanted: BTreeMap<Path, Vec<(u64, usize)>>,
     found: Vec<Option<Found>>,
@@ -76,7 +74,7 @@ struct Looking {
 }
 
 impl Looking {
-    fn new(recorded: Recorded<'_>, asked: &[(Path, u64)]) -> Looking {
+    fn new(recorded: Recorded<'_>, asked: &[(Path, u64)]) -> io::Result<Looking> {
         let mut wanted: BTreeMap<Path, Vec<(u64, usize)>> = BTreeMap::new();
         for (index, (path, place)) in asked.iter().enumerate() {
             wanted.entry(path.clone()).or_default().push((*place, index));
@@ -86,13 +84,15 @@ impl Looking {
         }
         let mut looking = Looking {
             modules: Modules::listed(recorded.modules, recorded.directory),
+            stacks: Stacks::new(Vec::new(), Vec::new()),
+            writer: Writer::new(io::sink())?,
             threads: Vec::new(),
             wanted,
             found: vec![None; asked.len()],
             held: FxHashMap::default(),
         };
         looking.meet(0, Some(Path::new()));
-        looking
+        Ok(looking)
     }
 
     fn meet(&mut self, number: u32, path: Option<Path>) {
@@ -106,12 +106,18 @@ impl Looking {
         }
     }
 
-    fn event(&mut self, order: u64, event: &Event<'_>) {
+    fn event(&mut self, order: u64, event: &Event<'_>) -> io::Result<()> {
         self.meet(event.thread, None);
         let thread = &mut self.threads[event.thread as usize];
         match event.op {
-            Raw::FunctionEntry { call } => thread.calls.push(call),
-            Raw::FunctionExit => drop(thread.calls.pop()),
+            Raw::FunctionEntry { call } => {
+                self.stacks.enter(&mut thread.calls, event.pc, call);
+                thread.returns.push(call);
+            }
+            Raw::FunctionExit => {
+                thread.calls.exit();
+                thread.returns.pop();
+            }
             Raw::Create { child } => {
                 thread.children += 1;
                 let nth = thread.children;
@@ -125,8 +131,9 @@ impl Looking {
         if event.pc != 0 && !matches!(event.op, Raw::FunctionEntry { .. } | Raw::FunctionExit) {
             self.threads[event.thread as usize].last_pc = event.pc;
         }
-        if let Some(place) = event.place {
-            self.find(order, place, event);
+        match event.place {
+            Some(place) => self.find(order, place, event),
+            None => Ok(()),
         }
     }
 
@@ -138,21 +145,25 @@ impl Looking {
         }
     }
 
-    fn find(&mut self, order: u64, place: u64, event: &Event<'_>) {
+    fn find(&mut self, order: u64, place: u64, event: &Event<'_>) -> io::Result<()> {
         while let Some(&(wanted, index)) = self.threads[event.thread as usize].wanted.last()
             && wanted <= place
         {
             let thread = &mut self.threads[event.thread as usize];
             thread.wanted.pop();
             if wanted == place {
-                let (location, stack) = told(&mut self.modules, event.pc, &thread.calls);
+                let at =
+                    self.stacks.at(thread.calls.current(), event.pc, &mut self.modules, &mut self.writer)?;
+                let location = self.stacks.location(at.location).to_owned();
+                let stack = frames(&mut self.modules, event.pc, &thread.returns);
                 let (kinds, object) = kinds_and_object(&event.op);
                 self.found[index] = Some(Found { order, kinds, location, object, stack });
             }
         }
+        Ok(())
     }
 
-    fn finish(mut self) -> Looked {
+    fn finish(mut self) -> io::Result<Looked> {
         let path_of = |threads: &[Thread], number: u32| threads[number as usize].path.clone();
         let holders = self.held.iter().map(|(&lock, numbers)| {
             (lock, numbers.iter().filter_map(|&number| path_of(&self.threads, number)).collect())
@@ -161,26 +172,24 @@ impl Looking {
         let mut last = BTreeMap::new();
         for thread in &self.threads {
             if let Some(path) = &thread.path {
-                let (location, stack) = told(&mut self.modules, thread.last_pc, &thread.calls);
-                last.insert(path.clone(), Last { stack, location });
+                last.insert(path.clone(), frames(&mut self.modules, thread.last_pc, &thread.returns));
             }
         }
-        Looked { found: self.found, last, holders }
+        Ok(Looked { found: self.found, last, holders })
     }
 }
 
-/// The location a trace shows for an event at this address in these calls, and its stack.
-fn told(modules: &mut Modules, pc: u64, calls: &[u64]) -> (String, Vec<String>) {
-    let mut frames: Vec<Frame> = modules.frames(pc.saturating_sub(1)).to_vec();
-    for &call in calls.iter().rev() {
-        frames.extend_from_slice(modules.frames(call.saturating_sub(1)));
+/// The stack of what happens at this address in these calls. What starts a program or a thread is left out: it is code
+/// without source below all others.
+fn frames(modules: &mut Modules, pc: u64, returns: &[u64]) -> Vec<String> {
+    let addresses = [pc].into_iter().filter(|&pc| pc != 0).chain(returns.iter().rev().copied());
+    let mut frames: Vec<Frame> = Vec::new();
+    for address in addresses {
+        frames.extend_from_slice(modules.frames(address.saturating_sub(1)));
     }
-    let users = frames.iter().find(|frame| frame.whose == Whose::Users);
-    let location = users.unwrap_or(&frames[0]).location.clone();
     let known = frames.iter().rposition(|frame| frame.whose != Whose::Unknown).map_or(0, |last| last + 1);
     let text = |frame: &Frame| format!("{}\t{}", frame.function.as_deref().unwrap_or("?"), frame.location);
-    let skipped = usize::from(pc == 0);
-    (location, frames[..known].iter().skip(skipped).map(text).collect())
+    frames[..known].iter().map(text).collect()
 }
 
 /// What an event of the log becomes in a trace, and what it is about.

@@ -105,15 +105,20 @@ pub struct Settings {
 }
 
 impl Settings {
-    fn text(&self) -> String {
-        format!("mode=replay\nseed={}\n", self.seed)
+    fn text(&self, goal: &Goal) -> String {
+        let mut text = format!("mode=replay\nseed={}\n", self.seed);
+        if matches!(goal, Goal::State) {
+            // Together in a state, together out of it.
+            text.push_str("policy=round-robin\nquantum=1\n");
+        }
+        text
     }
 }
 
 /// Runs the command along the plan.
 pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Replayed, ReplayError> {
     let control = Control::new(plan, settings.manner);
-    let ran = run::run(command, &control.text(), &settings.text(), settings.limit)?;
+    let ran = run::run(command, &control.text(), &settings.text(&plan.goal), settings.limit)?;
     let outcome = Outcome::parse(&ran.outcome());
     let log = ran.log();
     let looked = match &log {
@@ -127,9 +132,10 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
     let verifying = Verifying { plan, control: &control, outcome: &outcome, looked: &looked };
     let verdict = match verifying.divergence() {
         Some(divergence) => Verdict::Diverged(divergence),
+        // Those outside of the cycle have not come to an end: they might still end it.
+        None if is_open_deadlock(&plan.goal) && ran.end == End::TimedOut => Verdict::NotReached,
         None if outcome.held => Verdict::Confirmed,
-        // The steps are all there is to see: the program may end with the last of them.
-        None if matches!(plan.goal, Goal::Order(_) | Goal::Reads(..)) && verifying.missing().is_none() => {
+        None if verifying.has_happened() && matches!(ran.end, End::Exited(_) | End::Killed(_)) => {
             Verdict::Confirmed
         }
         None => Verdict::NotReached,
@@ -138,10 +144,14 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
     Ok(Replayed { verdict, end: ran.end, output: ran.output(), elapsed: ran.elapsed, witnessed, log })
 }
 
+fn is_open_deadlock(goal: &Goal) -> bool {
+    matches!(goal, Goal::Deadlock(_)) && !goal.is_closed()
+}
+
 /// Lets the user look at the threads at the hold, in gdb.
 pub fn debug(plan: &Plan, command: &Command, settings: Settings) -> io::Result<()> {
     let control = Control::new(plan, settings.manner);
-    run::debug(command, &control.text(), &settings.text()).map(|_| ())
+    run::debug(command, &control.text(), &settings.text(&plan.goal)).map(|_| ())
 }
 
 /// Where the log is looked into: every step, then every event that the goal names. One without a place is not found.
@@ -156,7 +166,7 @@ fn witnessed(plan: &Plan, control: &Control, outcome: &Outcome, looked: &Looked)
     let witness = |(event, found): (&Expected, &Option<crate::load::look::Found>)| {
         let thread = control.cast.number(&event.thread);
         let look = event.place.and_then(|place| outcome.look(thread, place));
-        let at_the_end = || looked.last.get(&event.thread).map(|last| last.stack.clone());
+        let at_the_end = || looked.last.get(&event.thread).cloned();
         let stack = found.as_ref().map(|found| found.stack.clone()).or_else(at_the_end);
         let Look { before, after, .. } = look.cloned().unwrap_or_default();
         Witnessed { event: event.clone(), before, after, stack: stack.unwrap_or_default() }

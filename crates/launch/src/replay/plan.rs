@@ -49,6 +49,17 @@ impl Goal {
         }
     }
 
+    /// Whether a deadlock is one of locks and joins alone, so that nobody outside of it can end it.
+    pub(super) fn is_closed(&self) -> bool {
+        let closed = |event: &Expected| {
+            matches!(
+                event.kind,
+                Kind::Acquire | Kind::AcquireShared | Kind::Request | Kind::RequestShared | Kind::Join
+            )
+        };
+        matches!(self, Goal::Deadlock(events) if events.iter().all(closed))
+    }
+
     /// The events that must not have happened.
     fn next(&self) -> Vec<&Expected> {
         match self {
@@ -294,7 +305,9 @@ impl Making<'_> {
                     self.instructions.push(Instruction::Block { thread, before });
                 }
                 self.hold(manner.debugger);
-                self.instructions.push(Instruction::End);
+                if self.plan.goal.is_closed() {
+                    self.instructions.push(Instruction::End);
+                }
             }
             Goal::Order(_) | Goal::Reads(..) | Goal::State => self.hold(manner.debugger),
         }

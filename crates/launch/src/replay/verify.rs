@@ -54,6 +54,21 @@ impl<'a> Verifying<'a> {
             .position(|(step, found)| step.place.is_some() && found.is_none() && !self.is_next_place(step))
     }
 
+    /// Whether what the steps are about has happened, though the program ended before it could be held: all of them, or, where one event must
+    /// not come before another, the one.
+    pub(super) fn has_happened(&self) -> bool {
+        let Some(missing) = self.missing() else {
+            return matches!(self.plan.goal, Goal::Order(_) | Goal::Reads(..));
+        };
+        match &self.plan.goal {
+            Goal::Order(events) if events.len() == 2 => {
+                let mut steps = self.plan.steps[..missing].iter();
+                steps.any(|step| step.thread == events[0].thread && step.place == events[0].place)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a step happens together with what is to be next.
     fn is_next_place(&self, step: &Expected) -> bool {
         matches!(self.plan.goal, Goal::Race(..) | Goal::Deadlock(_))
@@ -132,6 +147,10 @@ impl<'a> Verifying<'a> {
     /// Each waits for what the next one holds or is to do.
     fn deadlock_differs(&self, events: &[Expected]) -> Option<Divergence> {
         let end = self.plan.steps.len();
+        let happened = &self.looked.found[end..];
+        if let Some((event, _)) = events.iter().zip(happened).find(|(_, found)| found.is_some()) {
+            return Some(self.at(end, event, "the thread was woken after all, and went on".to_owned()));
+        }
         for (index, event) in events.iter().enumerate() {
             let next = &events[(index + 1) % events.len()];
             let standing = self.outcome.standing(self.control.cast.number(&event.thread));
@@ -148,7 +167,7 @@ impl<'a> Verifying<'a> {
                     let holders = self.looked.holders.get(&lock);
                     holders.is_some_and(|holders| holders.contains(&next.thread))
                 }
-                // Who will signal, post or arrive is not written anywhere; all of them wait.
+                // Who will signal, post or arrive is not written anywhere. The program ran on, so whoever could has done so.
                 (_, Key::Address(_)) => true,
                 _ => false,
             };

@@ -8,7 +8,9 @@ use core::ptr;
 use rawlog::Kind;
 
 use super::hook;
-use crate::hooks::enter;
+use crate::hooks::{enter, point};
+use crate::modules::is_c_library;
+use crate::replay::replay;
 use crate::thread::{self, Thread};
 use crate::writer;
 
@@ -30,13 +32,25 @@ unsafe fn site(thread: *mut Thread, pc: u64) -> u64 {
     }
 }
 
+/// A schedule that is followed may stop the thread before it allocates; the C library is not stopped, since it may hold locks
+/// we do not see.
+unsafe fn may_stop(pc: u64) {
+    if replay().is_following()
+        && !is_c_library(pc)
+        && let Some(inside) = enter()
+    {
+        point(inside.0);
+    }
+}
+
 /// Writes that a block is there. Nobody else gets a turn here: the C library may hold locks we do not see.
 unsafe fn allocated(block: Block, size: usize, pc: u64) -> Block {
     if !block.is_null()
         && let Some(inside) = enter()
     {
         let pc = site(inside.0, pc);
-        writer::detailed(inside.0, Kind::Allocate, pc, block as u64, &[size as u64], b"");
+        let kind = if is_c_library(pc) { Kind::AllocateInside } else { Kind::Allocate };
+        writer::detailed(inside.0, kind, pc, block as u64, &[size as u64], b"");
     }
     block
 }
@@ -47,18 +61,25 @@ unsafe fn freed(block: Block, pc: u64) {
         && let Some(inside) = enter()
     {
         let pc = site(inside.0, pc);
-        writer::simple(inside.0, Kind::Free, pc, block as u64);
+        let own = is_c_library(pc);
+        if !own && replay().is_following() {
+            point(inside.0);
+        }
+        writer::simple(inside.0, if own { Kind::FreeInside } else { Kind::Free }, pc, block as u64);
     }
 }
 
 hook! {
     fn malloc(size: usize; pc in "rsi") -> Block {
+        may_stop(pc);
         allocated(__libc_malloc(size), size, pc)
     }
     fn calloc(count: usize, size: usize; pc in "rdx") -> Block {
+        may_stop(pc);
         allocated(__libc_calloc(count, size), count.wrapping_mul(size), pc)
     }
     fn realloc(block: Block, size: usize; pc in "rdx") -> Block {
+        may_stop(pc);
         if block.is_null() {
             return allocated(__libc_malloc(size), size, pc);
         }
@@ -89,9 +110,11 @@ hook! {
         allocated(__libc_memalign(alignment, size), size, pc)
     }
     fn aligned_alloc(alignment: usize, size: usize; pc in "rdx") -> Block {
+        may_stop(pc);
         allocated(__libc_memalign(alignment, size), size, pc)
     }
     fn posix_memalign(result: *mut Block, alignment: usize, size: usize; pc in "rcx") -> c_int {
+        may_stop(pc);
         if !alignment.is_power_of_two() || alignment < size_of::<Block>() {
             return libc::EINVAL;
         }

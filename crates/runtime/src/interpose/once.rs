@@ -1,5 +1,5 @@
-//! Things done once: `pthread_once` and C++'s guards of static variables. In the log they are atomic accesses: an
-//! update by the thread that does it, a write when it is done, a read by everyone who finds it done.
+//! Things done once: `pthread_once` and C++'s guards of static variables. In the log they are atomic accesses: a
+//! write when it is done, a read by everyone who finds it done. That somebody has begun is nothing anyone else can act on.
 
 use core::ffi::c_int;
 
@@ -7,7 +7,7 @@ use rawlog::{Kind, Waker};
 
 use super::hook;
 use crate::clock::End;
-use crate::hooks::enter_point;
+use crate::hooks::{enter, enter_point};
 use crate::real::real;
 use crate::scheduler::scheduler;
 use crate::writer;
@@ -29,11 +29,11 @@ pub(crate) unsafe fn once(control: *mut c_int, routine: Routine, pc: u64) -> c_i
         writer::simple(inside.0, Kind::AtomicRead4, pc, control as u64);
         return 0;
     }
-    writer::simple(inside.0, Kind::AtomicUpdate4, pc, control as u64);
     drop(inside);
     // The real one marks it as running before the routine's first event, so nobody else comes in.
     let result = really();
-    if let Some(inside) = enter_point() {
+    // It is marked as done by now, so nobody may come in before that is written.
+    if let Some(inside) = enter() {
         writer::simple(inside.0, Kind::AtomicWrite4, pc, control as u64);
         scheduler().wake_all(control as u64, Waker::Signal);
     }
@@ -61,7 +61,6 @@ hook! {
             return 0;
         }
         (*guard).running = 1;
-        writer::simple(inside.0, Kind::AtomicUpdate1, pc, guard as u64);
         1
     }
     fn __cxa_guard_release(guard: *mut Guard; pc in "rsi") {
