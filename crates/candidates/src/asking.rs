@@ -32,7 +32,7 @@ pub struct Limits {
     /// How many instances of a pattern to ask before it is left as unknown. Not for [`Extent::All`].
     pub instances: u32,
     /// A question may cost the budget divided by this: another instance may be easier. All that cost that much in vain may
-    /// together cost the budget; then no more is asked. Likewise.
+    /// together cost half the budget; then no more is asked. Likewise.
     pub share: u64,
     /// How many instances of a pattern to look at, asked or filtered, before it is left as unknown. Likewise.
     pub tries: u32,
@@ -141,7 +141,7 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
     /// Whether so much was spent in vain that no more is asked. With the whole budget for each question, each is on its own.
     pub(crate) fn is_spent(&self) -> bool {
         let Limits { extent, share, .. } = self.limits;
-        extent != Extent::All && share > 1 && self.in_vain >= self.settings.options.budget
+        extent != Extent::All && share > 1 && self.in_vain >= self.settings.options.budget / 2
     }
 
     /// Takes note of an instance. Whether it may be looked at: not too many were.

@@ -136,6 +136,7 @@ pub fn search_by(
         setup,
         model: settings.model,
         extent: limits.extent,
+        pass: Pass::Constructing,
         judge,
         must: MustOrder::new(setup, settings.model),
         always: OnceCell::new(),
@@ -144,6 +145,10 @@ pub fn search_by(
         asking: Asking::new(setup, settings, limits, report),
         counts: Counts { pairs: all.count, ..Counts::default() },
     };
+    if limits.extent != Extent::All {
+        search.variables();
+    }
+    search.pass = Pass::Deciding;
     search.variables();
     search.regions();
     let Asked { candidates, asked, feasible, unknown } = search.asking.finish();
@@ -166,10 +171,23 @@ enum Pattern {
     Spread([LocationId; 4]),
 }
 
+/// How instances are told to be feasible.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// Without a search, of each group's pairs the nearest only: what this settles need not be asked anywhere.
+    Constructing,
+    /// By all means.
+    Deciding,
+}
+
+/// How many instances of two groups are looked at for one that needs no search.
+const CONSTRUCTED: usize = 64;
+
 struct Search<'a> {
     setup: &'a Setup<'a>,
     model: Model,
     extent: Extent,
+    pass: Pass,
     judge: Judge<'a>,
     must: MustOrder,
     /// The orders that hold whatever reads see, if the model is another.
@@ -216,11 +234,17 @@ impl Search<'_> {
         };
         let mut nearest: Vec<Triple> = pairs.pairs.iter().flat_map(|pair| triples(self, pair, 1)).collect();
         nearest.sort_by_key(|triple| triple.second.0.abs_diff(triple.between.0));
+        if self.pass == Pass::Constructing {
+            nearest.truncate(CONSTRUCTED);
+        }
         for &triple in &nearest {
             self.instance(variable, triple, pattern);
             if self.asking.is_settled(pattern) {
                 return;
             }
+        }
+        if self.pass == Pass::Constructing {
+            return;
         }
         let asked: FxHashSet<Triple> = nearest.into_iter().collect();
         for pair in &pairs.pairs {
@@ -266,7 +290,7 @@ impl Search<'_> {
         if let Judge::AvFilter(filter) = &self.judge
             && filter.filters(triple)
         {
-            self.counts.filtered += 1;
+            self.counts.filtered += u64::from(self.pass == Pass::Deciding);
             return;
         }
         let events = vec![Some(first), Some(between), Some(second)];
@@ -284,6 +308,9 @@ impl Search<'_> {
         }
         if let Some(witness) = self.inserted(&events) {
             self.asking.found(pattern, instance, witness);
+            return;
+        }
+        if self.pass == Pass::Constructing {
             return;
         }
         let judge = &self.judge;
