@@ -106,7 +106,29 @@ fn line_with(fragment: &str, source: &str) -> Result<usize, String> {
     }
 }
 
+impl Expectations {
+    /// Whether a finding is expected, or one that the program may have besides.
+    pub(crate) fn allow(&self, kind: &str, locations: &[String]) -> bool {
+        let atomicity = self.atomicity_allowed || !self.expected.is_empty();
+        let allowed = kind == "nondeterminism" || (kind == "atomicity" && atomicity);
+        allowed || self.expected.iter().any(|bug| bug.is(kind, locations))
+    }
+}
+
 impl Bug {
+    /// The options of `foretell` under which it is looked for in a trace of the program `file`; a condition is in the file `rules`.
+    pub(crate) fn options(&self, file: &str, rules: &str, replaying: bool) -> Vec<String> {
+        match self {
+            Bug::Predicate(_) => vec!["--rules".to_owned(), rules.to_owned()],
+            Bug::Events(kind, lines) if kind == "order" => {
+                let place = |line: Option<usize>| format!("{file}:{}", line.unwrap_or(0));
+                let option = if replaying { "--forbidden-order" } else { "--order" };
+                vec![option.to_owned(), format!("{} < {}", place(lines[0]), place(lines[1]))]
+            }
+            Bug::Events(..) => Vec::new(),
+        }
+    }
+
     /// Whether a finding of this kind at these locations (`file:line`, or `initial`) is this bug.
     pub(crate) fn is(&self, kind: &str, locations: &[String]) -> bool {
         let Bug::Events(own, lines) = self else { return kind == "predicate" };

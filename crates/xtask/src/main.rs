@@ -3,9 +3,11 @@
 mod bench;
 mod cargo;
 mod demo;
+mod expectations;
 mod fuzz_engine;
 mod measure;
 mod record;
+mod scenarios;
 mod test;
 mod tools;
 
@@ -19,6 +21,7 @@ cargo xtask bench decide       measure what questions cost; refreshes bench/RESU
 cargo xtask bench bugs         measure what finding bugs other than races costs; refreshes bench/RESULTS.md
 cargo xtask bench states       measure walking and counting of global states; refreshes bench/RESULTS.md
 cargo xtask bench record       measure recording beside ThreadSanitizer; refreshes bench/RESULTS.md
+cargo xtask bench scenarios    confirm the errors of the corpus beside ThreadSanitizer; refreshes bench/RESULTS.md
 cargo xtask bench tools        build and record pigz and pbzip2, whose sources FORETELL_TOOLS names
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         ["bench", "bugs"] => bench::bugs(),
         ["bench", "states"] => bench::states(),
         ["bench", "record"] => record::run(),
+        ["bench", "scenarios"] => scenarios::run(),
         ["bench", "tools"] => tools::run(),
         ["fuzz-engine", options @ ..] => fuzz_engine(options),
         ["measure", "--", command @ ..] if !command.is_empty() => measure::print(command),

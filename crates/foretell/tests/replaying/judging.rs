@@ -64,20 +64,12 @@ impl Program {
 
     /// The options under which a bug is looked for.
     fn options(&self, bug: &Bug, replaying: bool) -> Vec<String> {
-        match bug {
-            Bug::Predicate(condition) => {
-                let rules = format!("[[predicate]]\nname = \"it\"\npossibly = '{condition}'\n");
-                self.shop.write("rules.toml", &rules);
-                vec!["--rules".into(), "rules.toml".into()]
-            }
-            Bug::Events(kind, lines) if kind == "order" => {
-                let file = self.source.file_name().unwrap_or_default().to_string_lossy();
-                let place = |line: Option<usize>| format!("{file}:{}", line.unwrap_or(0));
-                let option = if replaying { "--forbidden-order" } else { "--order" };
-                vec![option.into(), format!("{} < {}", place(lines[0]), place(lines[1]))]
-            }
-            Bug::Events(..) => Vec::new(),
+        if let Bug::Predicate(condition) = bug {
+            let rules = format!("[[predicate]]\nname = \"it\"\npossibly = '{condition}'\n");
+            self.shop.write("rules.toml", &rules);
         }
+        let file = self.source.file_name().unwrap_or_default().to_string_lossy();
+        bug.options(&file, "rules.toml", replaying)
     }
 
     fn confirm(&self, bug: &Bug, times: u32) {
@@ -119,10 +111,7 @@ impl Program {
             let kind = finding["kind"].as_str().unwrap_or_default();
             let locations: Vec<String> =
                 serde_json::from_value(finding["locations"].clone()).expect("locations");
-            let atomicity = self.expectations.atomicity_allowed || !self.expectations.expected.is_empty();
-            let allowed = kind == "nondeterminism" || (kind == "atomicity" && atomicity) || kind == "order";
-            let expected = self.expectations.expected.iter().any(|bug| bug.is(kind, &locations));
-            assert!(allowed || expected, "{}: {finding:#}", self.source.display());
+            assert!(self.expectations.allow(kind, &locations), "{}: {finding:#}", self.source.display());
         }
     }
 
