@@ -64,7 +64,11 @@ const ROWS: &[Row] = &[
 const MOST_STORED: u64 = 2_000_000;
 
 fn main() {
-    table_of_rows();
+    // `cargo bench --bench states -- NAME`: only the rows of this name, to profile them.
+    if let Some(name) = std::env::args().skip(1).find(|argument| !argument.starts_with("--")) {
+        return table_of_rows(|row| row.name == name);
+    }
+    table_of_rows(|_| true);
     table_of_baselines();
     println!(
         "\n| shape | class | states | one core: processor s | million states/s |\n|---|---|---|---|---|"
@@ -83,13 +87,13 @@ fn main() {
     }
 }
 
-fn table_of_rows() {
+fn table_of_rows(wanted: impl Fn(&Row) -> bool) {
     println!(
         "| row | threads | states, paper | states, here | s, paper | million/s, paper | one core: processor s | million/s \
          | all cores: s | processor s | million/s | one core to paper | all cores to paper |\n\
          |---|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
-    for row in ROWS {
+    for row in ROWS.iter().filter(|row| wanted(row)) {
         let trace = corpus(row.file);
         let loset = Loset::of(&trace);
         let one = best(|| walked(&trace, &loset, Class::Strong));

@@ -16,10 +16,11 @@ use crate::loset::Loset;
 use crate::rule::Rule;
 use crate::walk::{Halt, Row, Walker, halted};
 
-/// States of a stretch: so many are worth making ready for.
-const STRETCH: u64 = 1 << 18;
+/// States of a stretch, at most: a start knows no neighbours, so short ones search again for what the one before knew. Bounds
+/// are far above what fits where there are locks.
+const STRETCH: u64 = 1 << 22;
 /// A batch is full at so many states or stretches: enough to keep all busy, and to be told of progress often.
-const BATCH_STATES: u64 = 1 << 20;
+const BATCH_STATES: u64 = 1 << 25;
 const BATCH_STRETCHES: usize = 1 << 10;
 /// The engine's evidence is as deep as its search, and dropped recursively.
 const STACK: usize = 256 << 20;

@@ -78,6 +78,11 @@ impl<'a> Frames<'a> {
         self.least[at]..=self.most[at]
     }
 
+    /// Whether the choice at a level matters to the bounds of later ones.
+    pub(crate) fn bounds_later(&self, level: usize) -> bool {
+        !self.affected[level].is_empty()
+    }
+
     /// Whether the choices before a level brought any locks.
     #[inline]
     pub(crate) fn is_locked(&self, level: usize) -> bool {

@@ -35,6 +35,7 @@ mod locks;
 mod loset;
 mod natural;
 mod normalise;
+mod pairs;
 mod parts;
 mod predicate;
 mod reach;

@@ -15,6 +15,7 @@ use crate::frames::Frames;
 use crate::judge::{Judge, Judgement};
 use crate::known::Known;
 use crate::loset::Loset;
+use crate::pairs::Pairs;
 use crate::rows::{Rows, bits, within, words};
 use crate::rule::Rule;
 
@@ -93,6 +94,8 @@ pub(crate) struct Walker<'a> {
     judge: Judge<'a>,
     /// Only where states are judged.
     known: Option<Known>,
+    /// Only where none is, and the last two threads can be taken together.
+    pairs: Option<Pairs>,
     /// From this level on states are all combinations, and none is judged.
     combined_from: usize,
     state: Vec<u32>,
@@ -107,8 +110,9 @@ impl<'a> Walker<'a> {
         let rows = Rows::new(rule, threads[threads.len() - 1]);
         let known = (!judge.is_done()).then(|| Known::new(&frames, rows.words()));
         let combined_from = if known.is_some() { frames.levels() } else { frames.independent_from() };
+        let pairs = if known.is_none() { Pairs::new(&frames, &rows) } else { None };
         let state = vec![0; rule.loset.threads()];
-        Walker { frames, rows, judge, known, combined_from, state, looked: 0, allowed: u64::MAX }
+        Walker { frames, rows, judge, known, pairs, combined_from, state, looked: 0, allowed: u64::MAX }
     }
 
     /// Lets it look at so many states that fit the rule, from now on.
@@ -144,6 +148,9 @@ impl<'a> Walker<'a> {
         }
         if level + 1 == self.frames.levels() {
             return self.row(emit);
+        }
+        if level + 2 == self.frames.levels() && self.pairs.is_some() {
+            return self.pair(emit);
         }
         let renews = self.known.as_ref().is_some_and(|known| known.renewed_after() == Some(level));
         if let Some(known) = self.known.as_mut().filter(|_| renews) {
@@ -199,34 +206,59 @@ impl<'a> Walker<'a> {
         }
     }
 
-    #[inline]
     fn row(&mut self, emit: &mut impl FnMut(Row<'_>) -> ControlFlow<()>) -> Result<(), Halt> {
-        let level = self.frames.levels() - 1;
-        let range = self.frames.range(level);
+        let range = self.frames.range(self.frames.levels() - 1);
         let mut carried = false;
         for word in words(&range) {
-            let mut places = self.rows.fitting(&self.frames, &range, word);
-            let fitting = u64::from(places.count_ones());
-            let left = self.allowed - self.looked;
-            if fitting > left {
-                places = bits(places).take(left as usize).fold(0, |first, place| first | 1 << place);
-            }
-            self.looked += fitting.min(left);
-            if self.known.is_some() && places != 0 {
-                places = self.judged(places, word, &mut carried)?;
-            }
-            if places != 0 {
-                let last = self.frames.threads[level];
-                let row = Row { state: &mut self.state, last, base: word as u32 * 64, places };
-                if emit(row).is_break() {
-                    return Err(Halt::Broken);
-                }
-            }
-            if fitting > left {
-                return Err(Halt::Exhausted(Exhausted::States(self.allowed)));
+            let places = self.rows.fitting(&self.frames, &range, word);
+            self.word(places, word, &mut carried, emit)?;
+        }
+        Ok(())
+    }
+
+    /// All states above the choices before the last two levels.
+    fn pair(&mut self, emit: &mut impl FnMut(Row<'_>) -> ControlFlow<()>) -> Result<(), Halt> {
+        let level = self.frames.levels() - 2;
+        let Some(pairs) = &mut self.pairs else { return Ok(()) };
+        pairs.look(&mut self.frames, &self.rows);
+        let (thread, range) = (self.frames.threads[level], self.frames.range(level));
+        let words = words(&self.frames.range_after(level, level + 1));
+        for place in range {
+            self.state[thread] = place;
+            for word in words.clone() {
+                let places = self.pairs.as_ref().map_or(0, |pairs| pairs.fitting(place, word));
+                self.word(places, word, &mut false, emit)?;
             }
         }
         Ok(())
+    }
+
+    /// Hands on those of the fitting places of a word that are in the class, as far as is allowed.
+    #[inline]
+    fn word(
+        &mut self,
+        mut places: u64,
+        word: usize,
+        carried: &mut bool,
+        emit: &mut impl FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<(), Halt> {
+        let fitting = u64::from(places.count_ones());
+        let left = self.allowed - self.looked;
+        if fitting > left {
+            places = bits(places).take(left as usize).fold(0, |first, place| first | 1 << place);
+        }
+        self.looked += fitting.min(left);
+        if self.known.is_some() && places != 0 {
+            places = self.judged(places, word, carried)?;
+        }
+        if places != 0 {
+            let last = self.frames.threads[self.frames.levels() - 1];
+            let row = Row { state: &mut self.state, last, base: word as u32 * 64, places };
+            if emit(row).is_break() {
+                return Err(Halt::Broken);
+            }
+        }
+        if fitting > left { Err(Halt::Exhausted(Exhausted::States(self.allowed))) } else { Ok(()) }
     }
 
     /// Which of the places of a word are in the class. `carried`: the last place of the word before is reachable.
