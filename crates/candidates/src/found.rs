@@ -19,7 +19,7 @@ pub struct Found {
     /// What was asked and is feasible.
     pub question: Question,
     /// The events that make it up, in the order the contract names them: a race, the pair; a deadlock, the blocked
-    /// events in cycle order; an atomicity violation, a, c, b (or a, c, d, b, if it is spread over two variables);
+    /// events in cycle order; an atomicity violation, a, c, b (or a, c, d, .., b, if it is spread over several variables);
     /// nondeterminism, the read and the write seen instead (`None`: the initial value); an order, its two events.
     pub events: Vec<Option<EventId>>,
     /// What it is about.

@@ -4,7 +4,7 @@ mod bench;
 mod cargo;
 mod demo;
 mod expectations;
-mod fuzz_engine;
+mod fuzz;
 mod measure;
 mod record;
 mod scenarios;
@@ -12,6 +12,8 @@ mod test;
 mod tools;
 
 use std::process::ExitCode;
+
+use crate::fuzz::Seeds;
 
 const USAGE: &str = "\
 cargo xtask test               run every test there is
@@ -25,6 +27,8 @@ cargo xtask bench scenarios    confirm the errors of the corpus beside ThreadSan
 cargo xtask bench tools        build and record pigz and pbzip2, whose sources FORETELL_TOOLS names
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
+cargo xtask fuzz-bugs [--from S] [--seeds N]
+                               likewise for the searches for deadlocks, atomicity and order violations, nondeterministic reads
 cargo xtask measure -- CMD..   run a command and print its wall time, CPU time and peak memory";
 
 /// A chore either does all of its work or says what stopped it.
@@ -43,7 +47,9 @@ fn main() -> ExitCode {
         ["bench", "record"] => record::run(),
         ["bench", "scenarios"] => scenarios::run(),
         ["bench", "tools"] => tools::run(),
-        ["fuzz-engine", options @ ..] => fuzz_engine(options),
+        ["fuzz-engine", options @ ..] => seeds_and_flags(options, &["--keep-figures"])
+            .and_then(|(seeds, flags)| fuzz::engine(seeds, !flags.is_empty())),
+        ["fuzz-bugs", options @ ..] => seeds_and_flags(options, &[]).and_then(|(seeds, _)| fuzz::bugs(seeds)),
         ["measure", "--", command @ ..] if !command.is_empty() => measure::print(command),
         [] | ["--help" | "-h" | "help"] => {
             println!("{USAGE}");
@@ -60,8 +66,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn fuzz_engine(options: &[&str]) -> Outcome {
-    let (mut from, mut seeds, mut keep_figures) = (0, 10_000, false);
+/// Which seeds to judge, and which of the flags that a chore knows are given.
+fn seeds_and_flags<'o>(options: &[&'o str], known: &[&str]) -> Result<(Seeds, Vec<&'o str>), String> {
+    let (mut seeds, mut flags) = (Seeds { from: 0, count: 10_000 }, Vec::new());
     let mut options = options.iter();
     while let Some(&option) = options.next() {
         let mut number = || {
@@ -72,11 +79,11 @@ fn fuzz_engine(options: &[&str]) -> Outcome {
                 .map_err(|_| format!("{option} needs a number, not '{value}'"))
         };
         match option {
-            "--from" => from = number()?,
-            "--seeds" => seeds = number()?,
-            "--keep-figures" => keep_figures = true,
-            _ => return Err(format!("fuzz-engine has no option {option}\n\n{USAGE}")),
+            "--from" => seeds.from = number()?,
+            "--seeds" => seeds.count = number()?,
+            flag if known.contains(&flag) => flags.push(flag),
+            _ => return Err(format!("there is no option {option}\n\n{USAGE}")),
         }
     }
-    fuzz_engine::run(from, seeds, keep_figures)
+    Ok((seeds, flags))
 }

@@ -1,14 +1,18 @@
 //! Algorithm 1 of paper 5 (Zeng, Sun, Liu, He, *A Method for Improving the Precision and Coverage of Atomicity Violation
 //! Predictions*), as printed: whether a predicted violation may be infeasible.
 //!
-//! The paper walks over the events between the three accesses. The same conditions are looked up here in indexes that
-//! are made once, in logarithmic time but for the reads between the first and the last access. Line numbers are the algorithm's. Its
-//! `br` of an event is the count of the branch event right before it in its thread. Its `max` or `min` over nothing
-//! makes a condition false. An atomic update reads and writes.
+//! The paper walks over the events between the three accesses. The same conditions are looked up here, each in logarithmic time,
+//! in indexes that are made once for the trace, or once for each two threads when they are first asked about. Line numbers are the
+//! algorithm's. Its `br` of an event is the count of the branch event right before it in its thread. Its `max` or `min` over
+//! nothing makes a condition false. An atomic update reads and writes.
+
+use std::cell::OnceCell;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use trace::{EventId, Op, ThreadId, Trace, VariableId};
 
+use super::least::Least;
 use decide::Setup;
 
 /// Accesses a < c < b that are predicted: `a` and `b` of thread 1, `c` of thread 2.
@@ -29,9 +33,10 @@ pub struct AvFilter<'s> {
     /// The reads of one thread that see writes of another.
     seen: FxHashMap<Between, Seen>,
     accesses: FxHashMap<Own, Vec<EventId>>,
-    writes: FxHashMap<Own, Vec<EventId>>,
     /// Of each thread, the events with a branch right before them.
     branched: Vec<Vec<EventId>>,
+    /// By reader and then by writer.
+    beside: Vec<OnceCell<Beside>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,16 +84,15 @@ impl<'s> AvFilter<'s> {
             setup,
             seen: FxHashMap::default(),
             accesses: FxHashMap::default(),
-            writes: FxHashMap::default(),
             branched: branched(trace),
+            beside: Vec::new(),
         };
+        let threads = setup.threads().threads();
+        filter.beside.resize_with(threads * threads, OnceCell::new);
         for (event, thread, op) in trace.events() {
             let Some(access) = op.access() else { continue };
             let own = Own { thread, variable: access.variable };
             filter.accesses.entry(own).or_default().push(event);
-            if access.writes {
-                filter.writes.entry(own).or_default().push(event);
-            }
             if access.reads
                 && let Some(write) = trace.reads_from(event)
             {
@@ -122,11 +126,9 @@ impl<'s> AvFilter<'s> {
         }
         // Lines 12 to 17.
         let Some(prev) = prev else { return false };
-        self.reads(first, second, From::Including).any(|(read, variable)| {
-            let writes = self.writes.get(&Own { thread: two, variable });
-            let next = writes.and_then(|w| w.get(w.partition_point(|&write| write <= read)));
-            next.is_some_and(|&write| write <= prev) && self.branches(read, second)
-        })
+        let reads = self.read_before_branch(self.place(first), second);
+        let next = reads.map(|places| self.beside(one, two).next_write(places));
+        next.is_some_and(|next| next <= prev)
     }
 
     /// Lines 20 to 32.
@@ -140,11 +142,9 @@ impl<'s> AvFilter<'s> {
         }
         // Lines 26 to 32.
         let Some(next) = self.neighbour(between, Side::After) else { return false };
-        self.reads(first, second, From::Excluding).any(|(read, variable)| {
-            let writes = self.writes.get(&Own { thread: two, variable });
-            let last = writes.and_then(|w| w[..w.partition_point(|&write| write < read)].last());
-            last.is_some_and(|&write| write > next) && self.branches(read, second)
-        })
+        let reads = self.read_before_branch(self.place(first) + 1, second);
+        let last = reads.and_then(|places| self.beside(one, two).last_write(places));
+        last.is_some_and(|last| last > next)
     }
 
     /// The access of the same thread to the same variable right before or after one.
@@ -158,23 +158,22 @@ impl<'s> AvFilter<'s> {
         }
     }
 
-    /// The reads of a thread from one of its events to before another.
-    fn reads(
-        &self,
-        first: EventId,
-        second: EventId,
-        from: From,
-    ) -> impl Iterator<Item = (EventId, VariableId)> {
-        let (trace, threads) = (self.setup.trace(), self.setup.threads());
-        let start = threads.place(first) + usize::from(from == From::Excluding);
-        let events = &threads.of_thread(trace.thread(first))[start..threads.place(second)];
-        events.iter().filter_map(|&event| trace.op(event).reads().map(|variable| (event, variable)))
+    fn place(&self, event: EventId) -> u32 {
+        self.setup.threads().place(event) as u32
     }
 
-    /// Whether a branch was counted at an event of the thread between these two.
-    fn branches(&self, after: EventId, before: EventId) -> bool {
-        let branched = &self.branched[self.setup.trace().thread(after).index()];
-        branched[..branched.partition_point(|&event| event < before)].last().is_some_and(|&e| e > after)
+    /// The places of a thread from one on that come before a branch that is counted before an event. What is read there, the
+    /// branch may depend on.
+    fn read_before_branch(&self, from: u32, before: EventId) -> Option<Range<u32>> {
+        let branched = &self.branched[self.setup.trace().thread(before).index()];
+        let last = branched[..branched.partition_point(|&event| event < before)].last()?;
+        Some(from..self.place(*last))
+    }
+
+    fn beside(&self, reader: ThreadId, writer: ThreadId) -> &Beside {
+        let threads = self.setup.threads().threads();
+        self.beside[reader.index() * threads + writer.index()]
+            .get_or_init(|| Beside::of(self.setup, Between { reader, writer }))
     }
 }
 
@@ -184,10 +183,69 @@ enum Side {
     After,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum From {
-    Including,
-    Excluding,
+/// What one thread reads beside what another writes.
+#[derive(Debug)]
+struct Beside {
+    /// The places of the reads.
+    reads: Vec<u32>,
+    /// For each, the next write of its variable by the other thread; [`u32::MAX`]: none.
+    next: Least,
+    /// For each, the last one before. It is the latest of a stretch that is asked for, so bits are turned over; the first event of all
+    /// then looks like none, and is as good as none, since it comes after nothing.
+    last: Least,
+}
+
+const NO_WRITE: u32 = u32::MAX;
+
+impl Beside {
+    /// One walk along both threads forth, and one back.
+    fn of(setup: &Setup<'_>, Between { reader, writer }: Between) -> Self {
+        let (trace, threads) = (setup.trace(), setup.threads());
+        let (own, other) = (threads.of_thread(reader), threads.of_thread(writer));
+        let reads: Vec<(u32, EventId, VariableId)> = own
+            .iter()
+            .enumerate()
+            .filter_map(|(place, &event)| Some((place as u32, event, trace.op(event).reads()?)))
+            .collect();
+        let writes: Vec<(EventId, VariableId)> =
+            other.iter().filter_map(|&event| Some((event, trace.op(event).writes()?))).collect();
+        let mut nearest = vec![NO_WRITE; trace.symbols().variables.len()];
+        let mut passed = writes.iter().peekable();
+        let mut last = Vec::with_capacity(reads.len());
+        for &(_, read, variable) in &reads {
+            while let Some(&(write, variable)) = passed.next_if(|(write, _)| *write < read) {
+                nearest[variable.index()] = !write.0;
+            }
+            last.push(nearest[variable.index()]);
+        }
+        nearest.fill(NO_WRITE);
+        let mut passed = writes.iter().rev().peekable();
+        let mut next = vec![NO_WRITE; reads.len()];
+        for (&(_, read, variable), next) in reads.iter().zip(&mut next).rev() {
+            while let Some(&(write, variable)) = passed.next_if(|(write, _)| *write > read) {
+                nearest[variable.index()] = write.0;
+            }
+            *next = nearest[variable.index()];
+        }
+        let reads = reads.into_iter().map(|(place, ..)| place).collect();
+        Beside { reads, next: Least::of(&next), last: Least::of(&last) }
+    }
+
+    /// The earliest write that comes next after a read at one of these places.
+    fn next_write(&self, places: Range<u32>) -> EventId {
+        EventId(self.next.within(self.indices(places)))
+    }
+
+    /// The latest write that comes last before a read at one of these places.
+    fn last_write(&self, places: Range<u32>) -> Option<EventId> {
+        let last = self.last.within(self.indices(places));
+        (last != NO_WRITE).then_some(EventId(!last))
+    }
+
+    fn indices(&self, places: Range<u32>) -> Range<usize> {
+        let index = |place: u32| self.reads.partition_point(|&read| read < place);
+        index(places.start)..index(places.end)
+    }
 }
 
 fn branched(trace: &Trace) -> Vec<Vec<EventId>> {

@@ -29,6 +29,7 @@
 mod avfilter;
 mod calls;
 mod insert;
+mod least;
 mod pairs;
 mod spread;
 mod under;
@@ -105,8 +106,10 @@ pub struct Counts {
     pub asked: u64,
     /// Findings: patterns (or with [`Extent::All`], instances).
     pub feasible: u64,
-    /// Patterns left open.
+    /// Patterns left open, and one more if it was cut short.
     pub unknown: u64,
+    /// There are cycles of conflicts through a region that were not looked at.
+    pub cut_short: bool,
 }
 
 /// Finds the violations that are feasible under the model, one for each pattern.
@@ -152,6 +155,7 @@ pub fn search_by(
     search.variables();
     search.regions();
     let Asked { candidates, asked, feasible, unknown } = search.asking.finish();
+    let unknown = unknown + u64::from(search.counts.cut_short);
     Counts { candidates, asked, feasible, unknown, ..search.counts }
 }
 
@@ -163,12 +167,12 @@ enum Judge<'a> {
 }
 
 /// Where a violation is in the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Pattern {
     /// The places of a, c and b, and the variable if it matters.
     Triple { sites: [LocationId; 3], variable: Option<VariableId>, inherent: bool },
-    /// The places of a, c, d and b.
-    Spread([LocationId; 4]),
+    /// The places of a, of all that comes between, and of b.
+    Spread(Box<[LocationId]>),
 }
 
 /// How instances are told to be feasible.

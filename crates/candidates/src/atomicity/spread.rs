@@ -1,97 +1,263 @@
-//! Violations of a region of the user's that are spread over two of its variables: `a < c < d < b`, with `a` on one
-//! variable and `b` on another in one run through the region, and `c` and `d` of another thread, in the order of that
-//! thread, in conflict with `a` and with `b`. Then `c` came after the region's beginning and `d` before its end: no order of the region
-//! and the other thread, one after the other, has the same conflicts in the same order, so the region is not serialisable. (If both
-//! are the same variable, one of the five patterns is among the four.) Asked of the engine as [`Question::Order`].
+//! Violations of a region of the user's that are spread over several variables: `a < c < d < .. < b`, with `a` and `b` of one run
+//! through the region, on different variables, and the others of other threads, so that they form a *cycle of conflicts*:
+//! neighbours of different threads conflict, neighbours of one thread are in its order. Then something outside the region came
+//! after it began and something that depends on this came before it ended: no order in which the region is alone has
+//! the same conflicts in the same order, so it is not serialisable (Flanagan, Freund, Yi, *Velodrome*, PLDI 2008). With one other
+//! thread these are four events, with more of them more. Asked of the engine as [`Question::Order`].
 //!
-//! Cycles of conflicts through a third thread are not looked for.
+//! Only cycles without a shortcut are looked at: no two of the events conflict but neighbours. From any cycle, leaving out what lies between
+//! two that do conflict leads to one of these, or to one of the five patterns, in the same schedule. So nothing is missed: a
+//! region is not serialisable in some schedule if and only if one of these or a pattern is feasible.
+//! What others do is taken one operation at a time: regions of theirs are not taken as wholes, so two
+//! regions that cross each other without a single operation coming in between are none of its concern.
+//!
+//! 1. Cycles of *groups* (place, variable, thread, kind, locks) for two accesses of a region, once for all runs that access the same at
+//!    the same places. Groups that a lock held from `a` to `b` keeps out are passed over.
+//! 2. Events of the groups, near ones first, that orders do not exclude.
+//!
+//! Cost: exponential in the threads for 1, hence [`STEPS`], unless everything is wanted. If they run out, that is reported and counted.
+
+use std::rc::Rc;
 
 use check::Question;
-use trace::{Access, EventId, ThreadId};
+use rustc_hash::FxHashMap;
+use trace::{Access, EventId, LocationId, ThreadId, VariableId};
 
-use super::pairs::{Inside, Pair, PointGroup, RegionRun};
+use super::pairs::{AllPairs, Inside, Pair, PointGroup, RegionRun};
 use super::{Judge, Pattern, Search};
 use crate::asking::{Instance, PatternId};
 use crate::nearest::outward;
-use crate::{Object, Remarks};
+use crate::sections::Hold;
+use crate::{Extent, Object, Remarks};
 
-/// Whether two accesses to one variable are in conflict, given that they are of different threads.
-fn conflicts(access: Access, points: &PointGroup) -> bool {
-    access.writes || points.writes
+/// How many groups to look at for cycles.
+const STEPS: u64 = 20_000_000;
+
+/// A group of accesses that a cycle goes through.
+#[derive(Clone, Copy)]
+struct Stop<'a> {
+    variable: VariableId,
+    points: &'a PointGroup,
 }
 
-impl Search<'_> {
+/// What a cycle leaves from and comes back to: two accesses of a region and what is locked from one to the other.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Ends {
+    thread: ThreadId,
+    sites: [LocationId; 2],
+    accesses: [Access; 2],
+    locked: Box<[Hold]>,
+}
+
+impl Ends {
+    fn of(search: &Search<'_>, run: &RegionRun, a: &Inside, b: &Inside) -> Ends {
+        let site = |inside: &Inside| search.setup.trace().location(inside.event);
+        let held = b.sections.iter().filter(|section| section.acquire < a.event);
+        let mut locked: Vec<Hold> = held.map(|section| section.hold).collect();
+        locked.sort_unstable();
+        Ends {
+            thread: run.thread,
+            sites: [site(a), site(b)],
+            accesses: [a.access, b.access],
+            locked: locked.into(),
+        }
+    }
+}
+
+/// A cycle of groups: those that come between `a` and `b`, in their order.
+type Cycle<'a> = Box<[Stop<'a>]>;
+
+impl<'a> Search<'a> {
     /// Looks at every run through a region, unless the method has no word for it.
     pub(super) fn regions(&mut self) {
-        if matches!(self.judge, Judge::AvFilter(_)) {
+        if matches!(self.judge, Judge::AvFilter(_)) || self.all.regions.is_empty() {
             return;
         }
         let (all, total) = (self.all, self.all.regions.len() as u64);
+        let by_thread = by_thread(all, self.setup.threads().threads());
+        let mut steps = if self.extent == Extent::All { u64::MAX } else { STEPS };
+        let mut known: FxHashMap<Ends, Rc<[Cycle<'a>]>> = FxHashMap::default();
         for (done, run) in all.regions.iter().enumerate() {
             for (index, b) in run.accesses.iter().enumerate() {
                 for a in run.accesses[..index].iter().filter(|a| a.access.variable != b.access.variable) {
-                    self.broken(run, a, b);
+                    let ends = Ends::of(self, run, a, b);
+                    let cycles = known.entry(ends).or_insert_with_key(|ends| {
+                        Cycles {
+                            all,
+                            by_thread: &by_thread,
+                            ends,
+                            path: Vec::new(),
+                            found: Vec::new(),
+                            steps: &mut steps,
+                        }
+                        .all()
+                    });
+                    let cycles = Rc::clone(cycles);
+                    cycles.iter().for_each(|cycle| self.cycle(run, [a, b], cycle));
                 }
             }
             if done.is_multiple_of(1024) {
                 self.asking.progress(done as u64, total);
             }
         }
+        self.counts.cut_short = steps == 0;
     }
 
-    /// Looks at all that could come between two accesses of a region.
-    fn broken(&mut self, run: &RegionRun, a: &Inside, b: &Inside) {
-        let all = self.all;
-        let admits = |inside: &Inside, points: &PointGroup| {
-            let locked = b.sections.iter().filter(|section| section.acquire < a.event);
-            points.thread != run.thread
-                && conflicts(inside.access, points)
-                && !locked.clone().any(|section| all.sets.excludes_one(points.held, section.hold))
-        };
-        let points = |inside: &Inside| &all.variables[inside.access.variable.index()].points;
-        for after_a in points(a).iter().filter(|points| admits(a, points)) {
-            let same_thread = points(b).iter().filter(|points| points.thread == after_a.thread);
-            for before_b in same_thread.filter(|points| admits(b, points)) {
-                self.between(run.thread, [a, b], [after_a, before_b]);
-            }
-        }
-    }
-
-    fn between(&mut self, thread: ThreadId, [a, b]: [&Inside; 2], [after_a, before_b]: [&PointGroup; 2]) {
+    fn cycle(&mut self, run: &RegionRun, [a, b]: [&Inside; 2], cycle: &[Stop<'a>]) {
         let location = |inside: &Inside| self.setup.trace().location(inside.event);
-        let sites = [location(a), after_a.site, before_b.site, location(b)];
+        let between = cycle.iter().map(|stop| stop.points.site);
+        let sites = std::iter::once(location(a)).chain(between).chain([location(b)]).collect();
         let pattern = self.asking.pattern(Pattern::Spread(sites));
-        if self.asking.is_settled(pattern) {
+        let pair = Pair { first: a.event, second: b.event };
+        let mut chosen = vec![a.event];
+        self.events(run.thread, &pair, cycle, &mut chosen, pattern);
+    }
+
+    /// Chooses an event of each group from the next one on, and asks.
+    fn events(
+        &mut self,
+        own: ThreadId,
+        pair: &Pair,
+        cycle: &[Stop<'a>],
+        chosen: &mut Vec<EventId>,
+        pattern: PatternId,
+    ) {
+        let Some(stop) = cycle.get(chosen.len() - 1) else {
+            chosen.push(pair.second);
+            self.spread(chosen, pattern);
+            chosen.pop();
             return;
+        };
+        let points = stop.points;
+        // What is named is free to see something else, so it holds back nothing that is named later.
+        let must = if chosen.len() == 1 { &self.must } else { self.always() };
+        let mut band = self.band(must, pair, own, points);
+        let last = chosen[chosen.len() - 1];
+        if self.setup.trace().thread(last) == points.thread {
+            band.start = band.start.max(points.events.partition_point(|&event| event <= last));
         }
-        let (first, last) = (a.event, b.event);
-        let pair = Pair { first, second: last };
-        let early = self.band(&self.must, &pair, thread, after_a);
-        // What c saw does not hold back d, since c is free to see something else.
-        let late = self.band(self.always(), &pair, thread, before_b);
-        for c in outward(&after_a.events, early, first).map(|index| after_a.events[index]) {
-            let start = before_b.events.partition_point(|&d| d <= c).max(late.start);
-            for d in outward(&before_b.events, start..late.end.max(start), c) {
-                self.four([first, c, before_b.events[d], last], pattern);
-                if self.asking.is_settled(pattern) {
-                    return;
-                }
+        for index in outward(&points.events, band.start..band.end.max(band.start), last) {
+            if self.asking.is_settled(pattern) {
+                return;
             }
+            chosen.push(points.events[index]);
+            self.events(own, pair, cycle, chosen, pattern);
+            chosen.pop();
         }
     }
 
-    fn four(&mut self, events: [EventId; 4], pattern: PatternId) {
+    fn spread(&mut self, events: &[EventId], pattern: PatternId) {
         let question = Question::Order(events.to_vec());
         if !self.asking.looks_at(pattern, &question) {
             return;
         }
         let trace = self.setup.trace();
-        let names = [0, 3].map(|index: usize| {
-            let variable = trace.op(events[index]).access().map(|access| access.variable);
-            variable.map_or("", |variable| trace.symbols().variable(variable))
-        });
+        let variable = |event: EventId| trace.op(event).access().map(|access| access.variable);
+        let mut names: Vec<&str> = Vec::new();
+        for name in events.iter().filter_map(|&event| Some(trace.symbols().variable(variable(event)?))) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let object = Object::Named(names.join(", "));
-        let events = events.map(Some).to_vec();
+        let events = events.iter().copied().map(Some).collect();
         self.judge(pattern, Instance { question, events, object, remarks: Remarks::default() });
     }
+}
+
+/// The groups of each thread.
+fn by_thread(all: &AllPairs, threads: usize) -> Vec<Vec<Stop<'_>>> {
+    let mut by_thread = vec![Vec::new(); threads];
+    for (index, contested) in all.variables.iter().enumerate() {
+        for points in &contested.points {
+            by_thread[points.thread.index()].push(Stop { variable: VariableId::new(index), points });
+        }
+    }
+    by_thread
+}
+
+/// Finds the cycles of groups for two accesses.
+struct Cycles<'s, 'a> {
+    all: &'a AllPairs,
+    by_thread: &'s [Vec<Stop<'a>>],
+    ends: &'s Ends,
+    path: Vec<Stop<'a>>,
+    found: Vec<Cycle<'a>>,
+    /// Groups that may still be looked at.
+    steps: &'s mut u64,
+}
+
+/// Whether a cycle may go on to another group of the thread it is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    May,
+    MayNot,
+}
+
+impl<'a> Cycles<'_, 'a> {
+    fn all(mut self) -> Rc<[Cycle<'a>]> {
+        let [a, _] = self.ends.accesses;
+        self.enter(a.variable);
+        self.found.into()
+    }
+
+    /// Goes on to other threads' groups of a variable, in conflict with where the path is.
+    fn enter(&mut self, variable: VariableId) {
+        let all = self.all;
+        for points in &all.variables[variable.index()].points {
+            let new_thread = self.path.iter().all(|stop| stop.points.thread != points.thread);
+            if new_thread && points.thread != self.ends.thread {
+                self.visit(Stop { variable, points }, Within::May);
+            }
+        }
+    }
+
+    /// Goes through a group, if nothing before it but the last one conflicts with it, or is of its thread.
+    fn visit(&mut self, stop: Stop<'a>, within: Within) {
+        if *self.steps == 0 {
+            return;
+        }
+        *self.steps -= 1;
+        if self.is_locked_out(stop) || !self.continues(stop, within) {
+            return;
+        }
+        self.path.push(stop);
+        if self.conflicts_with(1, stop) {
+            self.found.push(self.path.clone().into());
+        } else {
+            self.enter(stop.variable);
+            if within == Within::May {
+                let thread = stop.points.thread.index();
+                let groups = self.by_thread;
+                groups[thread].iter().for_each(|&next| self.visit(next, Within::MayNot));
+            }
+        }
+        self.path.pop();
+    }
+
+    /// Whether a group conflicts with the end of the path if it is of another thread, and with nothing else.
+    fn continues(&self, stop: Stop<'a>, within: Within) -> bool {
+        let neighbour = self.path.len();
+        let with = |index: usize| match index.checked_sub(1) {
+            None => self.conflicts_with(0, stop),
+            Some(index) => conflict(self.path[index], stop),
+        };
+        (0..neighbour).all(|index| !with(index)) && (within == Within::MayNot || with(neighbour))
+    }
+
+    /// Whether a group conflicts with the first or the second access of the region.
+    fn conflicts_with(&self, end: usize, stop: Stop<'a>) -> bool {
+        let Access { variable, writes, .. } = self.ends.accesses[end];
+        variable == stop.variable && (writes || stop.points.writes)
+    }
+
+    fn is_locked_out(&self, stop: Stop<'a>) -> bool {
+        self.ends.locked.iter().any(|&hold| self.all.sets.excludes_one(stop.points.held, hold))
+    }
+}
+
+fn conflict(one: Stop<'_>, other: Stop<'_>) -> bool {
+    one.points.thread != other.points.thread
+        && one.variable == other.variable
+        && (one.points.writes || other.points.writes)
 }

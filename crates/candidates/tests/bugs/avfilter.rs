@@ -9,7 +9,7 @@ use decide::Setup;
 use trace::{EventId, Op, Trace};
 
 use crate::atomicity::{Events, events, feasible, run, triples};
-use crate::{on_tiny_traces, shown};
+use crate::{on_traces, shown, tiny};
 
 /// Algorithm 1 of paper 5, line by line, event by event.
 fn algorithm_1(trace: &Trace, triple: Triple) -> bool {
@@ -68,7 +68,7 @@ fn algorithm_1(trace: &Trace, triple: Triple) -> bool {
 #[test]
 fn avfilter_is_its_algorithm_line_by_line() {
     let (mut filtered, mut kept) = (0, 0);
-    on_tiny_traces(0..6_000, |seed, trace| {
+    on_traces(6_000, tiny, |seed, trace| {
         let setup = Setup::new(trace);
         let filter = AvFilter::new(&setup);
         for triple in triples(trace) {

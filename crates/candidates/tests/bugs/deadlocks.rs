@@ -8,7 +8,7 @@ use check::{Model, Question};
 use decide::Setup;
 use trace::{EventId, LocationId, Op, Trace};
 
-use crate::{Reported, assert_schedules, ids, on_tiny_traces, read, settings, shown};
+use crate::{Reported, assert_schedules, ids, on_traces, read, settings, shown, tiny};
 
 fn run(trace: &Trace, model: Model, limits: Limits) -> (Reported, Counts) {
     let setup = Setup::new(trace);
@@ -149,10 +149,8 @@ fn compare(seed: u64, trace: &Trace, model: Model, compared: &mut Compared) {
 fn every_cycle_of_the_oracle_and_no_other() {
     let mut compared = Compared::default();
     for model in [Model::Sync, Model::ReadsFrom, Model::Branch] {
-        on_tiny_traces(0..1_500, |seed, trace| compare(seed, trace, model, &mut compared));
-        for seed in 0..4_000 {
-            compare(seed, &knotted(seed), model, &mut compared);
-        }
+        on_traces(1_500, tiny, |seed, trace| compare(seed, trace, model, &mut compared));
+        on_traces(4_000, knotted, |seed, trace| compare(seed, trace, model, &mut compared));
     }
     let Compared { cycles, long, mixed, lost } = compared;
     assert!(cycles > 1_000 && long > 20 && mixed > 100, "{cycles} cycles, {long} long, {mixed} mixed");

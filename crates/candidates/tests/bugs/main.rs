@@ -1,4 +1,7 @@
 //! The searches for bugs other than races, against the oracle and on traces written by hand.
+//!
+//! `cargo xtask fuzz-bugs --seeds N` makes the same comparisons over more seeds (`FORETELL_FUZZ_SEEDS`, `FORETELL_FUZZ_FROM`) and
+//! keeps what they break, shrunken, in `corpus/found/`.
 
 mod atomicity;
 mod avfilter;
@@ -46,11 +49,31 @@ fn assert_schedules(setup: &Setup<'_>, model: Model, found: &[Found]) {
     }
 }
 
-/// Shows tiny traces of many kinds to a check.
-fn on_tiny_traces(seeds: std::ops::Range<u64>, mut check: impl FnMut(u64, &Trace)) {
-    for seed in seeds {
-        let trace = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
-        check(seed, &trace);
+/// A tiny trace of whatever kind.
+fn tiny(seed: u64) -> Trace {
+    generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid")
+}
+
+/// Shows a trace for each seed to a comparison: as many as usual, or those that the environment says. What it breaks is shrunken
+/// and kept, if the environment says where.
+fn on_traces(usual: u64, make: fn(u64) -> Trace, mut compare: impl FnMut(u64, &Trace)) {
+    let setting = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let from = setting("FORETELL_FUZZ_FROM").unwrap_or(0);
+    for seed in from..from + setting("FORETELL_FUZZ_SEEDS").unwrap_or(usual) {
+        let trace = make(seed);
+        let Ok(folder) = std::env::var("FORETELL_FUZZ_KEEP") else {
+            compare(seed, &trace);
+            continue;
+        };
+        let mut fails = |trace: &Trace| {
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| compare(seed, trace))).is_err()
+        };
+        if fails(&trace) {
+            let small = generate::shrink(&trace, &mut fails);
+            std::fs::write(format!("{folder}/bugs-seed-{seed}.std"), shown(&small))
+                .expect("keeping the trace");
+            compare(seed, &small);
+        }
     }
 }
 

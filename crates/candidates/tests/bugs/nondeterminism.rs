@@ -7,13 +7,13 @@ use check::{Model, Question, Source};
 use decide::Setup;
 use trace::EventId;
 
-use crate::{Reported, assert_schedules, on_tiny_traces, read, settings, shown};
+use crate::{Reported, assert_schedules, on_traces, read, settings, shown, tiny};
 
 #[test]
 fn every_other_source_and_no_other() {
     let mut compared = 0;
     for model in [Model::Sync, Model::ReadsFrom, Model::Branch] {
-        on_tiny_traces(0..1_500, |seed, trace| {
+        on_traces(1_500, tiny, |seed, trace| {
             let setup = Setup::new(trace);
             let mut reported = Reported::default();
             let counts = nondeterminism::search(&setup, settings(model), &mut |r| reported.take(r));

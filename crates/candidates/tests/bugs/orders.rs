@@ -8,7 +8,7 @@ use check::{Model, Question, Source};
 use decide::Setup;
 use trace::{EventId, LocationId, Trace};
 
-use crate::{Reported, assert_schedules, ids, on_tiny_traces, read, settings, shown};
+use crate::{Reported, assert_schedules, ids, on_traces, read, settings, shown, tiny};
 
 fn run(trace: &Trace, model: Model, rules: &[Rule], limits: Limits) -> (Reported, Counts) {
     let setup = Setup::new(trace);
@@ -23,7 +23,7 @@ fn run(trace: &Trace, model: Model, rules: &[Rule], limits: Limits) -> (Reported
 fn stated_orders_are_those_of_the_oracle() {
     let mut compared = 0;
     for model in [Model::Sync, Model::ReadsFrom, Model::Branch] {
-        on_tiny_traces(0..700, |seed, trace| {
+        on_traces(700, tiny, |seed, trace| {
             let events = || (0..trace.len()).map(EventId::new);
             let locations = trace.symbols().locations.len();
             if locations == 0 {
@@ -86,13 +86,12 @@ fn with_a_block(seed: u64) -> Trace {
 fn memory_is_misused_where_the_oracle_says_so() {
     let (mut freed, mut unwritten) = (0, 0);
     for model in [Model::Sync, Model::ReadsFrom] {
-        for seed in 0..1_500 {
-            let trace = &with_a_block(seed);
+        on_traces(1_500, with_a_block, |seed, trace| {
             let symbols = trace.symbols();
             let free = (0..trace.len())
                 .map(EventId::new)
                 .find(|&event| symbols.location(trace.location(event)) == "free");
-            let Some(free) = free else { continue };
+            let Some(free) = free else { return };
             let uses: Vec<EventId> = (0..trace.len())
                 .map(EventId::new)
                 .filter(|&event| {
@@ -125,7 +124,7 @@ fn memory_is_misused_where_the_oracle_says_so() {
                 reported.found.iter().filter(of_block).map(|found| found.events.clone()).collect();
             assert_eq!(found, expected, "seed {seed} {model:?}\n{}", shown(trace));
             assert_eq!(counts.unknown, 0);
-        }
+        });
     }
     assert!(freed > 500 && unwritten > 200, "{freed} used after free, {unwritten} read before written");
 }
