@@ -6,6 +6,7 @@ mod demo;
 mod expectations;
 mod fuzz;
 mod measure;
+mod races;
 mod record;
 mod scenarios;
 mod test;
@@ -21,6 +22,7 @@ cargo xtask demo               build Foretell and show what it does
 cargo xtask bench trace        measure reading, writing and surveying traces; refreshes bench/RESULTS.md
 cargo xtask bench decide       measure what questions cost; refreshes bench/RESULTS.md
 cargo xtask bench bugs         measure what finding bugs other than races costs; refreshes bench/RESULTS.md
+cargo xtask bench races        measure what finding races costs, RAPID beside it if RAPID_HOME names it; refreshes bench/RESULTS.md
 cargo xtask bench states       measure walking and counting of global states; refreshes bench/RESULTS.md
 cargo xtask bench record       measure recording beside ThreadSanitizer; refreshes bench/RESULTS.md
 cargo xtask bench scenarios    confirm the errors of the corpus beside ThreadSanitizer; refreshes bench/RESULTS.md
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         ["bench", "trace"] => bench::trace(),
         ["bench", "decide"] => bench::decide(),
         ["bench", "bugs"] => bench::bugs(),
+        ["bench", "races"] => races::run(),
         ["bench", "states"] => bench::states(),
         ["bench", "record"] => record::run(),
         ["bench", "scenarios"] => scenarios::run(),

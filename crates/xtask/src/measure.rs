@@ -31,7 +31,8 @@ pub(crate) fn print(command: &[&str]) -> Outcome {
         .map_err(|error| format!("cannot run {}: {error}", command[0]))?;
     let wall = start.elapsed();
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|error| error.to_string())?;
-    if !status.success() {
+    // 1 is what Foretell ends with when it found something.
+    if !matches!(status.code(), Some(0 | 1)) {
         return Err(format!("`{}` failed", command.join(" ")));
     }
     let cpu = micros(usage.user_time()) + micros(usage.system_time());
@@ -47,19 +48,32 @@ fn micros(time: TimeVal) -> u64 {
 
 /// Runs a command in a fresh process, its standard output thrown away, and says what it cost.
 pub(crate) fn cost_of(command: &[&str]) -> Result<Cost, String> {
+    measured(command, Stdio::null()).map(|(cost, _)| cost)
+}
+
+/// Runs a command in a fresh process, and says what it cost and what it printed.
+pub(crate) fn cost_and_output(command: &[&str]) -> Result<(Cost, String), String> {
+    measured(command, Stdio::piped())
+}
+
+fn measured(command: &[&str], stdout: Stdio) -> Result<(Cost, String), String> {
     let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
-    let output = Command::new(this)
+    let child = Command::new(this)
         .args(["measure", "--"])
         .args(command)
         .current_dir(crate::cargo::root())
-        .stdout(Stdio::null())
-        .output()
-        .map_err(|error| format!("cannot run {}: {error}", command[0]))?;
+        .stdout(stdout)
+        .stderr(Stdio::piped())
+        .spawn();
+    let output = child.and_then(|child| child.wait_with_output());
+    let output = output.map_err(|error| format!("cannot run {}: {error}", command[0]))?;
     let said = String::from_utf8_lossy(&output.stderr);
     let figures = said.lines().last().unwrap_or_default().split(' ').map(str::parse::<u64>);
     match figures.collect::<Result<Vec<u64>, _>>().as_deref() {
         Ok(&[wall, cpu, peak_bytes]) => {
-            Ok(Cost { wall: Duration::from_micros(wall), cpu: Duration::from_micros(cpu), peak_bytes })
+            let cost =
+                Cost { wall: Duration::from_micros(wall), cpu: Duration::from_micros(cpu), peak_bytes };
+            Ok((cost, String::from_utf8_lossy(&output.stdout).into_owned()))
         }
         _ => Err(format!("`{}` could not be measured: {said}", command.join(" "))),
     }

@@ -6,9 +6,10 @@
 //! is none. Every race that is feasible in any model is among them; most of them are not feasible.
 //!
 //! *Cost.* [`Lockset`] streams and needs memory for the objects only. It keeps of each variable the accesses
-//! not covered by another: one covers another of the same thread if it holds no more locks and conflicts with as much. An event
-//! costs a look at its own thread's, and at all of them, about as many as there are threads, only if neither a lock common to all nor
-//! the last partner found tells more.
+//! not covered by another: one covers another of the same thread if it holds no more locks and conflicts with as much. An access
+//! like the last one to the variable, with nothing new from other threads between, is answered as that one was. Others cost a look at their own
+//! thread's, and at all of them, about as many as there are threads, only if neither a lock common to all nor the last partner found
+//! tells more.
 //! [`pairs`] is lazy and costs what it yields, which may be quadratic; [`location_pairs`] multiplies instead.
 
 use std::collections::BTreeMap;
@@ -90,8 +91,8 @@ impl Summary {
         Some(found.event)
     }
 
-    #[inline]
-    fn add(&mut self, new: Seen, sets: &mut Locksets) {
+    /// Whether it is one that no other covers.
+    fn add(&mut self, new: Seen, sets: &mut Locksets) -> bool {
         sets.meet(&mut self.common, new.class.locks);
         if new.class.kind.writes() {
             sets.meet(&mut self.common_to_writes, new.class.locks);
@@ -99,19 +100,31 @@ impl Summary {
         let own = |(index, &thread): (usize, &ThreadId)| (thread == new.class.thread).then_some(index);
         let mut own = self.threads.iter().enumerate().filter_map(own);
         if own.any(|index| self.seen[index].class.covers(new.class, sets)) {
-            return;
+            return false;
         }
         self.seen.retain(|earlier| !new.class.covers(earlier.class, sets));
         self.seen.push(new);
         self.threads.clear();
         self.threads.extend(self.seen.iter().map(|seen| seen.class.thread));
+        true
     }
 }
+
+/// What an access was answered. It is the answer to all of its class until another thread makes an access that none covers.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    class: Class,
+    partner: Option<EventId>,
+}
+
+/// The last answers of a variable, to a read and to a write. They lie apart from all else, since most accesses need no more.
+type Answers = [Option<Answer>; 2];
 
 /// The locks held and the accesses made, up to the current event of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Lockset {
     held: Held,
+    answers: Vec<Answers>,
     variables: Vec<Summary>,
 }
 
@@ -129,10 +142,24 @@ impl Lockset {
             return None;
         };
         let class = Class { thread, locks: self.held.by(thread), kind };
-        let summary = at(&mut self.variables, op.target() as usize);
+        let variable = op.target() as usize;
+        match at(&mut self.answers, variable)[usize::from(kind.writes())] {
+            Some(answer) if answer.class == class => answer.partner,
+            _ => self.look(event, variable, class),
+        }
+    }
+
+    fn look(&mut self, event: EventId, variable: usize, class: Class) -> Option<EventId> {
+        let summary = at(&mut self.variables, variable);
         let sets = self.held.sets_mut();
         let partner = summary.partner(class, sets);
-        summary.add(Seen { class, event }, sets);
+        let answers = &mut self.answers[variable];
+        if summary.add(Seen { class, event }, sets) {
+            for answer in answers {
+                *answer = answer.filter(|answer| answer.class.thread == class.thread);
+            }
+        }
+        self.answers[variable][usize::from(class.kind.writes())] = Some(Answer { class, partner });
         partner
     }
 }

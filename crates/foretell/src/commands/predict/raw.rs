@@ -2,7 +2,6 @@
 //!
 //! Nothing is decided, since that takes the whole trace: a pair reported has no rung and no schedule, and need not be able to happen.
 
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -11,6 +10,7 @@ use candidates::races::Method;
 use candidates::races::hb::Hb;
 use candidates::races::lockset::Lockset;
 use report::SCHEMA;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 use trace::stream::Batch;
 use trace::{EventId, LocationId, Op, SemaphoreId, ThreadId};
@@ -103,7 +103,7 @@ struct Tally {
     events: u64,
     racy: u64,
     declared: usize,
-    pairs: HashMap<(LocationId, LocationId), Racy>,
+    pairs: FxHashMap<(LocationId, LocationId), Racy>,
     /// With `--all`: what is yet to be printed.
     lines: String,
     failed: Option<Diagnostic>,
@@ -118,7 +118,7 @@ pub(super) fn run(trace: &OsStr, method: Method, all: bool, manner: Manner) -> R
         events: 0,
         racy: 0,
         declared: 0,
-        pairs: HashMap::new(),
+        pairs: FxHashMap::default(),
         lines: String::new(),
         failed: None,
     };
