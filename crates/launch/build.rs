@@ -1,4 +1,4 @@
-//! Builds the runtime, the library that lives inside recorded programs, so that it can be embedded.
+//! Builds the runtime, the library that lives inside recorded programs, and the shim that is preloaded under ThreadSanitizer, so that they can be embedded.
 //!
 //! It is another artifact than this crate: a shared object with its own panic strategy, always optimised. So another
 //! cargo builds it, into a target directory of its own (the outer cargo's is locked), with none of the outer
@@ -24,29 +24,34 @@ const OUTER: [&str; 9] = [
 fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
     let workspace = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../..");
-    for part in ["crates/runtime", "crates/log", "Cargo.lock", "include/foretell.h"] {
+    for part in ["crates/runtime", "crates/shim", "crates/log", "Cargo.lock", "include/foretell.h"] {
         println!("cargo::rerun-if-changed={}", workspace.join(part).display());
     }
-    let embedded = out.join("libtsan.so.2");
+    let libraries = [("runtime", "libtsan.so.2"), ("shim", "libforetell_shim.so")];
     let supported =
         variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ARCH") == "x86_64";
     if !supported {
-        fs::write(embedded, []).expect("OUT_DIR can be written");
+        for (_, name) in libraries {
+            fs::write(out.join(name), []).expect("OUT_DIR can be written");
+        }
         return;
     }
     let target = out.join("runtime");
     // Nothing new is needed from the network if the outer build came this far; only a lock file that was passed
     // over (`cargo install` without `--locked`) asks for more.
     if !build(&workspace, &target, &["--offline"]) && !build(&workspace, &target, &[]) {
-        panic!("the runtime (crates/runtime) could not be built; its errors are above");
+        panic!("the runtime (crates/runtime, crates/shim) could not be built; its errors are above");
     }
-    let built = target.join("release/libforetell_runtime.so");
-    fs::copy(&built, &embedded).unwrap_or_else(|error| panic!("cannot copy {}: {error}", built.display()));
+    for (library, name) in libraries {
+        let built = target.join(format!("release/libforetell_{library}.so"));
+        fs::copy(&built, out.join(name))
+            .unwrap_or_else(|error| panic!("cannot copy {}: {error}", built.display()));
+    }
 }
 
 fn build(workspace: &Path, target: &Path, how: &[&str]) -> bool {
     let mut cargo = Command::new(variable("CARGO"));
-    cargo.args(["build", "--release", "-p", "foretell-runtime"]);
+    cargo.args(["build", "--release", "-p", "foretell-runtime", "-p", "foretell-shim"]);
     cargo.args(["--config", "profile.release.panic=\"abort\"", "--config", "profile.release.debug=false"]);
     cargo.args(how).arg("--target-dir").arg(target).current_dir(workspace);
     for name in OUTER {

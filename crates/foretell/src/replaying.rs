@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use candidates::races::{RacePair, hb};
 use check::Source;
+use launch::program::Sight;
 use launch::replay::{
     self, Command, Divergence, End, Expected, Goal, Manner, OnDivergence, Order, Plan, Replayed, Verdict,
     Witnessed,
@@ -59,6 +60,18 @@ pub struct Summary {
     pub runs: Vec<Run>,
     /// Races that these runs had besides, by happens-before.
     pub races: Vec<OtherRace>,
+    /// What ThreadSanitizer said, if it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tsan: Option<SecondOpinion>,
+}
+
+/// What ThreadSanitizer said of a run with the synchronisation of the schedule.
+#[derive(Clone, Debug, Serialize)]
+pub struct SecondOpinion {
+    /// Whether it reported anything.
+    pub reported: bool,
+    /// Its own words.
+    pub report: String,
 }
 
 /// A race that nobody asked for.
@@ -191,6 +204,7 @@ impl Replaying {
             switches: self.switches(),
             runs: Vec::new(),
             races: Vec::new(),
+            tsan: None,
         };
         let mut kept = None;
         for _ in 0..self.times {
@@ -220,6 +234,21 @@ impl Replaying {
             (0, None) => ResultName::NotReached,
         };
         Ok((summary, kept))
+    }
+
+    /// Runs the program under the genuine ThreadSanitizer along the schedule.
+    pub fn second_opinion(&self) -> Result<SecondOpinion, Diagnostic> {
+        let program = launch::program::Program::find(&self.command.words[0]);
+        if program.is_ok_and(|program| program.sight != Sight::Full) {
+            let title =
+                "ThreadSanitizer can be asked about programs that gcc built with `-fsanitize=thread` only";
+            return Err(
+                Diagnostic::new(title).help("build it with `foretell cc` and gcc, and record it again")
+            );
+        }
+        let opinion = replay::second_opinion(&self.plan, &self.command, self.limit)
+            .map_err(|error| Diagnostic::new(format!("cannot ask ThreadSanitizer: {error}")))?;
+        Ok(SecondOpinion { reported: !opinion.report.is_empty(), report: opinion.report })
     }
 
     fn switches(&self) -> usize {

@@ -1,5 +1,5 @@
-//! What `foretell` carries inside itself: the runtime that lives in recorded programs, and the header for
-//! programs that tell of themselves. Installing one file is enough; they are unpacked where they are needed.
+//! What `foretell` carries inside itself: the runtime that lives in recorded programs, the shim that is preloaded under
+//! ThreadSanitizer, and the header for programs that tell of themselves. Installing one file is enough; they are unpacked where they are needed.
 
 use std::env;
 use std::fs;
@@ -11,15 +11,18 @@ use crate::fingerprint;
 
 /// The runtime, as build.rs built it. Empty on systems it does not exist for.
 const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan.so.2"));
+const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libforetell_shim.so"));
 const HEADER: &[u8] = include_bytes!("../../../include/foretell.h");
 
-/// Where the runtime and the header are.
+/// Where the runtime, the header and the shim are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
     /// The runtime. Its directory has it under the names that linkers and loaders look for, and nothing else.
     pub library: PathBuf,
     /// The directory of `foretell.h`.
     pub include: PathBuf,
+    /// The shim.
+    pub shim: PathBuf,
 }
 
 /// Whether there is a runtime for this system.
@@ -27,7 +30,7 @@ pub fn has_runtime() -> bool {
     !RUNTIME.is_empty()
 }
 
-/// Unpacks both into the user's cache directory, unless they are there: the directory is named for their
+/// Unpacks them into the user's cache directory, unless they are there: the directory is named for their
 /// content, so another version of this program has another one. Several processes may do it at once.
 pub fn unpack() -> io::Result<Installed> {
     if !has_runtime() {
@@ -54,11 +57,12 @@ fn caches() -> Vec<PathBuf> {
 
 fn unpack_below(cache: &Path) -> io::Result<Installed> {
     make_own_directory(cache)?;
-    let directory = cache.join(format!("{:016x}", fingerprint::of(RUNTIME.iter().chain(HEADER))));
+    let directory = cache.join(format!("{:016x}", fingerprint::of(RUNTIME.iter().chain(SHIM).chain(HEADER))));
     let (lib, include) = (directory.join("lib"), directory.join("include"));
     let library = lib.join("libtsan.so.2");
     let header = include.join("foretell.h");
-    for (path, content) in [(&library, RUNTIME), (&header, HEADER)] {
+    let shim = directory.join("shim/libforetell_shim.so");
+    for (path, content) in [(&library, RUNTIME), (&header, HEADER), (&shim, SHIM)] {
         // A file of the right length is whole: it appears by being renamed.
         if path.metadata().is_ok_and(|metadata| metadata.len() == content.len() as u64) {
             continue;
@@ -72,7 +76,7 @@ fn unpack_below(cache: &Path) -> io::Result<Installed> {
             _ => {}
         }
     }
-    Ok(Installed { library, include })
+    Ok(Installed { library, include, shim })
 }
 
 /// Writes a file so that it appears whole or not at all.

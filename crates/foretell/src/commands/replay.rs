@@ -35,6 +35,7 @@ Examples:
   foretell replay run.ftr deadlock-1 --times 20  and how often it works
   foretell replay run.ftr race-1 --minimize      with few switches between threads
   foretell replay run.ftr race-1 --gdb           look at the threads at the race
+  foretell replay run.ftr race-1 --tsan          and what ThreadSanitizer says of it
   foretell replay --schedule bug.sched -- ./bank what `foretell decide --schedule-out` wrote
 
 Exit status: 0 not confirmed, 1 confirmed, 2 usage or input error, 3 not confirmed, and the time limit
@@ -72,6 +73,9 @@ pub struct Replay {
     /// Stop after so many steps of the schedule.
     #[arg(long, value_name = "STEP")]
     until: Option<usize>,
+    /// Ask the genuine ThreadSanitizer, too, with all synchronisation in the order of the schedule.
+    #[arg(long)]
+    tsan: bool,
     /// Bring the stretches of each thread together first, as far as the schedule stays one: fewer switches.
     #[arg(long, conflicts_with = "schedule")]
     minimize: bool,
@@ -115,7 +119,10 @@ impl Replay {
             debugged.map_err(|error| Diagnostic::from_io("run", "gdb", &error))?;
             return Ok(Exit::Nothing);
         }
-        let (summary, replayed) = replaying.run()?;
+        let (mut summary, replayed) = replaying.run()?;
+        if self.tsan {
+            summary.tsan = Some(replaying.second_opinion()?);
+        }
         if let (Some(target), Some(replayed)) = (&target, &replayed) {
             record(&replaying, replayed, target)?;
         }

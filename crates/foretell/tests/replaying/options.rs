@@ -108,3 +108,13 @@ fn there_must_be_something_to_replay() {
         assert_eq!(refused.status.code(), Some(2), "{wrong:?}");
     }
 }
+
+#[test]
+fn threadsanitizer_agrees() {
+    let (program, id) = race();
+    let Printed { json, .. } = program.json(&["replay", "run.ftr", &id, "--json", "--tsan", "--order", "ab"]);
+    assert_eq!(json["tsan"]["reported"], true, "{json:#}");
+    let report = json["tsan"]["report"].as_str().expect("a report");
+    assert!(report.contains("data race") && report.contains("race-buggy.c:28"), "{report}");
+    assert!(report.contains("race-buggy.c:39"), "{report}");
+}

@@ -155,7 +155,11 @@ mod tests {
 
     fn added_to(family: Family, line: &str) -> Result<String, CompilerError> {
         let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        let installed = embedded::Installed { library: "/r/libtsan.so.2".into(), include: "/i".into() };
+        let installed = embedded::Installed {
+            library: "/r/libtsan.so.2".into(),
+            include: "/i".into(),
+            shim: "/s".into(),
+        };
         let added = added(family, Extras::default(), &Reading::of(&arguments), &installed)?;
         Ok(added.join(" ".as_ref()).into_string().unwrap())
     }

@@ -7,6 +7,7 @@
 mod outcome;
 mod plan;
 mod run;
+mod tsan;
 mod verify;
 
 use std::io;
@@ -20,6 +21,7 @@ use outcome::{Look, Outcome};
 use plan::Control;
 pub use plan::{Expected, Goal, Manner, OnDivergence, Order, Path as ThreadPath, Plan};
 pub use run::{Command, End};
+pub use tsan::{Opinion, second_opinion};
 use verify::Verifying;
 
 /// What came of a replay.

@@ -137,7 +137,7 @@ pub(super) enum Instruction {
 pub(super) struct Cast(Vec<Path>);
 
 impl Cast {
-    fn of(plan: &Plan) -> Cast {
+    pub(super) fn of(plan: &Plan) -> Cast {
         let all = plan.steps.iter().chain(plan.goal.named());
         let mut paths = vec![Path::new()];
         for event in all {
@@ -154,6 +154,20 @@ impl Cast {
     pub(super) fn number(&self, path: &[u32]) -> usize {
         let known = self.0.binary_search_by(|known| (known.len(), &known[..]).cmp(&(path.len(), path)));
         known.unwrap_or(0)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The table of threads, as control files and others have it.
+    pub(super) fn table(&self) -> String {
+        let line = |path: &Path| match path.split_last() {
+            None => "thread - 0\n".to_owned(),
+            Some((nth, parent)) => format!("thread {} {nth}\n", self.number(parent)),
+        };
+        self.0.iter().map(line).collect()
     }
 
     /// The thread with this number.
@@ -205,12 +219,7 @@ impl Control {
         };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "divergence {on_divergence}");
-        for path in &self.cast.0 {
-            let _ = match path.split_last() {
-                None => writeln!(text, "thread - 0"),
-                Some((nth, parent)) => writeln!(text, "thread {} {nth}", self.cast.number(parent)),
-            };
-        }
+        text.push_str(&self.cast.table());
         for instruction in &self.instructions {
             let _ = match instruction {
                 Instruction::Run { thread, until } => writeln!(text, "run {thread} {until}"),

@@ -72,7 +72,7 @@ const DEADLOCK_STATUS: i32 = 99;
 pub(super) struct Ran {
     pub(super) end: End,
     pub(super) elapsed: Duration,
-    directory: TempDir,
+    pub(super) directory: TempDir,
 }
 
 impl Ran {
@@ -95,7 +95,7 @@ impl Ran {
         Some((log, String::from_utf8_lossy(&modules).into_owned()))
     }
 
-    fn read(&self, name: &str) -> String {
+    pub(super) fn read(&self, name: &str) -> String {
         let bytes = fs::read(self.directory.path().join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
@@ -104,7 +104,17 @@ impl Ran {
 /// Runs the command under the control file to its end, or until its time is over.
 pub(super) fn run(command: &Command, control: &str, settings: &str, limit: Duration) -> io::Result<Ran> {
     let directory = prepared(control, settings)?;
-    let mut program = program(command, directory.path())?;
+    let program = program(command, directory.path())?;
+    execute(program, command, directory, limit)
+}
+
+/// Runs a program to its end, or until its time is over; its output goes into the directory.
+pub(super) fn execute(
+    mut program: std::process::Command,
+    command: &Command,
+    directory: TempDir,
+    limit: Duration,
+) -> io::Result<Ran> {
     let output = File::create(directory.path().join("output"))?;
     program.stdin(input(command)?).stdout(output.try_clone()?).stderr(output);
     program.process_group(0);
@@ -148,9 +158,14 @@ pub(super) fn debug(command: &Command, control: &str, settings: &str) -> io::Res
     gdb.status()
 }
 
-fn prepared(control: &str, settings: &str) -> io::Result<TempDir> {
+/// A directory for a run.
+pub(super) fn directory() -> io::Result<TempDir> {
     // As long a name as a recording has: where things lie on the stack depends on it.
-    let directory = tempfile::Builder::new().prefix("foretell-").tempdir()?;
+    tempfile::Builder::new().prefix("foretell-").tempdir()
+}
+
+fn prepared(control: &str, settings: &str) -> io::Result<TempDir> {
+    let directory = directory()?;
     fs::write(directory.path().join("settings"), settings)?;
     fs::write(directory.path().join("control"), control)?;
     Ok(directory)
@@ -158,6 +173,18 @@ fn prepared(control: &str, settings: &str) -> io::Result<TempDir> {
 
 fn program(command: &Command, run: &Path) -> io::Result<std::process::Command> {
     let installed = embedded::unpack()?;
+    let mut program = as_recorded(command);
+    let library = installed.library.parent().unwrap_or(Path::new("/"));
+    prepend(&mut program, command, "LD_LIBRARY_PATH", library.as_os_str());
+    if command.only_sync {
+        prepend(&mut program, command, "LD_PRELOAD", installed.library.as_os_str());
+    }
+    program.env("FORETELL_RUN", run);
+    Ok(program)
+}
+
+/// The command as it was run, without anything of ours.
+pub(super) fn as_recorded(command: &Command) -> std::process::Command {
     let mut program = std::process::Command::new(&command.words[0]);
     program.args(&command.words[1..]);
     if let Some(directory) = &command.directory {
@@ -168,17 +195,11 @@ fn program(command: &Command, run: &Path) -> io::Result<std::process::Command> {
         let pairs = environment.iter().filter_map(|variable| variable.split_once('='));
         program.envs(pairs);
     }
-    let library = installed.library.parent().unwrap_or(Path::new("/"));
-    prepend(&mut program, command, "LD_LIBRARY_PATH", library.as_os_str());
-    if command.only_sync {
-        prepend(&mut program, command, "LD_PRELOAD", installed.library.as_os_str());
-    }
-    program.env("FORETELL_RUN", run);
-    Ok(program)
+    program
 }
 
 /// Puts a value before those that a list in the command's environment has.
-fn prepend(program: &mut std::process::Command, command: &Command, variable: &str, value: &OsStr) {
+pub(super) fn prepend(program: &mut std::process::Command, command: &Command, variable: &str, value: &OsStr) {
     let before = match &command.environment {
         Some(environment) => environment.iter().find_map(|entry| {
             let (name, value) = entry.split_once('=')?;

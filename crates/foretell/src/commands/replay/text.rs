@@ -33,6 +33,13 @@ pub(super) fn in_words(replaying: &Replaying, summary: &Summary, quiet: bool) ->
     for (index, run) in summary.runs.iter().enumerate() {
         push_run(&mut text, replaying, run, index == 0);
     }
+    if let Some(opinion) = &summary.tsan {
+        let said = if opinion.reported { "says:" } else { "says nothing of a run with this synchronisation" };
+        let _ = writeln!(text, "  ThreadSanitizer {said}");
+        for line in opinion.report.lines() {
+            let _ = writeln!(text, "    | {line}");
+        }
+    }
     for race in &summary.races {
         let [one, other] = &race.locations;
         let _ = writeln!(text, "  these runs had another data race, of `{}`: {one} and {other}", race.object);
