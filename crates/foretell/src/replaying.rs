@@ -132,8 +132,21 @@ pub struct Run {
     pub seconds: f64,
     /// What was seen of the events in question.
     pub events: Vec<Seen>,
+    /// The threads at the end of the schedule, or where the program left it.
+    pub threads: Vec<Standing>,
     /// The end of what it printed.
     pub output: String,
+}
+
+/// A thread at the end of the schedule.
+#[derive(Clone, Debug, Serialize)]
+pub struct Standing {
+    /// Its name.
+    pub thread: String,
+    /// `ready`, `running`, `waiting`, `outside` or `finished`.
+    pub state: String,
+    /// Its call stack, the innermost function first.
+    pub stack: Vec<String>,
 }
 
 /// How a program ended, by name.
@@ -212,7 +225,8 @@ impl Replaying {
             for (index, &order) in self.orders.iter().enumerate() {
                 let replayed = replay::replay(&self.plan, &self.command, self.settings(order, false))
                     .map_err(|error| self.cannot_run(&error.to_string()))?;
-                confirmed &= replayed.verdict == Verdict::Confirmed;
+                // What was not followed to its end was not seen.
+                confirmed &= replayed.verdict == Verdict::Confirmed && self.until.is_none();
                 if let (Verdict::Diverged(divergence), None) = (&replayed.verdict, &summary.divergence) {
                     summary.divergence = Some(self.left(divergence));
                 }
@@ -312,15 +326,24 @@ impl Replaying {
         Run {
             order: is_race.then(|| order.name()),
             result: match replayed.verdict {
-                Verdict::Confirmed => ResultName::Confirmed,
+                Verdict::Confirmed if self.until.is_none() => ResultName::Confirmed,
                 Verdict::Diverged(_) => ResultName::Diverged,
-                Verdict::NotReached => ResultName::NotReached,
+                Verdict::Confirmed | Verdict::NotReached => ResultName::NotReached,
             },
             end,
             status,
             seconds: replayed.elapsed.as_secs_f64(),
             events: replayed.witnessed.iter().map(|witnessed| self.seen(witnessed)).collect(),
+            threads: replayed.standing.iter().map(|standing| self.standing(standing)).collect(),
             output: tail(&replayed.output),
+        }
+    }
+
+    fn standing(&self, standing: &replay::Standing) -> Standing {
+        Standing {
+            thread: self.name(&standing.thread),
+            state: standing.state.clone(),
+            stack: standing.stack.iter().map(|frame| frame.replace('\t', " at ")).collect(),
         }
     }
 

@@ -99,6 +99,22 @@ fn traces_from_elsewhere_stay_predicted() {
 }
 
 #[test]
+fn a_replay_can_stop_on_the_way() {
+    let (program, id) = race();
+    let arguments = ["replay", "run.ftr", &id, "--json", "--until", "4", "--order", "ab"];
+    let Printed { status, json } = program.json(&arguments);
+    assert_eq!(
+        (status, &json["result"], &json["confirmed"]),
+        (Some(0), &json!("not-reached"), &json!(0)),
+        "{json:#}"
+    );
+    assert!(json["divergence"].is_null(), "{json:#}");
+    let run = &json["runs"][0];
+    assert_eq!(run["end"], "ended", "{json:#}");
+    assert!(!run["threads"].as_array().expect("threads").is_empty(), "{json:#}");
+}
+
+#[test]
 fn there_must_be_something_to_replay() {
     let (program, _) = race();
     for wrong in

@@ -10,6 +10,7 @@ mod run;
 mod tsan;
 mod verify;
 
+use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -61,6 +62,17 @@ pub struct Witnessed {
     pub stack: Vec<String>,
 }
 
+/// A thread at the end of the schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The way to it.
+    pub thread: ThreadPath,
+    /// `ready`, `running`, `waiting`, `outside` or `finished`.
+    pub state: String,
+    /// Its call stack, innermost first: `function\tfile:line`.
+    pub stack: Vec<String>,
+}
+
 /// A replay that was carried out.
 #[derive(Debug)]
 pub struct Replayed {
@@ -74,6 +86,8 @@ pub struct Replayed {
     pub elapsed: Duration,
     /// The events that the goal names.
     pub witnessed: Vec<Witnessed>,
+    /// The threads at the end of the schedule, or where the program left it.
+    pub standing: Vec<Standing>,
     log: Option<(Mapping, String)>,
 }
 
@@ -119,17 +133,19 @@ impl Settings {
 
 /// Runs the command along the plan.
 pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Replayed, ReplayError> {
+    let plan = &*shortened(plan, settings.manner.until);
     let control = Control::new(plan, settings.manner);
     let ran = run::run(command, &control.text(), &settings.text(&plan.goal), settings.limit)?;
     let outcome = Outcome::parse(&ran.outcome());
     let log = ran.log();
+    let wanted = wanted(plan, &control, &outcome);
     let looked = match &log {
         Some((log, modules)) => {
             let here = std::env::current_dir().unwrap_or_default();
             let directory = command.directory.as_deref().unwrap_or(&here);
-            look(Recorded { log, modules, directory }, &wanted(plan))?
+            look(Recorded { log, modules, directory }, &wanted)?
         }
-        None => Looked { found: vec![None; wanted(plan).len()], ..Looked::default() },
+        None => Looked { found: vec![None; wanted.len()], ..Looked::default() },
     };
     let verifying = Verifying { plan, control: &control, outcome: &outcome, looked: &looked };
     let verdict = match verifying.divergence() {
@@ -142,8 +158,25 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
         }
         None => Verdict::NotReached,
     };
-    let witnessed = witnessed(plan, &control, &outcome, &looked);
-    Ok(Replayed { verdict, end: ran.end, output: ran.output(), elapsed: ran.elapsed, witnessed, log })
+    Ok(Replayed {
+        verdict,
+        end: ran.end,
+        output: ran.output(),
+        elapsed: ran.elapsed,
+        witnessed: witnessed(plan, &control, &outcome, &looked),
+        standing: standing(plan, &control, &outcome, &looked),
+        log,
+    })
+}
+
+/// The first steps of a plan, if it is to be followed so far only.
+fn shortened(plan: &Plan, until: Option<usize>) -> Cow<'_, Plan> {
+    match until {
+        Some(steps) if steps < plan.steps.len() => {
+            Cow::Owned(Plan { steps: plan.steps[..steps].to_vec(), goal: Goal::State })
+        }
+        _ => Cow::Borrowed(plan),
+    }
 }
 
 fn is_open_deadlock(goal: &Goal) -> bool {
@@ -152,14 +185,36 @@ fn is_open_deadlock(goal: &Goal) -> bool {
 
 /// Lets the user look at the threads at the hold, in gdb.
 pub fn debug(plan: &Plan, command: &Command, settings: Settings) -> io::Result<()> {
+    let plan = &*shortened(plan, settings.manner.until);
     let control = Control::new(plan, settings.manner);
     run::debug(command, &control.text(), &settings.text(&plan.goal)).map(|_| ())
 }
 
-/// Where the log is looked into: every step, then every event that the goal names. One without a place is not found.
-fn wanted(plan: &Plan) -> Vec<(ThreadPath, u64)> {
+/// Where the log is looked into: every step, every event that the goal names, and where each thread stood at the end of the
+/// schedule. One without a place is not found.
+fn wanted(plan: &Plan, control: &Control, outcome: &Outcome) -> Vec<(ThreadPath, u64)> {
     let all = plan.steps.iter().chain(plan.goal.named());
-    all.map(|event| (event.thread.clone(), event.place.unwrap_or(u64::MAX))).collect()
+    let events = all.map(|event| (event.thread.clone(), event.place.unwrap_or(u64::MAX)));
+    let standing = outcome
+        .threads
+        .iter()
+        .map(|standing| (control.cast.path(standing.thread).cloned().unwrap_or_default(), standing.place));
+    events.chain(standing).collect()
+}
+
+/// The threads at the end of the schedule.
+fn standing(plan: &Plan, control: &Control, outcome: &Outcome, looked: &Looked) -> Vec<Standing> {
+    let found = &looked.found[plan.steps.len() + plan.goal.named().len()..];
+    let threads = outcome.threads.iter().zip(found).filter_map(|(standing, found)| {
+        let thread = control.cast.path(standing.thread)?.clone();
+        // What it did next, it did from where it stood.
+        let stack = match found {
+            Some(found) => Some(found.stack.clone()),
+            None => looked.last.get(&thread).cloned(),
+        };
+        Some(Standing { thread, state: standing.state.clone(), stack: stack.unwrap_or_default() })
+    });
+    threads.collect()
 }
 
 fn witnessed(plan: &Plan, control: &Control, outcome: &Outcome, looked: &Looked) -> Vec<Witnessed> {

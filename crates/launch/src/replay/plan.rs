@@ -116,7 +116,7 @@ pub struct Manner {
     pub on_divergence: OnDivergence,
     /// Whether a debugger waits at the hold.
     pub debugger: bool,
-    /// Hold after so many steps instead of at the end.
+    /// Hold after so many steps instead of at the end, and end the program there.
     pub until: Option<usize>,
 }
 
@@ -193,18 +193,10 @@ impl Control {
                 making.limits.insert(cast.number(&event.thread), place);
             }
         }
-        match manner.until {
-            Some(steps) if steps < plan.steps.len() => {
-                making.follow(&plan.steps[..steps]);
-                making.hold(manner.debugger);
-                if !manner.debugger {
-                    making.instructions.push(Instruction::End);
-                }
-            }
-            _ => {
-                making.follow(&plan.steps);
-                making.reach(manner);
-            }
+        making.follow(&plan.steps);
+        making.reach(manner);
+        if manner.until.is_some() && !manner.debugger {
+            making.instructions.push(Instruction::End);
         }
         let instructions = making.instructions;
         Control { cast, instructions, on_divergence: manner.on_divergence }

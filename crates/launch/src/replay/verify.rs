@@ -147,7 +147,7 @@ impl<'a> Verifying<'a> {
     /// Each waits for what the next one holds or is to do.
     fn deadlock_differs(&self, events: &[Expected]) -> Option<Divergence> {
         let end = self.plan.steps.len();
-        let happened = &self.looked.found[end..];
+        let happened = &self.looked.found[end..end + events.len()];
         if let Some((event, _)) = events.iter().zip(happened).find(|(_, found)| found.is_some()) {
             return Some(self.at(end, event, "the thread was woken after all, and went on".to_owned()));
         }

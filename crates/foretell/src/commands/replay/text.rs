@@ -64,6 +64,9 @@ fn push_run(text: &mut String, replaying: &Replaying, run: &Run, first: bool) {
             }
         }
     }
+    if replaying.until.is_some() || matches!(replaying.plan.goal, Goal::State) {
+        push_threads(text, run);
+    }
     let end = match (run.end, run.status) {
         (EndName::Exited, status) => format!("the program ended with status {}", status.unwrap_or(0)),
         (EndName::Killed, signal) => {
@@ -78,6 +81,16 @@ fn push_run(text: &mut String, replaying: &Replaying, run: &Run, first: bool) {
     let lines: Vec<&str> = run.output.lines().collect();
     for line in &lines[lines.len().saturating_sub(6)..] {
         let _ = writeln!(text, "    | {line}");
+    }
+}
+
+/// Where the threads stood.
+fn push_threads(text: &mut String, run: &Run) {
+    for standing in &run.threads {
+        let _ = writeln!(text, "    {} ({})", standing.thread, standing.state);
+        for frame in &standing.stack {
+            let _ = writeln!(text, "        in {frame}");
+        }
     }
 }
 
