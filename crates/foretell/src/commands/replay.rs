@@ -115,7 +115,7 @@ impl Replay {
         self.settle(&mut replaying);
         if self.gdb {
             let settings = replaying.settings(replaying.orders[0], true);
-            let debugged = replay::debug(&replaying.plan, &replaying.command, settings);
+            let debugged = replay::debug(&replaying.plan, &replaying.command, settings, &replaying.names);
             debugged.map_err(|error| Diagnostic::from_io("run", "gdb", &error))?;
             return Ok(Exit::Nothing);
         }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::expectations::Bug;
 use crate::judging::{Printed, Program};
-use crate::support::succeeded;
+use crate::support::{is_there, succeeded};
 
 fn race() -> (Program, String) {
     let program = Program::new("replay/race-buggy.c");
@@ -133,4 +133,19 @@ fn threadsanitizer_agrees() {
     let report = json["tsan"]["report"].as_str().expect("a report");
     assert!(report.contains("data race") && report.contains("race-buggy.c:28"), "{report}");
     assert!(report.contains("race-buggy.c:39"), "{report}");
+}
+
+#[test]
+fn gdb_stops_at_the_race_with_the_threads_named() {
+    if !is_there("gdb") {
+        return;
+    }
+    let (program, id) = race();
+    let mut debug = program.shop.foretell(&["replay", "run.ftr", &id, "--gdb"]);
+    let output = debug.stdin(std::process::Stdio::null()).output().expect("it can be run");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("foretell_stopped ()"), "{said}");
+    for name in ["\"main\"", "\"T1\"", "\"T2\""] {
+        assert!(said.contains(name), "{name}: {said}");
+    }
 }

@@ -11,6 +11,7 @@ mod tsan;
 mod verify;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -183,11 +184,17 @@ fn is_open_deadlock(goal: &Goal) -> bool {
     matches!(goal, Goal::Deadlock(_)) && !goal.is_closed()
 }
 
-/// Lets the user look at the threads at the hold, in gdb.
-pub fn debug(plan: &Plan, command: &Command, settings: Settings) -> io::Result<()> {
+/// Lets the user look at the threads at the hold, in gdb, under these names.
+pub fn debug(
+    plan: &Plan,
+    command: &Command,
+    settings: Settings,
+    names: &BTreeMap<ThreadPath, String>,
+) -> io::Result<()> {
     let plan = &*shortened(plan, settings.manner.until);
     let control = Control::new(plan, settings.manner);
-    run::debug(command, &control.text(), &settings.text(&plan.goal)).map(|_| ())
+    let text = control.text() + &control.cast.named(names);
+    run::debug(command, &text, &settings.text(&plan.goal)).map(|_| ())
 }
 
 /// Where the log is looked into: every step, every event that the goal names, and where each thread stood at the end of the

@@ -170,6 +170,16 @@ impl Cast {
         self.0.iter().map(line).collect()
     }
 
+    /// What its threads are called, in lines of a control file. The kernel takes short names only.
+    pub(super) fn named(&self, names: &BTreeMap<Path, String>) -> String {
+        let known = self.0.iter().enumerate().filter_map(|(number, path)| Some((number, names.get(path)?)));
+        let line = |(number, name): (usize, &String)| {
+            let short: String = name.chars().filter(|c| c.is_ascii_graphic()).take(15).collect();
+            format!("name {number} {short}\n")
+        };
+        known.map(line).collect()
+    }
+
     /// The thread with this number.
     pub(super) fn path(&self, number: usize) -> Option<&Path> {
         self.0.get(number)

@@ -7,6 +7,7 @@
 //! divergence stop        or: continue. What happens when the program leaves the schedule
 //! thread - 0             the first thread of the table is the program's first
 //! thread 0 1             the thread that thread 0 of the table creates first
+//! name T NAME            what T is called, for debuggers
 //! run T P                T runs until it has performed its places before P, and stands before P where it can be stopped there
 //! block T P              T runs until it waits for something, before it has performed P
 //! see T P                T, which has performed its places before P, comes to P; what it is about to do there is told, and what memory holds
@@ -57,11 +58,14 @@ pub(super) const NOBODY: u32 = u32::MAX;
 pub(super) struct Control {
     pub(super) instructions: &'static [Instruction],
     pub(super) origins: &'static [Origin],
+    /// What threads are called.
+    pub(super) names: &'static [(u32, &'static [u8])],
     pub(super) stops_at_divergence: bool,
 }
 
 impl Control {
-    pub(super) const NONE: Control = Control { instructions: &[], origins: &[], stops_at_divergence: false };
+    pub(super) const NONE: Control =
+        Control { instructions: &[], origins: &[], names: &[], stops_at_divergence: false };
 
     /// Reads the control file of the run directory. It stays in memory to the end.
     pub(super) fn load(settings: &Settings) -> Option<Control> {
@@ -89,18 +93,22 @@ impl Control {
         let count = text.iter().filter(|&&byte| byte == b'\n').count() + 1;
         let mut instructions = Growing::with_room(count)?;
         let mut origins = Growing::with_room(count)?;
+        let mut names = Growing::with_room(count)?;
         let mut stops_at_divergence = false;
         for line in lines {
             let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
             let Some(word) = words.next() else { continue };
             let first = words.next().unwrap_or(b"");
-            let second = words.next().and_then(number);
+            let second = words.next().unwrap_or(b"");
+            let name = second;
+            let second = number(second);
             let thread = || number(first).and_then(|thread| u32::try_from(thread).ok());
             match word {
                 b"thread" => {
                     let parent = if first == b"-" { NOBODY } else { thread()? };
                     origins.push(Origin { parent, nth: second? as u32 });
                 }
+                b"name" => names.push((thread()?, name)),
                 b"divergence" => stops_at_divergence = first == b"stop",
                 b"run" => instructions.push(Instruction::Run { thread: thread()?, until: second? }),
                 b"block" => instructions.push(Instruction::Block { thread: thread()?, before: second? }),
@@ -112,7 +120,12 @@ impl Control {
                 _ => return None,
             }
         }
-        Some(Control { instructions: instructions.finish(), origins: origins.finish(), stops_at_divergence })
+        Some(Control {
+            instructions: instructions.finish(),
+            origins: origins.finish(),
+            names: names.finish(),
+            stops_at_divergence,
+        })
     }
 }
 

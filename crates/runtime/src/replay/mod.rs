@@ -10,12 +10,13 @@ mod control;
 mod outcome;
 
 use core::cell::UnsafeCell;
+use core::sync::atomic::Ordering;
 
 use control::{Control, Growing, Instruction, NOBODY};
 use outcome::Line;
 
 use crate::scheduler::Scheduler;
-use crate::settings::Settings;
+use crate::settings::{Settings, decimal};
 use crate::sys;
 use crate::thread::{NEVER, State, Thread};
 
@@ -200,6 +201,7 @@ impl Replay {
                     None
                 }
                 Instruction::Stop => {
+                    self.name_threads();
                     // Instructions count as performed before a debugger may end the program.
                     foretell_stopped();
                     None
@@ -295,6 +297,26 @@ impl Replay {
                 let known = (*thread).stands_before.place == (*thread).place();
                 let pc = if known { (*thread).stands_before.pc } else { 0 };
                 line.address(pc).write(&scheduler.settings);
+            }
+        }
+    }
+
+    /// Tells the kernel what the threads are called; debuggers ask it.
+    unsafe fn name_threads(&self) {
+        for &(role, name) in self.control.names {
+            let Actor::Lives(thread) = self.actor(role) else { continue };
+            let mut digits = [0; 20];
+            let kernel_id = decimal((*thread).kernel_id.load(Ordering::Relaxed).into(), &mut digits);
+            let mut path = [0; 64];
+            let mut used = 0;
+            for part in [b"/proc/self/task/", kernel_id, b"/comm\0"] {
+                path[used..used + part.len()].copy_from_slice(part);
+                used += part.len();
+            }
+            let file = sys::open(&path[..used], libc::O_WRONLY);
+            if file >= 0 {
+                sys::write_all(file, name);
+                sys::close(file);
             }
         }
     }
