@@ -7,8 +7,8 @@ use candidates::races::{RacePair, hb};
 use check::Source;
 use launch::program::Sight;
 use launch::replay::{
-    self, Command, Divergence, End, Expected, Goal, Manner, OnDivergence, Order, Plan, Replayed, Verdict,
-    Witnessed,
+    self, Command, Divergence, End, Expected, Goal, Manner, NoOpinion, OnDivergence, Order, Plan, Replayed,
+    ThreadSanitizer, Verdict, Witnessed,
 };
 use report::{Asked, Line, Pair, ReadAndSource, ScheduleFile};
 use serde::Serialize;
@@ -251,18 +251,20 @@ impl Replaying {
     }
 
     /// Runs the program under the genuine ThreadSanitizer along the schedule.
-    pub fn second_opinion(&self) -> Result<SecondOpinion, Diagnostic> {
+    pub fn second_opinion(&self, asked: &ThreadSanitizer) -> Result<SecondOpinion, Diagnostic> {
+        let opinion = asked.asked(&self.plan, &self.command, self.limit).map_err(|error| no_opinion(&error))?;
+        Ok(SecondOpinion { reported: !opinion.report.is_empty(), report: opinion.report })
+    }
+
+    /// The genuine ThreadSanitizer, if it is there and the program is one for it.
+    pub fn second_judge(&self) -> Result<ThreadSanitizer, Diagnostic> {
         let program = launch::program::Program::find(&self.command.words[0]);
         if program.is_ok_and(|program| program.sight != Sight::Full) {
             let title =
                 "ThreadSanitizer can be asked about programs that gcc built with `-fsanitize=thread` only";
-            return Err(
-                Diagnostic::new(title).help("build it with `foretell cc` and gcc, and record it again")
-            );
+            return Err(Diagnostic::new(title).help(AS_GCC_DOES));
         }
-        let opinion = replay::second_opinion(&self.plan, &self.command, self.limit)
-            .map_err(|error| Diagnostic::new(format!("cannot ask ThreadSanitizer: {error}")))?;
-        Ok(SecondOpinion { reported: !opinion.report.is_empty(), report: opinion.report })
+        ThreadSanitizer::find().map_err(|error| no_opinion(&error))
     }
 
     fn switches(&self) -> usize {
@@ -371,6 +373,19 @@ fn races_of(trace: &Trace) -> Vec<OtherRace> {
         Some(OtherRace { object: symbols.variable(variable).to_owned(), locations })
     });
     named.collect()
+}
+
+const AS_GCC_DOES: &str = "build it with `FORETELL_CC=gcc foretell cc`, and record it again";
+
+fn no_opinion(error: &NoOpinion) -> Diagnostic {
+    let diagnostic = Diagnostic::new(format!("cannot ask ThreadSanitizer: {error}"));
+    match error {
+        NoOpinion::NoThreadSanitizer => diagnostic
+            .note("it is looked for with `gcc -print-file-name=libtsan.so.2`")
+            .help("install gcc 12 or later with its libtsan (Debian: gcc and libtsan2)"),
+        NoOpinion::CannotRun { said } => diagnostic.note(said.as_str()).help(AS_GCC_DOES),
+        NoOpinion::Run(_) => diagnostic,
+    }
 }
 
 /// The schedule came from elsewhere.

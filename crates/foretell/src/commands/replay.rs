@@ -119,9 +119,10 @@ impl Replay {
             debugged.map_err(|error| Diagnostic::from_io("run", "gdb", &error))?;
             return Ok(Exit::Nothing);
         }
+        let judge = self.tsan.then(|| replaying.second_judge()).transpose()?;
         let (mut summary, replayed) = replaying.run()?;
-        if self.tsan {
-            summary.tsan = Some(replaying.second_opinion()?);
+        if let Some(judge) = judge {
+            summary.tsan = Some(replaying.second_opinion(&judge)?);
         }
         if let (Some(target), Some(replayed)) = (&target, &replayed) {
             record(&replaying, replayed, target)?;

@@ -105,6 +105,13 @@ impl Program {
         found.next().map(|finding| (finding["id"].as_str().expect("an id").to_owned(), finding.clone()))
     }
 
+    /// The id of the first bug that is expected.
+    pub(crate) fn first(&self) -> String {
+        let bug = &self.expectations.expected[0];
+        let (id, _) = self.find(bug, &self.options(bug, false)).expect("it is foretold");
+        id
+    }
+
     fn nothing_else(&self) {
         let Printed { json, .. } = self.json(&["predict", "run.ftr", "--json"]);
         for finding in json["findings"].as_array().expect("findings") {

@@ -6,6 +6,7 @@ mod expectations;
 mod judging;
 mod options;
 mod scenarios;
+mod second_opinion;
 #[path = "../recording/support.rs"]
 #[expect(dead_code, reason = "the tests of recording use more of it")]
 mod support;

@@ -126,16 +126,6 @@ fn there_must_be_something_to_replay() {
 }
 
 #[test]
-fn threadsanitizer_agrees() {
-    let (program, id) = race();
-    let Printed { json, .. } = program.json(&["replay", "run.ftr", &id, "--json", "--tsan", "--order", "ab"]);
-    assert_eq!(json["tsan"]["reported"], true, "{json:#}");
-    let report = json["tsan"]["report"].as_str().expect("a report");
-    assert!(report.contains("data race") && report.contains("race-buggy.c:28"), "{report}");
-    assert!(report.contains("race-buggy.c:39"), "{report}");
-}
-
-#[test]
 fn gdb_stops_at_the_race_with_the_threads_named() {
     if !is_there("gdb") {
         return;

@@ -23,7 +23,7 @@ use outcome::{Look, Outcome};
 use plan::Control;
 pub use plan::{Expected, Goal, Manner, OnDivergence, Order, Path as ThreadPath, Plan};
 pub use run::{Command, End};
-pub use tsan::{Opinion, second_opinion};
+pub use tsan::{NoOpinion, Opinion, ThreadSanitizer};
 use verify::Verifying;
 
 /// What came of a replay.

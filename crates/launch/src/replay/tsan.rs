@@ -23,33 +23,72 @@ pub struct Opinion {
     pub end: End,
 }
 
-/// What ThreadSanitizer ends a program with that it has something to say of.
-const STATUS: i32 = 66;
-
-/// Runs the command under ThreadSanitizer along the synchronisation of the plan.
-pub fn second_opinion(plan: &Plan, command: &Command, limit: Duration) -> io::Result<Opinion> {
-    let library = genuine_library()?;
-    let directory = run::directory()?;
-    let order = directory.path().join("order");
-    std::fs::write(&order, order_of(plan))?;
-    let mut program = run::as_recorded(command);
-    run::prepend(&mut program, command, "LD_LIBRARY_PATH", library.as_os_str());
-    run::prepend(&mut program, command, "LD_PRELOAD", embedded::unpack()?.shim.as_os_str());
-    program.env("FORETELL_ORDER", &order);
-    let said = directory.path().join("report");
-    program.env("TSAN_OPTIONS", format!("exitcode={STATUS}:log_path={}", said.display()));
-    let ran = run::execute(program, command, directory, limit)?;
-    Ok(Opinion { report: reports_in(ran.directory.path())?, end: ran.end })
+/// Why there is no second opinion.
+#[derive(Debug, thiserror::Error)]
+pub enum NoOpinion {
+    /// There is nobody to ask.
+    #[error("gcc's own libtsan.so.2 is not there")]
+    NoThreadSanitizer,
+    /// The program does not run under it.
+    #[error("the program cannot run under gcc's own ThreadSanitizer")]
+    CannotRun {
+        /// What the loader or ThreadSanitizer said.
+        said: String,
+    },
+    /// It could not be run at all.
+    #[error("{0}")]
+    Run(#[from] io::Error),
 }
 
-/// The directory of gcc's own ThreadSanitizer.
-fn genuine_library() -> io::Result<PathBuf> {
-    let said = std::process::Command::new("gcc").arg("-print-file-name=libtsan.so.2").output()?;
-    let path = PathBuf::from(String::from_utf8_lossy(&said.stdout).trim());
-    let found = path.canonicalize().ok().filter(|path| path.is_absolute());
-    // The link, not what it points to: the loader looks for the link's name.
-    let beside = found.and_then(|_| path.parent().map(Path::to_owned));
-    beside.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "gcc has no libtsan.so.2"))
+/// gcc's own ThreadSanitizer, found.
+#[derive(Clone, Debug)]
+pub struct ThreadSanitizer {
+    directory: PathBuf,
+}
+
+/// What ThreadSanitizer ends a program with that it has something to say of.
+const STATUS: i32 = 66;
+/// What the loader ends a program with that lacks a function.
+const NOT_LOADED: i32 = 127;
+
+impl ThreadSanitizer {
+    /// Where gcc has it.
+    pub fn find() -> Result<ThreadSanitizer, NoOpinion> {
+        let asked = std::process::Command::new("gcc").arg("-print-file-name=libtsan.so.2").output();
+        let said = asked.map_err(|_| NoOpinion::NoThreadSanitizer)?;
+        // gcc answers with the bare name if it has none.
+        let path = PathBuf::from(String::from_utf8_lossy(&said.stdout).trim());
+        let directory = path.parent().filter(|_| path.is_absolute() && path.exists());
+        let directory = directory.map(Path::to_owned).ok_or(NoOpinion::NoThreadSanitizer)?;
+        Ok(ThreadSanitizer { directory })
+    }
+
+    /// Runs the command under it, along the synchronisation of the plan.
+    pub fn asked(&self, plan: &Plan, command: &Command, limit: Duration) -> Result<Opinion, NoOpinion> {
+        let directory = run::directory()?;
+        let order = directory.path().join("order");
+        std::fs::write(&order, order_of(plan))?;
+        let mut program = run::as_recorded(command);
+        run::prepend(&mut program, command, "LD_LIBRARY_PATH", self.directory.as_os_str());
+        run::prepend(&mut program, command, "LD_PRELOAD", embedded::unpack()?.shim.as_os_str());
+        // What it lacks is to be seen at once, not when it is first called.
+        program.env("LD_BIND_NOW", "1").env("FORETELL_ORDER", &order);
+        let said = directory.path().join("report");
+        program.env("TSAN_OPTIONS", format!("exitcode={STATUS}:log_path={}", said.display()));
+        let ran = run::execute(program, command, directory, limit)?;
+        let report = reports_in(ran.directory.path())?;
+        if ran.end == End::Exited(NOT_LOADED) && report.is_empty() {
+            let output = ran.output();
+            let said = String::from_utf8_lossy(&output);
+            if let Some(line) = said.lines().find(|line| line.contains("symbol lookup error")) {
+                return Err(NoOpinion::CannotRun { said: line.to_owned() });
+            }
+        }
+        if let Some(line) = report.lines().find(|line| line.contains("FATAL: ThreadSanitizer")) {
+            return Err(NoOpinion::CannotRun { said: line.to_owned() });
+        }
+        Ok(Opinion { report, end: ran.end })
+    }
 }
 
 fn reports_in(directory: &Path) -> io::Result<String> {
