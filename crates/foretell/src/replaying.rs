@@ -252,7 +252,8 @@ impl Replaying {
 
     /// Runs the program under the genuine ThreadSanitizer along the schedule.
     pub fn second_opinion(&self, asked: &ThreadSanitizer) -> Result<SecondOpinion, Diagnostic> {
-        let opinion = asked.asked(&self.plan, &self.command, self.limit).map_err(|error| no_opinion(&error))?;
+        let opinion =
+            asked.asked(&self.plan, &self.command, self.limit).map_err(|error| no_opinion(&error))?;
         Ok(SecondOpinion { reported: !opinion.report.is_empty(), report: opinion.report })
     }
 

@@ -90,7 +90,7 @@ pub enum Op<'a> {
     Detach { child: u32 },
     /// A thread has a name.
     ThreadName { thread: u32, name: &'a [u8] },
-    /// A lock is wanted by a call that waits for it; the acquire comes later, or a failed try when the time ran out.
+    /// A lock is wanted by a call that waits for it as long as it takes; the acquire comes later.
     Request { lock: u64, hold: Hold },
     /// A lock is taken. A recursive lock may be taken by its holder again: every acquire is told.
     Acquire { lock: u64, hold: Hold },
@@ -98,6 +98,8 @@ pub enum Op<'a> {
     TryFailed { lock: u64, hold: Hold },
     /// A lock is given back.
     Release { lock: u64, hold: Hold },
+    /// What follows was done by a call that gives up by itself: a try, or a wait with a time limit.
+    Limited,
     /// The thread waits for a condition variable and gives back the lock: both in this event.
     Wait { condition: u64, lock: u64 },
     /// The wait is over; the lock is not yet taken: its acquire (and request) follows.
@@ -208,6 +210,7 @@ pub(crate) fn simple(kind: Kind, address: u64) -> Option<Op<'static>> {
         Kind::AcquireShared => Op::Acquire { lock: address, hold: Hold::Shared },
         Kind::TryFailedShared => Op::TryFailed { lock: address, hold: Hold::Shared },
         Kind::ReleaseShared => Op::Release { lock: address, hold: Hold::Shared },
+        Kind::Limited => Op::Limited,
         Kind::Signal => Op::Signal { condition: address },
         Kind::Broadcast => Op::Broadcast { condition: address },
         Kind::BarrierEnter => Op::BarrierEnter { barrier: address },

@@ -147,6 +147,8 @@ kinds! {
         End = 50,
         /// A block of memory is freed by the C library, for itself.
         FreeInside = 51,
+        /// What follows gives up by itself: a try, or a wait with a time limit.
+        Limited = 52,
     }
     detailed {
         /// A range is read. Argument: its length.
@@ -191,7 +193,7 @@ kinds! {
 
 impl Kind {
     /// Whether an event of this kind counts as a place: the runtime can stop a thread before it, and a replay of
-    /// the same program meets it again. A request does not: it is part of its acquire. Nor does what the C library
+    /// the same program meets it again. A request does not, nor a word on limits: they are part of what follows. Nor does what the C library
     /// allocates: an output's buffer is allocated by whoever writes first.
     #[inline]
     pub fn is_schedulable(self) -> bool {
@@ -203,6 +205,7 @@ impl Kind {
                 | Kind::Branches
                 | Kind::Request
                 | Kind::RequestShared
+                | Kind::Limited
                 | Kind::Stop
                 | Kind::FreeInside
                 | Kind::AllocateInside

@@ -26,6 +26,11 @@ pub(crate) struct End {
 impl End {
     /// Never.
     pub(crate) const NEVER: End = End { virtual_time: NEVER, real_time: NEVER };
+
+    /// Whether a wait goes on for as long as it takes.
+    pub(crate) fn is_never(self) -> bool {
+        self.virtual_time == NEVER
+    }
 }
 
 impl Wait {

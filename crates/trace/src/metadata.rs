@@ -26,6 +26,10 @@ pub struct Metadata {
     /// The file that was its standard input, if it was one that can be read again.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub input: String,
+    /// Where in the source calls are that give up by themselves, tries and waits with a time limit: no thread is blocked
+    /// there for ever.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<String>,
     /// The program's own file, to tell whether it has changed since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binary: Option<Binary>,

@@ -87,6 +87,7 @@ fn every_kind() -> Trace {
         }],
         settings: [("seed".into(), "42".into())].into(),
         environment: vec!["HOME=/root".into(), "LANG=C".into()],
+        attempts: vec!["a.c:7".into()],
         input: "/somewhere/input".into(),
         binary: Some(Binary {
             path: "/somewhere/prog".into(),

@@ -1,6 +1,6 @@
 //! Where threads can be blocked, by what they wait for and how they block others.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{
     BarrierId, ConditionId, EventId, LocationId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace,
 };
@@ -146,8 +146,31 @@ impl Blocked {
     }
 }
 
-/// Tells acquires that cannot block. Where a trace has requests, an acquire without its own was by a call that only tries.
+/// Where calls give up by themselves: nobody is blocked there for ever.
+#[derive(Debug)]
+pub(super) struct Attempts {
+    /// By location.
+    limited: Vec<bool>,
+}
+
+impl Attempts {
+    pub(super) fn of(trace: &Trace) -> Self {
+        let told: FxHashSet<&str> = trace.metadata().attempts.iter().map(String::as_str).collect();
+        let locations = if told.is_empty() { 0 } else { trace.symbols().locations.len() };
+        let name = |index| trace.symbols().location(LocationId::new(index));
+        Attempts { limited: (0..locations).map(|index| told.contains(name(index))).collect() }
+    }
+
+    /// Whether the event is by such a call.
+    pub(super) fn has(&self, trace: &Trace, event: EventId) -> bool {
+        self.limited.get(trace.location(event).index()) == Some(&true)
+    }
+}
+
+/// Tells events that cannot be blocked for ever: by calls that try, or wait with a limit. Where a trace has requests, an acquire
+/// with its own is none of them, and one without is.
 struct Tries {
+    attempts: Attempts,
     /// By thread, the acquire that its last request led to; nothing if the trace has no requests.
     requested: Vec<Option<EventId>>,
 }
@@ -155,19 +178,20 @@ struct Tries {
 impl Tries {
     fn of(trace: &Trace) -> Self {
         let has_requests = trace.events().any(|(.., op)| matches!(op, Op::Request(_) | Op::RequestShared(_)));
-        Tries { requested: vec![None; if has_requests { trace.symbols().threads.len() } else { 0 }] }
+        let threads = if has_requests { trace.symbols().threads.len() } else { 0 };
+        Tries { attempts: Attempts::of(trace), requested: vec![None; threads] }
     }
 
-    /// Whether this event, the next of the trace, is an acquire by a try.
+    /// Whether this event, the next of the trace, is by such a call.
     fn step(&mut self, trace: &Trace, event: EventId, thread: ThreadId, op: Op) -> bool {
-        let Some(requested) = self.requested.get_mut(thread.index()) else { return false };
-        match op {
-            Op::Request(_) | Op::RequestShared(_) => {
+        let requested = self.requested.get_mut(thread.index());
+        match (op, requested) {
+            (Op::Request(_) | Op::RequestShared(_), Some(requested)) => {
                 *requested = trace.link(event).event();
                 false
             }
-            Op::Acquire(_) | Op::AcquireShared(_) => *requested != Some(event),
-            _ => false,
+            (Op::Acquire(_) | Op::AcquireShared(_), Some(requested)) => *requested != Some(event),
+            _ => self.attempts.has(trace, event),
         }
     }
 }

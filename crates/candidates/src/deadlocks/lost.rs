@@ -12,6 +12,7 @@ use check::Question;
 use decide::Setup;
 use trace::{EventId, LocationId, Op};
 
+use super::blocked::Attempts;
 use crate::{Object, Waited};
 
 /// A wait that may miss its signal.
@@ -27,8 +28,13 @@ pub(super) struct Lost {
 /// Every wait that may miss its signal.
 pub(super) fn candidates<'a>(setup: &'a Setup<'_>) -> impl Iterator<Item = Lost> + 'a {
     let trace = setup.trace();
+    let attempts = Attempts::of(trace);
     trace.events().filter_map(move |(wait, _, op)| {
         let Op::Wait(condition) = op else { return None };
+        // It would have ended by itself.
+        if attempts.has(trace, wait) {
+            return None;
+        }
         let signal = trace.link(wait).event()?;
         let begins = begins(setup, wait).filter(|&begins| begins < signal)?;
         let name = trace.symbols().condition(condition).to_owned();

@@ -46,5 +46,9 @@ programs! {
     cplusplus "cplusplus-buggy.cc" TIMES;
     cplusplus_without_a_race "cplusplus-fixed.cc" 0;
     an_index_that_guards "false-queue.c" 0;
+    a_limit_and_a_way_back "timed-fallback.c" 0;
+    limits_everywhere "timed-only.c" 0;
+    waits_with_limits "timed-waits.c" 0;
+    what_was_taken_with_a_limit_is_held "timed-holder-buggy.c" TIMES;
     a_barrier_made_at_home "false-barrier.c" 0;
 }

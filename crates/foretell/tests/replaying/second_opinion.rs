@@ -20,8 +20,7 @@ fn silent_runs(program: &Program, runs: usize) -> usize {
 
 /// What ThreadSanitizer says of a finding's schedule.
 fn opinion(program: &Program, id: &str, more: &[&str]) -> (bool, String) {
-    let Printed { json, .. } =
-        program.json(&[&["replay", "run.ftr", id, "--json", "--tsan"], more].concat());
+    let Printed { json, .. } = program.json(&[&["replay", "run.ftr", id, "--json", "--tsan"], more].concat());
     let report = json["tsan"]["report"].as_str().expect("a report").to_owned();
     (json["tsan"]["reported"].as_bool().expect("a word"), report)
 }

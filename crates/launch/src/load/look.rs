@@ -237,6 +237,7 @@ fn kinds_and_object(op: &Raw<'_>) -> (Vec<Kind>, Option<(u64, u64)>) {
         | Raw::Detach { .. }
         | Raw::ThreadName { .. }
         | Raw::Request { .. }
+        | Raw::Limited
         | Raw::TryFailed { .. }
         | Raw::TakeFailed { .. }
         | Raw::BarrierInit { .. }

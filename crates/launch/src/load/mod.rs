@@ -150,9 +150,10 @@ impl FirstPass {
         out: W,
     ) -> io::Result<Translator<W>> {
         let mut writer = Writer::new(out)?;
-        writer.metadata(&Metadata { modules: modules.described(), ..metadata.clone() })?;
+        let metadata = Metadata { modules: modules.described(), ..metadata.clone() };
+        writer.metadata(&metadata)?;
         let teller = Teller { modules, writer };
-        Translator::new(teller, Variables::new(self.sharing.finish()), self.threads, options)
+        Translator::new(teller, Variables::new(self.sharing.finish()), self.threads, metadata, options)
     }
 }
 

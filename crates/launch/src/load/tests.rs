@@ -19,7 +19,11 @@ fn events<'a>(run: Run<'a>) -> Vec<Event<'a>> {
     let numbered = run.iter().map(|&(thread, op)| {
         let unplaced = matches!(
             op,
-            Op::FunctionEntry { .. } | Op::FunctionExit | Op::Branches { .. } | Op::Request { .. }
+            Op::FunctionEntry { .. }
+                | Op::FunctionExit
+                | Op::Branches { .. }
+                | Op::Request { .. }
+                | Op::Limited
         );
         let next = &mut places[thread as usize];
         let place = (!unplaced).then_some(*next);

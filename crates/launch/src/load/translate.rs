@@ -1,11 +1,12 @@
 //! The second pass: each event of the log becomes the events of the trace.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use rawlog::{Event, Hold, Op as Raw, Waker};
 use rustc_hash::FxHashMap;
 use trace::native::{Note, Step, Table};
-use trace::{Mark, MarkId, Op, RegionId, ThreadId, VariableId};
+use trace::{Mark, MarkId, Metadata, Op, RegionId, ThreadId, VariableId};
 
 use super::naming::Names;
 use super::objects::{Asker, Objects, Origin, Teller};
@@ -67,6 +68,9 @@ pub(super) struct Translator<W: Write> {
     drop_repeated: bool,
     last_touch: Vec<LastTouch>,
     sample: Option<Sample>,
+    metadata: Metadata,
+    /// Where calls are that give up by themselves.
+    attempts: BTreeSet<String>,
     loaded: Loaded,
 }
 
@@ -75,6 +79,7 @@ impl<W: Write> Translator<W> {
         mut teller: Teller<W>,
         variables: Variables,
         threads: Threads,
+        metadata: Metadata,
         options: &Options,
     ) -> io::Result<Self> {
         let names = threads.names();
@@ -100,6 +105,8 @@ impl<W: Write> Translator<W> {
             drop_repeated: options.drop_repeated,
             last_touch: Vec::new(),
             sample: options.sample,
+            metadata,
+            attempts: BTreeSet::new(),
             loaded: Loaded { threads: threads.len() as u64, ..Loaded::default() },
         })
     }
@@ -296,6 +303,10 @@ impl<W: Write> Translator<W> {
                     Hold::Shared => Op::AcquireShared(lock),
                 })
             }
+            Raw::Limited => {
+                self.attempts.insert(self.stacks.location(at.location).to_owned());
+                None
+            }
             Raw::Release { lock, hold } => self.release(lock, hold, asker)?,
             // The wait itself is what is told when it is over.
             Raw::Wait { lock, .. } => self.release(lock, Hold::Exclusive, asker)?,
@@ -420,6 +431,10 @@ impl<W: Write> Translator<W> {
     pub(super) fn finish(mut self, loaded: &mut Loaded) -> io::Result<()> {
         for (semaphore, permits) in self.objects.permits() {
             self.teller.writer.permits(semaphore, permits)?;
+        }
+        if !self.attempts.is_empty() {
+            let attempts = self.attempts.into_iter().collect();
+            self.teller.writer.metadata(&Metadata { attempts, ..self.metadata })?;
         }
         self.loaded.variables = self.objects.variable_count() as u64;
         self.teller.writer.finish()?;

@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use rawlog::{Kind, Waker};
 
 use super::mutexes::{self, Lock, Patience};
-use super::{hook, outside, threads};
+use super::{hook, limited, outside, threads};
 use crate::clock::{End, Wait};
 use crate::hooks::{enter_point, point};
 use crate::real::real;
@@ -68,6 +68,9 @@ pub(crate) unsafe fn wait(condition: Cond, mutex: Lock, limit: Limit, pc: u64) -
     let result = mutexes::unlock_to_wait(mutex);
     if result != 0 {
         return result;
+    }
+    if !end.is_never() {
+        limited(thread, pc);
     }
     writer::detailed(thread, Kind::Wait, pc, condition as u64, &[mutex as u64], b"");
     let ended = scheduler().block(thread, condition as u64, end);

@@ -60,8 +60,8 @@ pub(crate) const EXCLUSIVE: LockKinds =
 pub(crate) const SHARED: LockKinds =
     LockKinds { request: Kind::RequestShared, acquire: Kind::AcquireShared, failed: Kind::TryFailedShared };
 
-/// Takes a lock by trying until it is free or the time is over. The request is told even if the lock is free: it tells a
-/// call that can block from one that only tries.
+/// Takes a lock by trying until it is free or the time is over. The request of a call that can block for ever is told even
+/// if the lock is free: it tells it from one that gives up by itself.
 pub(crate) unsafe fn acquire(
     thread: *mut Thread,
     kinds: &LockKinds,
@@ -70,7 +70,9 @@ pub(crate) unsafe fn acquire(
     pc: u64,
     attempt: impl Fn() -> c_int,
 ) -> c_int {
-    writer::simple(thread, kinds.request, pc, lock);
+    if end.is_none() {
+        writer::simple(thread, kinds.request, pc, lock);
+    }
     let mut result = attempt();
     while result == libc::EBUSY {
         let ended = scheduler().block(thread, lock, end.unwrap_or(End::NEVER));
@@ -79,7 +81,27 @@ pub(crate) unsafe fn acquire(
             result = libc::ETIMEDOUT;
         }
     }
+    match end {
+        None => told(thread, kinds, lock, pc, result),
+        Some(_) => attempted(thread, kinds, lock, pc, result),
+    }
+}
+
+/// Writes how a call that gives up by itself went.
+pub(crate) unsafe fn attempted(
+    thread: *mut Thread,
+    kinds: &LockKinds,
+    lock: u64,
+    pc: u64,
+    result: c_int,
+) -> c_int {
+    limited(thread, pc);
     told(thread, kinds, lock, pc, result)
+}
+
+/// Says that what follows is by a call that gives up by itself.
+pub(crate) unsafe fn limited(thread: *mut Thread, pc: u64) {
+    writer::simple(thread, Kind::Limited, pc, 0);
 }
 
 /// Writes how an attempt to take a lock went.

@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use rawlog::{Kind, Waker};
 
-use super::{EXCLUSIVE, acquire, hook, outside, told};
+use super::{EXCLUSIVE, acquire, attempted, hook, outside, told};
 use crate::clock::Wait;
 use crate::hooks::enter_point;
 use crate::real::real;
@@ -56,14 +56,20 @@ pub(crate) unsafe fn lock(mutex: Lock, patience: Patience, pc: u64) -> c_int {
     let thread = inside.0;
     if (*mutex).kind & KIND_SHARED != 0 {
         // Another process may have it: we would not see it given back.
-        writer::simple(thread, Kind::Request, pc, mutex as u64);
+        let tell = match patience {
+            Patience::Forever => told,
+            Patience::Until(..) => attempted,
+        };
+        if let Patience::Forever = patience {
+            writer::simple(thread, Kind::Request, pc, mutex as u64);
+        }
         let mut result = really_try(mutex);
         if result == libc::EBUSY {
             result = outside(inside, || really_lock(mutex, patience));
             let Some(inside) = crate::hooks::enter() else { return result };
-            return told(inside.0, &EXCLUSIVE, mutex as u64, pc, result);
+            return tell(inside.0, &EXCLUSIVE, mutex as u64, pc, result);
         }
-        return told(thread, &EXCLUSIVE, mutex as u64, pc, result);
+        return tell(thread, &EXCLUSIVE, mutex as u64, pc, result);
     }
     take(thread, mutex, patience, pc)
 }
@@ -79,8 +85,7 @@ pub(crate) unsafe fn take(thread: *mut Thread, mutex: Lock, patience: Patience, 
     if let Patience::Until(clock, time) = patience {
         let result = really_try(mutex);
         if result != libc::EBUSY {
-            writer::simple(thread, Kind::Request, pc, mutex as u64);
-            return told(thread, &EXCLUSIVE, mutex as u64, pc, result);
+            return attempted(thread, &EXCLUSIVE, mutex as u64, pc, result);
         }
         let Some(wait) = Wait::until(clock, time) else { return libc::EINVAL };
         end = Some(scheduler().end_of(thread, wait));
@@ -91,7 +96,7 @@ pub(crate) unsafe fn take(thread: *mut Thread, mutex: Lock, patience: Patience, 
 /// Tries to take a mutex.
 pub(crate) unsafe fn try_lock(mutex: Lock, pc: u64) -> c_int {
     let Some(inside) = enter_point() else { return really_try(mutex) };
-    told(inside.0, &EXCLUSIVE, mutex as u64, pc, really_try(mutex))
+    attempted(inside.0, &EXCLUSIVE, mutex as u64, pc, really_try(mutex))
 }
 
 /// Gives a mutex back.
@@ -141,7 +146,7 @@ hook! {
         let inside = enter_point();
         let result = real!(pthread_spin_trylock(lock => *mut c_void) -> c_int);
         if let Some(inside) = inside {
-            told(inside.0, &EXCLUSIVE, lock as u64, pc, result);
+            attempted(inside.0, &EXCLUSIVE, lock as u64, pc, result);
         }
         result
     }

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use rawlog::{Kind, Waker};
 
 use super::mutexes::Patience;
-use super::{EXCLUSIVE, LockKinds, SHARED, acquire, hook, outside, told};
+use super::{EXCLUSIVE, LockKinds, SHARED, acquire, attempted, hook, outside, told};
 use crate::clock::Wait;
 use crate::hooks::{enter, enter_point};
 use crate::real::real;
@@ -73,10 +73,15 @@ unsafe fn lock(ways: &Ways, lock: Lock, patience: Patience, pc: u64) -> c_int {
     let Some(inside) = enter_point() else { return (ways.block)(lock, patience) };
     let thread = inside.0;
     if (*lock).shared_between_processes != 0 {
-        writer::simple(thread, ways.kinds.request, pc, lock as u64);
+        if let Patience::Forever = patience {
+            writer::simple(thread, ways.kinds.request, pc, lock as u64);
+        }
         let result = outside(inside, || (ways.block)(lock, patience));
         let Some(inside) = enter() else { return result };
-        return told(inside.0, ways.kinds, lock as u64, pc, result);
+        return match patience {
+            Patience::Forever => told(inside.0, ways.kinds, lock as u64, pc, result),
+            Patience::Until(..) => attempted(inside.0, ways.kinds, lock as u64, pc, result),
+        };
     }
     if (*lock).writer == (*thread).kernel_id.load(Ordering::Relaxed) as c_int {
         return libc::EDEADLK;
@@ -93,7 +98,7 @@ unsafe fn try_lock(ways: &Ways, lock: Lock, pc: u64) -> c_int {
     let inside = enter_point();
     let result = (ways.attempt)(lock);
     if let Some(inside) = inside {
-        told(inside.0, ways.kinds, lock as u64, pc, result);
+        attempted(inside.0, ways.kinds, lock as u64, pc, result);
     }
     result
 }

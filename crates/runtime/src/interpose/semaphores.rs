@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_uint};
 
 use rawlog::{Kind, Waker};
 
-use super::{hook, outside, threads};
+use super::{hook, limited, outside, threads};
 use crate::clock::{End, Wait};
 use crate::hooks::{enter, enter_point};
 use crate::real::real;
@@ -46,6 +46,9 @@ unsafe fn take(thread: *mut Thread, semaphore: Sem, end: End, pc: u64) -> c_int 
         writer::simple(thread, Kind::TakeFailed, pc, semaphore as u64);
         return fail(failed);
     }
+    if !end.is_never() {
+        limited(thread, pc);
+    }
     writer::simple(thread, Kind::Take, pc, semaphore as u64);
     0
 }
@@ -65,6 +68,9 @@ unsafe fn wait(semaphore: Sem, time: Option<(c_int, Time)>, pc: u64) -> c_int {
         // Another process may raise it: we would not see it.
         let result = outside(inside, really);
         if let Some(inside) = enter() {
+            if time.is_some() {
+                limited(inside.0, pc);
+            }
             let kind = if result == 0 { Kind::Take } else { Kind::TakeFailed };
             writer::simple(inside.0, kind, pc, semaphore as u64);
         }
@@ -119,6 +125,7 @@ hook! {
         let inside = enter_point();
         let result = real!(sem_trywait(semaphore => Sem) -> c_int);
         if let Some(inside) = inside {
+            limited(inside.0, pc);
             let kind = if result == 0 { Kind::Take } else { Kind::TakeFailed };
             writer::simple(inside.0, kind, pc, semaphore as u64);
         }

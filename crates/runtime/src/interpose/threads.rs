@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use rawlog::Kind;
 
-use super::{hook, outside};
+use super::{hook, limited, outside};
 use crate::clock::{End, Wait};
 use crate::hooks::{self, enter, enter_point};
 use crate::policy::GaveUp;
@@ -20,6 +20,8 @@ use crate::writer;
 
 type Attributes = *const libc::pthread_attr_t;
 
+/// A limit that is over.
+static LONG_AGO: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
 /// The thread-specific key whose destructor sees the end of a thread.
 static KEY: AtomicU32 = AtomicU32::new(0);
 static KEY_IS_MADE: AtomicBool = AtomicBool::new(false);
@@ -197,6 +199,9 @@ pub(crate) unsafe fn join(
     }
     let status = really();
     if status == 0 {
+        if limit.is_some() {
+            limited(inside.0, pc);
+        }
         writer::detailed(inside.0, Kind::Join, pc, 0, &[u64::from((*child).number)], b"");
         scheduler().forget(child);
     }
@@ -263,7 +268,7 @@ hook! {
         {
             return libc::EBUSY;
         }
-        join(handle, result, None, pc)
+        join(handle, result, Some((libc::CLOCK_REALTIME, &raw const LONG_AGO)), pc)
     }
     fn pthread_detach(handle: libc::pthread_t; pc in "rsi") -> c_int {
         detach(handle, pc)
