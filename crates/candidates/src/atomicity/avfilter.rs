@@ -3,7 +3,7 @@
 //!
 //! The paper walks over the events between the three accesses. The same conditions are looked up here, each in logarithmic time,
 //! in indexes that are made once for the trace, or once for each two threads when they are first asked about. Line numbers are the
-//! algorithm's. Its `br` of an event is the count of the branch event right before it in its thread. Its `max` or `min` over
+//! algorithm's. Its `br` of an event is what the branch events right before it in its thread count. Its `max` or `min` over
 //! nothing makes a condition false. An atomic update reads and writes.
 
 use std::cell::OnceCell;

@@ -54,16 +54,22 @@ impl Insert<'_> {
         own.iter().find(opens).copied().unwrap_or(access)
     }
 
-    /// The last event that has to happen for all sections to end that begin from `inner` on and contain the access.
+    /// The last event that has to happen for all sections to end that begin from `inner` on, up to the access or on the way.
     fn end(&self, inner: EventId, access: EventId) -> Option<EventId> {
-        let trace = self.setup.trace();
+        let (trace, threads) = (self.setup.trace(), self.setup.threads());
         let mut end = access;
-        for &event in self.stretch(inner, access) {
+        for &event in &threads.of_thread(trace.thread(access))[threads.place(inner)..] {
+            if event > end {
+                break;
+            }
             if matches!(trace.op(event), Op::Acquire(_) | Op::AcquireShared(_)) && !trace.is_nested(event) {
                 end = end.max(trace.section_end(event)?);
             }
+            if threads.place(end) - threads.place(access) >= REACH {
+                return None;
+            }
         }
-        (self.stretch(access, end).len() <= REACH).then_some(end)
+        Some(end)
     }
 
     /// The events of a thread from one to another, both included.

@@ -170,56 +170,71 @@ fn pattern(trace: &Trace, events: &Events) -> Vec<LocationId> {
     events.iter().flatten().map(|&event| trace.location(event)).collect()
 }
 
+/// How much there was to compare.
+#[derive(Default)]
+pub(crate) struct Compared {
+    all: usize,
+    /// Cycles of conflicts through one other thread, and through more.
+    over_two_threads: usize,
+    over_more: usize,
+}
+
+/// What is compared under which model.
+pub(crate) const COMPARISONS: [(Model, Method); 4] = [
+    (Model::ReadsFrom, Method::Over),
+    (Model::Sync, Method::Exact),
+    (Model::ReadsFrom, Method::Exact),
+    (Model::Branch, Method::Exact),
+];
+
+pub(crate) fn compare(seed: u64, trace: &Trace, (model, method): (Model, Method), compared: &mut Compared) {
+    let expected = feasible(trace, method.model(model));
+    let context = || format!("seed {seed} {model:?} {method:?}\n{}", shown(trace));
+    let (reported, counts) = run(trace, model, method, Limits::ALL);
+    let found: BTreeSet<Events> = reported.events().into_iter().collect();
+    assert_eq!(found, expected, "{}", context());
+    assert_eq!(found.len(), reported.found.len(), "each once: {}", context());
+    assert_eq!(counts.unknown, 0);
+    for found in &reported.found {
+        assert_eq!(found.remarks.inherent, inherent(trace, &found.events), "{}", context());
+    }
+    let (by_pattern, _) = run(trace, model, method, Limits::GENEROUS);
+    let (others, kept): (Vec<_>, Vec<_>) =
+        by_pattern.events().into_iter().partition(|events| inherent(trace, events));
+    let places = |of: &mut dyn Iterator<Item = &Events>| -> Vec<_> {
+        of.map(|events| pattern(trace, events)).collect()
+    };
+    let expected_kept: BTreeSet<_> =
+        places(&mut expected.iter().filter(|events| !inherent(trace, events))).into_iter().collect();
+    let found_kept = places(&mut kept.iter());
+    assert_eq!(found_kept.len(), expected_kept.len(), "one each: {}", context());
+    assert_eq!(found_kept.into_iter().collect::<BTreeSet<_>>(), expected_kept, "{}", context());
+    // What is inherent counts where there is nothing else.
+    let all: BTreeSet<_> = places(&mut kept.iter().chain(&others)).into_iter().collect();
+    assert_eq!(all, places(&mut expected.iter()).into_iter().collect(), "{}", context());
+    compared.all += expected.len();
+    let threads = |events: &Events| {
+        events.iter().flatten().map(|&event| trace.thread(event)).collect::<BTreeSet<_>>().len()
+    };
+    let cycles = || expected.iter().filter(|events| events.len() > 3);
+    compared.over_two_threads += cycles().filter(|events| threads(events) == 2).count();
+    compared.over_more += cycles().filter(|events| threads(events) > 2).count();
+}
+
 #[test]
 fn exactly_the_violations_of_the_oracle() {
-    let (mut compared, mut over_two_threads, mut over_more) = (0, 0, 0);
-    for (model, method) in [
-        (Model::ReadsFrom, Method::Over),
-        (Model::Sync, Method::Exact),
-        (Model::ReadsFrom, Method::Exact),
-        (Model::Branch, Method::Exact),
-    ] {
-        let mut compare = |seed: u64, trace: &Trace| {
-            let expected = feasible(trace, method.model(model));
-            let context = || format!("seed {seed} {model:?} {method:?}\n{}", shown(trace));
-            let (reported, counts) = run(trace, model, method, Limits::ALL);
-            let found: BTreeSet<Events> = reported.events().into_iter().collect();
-            assert_eq!(found, expected, "{}", context());
-            assert_eq!(found.len(), reported.found.len(), "each once: {}", context());
-            assert_eq!(counts.unknown, 0);
-            for found in &reported.found {
-                assert_eq!(found.remarks.inherent, inherent(trace, &found.events), "{}", context());
-            }
-            let (by_pattern, _) = run(trace, model, method, Limits::GENEROUS);
-            let (others, kept): (Vec<_>, Vec<_>) =
-                by_pattern.events().into_iter().partition(|events| inherent(trace, events));
-            let places = |of: &mut dyn Iterator<Item = &Events>| -> Vec<_> {
-                of.map(|events| pattern(trace, events)).collect()
-            };
-            let expected_kept: BTreeSet<_> =
-                places(&mut expected.iter().filter(|events| !inherent(trace, events))).into_iter().collect();
-            let found_kept = places(&mut kept.iter());
-            assert_eq!(found_kept.len(), expected_kept.len(), "one each: {}", context());
-            assert_eq!(found_kept.into_iter().collect::<BTreeSet<_>>(), expected_kept, "{}", context());
-            // What is inherent counts where there is nothing else.
-            let all: BTreeSet<_> = places(&mut kept.iter().chain(&others)).into_iter().collect();
-            assert_eq!(all, places(&mut expected.iter()).into_iter().collect(), "{}", context());
-            compared += expected.len();
-            let threads = |events: &Events| {
-                events.iter().flatten().map(|&event| trace.thread(event)).collect::<BTreeSet<_>>().len()
-            };
-            let cycles = || expected.iter().filter(|events| events.len() > 3);
-            over_two_threads += cycles().filter(|events| threads(events) == 2).count();
-            over_more += cycles().filter(|events| threads(events) > 2).count();
-        };
+    let mut compared = Compared::default();
+    for comparison in COMPARISONS {
+        let mut compare = |seed: u64, trace: &Trace| compare(seed, trace, comparison, &mut compared);
         on_traces(2_000, tiny, &mut compare);
         on_traces(500, with_regions, &mut compare);
         on_traces(500, with_regions_of_many, &mut compare);
     }
-    assert!(compared > 5_000, "only {compared}");
+    let Compared { all, over_two_threads, over_more } = compared;
+    assert!(all > 5_000, "only {all}");
     assert!(
         over_two_threads > 500 && over_more > 200,
-        "only {over_two_threads} over two threads, {over_more} over more"
+        "{over_two_threads} over two threads, {over_more} over more"
     );
 }
 

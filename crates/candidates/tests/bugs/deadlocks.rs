@@ -109,14 +109,14 @@ fn knotted(seed: u64) -> Trace {
 
 /// How much there was to compare.
 #[derive(Default)]
-struct Compared {
+pub(crate) struct Compared {
     cycles: usize,
     long: usize,
     mixed: usize,
     lost: usize,
 }
 
-fn compare(seed: u64, trace: &Trace, model: Model, compared: &mut Compared) {
+pub(crate) fn compare(seed: u64, trace: &Trace, model: Model, compared: &mut Compared) {
     let expected = feasible(trace, model);
     let (reported, counts) = run(trace, model, Limits::ALL);
     let (alone, found): (BTreeSet<_>, BTreeSet<_>) =

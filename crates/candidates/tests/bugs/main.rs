@@ -77,6 +77,27 @@ fn on_traces(usual: u64, make: fn(u64) -> Trace, mut compare: impl FnMut(u64, &T
     }
 }
 
+/// What fuzzing once broke is compared ever after.
+#[test]
+fn what_was_found_is_compared_again() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/found");
+    let entries = folder.read_dir().expect("the corpus has it");
+    for path in entries.map(|entry| entry.expect("a folder that can be listed").path()) {
+        if path.extension().is_none_or(|extension| extension != "std") {
+            continue;
+        }
+        let trace = trace::text::read(std::fs::File::open(path).expect("a file")).expect("a trace");
+        for model in [Model::Sync, Model::ReadsFrom, Model::Branch] {
+            deadlocks::compare(0, &trace, model, &mut deadlocks::Compared::default());
+            nondeterminism::compare(0, &trace, model);
+        }
+        for comparison in atomicity::COMPARISONS {
+            atomicity::compare(0, &trace, comparison, &mut atomicity::Compared::default());
+        }
+        avfilter::compare(0, &trace);
+    }
+}
+
 fn shown(trace: &Trace) -> String {
     let mut text = Vec::new();
     trace::text::write(trace, &mut text).expect("memory can be written to");
