@@ -86,7 +86,7 @@ pub(crate) fn circumstances() -> String {
     )
 }
 
-fn said_by(program: &str, arguments: &[&str]) -> String {
+pub(crate) fn said_by(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     output.map_or("unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

@@ -5,10 +5,14 @@ mod cargo;
 mod demo;
 mod expectations;
 mod fuzz;
+mod growth;
+mod instructions;
 mod measure;
+mod plot;
 mod races;
 mod record;
 mod scenarios;
+mod setup;
 mod test;
 mod tools;
 
@@ -17,12 +21,14 @@ use std::process::ExitCode;
 use crate::fuzz::Seeds;
 
 const USAGE: &str = "\
+cargo xtask setup              install what tests and measurements use, from Debian's packages where they can be had
 cargo xtask test               run every test there is
 cargo xtask demo               build Foretell and show what it does
 cargo xtask bench trace        measure reading, writing and surveying traces; refreshes bench/RESULTS.md
 cargo xtask bench decide       measure what questions cost; refreshes bench/RESULTS.md
 cargo xtask bench bugs         measure what finding bugs other than races costs; refreshes bench/RESULTS.md
 cargo xtask bench races        measure what finding races costs, RAPID beside it if RAPID_HOME names it; refreshes bench/RESULTS.md
+cargo xtask bench growth       measure how cost grows with traces; refreshes bench/RESULTS.md and its pictures
 cargo xtask bench states       measure walking and counting of global states; refreshes bench/RESULTS.md
 cargo xtask bench record       measure recording beside ThreadSanitizer; refreshes bench/RESULTS.md
 cargo xtask bench scenarios    confirm the errors of the corpus beside ThreadSanitizer; refreshes bench/RESULTS.md
@@ -31,6 +37,8 @@ cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
 cargo xtask fuzz-bugs [--from S] [--seeds N]
                                likewise for the searches for deadlocks, atomicity and order violations, nondeterministic reads
+cargo xtask instructions [--keep]
+                               count the instructions of the hot paths; fails above a tenth more than bench/instructions.txt
 cargo xtask measure -- CMD..   run a command and print its wall time, CPU time and peak memory";
 
 /// A chore either does all of its work or says what stopped it.
@@ -40,12 +48,14 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments.as_slice() {
+        ["setup"] => setup::run(),
         ["test"] => test::run(),
         ["demo"] => demo::run(),
         ["bench", "trace"] => bench::trace(),
         ["bench", "decide"] => bench::decide(),
         ["bench", "bugs"] => bench::bugs(),
         ["bench", "races"] => races::run(),
+        ["bench", "growth"] => growth::run(),
         ["bench", "states"] => bench::states(),
         ["bench", "record"] => record::run(),
         ["bench", "scenarios"] => scenarios::run(),
@@ -53,6 +63,8 @@ fn main() -> ExitCode {
         ["fuzz-engine", options @ ..] => seeds_and_flags(options, &["--keep-figures"])
             .and_then(|(seeds, flags)| fuzz::engine(seeds, !flags.is_empty())),
         ["fuzz-bugs", options @ ..] => seeds_and_flags(options, &[]).and_then(|(seeds, _)| fuzz::bugs(seeds)),
+        ["instructions"] => instructions::run(false),
+        ["instructions", "--keep"] => instructions::run(true),
         ["measure", "--", command @ ..] if !command.is_empty() => measure::print(command),
         [] | ["--help" | "-h" | "help"] => {
             println!("{USAGE}");

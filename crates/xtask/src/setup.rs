@@ -1,0 +1,60 @@
+//! `cargo xtask setup`: installs what the tests and measurements use beyond Rust and a C compiler, where Debian's packages can be had.
+//!
+//! Nothing here is needed to build Foretell. What cannot be installed is told, and the tests that need it say that they are skipped.
+
+use std::process::{Command, Stdio};
+
+use crate::Outcome;
+use crate::bench::said_by;
+
+/// A command, and the package that has it.
+const TOOLS: &[(&str, &str)] = &[
+    ("gcc", "gcc"),
+    ("g++", "g++"),
+    ("make", "make"),
+    ("cmake", "cmake"),
+    ("clang", "clang"),
+    ("gdb", "gdb"),
+    ("valgrind", "valgrind"),
+    ("chromium", "chromium"),
+];
+/// The seconds that installing may take.
+const PATIENCE: &str = "300";
+
+pub(crate) fn run() -> Outcome {
+    let missing: Vec<&str> =
+        TOOLS.iter().filter(|(command, _)| !is_there(command)).map(|(_, package)| *package).collect();
+    if missing.is_empty() {
+        println!("everything is there");
+        return Ok(());
+    }
+    let wanted = missing.join(" ");
+    let installed = is_there("apt-get")
+        && apt(&["update", "--quiet"])
+        && apt(&[&["install", "--yes", "--quiet", "--no-install-recommends"], &missing[..]].concat());
+    match installed {
+        true => println!("installed: {wanted}"),
+        false => println!("could not install: {wanted}; tests that need them will say that they are skipped"),
+    }
+    Ok(())
+}
+
+fn is_there(command: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(command).is_file())
+}
+
+/// Runs apt-get as root, without asking anything.
+fn apt(arguments: &[&str]) -> bool {
+    let mut command = match said_by("id", &["-u"]) == "0" {
+        true => Command::new("timeout"),
+        false => {
+            let mut sudo = Command::new("sudo");
+            sudo.args(["--non-interactive", "timeout"]);
+            sudo
+        }
+    };
+    command.args([PATIENCE, "apt-get"]).args(arguments);
+    command.env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null()).stdout(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
