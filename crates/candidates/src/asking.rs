@@ -1,7 +1,8 @@
 //! The one bookkeeping of all searches that ask the engine by *pattern*: the places in the source that a bug is made of.
 //!
 //! A pattern has instances, sets of events at its places. Unless [`Extent::All`] is wanted they are asked until one is feasible
-//! or [`Limits`] are reached. A pattern that is neither found nor refuted is left
+//! or [`Limits`] are reached. First each instance may cost a share of the budget, because another one may be easier; what that left open is
+//! asked again in the end, for ten times as much each ([`Asking::second_look`]). A pattern that is neither found nor refuted then is left
 //! open: it is counted, and one of its questions reported as unknown.
 
 use std::hash::Hash;
@@ -32,7 +33,8 @@ pub struct Limits {
     /// How many instances of a pattern to ask before it is left as unknown. Not for [`Extent::All`].
     pub instances: u32,
     /// A question may cost the budget divided by this: another instance may be easier. All that cost that much in vain may
-    /// together cost half the budget; then no more is asked. Likewise.
+    /// together cost half the budget; then no more is asked. In a second look each may cost ten times as much, and all in
+    /// vain half the budget once more. Likewise.
     pub share: u64,
     /// How many instances of a pattern to look at, asked or filtered, before it is left as unknown. Likewise.
     pub tries: u32,
@@ -48,6 +50,7 @@ impl Limits {
 }
 
 /// A set of events at the places of a pattern.
+#[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) question: Question,
     pub(crate) events: Vec<Option<EventId>>,
@@ -92,8 +95,10 @@ struct Known {
     found: bool,
     asked: u32,
     tried: u32,
-    /// A question that the budget or the limits left open.
-    open: Option<Question>,
+    /// Instances that a share of the budget left open.
+    open: Vec<Instance>,
+    /// A question that the limits or the whole budget left open.
+    unknown: Option<Question>,
     /// The limits were reached.
     limited: bool,
 }
@@ -167,7 +172,7 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
     /// Leaves a pattern open for the sake of the limits.
     fn leave(&mut self, pattern: PatternId, question: &Question) {
         let known = &mut self.known[pattern.0 as usize];
-        known.open.get_or_insert_with(|| question.clone());
+        known.unknown.get_or_insert_with(|| question.clone());
         known.limited = true;
     }
 
@@ -194,10 +199,55 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
             Judged::Refuted => Outcome::NotFound,
             Judged::Unknown => {
                 self.in_vain = self.in_vain.saturating_add(settings.options.budget);
-                self.known[pattern.0 as usize].open.get_or_insert(instance.question);
+                let known = &mut self.known[pattern.0 as usize];
+                match settings.options.budget < self.settings.options.budget {
+                    true => known.open.push(instance),
+                    false => {
+                        known.unknown.get_or_insert(instance.question);
+                    }
+                }
                 Outcome::NotFound
             }
         }
+    }
+
+    /// Has what a share of the budget left open judged again, for ten times as much, pattern by pattern. One that
+    /// stays open leaves its pattern open, and the others of the pattern are not looked at: others can be settled for what it would cost.
+    /// Which patterns were found.
+    pub(crate) fn second_look(
+        &mut self,
+        judge: impl Fn(&Setup<'_>, &Question, Settings) -> Judged,
+    ) -> Vec<PatternId> {
+        let most = self.settings.options.budget / 2;
+        let mut settings = self.settings;
+        settings.options.budget /= (self.limits.share / 10).max(1);
+        let (mut in_vain, mut found) = (0, Vec::new());
+        for number in 0..self.known.len() {
+            let open = std::mem::take(&mut self.known[number].open);
+            for instance in open {
+                if self.known[number].found {
+                    break;
+                }
+                let judged = match in_vain < most {
+                    true => judge(self.setup, &instance.question, settings),
+                    false => Judged::Unknown,
+                };
+                match judged {
+                    Judged::Feasible(witness) => {
+                        let pattern = PatternId(number as u32);
+                        self.found(pattern, instance, witness);
+                        found.push(pattern);
+                    }
+                    Judged::Refuted => {}
+                    Judged::Unknown => {
+                        in_vain = in_vain.saturating_add(settings.options.budget);
+                        self.known[number].unknown.get_or_insert(instance.question);
+                        break;
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// Takes in an instance that is known to be feasible.
@@ -214,12 +264,16 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
         (self.report)(Report::Progress { done, total });
     }
 
-    /// Reports the patterns that are neither found nor refuted, and counts everything.
+    /// Reports the patterns that are neither found nor refuted, and counts everything. After [`Asking::second_look`].
     pub(crate) fn finish(self) -> Asked {
+        debug_assert!(
+            self.known.iter().all(|known| known.open.is_empty()),
+            "what is open was looked at again"
+        );
         let looked_at = self.known.iter().filter(|known| known.found || known.tried > 0 || known.limited);
         let mut asked = Asked { candidates: looked_at.count() as u64, ..self.asked };
         let open = self.known.into_iter().filter(|known| !known.found);
-        let mut questions: Vec<Question> = open.filter_map(|known| known.open).collect();
+        let mut questions: Vec<Question> = open.filter_map(|known| known.unknown).collect();
         questions.sort_by_key(Question::named);
         for question in questions {
             asked.unknown += 1;

@@ -154,6 +154,8 @@ pub fn search_by(
     search.pass = Pass::Deciding;
     search.variables();
     search.regions();
+    let judge = &search.judge;
+    search.asking.second_look(|setup, question, settings| judge.ask(setup, question, settings));
     let Asked { candidates, asked, feasible, unknown } = search.asking.finish();
     let unknown = unknown + u64::from(search.counts.cut_short);
     Counts { candidates, asked, feasible, unknown, ..search.counts }
@@ -164,6 +166,21 @@ enum Judge<'a> {
     Engine,
     AvFilter(Box<AvFilter<'a>>),
     Under { marked: &'a Marked, setup: Box<Setup<'a>> },
+}
+
+impl Judge<'_> {
+    /// What the engine says, if the method lets it.
+    fn ask(&self, setup: &Setup<'_>, question: &Question, settings: Settings) -> Judged {
+        match self {
+            Judge::Engine | Judge::AvFilter(_) => decided(setup, question, settings),
+            Judge::Under { marked, setup: of_marked } => {
+                match marked.decide(of_marked, &question.named(), settings.options) {
+                    Judged::Feasible(_) => decided(setup, question, settings),
+                    other => other,
+                }
+            }
+        }
+    }
 }
 
 /// Where a violation is in the source.
@@ -318,15 +335,8 @@ impl Search<'_> {
             return;
         }
         let judge = &self.judge;
-        self.asking.judge(pattern, instance, |setup, question, settings| match judge {
-            Judge::Engine | Judge::AvFilter(_) => decided(setup, question, settings),
-            Judge::Under { marked, setup: of_marked } => {
-                match marked.decide(of_marked, &events, settings.options) {
-                    Judged::Feasible(_) => decided(setup, question, settings),
-                    other => other,
-                }
-            }
-        });
+        self.asking
+            .judge(pattern, instance, |setup, question, settings| judge.ask(setup, question, settings));
     }
 
     /// The recorded run up to an event. Every read sees what it saw, so it is a schedule under every model.
@@ -346,7 +356,7 @@ impl Search<'_> {
             return None;
         }
         let (setup, model) = (self.setup, self.model);
-        let syncp = self.syncp.get_or_init(|| Syncp::new(setup.trace()));
+        let syncp = self.syncp.get_or_init(|| Syncp::under(setup.trace(), model));
         Insert { setup, syncp, model }.witness(Triple { first, between, second })
     }
 

@@ -138,11 +138,14 @@ impl Blocked {
                 let instance = &trace.matching().barrier_instances()[trace.barrier_instance(event).index()];
                 instance.enters.iter().rev().find(|&&enter| trace.thread(enter) == by).map(|&e| place(e))
             }
-            Op::Take(semaphore) => {
-                self.ahead.last_post.get(&Poster { semaphore, thread: by }).map(|&e| place(e))
-            }
+            Op::Take(semaphore) => self.last_post(semaphore, by).map(place),
             _ => Some(u32::MAX),
         }
+    }
+
+    /// The last post of a semaphore by a thread.
+    pub(super) fn last_post(&self, semaphore: SemaphoreId, thread: ThreadId) -> Option<EventId> {
+        self.ahead.last_post.get(&Poster { semaphore, thread }).copied()
     }
 }
 

@@ -9,10 +9,11 @@
 //! are no evidence of anything and are not asked about.
 
 use check::Question;
-use decide::Setup;
+use decide::{Setup, Witness};
 use trace::{EventId, LocationId, Op};
 
 use super::blocked::Attempts;
+use crate::races::syncp::Syncp;
 use crate::{Object, Waited};
 
 /// A wait that may miss its signal.
@@ -45,6 +46,21 @@ pub(super) fn candidates<'a>(setup: &'a Setup<'_>) -> impl Iterator<Item = Lost>
             sites: [trace.location(wait), trace.location(signal)],
         })
     })
+}
+
+/// A schedule in which the signal comes first, with all sections in the order of the trace, if there is one.
+pub(super) fn preserving(setup: &Setup<'_>, syncp: &Syncp<'_>, question: &Question) -> Option<Witness> {
+    let &[signal, begins] = question.named().as_slice() else { return None };
+    let trace = setup.trace();
+    // What never has to wait, and sees nothing.
+    if !matches!(trace.op(begins), Op::Release(_) | Op::ReleaseShared(_) | Op::Write(_) | Op::AtomicWrite(_))
+    {
+        return None;
+    }
+    let after = setup.threads().of_thread(trace.thread(signal)).get(setup.threads().place(signal) + 1)?;
+    let mut ideal = Vec::new();
+    syncp.next_together(&[*after, begins], &mut ideal).ok()?;
+    Some(Witness::restricted_then(ideal, vec![begins]))
 }
 
 /// The last event before a wait that is not a read.

@@ -26,6 +26,7 @@ mod blocked;
 mod cycles;
 mod instances;
 mod lost;
+mod permits;
 mod preserving;
 
 use check::Question;
@@ -37,7 +38,7 @@ use self::blocked::Blocked;
 use self::cycles::{Cycles, Go};
 use self::instances::{Instances, Place};
 use self::lost::Lost;
-use crate::asking::{Asked, Asking, Instance, Outcome, PatternId};
+use crate::asking::{Asked, Asking, Instance, Outcome, PatternId, decided};
 use crate::races::syncp::Syncp;
 use crate::{Extent, Object, Remarks, Report, Settings};
 
@@ -110,6 +111,7 @@ pub fn search_within(
         blocked: &blocked,
         asking: Asking::new(setup, settings, limits.each, report),
         seen: FxHashSet::default(),
+        lost: FxHashSet::default(),
         counts: Counts { blocked: blocked.events, ..Counts::default() },
         steps: limits.run_ups,
         pass: Pass::Preserving,
@@ -122,6 +124,7 @@ pub fn search_within(
     search.pass = Pass::Deciding;
     search.steps = limits.steps;
     search.cycles();
+    search.second_look();
     search.finish()
 }
 
@@ -161,6 +164,8 @@ struct Search<'a> {
     asking: Asking<'a, Pattern>,
     /// Instances that have been asked: one may be found by way of several locks.
     seen: FxHashSet<Box<[EventId]>>,
+    /// The patterns of lost wake-ups.
+    lost: FxHashSet<PatternId>,
     counts: Counts,
     /// Run-ups that may still be looked at, or events of instances that may still be tried.
     steps: u64,
@@ -220,8 +225,8 @@ impl<'a> Search<'a> {
 
     /// Finds the first instance that is reached with all sections in the order of the trace.
     fn preserving(&mut self, cycle: &[Place<'a>], pattern: PatternId) -> Go {
-        let trace = self.setup.trace();
-        let syncp = self.syncp.get_or_insert_with(|| Syncp::new(trace));
+        let (trace, model) = (self.setup.trace(), self.settings.model);
+        let syncp = self.syncp.get_or_insert_with(|| Syncp::under(trace, model));
         let threads = self.setup.threads();
         if let Some(found) = preserving::first(syncp, threads, cycle, &mut self.steps) {
             let (instance, _) = self.turned(cycle, &found.events);
@@ -247,8 +252,8 @@ impl<'a> Search<'a> {
             Go::On
         });
         nearest.sort_by_key(|events| span(events));
-        if nearest.iter().all(|events| self.instance(cycle, events, pattern) == Go::On) {
-            each(usize::MAX, &mut |events| self.instance(cycle, events, pattern));
+        if nearest.iter().all(|events| self.instance(&must, cycle, events, pattern) == Go::On) {
+            each(usize::MAX, &mut |events| self.instance(&must, cycle, events, pattern));
         }
         self.steps = steps;
         self.must = Some(must);
@@ -256,7 +261,16 @@ impl<'a> Search<'a> {
     }
 
     /// Asks an instance. Stops when its pattern is settled.
-    fn instance(&mut self, cycle: &[Place<'a>], events: &[EventId], pattern: PatternId) -> Go {
+    fn instance(
+        &mut self,
+        must: &MustOrder,
+        cycle: &[Place<'a>],
+        events: &[EventId],
+        pattern: PatternId,
+    ) -> Go {
+        if permits::must_come(self.setup, must, self.blocked, events) {
+            return Go::On;
+        }
         let (instance, turned) = self.turned(cycle, events);
         if self.seen.insert(turned.into()) {
             self.asking.ask(pattern, instance);
@@ -299,11 +313,27 @@ impl<'a> Search<'a> {
             if self.asking.is_settled(pattern) {
                 return;
             }
+            self.lost.insert(pattern);
+            let witness = self.preserving_lost(&question);
             let instance =
                 Instance { question, events: vec![Some(wait)], object, remarks: Remarks::default() };
-            let outcome = self.asking.ask(pattern, instance);
+            let outcome = match witness {
+                Some(witness) => self.asking.found(pattern, instance, witness),
+                None => self.asking.ask(pattern, instance),
+            };
             self.counts.lost += u64::from(outcome == Outcome::Found);
         }
+    }
+
+    fn preserving_lost(&mut self, question: &Question) -> Option<Witness> {
+        let (trace, model) = (self.setup.trace(), self.settings.model);
+        let syncp = self.syncp.get_or_insert_with(|| Syncp::under(trace, model));
+        lost::preserving(self.setup, syncp, question)
+    }
+
+    fn second_look(&mut self) {
+        let found = self.asking.second_look(decided);
+        self.counts.lost += found.iter().filter(|&pattern| self.lost.contains(pattern)).count() as u64;
     }
 
     fn finish(self) -> Counts {

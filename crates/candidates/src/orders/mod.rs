@@ -26,7 +26,7 @@ use decide::{MustOrder, Setup};
 use trace::{EventId, LocationId, Op};
 
 use self::memory::Life;
-use crate::asking::{Asked, Asking, Instance, PatternId};
+use crate::asking::{Asked, Asking, Instance, PatternId, decided};
 use crate::nearest::outward;
 use crate::{Limits, Object, Remarks, Report, Settings};
 pub use rules::{Rule, RuleError};
@@ -76,6 +76,7 @@ pub fn search_for(
         search.used_after_free(life);
         search.read_before_written(life);
     }
+    search.asking.second_look(decided);
     let Asked { candidates, asked, feasible, unknown } = search.asking.finish();
     Counts { candidates, asked, feasible, unknown, ..search.counts }
 }

@@ -17,6 +17,7 @@
 //! ideals as there are accesses and other threads with accesses of the same variable that are not protected by a lock. Memory: some 24
 //! bytes an event, and 4 for each thread at each event that learns of another thread.
 
+use check::Model;
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace};
 
 use super::needs::{Needs, supplies};
@@ -66,12 +67,17 @@ pub struct Syncp<'t> {
 }
 
 impl<'t> Syncp<'t> {
-    /// Computes the ideals of all single events.
+    /// Computes the ideals of all single events, in which every read sees what it saw.
     pub fn new(trace: &'t Trace) -> Self {
+        Syncp::under(trace, Model::ReadsFrom)
+    }
+
+    /// Computes the ideals of all single events. Under `sync` reads see anything.
+    pub fn under(trace: &'t Trace, model: Model) -> Self {
         let threads = ThreadEvents::of(trace);
         let sections = Sections::of(trace, &threads);
         let mut syncp = Syncp { trace, singles: Singles::new(&threads), threads, sections };
-        syncp.compute_singles();
+        syncp.compute_singles(model);
         syncp
     }
 
@@ -218,7 +224,7 @@ impl<'t> Syncp<'t> {
         }
     }
 
-    fn compute_singles(&mut self) {
+    fn compute_singles(&mut self, model: Model) {
         let trace = self.trace;
         let count = self.threads.threads();
         let mut current = vec![vec![0u32; count]; count];
@@ -234,7 +240,9 @@ impl<'t> Syncp<'t> {
             }
             ideal[thread.index()] = place + 1;
             let mut needs = Needs { trace, supplies: &mut supplies };
-            needs.of(event, op, |earlier| grown |= self.include(earlier, &mut ideal));
+            if model != Model::Sync || op.reads().is_none() {
+                needs.of(event, op, |earlier| grown |= self.include(earlier, &mut ideal));
+            }
             let acquires = matches!(op, Op::Acquire(_) | Op::AcquireShared(_));
             if grown || acquires {
                 let Ok(()) = self.close(&mut ideal, |_| Ok::<_, std::convert::Infallible>(()));
