@@ -126,6 +126,16 @@ pub enum Op<'a> {
     Allocate { address: u64, size: u64 },
     /// A block of memory is freed.
     Free { address: u64 },
+    /// All so far comes before what others do after their next `HappensAfter` of the object.
+    HappensBefore { object: u64 },
+    /// All that was before the `HappensBefore`s of the object so far comes before what follows.
+    HappensAfter { object: u64 },
+    /// Accesses of the thread are not wanted from here on: one level more.
+    IgnoreBegin { reads: bool, writes: bool, atomics: bool },
+    /// One level less.
+    IgnoreEnd { reads: bool, writes: bool, atomics: bool },
+    /// Races on this range are meant to be.
+    Benign { address: u64, length: u64 },
     /// So many branches since the thread's last event.
     Branches { count: u64 },
     /// The program marks a value.
@@ -219,6 +229,8 @@ pub(crate) fn simple(kind: Kind, address: u64) -> Option<Op<'static>> {
         Kind::Take => Op::Take { semaphore: address },
         Kind::TakeFailed => Op::TakeFailed { semaphore: address },
         Kind::Free | Kind::FreeInside => Op::Free { address },
+        Kind::HappensBefore => Op::HappensBefore { object: address },
+        Kind::HappensAfter => Op::HappensAfter { object: address },
         Kind::End => Op::End,
         _ => return None,
     })
@@ -246,6 +258,13 @@ pub(crate) fn detailed<'a>(
         Kind::Woken => Op::Woken { condition: address, by: Waker::from_code(first)? },
         Kind::BarrierInit => Op::BarrierInit { barrier: address, count: first },
         Kind::SemaphoreInit => Op::SemaphoreInit { semaphore: address, value: first },
+        Kind::IgnoreBegin => {
+            Op::IgnoreBegin { reads: first & 1 != 0, writes: first & 2 != 0, atomics: first & 4 != 0 }
+        }
+        Kind::IgnoreEnd => {
+            Op::IgnoreEnd { reads: first & 1 != 0, writes: first & 2 != 0, atomics: first & 4 != 0 }
+        }
+        Kind::Benign => Op::Benign { address, length: first },
         Kind::Branches => Op::Branches { count: first },
         Kind::Mark => Op::Mark { name: text, value: first as i64 },
         Kind::RegionBegin => Op::RegionBegin { name: text },

@@ -149,6 +149,10 @@ kinds! {
         FreeInside = 51,
         /// What follows gives up by itself: a try, or a wait with a time limit.
         Limited = 52,
+        /// What the thread did so far comes before what others do after this object's next [`Kind::HappensAfter`].
+        HappensBefore = 53,
+        /// What others did before this object's last [`Kind::HappensBefore`] comes before what the thread does now.
+        HappensAfter = 54,
     }
     detailed {
         /// A range is read. Argument: its length.
@@ -188,6 +192,13 @@ kinds! {
         Stop(2) = 80,
         /// A block of memory is allocated by the C library, for itself or to hand it out. Argument: its size.
         AllocateInside(1) = 81,
+        /// The program does not want these accesses of the thread to be seen from here on. Argument: 1 reads, 2 writes,
+        /// 4 atomic accesses, or their sum.
+        IgnoreBegin(1) = 82,
+        /// It does again. Argument: as when it began.
+        IgnoreEnd(1) = 83,
+        /// Races on this range are meant to be. Argument: its length.
+        Benign(1) = 84,
     }
 }
 
@@ -209,6 +220,9 @@ impl Kind {
                 | Kind::Stop
                 | Kind::FreeInside
                 | Kind::AllocateInside
+                | Kind::IgnoreBegin
+                | Kind::IgnoreEnd
+                | Kind::Benign
         )
     }
 

@@ -8,7 +8,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 
 use rawlog::{Key, Kind};
 
-use crate::interpose::signals;
+use crate::interpose::{hook, signals};
 use crate::policy::GaveUp;
 use crate::scheduler::{self, scheduler};
 use crate::thread::{self, Pending, Thread, gate};
@@ -319,4 +319,26 @@ unsafe extern "C" fn __tsan_read_range_pc() {
 #[unsafe(naked)]
 unsafe extern "C" fn __tsan_write_range_pc() {
     naked_asm!("jmp {}", sym write_range);
+}
+
+/// Functions that a program calls to read and write memory at any address.
+macro_rules! unaligned {
+    ($($load:ident $store:ident $type:ident $read:ident $write:ident;)*) => {
+        $(hook! {
+            fn $load(address: *const $type; pc in "rsi") -> $type {
+                access(Kind::$read, address as u64, pc);
+                address.read_unaligned()
+            }
+            fn $store(address: *mut $type, value: $type; pc in "rdx") {
+                access(Kind::$write, address as u64, pc);
+                address.write_unaligned(value);
+            }
+        })*
+    };
+}
+
+unaligned! {
+    __sanitizer_unaligned_load16 __sanitizer_unaligned_store16 u16 Read2 Write2;
+    __sanitizer_unaligned_load32 __sanitizer_unaligned_store32 u32 Read4 Write4;
+    __sanitizer_unaligned_load64 __sanitizer_unaligned_store64 u64 Read8 Write8;
 }

@@ -5,5 +5,6 @@ mod builds;
 mod endings;
 mod order;
 mod primitives;
+mod rarities;
 mod refusals;
 mod support;

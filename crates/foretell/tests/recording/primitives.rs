@@ -2,18 +2,11 @@
 
 use trace::Kind;
 
-use crate::support::{Recorded, Workshop, assert_in_order, count, toolchains};
+use crate::support::{self, Recorded, assert_in_order, count};
 
 /// Compiles and records a program with each toolchain, and looks at what came of it.
 fn each(program: &str, look: impl Fn(&Recorded)) {
-    for with in toolchains() {
-        let workshop = Workshop::new();
-        workshop.compile(with, program, &[]);
-        println!("{program} {with:?}");
-        let recorded = workshop.record(&["--seed", "3"]);
-        assert!(recorded.trace.can_be_replayed());
-        look(&recorded);
-    }
+    support::each(program, |_, recorded| look(recorded));
 }
 
 #[test]

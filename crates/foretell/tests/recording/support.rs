@@ -84,6 +84,18 @@ impl Workshop {
     }
 }
 
+/// Compiles and records a program with each toolchain, and looks at what came of it.
+pub(crate) fn each(program: &str, look: impl Fn(&Workshop, &Recorded)) {
+    for with in toolchains() {
+        let workshop = Workshop::new();
+        workshop.compile(with, program, &[]);
+        println!("{program} {with:?}");
+        let recorded = workshop.record(&["--seed", "3"]);
+        assert!(recorded.trace.can_be_replayed());
+        look(&workshop, &recorded);
+    }
+}
+
 /// A trace and what its program said.
 pub(crate) struct Recorded {
     pub(crate) trace: Trace,

@@ -229,6 +229,8 @@ fn kinds_and_object(op: &Raw<'_>) -> (Vec<Kind>, Option<(u64, u64)>) {
         Raw::Take { semaphore } => (Kind::Take, at(semaphore)),
         Raw::Allocate { address, .. } => (Kind::Allocate, at(address)),
         Raw::Free { address } => (Kind::Free, at(address)),
+        Raw::HappensBefore { .. } => return (vec![Kind::AtomicRead, Kind::AtomicWrite], None),
+        Raw::HappensAfter { .. } => (Kind::AtomicRead, None),
         Raw::Mark { .. } => (Kind::Mark, None),
         Raw::RegionBegin { .. } => (Kind::RegionBegin, None),
         Raw::RegionEnd { .. } => (Kind::RegionEnd, None),
@@ -242,6 +244,9 @@ fn kinds_and_object(op: &Raw<'_>) -> (Vec<Kind>, Option<(u64, u64)>) {
         | Raw::TakeFailed { .. }
         | Raw::BarrierInit { .. }
         | Raw::SemaphoreInit { .. }
+        | Raw::IgnoreBegin { .. }
+        | Raw::IgnoreEnd { .. }
+        | Raw::Benign { .. }
         | Raw::Branches { .. }
         | Raw::Stop(_) => return (Vec::new(), None),
     };

@@ -11,6 +11,8 @@ mod modules;
 mod naming;
 mod objects;
 mod pages;
+mod published;
+mod remarks;
 mod sharing;
 mod stacks;
 mod sync;

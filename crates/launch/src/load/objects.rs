@@ -10,6 +10,7 @@ use trace::{BarrierId, BlockId, ConditionId, LockId, SemaphoreId, VariableId};
 use super::blocks::{BlockNumber, Placed};
 use super::modules::Modules;
 use super::naming::Names;
+use super::published::{Order, Published};
 use super::sync::{Holders, Permits};
 use super::variables::{Slot, Variables};
 
@@ -63,6 +64,7 @@ pub(super) struct Objects {
     conditions: Kept<()>,
     barriers: Kept<()>,
     semaphores: Kept<Permits>,
+    orders: FxHashMap<Key, Order>,
     /// What each semaphore starts with, by number.
     permits: Vec<(SemaphoreId, Permits)>,
 }
@@ -80,6 +82,7 @@ impl Objects {
             conditions: Kept::of(Table::Conditions),
             barriers: Kept::of(Table::Barriers),
             semaphores: Kept::of(Table::Semaphores),
+            orders: FxHashMap::default(),
             permits: Vec::new(),
         }
     }
@@ -287,6 +290,29 @@ impl Objects {
             self.permits.push((SemaphoreId(number), permits));
         }
         Ok(())
+    }
+
+    /// A thread publishes what it did, for those who observe this object later.
+    pub(super) fn publish<W: Write>(
+        &mut self,
+        object: u64,
+        asker: Asker<'_>,
+        teller: &mut Teller<W>,
+    ) -> io::Result<Published> {
+        let key = self.key(object);
+        let name = match object.checked_sub(rawlog::FILES) {
+            Some(0) => "sockets".to_owned(),
+            Some(_) => "pipe".to_owned(),
+            None => format!("order at {}", self.name(object, None, asker, &mut teller.modules)),
+        };
+        let new = VariableId(self.variable_names.new_one(name, &mut teller.writer)?);
+        Ok(self.orders.entry(key).or_default().publish(asker.thread, new))
+    }
+
+    /// A thread observes what was published of this object; none if there is nothing new to it.
+    pub(super) fn observe(&mut self, object: u64, thread: u32) -> Option<VariableId> {
+        let key = self.key(object);
+        self.orders.get_mut(&key)?.observe(thread)
     }
 
     /// What each semaphore that was seen being made starts with.

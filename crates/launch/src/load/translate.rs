@@ -10,6 +10,7 @@ use trace::{Mark, MarkId, Metadata, Op, RegionId, ThreadId, VariableId};
 
 use super::naming::Names;
 use super::objects::{Asker, Objects, Origin, Teller};
+use super::remarks::Remarks;
 use super::stacks::{At, Calls, Stacks};
 use super::sync::{Inside, Permits};
 use super::threads::Threads;
@@ -42,7 +43,7 @@ struct LastTouch {
 
 /// How a raw access acts on each variable it touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
+pub(super) enum Access {
     Read,
     Write,
     ReadThenWrite,
@@ -71,6 +72,7 @@ pub(super) struct Translator<W: Write> {
     metadata: Metadata,
     /// Where calls are that give up by themselves.
     attempts: BTreeSet<String>,
+    remarks: Remarks,
     loaded: Loaded,
 }
 
@@ -107,6 +109,7 @@ impl<W: Write> Translator<W> {
             sample: options.sample,
             metadata,
             attempts: BTreeSet::new(),
+            remarks: Remarks::default(),
             loaded: Loaded { threads: threads.len() as u64, ..Loaded::default() },
         })
     }
@@ -163,10 +166,12 @@ impl<W: Write> Translator<W> {
         if !at.wanted {
             return Ok(());
         }
+        let Some(access) = self.remarks.wanted(event.thread, access) else { return Ok(()) };
         for &slot in touched {
             if self.sample.is_some_and(|sample| !sample.keeps(slot)) {
                 continue;
             }
+            let access = self.remarks.meant(access, self.objects.variables.whereabouts(slot).address);
             let variable = self.variable(event, slot)?;
             if self.drop_repeated && self.is_repeated(event.thread, variable, access) {
                 continue;
@@ -349,6 +354,18 @@ impl<W: Write> Translator<W> {
                     Some(block) => objects.block_id(block.number, &mut teller.writer)?.map(Op::Free),
                     None => None,
                 }
+            }
+            Raw::HappensBefore { object } => {
+                let published = objects.publish(object, asker, teller)?;
+                if let Some(seen) = published.seen {
+                    self.write(event, Op::AtomicRead(seen), at)?;
+                }
+                Some(Op::AtomicWrite(published.new))
+            }
+            Raw::HappensAfter { object } => objects.observe(object, asker.thread).map(Op::AtomicRead),
+            Raw::IgnoreBegin { .. } | Raw::IgnoreEnd { .. } | Raw::Benign { .. } => {
+                self.remarks.see(event);
+                None
             }
             Raw::Mark { name, value } => Some(Op::Mark(self.mark(name, value)?)),
             Raw::RegionBegin { name } => {

@@ -225,12 +225,15 @@ fn in_words(event: &Expected) -> String {
     format!("{}({}) at {}", trace::text::op_name(event.kind), event.object, event.location)
 }
 
-/// A lock that can be shared is given back without a word on how it was held; an acquire answers its request.
+/// A lock that can be shared is given back without a word on how it was held; an acquire answers its request; a plain access whose
+/// races are meant is an atomic one in the trace.
 fn alike(found: &[Kind], expected: Kind) -> bool {
     let one = |kind: Kind| match kind {
         Kind::ReleaseShared => Kind::Release,
         Kind::Request => Kind::Acquire,
         Kind::RequestShared => Kind::AcquireShared,
+        Kind::AtomicRead => Kind::Read,
+        Kind::AtomicWrite | Kind::AtomicUpdate => Kind::Write,
         kind => kind,
     };
     found.iter().any(|&found| one(found) == one(expected))

@@ -1,5 +1,5 @@
-//! Calls that may block in the outside world: the thread gives the token away and takes it back. What is ready at once, as
-//! a regular file always is, keeps it, so that it does not change the schedule.
+//! Calls that may block in the outside world: the thread gives the token away and takes it back. Those that move data are in
+//! [`super::files`].
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
@@ -10,29 +10,6 @@ use crate::clock::{self, End, Wait};
 use crate::hooks::enter;
 use crate::real::real;
 use crate::scheduler::{Ended, scheduler};
-use crate::sys;
-
-/// Whether the file is ready for this, now.
-unsafe fn is_ready(file: c_int, events: i16) -> bool {
-    let mut what = libc::pollfd { fd: file, events, revents: 0 };
-    sys::call(libc::SYS_poll, [(&raw mut what) as usize, 1, 0, 0, 0, 0]) != 0
-}
-
-/// Functions that block until a file is ready.
-macro_rules! files {
-    ($($events:ident { $(fn $name:ident($file:ident: c_int $(, $argument:ident: $type:ty)*) -> $result:ty;)* })*) => {
-        $($(
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name($file: c_int $(, $argument: $type)*) -> $result {
-                let really = || real!($name($file => c_int $(, $argument => $type)*) -> $result);
-                match enter() {
-                    Some(inside) if !is_ready($file, libc::$events) => outside(inside, really),
-                    _ => really(),
-                }
-            }
-        )*)*
-    };
-}
 
 /// Functions that block until something happens.
 macro_rules! always {
@@ -71,24 +48,7 @@ macro_rules! limited {
 
 type Bytes = *mut c_void;
 
-files! { POLLIN {
-    fn read(file: c_int, bytes: Bytes, size: usize) -> isize;
-    fn readv(file: c_int, parts: Bytes, count: c_int) -> isize;
-    fn recv(file: c_int, bytes: Bytes, size: usize, flags: c_int) -> isize;
-    fn recvfrom(file: c_int, bytes: Bytes, size: usize, flags: c_int, address: Bytes, length: Bytes) -> isize;
-    fn recvmsg(file: c_int, message: Bytes, flags: c_int) -> isize;
-    fn accept(file: c_int, address: Bytes, length: Bytes) -> c_int;
-    fn accept4(file: c_int, address: Bytes, length: Bytes, flags: c_int) -> c_int;
-} POLLOUT {
-    fn write(file: c_int, bytes: Bytes, size: usize) -> isize;
-    fn writev(file: c_int, parts: Bytes, count: c_int) -> isize;
-    fn send(file: c_int, bytes: Bytes, size: usize, flags: c_int) -> isize;
-    fn sendto(file: c_int, bytes: Bytes, size: usize, flags: c_int, address: Bytes, length: u32) -> isize;
-    fn sendmsg(file: c_int, message: Bytes, flags: c_int) -> isize;
-} }
-
 always! {
-    fn connect(file: c_int, address: Bytes, length: u32) -> c_int;
     fn select(count: c_int, reads: Bytes, writes: Bytes, errors: Bytes, limit: Bytes) -> c_int;
     fn pselect(count: c_int, reads: Bytes, writes: Bytes, errors: Bytes, limit: Bytes, mask: Bytes) -> c_int;
     fn wait(status: *mut c_int) -> c_int;
@@ -116,8 +76,6 @@ static NO_TIME: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
 limited! {
     fn poll(files: Bytes, count: c_ulong; limit: c_int = 0) -> c_int;
     fn ppoll(files: Bytes, count: c_ulong; limit: *const libc::timespec = &raw const NO_TIME; mask: Bytes) -> c_int;
-    fn epoll_wait(file: c_int, events: Bytes, count: c_int; limit: c_int = 0) -> c_int;
-    fn epoll_pwait(file: c_int, events: Bytes, count: c_int; limit: c_int = 0; mask: Bytes) -> c_int;
 }
 
 /// `fcntl`: waiting for a file lock blocks.

@@ -3,10 +3,13 @@
 //! Each asks [`enter`](crate::hooks::enter): inside the runtime, or while it is passive, the real function is all there is to
 //! do. What could block is tried without blocking first, and waited for in the scheduler.
 
+pub(crate) mod annotations;
 pub(crate) mod barriers;
 pub(crate) mod blocking;
 pub(crate) mod c11;
 pub(crate) mod conditions;
+pub(crate) mod files;
+pub(crate) mod invisible;
 pub(crate) mod marks;
 pub(crate) mod memory;
 pub(crate) mod mutexes;

@@ -14,7 +14,7 @@ type Text = *const c_char;
 
 /// Tells what is read and written, in this order: address, length. All of it happens at once, afterwards; only a schedule
 /// that is followed may stop the thread in between.
-unsafe fn tell(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
+pub(crate) unsafe fn tell(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
     let Some(inside) = enter() else { return };
     let reads = reads.iter().map(|&range| (Kind::ReadRange, range));
     let writes = writes.iter().map(|&range| (Kind::WriteRange, range));

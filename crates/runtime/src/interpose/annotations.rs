@@ -1,0 +1,174 @@
+//! What a program says of its own synchronisation, through libtsan's interface (`sanitizer/tsan_interface.h`) or the older
+//! `Annotate..` functions: orders it makes by means we do not see, locks it built itself, accesses and races it means.
+//!
+//! What a home-made lock does inside, between the two calls that announce it, is its own affair: accesses there are not wanted, since they
+//! would order its sections as the run had them.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+use rawlog::Kind;
+
+use super::{EXCLUSIVE, SHARED, hook};
+use crate::hooks::{enter, enter_point};
+use crate::writer;
+
+type Object = *mut c_void;
+type File = *const c_char;
+
+/// A lock is held for reading, or only tried, or the try failed: flags of `__tsan_mutex_..`.
+const READS: u32 = 1 << 3;
+const TRIES: u32 = 1 << 4;
+const FAILED: u32 = 1 << 5;
+
+unsafe fn tell(kind: Kind, object: u64, pc: u64) {
+    if let Some(inside) = enter_point() {
+        writer::simple(inside.0, kind, pc, object);
+    }
+}
+
+/// Something that is no place: it must not change the schedule.
+unsafe fn remark(kind: Kind, address: u64, argument: u64, pc: u64) {
+    if let Some(inside) = enter() {
+        writer::detailed(inside.0, kind, pc, address, &[argument], b"");
+    }
+}
+
+const IGNORED_READS: u64 = 1;
+const IGNORED_WRITES: u64 = 2;
+const IGNORED: u64 = 3;
+/// Atomic accesses, too.
+const INSIDE_A_LOCK: u64 = 7;
+
+unsafe fn name_thread(name: *const c_char, pc: u64) {
+    if let Some(inside) = enter() {
+        let number = u64::from((*inside.0).number);
+        writer::detailed(inside.0, Kind::ThreadName, pc, 0, &[number], CStr::from_ptr(name).to_bytes());
+    }
+}
+
+fn held(reads: bool) -> &'static super::LockKinds {
+    if reads { &SHARED } else { &EXCLUSIVE }
+}
+
+fn released(reads: bool) -> Kind {
+    if reads { Kind::ReleaseShared } else { Kind::Release }
+}
+
+hook! {
+    fn __tsan_acquire(object: Object; pc in "rsi") {
+        tell(Kind::HappensAfter, object as u64, pc);
+    }
+    fn __tsan_release(object: Object; pc in "rsi") {
+        tell(Kind::HappensBefore, object as u64, pc);
+    }
+    fn AnnotateHappensBefore(_file: File, _line: c_int, object: Object; pc in "rcx") {
+        tell(Kind::HappensBefore, object as u64, pc);
+    }
+    fn AnnotateHappensAfter(_file: File, _line: c_int, object: Object; pc in "rcx") {
+        tell(Kind::HappensAfter, object as u64, pc);
+    }
+    fn WTFAnnotateHappensBefore(_file: File, _line: c_int, object: Object; pc in "rcx") {
+        tell(Kind::HappensBefore, object as u64, pc);
+    }
+    fn WTFAnnotateHappensAfter(_file: File, _line: c_int, object: Object; pc in "rcx") {
+        tell(Kind::HappensAfter, object as u64, pc);
+    }
+    fn AnnotateCondVarSignal(_file: File, _line: c_int, object: Object; pc in "rcx") {
+        tell(Kind::HappensBefore, object as u64, pc);
+    }
+    fn AnnotateCondVarSignalAll(_file: File, _line: c_int, object: Object; pc in "rcx") {
+        tell(Kind::HappensBefore, object as u64, pc);
+    }
+    fn AnnotateCondVarWait(_file: File, _line: c_int, object: Object, _lock: Object; pc in "r8") {
+        tell(Kind::HappensAfter, object as u64, pc);
+    }
+    fn __tsan_mutex_pre_lock(lock: Object, flags: u32; pc in "rdx") {
+        // Not a place: whether the lock is free is not known yet.
+        if flags & TRIES == 0 && let Some(inside) = enter() {
+            writer::simple(inside.0, held(flags & READS != 0).request, pc, lock as u64);
+        }
+        remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+    }
+    fn __tsan_mutex_post_lock(lock: Object, flags: u32, _recursion: c_int; pc in "rcx") {
+        remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+        let kinds = held(flags & READS != 0);
+        tell(if flags & FAILED != 0 { kinds.failed } else { kinds.acquire }, lock as u64, pc);
+    }
+    fn __tsan_mutex_pre_unlock(lock: Object, flags: u32; pc in "rdx") -> c_int {
+        tell(released(flags & READS != 0), lock as u64, pc);
+        remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+        0
+    }
+    fn __tsan_mutex_post_unlock(_lock: Object, _flags: u32; pc in "rdx") {
+        remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+    }
+    fn __tsan_mutex_pre_signal(_lock: Object, _flags: u32; pc in "rdx") {
+        remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+    }
+    fn __tsan_mutex_post_signal(_lock: Object, _flags: u32; pc in "rdx") {
+        remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+    }
+    fn __tsan_mutex_pre_divert(_lock: Object, _flags: u32; pc in "rdx") {
+        remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+    }
+    fn __tsan_mutex_post_divert(_lock: Object, _flags: u32; pc in "rdx") {
+        remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+    }
+    fn AnnotateRWLockAcquired(_file: File, _line: c_int, lock: Object, writes: usize; pc in "r8") {
+        tell(held(writes == 0).acquire, lock as u64, pc);
+    }
+    fn AnnotateRWLockReleased(_file: File, _line: c_int, lock: Object, writes: usize; pc in "r8") {
+        tell(released(writes == 0), lock as u64, pc);
+    }
+    fn AnnotateIgnoreReadsBegin(_file: File, _line: c_int; pc in "rdx") {
+        remark(Kind::IgnoreBegin, 0, IGNORED_READS, pc);
+    }
+    fn AnnotateIgnoreReadsEnd(_file: File, _line: c_int; pc in "rdx") {
+        remark(Kind::IgnoreEnd, 0, IGNORED_READS, pc);
+    }
+    fn AnnotateIgnoreWritesBegin(_file: File, _line: c_int; pc in "rdx") {
+        remark(Kind::IgnoreBegin, 0, IGNORED_WRITES, pc);
+    }
+    fn AnnotateIgnoreWritesEnd(_file: File, _line: c_int; pc in "rdx") {
+        remark(Kind::IgnoreEnd, 0, IGNORED_WRITES, pc);
+    }
+    fn __tsan_ignore_thread_begin(; pc in "rdi") {
+        remark(Kind::IgnoreBegin, 0, IGNORED, pc);
+    }
+    fn __tsan_ignore_thread_end(; pc in "rdi") {
+        remark(Kind::IgnoreEnd, 0, IGNORED, pc);
+    }
+    fn AnnotateBenignRace(_file: File, _line: c_int, address: Object, _why: File; pc in "r8") {
+        remark(Kind::Benign, address as u64, 1, pc);
+    }
+    fn AnnotateBenignRaceSized(_file: File, _line: c_int, address: Object, size: usize, _why: File; pc in "r9") {
+        remark(Kind::Benign, address as u64, size as u64, pc);
+    }
+    fn WTFAnnotateBenignRaceSized(_file: File, _line: c_int, address: Object, size: usize, _why: File; pc in "r9") {
+        remark(Kind::Benign, address as u64, size as u64, pc);
+    }
+    fn AnnotateThreadName(_file: File, _line: c_int, name: *const c_char; pc in "rcx") {
+        name_thread(name, pc);
+    }
+    fn __tsan_java_acquire(object: Object; pc in "rsi") {
+        tell(Kind::HappensAfter, object as u64, pc);
+    }
+    fn __tsan_java_release(object: Object; pc in "rsi") {
+        tell(Kind::HappensBefore, object as u64, pc);
+    }
+    fn __tsan_java_release_store(object: Object; pc in "rsi") {
+        tell(Kind::HappensBefore, object as u64, pc);
+    }
+    fn __tsan_java_mutex_lock(lock: Object; pc in "rsi") {
+        tell(Kind::Acquire, lock as u64, pc);
+    }
+    fn __tsan_java_mutex_unlock(lock: Object; pc in "rsi") {
+        tell(Kind::Release, lock as u64, pc);
+    }
+    fn __tsan_java_mutex_read_lock(lock: Object; pc in "rsi") {
+        tell(Kind::AcquireShared, lock as u64, pc);
+    }
+    fn __tsan_java_mutex_read_unlock(lock: Object; pc in "rsi") {
+        tell(Kind::ReleaseShared, lock as u64, pc);
+    }
+}

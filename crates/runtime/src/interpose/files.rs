@@ -1,0 +1,273 @@
+//! Calls that move data through files. A thread that would block gives the token away meanwhile; what is ready at once, as
+//! a regular file always is, keeps it, so that it does not change the schedule.
+//!
+//! The memory that is filled or sent is accessed, and what comes through a pipe or a socket comes after what was done before it
+//! was sent. Which sockets are connected is not known, so all are one: orders that may not be there, and none too few.
+
+use core::ffi::{c_int, c_long, c_void};
+
+use rawlog::{FILES, Kind};
+
+use super::ranges::tell;
+use super::{hook, outside};
+use crate::hooks::{enter, enter_point, stop_before};
+use crate::real::real;
+use crate::sys;
+use crate::writer;
+
+type Bytes = *mut c_void;
+type Parts = *const libc::iovec;
+
+/// The most parts of a message that are looked at.
+const MOST_PARTS: usize = 16;
+
+/// Whether the file is ready for this, now.
+unsafe fn is_ready(file: c_int, events: i16) -> bool {
+    let mut what = libc::pollfd { fd: file, events, revents: 0 };
+    sys::call(libc::SYS_poll, [(&raw mut what) as usize, 1, 0, 0, 0, 0]) != 0
+}
+
+/// What the file passes from thread to thread; none if it is not of that kind.
+unsafe fn passage(file: c_int) -> Option<u64> {
+    let mut about: libc::stat = core::mem::zeroed();
+    if sys::call(libc::SYS_fstat, [file as usize, (&raw mut about) as usize, 0, 0, 0, 0]) != 0 {
+        return None;
+    }
+    match about.st_mode & libc::S_IFMT {
+        libc::S_IFIFO => Some(FILES + 1 + (about.st_ino & 0xffff_ffff_ffff)),
+        // What has no type is an eventfd, or another of the kernel's own.
+        libc::S_IFSOCK | 0 => Some(FILES),
+        _ => None,
+    }
+}
+
+/// An order through a file, as an event of the calling thread.
+unsafe fn ordered(kind: Kind, passage: u64, pc: u64) {
+    if let Some(inside) = enter() {
+        stop_before(inside.0, kind, passage, 1, pc);
+        writer::simple(inside.0, kind, pc, passage);
+    }
+}
+
+/// The parts of a message, as far as they hold so many bytes.
+struct Ranges([(u64, usize); MOST_PARTS]);
+
+impl Ranges {
+    unsafe fn one(bytes: Bytes, size: usize) -> Ranges {
+        let mut ranges = [(0, 0); MOST_PARTS];
+        ranges[0] = (bytes as u64, size);
+        Ranges(ranges)
+    }
+
+    unsafe fn of(parts: Parts, count: usize) -> Ranges {
+        let mut ranges = [(0, 0); MOST_PARTS];
+        for (index, range) in ranges.iter_mut().enumerate().take(count) {
+            let part = &*parts.add(index);
+            *range = (part.iov_base as u64, part.iov_len);
+        }
+        Ranges(ranges)
+    }
+
+    unsafe fn of_message(message: *const libc::msghdr) -> Ranges {
+        Ranges::of((*message).msg_iov, (*message).msg_iovlen)
+    }
+
+    fn first(mut self, bytes: usize) -> Ranges {
+        let mut left = bytes;
+        for (_, size) in &mut self.0 {
+            *size = left.min(*size);
+            left -= *size;
+        }
+        self
+    }
+}
+
+/// Waits for what comes through a file, and takes it.
+unsafe fn receive(
+    file: c_int,
+    into: impl FnOnce() -> Ranges,
+    pc: u64,
+    really: impl FnOnce() -> isize,
+) -> isize {
+    let Some(inside) = enter_point() else { return really() };
+    let passage = passage(file);
+    let result = if is_ready(file, libc::POLLIN) {
+        drop(inside);
+        really()
+    } else {
+        outside(inside, really)
+    };
+    if result >= 0 {
+        if let Some(passage) = passage {
+            ordered(Kind::HappensAfter, passage, pc);
+        }
+        tell(pc, &[], &into().first(result as usize).0);
+    }
+    result
+}
+
+/// Sends something through a file.
+unsafe fn send_through(file: c_int, from: Ranges, pc: u64, really: impl FnOnce() -> isize) -> isize {
+    let Some(inside) = enter_point() else { return really() };
+    drop(inside);
+    tell(pc, &from.0, &[]);
+    if let Some(passage) = passage(file) {
+        ordered(Kind::HappensBefore, passage, pc);
+    }
+    match enter() {
+        Some(inside) if !is_ready(file, libc::POLLOUT) => outside(inside, really),
+        _ => really(),
+    }
+}
+
+/// Functions with six arguments, whose return address comes on the stack.
+macro_rules! hook_of_six {
+    ($(fn $name:ident($($argument:ident: $type:ty),*; $pc:ident) -> $result:ty $body:block)*) => {
+        $(
+            const _: () = {
+                unsafe extern "C" fn body($($argument: $type,)* $pc: u64) -> $result $body
+
+                #[unsafe(no_mangle)]
+                #[unsafe(naked)]
+                unsafe extern "C" fn $name() {
+                    core::arch::naked_asm!(
+                        ".cfi_startproc",
+                        "push qword ptr [rsp]",
+                        ".cfi_adjust_cfa_offset 8",
+                        "call {}",
+                        "add rsp, 8",
+                        ".cfi_adjust_cfa_offset -8",
+                        "ret",
+                        ".cfi_endproc",
+                        sym body,
+                    );
+                }
+            };
+        )*
+    };
+}
+
+hook! {
+    fn read(file: c_int, bytes: Bytes, size: usize; pc in "rcx") -> isize {
+        receive(file, || Ranges::one(bytes, size), pc, || real!(read(file => c_int, bytes => Bytes, size => usize) -> isize))
+    }
+    fn readv(file: c_int, parts: Parts, count: c_int; pc in "rcx") -> isize {
+        receive(file, || Ranges::of(parts, count as usize), pc, || {
+            real!(readv(file => c_int, parts => Parts, count => c_int) -> isize)
+        })
+    }
+    fn recv(file: c_int, bytes: Bytes, size: usize, flags: c_int; pc in "r8") -> isize {
+        receive(file, || Ranges::one(bytes, size), pc, || {
+            real!(recv(file => c_int, bytes => Bytes, size => usize, flags => c_int) -> isize)
+        })
+    }
+    fn recvmsg(file: c_int, message: *mut libc::msghdr, flags: c_int; pc in "rcx") -> isize {
+        receive(file, || Ranges::of_message(message), pc, || {
+            real!(recvmsg(file => c_int, message => *mut libc::msghdr, flags => c_int) -> isize)
+        })
+    }
+    fn accept(file: c_int, address: Bytes, length: Bytes; pc in "rcx") -> c_int {
+        receive(file, || Ranges::one(address, 0), pc, || {
+            real!(accept(file => c_int, address => Bytes, length => Bytes) -> c_int) as isize
+        }) as c_int
+    }
+    fn accept4(file: c_int, address: Bytes, length: Bytes, flags: c_int; pc in "r8") -> c_int {
+        receive(file, || Ranges::one(address, 0), pc, || {
+            real!(accept4(file => c_int, address => Bytes, length => Bytes, flags => c_int) -> c_int) as isize
+        }) as c_int
+    }
+    fn pread(file: c_int, bytes: Bytes, size: usize, offset: c_long; pc in "r8") -> isize {
+        receive(file, || Ranges::one(bytes, size), pc, || {
+            real!(pread(file => c_int, bytes => Bytes, size => usize, offset => c_long) -> isize)
+        })
+    }
+    fn pread64(file: c_int, bytes: Bytes, size: usize, offset: c_long; pc in "r8") -> isize {
+        receive(file, || Ranges::one(bytes, size), pc, || {
+            real!(pread64(file => c_int, bytes => Bytes, size => usize, offset => c_long) -> isize)
+        })
+    }
+    fn write(file: c_int, bytes: Bytes, size: usize; pc in "rcx") -> isize {
+        send_through(file, Ranges::one(bytes, size), pc, || {
+            real!(write(file => c_int, bytes => Bytes, size => usize) -> isize)
+        })
+    }
+    fn writev(file: c_int, parts: Parts, count: c_int; pc in "rcx") -> isize {
+        send_through(file, Ranges::of(parts, count as usize), pc, || {
+            real!(writev(file => c_int, parts => Parts, count => c_int) -> isize)
+        })
+    }
+    fn send(file: c_int, bytes: Bytes, size: usize, flags: c_int; pc in "r8") -> isize {
+        send_through(file, Ranges::one(bytes, size), pc, || {
+            real!(send(file => c_int, bytes => Bytes, size => usize, flags => c_int) -> isize)
+        })
+    }
+    fn sendmsg(file: c_int, message: *const libc::msghdr, flags: c_int; pc in "rcx") -> isize {
+        send_through(file, Ranges::of_message(message), pc, || {
+            real!(sendmsg(file => c_int, message => *const libc::msghdr, flags => c_int) -> isize)
+        })
+    }
+    fn pwrite(file: c_int, bytes: Bytes, size: usize, offset: c_long; pc in "r8") -> isize {
+        send_through(file, Ranges::one(bytes, size), pc, || {
+            real!(pwrite(file => c_int, bytes => Bytes, size => usize, offset => c_long) -> isize)
+        })
+    }
+    fn pwrite64(file: c_int, bytes: Bytes, size: usize, offset: c_long; pc in "r8") -> isize {
+        send_through(file, Ranges::one(bytes, size), pc, || {
+            real!(pwrite64(file => c_int, bytes => Bytes, size => usize, offset => c_long) -> isize)
+        })
+    }
+    fn connect(file: c_int, address: Bytes, length: u32; pc in "rcx") -> c_int {
+        // Who accepts comes after.
+        if let Some(passage) = passage(file) {
+            ordered(Kind::HappensBefore, passage, pc);
+        }
+        let really = || real!(connect(file => c_int, address => Bytes, length => u32) -> c_int);
+        match enter() {
+            Some(inside) => outside(inside, really),
+            None => really(),
+        }
+    }
+    fn epoll_ctl(file: c_int, operation: c_int, about: c_int, event: Bytes; pc in "r8") -> c_int {
+        ordered(Kind::HappensBefore, FILES, pc);
+        real!(epoll_ctl(file => c_int, operation => c_int, about => c_int, event => Bytes) -> c_int)
+    }
+    fn epoll_wait(file: c_int, events: Bytes, count: c_int, limit: c_int; pc in "r8") -> c_int {
+        wait_for_events(pc, limit, |limit| {
+            real!(epoll_wait(file => c_int, events => Bytes, count => c_int, limit => c_int) -> c_int)
+        })
+    }
+    fn epoll_pwait(file: c_int, events: Bytes, count: c_int, limit: c_int, mask: Bytes; pc in "r9") -> c_int {
+        wait_for_events(pc, limit, |limit| {
+            real!(epoll_pwait(file => c_int, events => Bytes, count => c_int, limit => c_int, mask => Bytes) -> c_int)
+        })
+    }
+}
+
+/// Waits for events of many files: tried without waiting first.
+unsafe fn wait_for_events(pc: u64, limit: c_int, really: impl Fn(c_int) -> c_int) -> c_int {
+    let Some(inside) = enter_point() else { return really(limit) };
+    let result = match really(0) {
+        0 => outside(inside, || really(limit)),
+        result => {
+            drop(inside);
+            result
+        }
+    };
+    if result > 0 {
+        ordered(Kind::HappensAfter, FILES, pc);
+    }
+    result
+}
+
+hook_of_six! {
+    fn recvfrom(file: c_int, bytes: Bytes, size: usize, flags: c_int, address: Bytes, length: Bytes; pc) -> isize {
+        receive(file, || Ranges::one(bytes, size), pc, || real!(recvfrom(
+            file => c_int, bytes => Bytes, size => usize, flags => c_int, address => Bytes, length => Bytes
+        ) -> isize))
+    }
+    fn sendto(file: c_int, bytes: Bytes, size: usize, flags: c_int, address: Bytes, length: u32; pc) -> isize {
+        send_through(file, Ranges::one(bytes, size), pc, || real!(sendto(
+            file => c_int, bytes => Bytes, size => usize, flags => c_int, address => Bytes, length => u32
+        ) -> isize))
+    }
+}

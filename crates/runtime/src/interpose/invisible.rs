@@ -1,0 +1,41 @@
+//! The barrier that libtsan's own tests use to arrange a run: it makes threads wait for each other and must order nothing. A
+//! schedule that is followed has its own arrangement, so nobody waits then.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use rawlog::Waker;
+
+use crate::clock::End;
+use crate::hooks::enter;
+use crate::replay::replay;
+use crate::scheduler::scheduler;
+use crate::sys;
+
+/// How many bits of the word say how many threads the barrier holds back; the others count those that have arrived. Older users have a
+/// word twice as long, of which this is the first half.
+const COUNT_BITS: u32 = 10;
+const ONE_ARRIVED: u32 = 1 << COUNT_BITS;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tsan_testonly_barrier_init(barrier: *const AtomicU32, count: u32) {
+    (*barrier).store(count % ONE_ARRIVED, Ordering::Relaxed);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tsan_testonly_barrier_wait(barrier: *const AtomicU32) {
+    let word = (*barrier).fetch_add(ONE_ARRIVED, Ordering::SeqCst) + ONE_ARRIVED;
+    let all = (word >> COUNT_BITS).next_multiple_of((word % ONE_ARRIVED).max(1));
+    let is_full = || (*barrier).load(Ordering::SeqCst) >> COUNT_BITS >= all;
+    let Some(inside) = enter() else {
+        while !is_full() {
+            sys::yield_now();
+        }
+        return;
+    };
+    if is_full() {
+        scheduler().wake_all(barrier as u64, Waker::Broadcast);
+    }
+    while !is_full() && !replay().is_following() {
+        scheduler().block(inside.0, barrier as u64, End::NEVER);
+    }
+}
