@@ -5,6 +5,7 @@
 mod expectations;
 mod judging;
 mod options;
+mod promises;
 mod scenarios;
 mod second_opinion;
 #[path = "../recording/support.rs"]
@@ -24,8 +25,8 @@ macro_rules! programs {
     };
 }
 
-/// Replays of each bug.
-const TIMES: u32 = 3;
+/// Replays of each bug: the same schedule must lead to it every time.
+const TIMES: u32 = 20;
 
 programs! {
     a_race "race-buggy.c" TIMES;
