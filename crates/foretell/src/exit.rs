@@ -25,14 +25,21 @@ impl Exit {
                             3 a budget ran out before the answer.";
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(match exit {
+impl Exit {
+    /// Its number.
+    pub fn status(self) -> u8 {
+        match self {
             Exit::Nothing => 0,
             Exit::Findings => 1,
             Exit::Mistake => 2,
             Exit::Budget => 3,
             Exit::Chosen(status) | Exit::Program(status) => status,
-        })
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.status())
     }
 }

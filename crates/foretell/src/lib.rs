@@ -5,6 +5,7 @@ pub mod arguments;
 pub mod commands;
 pub mod diagnostics;
 pub mod exit;
+pub mod interrupts;
 pub mod kinds;
 pub mod minimize;
 pub mod open;
@@ -14,6 +15,7 @@ pub mod quantity;
 pub mod recording;
 pub mod replaying;
 pub mod reporting;
+pub mod rerecording;
 pub mod rules;
 pub mod saved;
 pub mod schedules;
@@ -42,7 +44,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(arguments) => arguments,
         Err(usage) => return end_with_usage(&usage),
     };
-    output::clean_up_when_interrupted();
+    interrupts::handle();
     match perform(arguments.command) {
         Ok(exit) => exit.into(),
         Err(diagnostic) => {

@@ -242,16 +242,10 @@ fn permissions_of(path: &Path) -> std::fs::Permissions {
     path.metadata().map_or(std::fs::Permissions::from_mode(0o666), |metadata| metadata.permissions())
 }
 
-/// From now on an interrupt or a request to terminate removes the unfinished file, if there is one.
-pub fn clean_up_when_interrupted() {
-    let handler = || {
-        let unfinished = UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(path) = unfinished.as_deref() {
-            let _ = std::fs::remove_file(path);
-        }
-        // As a shell reports a process that an interrupt ended.
-        std::process::exit(130);
-    };
-    // Without a handler the temporary file stays behind, under a name that says what it is.
-    let _ = ctrlc::set_handler(handler);
+/// Removes the unfinished file, if there is one: nothing will finish it.
+pub fn remove_unfinished() {
+    let unfinished = UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(path) = unfinished.as_deref() {
+        let _ = std::fs::remove_file(path);
+    }
 }

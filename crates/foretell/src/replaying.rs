@@ -10,11 +10,13 @@ use launch::replay::{
     self, Command, Divergence, End, Expected, Goal, Manner, NoOpinion, OnDivergence, Order, Plan, Replayed,
     ThreadSanitizer, Verdict, Witnessed,
 };
+use launch::stopping;
 use report::{Asked, Line, Pair, ReadAndSource, ScheduleFile};
 use serde::Serialize;
-use trace::{EventId, Kind, Metadata, Trace};
+use trace::{EventId, Kind, Trace};
 
 use crate::diagnostics::Diagnostic;
+use crate::rerecording;
 
 /// A schedule, and the command that is to follow it.
 #[derive(Clone, Debug)]
@@ -38,6 +40,9 @@ pub struct Replaying {
     /// Hold after so many steps instead of at the end.
     pub until: Option<usize>,
 }
+
+/// Sees the first run of an order, and its trace if there is one.
+pub type Watch<'w> = dyn FnMut(Order, &Replayed, Option<&Trace>) + 'w;
 
 /// What came of all replays, as `replay --json` prints it. The contract is docs/json.md.
 #[derive(Clone, Debug, Serialize)]
@@ -205,13 +210,24 @@ impl Replaying {
         replay::Settings { manner, limit: self.limit, seed: 1 }
     }
 
+    /// One run.
+    pub fn once(&self, order: Order) -> Result<Replayed, Diagnostic> {
+        replay::replay(&self.plan, &self.command, self.settings(order, false))
+            .map_err(|error| self.cannot_run(&error.to_string()))
+    }
+
     /// Replays as often as asked for. The last run of the first order is handed out, too.
     pub fn run(&self) -> Result<(Summary, Option<Replayed>), Diagnostic> {
+        self.run_watched(&mut |_, _, _| {})
+    }
+
+    /// The same, and shows the first run of each order to `watch`, with its trace.
+    pub fn run_watched(&self, watch: &mut Watch<'_>) -> Result<(Summary, Option<Replayed>), Diagnostic> {
         let mut summary = Summary {
             schema: report::SCHEMA,
             finding: self.finding.clone(),
             result: ResultName::NotReached,
-            times: self.times,
+            times: 0,
             confirmed: 0,
             divergence: None,
             switches: self.switches(),
@@ -220,11 +236,15 @@ impl Replaying {
             tsan: None,
         };
         let mut kept = None;
-        for _ in 0..self.times {
+        'all: for _ in 0..self.times {
             let mut confirmed = true;
             for (index, &order) in self.orders.iter().enumerate() {
-                let replayed = replay::replay(&self.plan, &self.command, self.settings(order, false))
-                    .map_err(|error| self.cannot_run(&error.to_string()))?;
+                let replayed = self.once(order);
+                if stopping::is_asked() {
+                    // It was ended, perhaps before it left anything, and not seen to its end.
+                    break 'all;
+                }
+                let replayed = replayed?;
                 // What was not followed to its end was not seen.
                 confirmed &= replayed.verdict == Verdict::Confirmed && self.until.is_none();
                 if let (Verdict::Diverged(divergence), None) = (&replayed.verdict, &summary.divergence) {
@@ -232,12 +252,15 @@ impl Replaying {
                 }
                 if summary.runs.len() <= index {
                     summary.runs.push(self.told(order, &replayed));
-                    summary.races.extend(self.other_races(&replayed));
+                    let trace = rerecording::trace_of(self, &replayed);
+                    summary.races.extend(trace.iter().flat_map(|trace| self.other_races(trace)));
+                    watch(order, &replayed, trace.as_ref());
                 }
                 if index == 0 {
                     kept = Some(replayed);
                 }
             }
+            summary.times += 1;
             summary.confirmed += u64::from(confirmed);
         }
         summary.races.sort();
@@ -272,8 +295,8 @@ impl Replaying {
         self.plan.steps.windows(2).filter(|pair| pair[0].thread != pair[1].thread).count()
     }
 
-    /// Races of a run that are not the one in question. A log that cannot be loaded has none to tell.
-    fn other_races(&self, replayed: &Replayed) -> Vec<OtherRace> {
+    /// Races of a run that are not the one in question.
+    fn other_races(&self, trace: &Trace) -> Vec<OtherRace> {
         let asked = |race: &OtherRace| match &self.plan.goal {
             Goal::Race(a, b) => {
                 let mut locations = [a.location.clone(), b.location.clone()];
@@ -282,20 +305,10 @@ impl Replaying {
             }
             _ => false,
         };
-        let trace = self.trace_of(replayed);
-        let mut races: Vec<OtherRace> = trace.iter().flat_map(races_of).filter(|race| !asked(race)).collect();
+        let mut races: Vec<OtherRace> = races_of(trace).into_iter().filter(|race| !asked(race)).collect();
         races.sort();
         races.dedup();
         races
-    }
-
-    fn trace_of(&self, replayed: &Replayed) -> Option<Trace> {
-        let mut bytes = Vec::new();
-        let here = std::env::current_dir().unwrap_or_default();
-        let recorded = replayed.recorded(self.command.directory.as_deref().unwrap_or(&here))?;
-        let (metadata, options) = (Metadata::default(), launch::load::Options::default());
-        launch::load::load(recorded, &metadata, &options, &mut bytes).ok()?;
-        trace::native::read(&bytes).ok().map(|(trace, _)| trace)
     }
 
     fn cannot_run(&self, error: &str) -> Diagnostic {

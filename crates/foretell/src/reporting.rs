@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use check::Question;
 use clap::Args;
-use report::{Context, Finding, Predictions, Steps, finding_in_words, ready_suppression, summary};
+use report::{Context, Contexts, Finding, Predictions, Steps, finding_in_words, ready_suppression, summary};
 
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
@@ -52,11 +52,22 @@ pub struct Outputs {
     pub exit_code: Option<u8>,
 }
 
+/// A recording of a replay that went a way of its own.
+#[derive(Debug)]
+pub struct Explored {
+    /// What findings call it: its file, beside theirs.
+    pub name: String,
+    /// What is in it.
+    pub opened: Opened,
+}
+
 /// Findings about a trace, about to be reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Reporting<'a> {
     /// The trace.
     pub opened: &'a Opened,
+    /// Other recordings that findings are of.
+    pub others: &'a [Explored],
     /// Where to.
     pub outputs: &'a Outputs,
     /// How to speak.
@@ -69,48 +80,60 @@ impl Reporting<'_> {
         let mut outputs = self.outputs.clone();
         environment::fill(&mut outputs)?;
         let sources = Files::of(self.opened);
-        let trace = &self.opened.trace;
-        let context = Context::new(trace, self.opened.path(), &sources, &predictions.findings);
-        let suppressed = silence::silence(&context, &outputs.suppressions, &mut predictions.findings)?;
+        let contexts = self.contexts(&sources, &predictions.findings);
+        let suppressed = silence::silence(&contexts, &outputs.suppressions, &mut predictions.findings)?;
         predictions.suppressed += suppressed;
-        self.write_files(&outputs, &context, &predictions)?;
+        self.write_files(&outputs, &contexts, &predictions)?;
         if self.manner.json {
             output::print_json(&predictions)?;
         } else {
-            output::print(&self.in_words(&context, &predictions)?)?;
+            output::print(&self.in_words(&contexts, &predictions)?)?;
         }
         if outputs.print_suppressions {
-            print_suppressions(&context, &predictions, self.manner)?;
+            print_suppressions(&contexts, &predictions, self.manner)?;
         }
         Ok(exit_with(!predictions.findings.is_empty(), predictions.unknown > 0, outputs.exit_code))
+    }
+
+    /// What is known around the findings, each in its recording. All are of one program, so its sources are the same.
+    fn contexts<'c>(&'c self, sources: &'c Files, findings: &[Finding]) -> Contexts<'c> {
+        let of = |opened: &'c Opened, name: Option<&String>| {
+            let own: Vec<Finding> =
+                findings.iter().filter(|finding| finding.recording.as_ref() == name).cloned().collect();
+            Context::new(&opened.trace, opened.path(), sources, &own)
+        };
+        let others =
+            self.others.iter().map(|other| (other.name.clone(), of(&other.opened, Some(&other.name))));
+        Contexts { own: of(self.opened, None), others: others.collect() }
     }
 
     fn write_files(
         &self,
         outputs: &Outputs,
-        context: &Context<'_>,
+        contexts: &Contexts<'_>,
         predictions: &Predictions,
     ) -> Result<(), Diagnostic> {
         if let Some(file) = &outputs.sarif {
-            write(file, &report::sarif(context, predictions))?;
+            write(file, &report::sarif(contexts, predictions))?;
         }
         if let Some(file) = &outputs.html {
-            write(file, &report::html(context, predictions, extras::gather(context, predictions)))?;
+            let extras = extras::gather(&contexts.own, predictions);
+            write(file, &report::html(contexts, predictions, extras))?;
         }
         if let Some(file) = &outputs.junit {
-            write(file, &report::junit(context, predictions, &questions(context, predictions)?))?;
+            write(file, &report::junit(contexts, predictions, &questions(contexts, predictions)?))?;
         }
         if let Some(file) = &outputs.perfetto {
-            write(file, &report::perfetto(context, predictions))?;
+            write(file, &report::perfetto(contexts, predictions))?;
         }
         Ok(())
     }
 
-    fn in_words(&self, context: &Context<'_>, predictions: &Predictions) -> Result<String, Diagnostic> {
+    fn in_words(&self, contexts: &Contexts<'_>, predictions: &Predictions) -> Result<String, Diagnostic> {
         let mut text = String::new();
         if !self.manner.quiet {
             for finding in &predictions.findings {
-                text.push_str(&self.one_in_words(context, finding)?);
+                text.push_str(&self.one_in_words(contexts.of(finding), finding)?);
                 text.push('\n');
             }
         }
@@ -149,8 +172,8 @@ fn question(context: &Context<'_>, finding: &Finding) -> Result<Question, Diagno
     question.map_err(|error| Diagnostic::new(format!("{}: {error}", finding.id)))
 }
 
-fn questions(context: &Context<'_>, predictions: &Predictions) -> Result<Vec<Question>, Diagnostic> {
-    predictions.findings.iter().map(|finding| question(context, finding)).collect()
+fn questions(contexts: &Contexts<'_>, predictions: &Predictions) -> Result<Vec<Question>, Diagnostic> {
+    predictions.findings.iter().map(|finding| question(contexts.of(finding), finding)).collect()
 }
 
 fn write(file: &OsString, content: &str) -> Result<(), Diagnostic> {
@@ -159,14 +182,14 @@ fn write(file: &OsString, content: &str) -> Result<(), Diagnostic> {
 
 /// Lines that a file of suppressions can have; beside JSON they go to standard error.
 fn print_suppressions(
-    context: &Context<'_>,
+    contexts: &Contexts<'_>,
     predictions: &Predictions,
     manner: Manner,
 ) -> Result<(), Diagnostic> {
     let mut text = String::new();
     let mut printed = Vec::new();
     for finding in &predictions.findings {
-        let line = ready_suppression(context, finding);
+        let line = ready_suppression(contexts.of(finding), finding);
         if !printed.contains(&line) {
             text.push_str(&format!("# {}: {}\n{line}\n", finding.id, report::title(finding)));
             printed.push(line);

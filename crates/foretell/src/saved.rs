@@ -5,14 +5,15 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use check::{Model, check_schedule};
-use report::{Finding, Predictions, SCHEMA};
+use check::{Certainty, Model, Question, check_schedule};
+use report::{Finding, Predictions, Rung, SCHEMA};
 use trace::Trace;
 
 use crate::arguments::Manner;
 use crate::commands::Search;
 use crate::diagnostics::Diagnostic;
 use crate::open::Opened;
+use crate::reporting::Explored;
 
 /// What a run's findings are called in its directory.
 pub const FINDINGS: &str = "findings.json";
@@ -29,12 +30,21 @@ pub fn trace_of(argument: &OsStr) -> OsString {
     }
 }
 
-/// The trace and the finding that two words name; if there is only one, it is the finding, of the last hunt.
-pub fn named(first: &OsStr, second: Option<&str>) -> (OsString, String) {
-    match second {
+/// The trace and the finding that two words name; if there is only one, it is the finding, of the last hunt. A finding of
+/// a replay that went its own way is of the recording of that.
+pub fn named(first: &OsStr, second: Option<&str>) -> Result<(OsString, String), Diagnostic> {
+    let (trace, id) = match second {
         Some(id) => (trace_of(first), id.to_owned()),
         None => (trace_of(OsStr::new(LATEST)), first.to_string_lossy().into_owned()),
-    }
+    };
+    let saved = beside(&trace)?;
+    let findings = saved.iter().flat_map(|saved| &saved.findings);
+    let recording =
+        findings.filter(|finding| finding.id == id).find_map(|finding| finding.recording.as_ref());
+    Ok(match recording {
+        Some(recording) => (Path::new(&trace).with_file_name(recording).into(), id),
+        None => (trace, id),
+    })
 }
 
 /// The findings that were saved beside a trace, if there are any and they are about it.
@@ -46,7 +56,27 @@ pub fn beside(trace: &OsStr) -> Result<Option<Predictions>, Diagnostic> {
     }
     let predictions = read(&path)?;
     let named = predictions.trace.path.as_deref().map(Path::new).and_then(Path::file_name);
-    Ok((named == trace.file_name()).then_some(predictions))
+    let recordings = predictions.findings.iter().filter_map(|finding| finding.recording.as_deref());
+    let is_theirs = recordings.map(OsStr::new).any(|recording| Some(recording) == trace.file_name());
+    Ok((named == trace.file_name() || is_theirs).then_some(predictions))
+}
+
+/// The other recordings that findings are of.
+pub fn others(
+    findings: &Path,
+    predictions: &Predictions,
+    manner: Manner,
+) -> Result<Vec<Explored>, Diagnostic> {
+    let mut names: Vec<&String> =
+        predictions.findings.iter().filter_map(|finding| finding.recording.as_ref()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let directory = findings.parent().unwrap_or(Path::new(""));
+    let explored = names.into_iter().map(|name| {
+        let opened = crate::open::open(directory.join(name).as_os_str(), manner)?;
+        Ok(Explored { name: name.clone(), opened })
+    });
+    explored.collect()
 }
 
 /// The finding with this id, verified, and what is known of its search: saved beside the trace, or found again.
@@ -62,8 +92,9 @@ pub(crate) fn finding(
         None => search.run(opened, manner)?,
     };
     let finding = find(&predictions, id)?.clone();
+    let recording = finding.recording.clone();
     let only = Predictions { findings: vec![finding], ..predictions };
-    verify(&opened.trace, &only)?;
+    verify(&opened.trace, recording.as_deref(), &only)?;
     Ok(only)
 }
 
@@ -91,6 +122,12 @@ pub fn read(path: &Path) -> Result<Predictions, Diagnostic> {
             .note(error.to_string())
             .help("findings are what `foretell predict --json` prints")
     })?;
+    let recordings = || predictions.findings.iter().filter_map(|finding| finding.recording.as_deref());
+    if let Some(recording) = recordings().find(|recording| !is_file_name(recording)) {
+        let title =
+            format!("`{}` is not the name of a recording beside the findings", report::shown(recording));
+        return Err(Diagnostic::new(title).in_file(name));
+    }
     match predictions.schema {
         SCHEMA => Ok(predictions),
         other => Err(Diagnostic::new(format!(
@@ -121,9 +158,16 @@ pub fn trace_for(findings: &Path, predictions: &Predictions) -> Result<PathBuf, 
     })
 }
 
-/// Verifies that every finding holds for the trace.
-pub fn verify(trace: &Trace, predictions: &Predictions) -> Result<(), Diagnostic> {
-    predictions.findings.iter().try_for_each(|finding| {
+/// Whether a name is that of a file in the directory at hand, and nothing else.
+fn is_file_name(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!((parts.next(), parts.next()), (Some(std::path::Component::Normal(_)), None))
+}
+
+/// Verifies that every finding of a recording (none: of the trace that the findings name) holds for it.
+pub fn verify(trace: &Trace, recording: Option<&str>, predictions: &Predictions) -> Result<(), Diagnostic> {
+    let findings = predictions.findings.iter().filter(|finding| finding.recording.as_deref() == recording);
+    findings.into_iter().try_for_each(|finding| {
         holds(trace, finding, predictions.model.into()).map_err(|why| {
             Diagnostic::new(format!("{} does not hold for this trace", finding.id))
                 .note(why)
@@ -138,13 +182,32 @@ fn holds(trace: &Trace, finding: &Finding, model: Model) -> Result<(), String> {
     }
     let question = finding.question.about(trace).map_err(|error| error.to_string())?;
     question.validate(trace).map_err(|error| error.to_string())?;
-    // A finding is shown by a schedule of the strongest model it is feasible under.
-    let checked =
-        [Model::ReadsFrom, model].map(|model| check_schedule(trace, &question, model, &finding.schedule));
-    match checked {
-        [Err(fault), Err(_)] => check_schedule(trace, &question, Model::Sync, &finding.schedule)
-            .map(|_| ())
-            .map_err(|_| fault.to_string()),
-        _ => Ok(()),
+    let certainty = certainty(trace, &question, finding, model)?;
+    match finding.guaranteed && !certainty.guaranteed {
+        true => {
+            Err("it is said to be guaranteed, and its schedule goes on after a read that sees something else"
+                .into())
+        }
+        false => Ok(()),
+    }
+}
+
+/// What the checker makes of a finding's schedule, under the strongest model it fits. What is predicted keeps to what reads saw.
+fn certainty(
+    trace: &Trace,
+    question: &Question,
+    finding: &Finding,
+    model: Model,
+) -> Result<Certainty, String> {
+    let checked = |model| check_schedule(trace, question, model, &finding.schedule);
+    let fault = match checked(Model::ReadsFrom) {
+        Ok(certainty) => return Ok(certainty),
+        Err(fault) => fault,
+    };
+    match checked(model).or_else(|_| checked(Model::Sync)) {
+        Ok(_) if finding.rung == Rung::Predicted => {
+            Err(format!("it is said to be predicted, and is possible only: {fault}"))
+        }
+        checked => checked.map_err(|_| fault.to_string()),
     }
 }

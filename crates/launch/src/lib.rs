@@ -11,3 +11,4 @@ pub mod record;
 pub mod replay;
 pub mod rust;
 mod signals;
+pub mod stopping;

@@ -25,6 +25,37 @@ impl std::fmt::Debug for Context<'_> {
     }
 }
 
+/// The recordings that findings are of, each with what is known around its findings: the run's own, and those of replays
+/// that went ways of their own.
+#[derive(Debug)]
+pub struct Contexts<'t> {
+    /// Of the run's own recording.
+    pub own: Context<'t>,
+    /// Of the others, by the names that findings have for them.
+    pub others: Vec<(String, Context<'t>)>,
+}
+
+impl<'t> Contexts<'t> {
+    /// All of them, the run's own first.
+    pub fn all(&self) -> impl Iterator<Item = &Context<'t>> {
+        std::iter::once(&self.own).chain(self.others.iter().map(|(_, context)| context))
+    }
+
+    /// Which of them a finding is of.
+    pub fn number(&self, finding: &Finding) -> usize {
+        let named = |name: &String| self.others.iter().position(|(known, _)| known == name);
+        finding.recording.as_ref().and_then(named).map_or(0, |index| index + 1)
+    }
+
+    /// That of a finding.
+    pub fn of(&self, finding: &Finding) -> &Context<'t> {
+        match self.number(finding) {
+            0 => &self.own,
+            number => &self.others[number - 1].1,
+        }
+    }
+}
+
 /// A lock that a thread holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {

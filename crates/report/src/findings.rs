@@ -111,6 +111,10 @@ pub struct Finding {
     pub schedule: Vec<EventId>,
     /// The question it answers.
     pub question: Asked,
+    /// The file of the recording it is of, beside the findings, if that is another than the trace they are of: a replay that went a way of
+    /// its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<String>,
     /// What came of replaying it, if that was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replayed>,
@@ -120,6 +124,20 @@ impl Finding {
     /// The events that make it up, without the initial value.
     pub fn named_events(&self) -> impl Iterator<Item = EventId> + '_ {
         self.events.iter().filter_map(|&event| u32::try_from(event).ok()).map(EventId)
+    }
+
+    /// Whether it is what another finding is, as far as the source tells: the same kind at the same places.
+    pub fn is_like(&self, other: &Finding) -> bool {
+        let places = |finding: &Finding| {
+            let mut places = finding.locations.clone();
+            // An order and its reverse are different violations.
+            if finding.kind != FindingKind::Order {
+                places.sort_unstable();
+                places.dedup();
+            }
+            places
+        };
+        self.kind == other.kind && places(self) == places(other)
     }
 
     /// All events it speaks of, with where it does so.

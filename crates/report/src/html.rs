@@ -7,7 +7,7 @@
 mod data;
 mod window;
 
-use crate::context::Context;
+use crate::context::Contexts;
 use crate::findings::Predictions;
 
 pub use data::{Lattice, RuledOut};
@@ -35,8 +35,8 @@ pub struct Extras {
 }
 
 /// The whole file.
-pub fn html(context: &Context<'_>, predictions: &Predictions, extras: Extras) -> String {
-    let data = data::of(context, predictions, extras);
+pub fn html(contexts: &Contexts<'_>, predictions: &Predictions, extras: Extras) -> String {
+    let data = data::of(contexts, predictions, extras);
     // Strings, numbers and lists only: nothing here can fail.
     let json = inert(&serde_json::to_string(&data).unwrap_or_default());
     // Parts are put in from the last to the first, so that nothing is looked for in what was put in.

@@ -3,18 +3,18 @@
 use check::Question;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::context::Context;
+use crate::context::{Context, Contexts};
 use crate::findings::{Finding, Predictions};
 use crate::interleaving::Steps;
 use crate::summary::summary;
 use crate::terminal::{finding_in_words, title};
 
 /// The whole file. `questions` are those of the findings, in their order.
-pub fn junit(context: &Context<'_>, predictions: &Predictions, questions: &[Question]) -> String {
-    let name = context.name.clone().unwrap_or_else(|| "standard input".to_owned());
+pub fn junit(contexts: &Contexts<'_>, predictions: &Predictions, questions: &[Question]) -> String {
+    let name = contexts.own.name.clone().unwrap_or_else(|| "standard input".to_owned());
     let mut suite = TestSuite::new(name);
     for (finding, question) in predictions.findings.iter().zip(questions) {
-        suite.add_test_case(failed(context, finding, question));
+        suite.add_test_case(failed(contexts.of(finding), finding, question));
     }
     if predictions.findings.is_empty() {
         let mut case = TestCase::new("nothing found", TestCaseStatus::success());

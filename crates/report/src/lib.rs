@@ -26,7 +26,7 @@ mod values;
 mod words;
 mod wrap;
 
-pub use context::{Context, Frame, Hold};
+pub use context::{Context, Contexts, Frame, Hold};
 pub use edges::{Edge, EdgeKind, edges};
 pub use evidence::{
     About, Asked, DEEPEST, Evidence, EvidenceError, ModelName, NoSuchThread, Pair, ReadAndSource, SCHEMA,

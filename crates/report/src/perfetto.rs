@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use trace::EventId;
 
-use crate::context::Context;
+use crate::context::{Context, Contexts};
 use crate::edges::edges;
 use crate::findings::{Finding, Predictions};
 use crate::terminal::title;
@@ -17,15 +17,16 @@ const MOST_STEPS: usize = 100_000;
 const MOST_IN_ALL: usize = 1_000_000;
 
 /// The whole file.
-pub fn perfetto(context: &Context<'_>, predictions: &Predictions) -> String {
+pub fn perfetto(contexts: &Contexts<'_>, predictions: &Predictions) -> String {
     let mut events = Vec::new();
-    let observed: Vec<EventId> = (0..context.trace.len()).map(EventId::new).collect();
+    let observed: Vec<EventId> = (0..contexts.own.trace.len()).map(EventId::new).collect();
     let mut left = MOST_IN_ALL;
-    process(context, &mut events, 0, "observed run", &observed, &[], &mut left);
+    process(&contexts.own, &mut events, 0, "observed run", &observed, &[], &mut left);
     for (index, finding) in predictions.findings.iter().enumerate() {
         let name = format!("{}: {}, {}", finding.id, title(finding), finding.rung.name());
         let order = with_next(finding);
         let named: Vec<EventId> = finding.named_events().collect();
+        let context = contexts.of(finding);
         process(context, &mut events, index + 1, &name, &order, &named, &mut left);
     }
     let file = json!({

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use trace::{EventId, Op, ThreadId};
 
-use crate::context::Context;
+use crate::context::{Context, Contexts};
 use crate::figures::{counted, number};
 use crate::findings::{Finding, FindingKind, Predictions, Rung};
 use crate::place::SourcePlace;
@@ -29,10 +29,11 @@ const MOST_STEPS_IN_ALL: usize = 100_000;
 const FEWEST_STEPS: usize = 20;
 
 /// The whole file, indented.
-pub fn sarif(context: &Context<'_>, predictions: &Predictions) -> String {
+pub fn sarif(contexts: &Contexts<'_>, predictions: &Predictions) -> String {
     let mut left = MOST_STEPS_IN_ALL;
     let findings = &predictions.findings[..predictions.findings.len().min(MOST_RESULTS)];
-    let results = findings.iter().map(|finding| Writer { context, finding }.result(&mut left)).collect();
+    let writer = |finding| Writer { context: contexts.of(finding), finding };
+    let results = findings.iter().map(|finding| writer(finding).result(&mut left)).collect();
     let log = Log {
         schema: "https://json.schemastore.org/sarif-2.1.0.json",
         version: "2.1.0",

@@ -6,6 +6,8 @@
 mod build;
 mod confirm;
 mod expected;
+mod explore;
+mod rounds;
 mod run_directory;
 
 use std::ffi::OsString;
@@ -13,19 +15,20 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use report::{FindingKind, Predictions};
 
 use super::predict::Search;
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::interrupts;
 use crate::open::{Opened, open};
 use crate::output::Target;
+use crate::progress::{self, Stage};
 use crate::recording::{Recording, remark};
 use crate::reporting::{Outputs, Reporting};
 use crate::stack::with_room;
 use crate::table::counted;
-use confirm::Confirming;
+use rounds::Hunting;
 use run_directory::RunDirectory;
 
 const EXAMPLES: &str = "\
@@ -39,6 +42,12 @@ Examples:
   foretell hunt -- ./tests/queue_test         a program built with `foretell cc` or `gcc -fsanitize=thread`
   foretell hunt bank.c --only deadlock
   foretell replay .foretell/latest race-1 --gdb
+
+A replay that goes another way than every recording, because it left its schedule or a read saw
+something else, is a recording by itself, and searched in the next of the `--rounds`.
+
+An interrupt (Ctrl-C) while recording ends the program; after that it ends the hunt, and what was
+found so far is kept (`foretell report`). A second one ends it at once.
 
 Reads that can see other values are no bugs by themselves, so they are looked for with `--only nondeterminism` alone; nor is a
 pattern of accesses that already came apart in the recorded run, which did its work all the same: `foretell predict` tells of both.
@@ -61,6 +70,9 @@ pub struct Hunt {
     /// How often each finding is replayed; 0: not at all.
     #[arg(long, value_name = "N", default_value_t = 3)]
     times: u64,
+    /// How many rounds: a replay that goes another way than every recording is searched, too, in the next round.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: u64,
     /// Begin no replay after so many seconds; a run of the program may take as long, too.
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
@@ -84,31 +96,33 @@ impl Hunt {
         let ends = Instant::now() + Duration::from_secs(self.timeout);
         let directory = RunDirectory::create(&self.results)?;
         let command = self.build(&directory)?;
+        interrupts::heed();
         self.record(command, &directory)?;
         directory.becomes_latest()?;
-        let opened = open(directory.trace().as_os_str(), Manner { quiet: true, ..self.manner })?;
+        let opened = open(directory.trace().as_os_str(), self.silent())?;
         with_room(|| {
-            let mut predictions = self.predict(&opened)?;
-            directory.save(&predictions)?;
-            self.replay(&opened, &mut predictions, &directory, ends)?;
-            self.report(&opened, predictions, &directory)
+            let mut hunting = Hunting::new(&self, &directory, &opened, ends)?;
+            hunting.rounds(&opened)?;
+            self.report(&opened, hunting, &directory)
         })?
     }
 
     /// The command to hunt in.
     fn build(&self, directory: &RunDirectory) -> Result<Vec<OsString>, Diagnostic> {
         let Some(source) = &self.program else { return Ok(self.command.clone()) };
-        let started = Instant::now();
+        let stage = Stage::begin(&format!("building {}", source.display()), self.silent());
         let program = directory.program(source);
-        build::build(source, &program, self.flags.as_deref().unwrap_or_default())?;
-        self.tell(&format!("built {}", source.display()), started);
+        let built = build::build(source, &program, self.flags.as_deref().unwrap_or_default());
+        stage.clear();
+        built?;
+        stage.end(&format!("built {}", source.display()), self.manner);
         let mut command = vec![program.into_os_string()];
         command.extend(self.command.iter().cloned());
         Ok(command)
     }
 
     fn record(&self, command: Vec<OsString>, directory: &RunDirectory) -> Result<(), Diagnostic> {
-        let started = Instant::now();
+        let stage = Stage::begin("recording", self.silent());
         let recording = Recording {
             command,
             duration: Some(Duration::from_secs(self.timeout)),
@@ -125,68 +139,47 @@ impl Hunt {
         let metadata = recording.metadata(&program, self.seed);
         let target = Target::named(directory.trace().as_os_str())?;
         let written = recording.save(process, &metadata, &target)?;
+        stage.clear();
         if let Some(remark) = remark(&written.loaded) {
             Diagnostic::new(remark).in_file(written.name.as_str()).print_warning();
         }
         let events = counted(written.loaded.events, "event");
         let threads = counted(written.loaded.threads, "thread");
-        self.tell(&format!("recorded {events} of {threads}; the program ended with {}", ran.code()), started);
-        Ok(())
-    }
-
-    fn predict(&self, opened: &Opened) -> Result<Predictions, Diagnostic> {
-        let started = Instant::now();
-        let mut predictions = self.search.without_nondeterminism().run(opened, self.manner)?;
-        let trace = &opened.trace;
-        predictions.findings.retain(|finding| {
-            finding.kind != FindingKind::Atomicity || !expected::came_apart(trace, finding)
-        });
-        let found = counted(predictions.findings.len() as u64, "finding");
-        self.tell(
-            &format!("foretold {found} from {}", counted(predictions.candidates, "candidate")),
-            started,
+        stage.end(
+            &format!("recorded {events} of {threads}; the program ended with {}", ran.code()),
+            self.manner,
         );
-        Ok(predictions)
-    }
-
-    fn replay(
-        &self,
-        opened: &Opened,
-        predictions: &mut Predictions,
-        directory: &RunDirectory,
-        ends: Instant,
-    ) -> Result<(), Diagnostic> {
-        let started = Instant::now();
-        let confirming = Confirming { opened, model: predictions.model, times: self.times, ends, directory };
-        for index in 0..predictions.findings.len() {
-            confirming.replay(&mut predictions.findings[index])?;
-            directory.save(predictions)?;
-        }
-        let confirmed = predictions.findings.iter().filter(|finding| finding.rung == report::Rung::Confirmed);
-        if self.times > 0 && !predictions.findings.is_empty() {
-            self.tell(&format!("replayed: {} confirmed", confirmed.count()), started);
-        }
         Ok(())
     }
 
     fn report(
         &self,
         opened: &Opened,
-        predictions: Predictions,
+        hunting: Hunting<'_>,
         directory: &RunDirectory,
     ) -> Result<Exit, Diagnostic> {
         let mut outputs = self.outputs.clone();
         let page = outputs.html.get_or_insert_with(|| directory.report().into_os_string()).clone();
-        let exit = Reporting { opened, outputs: &outputs, manner: self.manner }.deliver(predictions)?;
+        let Hunting { predictions, mut others, .. } = hunting;
+        others.retain(|other| {
+            predictions.findings.iter().any(|finding| finding.recording.as_ref() == Some(&other.name))
+        });
+        let reporting = Reporting { opened, others: &others, outputs: &outputs, manner: self.manner };
+        let exit = reporting.deliver(predictions)?;
         if !self.manner.quiet && !self.manner.json {
-            eprintln!("report: {}", page.display());
+            progress::say(&format!("report: {}", page.display()));
         }
         Ok(exit)
     }
 
-    fn tell(&self, what: &str, since: Instant) {
+    /// How what belongs to a stage speaks: the stage speaks for it.
+    fn silent(&self) -> Manner {
+        Manner { quiet: true, ..self.manner }
+    }
+
+    fn tell(&self, what: &str) {
         if !self.manner.quiet {
-            eprintln!("{what} ({:.1} s)", since.elapsed().as_secs_f64());
+            progress::say(what);
         }
     }
 }

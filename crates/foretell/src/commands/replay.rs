@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use launch::replay::{self, Command, OnDivergence, Order, Replayed};
+use launch::replay::{self, Command, OnDivergence, Order};
 use report::ScheduleFile;
 use trace::open::decode;
 
@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::open::{Opened, open};
 use crate::output::{self, Target};
 use crate::replaying::{EndName, Replaying, ResultName, Summary, cannot_be_replayed};
+use crate::rerecording;
 use crate::saved;
 use crate::schedules::schedule_file;
 use crate::stack::with_room;
@@ -125,7 +126,11 @@ impl Replay {
             summary.tsan = Some(replaying.second_opinion(&judge)?);
         }
         if let (Some(target), Some(replayed)) = (&target, &replayed) {
-            record(&replaying, replayed, target)?;
+            // What is not known of the recording stays so.
+            if !rerecording::write(&replaying, replayed, &trace::Metadata::default(), target)? {
+                Diagnostic::new(format!("the program left no log, so `{}` was not written", target.name()))
+                    .print_warning();
+            }
         }
         if self.manner.json {
             output::print_json(&summary)?;
@@ -181,7 +186,7 @@ impl Replay {
         let Some(first) = &self.trace else {
             return Err(Diagnostic::new("there is neither a finding nor a schedule to replay"));
         };
-        let (path, id) = saved::named(first, self.finding.as_deref());
+        let (path, id) = saved::named(first, self.finding.as_deref())?;
         let opened = open(&path, self.manner)?;
         let metadata = opened.trace.metadata();
         if opened.trace.notes().is_none() {
@@ -209,31 +214,6 @@ fn warn_of_change(opened: &Opened) {
             .note("the schedule may not fit it any more")
             .print_warning();
     }
-}
-
-/// Writes a trace of a replay.
-fn record(replaying: &Replaying, replayed: &Replayed, target: &Target) -> Result<(), Diagnostic> {
-    let here = std::env::current_dir().unwrap_or_default();
-    let directory = replaying.command.directory.as_deref().unwrap_or(&here);
-    let Some(recorded) = replayed.recorded(directory) else {
-        Diagnostic::new(format!("the program left no log, so `{}` was not written", target.name()))
-            .print_warning();
-        return Ok(());
-    };
-    let text = |word: &OsString| word.to_string_lossy().into_owned();
-    let metadata = trace::Metadata {
-        command: replaying.command.words.iter().map(text).collect(),
-        directory: directory.display().to_string(),
-        environment: replaying.command.environment.clone().unwrap_or_default(),
-        input: replaying.command.input.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
-        ..trace::Metadata::default()
-    };
-    let options = launch::load::Options::default();
-    target.write(|out| {
-        launch::load::load(recorded, &metadata, &options, out)
-            .map_err(|error| std::io::Error::other(error.to_string()))
-    })?;
-    Ok(())
 }
 
 fn exit(summary: &Summary) -> Exit {

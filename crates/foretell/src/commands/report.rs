@@ -4,14 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use report::{Predictions, Rung};
 
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::open;
+use crate::progress;
 use crate::reporting::{Outputs, Reporting};
 use crate::saved;
 use crate::stack::with_room;
+use crate::table::counted;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,7 +23,8 @@ Examples:
   foretell predict run.ftr --json > findings.json
   foretell report findings.json --sarif bugs.sarif    without searching again
 
-Every finding is verified against its trace before it is reported.
+The schedule of every finding is verified against its trace before it is reported. What a replay
+saw (`confirmed`) is reported as it was saved: `foretell replay` sees it again.
 
 Exit status: as of `foretell predict`.";
 
@@ -41,6 +45,17 @@ pub struct Report {
 }
 
 impl Report {
+    /// What a replay saw is on record only.
+    fn say_what_was_not_verified(&self, predictions: &Predictions) {
+        let replayed = predictions.findings.iter().filter(|finding| finding.rung == Rung::Confirmed).count();
+        if replayed > 0 && !self.manner.quiet {
+            let findings = counted(replayed as u64, "finding");
+            progress::say(&format!(
+                "{findings} confirmed when saved: schedules were verified, replays not repeated (`foretell replay` does)"
+            ));
+        }
+    }
+
     /// Reads, verifies and reports.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let file = match self.from.is_dir() {
@@ -53,9 +68,15 @@ impl Report {
             None => saved::trace_for(&file, &predictions)?.into(),
         };
         let opened = open(&trace, self.manner)?;
+        let others = saved::others(&file, &predictions, self.manner)?;
         with_room(|| {
-            saved::verify(&opened.trace, &predictions)?;
-            Reporting { opened: &opened, outputs: &self.outputs, manner: self.manner }.deliver(predictions)
+            saved::verify(&opened.trace, None, &predictions)?;
+            for other in &others {
+                saved::verify(&other.opened.trace, Some(&other.name), &predictions)?;
+            }
+            self.say_what_was_not_verified(&predictions);
+            let (outputs, manner) = (&self.outputs, self.manner);
+            Reporting { opened: &opened, others: &others, outputs, manner }.deliver(predictions)
         })?
     }
 }

@@ -47,12 +47,13 @@ pub struct Show {
 impl Show {
     /// Finds the finding, and prints it.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let (path, id) = saved::named(&self.trace, self.finding.as_deref());
+        let (path, id) = saved::named(&self.trace, self.finding.as_deref())?;
         let opened = open(&path, self.manner)?;
         with_room(|| {
             let only = saved::finding(&path, &opened, &id, &self.search, self.manner)?;
             let outputs = Outputs { all_steps: self.all_steps, ..Outputs::default() };
-            let reporting = Reporting { opened: &opened, outputs: &outputs, manner: self.manner };
+            let reporting =
+                Reporting { opened: &opened, others: &[], outputs: &outputs, manner: self.manner };
             if self.manner.json {
                 output::print_json(&only)?;
             } else {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use candidates::races::lockset;
+use candidates::{Report, Settings, atomicity, deadlocks};
 use check::{Model, Question, Reason, Refutation, check_refutation};
 use decide::{Options, Setup, Verdict};
 use report::{
@@ -15,7 +16,9 @@ use trace::{LocationId, Trace};
 
 /// In a longer trace no candidates are looked for: that would take longer than the search itself.
 const LONGEST: usize = 1_000_000;
-/// Pairs of events looked at, pairs of places asked about, and answers shown.
+/// The same of what costs more.
+const LONGEST_FOR_ATOMICITY: usize = 100_000;
+/// Of each kind: pairs of events looked at, sets of places asked about, and answers shown.
 const LOOKED_AT: usize = 200_000;
 const ASKED: usize = 60;
 const SHOWN: usize = 20;
@@ -36,56 +39,138 @@ pub(super) fn gather(context: &Context<'_>, predictions: &Predictions) -> Extras
     Extras { ruled_out, lattice: lattice(trace) }
 }
 
-/// Pairs of accesses without a common lock that cannot race all the same: those whose reason is least obvious first.
+/// A candidate about to be asked.
+struct Candidate {
+    kind: FindingKind,
+    object: String,
+    question: Question,
+    /// Where its events are.
+    places: Vec<LocationId>,
+}
+
+/// Candidates that cannot happen, of each kind those whose reason is least obvious first: accesses without a common lock that do not race all the
+/// same, and deadlocks and atomicity violations that synchronisation alone would allow.
 fn ruled_out(context: &Context<'_>, findings: &[Finding]) -> Vec<RuledOut> {
-    let trace = context.trace;
-    let setup = Setup::new(trace);
-    let races = findings.iter().filter(|finding| finding.kind == FindingKind::Race);
-    let mut places: BTreeSet<[LocationId; 2]> = BTreeSet::new();
-    for finding in races {
-        let at: Vec<LocationId> = finding.named_events().map(|event| trace.location(event)).collect();
-        if let [a, b] = at[..] {
-            places.insert([a.min(b), a.max(b)]);
-        }
-    }
+    let setup = Setup::new(context.trace);
+    let known = Known::of(context.trace, findings);
+    let candidates = [racing(&setup, &known), blocking(&setup, &known), interleaving(&setup, &known)];
+    candidates.into_iter().flat_map(|candidates| refuted(context, &setup, candidates)).collect()
+}
+
+/// Asks candidates of a kind, and tells what is refuted.
+fn refuted(context: &Context<'_>, setup: &Setup<'_>, candidates: Vec<Candidate>) -> Vec<RuledOut> {
+    let options = Options { budget: BUDGET, ..Options::default() };
     let mut answers = Vec::new();
-    let mut asked = 0;
-    for pair in lockset::pairs(trace).take(LOOKED_AT) {
-        let (a, b) = (trace.location(pair.first), trace.location(pair.second));
-        if asked == ASKED {
-            break;
-        }
-        if !places.insert([a.min(b), a.max(b)]) {
-            continue;
-        }
-        asked += 1;
-        let question = Question::Race(pair.first, pair.second);
-        let options = Options { budget: BUDGET, ..Options::default() };
-        let verdict = decide::decide(&setup, &question, Model::ReadsFrom, options);
+    for candidate in candidates.into_iter().take(ASKED) {
+        let verdict = decide::decide(setup, &candidate.question, Model::ReadsFrom, options);
         let Ok(Verdict::Infeasible(refutation)) = verdict else { continue };
-        if check_refutation(trace, &question, Model::ReadsFrom, &refutation).is_ok() {
-            answers.push((question, refutation));
+        if check_refutation(context.trace, &candidate.question, Model::ReadsFrom, &refutation).is_ok() {
+            answers.push((candidate, refutation));
         }
     }
     answers.sort_by_key(|(_, refutation)| std::cmp::Reverse(subtlety(refutation)));
     answers.truncate(SHOWN);
-    answers.iter().map(|(question, refutation)| told(context, question, refutation)).collect()
+    answers.iter().map(|(candidate, refutation)| told(context, candidate, refutation)).collect()
 }
 
-fn told(context: &Context<'_>, question: &Question, refutation: &Refutation) -> RuledOut {
+/// Kinds and places that findings have, so that no other instance of them is called impossible.
+struct Known(BTreeSet<(FindingKind, Vec<LocationId>)>);
+
+impl Known {
+    fn of(trace: &Trace, findings: &[Finding]) -> Known {
+        let own = findings.iter().filter(|finding| finding.recording.is_none());
+        let places = |finding: &Finding| finding.named_events().map(|event| trace.location(event)).collect();
+        Known(own.map(|finding| (finding.kind, sorted(places(finding)))).collect())
+    }
+
+    /// Of these candidates the first at each set of places, if there is no finding there.
+    fn leave(&self, candidates: impl Iterator<Item = Candidate>) -> Vec<Candidate> {
+        let mut seen = self.0.clone();
+        candidates
+            .filter(|candidate| seen.insert((candidate.kind, sorted(candidate.places.clone()))))
+            .collect()
+    }
+}
+
+fn sorted(mut places: Vec<LocationId>) -> Vec<LocationId> {
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+fn racing(setup: &Setup<'_>, known: &Known) -> Vec<Candidate> {
+    let trace = setup.trace();
+    let candidates = lockset::pairs(trace).take(LOOKED_AT).map(|pair| {
+        let variable = trace.op(pair.first).access().map(|access| access.variable);
+        Candidate {
+            kind: FindingKind::Race,
+            object: variable
+                .map(|variable| trace.symbols().variable(variable).to_owned())
+                .unwrap_or_default(),
+            question: Question::Race(pair.first, pair.second),
+            places: vec![trace.location(pair.first), trace.location(pair.second)],
+        }
+    });
+    known.leave(candidates)
+}
+
+fn blocking(setup: &Setup<'_>, known: &Known) -> Vec<Candidate> {
+    allowed_by_sync(setup, known, FindingKind::Deadlock, |settings, report| {
+        let each = candidates::Limits { instances: 4, ..deadlocks::Limits::default().each };
+        let limits = deadlocks::Limits { each, patterns: ASKED as u64, steps: BUDGET, run_ups: BUDGET };
+        deadlocks::search_within(setup, settings, limits, report);
+    })
+}
+
+fn interleaving(setup: &Setup<'_>, known: &Known) -> Vec<Candidate> {
+    if setup.trace().len() > LONGEST_FOR_ATOMICITY {
+        return Vec::new();
+    }
+    allowed_by_sync(setup, known, FindingKind::Atomicity, |settings, report| {
+        atomicity::search(setup, settings, report);
+    })
+}
+
+/// What a search finds if reads may see anything, but for what is so in every run.
+fn allowed_by_sync(
+    setup: &Setup<'_>,
+    known: &Known,
+    kind: FindingKind,
+    search: impl FnOnce(Settings, &mut dyn FnMut(Report)),
+) -> Vec<Candidate> {
+    let trace = setup.trace();
+    let options = Options { budget: BUDGET, ..Options::default() };
+    let mut candidates = Vec::new();
+    search(Settings { model: Model::Sync, options }, &mut |report| {
+        if let Report::Found(found) = report
+            && !found.remarks.inherent
+        {
+            let events = found.events.iter().flatten();
+            candidates.push(Candidate {
+                kind,
+                object: found.object.name(trace.symbols()),
+                places: events.map(|&event| trace.location(event)).collect(),
+                question: found.question,
+            });
+        }
+    });
+    known.leave(candidates.into_iter())
+}
+
+fn told(context: &Context<'_>, candidate: &Candidate, refutation: &Refutation) -> RuledOut {
     let (trace, words) = (context.trace, context.words());
+    let question = &candidate.question;
     let reason = in_one_sentence(trace, question, ModelName::Rf, refutation);
     let explanation = explain(trace, question, ModelName::Rf, refutation);
     let short = explanation.len() <= LONGEST_EXPLANATION;
-    let events = question.named();
-    let variable = events.first().and_then(|&event| trace.op(event).access()).map(|access| access.variable);
     RuledOut {
-        kind: FindingKind::Race.name(),
-        object: variable.map(|variable| shown(trace.symbols().variable(variable))).unwrap_or_default(),
+        kind: candidate.kind.name(),
+        kind_title: candidate.kind.title(),
+        object: shown(&candidate.object),
         statement: words.impossible(question),
         explanation: if short { explanation } else { format!("{reason}.\n") },
         reason,
-        locations: events.iter().map(|&event| words.location(event)).collect(),
+        locations: question.named().iter().map(|&event| words.location(event)).collect(),
     }
 }
 

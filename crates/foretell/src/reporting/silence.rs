@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use report::{Context, Finding, Suppressions};
+use report::{Contexts, Finding, Suppressions};
 
 use crate::diagnostics::{Diagnostic, Excerpt, Place};
 
@@ -11,7 +11,7 @@ const LISTED: usize = 20;
 
 /// Takes the findings out that fall under a suppression; how many there were. Entries that no finding falls under are told.
 pub(super) fn silence(
-    context: &Context<'_>,
+    contexts: &Contexts<'_>,
     files: &[std::path::PathBuf],
     findings: &mut Vec<Finding>,
 ) -> Result<u64, Diagnostic> {
@@ -19,7 +19,7 @@ pub(super) fn silence(
     for file in files {
         let suppressions = read(file)?;
         let mut used = vec![false; suppressions.entries.len()];
-        findings.retain(|finding| match suppressions.matching(context, finding) {
+        findings.retain(|finding| match suppressions.matching(contexts.of(finding), finding) {
             Some(entry) => {
                 used[entry] = true;
                 false

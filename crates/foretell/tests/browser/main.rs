@@ -99,7 +99,7 @@ fn a_reader_finds_steps_and_reads() {
     page.value("document.querySelector('#text').value = ''; document.querySelector('#kind').value = ''; document.querySelector('#rung').value = 'ruled-out'; \
                 document.querySelector('#rung').dispatchEvent(new Event('change'))");
     page.click(".item", None);
-    assert!(page.text("main h2").starts_with("No race on "), "{}", page.text("main h2"));
+    assert!(page.text("main h2").starts_with("No data race on "), "{}", page.text("main h2"));
     assert!(page.text(".prose").len() > 100);
     page.picture("ruled-out");
     assert_eq!(page.complaints, [""; 0]);

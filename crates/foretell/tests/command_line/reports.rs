@@ -107,6 +107,51 @@ fn sarif_is_what_the_public_schema_demands() {
 }
 
 #[test]
+fn the_page_explains_what_values_rule_out_of_every_kind() {
+    // What T2 reads tells it that T1 is done: locks alone would let them block each other, and come between.
+    let trace = "\
+        T1|acq(a)|1\nT1|acq(b)|2\nT1|w(x)|3\nT1|w(x)|4\nT1|rel(b)|5\nT1|rel(a)|6\nT1|w(y)|12\nT1|w(y)|13\n\
+        T1|acq(c)|14\nT1|w(flag)|7\nT1|rel(c)|15\n\
+        T2|acq(c)|16\nT2|r(flag)|8\nT2|rel(c)|17\nT2|w(y)|18\n\
+        T2|acq(b)|9\nT2|acq(a)|10\nT2|rel(a)|11\nT2|rel(b)|19\n";
+    let place = Workplace::new();
+    place.write("t.std", trace);
+    let ran =
+        place.run(&["predict", "t.std", "--quiet", "--only", "race,deadlock,atomicity", "--html", "out"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.seen());
+    let page = String::from_utf8(place.read("out")).expect("it is text");
+    let data = page.split("id=\"data\">").nth(1).and_then(|rest| rest.split("</script>").next());
+    let data: Value = serde_json::from_str(data.expect("data")).expect("it is JSON");
+    let ruled_out = data["ruled_out"].as_array().expect("a list");
+    for kind in ["race", "deadlock", "atomicity"] {
+        let of_kind = ruled_out.iter().find(|candidate| candidate["kind"] == kind);
+        let of_kind = of_kind.unwrap_or_else(|| panic!("{kind}: {ruled_out:#?}"));
+        assert!(of_kind["explanation"].as_str().expect("words").contains("flag"), "{of_kind:#}");
+    }
+}
+
+#[test]
+fn saved_rungs_are_held_against_the_schedules() {
+    // Feasible if the read may see anything.
+    let trace =
+        "T1|w(x)|1\nT1|acq(l)|2\nT1|w(f)|3\nT1|rel(l)|4\nT2|acq(l)|5\nT2|r(f)|6\nT2|rel(l)|7\nT2|w(x)|8\n";
+    let place = Workplace::new();
+    place.write("t.std", trace);
+    let found = place.run(&["predict", "t.std", "--only", "race", "--model", "sync", "--json"]);
+    let found = String::from_utf8(found.stdout).expect("it is text");
+    assert!(found.contains("\"rung\":\"possible\""), "{found}");
+    place.write("findings.json", &found);
+    assert_eq!(place.run(&["report", "findings.json", "--quiet"]).code, Some(1));
+    place.write("findings.json", found.replace("\"possible\"", "\"predicted\""));
+    let refused = place.run(&["report", "findings.json"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("said to be predicted"), "{}", refused.stderr);
+    place.write("findings.json", found.replace("\"possible\"", "\"confirmed\""));
+    let told = place.run(&["report", "findings.json"]);
+    assert!(told.stderr.contains("replays not repeated"), "{}", told.stderr);
+}
+
+#[test]
 fn fingerprints_do_not_depend_on_when_events_happened() {
     let prints = |trace: &str| {
         let place = Workplace::new();

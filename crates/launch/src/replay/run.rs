@@ -14,6 +14,7 @@ use trace::Metadata;
 
 use crate::embedded;
 use crate::signals;
+use crate::stopping;
 
 /// A command and what it was run with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -237,7 +238,8 @@ fn without_surprises(program: &mut std::process::Command) {
     unsafe { program.pre_exec(prepare) };
 }
 
-/// Waits for the end, or kills the program and all it started; whether it was in time.
+/// Waits for the end, or kills the program and all it started, when its time is over or the user wants to stop; whether it was
+/// in time.
 fn wait(child: &mut Child, until: Instant) -> io::Result<(ExitStatus, bool)> {
     let mut pause = Duration::from_micros(200);
     loop {
@@ -245,7 +247,7 @@ fn wait(child: &mut Child, until: Instant) -> io::Result<(ExitStatus, bool)> {
             return Ok((status, true));
         }
         let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        if left.is_zero() || stopping::is_asked() {
             signals::send(-(child.id() as i32), libc::SIGKILL);
             return Ok((child.wait()?, false));
         }

@@ -8,7 +8,7 @@ use trace::{EventId, Trace};
 
 use super::Extras;
 use super::window::{Room, Window, Windows};
-use crate::context::{Context, Frame};
+use crate::context::{Context, Contexts, Frame};
 use crate::edges::{EdgeKind, edges};
 use crate::evidence::Asked;
 use crate::figures::counted;
@@ -30,6 +30,8 @@ const LONGEST_LINE: usize = 400;
 pub struct RuledOut {
     /// What kind of bug it would be.
     pub kind: &'static str,
+    /// The same, as a heading has it.
+    pub kind_title: &'static str,
     /// What it would be about.
     pub object: String,
     /// What cannot happen.
@@ -60,13 +62,19 @@ pub(super) struct Data {
     unknown: u64,
     suppressed: u64,
     left_out: usize,
-    threads: Vec<String>,
-    created: Vec<Option<String>>,
-    events: Columns,
+    recordings: Vec<Recording>,
     files: BTreeMap<String, Vec<Passage>>,
     findings: Vec<Told>,
     ruled_out: Vec<RuledOut>,
     lattice: Option<Lattice>,
+}
+
+/// A recording that findings are of; the first is the run's own.
+#[derive(Serialize)]
+struct Recording {
+    threads: Vec<String>,
+    created: Vec<Option<String>>,
+    events: Columns,
 }
 
 /// The events that are shown, in the order of the trace, column by column.
@@ -107,6 +115,8 @@ struct Passage {
 #[derive(Serialize)]
 struct Told {
     id: String,
+    /// The number of its recording.
+    recording: usize,
     kind: &'static str,
     kind_title: &'static str,
     title: String,
@@ -154,44 +164,52 @@ struct Wait {
 }
 
 /// Gathers what the page holds.
-pub(super) fn of(context: &Context<'_>, predictions: &Predictions, extras: Extras) -> Data {
-    let trace = context.trace;
-    let words = context.words();
+pub(super) fn of(contexts: &Contexts<'_>, predictions: &Predictions, extras: Extras) -> Data {
     let findings = &predictions.findings[..predictions.findings.len().min(MOST_FINDINGS)];
     let mut room = Room::default();
-    let mut used = BTreeSet::new();
+    let mut used = vec![BTreeSet::new(); contexts.all().count()];
     let told = findings.iter().map(|finding| {
+        let (context, number) = (contexts.of(finding), contexts.number(finding));
         let windows = room.windows(context, finding);
-        used.extend(windows.observed.events.iter().chain(&windows.predicted.events));
-        used.extend(finding.named_events());
-        told(context, finding, &windows)
+        used[number].extend(windows.observed.events.iter().chain(&windows.predicted.events));
+        used[number].extend(finding.named_events());
+        Told { recording: number, ..told(context, finding, &windows) }
     });
     let told = told.collect();
-    let events = columns(context, &used);
-    let files = files(context, &events.places);
-    let threads = 0..trace.symbols().threads.len();
-    let created = threads.clone().map(|thread| {
-        let fork = trace.fork_of(trace::ThreadId::new(thread))?;
-        Some(format!("created by {} at {}", words.thread_of(fork), words.location(fork)))
-    });
+    let recordings: Vec<Recording> =
+        contexts.all().zip(&used).map(|(context, used)| recording(context, used)).collect();
+    let places = recordings.iter().flat_map(|recording| &recording.events.places);
     let size = &predictions.trace;
     Data {
         version: env!("CARGO_PKG_VERSION"),
-        name: context.name.clone(),
-        command: trace.metadata().command.join(" "),
+        name: contexts.own.name.clone(),
+        command: contexts.own.trace.metadata().command.join(" "),
         size: [size.events, size.threads, size.locks, size.variables],
         model: predictions.model.name(),
         method: predictions.method.clone(),
         unknown: predictions.unknown,
         suppressed: predictions.suppressed,
         left_out: predictions.findings.len() - findings.len(),
-        created: created.collect(),
-        threads: threads.map(|thread| words.thread(trace::ThreadId::new(thread))).collect(),
-        events,
-        files,
+        files: files(&contexts.own, places),
+        recordings,
         findings: told,
         ruled_out: extras.ruled_out,
         lattice: extras.lattice,
+    }
+}
+
+/// What is shown of a recording.
+fn recording(context: &Context<'_>, used: &BTreeSet<EventId>) -> Recording {
+    let (trace, words) = (context.trace, context.words());
+    let threads = (0..trace.symbols().threads.len()).map(trace::ThreadId::new);
+    let created = threads.clone().map(|thread| {
+        let fork = trace.fork_of(thread)?;
+        Some(format!("created by {} at {}", words.thread_of(fork), words.location(fork)))
+    });
+    Recording {
+        created: created.collect(),
+        threads: threads.map(|thread| words.thread(thread)).collect(),
+        events: columns(context, used),
     }
 }
 
@@ -210,6 +228,7 @@ fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> Told {
     };
     Told {
         id: finding.id.clone(),
+        recording: 0,
         kind: finding.kind.name(),
         kind_title: finding.kind.title(),
         title: title(finding),
@@ -334,7 +353,10 @@ fn place_of(context: &Context<'_>, event: EventId) -> Place {
 }
 
 /// The source around all places, as far as it is at hand.
-fn files(context: &Context<'_>, places: &[Place]) -> BTreeMap<String, Vec<Passage>> {
+fn files<'p>(
+    context: &Context<'_>,
+    places: impl Iterator<Item = &'p Place>,
+) -> BTreeMap<String, Vec<Passage>> {
     let mut wanted: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     for place in places {
         if let (Some(file), Some(line)) = (&place.file, place.line) {

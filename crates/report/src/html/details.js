@@ -8,7 +8,7 @@ function detailCards(view) {
     el("section", { class: "card" }, el("h3", {}, "Events"), el("ol", {}, finding.accesses.map((access) => accessItem(access)))),
     el("section", { class: "card" }, el("h3", {}, "Threads"), el("ul", {}, finding.threads.map(threadItem))),
     finding.waits.length > 0 && el("section", { class: "card" }, el("h3", {}, "Who waits for whom"), waitForPicture(finding.waits)),
-    DATA.lattice && view.observed.skipped === 0 && view.predicted.skipped === 0 &&
+    DATA.lattice && view.finding.recording === 0 && view.observed.skipped === 0 && view.predicted.skipped === 0 &&
       el("section", { class: "card wide" }, el("h3", {}, "Global states"), latticePicture(DATA.lattice, view)),
     el("section", { class: "card wide" }, legend()),
     el("section", { class: "card wide" }, stepsTable(view)));
@@ -61,7 +61,7 @@ function stepsTable({ finding, predicted, named }) {
 function ruledOutPage(candidate) {
   return [
     el("div", { class: "head" },
-      el("h2", {}, `No ${candidate.kind} on ${candidate.object}`), el("span", { class: "badge ruled-out" }, "ruled out")),
+      el("h2", {}, `No ${candidate.kind_title} on ${candidate.object}`), el("span", { class: "badge ruled-out" }, "ruled out")),
     el("p", { class: "statement" }, `${candidate.statement}.`),
     el("div", { class: "below" },
       el("section", { class: "card wide" }, el("h3", {}, "In short"), el("p", {}, `${capital(candidate.reason)}.`)),

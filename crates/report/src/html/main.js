@@ -14,7 +14,7 @@ const ENTRIES = [
     title: `${capital(finding.kind_title)}: ${finding.object}`, places: shortPlaces(finding.locations),
     text: [finding.id, finding.title, finding.statement, ...finding.locations].join(" ").toLowerCase() })),
   ...DATA.ruled_out.map((candidate, index) => ({ candidate, id: `ruled-out-${index + 1}`, kind: candidate.kind, rung: "ruled-out",
-    title: `${capital(candidate.kind)}: ${candidate.object}`, places: shortPlaces(candidate.locations),
+    title: `${capital(candidate.kind_title)}: ${candidate.object}`, places: shortPlaces(candidate.locations),
     text: [candidate.statement, ...candidate.locations].join(" ").toLowerCase() })),
 ];
 

@@ -2,11 +2,16 @@
 
 const DATA = JSON.parse(byId("data").textContent);
 
+for (const recording of DATA.recordings) {
+  recording.rows = new Map(recording.events.ids.map((id, row) => [id, row]));
+}
+
+/** Turns to a recording: its threads and events are what the page speaks of until it turns to another. */
+const turnTo = (number) => Object.assign(DATA, DATA.recordings[number]);
+turnTo(0);
+
 /** Where the event with a trace id stands in the columns. */
-const rowOf = (() => {
-  const rows = new Map(DATA.events.ids.map((id, row) => [id, row]));
-  return (id) => rows.get(id);
-})();
+const rowOf = (id) => DATA.rows.get(id);
 
 /** One event for display. */
 function eventAt(row) {
@@ -105,6 +110,7 @@ const opened = new Map();
 
 /** A finding with its orders decoded. */
 function open(finding) {
+  turnTo(finding.recording);
   if (!opened.has(finding.id)) {
     const named = new Set(finding.events.filter((id) => id >= 0).map(rowOf));
     opened.set(finding.id, {

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 use launch::replay::Command;
 use report::{Finding, ModelName, Replayed, Rung};
 
+use super::explore::Exploring;
 use super::run_directory::RunDirectory;
 use crate::diagnostics::Diagnostic;
 use crate::open::Opened;
-use crate::output::Target;
 use crate::replaying::{Replaying, ResultName, Summary};
-use crate::schedules::schedule_file;
 
 /// How findings are replayed.
 pub(super) struct Confirming<'a> {
@@ -22,20 +21,32 @@ pub(super) struct Confirming<'a> {
 }
 
 impl Confirming<'_> {
-    /// Writes the finding's schedule, and replays it if there is time.
-    pub(super) fn replay(&self, finding: &mut Finding) -> Result<(), Diagnostic> {
-        let file = schedule_file(self.opened, finding, self.model, false)?;
-        let target = self.directory.schedule(&finding.id);
-        Target::plain(target.as_os_str()).write(|out| out.write_all(file.to_string().as_bytes()))?;
+    /// Writes the finding's schedule, and replays it if there is time; whether there was. Other ways that the program takes meanwhile are
+    /// noted.
+    pub(super) fn replay(
+        &self,
+        finding: &mut Finding,
+        exploring: &mut Exploring<'_>,
+    ) -> Result<bool, Diagnostic> {
+        let file = self.directory.write_schedule(self.opened, finding, self.model)?;
         let left = self.ends.saturating_duration_since(Instant::now());
         let command = Command::recorded(self.opened.trace.metadata());
-        let (Some(command), 1.., false) = (command, self.times, left.is_zero()) else { return Ok(()) };
+        let (Some(command), 1.., false) = (command, self.times, left.is_zero()) else { return Ok(false) };
         let mut replaying = Replaying::new(finding.id.clone(), &file, command)?;
         replaying.times = self.times;
         replaying.limit = left.max(Duration::from_secs(1));
-        let (summary, _) = replaying.run()?;
-        climb(finding, summary);
-        Ok(())
+        let mut looked = Ok(());
+        let (summary, _) = replaying.run_watched(&mut |order, replayed, trace| {
+            if looked.is_ok() {
+                looked = exploring.look(&replaying, order, replayed, trace, self.opened);
+            }
+        })?;
+        looked?;
+        let tried = summary.times > 0;
+        if tried {
+            climb(finding, summary);
+        }
+        Ok(tried)
     }
 }
 

@@ -6,11 +6,13 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use report::Predictions;
+use report::{Finding, ModelName, Predictions, ScheduleFile};
 
 use crate::diagnostics::Diagnostic;
+use crate::open::Opened;
 use crate::output::Target;
 use crate::saved;
+use crate::schedules::schedule_file;
 
 /// Where a run is kept.
 pub(super) struct RunDirectory {
@@ -57,9 +59,22 @@ impl RunDirectory {
         self.path.join("report.html")
     }
 
-    /// The schedule of a finding.
-    pub(super) fn schedule(&self, id: &str) -> PathBuf {
-        self.path.join(format!("{id}.sched"))
+    /// The recording of a replay that went another way.
+    pub(super) fn recording(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes the schedule of a finding.
+    pub(super) fn write_schedule(
+        &self,
+        opened: &Opened,
+        finding: &Finding,
+        model: ModelName,
+    ) -> Result<ScheduleFile, Diagnostic> {
+        let file = schedule_file(opened, finding, model, false)?;
+        let target = self.path.join(format!("{}.sched", finding.id));
+        Target::plain(target.as_os_str()).write(|out| out.write_all(file.to_string().as_bytes()))?;
+        Ok(file)
     }
 
     /// Keeps what was found so far.

@@ -201,6 +201,7 @@ fn finding(
         inherent: found.remarks.inherent,
         schedule,
         question: Asked::of(trace, &found.question),
+        recording: None,
         replay: None,
     })
 }

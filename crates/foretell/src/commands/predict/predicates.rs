@@ -144,6 +144,7 @@ impl Asking<'_> {
             inherent: false,
             schedule,
             question: Asked::of(trace, &question),
+            recording: None,
             replay: None,
         })
     }

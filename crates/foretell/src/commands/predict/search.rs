@@ -220,7 +220,38 @@ impl Search {
         std::mem::take(&mut predictions.findings).into_iter().try_for_each(take)
     }
 
-    /// What to look for, in the order in which it is done. Options for other kinds are mistakes.
+    /// The same, one kind of bug each, in the order in which it is done.
+    pub(crate) fn one_by_one(&self) -> Result<Vec<Search>, Diagnostic> {
+        let of_kind = |kind: KindArgument| Search {
+            only: vec![kind],
+            method: self.method.filter(|method| method.kind() == kind),
+            atomic_within: self.atomic_within.filter(|_| kind == KindArgument::Atomicity),
+            orders: if kind == KindArgument::Order { self.orders.clone() } else { Vec::new() },
+            ..self.clone()
+        };
+        Ok(self.kinds()?.into_iter().map(of_kind).collect())
+    }
+
+    /// Whether reads that can see other values are asked for.
+    pub(crate) fn looks_for_nondeterminism(&self) -> bool {
+        self.only.contains(&KindArgument::Nondeterminism)
+    }
+
+    /// Reads that can see other values, and nothing else.
+    pub(crate) fn only_nondeterminism(&self) -> Search {
+        let (only, budget) = (vec![KindArgument::Nondeterminism], self.budget);
+        Search {
+            only,
+            method: None,
+            atomic_within: None,
+            orders: Vec::new(),
+            rules: None,
+            all: false,
+            budget,
+            ..*self
+        }
+    }
+
     /// The same, but for reads that can see other values unless they were asked for.
     pub(crate) fn without_nondeterminism(&self) -> Search {
         let mut search = self.clone();
@@ -231,6 +262,7 @@ impl Search {
         search
     }
 
+    /// What to look for, in the order in which it is done. Options for other kinds are mistakes.
     fn kinds(&self) -> Result<Vec<KindArgument>, Diagnostic> {
         let wanted = |kind: &KindArgument| self.only.is_empty() || self.only.contains(kind);
         let kinds: Vec<KindArgument> = KindArgument::ALL.iter().copied().filter(wanted).collect();
