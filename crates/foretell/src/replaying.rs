@@ -1,22 +1,24 @@
 //! Replaying a schedule: what `replay` does, for other commands to do as well.
 
+mod plan;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use candidates::races::{RacePair, hb};
-use check::Source;
 use launch::program::Sight;
 use launch::replay::{
-    self, Command, Divergence, End, Expected, Goal, Manner, NoOpinion, OnDivergence, Order, Plan, Replayed,
+    self, Command, Divergence, End, Goal, Manner, NoOpinion, OnDivergence, Order, Plan, Replayed,
     ThreadSanitizer, Verdict, Witnessed,
 };
 use launch::stopping;
-use report::{Asked, Line, Pair, ReadAndSource, ScheduleFile};
+use report::ScheduleFile;
 use serde::Serialize;
 use trace::{EventId, Kind, Trace};
 
 use crate::diagnostics::Diagnostic;
 use crate::rerecording;
+use plan::{names_of, plan_of};
 
 /// A schedule, and the command that is to follow it.
 #[derive(Clone, Debug)]
@@ -39,6 +41,8 @@ pub struct Replaying {
     pub limit: Duration,
     /// Hold after so many steps instead of at the end.
     pub until: Option<usize>,
+    /// The recorded run up to the events in question, to tell what they saw in it.
+    pub recorded: Option<Plan>,
 }
 
 /// Sees the first run of an order, and its trace if there is one.
@@ -179,6 +183,9 @@ pub struct Seen {
     pub before: Option<String>,
     /// And after it.
     pub after: Option<String>,
+    /// Of a read: what it sees in the recorded order, if that was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<String>,
     /// Its call stack, the innermost function first.
     pub stack: Vec<String>,
 }
@@ -201,7 +208,13 @@ impl Replaying {
             on_divergence: OnDivergence::Stop,
             limit: Duration::from_secs(60),
             until: None,
+            recorded: None,
         })
+    }
+
+    /// Has what reads saw in the recorded run told, too; a replay along it sees the same.
+    pub fn compare_with(&mut self, recorded_order: &ScheduleFile) {
+        self.recorded = plan_of(recorded_order);
     }
 
     /// How a plan is followed.
@@ -263,6 +276,7 @@ impl Replaying {
             summary.times += 1;
             summary.confirmed += u64::from(confirmed);
         }
+        self.tell_recorded(&mut summary.runs);
         summary.races.sort();
         summary.races.dedup();
         summary.result = match (summary.confirmed, &summary.divergence) {
@@ -271,6 +285,21 @@ impl Replaying {
             (0, None) => ResultName::NotReached,
         };
         Ok((summary, kept))
+    }
+
+    /// Adds what reads saw in the recorded run, as far as a replay along it can be carried out.
+    fn tell_recorded(&self, runs: &mut [Run]) {
+        let (Some(plan), None, false) = (&self.recorded, self.until, stopping::is_asked()) else { return };
+        let replayed = replay::replay(plan, &self.command, self.settings(Order::Ab, false));
+        let Some(replayed) = replayed.ok().filter(|replayed| replayed.verdict == Verdict::Confirmed) else {
+            return;
+        };
+        for (seen, event) in runs.iter_mut().flat_map(|run| run.events.iter_mut().zip(self.plan.goal.named()))
+        {
+            let reads = matches!(event.kind, Kind::Read | Kind::AtomicRead | Kind::AtomicUpdate);
+            let same = replayed.witnessed.iter().find(|witnessed| witnessed.event == *event);
+            seen.recorded = same.filter(|_| reads).and_then(|same| same.before.as_deref()).map(value);
+        }
     }
 
     /// Runs the program under the genuine ThreadSanitizer along the schedule.
@@ -371,6 +400,7 @@ impl Replaying {
             location: event.location.clone(),
             before: before.as_deref().map(value),
             after: after.as_deref().map(value),
+            recorded: None,
             stack: stack.iter().map(|frame| frame.replace('\t', " at ")).collect(),
         }
     }
@@ -411,54 +441,6 @@ pub fn cannot_be_replayed(finding: &str) -> Diagnostic {
     .help("a trace that `foretell record` wrote, in the native form, can be replayed")
 }
 
-/// The plan that a schedule file describes; none if it does not tell where to find its events.
-fn plan_of(file: &ScheduleFile) -> Option<Plan> {
-    let steps = file.lines.iter().map(step).collect::<Option<Vec<Expected>>>()?;
-    let all = || file.lines.iter().chain(&file.next);
-    let named = |event: &EventId| all().find(|line| line.event == *event).and_then(expected);
-    let many = |events: &[EventId]| events.iter().map(named).collect::<Option<Vec<Expected>>>();
-    let goal = match &file.question {
-        Asked::Race(Pair(a, b)) => Goal::Race(named(a)?, named(b)?),
-        Asked::Deadlock(events) => Goal::Deadlock(many(events)?),
-        Asked::Order(events) => Goal::Order(many(events)?),
-        Asked::Reads(ReadAndSource { read, source }) => {
-            let write = match source {
-                Some(Source::Write(write)) => named(write),
-                _ => None,
-            };
-            Goal::Reads(named(read)?, write)
-        }
-        Asked::Cut(_) => Goal::State,
-    };
-    Some(Plan { steps, goal })
-}
-
-/// A request is a step of the schedule, but nothing that happens by itself: its place is that of its acquire.
-fn step(line: &Line) -> Option<Expected> {
-    let step = expected(line)?;
-    let place = step.place.filter(|_| !matches!(step.kind, Kind::Request | Kind::RequestShared));
-    Some(Expected { place, ..step })
-}
-
-fn expected(line: &Line) -> Option<Expected> {
-    let met = line.met.as_ref()?;
-    let (kind, object, location) = line.parts()?;
-    Some(Expected { thread: path_of(&met.path)?, place: met.place, kind, object, location })
-}
-
-fn path_of(text: &str) -> Option<Vec<u32>> {
-    text.split('.').skip(1).map(|part| part.parse().ok()).collect()
-}
-
-fn names_of(file: &ScheduleFile) -> BTreeMap<Vec<u32>, String> {
-    let lines = file.lines.iter().chain(&file.next);
-    let named = lines.filter_map(|line| {
-        let name = line.rest.split('|').next()?.to_owned();
-        Some((path_of(&line.met.as_ref()?.path)?, name))
-    });
-    named.collect()
-}
-
 /// What memory holds, as a person reads it.
 fn value(bytes: &[u8]) -> String {
     match bytes.len() {
@@ -491,12 +473,5 @@ mod tests {
         assert_eq!(value(&[0xff]), "-1");
         assert_eq!(value(&[0, 0, 0, 0, 0xf0, 0x7f, 0, 0]), "0x7ff000000000");
         assert_eq!(value(&[1, 2, 3]), "010203");
-    }
-
-    #[test]
-    fn paths_are_read() {
-        assert_eq!(path_of("0"), Some(vec![]));
-        assert_eq!(path_of("0.2.1"), Some(vec![2, 1]));
-        assert_eq!(path_of("0.x"), None);
     }
 }

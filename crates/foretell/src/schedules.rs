@@ -1,10 +1,29 @@
 //! A finding's schedule as the file that travels.
 
-use report::{About, Finding, Fingerprint, ModelName, Rung, ScheduleFile};
+use report::{About, Asked, Finding, Fingerprint, ModelName, Rung, ScheduleFile};
+use trace::EventId;
 
 use crate::diagnostics::Diagnostic;
 use crate::minimize::minimized;
 use crate::open::Opened;
+
+/// In a longer recording the recorded order is not replayed.
+const LONGEST: usize = 100_000;
+
+/// The recorded run up to the last event that a finding names, if it is one of what reads see: a replay along it sees what was seen.
+pub fn recorded_order(
+    opened: &Opened,
+    finding: &Finding,
+    model: ModelName,
+) -> Result<Option<ScheduleFile>, Diagnostic> {
+    let ordered = matches!(finding.question, Asked::Order(_) | Asked::Reads(_));
+    let Some(last) = finding.named_events().max().filter(|_| ordered) else { return Ok(None) };
+    if last.index() >= LONGEST {
+        return Ok(None);
+    }
+    let schedule = (0..=last.index()).map(EventId::new).collect();
+    schedule_file(opened, &Finding { schedule, ..finding.clone() }, model, false).map(Some)
+}
 
 /// The schedule file of a finding under the model it was looked for; with as few switches as can be, if so wished.
 pub fn schedule_file(

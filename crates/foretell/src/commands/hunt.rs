@@ -110,7 +110,7 @@ impl Hunt {
     /// The command to hunt in.
     fn build(&self, directory: &RunDirectory) -> Result<Vec<OsString>, Diagnostic> {
         let Some(source) = &self.program else { return Ok(self.command.clone()) };
-        let stage = Stage::begin(&format!("building {}", source.display()), self.silent());
+        let stage = Stage::begin(&format!("building {}", source.display()), self.manner);
         let program = directory.program(source);
         let built = build::build(source, &program, self.flags.as_deref().unwrap_or_default());
         stage.clear();
@@ -122,7 +122,7 @@ impl Hunt {
     }
 
     fn record(&self, command: Vec<OsString>, directory: &RunDirectory) -> Result<(), Diagnostic> {
-        let stage = Stage::begin("recording", self.silent());
+        let stage = Stage::begin("recording", self.manner);
         let recording = Recording {
             command,
             duration: Some(Duration::from_secs(self.timeout)),

@@ -19,7 +19,7 @@ use crate::output::{self, Target};
 use crate::replaying::{EndName, Replaying, ResultName, Summary, cannot_be_replayed};
 use crate::rerecording;
 use crate::saved;
-use crate::schedules::schedule_file;
+use crate::schedules::{recorded_order, schedule_file};
 use crate::stack::with_room;
 
 const EXAMPLES: &str = "\
@@ -198,7 +198,11 @@ impl Replay {
         let found = saved::finding(&path, &opened, &id, &self.search, self.manner)?;
         let file = schedule_file(&opened, &found.findings[0], found.model, self.minimize)?;
         warn_of_change(&opened);
-        Replaying::new(id, &file, command)
+        let mut replaying = Replaying::new(id, &file, command)?;
+        if let Some(recorded) = recorded_order(&opened, &found.findings[0], found.model)? {
+            replaying.compare_with(&recorded);
+        }
+        Ok(replaying)
     }
 }
 

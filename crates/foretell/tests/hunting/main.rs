@@ -146,3 +146,28 @@ fn what_cannot_be_hunted_in_is_refused() {
         assert!(text.contains(says), "{arguments:?}: {text}");
     }
 }
+
+#[test]
+fn progress_is_shown_on_terminals_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::copy(examples().join("weather_station.c"), here.join("station.c")).unwrap();
+    let hunted = foretell(here, &["hunt", "station.c"]);
+    let plain = String::from_utf8_lossy(&hunted.stderr).into_owned();
+    let lines: Vec<&str> = plain.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(lines, ["built", "recorded", "foretold", "replayed:", "report:"], "{plain}");
+    assert!(!plain.contains(['\r', '\u{1b}']), "{plain:?}");
+    // `script` gives it a terminal.
+    let command = format!("{} hunt station.c --times 10", env!("CARGO_BIN_EXE_foretell"));
+    let shown =
+        Command::new("script").args(["-qc", &command, "/dev/null"]).current_dir(here).output().unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    for part in ["replaying race-1 [", "findings, "] {
+        assert!(shown.contains(part), "{part}: {shown:?}");
+    }
+    let command = command + " --quiet";
+    let quiet =
+        Command::new("script").args(["-qc", &command, "/dev/null"]).current_dir(here).output().unwrap();
+    let quiet = String::from_utf8_lossy(&quiet.stdout).into_owned();
+    assert!(!quiet.contains("replaying") && quiet.contains("SUMMARY:"), "{quiet:?}");
+}

@@ -90,7 +90,8 @@ impl<'a> Hunting<'a> {
     /// Searches a recording, one kind of bug after the other: what was found is kept whenever the search is ended. The ids of
     /// what is new.
     fn search(&mut self, opened: &Opened, recording: Option<&str>) -> Result<Vec<String>, Diagnostic> {
-        let stage = Stage::begin("foretelling", self.hunt.silent());
+        // Each search has a bar of its own.
+        let stage = Stage::begin("", self.hunt.silent());
         let (found, mut candidates, mut new) =
             (AtomicUsize::new(self.predictions.findings.len()), 0, Vec::new());
         for search in self.hunt.search.without_nondeterminism().one_by_one()? {
@@ -150,7 +151,7 @@ impl<'a> Hunting<'a> {
         if ids.is_empty() || self.hunt.times == 0 {
             return self.write_schedules(opened, ids);
         }
-        let stage = Stage::of(ids.len(), "finding", self.hunt.silent());
+        let stage = Stage::of(ids.len(), "finding", self.hunt.manner);
         let model = self.predictions.model;
         let times = self.hunt.times;
         let (mut confirmed, mut tried) = (0, 0);
@@ -192,7 +193,7 @@ impl<'a> Hunting<'a> {
         if self.exploring.is_over || searches_reads || self.hunt.times == 0 || opened.trace.len() > LONGEST {
             return Ok(());
         }
-        let stage = Stage::begin("looking for other ways", self.hunt.silent());
+        let stage = Stage::begin("looking for other ways", self.hunt.manner);
         let reads = self.hunt.search.only_nondeterminism().run(opened, self.hunt.silent())?;
         let mut places: Vec<&str> = Vec::new();
         for finding in &reads.findings {

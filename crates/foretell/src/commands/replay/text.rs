@@ -127,7 +127,8 @@ fn push_values(text: &mut String, replaying: &Replaying, seen: &Seen) {
     let writes = matches!(kind, Kind::Write | Kind::AtomicWrite | Kind::AtomicUpdate);
     let mut said = Vec::new();
     if let (true, Some(before)) = (reads, &seen.before) {
-        said.push(format!("saw {before}"));
+        let recorded = seen.recorded.as_ref().map(|recorded| format!(" (in the recorded order: {recorded})"));
+        said.push(format!("saw {before}{}", recorded.unwrap_or_default()));
     }
     if let (true, Some(before), Some(after)) = (writes, &seen.before, &seen.after) {
         said.push(format!("changed {before} to {after}"));

@@ -1,0 +1,68 @@
+//! What a schedule file says, as a replay follows it.
+
+use std::collections::BTreeMap;
+
+use check::Source;
+use launch::replay::{Expected, Goal, Plan};
+use report::{Asked, Line, Pair, ReadAndSource, ScheduleFile};
+use trace::{EventId, Kind};
+
+/// The plan that a schedule file describes; none if it does not tell where to find its events.
+pub(super) fn plan_of(file: &ScheduleFile) -> Option<Plan> {
+    let steps = file.lines.iter().map(step).collect::<Option<Vec<Expected>>>()?;
+    let all = || file.lines.iter().chain(&file.next);
+    let named = |event: &EventId| all().find(|line| line.event == *event).and_then(expected);
+    let many = |events: &[EventId]| events.iter().map(named).collect::<Option<Vec<Expected>>>();
+    let goal = match &file.question {
+        Asked::Race(Pair(a, b)) => Goal::Race(named(a)?, named(b)?),
+        Asked::Deadlock(events) => Goal::Deadlock(many(events)?),
+        Asked::Order(events) => Goal::Order(many(events)?),
+        Asked::Reads(ReadAndSource { read, source }) => {
+            let write = match source {
+                Some(Source::Write(write)) => named(write),
+                _ => None,
+            };
+            Goal::Reads(named(read)?, write)
+        }
+        Asked::Cut(_) => Goal::State,
+    };
+    Some(Plan { steps, goal })
+}
+
+/// A request is a step of the schedule, but nothing that happens by itself: its place is that of its acquire.
+fn step(line: &Line) -> Option<Expected> {
+    let step = expected(line)?;
+    let place = step.place.filter(|_| !matches!(step.kind, Kind::Request | Kind::RequestShared));
+    Some(Expected { place, ..step })
+}
+
+fn expected(line: &Line) -> Option<Expected> {
+    let met = line.met.as_ref()?;
+    let (kind, object, location) = line.parts()?;
+    Some(Expected { thread: path_of(&met.path)?, place: met.place, kind, object, location })
+}
+
+fn path_of(text: &str) -> Option<Vec<u32>> {
+    text.split('.').skip(1).map(|part| part.parse().ok()).collect()
+}
+
+pub(super) fn names_of(file: &ScheduleFile) -> BTreeMap<Vec<u32>, String> {
+    let lines = file.lines.iter().chain(&file.next);
+    let named = lines.filter_map(|line| {
+        let name = line.rest.split('|').next()?.to_owned();
+        Some((path_of(&line.met.as_ref()?.path)?, name))
+    });
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read() {
+        assert_eq!(path_of("0"), Some(vec![]));
+        assert_eq!(path_of("0.2.1"), Some(vec![2, 1]));
+        assert_eq!(path_of("0.x"), None);
+    }
+}
