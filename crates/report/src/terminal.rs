@@ -182,7 +182,8 @@ impl Told<'_> {
     /// What to beware of, how to see it happen, and the line that scripts look for.
     fn ending(&self) -> String {
         let mut text = String::new();
-        if !self.finding.guaranteed {
+        // What was seen happening needs no warning that it might not.
+        if !self.finding.guaranteed && self.finding.rung != Rung::Confirmed {
             text.push_str(
                 "  Not guaranteed: a thread goes on after a read that sees something else; the program might turn \
                  elsewhere.\n",

@@ -70,7 +70,7 @@ function show(entry, step) {
       finding.count > 1 && el("span", { class: "badge" }, `${plural(finding.count, "set")} of events here`)),
     el("p", { class: "statement" }, `${capital(finding.statement)}.`),
     finding.replay && el("p", { class: "statement" }, `${finding.replay}.`),
-    !finding.guaranteed && el("p", { class: "notice" }, "Not guaranteed: a thread goes on after a read that sees something else than it saw; the program might turn elsewhere."),
+    !finding.guaranteed && finding.rung !== "confirmed" && el("p", { class: "notice" }, "Not guaranteed: a thread goes on after a read that sees something else than it saw; the program might turn elsewhere."),
     finding.command && command(finding.command),
     el("section", { class: "stage", "aria-label": "Interleaving" }, controls.element, inner),
     detailCards(view)].filter(Boolean));

@@ -40,8 +40,9 @@ const family = (kind) => FAMILIES[kind] ?? "sync";
  * Built once for each finding that is opened.
  */
 class Order {
-  constructor(encoded, next = 0) {
-    this.next = next;
+  constructor(encoded, next = null) {
+    this.isObserved = next === null;
+    this.next = next ?? 0;
     this.skipped = encoded.skipped;
     this.rows = [];
     for (const [first, count] of encoded.runs) {
@@ -57,6 +58,11 @@ class Order {
 
   position(row) {
     return this.positions.get(row);
+  }
+
+  /** What an event is called where it stands: in the observed run the number that texts call it by, in a schedule its step. */
+  number(position) {
+    return this.isObserved ? DATA.events.ids[this.rows[position]] : this.skipped + position + 1;
   }
 
   /** Critical sections: thread, lock, first and last position; one that is still open ends behind the last event. */

@@ -155,7 +155,7 @@ class Timeline {
     for (let position = first; position < last; position++) {
       g.fillStyle = position === this.current ? colour("--accent") : colour("--faint");
       const next = position >= this.order.length - this.next;
-      g.fillText(next ? "next" : String(this.order.skipped + position + 1), GUTTER - 9, this.y(position + 0.5) + 0.5);
+      g.fillText(next ? "next" : String(this.order.number(position)), GUTTER - 9, this.y(position + 0.5) + 0.5);
     }
     g.textAlign = "left";
   }
