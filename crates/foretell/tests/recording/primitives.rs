@@ -135,6 +135,23 @@ fn cpp() {
 }
 
 #[test]
+fn parts_of_globals_have_their_names() {
+    each("parts.cc", |recorded| {
+        let symbols = recorded.trace.symbols();
+        let (variables, locks): (Vec<&str>, Vec<&str>) =
+            (symbols.variables.iter().collect(), symbols.locks.iter().collect());
+        for name in
+            ["accounts[1].id", "accounts[2].at[1].y", "grid[1][2]", "shop::door.y", "accounts[0].visits"]
+        {
+            assert!(variables.contains(&name), "{name} is not among {variables:?}");
+        }
+        // What a union has there is ambiguous.
+        assert!(variables.contains(&"either+2"), "{variables:?}");
+        assert!(locks.contains(&"accounts[1].lock") && locks.contains(&"accounts[2].other"), "{locks:?}");
+    });
+}
+
+#[test]
 fn stacks_lead_to_main() {
     each("stacks.c", |recorded| {
         let trace = &recorded.trace;

@@ -6,6 +6,7 @@
 //! that ends in the middle is loaded up to there.
 
 mod blocks;
+mod layouts;
 pub(crate) mod look;
 mod modules;
 mod naming;

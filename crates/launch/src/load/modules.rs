@@ -9,6 +9,7 @@ use object::read::{Object, ObjectSegment, ObjectSymbol};
 use rustc_hash::FxHashMap;
 use trace::Module;
 
+use super::layouts::Layouts;
 use crate::mapping::map_file;
 
 /// One frame of a place in the code, inlined functions apart.
@@ -61,6 +62,7 @@ struct Mapped {
     lines: Option<Option<Loader>>,
     /// In the order of their addresses, which are the file's own.
     data: Option<Vec<DataSymbol>>,
+    layouts: Option<Layouts>,
     build_id: String,
 }
 
@@ -128,6 +130,14 @@ impl Modules {
             .then(|| DataSymbol { address: symbol.address.wrapping_add(module.bias), ..symbol })
     }
 
+    /// How what lies at an address within a variable of the symbol table, and is so long, is written behind the variable's name.
+    pub(super) fn part(&mut self, symbol: &DataSymbol, address: u64, length: Option<u64>) -> Option<String> {
+        let module = self.modules.iter_mut().rev().find(|module| module.covers(address))?;
+        let start = symbol.address.wrapping_sub(module.bias);
+        let layouts = module.layouts.get_or_insert_with(|| Layouts::read(&module.path));
+        layouts.part(start, address - symbol.address, length)
+    }
+
     /// The module an address lies in: its file name, and the address in it.
     pub(super) fn module_at(&self, address: u64) -> Option<(&str, u64)> {
         let module = self.modules.iter().rev().find(|module| module.covers(address))?;
@@ -166,6 +176,7 @@ impl Mapped {
             end: end.max(bias.wrapping_add(last)),
             lines: None,
             data: None,
+            layouts: None,
             build_id: build_id.iter().map(|byte| format!("{byte:02x}")).collect(),
         })
     }

@@ -161,6 +161,9 @@ impl Objects {
         }
         if let Some(symbol) = modules.data_symbol(address) {
             let offset = address - symbol.address;
+            if let Some(part) = modules.part(&symbol, address, length) {
+                return symbol.name + &part;
+            }
             let whole = offset == 0 && length.is_none_or(|length| length == symbol.size);
             return if whole { symbol.name } else { format!("{}+{offset}", symbol.name) };
         }
