@@ -2,15 +2,17 @@
 //!
 //! Paper 4 (Sinha, Malik, Gupta, *Efficient Predictive Analysis for Detecting Nondeterminism in Multi-Threaded
 //! Programs*) calls a read that can see something else not view-preserving, and the write it would see its
-//! challenger. [`Witnesses`] answers for each read and each source; what it shares between them is told there.
+//! challenger. [`Witnesses`] answers for each read and each source; what it shares between them is told there. What orders alone do
+//! not refute is often reached with all sections in the order of the trace ([`Syncp`]): then it is known without a question.
 //!
 //! Promise: exact for the model, but for what is counted as unknown. Cost: a few comparisons for each pair of a read and
-//! a write of its variable, and a question for those that orders alone do not settle.
+//! a write of its variable, a run-up for those that orders alone do not refute, and a question for those that it does not settle.
 
 use check::{Question, Source};
-use decide::{Answer, Phases, Setup, Witnesses};
+use decide::{Answer, Phases, Setup, Witness, Witnesses};
 use trace::{EventId, VariableId};
 
+use crate::races::syncp::{Latest, Syncp};
 use crate::{Found, Object, Remarks, Report, Settings};
 
 /// How many reads and witnesses there were, and what became of them.
@@ -20,9 +22,7 @@ pub struct Counts {
     pub reads: u64,
     /// Reads that could see something else.
     pub not_view_preserving: u64,
-    /// How the witnesses were settled: the columns of the paper's table A1 that apply. `witnesses` is its column 2,
-    /// `ordered` those its orders refute (column 3), `decided` those left for a search (columns 4 and 5), `feasible` its
-    /// column 9.
+    /// How the witnesses were settled.
     pub phases: Phases,
 }
 
@@ -57,11 +57,13 @@ pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Repo
         let variable = op.reads()?;
         setup.writes(variable).iter().any(|&write| write != read).then_some((read, variable))
     };
+    let syncp = Syncp::under(trace, settings.model);
     let reads: Vec<(EventId, VariableId)> = trace.events().filter_map(contested).collect();
     counts.reads = reads.len() as u64;
     for (done, &(read, variable)) in reads.iter().enumerate() {
         let mut view_preserving = true;
-        for (source, answer) in witnesses.of_read(read) {
+        let preserving = |source| preserving(setup, &syncp, read, source);
+        for (source, answer) in witnesses.of_read_knowing(read, preserving) {
             let question = Question::Reads(read, Some(source));
             match answer {
                 Answer::Feasible(witness) => {
@@ -85,4 +87,25 @@ pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Repo
     }
     counts.phases = witnesses.phases;
     counts
+}
+
+/// A schedule in which a read sees a source, with all sections in the order of the trace, if there is one: what comes before the read, and
+/// the write with what comes before it, leave nothing later in the variable.
+fn preserving(setup: &Setup<'_>, syncp: &Syncp<'_>, read: EventId, source: Source) -> Option<Witness> {
+    let (trace, threads) = (setup.trace(), setup.threads());
+    let variable = trace.op(read).reads()?;
+    let mut next = vec![read];
+    if let Source::Write(write) = source
+        && trace.thread(write) != trace.thread(read)
+    {
+        next.push(*threads.of_thread(trace.thread(write)).get(threads.place(write) + 1)?);
+    }
+    let mut ideal = Vec::new();
+    syncp.next_together(&next, &mut ideal).ok()?;
+    let seen = match syncp.latest_write(setup, &ideal, variable) {
+        Latest::Write(write) => Source::Write(write),
+        Latest::None => Source::Initial,
+        Latest::TooFar => return None,
+    };
+    (seen == source).then(|| Witness::restricted_then(ideal, vec![read]))
 }

@@ -89,22 +89,49 @@ pub fn decide(
     model: Model,
     options: Options,
 ) -> Result<Verdict, QuestionError> {
+    decide_with_effort(setup, question, model, options).map(|(verdict, _)| verdict)
+}
+
+/// How an answer came about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// How many cases of choices were gone into in the window that settled it; none if orders alone did, or the first guess.
+    pub cases: u64,
+}
+
+/// Answers a question about a trace, and tells how.
+pub fn decide_with_effort(
+    setup: &Setup<'_>,
+    question: &Question,
+    model: Model,
+    options: Options,
+) -> Result<(Verdict, Effort), QuestionError> {
     question.validate(setup.trace())?;
-    Ok(match question {
-        Question::Reads(read, None) => any_source(setup, *read, model, options),
-        Question::Order(_) if model != Model::Sync => certain_first(setup, question, model, options),
-        _ => reach(setup, &Ask::new(setup, question, model, Exemption::AllNamed), options),
-    })
+    let mut effort = Effort::default();
+    let verdict = match question {
+        Question::Reads(read, None) => any_source(setup, *read, model, options, &mut effort),
+        Question::Order(_) if model != Model::Sync => {
+            certain_first(setup, question, model, options, &mut effort)
+        }
+        _ => reach(setup, &Ask::new(setup, question, model, Exemption::AllNamed), options, &mut effort),
+    };
+    Ok((verdict, effort))
 }
 
 /// A read that sees something else sees one of the other sources.
-fn any_source(setup: &Setup<'_>, read: EventId, model: Model, options: Options) -> Verdict {
+fn any_source(
+    setup: &Setup<'_>,
+    read: EventId,
+    model: Model,
+    options: Options,
+    effort: &mut Effort,
+) -> Verdict {
     let mut cases = Vec::new();
     let mut unknown = None;
     for source in setup.other_sources(read) {
         let question = Question::Reads(read, Some(source));
         let ask = Ask::new(setup, &question, model, Exemption::AllNamed);
-        match reach(setup, &ask, options) {
+        match reach(setup, &ask, options, effort) {
             Verdict::Infeasible(refutation) => cases.push(refutation),
             Verdict::Unknown { budget } => unknown = Some(Verdict::Unknown { budget }),
             feasible => return feasible,
@@ -119,19 +146,25 @@ fn any_source(setup: &Setup<'_>, read: EventId, model: Model, options: Options) 
 
 /// A schedule in which no thread goes on after a changed read is worth more: it is certain. So named
 /// reads that their thread has to go on after are exempted only if there is no answer otherwise.
-fn certain_first(setup: &Setup<'_>, question: &Question, model: Model, options: Options) -> Verdict {
+fn certain_first(
+    setup: &Setup<'_>,
+    question: &Question,
+    model: Model,
+    options: Options,
+    effort: &mut Effort,
+) -> Verdict {
     let certain = Ask::new(setup, question, model, Exemption::OnlyLast);
     let all = Ask::new(setup, question, model, Exemption::AllNamed);
     if !certain.exempts_as(&all)
-        && let feasible @ Verdict::Feasible(_) = reach(setup, &certain, options)
+        && let feasible @ Verdict::Feasible(_) = reach(setup, &certain, options, effort)
     {
         return feasible;
     }
-    reach(setup, &all, options)
+    reach(setup, &all, options, effort)
 }
 
 /// Decides in a window, and in larger ones until the answer is final.
-fn reach(setup: &Setup<'_>, ask: &Ask, options: Options) -> Verdict {
+fn reach(setup: &Setup<'_>, ask: &Ask, options: Options, effort: &mut Effort) -> Verdict {
     let mut spent = 0;
     let mut reach = options.reach;
     let mut values = Values::new(setup.trace.symbols().variables.len());
@@ -140,14 +173,8 @@ fn reach(setup: &Setup<'_>, ask: &Ask, options: Options) -> Verdict {
         let remaining = options.budget.saturating_sub(spent);
         // Small windows are attempts: what they cannot settle soon, a larger one may settle at once.
         let patience = if start.0 == 0 { remaining } else { remaining.min(u64::from(reach) * 1000) };
-        match attempt(
-            setup,
-            ask,
-            Window { start, before: Before::Recorded },
-            patience,
-            &mut values,
-            &mut spent,
-        ) {
+        let recorded = Window { start, before: Before::Recorded };
+        match attempt(setup, ask, recorded, patience, &mut values, &mut spent, effort) {
             Found::Schedule(tail) => return Verdict::Feasible(Witness::in_window(start, tail)),
             Found::Nothing(why) if !why.recorded => return Verdict::Infeasible(why.refutation),
             Found::Unknown if start.0 == 0 => return Verdict::Unknown { budget: options.budget },
@@ -155,7 +182,7 @@ fn reach(setup: &Setup<'_>, ask: &Ask, options: Options) -> Verdict {
             Found::Unknown => {}
         }
         let blind = Window { start, before: Before::Unknown };
-        if let Found::Nothing(why) = attempt(setup, ask, blind, patience, &mut values, &mut spent) {
+        if let Found::Nothing(why) = attempt(setup, ask, blind, patience, &mut values, &mut spent, effort) {
             return Verdict::Infeasible(why.refutation);
         }
         reach = reach.saturating_mul(8).max(64);
@@ -170,7 +197,9 @@ fn attempt(
     patience: u64,
     values: &mut Values,
     spent: &mut u64,
+    effort: &mut Effort,
 ) -> Found {
+    effort.cases = 0;
     let mut state = State::new(setup, ask, window, patience);
     let mut posed = state.pose().and_then(|()| state.close());
     if posed.is_ok() && window.before == Before::Recorded {
@@ -180,7 +209,7 @@ fn attempt(
             Guess::Stuck(_) => {}
         }
     }
-    let found = search::search(&mut state, values, posed);
+    let found = search::search(&mut state, values, posed, &mut effort.cases);
     *spent += state.steps;
     found
 }

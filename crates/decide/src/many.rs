@@ -8,14 +8,14 @@
 //! - the write cannot happen before the read, if the read must happen before it;
 //! - the write cannot be seen, if another write must come between it and the read.
 //!
-//! Both are monotone along a thread, so of each thread's writes only a band is left for the engine.
-//! Exact: what is not screened out is decided by [`crate::decide`].
+//! What is left may be answered by whoever has a schedule at hand, and else by the engine.
+//! Exact: what is not screened out nor answered is decided by [`crate::decide`].
 
-use check::{Model, Question, Refutation, Source};
+use check::{Model, Question, Source};
 use trace::EventId;
 
 use crate::must::MustOrder;
-use crate::{Options, Setup, Verdict, Witness, decide};
+use crate::{Effort, Options, Setup, Verdict, Witness, decide_with_effort};
 
 /// Whether a read can see a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,13 +46,17 @@ pub struct Phases {
     pub witnesses: u64,
     /// The read must come before the write, or another write between.
     pub ordered: u64,
+    /// Feasible, as the caller knew.
+    pub known: u64,
     /// Decided by the engine.
     pub decided: u64,
     /// Feasible.
     pub feasible: u64,
-    /// Refuted only by going through cases, and how many cases were closed for those.
-    pub by_cases: u64,
-    /// See [`Phases::by_cases`].
+    /// Of those, settled only by going into cases of choices.
+    pub feasible_by_cases: u64,
+    /// Refuted only by going into cases of choices.
+    pub refuted_by_cases: u64,
+    /// How many cases were gone into for both.
     pub cases: u64,
     /// Left open by the budget.
     pub unknown: u64,
@@ -66,50 +70,72 @@ impl<'s> Witnesses<'s> {
 
     /// Every source a read could see but the one it saw, with the answer.
     pub fn of_read(&mut self, read: EventId) -> Vec<(Source, Answer)> {
-        let hiding = self.must.hiding(self.setup, read);
-        let sources = self.setup.other_sources(read);
-        sources.into_iter().map(|source| (source, self.answer(read, source, &hiding))).collect()
+        self.of_read_knowing(read, |_| None)
     }
 
-    fn answer(&mut self, read: EventId, source: Source, hiding: &[EventId]) -> Answer {
-        self.phases.witnesses += 1;
-        let cannot = match source {
-            Source::Initial => !hiding.is_empty(),
-            Source::Write(write) => {
-                self.must.precedes(self.setup, read, write)
-                    || hiding
-                        .iter()
-                        .any(|&other| other != write && self.must.precedes(self.setup, write, other))
+    /// Likewise. What orders alone do not refute, `known` may have a schedule for.
+    pub fn of_read_knowing(
+        &mut self,
+        read: EventId,
+        mut known: impl FnMut(Source) -> Option<Witness>,
+    ) -> Vec<(Source, Answer)> {
+        let hiding = self.must.hiding(self.setup, read);
+        let sources = self.setup.other_sources(read);
+        let mut answer = |source| {
+            self.phases.witnesses += 1;
+            if self.is_ordered(read, source, &hiding) {
+                self.phases.ordered += 1;
+                return Answer::Infeasible;
+            }
+            match known(source) {
+                Some(witness) => {
+                    self.phases.known += 1;
+                    self.phases.feasible += 1;
+                    Answer::Feasible(witness)
+                }
+                None => self.decided(read, source),
             }
         };
-        if cannot {
-            self.phases.ordered += 1;
-            return Answer::Infeasible;
+        sources.into_iter().map(|source| (source, answer(source))).collect()
+    }
+
+    /// Whether orders that hold in every schedule keep a read from a source.
+    fn is_ordered(&self, read: EventId, source: Source, hiding: &[EventId]) -> bool {
+        let precedes = |first, second| self.must.precedes(self.setup, first, second);
+        match source {
+            Source::Initial => !hiding.is_empty(),
+            Source::Write(write) => {
+                precedes(read, write) || hiding.iter().any(|&other| other != write && precedes(write, other))
+            }
         }
-        self.phases.decided += 1;
-        match decide(self.setup, &Question::Reads(read, Some(source)), self.model, self.options) {
-            Ok(Verdict::Feasible(witness)) => {
-                self.phases.feasible += 1;
+    }
+
+    fn decided(&mut self, read: EventId, source: Source) -> Answer {
+        let phases = &mut self.phases;
+        phases.decided += 1;
+        let question = Question::Reads(read, Some(source));
+        let Ok((verdict, Effort { cases })) =
+            decide_with_effort(self.setup, &question, self.model, self.options)
+        else {
+            unreachable!("a read can be asked about each of its sources")
+        };
+        let by_cases = u64::from(cases > 0);
+        match verdict {
+            Verdict::Feasible(witness) => {
+                phases.feasible += 1;
+                phases.feasible_by_cases += by_cases;
+                phases.cases += cases;
                 Answer::Feasible(witness)
             }
-            Ok(Verdict::Infeasible(refutation)) => {
-                let cases = cases(&refutation);
-                self.phases.by_cases += u64::from(cases > 1);
-                self.phases.cases += if cases > 1 { cases } else { 0 };
+            Verdict::Infeasible(_) => {
+                phases.refuted_by_cases += by_cases;
+                phases.cases += cases;
                 Answer::Infeasible
             }
-            Ok(Verdict::Unknown { .. }) | Err(_) => {
-                self.phases.unknown += 1;
+            Verdict::Unknown { .. } => {
+                phases.unknown += 1;
                 Answer::Unknown
             }
         }
-    }
-}
-
-/// How many ways a refutation had to close: one if it needs no cases.
-fn cases(refutation: &Refutation) -> u64 {
-    match refutation {
-        Refutation::Chain { .. } => 1,
-        Refutation::Split { cases: each, .. } => each.iter().map(cases).sum(),
     }
 }

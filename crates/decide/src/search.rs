@@ -30,8 +30,13 @@ struct Frame<'s> {
 }
 
 /// Decides whether a state can be completed to a schedule. `posed`: whether posing the question
-/// met a contradiction already.
-pub(crate) fn search<'s>(state: &mut State<'s>, values: &mut Values, posed: Result<(), Conflict>) -> Found {
+/// met a contradiction already. Counts the cases it goes into.
+pub(crate) fn search<'s>(
+    state: &mut State<'s>,
+    values: &mut Values,
+    posed: Result<(), Conflict>,
+    cases: &mut u64,
+) -> Found {
     let mut frames: Vec<Frame<'s>> = Vec::new();
     let mut outcome = posed;
     loop {
@@ -42,6 +47,7 @@ pub(crate) fn search<'s>(state: &mut State<'s>, values: &mut Values, posed: Resu
                 Guess::Complete(schedule) => return Found::Schedule(schedule),
                 Guess::Impossible(conflict) => conflict,
                 Guess::Stuck(split) => {
+                    *cases += 1;
                     outcome = state.branch(&mut frames, split);
                     continue;
                 }
@@ -50,6 +56,7 @@ pub(crate) fn search<'s>(state: &mut State<'s>, values: &mut Values, posed: Resu
         let explanation = explain(state, &conflict, frames.len() as u32);
         match backtrack(&mut frames, explanation) {
             Ok((mut resumed, split)) => {
+                *cases += 1;
                 resumed.steps = state.steps;
                 outcome = resumed.assume(split, false, frames.len() as u32 - 1);
                 *state = resumed;

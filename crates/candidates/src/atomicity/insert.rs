@@ -12,10 +12,9 @@ use decide::{Setup, Witness};
 use trace::{EventId, LockId, Op, ThreadId};
 
 use super::avfilter::Triple;
-use crate::races::syncp::{Exclusive, Syncp};
+use crate::races::syncp::{Exclusive, Latest, Syncp};
 
-/// How many events of a thread are looked through for the beginning or the end of a section, and how many writes of a variable
-/// for the last one that happens.
+/// How many events of a thread are looked through for the beginning or the end of a section.
 const REACH: usize = 256;
 
 /// Looks for such schedules.
@@ -156,19 +155,10 @@ impl Tail<'_> {
         if let Some(&write) = self.done.iter().rev().find(writes) {
             return trace.reads_from(read) == Some(write);
         }
-        let happens = |write: &EventId| {
-            (setup.threads().place(*write) as u32) < self.ideal[trace.thread(*write).index()]
-        };
-        let end = self.ideal.iter().enumerate().filter_map(|(thread, &count)| {
-            let place = count.checked_sub(1)? as usize;
-            setup.threads().of_thread(ThreadId::new(thread)).get(place).copied()
-        });
-        let Some(end) = end.max() else { return trace.reads_from(read).is_none() };
-        let all = setup.writes(variable);
-        let within = &all[..all.partition_point(|&write| write <= end)];
-        match within.iter().rev().take(REACH).copied().find(happens) {
-            Some(latest) => trace.reads_from(read) == Some(latest),
-            None => within.len() <= REACH && trace.reads_from(read).is_none(),
+        match self.insert.syncp.latest_write(setup, self.ideal, variable) {
+            Latest::Write(write) => trace.reads_from(read) == Some(write),
+            Latest::None => trace.reads_from(read).is_none(),
+            Latest::TooFar => false,
         }
     }
 }

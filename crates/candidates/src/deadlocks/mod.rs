@@ -65,7 +65,7 @@ impl Limits {
 impl Default for Limits {
     fn default() -> Self {
         let each = crate::Limits { instances: 16, share: 100, ..crate::Limits::GENEROUS };
-        Limits { each, patterns: 10_000, steps: 50_000_000, run_ups: 500_000 }
+        Limits { each, patterns: 10_000, steps: 50_000_000, run_ups: 1_000_000 }
     }
 }
 

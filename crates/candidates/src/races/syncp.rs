@@ -18,7 +18,8 @@
 //! bytes an event, and 4 for each thread at each event that learns of another thread.
 
 use check::Model;
-use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace};
+use decide::Setup;
+use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace, VariableId};
 
 use super::needs::{Needs, supplies};
 use super::{AccessKind, RacePair, lockset};
@@ -159,6 +160,24 @@ impl<'t> Syncp<'t> {
         })
     }
 
+    /// What the trace restricted to an ideal leaves in a variable.
+    pub(crate) fn latest_write(&self, setup: &Setup<'_>, ideal: &[u32], variable: VariableId) -> Latest {
+        let happens =
+            |write: &EventId| (self.threads.place(*write) as u32) < ideal[self.trace.thread(*write).index()];
+        let ends = ideal.iter().enumerate().filter_map(|(thread, &count)| {
+            let place = count.checked_sub(1)? as usize;
+            self.threads.of_thread(ThreadId::new(thread)).get(place).copied()
+        });
+        let Some(end) = ends.max() else { return Latest::None };
+        let all = setup.writes(variable);
+        let within = &all[..all.partition_point(|&write| write <= end)];
+        match within.iter().rev().take(REACH).copied().find(happens) {
+            Some(write) => Latest::Write(write),
+            None if within.len() <= REACH => Latest::None,
+            None => Latest::TooFar,
+        }
+    }
+
     /// Whether a thread that has done so many events holds a lock, and if so whether alone.
     pub(crate) fn holds(&self, thread: ThreadId, count: u32, lock: LockId) -> Option<Exclusive> {
         let last = self.threads.of_thread(thread)[count.checked_sub(1)? as usize];
@@ -254,6 +273,20 @@ impl<'t> Syncp<'t> {
             current[thread.index()] = ideal;
         }
     }
+}
+
+/// How many writes of a variable are looked through for the latest one that happens.
+const REACH: usize = 256;
+
+/// What a variable was written by last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Latest {
+    /// By this.
+    Write(EventId),
+    /// By nothing.
+    None,
+    /// That would take too long to find out.
+    TooFar,
 }
 
 /// Whether a lock is held alone, or shared with others.

@@ -36,9 +36,10 @@ forks and joins leave no choice about), the shared variables with one (`sv-`), a
 paper's OA, `under` its UA; `exact` is the engine.
 
 Nondeterministic reads, after table A1 of *Efficient Predictive Analysis for Detecting Nondeterminism in Multi-Threaded
-Programs*: possible witnesses (a read and another write it might see); those that a cycle of orders refutes; those found
-feasible; those refuted only by going through the choices between sections; how many graphs were closed for one such,
-on average; reads that can see something else; seconds.
+Programs*: possible witnesses (a read and another write it might see; the paper counts three orders for each); those that
+a cycle of orders refutes; those found feasible without going into a choice between sections or writes; those settled,
+one way or the other, by going into choices, and how many cases that took for one, on average; all that are feasible and all
+that are not; reads that can see something else; seconds.
 
 Examples:
   foretell compare corpus/races/*.std

@@ -89,8 +89,9 @@ fn paper_4_counts_witnesses_by_phase() {
     }
     for row in table(&place, "nondeterminism", &["p4-fig1.std", "p4-fig5.std"]) {
         let number = |name: &str| row[name].parse::<u64>().expect(name);
-        let settled = number("cycles") + number("feasible") + number("choices");
+        let settled = number("cycles") + number("no choices") + number("choices");
         assert_eq!(settled, number("witnesses"), "{row:?}");
+        assert_eq!(number("feasible") + number("infeasible"), number("witnesses"), "{row:?}");
         assert!(number("witnesses") > 0);
         assert_eq!(row["choices"] == "0", row["graphs"] == "-");
     }
