@@ -8,6 +8,7 @@ mod fuzz;
 mod growth;
 mod instructions;
 mod measure;
+mod papers;
 mod plot;
 mod races;
 mod record;
@@ -29,6 +30,7 @@ cargo xtask bench decide       measure what questions cost; refreshes bench/RESU
 cargo xtask bench bugs         measure what finding bugs other than races costs; refreshes bench/RESULTS.md
 cargo xtask bench races        measure what finding races costs, RAPID beside it if RAPID_HOME names it; refreshes bench/RESULTS.md
 cargo xtask bench growth       measure how cost grows with traces; refreshes bench/RESULTS.md and its pictures
+cargo xtask bench papers       re-run the papers' tables, ours beside theirs; refreshes bench/RESULTS.md
 cargo xtask bench states       measure walking and counting of global states; refreshes bench/RESULTS.md
 cargo xtask bench record       measure recording beside ThreadSanitizer; refreshes bench/RESULTS.md
 cargo xtask bench scenarios    confirm the errors of the corpus beside ThreadSanitizer; refreshes bench/RESULTS.md
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         ["bench", "bugs"] => bench::bugs(),
         ["bench", "races"] => races::run(),
         ["bench", "growth"] => growth::run(),
+        ["bench", "papers"] => papers::run(),
         ["bench", "states"] => bench::states(),
         ["bench", "record"] => record::run(),
         ["bench", "scenarios"] => scenarios::run(),
