@@ -320,6 +320,14 @@ impl Replaying {
         ThreadSanitizer::find().map_err(|error| no_opinion(&error))
     }
 
+    /// At which step the program left the schedule, in words.
+    pub fn step_in_words(&self, left: &Left) -> String {
+        match self.plan.steps.len() {
+            steps if left.step < steps => format!("step {} of {steps}", left.step + 1),
+            _ => "the end".to_owned(),
+        }
+    }
+
     fn switches(&self) -> usize {
         self.plan.steps.windows(2).filter(|pair| pair[0].thread != pair[1].thread).count()
     }

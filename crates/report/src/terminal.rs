@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::findings::{Finding, FindingKind, Rung};
 use crate::interleaving::{Steps, interleaving};
 use crate::place::{SourcePlace, telling_span};
-use crate::words::shown;
+use crate::words::{printable, shown};
 use crate::wrap::wrapped;
 
 /// The finding told in full. Its question must make sense about the trace.
@@ -195,7 +195,11 @@ impl Told<'_> {
                 replay.confirmed, replay.times
             ));
             if let Some(divergence) = &replay.divergence {
-                text.push_str(&wrapped(&format!("A replay left the schedule: {}", shown(divergence)), 2, 4));
+                text.push_str(&wrapped(
+                    &format!("A replay left the schedule: {}", printable(divergence)),
+                    2,
+                    4,
+                ));
             }
         }
         if let Some(command) = reproduction(self.context, self.finding) {

@@ -280,10 +280,7 @@ fn is_number(name: &str) -> bool {
 /// A name fit for one line: no control characters, cut in the middle when long.
 pub fn shown(name: &str) -> String {
     const LONGEST: usize = 48;
-    let mut printable = String::with_capacity(name.len());
-    for c in name.chars() {
-        if c.is_control() { printable.extend(c.escape_default()) } else { printable.push(c) }
-    }
+    let printable = printable(name);
     let length = printable.chars().count();
     if length <= LONGEST {
         return printable;
@@ -291,6 +288,15 @@ pub fn shown(name: &str) -> String {
     let head: String = printable.chars().take(LONGEST / 2 - 1).collect();
     let tail: String = printable.chars().skip(length - LONGEST / 2).collect();
     format!("{head}…{tail}")
+}
+
+/// A text with its control characters spelled out, of any length.
+pub(crate) fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { printable.extend(c.escape_default()) } else { printable.push(c) }
+    }
+    printable
 }
 
 #[cfg(test)]

@@ -185,3 +185,13 @@ fn a_changed_read_tells_what_it_saw_and_would_have_seen() {
     let told = String::from_utf8_lossy(&told.stdout).into_owned();
     assert!(told.contains("(in the recorded order: "), "{told}");
 }
+
+#[test]
+fn a_state_that_the_fixed_program_cannot_be_in_is_not_found() {
+    let program = Program::new("replay/predicate-fixed.c");
+    let condition = "exists t, u: t != u && mark(t, \"open\") > 0 && mark(u, \"open\") > 0";
+    program.shop.write("rules.toml", &format!("[[predicate]]\nname = \"it\"\npossibly = '{condition}'\n"));
+    let found =
+        program.json(&["predict", "run.ftr", "--json", "--only", "predicate", "--rules", "rules.toml"]);
+    assert_eq!((found.status, &found.json["findings"]), (Some(0), &json!([])), "{:#}", found.json);
+}

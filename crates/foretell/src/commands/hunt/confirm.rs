@@ -44,21 +44,22 @@ impl Confirming<'_> {
         looked?;
         let tried = summary.times > 0;
         if tried {
-            climb(finding, summary);
+            climb(finding, summary, &replaying);
         }
         Ok(tried)
     }
 }
 
 /// What a replay makes of a finding.
-fn climb(finding: &mut Finding, summary: Summary) {
+fn climb(finding: &mut Finding, summary: Summary, replaying: &Replaying) {
     match summary.result {
         ResultName::Confirmed => finding.rung = Rung::Confirmed,
         ResultName::Diverged => finding.rung = Rung::Diverged,
         ResultName::NotReached => {}
     }
     let divergence = summary.divergence.map(|left| {
-        format!("step {}, {}: expected {}, came {}", left.step, left.thread, left.expected, left.came)
+        let step = replaying.step_in_words(&left);
+        format!("{step}, {}: expected {}, came {}", left.thread, left.expected, left.came)
     });
     finding.replay = Some(Replayed { times: summary.times, confirmed: summary.confirmed, divergence });
 }

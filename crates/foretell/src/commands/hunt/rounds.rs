@@ -21,7 +21,7 @@ use crate::table::counted;
 /// So many reads are made to see something else, to find other ways.
 const READS: usize = 12;
 /// In a longer recording no such reads are looked for.
-const LONGEST: usize = 200_000;
+const LONGEST: usize = 50_000;
 
 /// A hunt under way.
 pub(super) struct Hunting<'a> {

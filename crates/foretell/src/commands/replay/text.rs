@@ -20,12 +20,7 @@ pub(super) fn in_words(replaying: &Replaying, summary: &Summary, quiet: bool) ->
         return text;
     }
     if let Some(left) = &summary.divergence {
-        let steps = replaying.plan.steps.len();
-        let at = if left.step < steps {
-            format!("step {} of {steps}", left.step + 1)
-        } else {
-            "the end".to_owned()
-        };
+        let at = replaying.step_in_words(left);
         let _ = writeln!(text, "  the program left the schedule at {at}, in {}", left.thread);
         let _ = writeln!(text, "    expected: {}", left.expected);
         let _ = writeln!(text, "    came:     {}", left.came);
