@@ -8,6 +8,7 @@ mod avfilter;
 mod deadlocks;
 mod nondeterminism;
 mod orders;
+mod regions;
 
 use candidates::{Found, Report, Settings};
 use check::{Model, Question};
