@@ -91,8 +91,12 @@ calls! {
     b'u' Never pthread_spin_unlock(lock: Pointer);
     b'l' Never pthread_rwlock_rdlock(lock: Pointer);
     b'l' IfInVain pthread_rwlock_tryrdlock(lock: Pointer);
+    b'l' IfInVain pthread_rwlock_timedrdlock(lock: Pointer, time: Pointer);
+    b'l' IfInVain pthread_rwlock_clockrdlock(lock: Pointer, clock: c_int, time: Pointer);
     b'l' Never pthread_rwlock_wrlock(lock: Pointer);
     b'l' IfInVain pthread_rwlock_trywrlock(lock: Pointer);
+    b'l' IfInVain pthread_rwlock_timedwrlock(lock: Pointer, time: Pointer);
+    b'l' IfInVain pthread_rwlock_clockwrlock(lock: Pointer, clock: c_int, time: Pointer);
     b'u' Never pthread_rwlock_unlock(lock: Pointer);
     b'w' AtOnce pthread_cond_wait(condition: Pointer, mutex: Pointer);
     b'w' AtOnce pthread_cond_timedwait(condition: Pointer, mutex: Pointer, time: Pointer);
@@ -103,6 +107,7 @@ calls! {
     b't' Never sem_wait(semaphore: Pointer);
     b't' IfInVain sem_trywait(semaphore: Pointer);
     b't' IfInVain sem_timedwait(semaphore: Pointer, time: Pointer);
+    b't' IfInVain sem_clockwait(semaphore: Pointer, clock: c_int, time: Pointer);
     b'p' Never sem_post(semaphore: Pointer);
     b'j' Never pthread_join(thread: libc::pthread_t, result: Pointer);
 }
