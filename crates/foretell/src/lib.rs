@@ -4,6 +4,7 @@
 pub mod arguments;
 pub mod commands;
 pub mod diagnostics;
+pub mod ending;
 pub mod exit;
 pub mod interrupts;
 pub mod kinds;

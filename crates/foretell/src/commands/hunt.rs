@@ -7,6 +7,7 @@ mod build;
 mod confirm;
 mod expected;
 mod explore;
+mod recorded;
 mod rounds;
 mod run_directory;
 
@@ -22,12 +23,10 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts;
 use crate::open::{Opened, open};
-use crate::output::Target;
 use crate::progress::{self, Stage};
-use crate::recording::{Recording, remark};
+use crate::quantity::quantity;
 use crate::reporting::{Outputs, Reporting};
 use crate::stack::with_room;
-use crate::table::counted;
 use rounds::Hunting;
 use run_directory::RunDirectory;
 
@@ -76,6 +75,9 @@ pub struct Hunt {
     /// Begin no replay after so many seconds; a run of the program may take as long, too.
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
+    /// Record no more than so many events of the program; it goes on.
+    #[arg(long, value_name = "N", default_value = "50M", value_parser = quantity)]
+    max_events: u64,
     /// Where results are kept.
     #[arg(long, value_name = "DIRECTORY", default_value = ".foretell")]
     results: PathBuf,
@@ -119,37 +121,6 @@ impl Hunt {
         let mut command = vec![program.into_os_string()];
         command.extend(self.command.iter().cloned());
         Ok(command)
-    }
-
-    fn record(&self, command: Vec<OsString>, directory: &RunDirectory) -> Result<(), Diagnostic> {
-        let stage = Stage::begin("recording", self.manner);
-        let recording = Recording {
-            command,
-            duration: Some(Duration::from_secs(self.timeout)),
-            output: Some(directory.output()),
-            ..Recording::default()
-        };
-        let program = recording.program()?;
-        let ran = recording.run(&program, self.seed)?;
-        let Some(process) = ran.processes.first() else {
-            return Err(Diagnostic::new("nothing was recorded")
-                .note("the recorder's library was not loaded into the program")
-                .note(format!("what the program printed is in `{}`", directory.output().display())));
-        };
-        let metadata = recording.metadata(&program, self.seed);
-        let target = Target::named(directory.trace().as_os_str())?;
-        let written = recording.save(process, &metadata, &target)?;
-        stage.clear();
-        if let Some(remark) = remark(&written.loaded) {
-            Diagnostic::new(remark).in_file(written.name.as_str()).print_warning();
-        }
-        let events = counted(written.loaded.events, "event");
-        let threads = counted(written.loaded.threads, "thread");
-        stage.end(
-            &format!("recorded {events} of {threads}; the program ended with {}", ran.code()),
-            self.manner,
-        );
-        Ok(())
     }
 
     fn report(

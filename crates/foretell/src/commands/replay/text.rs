@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use launch::replay::Goal;
 use trace::Kind;
 
+use crate::ending::signal_name;
 use crate::replaying::{EndName, Replaying, ResultName, Run, Seen, Summary};
 
 /// The summary for a person. Quietly: its first line only.
@@ -130,18 +131,5 @@ fn push_values(text: &mut String, replaying: &Replaying, seen: &Seen) {
     }
     if !said.is_empty() {
         let _ = writeln!(text, "      {} {}", seen.thread, said.join(" and "));
-    }
-}
-
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        4 => " (illegal instruction)",
-        6 => " (abort)",
-        7 => " (bus error)",
-        8 => " (arithmetic error)",
-        9 => " (kill)",
-        11 => " (segmentation fault)",
-        15 => " (termination)",
-        _ => "",
     }
 }

@@ -1,0 +1,69 @@
+//! Programs that do not end well while they are recorded.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::{foretell, json};
+
+/// The pointer is set by the thread, and used without waiting for it: many orders crash.
+const EARLY: &str = "\
+#include <pthread.h>
+#include <stdlib.h>
+static int *number;
+static volatile int busy;
+static void *make(void *none) { number = calloc(1, sizeof *number); return none; }
+int main(void) {
+    pthread_t maker;
+    pthread_create(&maker, 0, make, 0);
+    for (int i = 0; i < 12; i++) busy = i;
+    *number = 1;
+    pthread_join(maker, 0);
+    return 0;
+}
+";
+
+/// Crashes in any order.
+const ALWAYS: &str = "#include <stdlib.h>\nint main(void) { abort(); }\n";
+
+/// Waits for what never comes, and does nothing else.
+const ENDLESS: &str = "static volatile int stop;\nint main(void) { while (!stop) {} return 0; }\n";
+
+#[test]
+fn after_a_crash_other_seeds_are_tried() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("early.c"), EARLY).unwrap();
+    let crashing = (0..20).find(|seed: &u64| {
+        let seed = seed.to_string();
+        let hunted = foretell(directory.path(), &["hunt", "early.c", "--times", "0", "--seed", &seed]);
+        let said = String::from_utf8_lossy(&hunted.stderr).into_owned();
+        let crashed = "(segmentation fault); recording another run";
+        said.contains(&format!("crashed with seed {seed} {crashed}"))
+            && said.contains("the program ended with 0")
+    });
+    let seed = crashing.expect("some order crashes, and one of the next does not").to_string();
+    let hunted = foretell(directory.path(), &["hunt", "early.c", "--seed", &seed, "--json"]);
+    let findings = json(&hunted)["findings"].as_array().cloned().unwrap_or_default();
+    assert!(findings.iter().any(|finding| finding["rung"] == "confirmed"), "{findings:?}");
+}
+
+#[test]
+fn a_program_that_always_crashes_is_told_of() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("always.c"), ALWAYS).unwrap();
+    let hunted = foretell(directory.path(), &["hunt", "always.c"]);
+    let said = String::from_utf8_lossy(&hunted.stderr).into_owned();
+    assert!(said.contains("the program crashed in every run that was recorded (abort)"), "{said}");
+}
+
+#[test]
+fn an_endless_program_is_ended_in_time() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("endless.c"), ENDLESS).unwrap();
+    let start = Instant::now();
+    let hunted = foretell(directory.path(), &["hunt", "endless.c", "--timeout", "2", "--max-events", "1M"]);
+    let said = String::from_utf8_lossy(&hunted.stderr).into_owned();
+    assert!(said.contains("the program was ended after 2 s"), "{said}");
+    assert!(said.contains("recording stopped at the limit"), "{said}");
+    // Without the limit loading takes many times as long as the run.
+    assert!(start.elapsed() < Duration::from_secs(60), "{said}");
+}
