@@ -72,6 +72,8 @@ pub struct Reporting<'a> {
     pub outputs: &'a Outputs,
     /// How to speak.
     pub manner: Manner,
+    /// The options with which a search finds them again; none where they are saved.
+    pub options: &'a [String],
 }
 
 impl Reporting<'_> {
@@ -100,7 +102,7 @@ impl Reporting<'_> {
         let of = |opened: &'c Opened, name: Option<&String>| {
             let own: Vec<Finding> =
                 findings.iter().filter(|finding| finding.recording.as_ref() == name).cloned().collect();
-            Context::new(&opened.trace, opened.path(), sources, &own)
+            Context::new(&opened.trace, opened.path(), sources, &own).found_with(self.options)
         };
         let others =
             self.others.iter().map(|other| (other.name.clone(), of(&other.opened, Some(&other.name))));

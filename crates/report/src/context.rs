@@ -15,6 +15,8 @@ pub struct Context<'t> {
     pub trace: &'t Trace,
     /// How a user would name the trace's file, if it is one.
     pub name: Option<String>,
+    /// The options with which a search gives the findings the ids they have, each word as a shell takes it.
+    pub options: Vec<String>,
     sources: &'t dyn Sources,
     held: HashMap<EventId, Vec<Hold>>,
 }
@@ -88,7 +90,12 @@ impl<'t> Context<'t> {
         findings: &[Finding],
     ) -> Self {
         let events = findings.iter().flat_map(Finding::named_events);
-        Context { trace, name, sources, held: held_at(trace, events) }
+        Context { trace, name, options: Vec::new(), sources, held: held_at(trace, events) }
+    }
+
+    /// The same for findings of a search with these options.
+    pub fn found_with(self, options: &[String]) -> Self {
+        Context { options: options.to_vec(), ..self }
     }
 
     /// Events in words.

@@ -217,11 +217,13 @@ const STYLE: Style = AnsiColor::BrightBlack.on_default();
 /// The command that runs the program into the bug; `None`: the trace is not of a program that can be run.
 pub fn reproduction(context: &Context<'_>, finding: &Finding) -> Option<String> {
     let name = context.name.as_deref()?;
-    context.trace.can_be_replayed().then(|| format!("foretell replay {} {}", quoted(name), finding.id))
+    let mut command = format!("foretell replay {} {}", quoted(name), finding.id);
+    context.options.iter().for_each(|option| command = format!("{command} {option}"));
+    context.trace.can_be_replayed().then_some(command)
 }
 
 /// As a shell takes it for one word.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),

@@ -69,7 +69,7 @@ pub struct Decide {
     manner: Manner,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ModelArgument {
     Sync,
     Rf,

@@ -135,7 +135,8 @@ impl Hunt {
         others.retain(|other| {
             predictions.findings.iter().any(|finding| finding.recording.as_ref() == Some(&other.name))
         });
-        let reporting = Reporting { opened, others: &others, outputs: &outputs, manner: self.manner };
+        let reporting =
+            Reporting { opened, others: &others, outputs: &outputs, manner: self.manner, options: &[] };
         let exit = reporting.deliver(predictions)?;
         if !self.manner.quiet && !self.manner.json {
             progress::say(&format!("report: {}", page.display()));

@@ -83,7 +83,9 @@ impl Predict {
     }
 
     fn predict(&self, opened: &Opened) -> Result<Exit, Diagnostic> {
-        let reporting = Reporting { opened, others: &[], outputs: &self.outputs, manner: self.manner };
+        let options = self.search.again();
+        let reporting =
+            Reporting { opened, others: &[], outputs: &self.outputs, manner: self.manner, options: &options };
         if self.search.streams() {
             let mut predictions = self.search.head(opened)?;
             if let Some(mut streamed) = reporting.stream(&predictions)? {

@@ -76,7 +76,7 @@ impl Report {
             }
             self.say_what_was_not_verified(&predictions);
             let (outputs, manner) = (&self.outputs, self.manner);
-            Reporting { opened: &opened, others: &others, outputs, manner }.deliver(predictions)
+            Reporting { opened: &opened, others: &others, outputs, manner, options: &[] }.deliver(predictions)
         })?
     }
 }

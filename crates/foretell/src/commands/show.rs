@@ -51,14 +51,21 @@ impl Show {
         let opened = open(&path, self.manner)?;
         with_room(|| {
             let only = saved::finding(&path, &opened, &id, &self.search, self.manner)?;
+            let options = self.search.again();
             let outputs = Outputs { all_steps: self.all_steps, ..Outputs::default() };
-            let reporting =
-                Reporting { opened: &opened, others: &[], outputs: &outputs, manner: self.manner };
+            let reporting = Reporting {
+                opened: &opened,
+                others: &[],
+                outputs: &outputs,
+                manner: self.manner,
+                options: &options,
+            };
             if self.manner.json {
                 output::print_json(&only)?;
             } else {
                 let sources = Files::of(&opened);
-                let context = Context::new(&opened.trace, opened.path(), &sources, &only.findings);
+                let context =
+                    Context::new(&opened.trace, opened.path(), &sources, &only.findings).found_with(&options);
                 output::print(&reporting.one_in_words(&context, &only.findings[0])?)?;
             }
             Ok(Exit::Findings)

@@ -54,7 +54,8 @@ impl Streamed<'_> {
         }
         let opened = self.reporting.opened;
         let sources = Files::of(opened);
-        let context = Context::new(&opened.trace, opened.path(), &sources, std::slice::from_ref(&finding));
+        let context = Context::new(&opened.trace, opened.path(), &sources, std::slice::from_ref(&finding))
+            .found_with(self.reporting.options);
         let words = self.reporting.one_in_words(&context, &finding)?;
         self.gone = !output::print_on(&(words + "\n"))?;
         Ok(())

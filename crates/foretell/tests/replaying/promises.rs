@@ -195,3 +195,19 @@ fn a_state_that_the_fixed_program_cannot_be_in_is_not_found() {
         program.json(&["predict", "run.ftr", "--json", "--only", "predicate", "--rules", "rules.toml"]);
     assert_eq!((found.status, &found.json["findings"]), (Some(0), &json!([])), "{:#}", found.json);
 }
+
+#[test]
+fn the_command_that_is_told_finds_the_finding_again() {
+    let program = Program::new("replay/predicate-buggy.c");
+    let condition = "exists t, u: t != u && mark(t, \"open\") > 0 && mark(u, \"open\") > 0";
+    let rules = format!("[[predicate]]\nname = \"it\"\npossibly = '{condition}'\n");
+    program.shop.write("my rules.toml", &rules);
+    let options = ["--only", "predicate", "--rules", "my rules.toml", "--model", "sync"];
+    let told = program.shop.foretell(&[&["predict", "run.ftr"], &options[..]].concat()).output();
+    let told = String::from_utf8_lossy(&told.expect("it can be run").stdout).into_owned();
+    let command = told.lines().find_map(|line| line.trim().strip_prefix("To see it happen: foretell "));
+    let command = format!("\"$0\" {}", command.unwrap_or_else(|| panic!("{told}")));
+    let seen = program.shop.other("sh", &["-c", &command, env!("CARGO_BIN_EXE_foretell")]).output();
+    let seen = String::from_utf8_lossy(&seen.expect("it can be run").stdout).into_owned();
+    assert!(seen.starts_with("predicate-1: confirmed"), "{command}: {seen}");
+}

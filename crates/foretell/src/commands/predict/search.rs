@@ -8,7 +8,7 @@ use candidates::orders::Rule;
 use candidates::races;
 use clap::{Args, ValueEnum};
 use decide::{Options, Setup};
-use report::{ModelName, Predictions, SCHEMA, Size};
+use report::{ModelName, Predictions, SCHEMA, Size, quoted};
 use trace::Trace;
 
 use super::gather::Take;
@@ -19,6 +19,9 @@ use crate::diagnostics::Diagnostic;
 use crate::open::Opened;
 use crate::quantity::quantity;
 use crate::rules::RulesFile;
+
+/// Steps of a question, as the default below says it.
+const DEFAULT_BUDGET: u64 = 20_000_000;
 
 /// What to look for, and how: the same for all commands that predict.
 #[derive(Clone, Debug, Args)]
@@ -260,6 +263,33 @@ impl Search {
             search.only.extend(bugs);
         }
         search
+    }
+
+    /// The options with which `replay` finds the same under the same ids, each word as a shell takes it. Which kinds are looked for is
+    /// no matter: each has ids of its own.
+    pub(crate) fn again(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if self.model != ModelArgument::Rf {
+            let model = self.model.to_possible_value().map(|value| value.get_name().to_owned());
+            words.extend(["--model".to_owned(), model.unwrap_or_default()]);
+        }
+        if let Some(method) = self.method {
+            words.extend(["--method".to_owned(), method.name().to_owned()]);
+        }
+        if let Some(scope) = self.atomic_within.and_then(|scope| scope.to_possible_value()) {
+            words.extend(["--atomic-within".to_owned(), scope.get_name().to_owned()]);
+        }
+        for order in &self.orders {
+            words.extend(["--forbidden-order".to_owned(), quoted(order)]);
+        }
+        if let Some(rules) = &self.rules {
+            words.extend(["--rules".to_owned(), quoted(&rules.to_string_lossy())]);
+        }
+        if self.budget != DEFAULT_BUDGET {
+            words.extend(["--budget".to_owned(), self.budget.to_string()]);
+        }
+        words.extend(self.all.then(|| "--all".to_owned()));
+        words
     }
 
     /// What to look for, in the order in which it is done. Options for other kinds are mistakes.
