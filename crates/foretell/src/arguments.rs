@@ -3,8 +3,8 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    Cc, Check, Compare, Convert, Cpp, Decide, Generate, Hunt, Predict, Record, Replay, Report, Show, States,
-    Stats,
+    Cargo, Cc, Check, Compare, Convert, Cpp, Decide, Generate, Hunt, Predict, Record, Replay, Report, Show,
+    States, Stats,
 };
 use crate::exit::Exit;
 
@@ -29,6 +29,7 @@ pub enum Command {
     Cc(Cc),
     #[command(name = "c++")]
     Cpp(Cpp),
+    Cargo(Cargo),
     Record(Record),
     Predict(Predict),
     Replay(Replay),

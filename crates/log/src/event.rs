@@ -94,6 +94,8 @@ pub enum Op<'a> {
     Request { lock: u64, hold: Hold },
     /// A lock is taken. A recursive lock may be taken by its holder again: every acquire is told.
     Acquire { lock: u64, hold: Hold },
+    /// A lock is taken after all; the attempts that failed were told as atomic accesses.
+    Obtained { lock: u64 },
     /// A try failed, or a timed attempt ran out of time.
     TryFailed { lock: u64, hold: Hold },
     /// A lock is given back.
@@ -124,6 +126,8 @@ pub enum Op<'a> {
     TakeFailed { semaphore: u64 },
     /// A block of memory is allocated.
     Allocate { address: u64, size: u64 },
+    /// A block that was just allocated holds zeroes.
+    Zeroed { address: u64, length: u64 },
     /// A block of memory is freed.
     Free { address: u64 },
     /// All so far comes before what others do after their next `HappensAfter` of the object.
@@ -221,6 +225,7 @@ pub(crate) fn simple(kind: Kind, address: u64) -> Option<Op<'static>> {
         Kind::TryFailedShared => Op::TryFailed { lock: address, hold: Hold::Shared },
         Kind::ReleaseShared => Op::Release { lock: address, hold: Hold::Shared },
         Kind::Limited => Op::Limited,
+        Kind::Obtained => Op::Obtained { lock: address },
         Kind::Signal => Op::Signal { condition: address },
         Kind::Broadcast => Op::Broadcast { condition: address },
         Kind::BarrierEnter => Op::BarrierEnter { barrier: address },
@@ -249,6 +254,7 @@ pub(crate) fn detailed<'a>(
         Kind::ReadRange => Op::ReadRange { address, length: first },
         Kind::WriteRange => Op::WriteRange { address, length: first },
         Kind::Allocate | Kind::AllocateInside => Op::Allocate { address, size: first },
+        Kind::Zeroed => Op::Zeroed { address, length: first },
         Kind::Create => Op::Create { child: thread()? },
         Kind::Begin => Op::Begin { stack_low: address, stack_high: first, kernel_id: third.try_into().ok()? },
         Kind::Join => Op::Join { child: thread()? },

@@ -153,6 +153,8 @@ kinds! {
         HappensBefore = 53,
         /// What others did before this object's last [`Kind::HappensBefore`] comes before what the thread does now.
         HappensAfter = 54,
+        /// A lock is taken whose attempts, told as atomic accesses, had failed.
+        Obtained = 55,
     }
     detailed {
         /// A range is read. Argument: its length.
@@ -199,6 +201,8 @@ kinds! {
         IgnoreEnd(1) = 83,
         /// Races on this range are meant to be. Argument: its length.
         Benign(1) = 84,
+        /// A block that was just allocated is all zeroes. Argument: its length.
+        Zeroed(1) = 85,
     }
 }
 
@@ -223,6 +227,8 @@ impl Kind {
                 | Kind::IgnoreBegin
                 | Kind::IgnoreEnd
                 | Kind::Benign
+                | Kind::Zeroed
+                | Kind::Obtained
         )
     }
 

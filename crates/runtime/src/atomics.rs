@@ -101,6 +101,7 @@ macro_rules! atomics {
                 let inside = enter_access(Kind::$update, cell as u64, size_of::<$value>() as u64, pc);
                 let result = (*cell).compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
                 if let Some(inside) = inside {
+                    (*inside.0).in_std.loaded = 0;
                     let kind = if result.is_ok() { Kind::$update } else { Kind::$read };
                     writer::simple(inside.0, kind, pc, cell as u64);
                 }
@@ -120,6 +121,7 @@ macro_rules! atomics {
             hook!(fn $load(cell: *const $atomic; pc in "rsi") -> $value {
                 let inside = enter_access(Kind::$read, cell as u64, size_of::<$value>() as u64, pc);
                 if let Some(inside) = &inside {
+                    (*inside.0).in_std.loaded = cell as u64;
                     writer::simple(inside.0, Kind::$read, pc, cell as u64);
                 }
                 (*cell).load(Ordering::SeqCst)

@@ -8,6 +8,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rawlog::{Context, Table, Waker};
 
+use crate::interpose::rust::InStd;
+
 global_asm!(
     ".pushsection .tbss.foretell_current,\"awT\",@nobits",
     ".globl foretell_current",
@@ -164,6 +166,9 @@ pub(crate) struct Thread {
     pub(crate) children: u32,
     /// What it stands before; it counts if its place is the thread's.
     pub(crate) stands_before: Pending,
+
+    /// What it does in Rust's std.
+    pub(crate) in_std: InStd,
 
     pub(crate) pending: [libc::siginfo_t; PUT_OFF],
     pub(crate) pending_count: AtomicU32,

@@ -6,11 +6,12 @@
 //! asks for a little more than is needed: what is found is real, and a signal that fits only between the two is missed.
 //!
 //! Signals that came before the wait began in the trace already (text traces do not say which signal woke whom)
-//! are no evidence of anything and are not asked about.
+//! are no evidence of anything and are not asked about. Nor is a wait lost if a signal is still to come that woke nobody in the trace.
 
 use check::Question;
 use decide::{Setup, Witness};
-use trace::{EventId, LocationId, Op};
+use rustc_hash::{FxHashMap, FxHashSet};
+use trace::{ConditionId, EventId, LocationId, Op, Trace};
 
 use super::blocked::Attempts;
 use crate::races::syncp::Syncp;
@@ -30,6 +31,7 @@ pub(super) struct Lost {
 pub(super) fn candidates<'a>(setup: &'a Setup<'_>) -> impl Iterator<Item = Lost> + 'a {
     let trace = setup.trace();
     let attempts = Attempts::of(trace);
+    let spare = last_spare_signals(trace);
     trace.events().filter_map(move |(wait, _, op)| {
         let Op::Wait(condition) = op else { return None };
         // It would have ended by itself.
@@ -37,6 +39,9 @@ pub(super) fn candidates<'a>(setup: &'a Setup<'_>) -> impl Iterator<Item = Lost>
             return None;
         }
         let signal = trace.link(wait).event()?;
+        if spare.get(&condition).is_some_and(|&spare| spare > signal) {
+            return None;
+        }
         let begins = begins(setup, wait).filter(|&begins| begins < signal)?;
         let name = trace.symbols().condition(condition).to_owned();
         Some(Lost {
@@ -61,6 +66,18 @@ pub(super) fn preserving(setup: &Setup<'_>, syncp: &Syncp<'_>, question: &Questi
     let mut ideal = Vec::new();
     syncp.next_together(&[*after, begins], &mut ideal).ok()?;
     Some(Witness::restricted_then(ideal, vec![begins]))
+}
+
+/// Of each condition variable, the last signal that one more waiter could have had: it woke nobody, or it wakes everyone.
+fn last_spare_signals(trace: &Trace) -> FxHashMap<ConditionId, EventId> {
+    let waits = trace.events().filter(|(_, _, op)| matches!(op, Op::Wait(_)));
+    let used: FxHashSet<EventId> = waits.filter_map(|(wait, _, _)| trace.link(wait).event()).collect();
+    let spare = trace.events().filter_map(|(event, _, op)| match op {
+        Op::Signal(condition) if !used.contains(&event) => Some((condition, event)),
+        Op::Broadcast(condition) => Some((condition, event)),
+        _ => None,
+    });
+    spare.collect()
 }
 
 /// The last event before a wait that is not a read.

@@ -55,10 +55,19 @@ fn feasible(trace: &Trace, model: Model) -> BTreeSet<Vec<Option<EventId>>> {
     feasible.map(|(question, _)| question.named().into_iter().map(Some).collect()).collect()
 }
 
-/// Waits whose signal the oracle lets come before the event that begins them.
+/// Waits whose signal the oracle lets come before the event that begins them, with no signal to come that could be had.
 fn lost(trace: &Trace, model: Model) -> BTreeSet<Vec<Option<EventId>>> {
     let can_be_lost = |&(wait, thread, op): &(EventId, _, Op)| {
-        let (Op::Wait(_), Some(signal)) = (op, trace.link(wait).event()) else { return false };
+        let (Op::Wait(condition), Some(signal)) = (op, trace.link(wait).event()) else { return false };
+        let wakes_someone = |signal| trace.events().any(|(other, ..)| is_wait_for(trace, other, signal));
+        let can_be_had = |(event, _, op): (EventId, _, Op)| match op {
+            Op::Signal(other) => event > signal && other == condition && !wakes_someone(event),
+            Op::Broadcast(other) => event > signal && other == condition,
+            _ => false,
+        };
+        if trace.events().any(can_be_had) {
+            return false;
+        }
         let before = trace
             .events()
             .take(wait.index())
@@ -67,6 +76,10 @@ fn lost(trace: &Trace, model: Model) -> BTreeSet<Vec<Option<EventId>>> {
         begins < signal && oracle::decide(trace, &Question::Order(vec![signal, begins]), model).is_some()
     };
     trace.events().filter(can_be_lost).map(|(wait, ..)| vec![Some(wait)]).collect()
+}
+
+fn is_wait_for(trace: &Trace, event: EventId, signal: EventId) -> bool {
+    matches!(trace.op(event), Op::Wait(_)) && trace.link(event).event() == Some(signal)
 }
 
 /// The places of a cycle, whichever of them it starts from.

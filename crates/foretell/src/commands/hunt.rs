@@ -37,6 +37,7 @@ is replayed into each of them. What was seen happening is `confirmed`. Everythin
 
 Examples:
   foretell hunt bank.c                        build it, and hunt in it
+  foretell hunt bank.rs                       the same for Rust: see `foretell cargo` for projects
   foretell hunt bank.cc --flags '-O2 -lm' -- 10 accounts.txt
   foretell hunt -- ./tests/queue_test         a program built with `foretell cc` or `gcc -fsanitize=thread`
   foretell hunt bank.c --only deadlock
@@ -57,10 +58,10 @@ Exit status: 0 nothing found, 1 findings, 2 usage or input error, 3 nothing foun
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Hunt {
-    /// A program in one file: .c, .cc, .cpp or .cxx.
+    /// A program in one file: .c, .cc, .cpp, .cxx or .rs.
     #[arg(value_name = "PROGRAM", required_unless_present = "command")]
     program: Option<PathBuf>,
-    /// More flags for the compiler; it gets -O1 -g -pthread anyway.
+    /// More flags for the compiler; it gets -O1 -g -pthread anyway, or what that is to rustc.
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true, requires = "program")]
     flags: Option<String>,
     /// Which order the threads run in while they are recorded.

@@ -1,5 +1,6 @@
 //! One file for each command: its arguments, and what it does.
 
+mod cargo;
 mod check;
 mod compare;
 mod compile;
@@ -15,6 +16,7 @@ mod show;
 mod states;
 mod stats;
 
+pub use cargo::Cargo;
 pub use check::Check;
 pub use compare::Compare;
 pub use compile::{Cc, Cpp, intercept};

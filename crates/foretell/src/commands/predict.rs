@@ -6,6 +6,7 @@
 mod gather;
 mod others;
 mod predicates;
+mod private;
 mod races;
 mod raw;
 mod search;

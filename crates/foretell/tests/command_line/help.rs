@@ -82,6 +82,11 @@ fn of_cpp() {
 }
 
 #[test]
+fn of_cargo() {
+    insta::assert_snapshot!(help(&["cargo", "--help"]));
+}
+
+#[test]
 fn of_record() {
     insta::assert_snapshot!(help(&["record", "--help"]));
 }

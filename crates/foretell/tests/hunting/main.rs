@@ -4,6 +4,7 @@
 mod endings;
 mod interrupts;
 mod rounds;
+mod rust;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -97,7 +98,7 @@ fn every_example_has_what_it_is_said_to_have() {
     let expected: Expected =
         toml::from_str(&std::fs::read_to_string(examples().join("expected.toml")).unwrap()).unwrap();
     assert!(expected.program.len() >= 18);
-    for program in expected.program.iter().filter(|program| !program.file.ends_with(".rs")) {
+    for program in &expected.program {
         hunt_in(program);
     }
 }
@@ -136,7 +137,7 @@ fn what_cannot_be_hunted_in_is_refused() {
     std::fs::write(directory.path().join("broken.c"), "int main(void) { return }").unwrap();
     for (arguments, says) in [
         (&["hunt", "broken.c"][..], "does not compile"),
-        (&["hunt", "notes.txt"], "no C or C++ source"),
+        (&["hunt", "notes.txt"], "no C, C++ or Rust source"),
         (&["hunt", "--", "/bin/true"], "not instrumented"),
         (&["hunt", "--", "./nowhere"], "nowhere"),
         (&["hunt"], "Usage"),

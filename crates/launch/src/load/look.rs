@@ -9,6 +9,7 @@ use trace::Kind;
 use trace::native::Writer;
 
 use super::modules::{Frame, Modules, Whose};
+use super::rust::Locks;
 use super::stacks::{Calls, Stacks};
 use super::{LoadError, Recorded};
 use crate::replay::ThreadPath as Path;
@@ -71,6 +72,7 @@ struct Looking {
     found: Vec<Option<Found>>,
     /// Of each lock, who has taken it and not given it back.
     held: FxHashMap<u64, Vec<u32>>,
+    rust: Locks,
 }
 
 impl Looking {
@@ -90,6 +92,7 @@ impl Looking {
             wanted,
             found: vec![None; asked.len()],
             held: FxHashMap::default(),
+            rust: Locks::default(),
         };
         looking.meet(0, Some(Path::new()));
         Ok(looking)
@@ -108,6 +111,23 @@ impl Looking {
 
     fn event(&mut self, order: u64, event: &Event<'_>) -> io::Result<()> {
         self.meet(event.thread, None);
+        if !self.rust.concerns(event) {
+            return self.understood(order, event);
+        }
+        let calls = self.threads[event.thread as usize].calls.current();
+        let role = match event.op {
+            Raw::AtomicRead { .. } | Raw::AtomicUpdate { .. } => {
+                self.stacks.at(calls, event.pc, &mut self.modules, &mut self.writer)?.role
+            }
+            _ => None,
+        };
+        for event in self.rust.understand(event, role).into_iter().flatten() {
+            self.understood(order, &event)?;
+        }
+        Ok(())
+    }
+
+    fn understood(&mut self, order: u64, event: &Event<'_>) -> io::Result<()> {
         let thread = &mut self.threads[event.thread as usize];
         match event.op {
             Raw::FunctionEntry { call } => {
@@ -241,6 +261,7 @@ fn kinds_and_object(op: &Raw<'_>) -> (Vec<Kind>, Option<(u64, u64)>) {
         | Raw::Request { .. }
         | Raw::Limited
         | Raw::TryFailed { .. }
+        | Raw::Obtained { .. }
         | Raw::TakeFailed { .. }
         | Raw::BarrierInit { .. }
         | Raw::SemaphoreInit { .. }
@@ -248,6 +269,7 @@ fn kinds_and_object(op: &Raw<'_>) -> (Vec<Kind>, Option<(u64, u64)>) {
         | Raw::IgnoreEnd { .. }
         | Raw::Benign { .. }
         | Raw::Branches { .. }
+        | Raw::Zeroed { .. }
         | Raw::Stop(_) => return (Vec::new(), None),
     };
     (vec![kind], object)

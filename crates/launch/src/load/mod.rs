@@ -14,6 +14,7 @@ mod objects;
 mod pages;
 mod published;
 mod remarks;
+mod rust;
 mod sharing;
 mod stacks;
 mod sync;

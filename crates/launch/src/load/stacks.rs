@@ -8,6 +8,7 @@ use trace::native::{StackId, Table, Writer};
 
 use super::modules::{Frame, Modules, Whose};
 use super::naming::{Names, Pattern};
+use super::rust::{self, Role};
 
 /// A chain of calls: where each function was called from. Chains share their beginnings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -53,6 +54,8 @@ pub(super) struct At {
     pub(super) location: LocationId,
     pub(super) stack: Option<StackId>,
     pub(super) wanted: bool,
+    /// What an atomic operation there means to a lock of Rust's.
+    pub(super) role: Option<Role>,
 }
 
 /// All chains and stacks so far.
@@ -142,7 +145,8 @@ impl Stacks {
         if location.index() == self.location_names.len() {
             self.location_names.push(shown.location.clone());
         }
-        let at = At { location, stack, wanted: self.is_wanted(&shown) };
+        let role = self.role(chain, &frames, modules);
+        let at = At { location, stack, wanted: self.is_wanted(&shown), role };
         self.at.insert((chain, pc), at);
         Ok(at)
     }
@@ -167,6 +171,26 @@ impl Stacks {
             next = before;
         }
         frames[0].clone()
+    }
+
+    /// What an atomic operation means by the functions it is in, up to the first of the user's own.
+    fn role(&self, chain: Chain, frames: &[Frame], modules: &mut Modules) -> Option<Role> {
+        let mut frames = frames.to_vec();
+        let mut next = chain;
+        loop {
+            for frame in &frames {
+                let role = frame.function.as_deref().and_then(rust::role);
+                if role.is_some() || frame.whose == Whose::Users {
+                    return role;
+                }
+            }
+            if next == Chain::default() {
+                return None;
+            }
+            let Link { before, call, .. } = self.chains[next.0 as usize];
+            frames = modules.frames(call.saturating_sub(1)).to_vec();
+            next = before;
+        }
     }
 
     fn is_wanted(&self, frame: &Frame) -> bool {

@@ -11,6 +11,7 @@ use trace::{Mark, MarkId, Metadata, Op, RegionId, ThreadId, VariableId};
 use super::naming::Names;
 use super::objects::{Asker, Objects, Origin, Teller};
 use super::remarks::Remarks;
+use super::rust::{Locks, Role};
 use super::stacks::{At, Calls, Stacks};
 use super::sync::{Inside, Permits};
 use super::threads::Threads;
@@ -73,6 +74,9 @@ pub(super) struct Translator<W: Write> {
     /// Where calls are that give up by themselves.
     attempts: BTreeSet<String>,
     remarks: Remarks,
+    rust: Locks,
+    /// The counts of references there are: where an `Arc` is.
+    counts: BTreeSet<u64>,
     loaded: Loaded,
 }
 
@@ -110,6 +114,8 @@ impl<W: Write> Translator<W> {
             metadata,
             attempts: BTreeSet::new(),
             remarks: Remarks::default(),
+            rust: Locks::default(),
+            counts: BTreeSet::new(),
             loaded: Loaded { threads: threads.len() as u64, ..Loaded::default() },
         })
     }
@@ -120,6 +126,27 @@ impl<W: Write> Translator<W> {
         if self.threads[event.thread as usize].over {
             return Ok(());
         }
+        if !self.rust.concerns(event) {
+            return self.understood(event);
+        }
+        let role = self.role(event)?;
+        for event in self.rust.understand(event, role).into_iter().flatten() {
+            self.understood(&event)?;
+        }
+        Ok(())
+    }
+
+    /// What an atomic operation means to Rust's std.
+    fn role(&mut self, event: &Event<'_>) -> io::Result<Option<Role>> {
+        match event.op {
+            Raw::AtomicRead { .. } | Raw::AtomicUpdate { .. } => Ok(self.at(event)?.role),
+            _ => Ok(None),
+        }
+    }
+
+    /// Translates an event that means what it says.
+    #[inline]
+    fn understood(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event.op {
             Raw::Read { address, size } => self.access(event, address, size.into(), Access::Read),
             Raw::Write { address, size } => self.access(event, address, size.into(), Access::Write),
@@ -147,8 +174,27 @@ impl<W: Write> Translator<W> {
                 self.threads[event.thread as usize].branches += count;
                 Ok(())
             }
+            Raw::Zeroed { address, length } => self.access(event, address, length, Access::Write),
+            Raw::Free { address } => {
+                self.last_references(event, address)?;
+                self.other(event)
+            }
             _ => self.other(event),
         }
+    }
+
+    /// Who frees what references were counted to has given back the last, though std may have done that out of sight.
+    fn last_references(&mut self, event: &Event<'_>, address: u64) -> io::Result<()> {
+        if self.counts.is_empty() {
+            return Ok(());
+        }
+        let Some(block) = self.objects.variables.block_at(address) else { return Ok(()) };
+        let counts: Vec<u64> = self.counts.range(block.start..block.start + block.length).copied().collect();
+        for count in counts {
+            self.counts.remove(&count);
+            self.access(&Event { place: None, ..*event }, count, 8, Access::AtomicUpdate)?;
+        }
+        Ok(())
     }
 
     #[inline]
@@ -175,6 +221,9 @@ impl<W: Write> Translator<W> {
             let variable = self.variable(event, slot)?;
             if self.drop_repeated && self.is_repeated(event.thread, variable, access) {
                 continue;
+            }
+            if let (Some(Role::Count), Access::AtomicUpdate) = (at.role, access) {
+                self.counts.insert(self.objects.variables.whereabouts(slot).address);
             }
             let op = match access {
                 Access::Read => Op::Read(variable),
@@ -383,6 +432,8 @@ impl<W: Write> Translator<W> {
             }
             // A wait that ended by itself orders nothing; a try that failed took nothing.
             Raw::Woken { .. } | Raw::TryFailed { .. } | Raw::TakeFailed { .. } => None,
+            // What it means is told in its place.
+            Raw::Obtained { .. } => None,
             Raw::Detach { .. } | Raw::ThreadName { .. } => None,
             // Accesses and calls do not come here.
             Raw::Read { .. }
@@ -393,6 +444,7 @@ impl<W: Write> Translator<W> {
             | Raw::AtomicUpdate { .. }
             | Raw::ReadRange { .. }
             | Raw::WriteRange { .. }
+            | Raw::Zeroed { .. }
             | Raw::FunctionEntry { .. }
             | Raw::FunctionExit
             | Raw::Branches { .. } => None,

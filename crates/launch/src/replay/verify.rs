@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use trace::Kind;
 
 use super::outcome::{Key, Left, Outcome};
-use super::plan::{Control, Expected, Goal, Instruction, Plan};
+use super::plan::{Control, Expected, Goal, Instruction, Path, Plan};
 use super::{Divergence, path_name};
 use crate::load::look::{Found, Looked};
 
@@ -163,10 +163,7 @@ impl<'a> Verifying<'a> {
                 (
                     Kind::Acquire | Kind::AcquireShared | Kind::Request | Kind::RequestShared,
                     Key::Address(lock),
-                ) => {
-                    let holders = self.looked.holders.get(&lock);
-                    holders.is_some_and(|holders| holders.contains(&next.thread))
-                }
+                ) => self.holders(lock).contains(&next.thread),
                 // Who will signal, post or arrive is not written anywhere. The program ran on, so whoever could has done so.
                 (_, Key::Address(_)) => true,
                 _ => false,
@@ -177,6 +174,15 @@ impl<'a> Verifying<'a> {
             }
         }
         None
+    }
+
+    /// Who holds the lock that is waited for at an address. A futex is its address and 1, and may be the second word of a lock.
+    fn holders(&self, waited_for: u64) -> &[Path] {
+        let is_futex = waited_for & 1 != 0;
+        let lock = waited_for & !1;
+        let words = [Some(lock), lock.checked_sub(4).filter(|_| is_futex)];
+        let held = words.into_iter().flatten().filter_map(|word| self.looked.holders.get(&word));
+        held.map(Vec::as_slice).find(|holders| !holders.is_empty()).unwrap_or_default()
     }
 
     /// What the runtime says of the instruction it could not perform.
@@ -201,12 +207,10 @@ impl<'a> Verifying<'a> {
                 let other = self.control.cast.path(other).map_or_else(String::new, |path| path_name(path));
                 format!("the thread waits for the end of {other}")
             }
-            ("waits", Key::Address(lock)) => {
-                match self.looked.holders.get(&lock).and_then(|holders| holders.first()) {
-                    Some(holder) => format!("the thread waits for a lock that {} holds", path_name(holder)),
-                    None => "the thread waits to be woken".to_owned(),
-                }
-            }
+            ("waits", Key::Address(lock)) => match self.holders(lock).first() {
+                Some(holder) => format!("the thread waits for a lock that {} holds", path_name(holder)),
+                None => "the thread waits to be woken".to_owned(),
+            },
             ("waits", Key::Nothing) => "the thread waits".to_owned(),
             ("goes-on", _) => "the thread was not held up".to_owned(),
             ("outside", _) => "the thread is blocked in a call outside our sight".to_owned(),

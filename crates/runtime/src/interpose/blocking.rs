@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
 use rawlog::Waker;
 
-use super::outside;
+use super::{outside, rust};
 use crate::clock::{self, End, Wait};
 use crate::hooks::enter;
 use crate::real::real;
@@ -128,6 +128,9 @@ unsafe extern "C" fn syscall(
     ) -> c_long)
 }
 
+/// How many waiters a futex wakes if it wakes all.
+const EVERYONE: u32 = i32::MAX as u32;
+
 /// A futex of this process alone; none if the kernel should see to it.
 unsafe fn futex(
     word: *mut u32,
@@ -152,7 +155,9 @@ unsafe fn futex(
                 let clock = if real { libc::CLOCK_REALTIME } else { libc::CLOCK_MONOTONIC };
                 scheduler().end_of(inside.0, Wait::until(clock, limit)?)
             };
-            Some(match scheduler().block(inside.0, key, end) {
+            let ended = scheduler().block(inside.0, key, end);
+            rust::waited(inside.0, word as u64, ended);
+            Some(match ended {
                 Ended::Woken => 0,
                 Ended::TimedOut => fail(libc::ETIMEDOUT),
                 Ended::Interrupted => fail(libc::EINTR),
@@ -160,8 +165,9 @@ unsafe fn futex(
         }
         libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => {
             let waiters = scheduler().waiters(key).min(value as usize);
+            let by = if value == EVERYONE { Waker::Broadcast } else { Waker::Signal };
             for _ in 0..waiters {
-                scheduler().wake_one(key, Waker::Signal);
+                scheduler().wake_one(key, by);
             }
             // Threads we do not schedule, and other processes, wait in the kernel.
             (waiters > 0).then_some(waiters as c_long)

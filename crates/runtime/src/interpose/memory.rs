@@ -7,7 +7,7 @@ use core::ptr;
 
 use rawlog::Kind;
 
-use super::hook;
+use super::{hook, rust};
 use crate::hooks::{enter, point};
 use crate::modules::is_c_library;
 use crate::replay::replay;
@@ -32,6 +32,11 @@ unsafe fn site(thread: *mut Thread, pc: u64) -> u64 {
     }
 }
 
+/// Whether memory is managed for the C library's or Rust's own output, by whoever comes first.
+unsafe fn is_private(thread: *mut Thread, pc: u64) -> bool {
+    is_c_library(pc) || (*thread).in_std.prints()
+}
+
 /// A schedule that is followed may stop the thread before it allocates; the C library is not stopped, since it may hold locks
 /// we do not see.
 unsafe fn may_stop(pc: u64) {
@@ -49,10 +54,20 @@ unsafe fn allocated(block: Block, size: usize, pc: u64) -> Block {
         && let Some(inside) = enter()
     {
         let pc = site(inside.0, pc);
-        let kind = if is_c_library(pc) { Kind::AllocateInside } else { Kind::Allocate };
+        let kind = if is_private(inside.0, pc) { Kind::AllocateInside } else { Kind::Allocate };
         writer::detailed(inside.0, kind, pc, block as u64, &[size as u64], b"");
     }
     block
+}
+
+/// Writes that a new block holds zeroes. In C, `calloc` is also a way not to say what belongs there; in Rust it is asked for.
+unsafe fn zeroed(block: Block, size: usize, pc: u64) {
+    if !block.is_null()
+        && rust::has_hidden_std()
+        && let Some(inside) = enter()
+    {
+        writer::detailed(inside.0, Kind::Zeroed, pc, block as u64, &[size as u64], b"");
+    }
 }
 
 /// Writes that a block is going.
@@ -61,7 +76,7 @@ unsafe fn freed(block: Block, pc: u64) {
         && let Some(inside) = enter()
     {
         let pc = site(inside.0, pc);
-        let own = is_c_library(pc);
+        let own = is_private(inside.0, pc);
         if !own && replay().is_following() {
             point(inside.0);
         }
@@ -76,7 +91,9 @@ hook! {
     }
     fn calloc(count: usize, size: usize; pc in "rdx") -> Block {
         may_stop(pc);
-        allocated(__libc_calloc(count, size), count.wrapping_mul(size), pc)
+        let block = allocated(__libc_calloc(count, size), count.wrapping_mul(size), pc);
+        zeroed(block, count.wrapping_mul(size), pc);
+        block
     }
     fn realloc(block: Block, size: usize; pc in "rdx") -> Block {
         may_stop(pc);

@@ -16,6 +16,7 @@ pub(crate) mod mutexes;
 pub(crate) mod once;
 pub(crate) mod process;
 pub(crate) mod ranges;
+pub(crate) mod rust;
 pub(crate) mod rwlocks;
 pub(crate) mod semaphores;
 pub(crate) mod signals;

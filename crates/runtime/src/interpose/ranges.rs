@@ -4,7 +4,7 @@ use core::ffi::{c_char, c_int, c_void};
 
 use rawlog::Kind;
 
-use super::hook;
+use super::{hook, rust};
 use crate::hooks::{enter, range, stop_before};
 use crate::real::real;
 use crate::replay::replay;
@@ -15,6 +15,13 @@ type Text = *const c_char;
 /// Tells what is read and written, in this order: address, length. All of it happens at once, afterwards; only a schedule
 /// that is followed may stop the thread in between.
 pub(crate) unsafe fn tell(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
+    // rustc calls hooks of their own from what it instruments.
+    if !rust::has_hidden_std() {
+        tell_hooked(pc, reads, writes);
+    }
+}
+
+unsafe fn tell_hooked(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
     let Some(inside) = enter() else { return };
     let reads = reads.iter().map(|&range| (Kind::ReadRange, range));
     let writes = writes.iter().map(|&range| (Kind::WriteRange, range));
@@ -51,7 +58,7 @@ hook! {
         real!(memcpy(to => Bytes, from => Bytes, size => usize) -> Bytes)
     }
     fn __tsan_memcpy(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
-        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        tell_hooked(pc, &[(from as u64, size)], &[(to as u64, size)]);
         real!(memcpy(to => Bytes, from => Bytes, size => usize) -> Bytes)
     }
     fn memmove(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
@@ -59,7 +66,7 @@ hook! {
         real!(memmove(to => Bytes, from => Bytes, size => usize) -> Bytes)
     }
     fn __tsan_memmove(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
-        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        tell_hooked(pc, &[(from as u64, size)], &[(to as u64, size)]);
         real!(memmove(to => Bytes, from => Bytes, size => usize) -> Bytes)
     }
     fn mempcpy(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
@@ -71,7 +78,7 @@ hook! {
         real!(memset(to => Bytes, byte => c_int, size => usize) -> Bytes)
     }
     fn __tsan_memset(to: Bytes, byte: c_int, size: usize; pc in "rcx") -> Bytes {
-        tell(pc, &[], &[(to as u64, size)]);
+        tell_hooked(pc, &[], &[(to as u64, size)]);
         real!(memset(to => Bytes, byte => c_int, size => usize) -> Bytes)
     }
     fn memcmp(a: Bytes, b: Bytes, size: usize; pc in "rcx") -> c_int {

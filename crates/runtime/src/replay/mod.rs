@@ -242,7 +242,10 @@ impl Replay {
     unsafe fn block(&mut self, role: u32, before: u64, scheduler: &mut Scheduler) -> Option<Next> {
         if let Actor::Lives(thread) = self.actor(role) {
             let place = (*thread).place();
-            if (*thread).state == State::Waiting && (*thread).deadline == NEVER && place <= before {
+            let waits = (*thread).state == State::Waiting && (*thread).deadline == NEVER;
+            // What waits for a futex has tried before.
+            let tried = place == before.saturating_add(1) && (*thread).key & 1 != 0;
+            if waits && (place <= before || tried) {
                 return None;
             }
             if place > before {

@@ -5,20 +5,33 @@ use std::path::Path;
 
 use launch::compiler::{self, Extras, Language};
 
+use crate::commands::cargo::no_rust;
 use crate::commands::compile::refusal;
 use crate::diagnostics::Diagnostic;
 
 /// A program that is optimised a little is closer to what users run, and its lines are still told apart.
 const FLAGS: [&str; 3] = ["-O1", "-g", "-pthread"];
 
+/// What a source is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    InC(Language),
+    InRust,
+}
+
 /// Builds a program from its source. What the compiler has to say goes to standard error.
 pub(super) fn build(source: &Path, program: &Path, flags: &str) -> Result<(), Diagnostic> {
-    let language = language(source)?;
-    let mut arguments: Vec<OsString> = FLAGS.map(OsString::from).to_vec();
-    arguments.extend([source.into(), "-o".into(), program.into()]);
-    arguments.extend(flags.split_whitespace().map(OsString::from));
-    let prepared = compiler::prepare(language, Extras::default(), &arguments);
-    let mut command = prepared.map_err(|error| refusal(language, &error))?;
+    let flags: Vec<OsString> = flags.split_whitespace().map(OsString::from).collect();
+    let mut command = match written(source)? {
+        Written::InC(language) => {
+            let mut arguments: Vec<OsString> = FLAGS.map(OsString::from).to_vec();
+            arguments.extend([source.into(), "-o".into(), program.into()]);
+            arguments.extend(flags);
+            let prepared = compiler::prepare(language, Extras::default(), &arguments);
+            prepared.map_err(|error| refusal(language, &error))?
+        }
+        Written::InRust => launch::rust::rustc(source, program, &flags).map_err(|error| no_rust(&error))?,
+    };
     // Standard output is for the report.
     command.stdout(std::io::stderr());
     let status = command.status().map_err(|error| {
@@ -30,11 +43,12 @@ pub(super) fn build(source: &Path, program: &Path, flags: &str) -> Result<(), Di
     }
 }
 
-fn language(source: &Path) -> Result<Language, Diagnostic> {
+fn written(source: &Path) -> Result<Written, Diagnostic> {
     match source.extension().and_then(|extension| extension.to_str()) {
-        Some("c") => Ok(Language::C),
-        Some("cc" | "cpp" | "cxx" | "C") => Ok(Language::Cpp),
-        _ => Err(Diagnostic::new(format!("`{}` is no C or C++ source by its name", source.display()))
+        Some("c") => Ok(Written::InC(Language::C)),
+        Some("cc" | "cpp" | "cxx" | "C") => Ok(Written::InC(Language::Cpp)),
+        Some("rs") => Ok(Written::InRust),
+        _ => Err(Diagnostic::new(format!("`{}` is no C, C++ or Rust source by its name", source.display()))
             .help("a program that is built already goes after `--`: foretell hunt -- ./program")),
     }
 }
@@ -45,8 +59,9 @@ mod tests {
 
     #[test]
     fn a_source_tells_its_language_by_its_name() {
-        assert_eq!(language(Path::new("a/bank.c")).ok(), Some(Language::C));
-        assert_eq!(language(Path::new("bank.v2.cpp")).ok(), Some(Language::Cpp));
-        assert!(language(Path::new("bank")).is_err());
+        assert_eq!(written(Path::new("a/bank.c")).ok(), Some(Written::InC(Language::C)));
+        assert_eq!(written(Path::new("bank.v2.cpp")).ok(), Some(Written::InC(Language::Cpp)));
+        assert_eq!(written(Path::new("bank.rs")).ok(), Some(Written::InRust));
+        assert!(written(Path::new("bank")).is_err());
     }
 }

@@ -12,7 +12,7 @@ use report::{ModelName, Predictions, SCHEMA, Size, quoted};
 use trace::Trace;
 
 use super::gather::Take;
-use super::{gather, others, predicates, races as racing};
+use super::{gather, others, predicates, private, races as racing};
 use crate::arguments::Manner;
 use crate::commands::decide::{ModelArgument, refuse_without_branches};
 use crate::diagnostics::Diagnostic;
@@ -180,6 +180,10 @@ impl Search {
         take: &mut Take<'_>,
     ) -> Result<(), Diagnostic> {
         let trace = &opened.trace;
+        let take: &mut Take<'_> = &mut |finding| match private::is_of_std(trace, &finding) {
+            true => Ok(()),
+            false => take(finding),
+        };
         let model = ModelName::from(self.model);
         if model == ModelName::Branch {
             refuse_without_branches(trace)?;

@@ -1,0 +1,61 @@
+//! What happens between the threads inside of Rust's std: counts of references, queues of channels, things done once. Its code is generic and
+//! compiled with the program, so its accesses are recorded, and they must be: they order the program's own. But that one of them can come
+//! between two others is how such code works, not a bug of the program.
+
+use report::{Finding, FindingKind};
+use trace::{EventId, Trace};
+
+/// Where the library is about threads. The allocator is where the loader puts the last change of a count that it did not see.
+const PARTS: [&str; 6] = [
+    "std/src/sync/",
+    "std/src/thread/",
+    "std/src/sys/",
+    "std/src/alloc.rs",
+    "alloc/src/sync.rs",
+    "alloc/src/alloc.rs",
+];
+
+/// Whether a finding is about the order of accesses of std's alone. A race is never passed over.
+pub(super) fn is_of_std(trace: &Trace, finding: &Finding) -> bool {
+    let kind =
+        matches!(finding.kind, FindingKind::Atomicity | FindingKind::Nondeterminism | FindingKind::Order);
+    kind && finding.named_events().all(|event| is_in_std(trace, event))
+}
+
+/// Whether an event happened in a function of std that is about threads, whatever the user called it for.
+fn is_in_std(trace: &Trace, event: EventId) -> bool {
+    let Some(notes) = trace.notes() else { return false };
+    let Ok(Some(stack)) = notes.stack(event) else { return false };
+    let mut files = notes.frames_of(stack).map(|frame| frame.split('\t').nth(1).unwrap_or_default());
+    files.find_map(library_file).is_some_and(is_about_threads)
+}
+
+/// The file of Rust's library, or nothing of it if it is another; none where a function is only a way to say what is done.
+fn library_file(file: &str) -> Option<&str> {
+    let shipped = file.starts_with("/rustc/") || file.contains("/rustlib/src/");
+    match file.split_once("/library/").filter(|_| shipped) {
+        Some((_, file)) if file.starts_with("core/") || file.starts_with("alloc/src/boxed.rs") => None,
+        Some((_, file)) => Some(file),
+        None => Some(""),
+    }
+}
+
+fn is_about_threads(file: &str) -> bool {
+    PARTS.iter().any(|part| file.starts_with(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_tell_whose_code_it_is() {
+        let of_std = |file: &'static str| library_file(file).map(is_about_threads);
+        assert_eq!(of_std("/rustc/5980/library/core/src/sync/atomic.rs:3891"), None);
+        assert_eq!(of_std("/rustc/5980/library/std/src/sync/mpmc/list.rs:47"), Some(true));
+        assert_eq!(of_std("/home/u/.rustup/lib/rustlib/src/rust/library/alloc/src/sync.rs:2"), Some(true));
+        assert_eq!(of_std("/rustc/5980/library/alloc/src/vec/mod.rs:10"), Some(false));
+        assert_eq!(of_std("library/std/src/sync/mine.rs:1"), Some(false));
+        assert_eq!(of_std("src/main.rs:7"), Some(false));
+    }
+}

@@ -1,0 +1,162 @@
+//! Rust programs: what std does for threads is seen as what it is, correct programs are left alone, and bugs are seen happening.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::{foretell, json};
+
+/// Whether there is a compiler whose programs can be recorded; says so if not.
+fn can_build() -> bool {
+    let there = Command::new("rustc").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !there {
+        eprintln!("skipped: there is no rustc to build Rust programs with");
+    }
+    there
+}
+
+fn program(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hunting/programs").join(name)
+}
+
+/// Hunts in one of the programs, in a directory of its own.
+struct Hunted {
+    directory: tempfile::TempDir,
+    findings: Vec<Value>,
+}
+
+impl Hunted {
+    fn new(name: &str, options: &[&str]) -> Hunted {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::copy(program(name), directory.path().join(name)).unwrap();
+        let arguments = [&["hunt", name, "--json", "--quiet"], options].concat();
+        let output = foretell(directory.path(), &arguments);
+        let findings = json(&output)["findings"].as_array().unwrap().clone();
+        Hunted { directory, findings }
+    }
+
+    /// The events of its trace, `thread|op(object)|location` a line.
+    fn events(&self) -> String {
+        let converted =
+            foretell(self.directory.path(), &["convert", ".foretell/latest/trace.ftr", "trace.std"]);
+        assert!(converted.status.success(), "{converted:?}");
+        std::fs::read_to_string(self.directory.path().join("trace.std")).unwrap()
+    }
+}
+
+/// Programs that are correct, whatever std does behind their backs.
+const CORRECT: [&str; 12] = [
+    "arc.rs",
+    "barrier.rs",
+    "channels.rs",
+    "condvar.rs",
+    "deadlock_fixed.rs",
+    "deadlock_rwlock_fixed.rs",
+    "mutex.rs",
+    "once.rs",
+    "park.rs",
+    "race_fixed.rs",
+    "rwlock.rs",
+    "scoped.rs",
+];
+
+#[test]
+fn correct_programs_are_left_alone() {
+    if !can_build() {
+        return;
+    }
+    for name in CORRECT {
+        let hunted = Hunted::new(name, &["--times", "0"]);
+        assert!(hunted.findings.is_empty(), "{name}: {:#?}", hunted.findings);
+    }
+}
+
+#[test]
+fn correct_programs_have_no_races_and_no_deadlocks_without_optimisation() {
+    if !can_build() {
+        return;
+    }
+    let options = ["--times", "0", "--seed", "1", "--flags=-Copt-level=0", "--only", "race,deadlock,order"];
+    for name in CORRECT {
+        let hunted = Hunted::new(name, &options);
+        assert!(hunted.findings.is_empty(), "{name}: {:#?}", hunted.findings);
+    }
+}
+
+#[track_caller]
+fn assert_confirmed(name: &str, id: &str) {
+    if !can_build() {
+        return;
+    }
+    let hunted = Hunted::new(name, &[]);
+    let finding = hunted.findings.iter().find(|finding| finding["id"] == id);
+    let finding = finding.unwrap_or_else(|| panic!("{name}: {:#?}", hunted.findings));
+    assert_eq!(finding["rung"], "confirmed", "{name}: {finding:#}");
+    assert_eq!(hunted.findings.len(), 1, "{name}: {:#?}", hunted.findings);
+    let replayed =
+        foretell(hunted.directory.path(), &["replay", ".foretell/latest", id, "--times", "20", "--json"]);
+    assert_eq!(json(&replayed)["confirmed"], 20, "{name}: {replayed:?}");
+}
+
+#[test]
+fn a_race_is_seen_happening_every_time() {
+    assert_confirmed("race.rs", "race-1");
+}
+
+#[test]
+fn a_deadlock_of_mutexes_is_seen_happening_every_time() {
+    assert_confirmed("deadlock.rs", "deadlock-1");
+}
+
+#[test]
+fn a_deadlock_of_read_write_locks_is_seen_happening_every_time() {
+    assert_confirmed("deadlock_rwlock.rs", "deadlock-1");
+}
+
+#[test]
+fn what_std_does_is_seen_as_what_it_is() {
+    if !can_build() {
+        return;
+    }
+    let condvar = Hunted::new("condvar.rs", &["--times", "0"]).events();
+    for event in ["|acq(", "|rel(", "|signal("] {
+        assert!(condvar.contains(event), "{event}: {condvar}");
+    }
+    let barrier = Hunted::new("barrier.rs", &["--times", "0"]).events();
+    assert_eq!(barrier.matches("|benter(").count(), 4, "{barrier}");
+    assert_eq!(barrier.matches("|bexit(").count(), 4, "{barrier}");
+    let rwlock = Hunted::new("rwlock.rs", &["--times", "0"]).events();
+    assert_eq!(rwlock.matches("|racq(").count(), 6, "{rwlock}");
+    assert_eq!(rwlock.matches("|acq(").count(), 6, "{rwlock}");
+}
+
+#[test]
+fn cargo_builds_what_can_be_hunted_in_and_records_what_it_runs() {
+    if !can_build() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let manifest = "[package]\nname = \"inverted\"\nedition = \"2024\"\n[profile.dev]\nlto = \"thin\"\n";
+    std::fs::write(here.join("Cargo.toml"), manifest).unwrap();
+    std::fs::create_dir(here.join("src")).unwrap();
+    std::fs::copy(program("deadlock.rs"), here.join("src/main.rs")).unwrap();
+    let cargo = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
+        // What this test was built with is not for the program.
+        for variable in ["CARGO_TARGET_DIR", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO", "RUSTC"] {
+            command.env_remove(variable);
+        }
+        let output = command.current_dir(here).arg("cargo").args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    cargo(&["build", "--offline"]);
+    let built = "target/x86_64-unknown-linux-gnu/debug/inverted";
+    let hunted = foretell(here, &["hunt", "--json", "--quiet", "--", built]);
+    let findings = json(&hunted);
+    assert_eq!(findings["findings"][0]["rung"], "confirmed", "{findings:#}");
+    cargo(&["run", "--offline"]);
+    let predicted = foretell(here, &["predict", "foretell.ftr", "--json", "--only", "deadlock"]);
+    assert_eq!(json(&predicted)["findings"].as_array().unwrap().len(), 1, "{predicted:?}");
+}

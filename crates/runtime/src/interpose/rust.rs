@@ -1,0 +1,187 @@
+//! What Rust's standard library does out of sight. It comes compiled and without hooks; `foretell cargo` links a program so that calls from what
+//! is instrumented to the functions of std that order threads pass by here, before (`foretell_rust_enter`) and after
+//! (`foretell_rust_leave`). The functions themselves are std's: they wait and wake by futexes, which are the scheduler's.
+//!
+//! Between two hooks a thread keeps the token unless it blocks, so what std does in between happens at once.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use rawlog::{Kind, Waker};
+
+use super::limited;
+use crate::hooks::{enter, point};
+use crate::scheduler::Ended;
+use crate::thread::Thread;
+use crate::writer;
+
+/// A call of std's, as crates/launch/src/rust/calls.rs numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    /// `Condvar::wait`: the condition variable, and the mutex.
+    Wait,
+    NotifyOne,
+    NotifyAll,
+    /// `Barrier::wait`.
+    Barrier,
+    /// `Once::call`: what is slow about things done once.
+    Once,
+    /// The end of a scoped thread is counted.
+    ScopeEnd,
+    /// The slow way to a lock.
+    Contended,
+    /// `print!` and its kin.
+    Print,
+    /// `Condvar::wait_timeout`.
+    WaitAWhile,
+}
+
+impl Call {
+    fn numbered(number: u64) -> Option<Call> {
+        let all = [
+            Call::Wait,
+            Call::NotifyOne,
+            Call::NotifyAll,
+            Call::Barrier,
+            Call::Once,
+            Call::ScopeEnd,
+            Call::Contended,
+            Call::Print,
+            Call::WaitAWhile,
+        ];
+        all.get(number as usize).copied()
+    }
+}
+
+/// What a thread is doing in std.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InStd {
+    /// The condition variable it is about to wait for, or waits for; 0: none.
+    condition: u64,
+    /// The mutex that goes with it.
+    mutex: u64,
+    /// Where the program called.
+    pc: u64,
+    /// The futex it waited for last.
+    waited_for: u64,
+    /// What it last loaded atomically, if it has not exchanged anything since.
+    pub(crate) loaded: u64,
+    /// The counts of a scope, before one of its threads is counted as ended.
+    scope: [u64; SCOPE],
+    /// How many calls of `print!` it is in.
+    printing: u32,
+}
+
+impl InStd {
+    /// Whether it is printing.
+    pub(crate) fn prints(&self) -> bool {
+        self.printing > 0
+    }
+}
+
+/// A scope's data are a count, a handle and a flag.
+const SCOPE: usize = 3;
+
+/// Whether the program has a std without hooks.
+static HIDDEN_STD: AtomicBool = AtomicBool::new(false);
+
+/// Whether functions of the C library may be called from a std without hooks, so that what they access is not the program's affair.
+#[inline]
+pub(crate) fn has_hidden_std() -> bool {
+    HIDDEN_STD.load(Ordering::Relaxed)
+}
+
+/// The program says so before `main`.
+#[unsafe(no_mangle)]
+extern "C" fn foretell_rust_program() {
+    HIDDEN_STD.store(true, Ordering::Relaxed);
+}
+
+/// The program is about to call a function of std. What is returned is handed to [`foretell_rust_leave`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn foretell_rust_enter(call: u64, first: u64, second: u64, pc: u64) -> u64 {
+    let (Some(call), Some(inside)) = (Call::numbered(call), enter()) else { return 0 };
+    let thread = inside.0;
+    if !matches!(call, Call::Contended | Call::Print) {
+        point(thread);
+    }
+    let in_std = &mut (*thread).in_std;
+    match call {
+        Call::Wait | Call::WaitAWhile => {
+            (in_std.condition, in_std.mutex, in_std.pc) = (first, second, pc);
+            if call == Call::WaitAWhile {
+                limited(thread, pc);
+            }
+            writer::detailed(thread, Kind::Wait, pc, first, &[second], b"");
+        }
+        Call::NotifyOne => writer::simple(thread, Kind::Signal, pc, first),
+        Call::NotifyAll => writer::simple(thread, Kind::Broadcast, pc, first),
+        Call::Barrier => writer::simple(thread, Kind::BarrierEnter, pc, first),
+        Call::Once => {
+            in_std.waited_for = 0;
+            return u64::from((first as *const u32).read_volatile());
+        }
+        Call::ScopeEnd => in_std.scope = (first as *const [u64; SCOPE]).read_volatile(),
+        // A reader that finds the lock taken does not even try: the number of places must not depend on that.
+        Call::Contended if in_std.loaded == first => {
+            writer::simple(thread, Kind::TryFailedShared, pc, first);
+        }
+        Call::Print => in_std.printing += 1,
+        Call::Contended => {}
+    }
+    0
+}
+
+/// The function of std has returned.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn foretell_rust_leave(call: u64, first: u64, second: u64, pc: u64, entered: u64) {
+    let (Some(call), Some(inside)) = (Call::numbered(call), enter()) else { return };
+    let thread = inside.0;
+    match call {
+        Call::Wait | Call::WaitAWhile => {
+            if (*thread).in_std.condition != 0 {
+                woken(thread, Ended::Interrupted);
+            }
+            writer::simple(thread, Kind::Acquire, pc, second);
+        }
+        Call::Barrier => writer::simple(thread, Kind::BarrierExit, pc, first),
+        Call::Once => {
+            let did = (*thread).in_std.waited_for != first
+                && u64::from((first as *const u32).read_volatile()) != entered;
+            let kind = if did { Kind::AtomicWrite4 } else { Kind::AtomicRead4 };
+            writer::simple(thread, kind, pc, first);
+        }
+        Call::ScopeEnd => {
+            let before = (*thread).in_std.scope;
+            let after = (first as *const [u64; SCOPE]).read_volatile();
+            if let Some(count) = (0..SCOPE).find(|&at| after[at].wrapping_add(1) == before[at]) {
+                writer::simple(thread, Kind::AtomicUpdate8, pc, first + 8 * count as u64);
+            }
+        }
+        Call::Print => (*thread).in_std.printing = (*thread).in_std.printing.saturating_sub(1),
+        Call::Contended => writer::simple(thread, Kind::Obtained, pc, first),
+        Call::NotifyOne | Call::NotifyAll => {}
+    }
+}
+
+/// The thread has waited for a futex.
+pub(crate) unsafe fn waited(thread: *mut Thread, word: u64, ended: Ended) {
+    (*thread).in_std.waited_for = word;
+    // std waits again after a signal.
+    if (*thread).in_std.condition == word && ended != Ended::Interrupted {
+        woken(thread, ended);
+    }
+}
+
+/// The wait for a condition variable is over; the mutex is wanted next.
+unsafe fn woken(thread: *mut Thread, ended: Ended) {
+    let by = match ended {
+        Ended::TimedOut => Waker::Timeout,
+        Ended::Interrupted => Waker::Spurious,
+        Ended::Woken => (*thread).woken,
+    };
+    let InStd { condition, mutex, pc, .. } = (*thread).in_std;
+    (*thread).in_std.condition = 0;
+    writer::detailed(thread, Kind::Woken, pc, condition, &[by.code()], b"");
+    point(thread);
+    writer::simple(thread, Kind::Request, pc, mutex);
+}
