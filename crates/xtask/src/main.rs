@@ -7,6 +7,7 @@ mod expectations;
 mod fuzz;
 mod growth;
 mod instructions;
+mod llvm;
 mod measure;
 mod papers;
 mod plot;
@@ -34,6 +35,7 @@ cargo xtask bench papers       re-run the papers' tables, ours beside theirs; re
 cargo xtask bench states       measure walking and counting of global states; refreshes bench/RESULTS.md
 cargo xtask bench record       measure recording beside ThreadSanitizer; refreshes bench/RESULTS.md
 cargo xtask bench scenarios    confirm the errors of the corpus beside ThreadSanitizer; refreshes bench/RESULTS.md
+cargo xtask bench llvm         hunt in the programs that LLVM tests ThreadSanitizer with, in the directory that FORETELL_LLVM_TSAN names; refreshes bench/RESULTS.md
 cargo xtask bench tools        build and record pigz and pbzip2, whose sources FORETELL_TOOLS names
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         ["bench", "states"] => bench::states(),
         ["bench", "record"] => record::run(),
         ["bench", "scenarios"] => scenarios::run(),
+        ["bench", "llvm"] => llvm::run(),
         ["bench", "tools"] => tools::run(),
         ["fuzz-engine", options @ ..] => seeds_and_flags(options, &["--keep-figures"])
             .and_then(|(seeds, flags)| fuzz::engine(seeds, !flags.is_empty())),

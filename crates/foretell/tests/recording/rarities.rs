@@ -81,3 +81,23 @@ fn initialisation_that_throws_is_tried_again() {
 fn processes_that_are_started() {
     each("spawn.c", |_, recorded| says(recorded, "2 3 said\n"));
 }
+
+#[test]
+fn memory_that_is_mapped_again_is_another_and_freed_memory_is_the_same() {
+    each("mappings.c", |workshop, recorded| {
+        says(recorded, "1\n");
+        assert_eq!(races(workshop), [""; 0]);
+        let predict = workshop.foretell(&["predict", "--only", "order", "--json", "foretell.ftr"]).output();
+        let said = String::from_utf8_lossy(&predict.expect("it runs").stdout).into_owned();
+        assert!(said.contains("mappings.c:37") && said.contains("mappings.c:22"), "{said}");
+    });
+}
+
+#[test]
+fn a_race_on_a_part_of_what_is_accessed_at_once_is_confirmed() {
+    each("halves.c", |workshop, _| {
+        let replay = workshop.foretell(&["replay", "foretell.ftr", "race-1", "--times", "2"]).output();
+        let said = String::from_utf8_lossy(&replay.expect("it runs").stdout).into_owned();
+        assert!(said.contains("confirmed"), "{said}");
+    });
+}

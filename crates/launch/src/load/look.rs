@@ -25,7 +25,7 @@ pub(crate) struct Found {
     pub(crate) location: String,
     /// The bytes it is about, or the address of its lock or the like.
     pub(crate) object: Option<(u64, u64)>,
-    /// Its call stack, innermost first: `function\tfile:line`.
+    /// Its call stack, innermost first: `function\tfile:line`; empty if that was not asked for.
     pub(crate) stack: Vec<String>,
 }
 
@@ -40,9 +40,14 @@ pub(crate) struct Looked {
     pub(crate) holders: FxHashMap<u64, Vec<Path>>,
 }
 
-/// Looks for the events at these places of these threads.
-pub(crate) fn look(recorded: Recorded<'_>, wanted: &[(Path, u64)]) -> Result<Looked, LoadError> {
-    let mut looking = Looking::new(recorded, wanted)?;
+/// Looks for the events at these places of these threads. Those from `with_stacks` on are told with their call stacks: stacks may
+/// be deep, and the steps of a schedule many.
+pub(crate) fn look(
+    recorded: Recorded<'_>,
+    wanted: &[(Path, u64)],
+    with_stacks: usize,
+) -> Result<Looked, LoadError> {
+    let mut looking = Looking { with_stacks, ..Looking::new(recorded, wanted)? };
     for (order, event) in Reader::new(recorded.log)?.map_while(Result::ok).enumerate() {
         looking.event(order as u64, &event)?;
     }
@@ -70,6 +75,7 @@ struct Looking {
     threads: Vec<Thread>,
     wanted: BTreeMap<Path, Vec<(u64, usize)>>,
     found: Vec<Option<Found>>,
+    with_stacks: usize,
     /// Of each lock, who has taken it and not given it back.
     held: FxHashMap<u64, Vec<u32>>,
     rust: Locks,
@@ -91,6 +97,7 @@ impl Looking {
             threads: Vec::new(),
             wanted,
             found: vec![None; asked.len()],
+            with_stacks: 0,
             held: FxHashMap::default(),
             rust: Locks::default(),
         };
@@ -175,7 +182,10 @@ impl Looking {
                 let at =
                     self.stacks.at(thread.calls.current(), event.pc, &mut self.modules, &mut self.writer)?;
                 let location = self.stacks.location(at.location).to_owned();
-                let stack = frames(&mut self.modules, event.pc, &thread.returns);
+                let stack = match index >= self.with_stacks {
+                    true => frames(&mut self.modules, event.pc, &thread.returns),
+                    false => Vec::new(),
+                };
                 let (kinds, object) = kinds_and_object(&event.op);
                 self.found[index] = Some(Found { order, kinds, location, object, stack });
             }

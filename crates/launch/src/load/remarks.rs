@@ -41,6 +41,11 @@ impl Remarks {
         }
     }
 
+    /// Whether what the thread frees is to be seen.
+    pub(super) fn frees(&self, thread: u32) -> bool {
+        self.ignored.get(&thread).is_none_or(|ignored| ignored.writes == 0)
+    }
+
     /// What is to be seen of an access.
     #[inline]
     pub(super) fn wanted(&self, thread: u32, access: Access) -> Option<Access> {

@@ -41,6 +41,9 @@ const WRITTEN: Cell = 1 << 13;
 /// Some access started at this byte, or ended just before it.
 const BOUNDARY: Cell = 1 << 14;
 
+/// Of a block longer than this, a free touches only what was touched before.
+const LARGE: u64 = 1 << 14;
+
 /// Threads beyond the numbers a cell can hold are taken for several at once: what they touch is kept.
 fn owner_of(thread: u32) -> Cell {
     match Cell::try_from(thread + 1) {
@@ -100,10 +103,16 @@ impl Sharing {
         self.cells.update(address + length, 1, |cells| cells[0] |= BOUNDARY);
     }
 
-    /// What a free touches: all that was touched of the block.
+    /// What a free touches: all that was touched of the block. Of one that is not large, the rest as well: whoever touches it
+    /// now comes too late.
     fn free(&mut self, thread: u32, address: u64) {
         let Some(placed) = self.blocks.at(address).filter(|placed| placed.start == address) else { return };
         let owner = owner_of(thread);
+        if placed.length <= LARGE {
+            self.cells.update(placed.start, placed.length, |cells| {
+                cells.iter_mut().filter(|cell| **cell & OWNER == 0).for_each(|cell| *cell |= owner | WRITTEN);
+            });
+        }
         let mut starts = Vec::new();
         self.cells.look(placed.start, placed.length, |at, cells| starts.push((at, cells.len() as u64)));
         for (at, length) in starts {

@@ -397,7 +397,7 @@ impl<W: Write> Translator<W> {
                 Some(Op::Take(semaphore))
             }
             Raw::Allocate { .. } => self.allocate(event, at)?,
-            Raw::Free { address } => {
+            Raw::Free { address } if self.remarks.frees(event.thread) => {
                 let block = objects.variables.block_at(address).filter(|block| block.start == address);
                 match block {
                     Some(block) => objects.block_id(block.number, &mut teller.writer)?.map(Op::Free),
@@ -447,6 +447,7 @@ impl<W: Write> Translator<W> {
             | Raw::Zeroed { .. }
             | Raw::FunctionEntry { .. }
             | Raw::FunctionExit
+            | Raw::Free { .. }
             | Raw::Branches { .. } => None,
         })
     }

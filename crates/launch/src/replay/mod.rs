@@ -144,7 +144,7 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
         Some((log, modules)) => {
             let here = std::env::current_dir().unwrap_or_default();
             let directory = command.directory.as_deref().unwrap_or(&here);
-            look(Recorded { log, modules, directory }, &wanted)?
+            look(Recorded { log, modules, directory }, &wanted, plan.steps.len())?
         }
         None => Looked { found: vec![None; wanted.len()], ..Looked::default() },
     };

@@ -9,7 +9,7 @@ use core::ffi::{c_int, c_long, c_void};
 use rawlog::{FILES, Kind};
 
 use super::ranges::tell;
-use super::{hook, outside};
+use super::{hook, hook_of_six, outside};
 use crate::hooks::{enter, enter_point, stop_before};
 use crate::real::real;
 use crate::sys;
@@ -118,33 +118,6 @@ unsafe fn send_through(file: c_int, from: Ranges, pc: u64, really: impl FnOnce()
         Some(inside) if !is_ready(file, libc::POLLOUT) => outside(inside, really),
         _ => really(),
     }
-}
-
-/// Functions with six arguments, whose return address comes on the stack.
-macro_rules! hook_of_six {
-    ($(fn $name:ident($($argument:ident: $type:ty),*; $pc:ident) -> $result:ty $body:block)*) => {
-        $(
-            const _: () = {
-                unsafe extern "C" fn body($($argument: $type,)* $pc: u64) -> $result $body
-
-                #[unsafe(no_mangle)]
-                #[unsafe(naked)]
-                unsafe extern "C" fn $name() {
-                    core::arch::naked_asm!(
-                        ".cfi_startproc",
-                        "push qword ptr [rsp]",
-                        ".cfi_adjust_cfa_offset 8",
-                        "call {}",
-                        "add rsp, 8",
-                        ".cfi_adjust_cfa_offset -8",
-                        "ret",
-                        ".cfi_endproc",
-                        sym body,
-                    );
-                }
-            };
-        )*
-    };
 }
 
 hook! {

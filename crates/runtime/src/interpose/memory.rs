@@ -49,7 +49,7 @@ unsafe fn may_stop(pc: u64) {
 }
 
 /// Writes that a block is there. Nobody else gets a turn here: the C library may hold locks we do not see.
-unsafe fn allocated(block: Block, size: usize, pc: u64) -> Block {
+pub(crate) unsafe fn allocated(block: Block, size: usize, pc: u64) -> Block {
     if !block.is_null()
         && let Some(inside) = enter()
     {
@@ -71,7 +71,7 @@ unsafe fn zeroed(block: Block, size: usize, pc: u64) {
 }
 
 /// Writes that a block is going.
-unsafe fn freed(block: Block, pc: u64) {
+pub(crate) unsafe fn freed(block: Block, pc: u64) {
     if !block.is_null()
         && let Some(inside) = enter()
     {

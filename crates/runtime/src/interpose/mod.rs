@@ -10,6 +10,7 @@ pub(crate) mod c11;
 pub(crate) mod conditions;
 pub(crate) mod files;
 pub(crate) mod invisible;
+pub(crate) mod mappings;
 pub(crate) mod marks;
 pub(crate) mod memory;
 pub(crate) mod mutexes;
@@ -51,6 +52,34 @@ macro_rules! hook {
     };
 }
 pub(crate) use hook;
+
+/// Functions with six arguments, whose return address comes on the stack.
+macro_rules! hook_of_six {
+    ($(fn $name:ident($($argument:ident: $type:ty),*; $pc:ident) -> $result:ty $body:block)*) => {
+        $(
+            const _: () = {
+                unsafe extern "C" fn body($($argument: $type,)* $pc: u64) -> $result $body
+
+                #[unsafe(no_mangle)]
+                #[unsafe(naked)]
+                unsafe extern "C" fn $name() {
+                    core::arch::naked_asm!(
+                        ".cfi_startproc",
+                        "push qword ptr [rsp]",
+                        ".cfi_adjust_cfa_offset 8",
+                        "call {}",
+                        "add rsp, 8",
+                        ".cfi_adjust_cfa_offset -8",
+                        "ret",
+                        ".cfi_endproc",
+                        sym body,
+                    );
+                }
+            };
+        )*
+    };
+}
+pub(crate) use hook_of_six;
 
 /// The kinds of events of a lock, by how it is held.
 pub(crate) struct LockKinds {

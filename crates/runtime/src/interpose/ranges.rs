@@ -136,3 +136,29 @@ hook! {
         real!(strrchr(text => Text, byte => c_int) -> Text)
     }
 }
+
+/// Functions that write text and bytes to a stream: what they are given is read.
+mod streams {
+    use super::{Bytes, Text, c_int, hook, length, tell};
+    use crate::real::real;
+
+    hook! {
+        fn puts(text: Text; pc in "rsi") -> c_int {
+            tell(pc, &[(text as u64, length(text) + 1)], &[]);
+            real!(puts(text => Text) -> c_int)
+        }
+        fn fputs(text: Text, stream: Bytes; pc in "rdx") -> c_int {
+            tell(pc, &[(text as u64, length(text) + 1)], &[]);
+            real!(fputs(text => Text, stream => Bytes) -> c_int)
+        }
+        fn fwrite(from: Bytes, size: usize, count: usize, stream: Bytes; pc in "r8") -> usize {
+            tell(pc, &[(from as u64, size.saturating_mul(count))], &[]);
+            real!(fwrite(from => Bytes, size => usize, count => usize, stream => Bytes) -> usize)
+        }
+        fn fread(to: Bytes, size: usize, count: usize, stream: Bytes; pc in "r8") -> usize {
+            let read = real!(fread(to => Bytes, size => usize, count => usize, stream => Bytes) -> usize);
+            tell(pc, &[], &[(to as u64, size.saturating_mul(read))]);
+            read
+        }
+    }
+}
