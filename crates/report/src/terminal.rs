@@ -234,6 +234,10 @@ pub fn quoted(word: &str) -> String {
 /// ` a.c:12 in function`, as sanitizers end their summaries.
 fn summary_place(context: &Context<'_>, finding: &Finding) -> String {
     let Some(first) = finding.named_events().next() else { return String::new() };
-    let function = context.stack(first).first().map(|frame| format!(" in {}", shown(&frame.function)));
-    format!(" {}{}", context.words().location(first), function.unwrap_or_default())
+    let location = context.words().location(first);
+    // What is inlined from a library is not where users look.
+    let stack = context.stack(first);
+    let frame = stack.iter().find(|frame| shown(&frame.location) == location).or(stack.first());
+    let function = frame.map(|frame| format!(" in {}", shown(&frame.function)));
+    format!(" {location}{}", function.unwrap_or_default())
 }

@@ -159,4 +159,13 @@ fn cargo_builds_what_can_be_hunted_in_and_records_what_it_runs() {
     cargo(&["run", "--offline"]);
     let predicted = foretell(here, &["predict", "foretell.ftr", "--json", "--only", "deadlock"]);
     assert_eq!(json(&predicted)["findings"].as_array().unwrap().len(), 1, "{predicted:?}");
+    // Not that of core's that was inlined there.
+    let told = foretell(here, &["predict", "foretell.ftr", "--only", "deadlock"]);
+    assert!(String::from_utf8_lossy(&told.stdout).contains(" in inverted::main::{closure"), "{told:?}");
+    std::fs::remove_file(here.join("foretell.ftr")).unwrap();
+    std::fs::create_dir(here.join("tests")).unwrap();
+    let test = "#[test]\nfn joins() { std::thread::spawn(|| ()).join().unwrap(); }\n";
+    std::fs::write(here.join("tests/joins.rs"), test).unwrap();
+    cargo(&["test", "--offline", "--test", "joins"]);
+    assert!(here.join("foretell.ftr").is_file());
 }
