@@ -36,6 +36,10 @@ impl Instances<'_> {
     pub(super) fn each(&mut self, visit: &mut dyn FnMut(&[EventId]) -> Go) -> Go {
         let mut chosen = Vec::with_capacity(self.cycle.len());
         for &first in &self.cycle[0].group.events {
+            if *self.steps == 0 {
+                return Go::Stop;
+            }
+            *self.steps -= 1;
             chosen.clear();
             chosen.push(first);
             if self.extend(&mut chosen, visit) == Go::Stop {
