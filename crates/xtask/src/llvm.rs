@@ -322,7 +322,8 @@ fn section(rows: &[Row]) -> String {
          | expected | confirmed by replay | foretold only | kept silent | missed | false alarm | did not come to an end | not asked |\n|---|---|---|---|---|---|---|---|\n",
         rows.len()
     );
-    let kinds: [(&str, &dyn Fn(&Expected) -> bool); 4] = [
+    type IsKind<'a> = &'a dyn Fn(&Expected) -> bool;
+    let kinds: [(&str, IsKind<'_>); 4] = [
         ("a race", &|expected| *expected == Expected::Race),
         ("a deadlock", &|expected| *expected == Expected::Deadlock),
         ("silence", &|expected| *expected == Expected::Silence),
