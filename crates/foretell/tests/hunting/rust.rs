@@ -46,13 +46,14 @@ impl Hunted {
 }
 
 /// Programs that are correct, whatever std does behind their backs.
-const CORRECT: [&str; 12] = [
+const CORRECT: [&str; 13] = [
     "arc.rs",
     "barrier.rs",
     "channels.rs",
     "condvar.rs",
     "deadlock_fixed.rs",
     "deadlock_rwlock_fixed.rs",
+    "lost_wake_up_fixed.rs",
     "mutex.rs",
     "once.rs",
     "park.rs",
@@ -61,14 +62,19 @@ const CORRECT: [&str; 12] = [
     "scoped.rs",
 ];
 
+/// Those whose threads look at the same data in section after section.
+const TWO_SECTIONS: [&str; 3] = ["condvar.rs", "mutex.rs", "rwlock.rs"];
+
 #[test]
 fn correct_programs_are_left_alone() {
     if !can_build() {
         return;
     }
     for name in CORRECT {
-        let hunted = Hunted::new(name, &["--times", "0"]);
-        assert!(hunted.findings.is_empty(), "{name}: {:#?}", hunted.findings);
+        let mut findings = Hunted::new(name, &["--times", "0"]).findings;
+        // What a thread does in one section of a lock after another can come apart, and is told of on purpose.
+        findings.retain(|finding| !TWO_SECTIONS.contains(&name) || finding["kind"] != "atomicity");
+        assert!(findings.is_empty(), "{name}: {findings:#?}");
     }
 }
 
@@ -83,6 +89,9 @@ fn correct_programs_have_no_races_and_no_deadlocks_without_optimisation() {
         assert!(hunted.findings.is_empty(), "{name}: {:#?}", hunted.findings);
     }
 }
+
+/// How often a bug must be seen happening.
+const TIMES: u64 = 20;
 
 #[track_caller]
 fn assert_confirmed(name: &str, id: &str) {
@@ -112,6 +121,21 @@ fn a_deadlock_of_mutexes_is_seen_happening_every_time() {
 #[test]
 fn a_deadlock_of_read_write_locks_is_seen_happening_every_time() {
     assert_confirmed("deadlock_rwlock.rs", "deadlock-1");
+}
+
+#[test]
+fn a_lost_wake_up_is_seen_happening() {
+    if !can_build() {
+        return;
+    }
+    // Each replay waits for seconds whether somebody signals after all.
+    let hunted = Hunted::new("lost_wake_up.rs", &["--times", "2"]);
+    let [finding] = &hunted.findings[..] else { panic!("{:#?}", hunted.findings) };
+    assert_eq!(
+        (&finding["id"], &finding["rung"]),
+        (&"deadlock-1".into(), &"confirmed".into()),
+        "{finding:#}"
+    );
 }
 
 #[test]
