@@ -103,9 +103,10 @@ fn assert_confirmed(name: &str, id: &str) {
     let finding = finding.unwrap_or_else(|| panic!("{name}: {:#?}", hunted.findings));
     assert_eq!(finding["rung"], "confirmed", "{name}: {finding:#}");
     assert_eq!(hunted.findings.len(), 1, "{name}: {:#?}", hunted.findings);
-    let replayed =
-        foretell(hunted.directory.path(), &["replay", ".foretell/latest", id, "--times", "20", "--json"]);
-    assert_eq!(json(&replayed)["confirmed"], 20, "{name}: {replayed:?}");
+    let times = TIMES.to_string();
+    let arguments = ["replay", ".foretell/latest", id, "--times", &times, "--json"];
+    let replayed = foretell(hunted.directory.path(), &arguments);
+    assert_eq!(json(&replayed)["confirmed"], TIMES, "{name}: {replayed:?}");
 }
 
 #[test]
