@@ -41,7 +41,7 @@ fn data_that_comes_through_a_file_comes_after_what_was_done_before() {
         let mut races = races(workshop);
         races.sort();
         // What is given to the kernel is read.
-        assert_eq!(races, ["racy", "sent+0"]);
+        assert_eq!(races, ["racy", "sent[0]"]);
         assert_in_order(
             &recorded.trace,
             &["T1|w(through_pipe)", "T1|aw(pipe)", "main|ar(pipe)", "main|r(through_pipe)"],
