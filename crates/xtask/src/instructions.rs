@@ -83,8 +83,8 @@ fn count(foretell: &str, arguments: &[String]) -> Result<u64, String> {
     let said = String::from_utf8_lossy(&output.stderr);
     let line =
         said.lines().rev().find_map(|line| line.split_once("I refs:").or(line.split_once("I   refs:")));
-    // 1: something was found, as it should be.
-    let count = line.filter(|_| matches!(output.status.code(), Some(0 | 1)));
+    // 1: something was found; 3: nothing was, and not all was decided.
+    let count = line.filter(|_| matches!(output.status.code(), Some(0 | 1 | 3)));
     let digits = count.map(|(_, count)| count.replace(',', "").trim().to_owned());
     let number = digits.and_then(|digits| digits.parse().ok());
     number.ok_or_else(|| format!("`foretell {}` could not be counted:\n{said}", arguments.join(" ")))

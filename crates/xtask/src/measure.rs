@@ -31,8 +31,8 @@ pub(crate) fn print(command: &[&str]) -> Outcome {
         .map_err(|error| format!("cannot run {}: {error}", command[0]))?;
     let wall = start.elapsed();
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|error| error.to_string())?;
-    // 1 is what Foretell ends with when it found something.
-    if !matches!(status.code(), Some(0 | 1)) {
+    // Foretell ends with 1 when it found something, and with 3 when not all was decided.
+    if !matches!(status.code(), Some(0 | 1 | 3)) {
         return Err(format!("`{}` failed", command.join(" ")));
     }
     let cpu = micros(usage.user_time()) + micros(usage.system_time());
