@@ -35,13 +35,7 @@ impl Confirming<'_> {
         let mut replaying = Replaying::new(finding.id.clone(), &file, command)?;
         replaying.times = self.times;
         replaying.limit = left.max(Duration::from_secs(1));
-        let mut looked = Ok(());
-        let (summary, _) = replaying.run_watched(&mut |order, replayed, trace| {
-            if looked.is_ok() {
-                looked = exploring.look(&replaying, order, replayed, trace, self.opened);
-            }
-        })?;
-        looked?;
+        let summary = exploring.run(&replaying, self.opened)?;
         let tried = summary.times > 0;
         if tried {
             climb(finding, summary, &replaying);

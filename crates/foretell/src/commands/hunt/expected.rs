@@ -2,45 +2,66 @@
 //! total that is read before and after the workers add to it. They are no news, and hardly ever bugs.
 
 use report::{Finding, FindingKind};
+use rustc_hash::FxHashMap;
 use trace::{EventId, LocationId, Op, Trace, VariableId};
 
-/// Whether the recorded run has an access at the place of the finding's second between two consecutive ones of a thread at the
-/// places of its first and third. What the user called atomic is never expected to come apart.
-pub(super) fn came_apart(trace: &Trace, finding: &Finding) -> bool {
-    let events: Vec<EventId> = finding.named_events().collect();
-    let ([first, between, last], FindingKind::Atomicity) = (&events[..], finding.kind) else { return false };
-    let accesses = [first, between, last].map(|&event| trace.op(event).access());
-    let [Some(first_access), Some(between_access), Some(last_access)] = accesses else { return false };
-    let variable = first_access.variable;
-    if between_access.variable != variable || last_access.variable != variable || has_regions(trace) {
-        return false;
-    }
-    let pattern = [*first, *between, *last].map(|event| trace.location(event));
-    appears(trace, variable, pattern)
+/// A recording, ready to be asked about many findings.
+pub(super) struct Recorded<'t> {
+    trace: &'t Trace,
+    /// The user said what is atomic.
+    has_regions: bool,
+    /// The accesses of each variable, in their order.
+    accesses: FxHashMap<VariableId, Vec<EventId>>,
 }
 
-fn has_regions(trace: &Trace) -> bool {
-    trace.events().any(|(_, _, op)| matches!(op, Op::RegionBegin(_)))
-}
-
-/// One pass: for each thread its last access, and whether the access in between was seen since.
-fn appears(trace: &Trace, variable: VariableId, [first, between, last]: [LocationId; 3]) -> bool {
-    let mut threads: Vec<(Option<LocationId>, bool)> = vec![(None, false); trace.symbols().threads.len()];
-    for (event, thread, op) in trace.events() {
-        if op.access().is_none_or(|access| access.variable != variable) {
-            continue;
-        }
-        let here = trace.location(event);
-        let (before, apart) = threads[thread.index()];
-        if apart && before == Some(first) && here == last {
-            return true;
-        }
-        if here == between {
-            for (other, state) in threads.iter_mut().enumerate() {
-                state.1 |= other != thread.index();
+impl<'t> Recorded<'t> {
+    /// One pass over the trace.
+    pub(super) fn new(trace: &'t Trace) -> Self {
+        let mut recorded = Recorded { trace, has_regions: false, accesses: FxHashMap::default() };
+        for (event, _, op) in trace.events() {
+            recorded.has_regions |= matches!(op, Op::RegionBegin(_));
+            if let Some(access) = op.access() {
+                recorded.accesses.entry(access.variable).or_default().push(event);
             }
         }
-        threads[thread.index()] = (Some(here), false);
+        recorded
     }
-    false
+
+    /// Whether it has an access at the place of the finding's second between two consecutive ones of a thread at the places of its
+    /// first and third. What the user called atomic is never expected to come apart.
+    pub(super) fn came_apart(&self, finding: &Finding) -> bool {
+        let events: Vec<EventId> = finding.named_events().collect();
+        let ([first, between, last], FindingKind::Atomicity, false) =
+            (&events[..], finding.kind, self.has_regions)
+        else {
+            return false;
+        };
+        let variable = |event: &EventId| self.trace.op(*event).access().map(|access| access.variable);
+        match (variable(first), variable(between), variable(last)) {
+            (Some(a), Some(b), Some(c)) if a == b && b == c => {
+                self.appears(a, [first, between, last].map(|&event| self.trace.location(event)))
+            }
+            _ => false,
+        }
+    }
+
+    /// For each thread its last access, and whether the access in between was seen since.
+    fn appears(&self, variable: VariableId, [first, between, last]: [LocationId; 3]) -> bool {
+        let mut threads: Vec<(Option<LocationId>, bool)> =
+            vec![(None, false); self.trace.symbols().threads.len()];
+        for &event in self.accesses.get(&variable).into_iter().flatten() {
+            let (thread, here) = (self.trace.thread(event).index(), self.trace.location(event));
+            let (before, apart) = threads[thread];
+            if apart && before == Some(first) && here == last {
+                return true;
+            }
+            if here == between {
+                for (other, state) in threads.iter_mut().enumerate() {
+                    state.1 |= other != thread;
+                }
+            }
+            threads[thread] = (Some(here), false);
+        }
+        false
+    }
 }

@@ -15,7 +15,7 @@ use crate::diagnostics::Diagnostic;
 use crate::interrupts;
 use crate::open::Opened;
 use crate::output::Target;
-use crate::replaying::Replaying;
+use crate::replaying::{Replaying, Summary};
 use crate::rerecording;
 
 /// So many recordings a round has at most.
@@ -60,19 +60,19 @@ impl<'a> Exploring<'a> {
         left.clamp(Duration::from_secs(1), LONGEST_RUN)
     }
 
-    /// Follows a schedule for the sake of the way it takes.
-    pub(super) fn run(&mut self, replaying: &Replaying, opened: &Opened) -> Result<(), Diagnostic> {
+    /// Follows a schedule, and looks at the ways that the program takes.
+    pub(super) fn run(&mut self, replaying: &Replaying, opened: &Opened) -> Result<Summary, Diagnostic> {
         let mut looked = Ok(());
-        replaying.run_watched(&mut |order, replayed, trace| {
+        let (summary, _) = replaying.run_watched(&mut |order, replayed, trace| {
             if looked.is_ok() {
                 looked = self.look(replaying, order, replayed, trace, opened);
             }
         })?;
-        looked
+        looked.map(|()| summary)
     }
 
     /// Looks at a run of a replay, and keeps it if it went a new way.
-    pub(super) fn look(
+    fn look(
         &mut self,
         replaying: &Replaying,
         order: Order,

@@ -1,15 +1,17 @@
 //! Rounds: a recording is searched, its findings are replayed, and replays that went ways of their own are recordings for the next round.
 
+use std::cell::LazyCell;
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use report::{Finding, FindingKind, Predictions, Rung};
 
+use super::Hunt;
 use super::confirm::Confirming;
+use super::expected::Recorded;
 use super::explore::Exploring;
 use super::run_directory::RunDirectory;
-use super::{Hunt, expected};
 use crate::diagnostics::Diagnostic;
 use crate::interrupts;
 use crate::open::{Opened, open};
@@ -94,12 +96,12 @@ impl<'a> Hunting<'a> {
         let stage = Stage::begin("", self.hunt.silent());
         let (found, mut candidates, mut new) =
             (AtomicUsize::new(self.predictions.findings.len()), 0, Vec::new());
+        let recorded = LazyCell::new(|| Recorded::new(&opened.trace));
         for search in self.hunt.search.without_nondeterminism().one_by_one()? {
             let mut of_kind = interrupts::ending_at_once(&found, || search.run(opened, self.hunt.manner))?;
-            let trace = &opened.trace;
-            of_kind.findings.retain(|finding| {
-                finding.kind != FindingKind::Atomicity || !expected::came_apart(trace, finding)
-            });
+            of_kind
+                .findings
+                .retain(|finding| finding.kind != FindingKind::Atomicity || !recorded.came_apart(finding));
             candidates += of_kind.candidates;
             self.predictions.candidates += of_kind.candidates;
             self.predictions.unknown += of_kind.unknown;
@@ -211,7 +213,7 @@ impl<'a> Hunting<'a> {
             let Some(command) = launch::replay::Command::recorded(opened.trace.metadata()) else { break };
             let mut replaying = Replaying::new(finding.id.clone(), &file, command)?;
             replaying.limit = self.exploring.limit();
-            self.exploring.run(&replaying, opened)?;
+            let _way = self.exploring.run(&replaying, opened)?;
         }
         stage.clear();
         Ok(())
