@@ -194,3 +194,15 @@ fn cargo_builds_what_can_be_hunted_in_and_records_what_it_runs() {
     cargo(&["test", "--offline", "--test", "joins"]);
     assert!(here.join("foretell.ftr").is_file());
 }
+
+#[test]
+fn a_compiler_that_is_not_there_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("empty.rs"), "fn main() {}").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
+    command.current_dir(directory.path()).args(["hunt", "empty.rs"]).env("RUSTC", "/nowhere/rustc");
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("`/nowhere/rustc` cannot be run"), "{said}");
+}

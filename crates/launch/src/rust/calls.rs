@@ -60,7 +60,10 @@ pub(super) fn wrapping(rustc: impl Fn() -> Command, target: &str, cache: &Path) 
 }
 
 fn library_of_std(mut rustc: Command, target: &str) -> io::Result<PathBuf> {
-    let output = rustc.args(["--print", "target-libdir", "--target", target]).output()?;
+    let output = rustc.args(["--print", "target-libdir", "--target", target]).output().map_err(|error| {
+        let compiler = rustc.get_program().display();
+        io::Error::new(error.kind(), format!("`{compiler}` cannot be run: {error}"))
+    })?;
     let directory = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     let files = fs::read_dir(&directory)?.filter_map(|entry| Some(entry.ok()?.path()));
     let is_std = |path: &PathBuf| {
