@@ -97,9 +97,9 @@ fn processor() -> String {
     model.and_then(|line| line.split(':').nth(1)).unwrap_or("an unknown processor").trim().to_owned()
 }
 
-/// Builds Foretell as it is released, and says where it is.
+/// Builds Foretell as it is released, which takes minutes and is seen, and says where it is.
 pub(crate) fn release_build() -> Result<String, String> {
-    cargo(&["build", "--quiet", "--release", "--package", "foretell"])?;
+    cargo(&["build", "--release", "--package", "foretell"])?;
     // This program lies beside it: both are built in the release profile.
     let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     Ok(this.with_file_name("foretell").to_string_lossy().into_owned())

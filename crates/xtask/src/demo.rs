@@ -3,18 +3,16 @@
 use std::process::Command;
 
 use crate::Outcome;
-use crate::cargo::{cargo, root};
+use crate::bench::release_build;
+use crate::cargo::root;
 
 /// The first example of the README.
 const EXAMPLE: &str = "examples/weather_station.c";
 
 pub(crate) fn run() -> Outcome {
     eprintln!("Building Foretell, then: foretell hunt {EXAMPLE}\n");
-    cargo(&["build", "--quiet", "--release", "--package", "foretell"])?;
-    // This program lies beside it: both are built in the release profile.
-    let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
-    let status =
-        Command::new(this.with_file_name("foretell")).args(["hunt", EXAMPLE]).current_dir(root()).status();
+    let foretell = release_build()?;
+    let status = Command::new(foretell).args(["hunt", EXAMPLE]).current_dir(root()).status();
     // The race in the example is a finding, so success is status 1.
     match status.map(|status| status.code()) {
         Ok(Some(1)) => Ok(()),
