@@ -5,7 +5,7 @@
 //! what is accessed before the first allocation belongs to no life.
 
 use rustc_hash::FxHashMap;
-use trace::{BlockId, EventId, Op, Symbols, Trace, VariableId};
+use trace::{BlockId, EventId, Op, Symbols, ThreadId, Trace, VariableId};
 
 /// One life of a block.
 #[derive(Debug)]
@@ -14,10 +14,26 @@ pub(super) struct Life {
     pub(super) free: Option<EventId>,
     /// The accesses to its variables, in the order of the trace.
     pub(super) uses: Vec<EventId>,
-    /// The first write of each variable.
-    pub(super) initialised: FxHashMap<VariableId, EventId>,
+    /// The writes that give each variable a value that does not come from itself: the first access of a thread, if it writes
+    /// and does not read.
+    pub(super) initialising: FxHashMap<VariableId, Vec<EventId>>,
     /// What each variable held when the life began: the last write before, if any.
     pub(super) stale: FxHashMap<VariableId, EventId>,
+    /// Who has accessed each variable.
+    accessed: FxHashMap<VariableId, Vec<ThreadId>>,
+}
+
+impl Life {
+    fn begin(block: BlockId) -> Life {
+        Life {
+            block,
+            free: None,
+            uses: Vec::new(),
+            initialising: FxHashMap::default(),
+            stale: FxHashMap::default(),
+            accessed: FxHashMap::default(),
+        }
+    }
 }
 
 /// All lives of all blocks.
@@ -26,12 +42,11 @@ pub(super) fn lives(trace: &Trace) -> Vec<Life> {
     let mut lives: Vec<Life> = Vec::new();
     let mut current: FxHashMap<BlockId, usize> = FxHashMap::default();
     let mut written: FxHashMap<VariableId, EventId> = FxHashMap::default();
-    for (event, _, op) in trace.events() {
+    for (event, thread, op) in trace.events() {
         match op {
             Op::Allocate(block) => {
                 current.insert(block, lives.len());
-                let (initialised, stale) = (FxHashMap::default(), FxHashMap::default());
-                lives.push(Life { block, free: None, uses: Vec::new(), initialised, stale });
+                lives.push(Life::begin(block));
             }
             Op::Free(block) => {
                 if let Some(&life) = current.get(&block) {
@@ -44,13 +59,16 @@ pub(super) fn lives(trace: &Trace) -> Vec<Life> {
         let variable = access.variable;
         if let Some(&life) = blocks[variable.index()].and_then(|block| current.get(&block)) {
             let life = &mut lives[life];
-            let first = !life.stale.contains_key(&variable) && !life.initialised.contains_key(&variable);
-            if let Some(&before) = written.get(&variable).filter(|_| first) {
+            life.uses.push(event);
+            let accessed = life.accessed.entry(variable).or_default();
+            if let Some(&before) = written.get(&variable).filter(|_| accessed.is_empty()) {
                 life.stale.insert(variable, before);
             }
-            life.uses.push(event);
-            if access.writes {
-                life.initialised.entry(variable).or_insert(event);
+            if !accessed.contains(&thread) {
+                accessed.push(thread);
+                if op.reads().is_none() {
+                    life.initialising.entry(variable).or_default().push(event);
+                }
             }
         }
         if access.writes {

@@ -4,8 +4,9 @@
 //! - A [`Rule`] `A < B` names the violation, as `foretell decide --order A,B` would ask for it: `free.c:9 < use.c:4`.
 //! - *Use after free*: a free and an access to the same life of the block, asked as free < access.
 //! - *Read before initialisation*: a read of a block's variable that sees the value the memory had when it was
-//!   allocated ([`Question::Reads`]), although something in this life of the block writes it. The events are the read and
-//!   the first such write.
+//!   allocated ([`Question::Reads`]), although something in this life of the block initialises it and may come before. What
+//!   initialises is a write by a thread that has not accessed the variable before: `n += 1` does not, and what comes after the
+//!   read in every schedule is too late, so such a read is no matter of order. The events are the read and the first such write.
 //!
 //! A variable belongs to the block `b` if it is named `b`, or `b` followed by `.`, `[` or `+` and whatever else; if
 //! several blocks fit, to the one with the longest name. A life of a block lasts from an allocation to the next.
@@ -127,11 +128,13 @@ impl Search<'_> {
         let trace = self.setup.trace();
         for &read in &life.uses {
             let Some(variable) = trace.op(read).reads() else { continue };
-            let Some(&write) = life.initialised.get(&variable).filter(|&&write| write != read) else {
+            let Some(writes) = life.initialising.get(&variable) else { continue };
+            let Some(&write) = writes.iter().find(|&&write| !self.must.precedes(self.setup, read, write))
+            else {
                 continue;
             };
             self.counts.pairs += 1;
-            if self.comes_before(write, read) {
+            if writes.iter().any(|&write| self.comes_before(write, read)) {
                 self.counts.ordered += 1;
                 continue;
             }
