@@ -2,11 +2,13 @@
 //! checker that verifies evidence. It depends on nothing but the trace crate and shares no code
 //! with the engine it judges.
 
+mod cut;
 mod evidence;
 mod question;
 mod refutation;
 mod schedule;
 
+pub use cut::CutChecker;
 pub use evidence::{End, Reason, Refutation, Split, Step};
 pub use question::{Model, Question, QuestionError, Source};
 pub use refutation::{RefutationFault, check_refutation};

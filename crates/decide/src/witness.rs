@@ -20,6 +20,8 @@ enum Form {
     Window { start: EventId, tail: Vec<EventId> },
     /// So many events of each thread, in the order of the trace, then `tail`.
     Restricted { counts: Vec<u32>, tail: Vec<EventId> },
+    /// So many events of each thread, in the order of the trace, none of which can be left out while reads see what they saw.
+    Ideal { counts: Vec<u32> },
 }
 
 impl Witness {
@@ -33,9 +35,24 @@ impl Witness {
         Witness::restricted_then(counts, Vec::new())
     }
 
-    /// Likewise, and then these events, which go on from there.
+    /// Likewise, if without any of these events the others could not be, or would not answer the question. That too is for the
+    /// caller to know.
+    pub fn ideal(counts: Vec<u32>) -> Self {
+        Witness(Form::Ideal { counts })
+    }
+
+    /// The trace restricted to so many events of each thread, and then these events, which go on from there.
     pub fn restricted_then(counts: Vec<u32>, tail: Vec<EventId>) -> Self {
         Witness(Form::Restricted { counts, tail })
+    }
+
+    /// How many events of each thread happen, if it is the trace restricted to them.
+    pub fn restriction(&self) -> Option<&[u32]> {
+        match &self.0 {
+            Form::Ideal { counts } => Some(counts),
+            Form::Restricted { counts, tail } if tail.is_empty() => Some(counts),
+            _ => None,
+        }
     }
 
     /// The schedule without what the question does not need. Linear in the recorded run up to it.
@@ -43,19 +60,34 @@ impl Witness {
         let whole: Vec<EventId> = match &self.0 {
             Form::Window { start, tail } => (0..start.0).map(EventId).chain(tail.iter().copied()).collect(),
             Form::Restricted { counts, tail } => {
-                let ends =
-                    counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(thread, &count)| {
-                        setup.threads.of_thread(ThreadId::new(thread))[count as usize - 1]
-                    });
-                let end = ends.max().map_or(0, |last| last.0 + 1);
-                let kept = |event: &EventId| {
-                    (setup.threads.place(*event) as u32) < counts[setup.trace.thread(*event).index()]
-                };
-                (0..end).map(EventId).filter(kept).chain(tail.iter().copied()).collect()
+                restricted(setup, counts).chain(tail.iter().copied()).collect()
             }
+            Form::Ideal { counts } => restricted(setup, counts).collect(),
         };
-        Slice::new(setup, question, model, &whole).cut()
+        match self.0 {
+            Form::Ideal { .. } if model != Model::Sync => whole,
+            _ => Slice::new(setup, question, model, &whole).cut(),
+        }
     }
+}
+
+/// So many events of each thread, in the order of the trace.
+fn restricted<'s>(setup: &'s Setup<'_>, counts: &'s [u32]) -> impl Iterator<Item = EventId> + 's {
+    let mut left = counts.to_vec();
+    let mut missing: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+    let all = (0..setup.trace.len()).map(EventId::new);
+    let counted = all.map_while(move |event| {
+        // When all have happened the rest of the trace need not be looked at.
+        if missing == 0 {
+            return None;
+        }
+        let left = &mut left[setup.trace.thread(event).index()];
+        let happens = *left > 0;
+        *left -= u32::from(happens);
+        missing -= u64::from(happens);
+        Some((event, happens))
+    });
+    counted.filter(|(_, happens)| *happens).map(|(event, _)| event)
 }
 
 struct Slice<'a> {

@@ -6,6 +6,7 @@ pub mod commands;
 pub mod diagnostics;
 pub mod ending;
 pub mod exit;
+pub mod foretold;
 pub mod interrupts;
 pub mod kinds;
 pub mod minimize;
@@ -24,6 +25,7 @@ pub mod sources;
 pub mod stack;
 pub mod survey;
 pub mod table;
+pub mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -100,9 +100,8 @@ impl Reporting<'_> {
     /// What is known around the findings, each in its recording. All are of one program, so its sources are the same.
     fn contexts<'c>(&'c self, sources: &'c Files, findings: &[Finding]) -> Contexts<'c> {
         let of = |opened: &'c Opened, name: Option<&String>| {
-            let own: Vec<Finding> =
-                findings.iter().filter(|finding| finding.recording.as_ref() == name).cloned().collect();
-            Context::new(&opened.trace, opened.path(), sources, &own).found_with(self.options)
+            let own = findings.iter().filter(|finding| finding.recording.as_ref() == name);
+            Context::new(&opened.trace, opened.path(), sources, own).found_with(self.options)
         };
         let others =
             self.others.iter().map(|other| (other.name.clone(), of(&other.opened, Some(&other.name))));

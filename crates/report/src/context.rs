@@ -83,13 +83,13 @@ const DEEPEST_STACK: usize = 64;
 
 impl<'t> Context<'t> {
     /// What is known around the events of these findings. The events must exist. Linear in the trace.
-    pub fn new(
+    pub fn new<'f>(
         trace: &'t Trace,
         name: Option<String>,
         sources: &'t dyn Sources,
-        findings: &[Finding],
+        findings: impl IntoIterator<Item = &'f Finding>,
     ) -> Self {
-        let events = findings.iter().flat_map(Finding::named_events);
+        let events = findings.into_iter().flat_map(Finding::named_events);
         Context { trace, name, options: Vec::new(), sources, held: held_at(trace, events) }
     }
 

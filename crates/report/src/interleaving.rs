@@ -121,7 +121,7 @@ fn shown_steps(trace: &Trace, question: &Question, schedule: &[EventId], steps: 
     if steps == Steps::All || length <= SHORT {
         return vec![true; length];
     }
-    let named: HashSet<EventId> = question.named().into_iter().collect();
+    let named = question.named();
     let mut shown: Vec<bool> = schedule.iter().map(|event| named.contains(event)).collect();
     shown[..FIRST].fill(true);
     shown[length - LAST..].fill(true);

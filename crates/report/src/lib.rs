@@ -45,7 +45,7 @@ pub use sarif::sarif;
 pub use schedule_file::{Line, Met, ScheduleFile, ScheduleFileError, ScheduleProblem};
 pub use summary::{Tally, summary, summary_of};
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppression};
-pub use terminal::{finding_in_words, quoted, reproduction, title};
+pub use terminal::{finding_in_a_line, finding_in_words, quoted, reproduction, title};
 pub use values::{Changed, changed_reads};
 pub use words::{Words, shown};
 pub use wrap::wrapped;

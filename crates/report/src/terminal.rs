@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::findings::{Finding, FindingKind, Rung};
 use crate::interleaving::{Steps, interleaving};
 use crate::place::{SourcePlace, telling_span};
-use crate::words::{printable, shown};
+use crate::words::{listed, printable, shown};
 use crate::wrap::wrapped;
 
 /// The finding told in full. Its question must make sense about the trace.
@@ -37,6 +37,25 @@ pub fn title(finding: &Finding) -> String {
     format!("{} on {}", finding.kind.title(), shown(&finding.object))
 }
 
+/// The finding in a line: what it is, where, and what is known of it.
+pub fn finding_in_a_line(finding: &Finding) -> String {
+    let places: Vec<String> = finding.locations.iter().map(|location| shown(location)).collect();
+    let places = match places.is_empty() {
+        true => String::new(),
+        false => format!(" at {}", listed(places)),
+    };
+    format!("{}: {}{places}, {}{}\n", finding.id, title(finding), finding.rung.name(), times(finding))
+}
+
+/// How many sets of events it stands for, if that is more than one.
+fn times(finding: &Finding) -> String {
+    let sets = if finding.kind == FindingKind::Race { "pairs" } else { "sets" };
+    match finding.count {
+        1 => String::new(),
+        count => format!(" ({count} {sets} of events at these places)"),
+    }
+}
+
 struct Told<'c> {
     context: &'c Context<'c>,
     finding: &'c Finding,
@@ -51,12 +70,8 @@ struct Marked<'p> {
 impl Told<'_> {
     /// The headline, and each line of source that an event is at under a caret, in the manner of rustc.
     fn excerpts(&self) -> String {
-        let Finding { kind, count, rung, .. } = self.finding;
-        let sets = if *kind == FindingKind::Race { "pairs" } else { "sets" };
-        let times = match count {
-            1 => String::new(),
-            count => format!(" ({count} {sets} of events at these places)"),
-        };
+        let Finding { rung, .. } = self.finding;
+        let times = times(self.finding);
         let racy = if self.finding.racy == Some(true) { ", racy" } else { "" };
         let inherent = match self.finding.inherent {
             true => ", in every run: shown last because forks, joins or the like leave no other order",
@@ -131,7 +146,7 @@ impl Told<'_> {
         let held: Vec<String> = self.context.held(event).iter().map(|hold| words.lock(hold.lock)).collect();
         let held = match held.is_empty() {
             true => "no lock held".to_owned(),
-            false => format!("holding {}", crate::words::listed(held)),
+            false => format!("holding {}", listed(held)),
         };
         format!("{}: {}, {held}", words.thread_of(event), words.deed(event))
     }

@@ -1,7 +1,5 @@
 //! What the reads of a schedule see. Linear in the schedule.
 
-use std::collections::HashMap;
-
 use check::Source;
 use trace::{EventId, Trace};
 
@@ -18,25 +16,26 @@ pub struct Changed {
 
 /// The reads of a schedule that see something else than in the trace, in its order. The events must exist.
 pub fn changed_reads(trace: &Trace, schedule: &[EventId]) -> Vec<Changed> {
-    let mut values = HashMap::new();
-    let mut last = HashMap::new();
+    let symbols = trace.symbols();
+    let mut values: Vec<Option<EventId>> = vec![None; symbols.variables.len()];
+    let mut last: Vec<Option<EventId>> = vec![None; symbols.threads.len()];
     let mut changed = Vec::new();
     for &event in schedule {
-        last.insert(trace.thread(event), event);
+        last[trace.thread(event).index()] = Some(event);
         let op = trace.op(event);
         if let Some(variable) = op.reads() {
-            let value: Option<EventId> = values.get(&variable).copied();
+            let value = values[variable.index()];
             if value != trace.reads_from(event) {
                 let sees = value.map_or(Source::Initial, Source::Write);
                 changed.push(Changed { read: event, sees, goes_on: false });
             }
         }
         if let Some(variable) = op.writes() {
-            values.insert(variable, event);
+            values[variable.index()] = Some(event);
         }
     }
     for Changed { read, goes_on, .. } in &mut changed {
-        *goes_on = last.get(&trace.thread(*read)) != Some(read);
+        *goes_on = last[trace.thread(*read).index()] != Some(*read);
     }
     changed
 }

@@ -230,7 +230,7 @@ impl<'a> Search<'a> {
         let threads = self.setup.threads();
         if let Some(found) = preserving::first(syncp, threads, cycle, &mut self.steps) {
             let (instance, _) = self.turned(cycle, &found.events);
-            self.asking.found(pattern, instance, Witness::restricted(found.ideal));
+            self.asking.found(pattern, instance, Witness::ideal(found.ideal));
         }
         if self.steps == 0 { Go::Stop } else { Go::On }
     }

@@ -191,7 +191,7 @@ impl Search<'_> {
         // What every read sees is kept, so it is a schedule under every model.
         if let Some(ideal) = self.syncp.ideal(RacePair { first, second }) {
             self.funnel.preserving += 1;
-            return self.found(variable, question, Witness::restricted(ideal.0));
+            return self.found(variable, question, Witness::ideal(ideal.0));
         }
         self.funnel.asked += 1;
         match decide(self.setup, &question, self.settings.model, self.settings.options) {

@@ -7,7 +7,7 @@ mod text;
 
 use std::ffi::OsString;
 
-use check::{Question, Refutation, check_refutation, check_schedule};
+use check::{Question, Refutation};
 use clap::{Args, ValueEnum};
 use decide::{Options, Setup, Verdict};
 use report::{About, Asked, Evidence, Fingerprint, ModelName, SCHEMA, ScheduleFile, Steps, VerdictName};
@@ -20,6 +20,7 @@ use crate::open::{Opened, open};
 use crate::output::{self, Target};
 use crate::quantity::quantity;
 use crate::stack::with_room;
+use crate::verify;
 
 const EXAMPLES: &str = "\
 An event is named by its id, its 0-based position in the trace, or by its source location where that
@@ -187,27 +188,15 @@ fn verified(trace: &Trace, question: &Question, model: ModelName, budget: u64) -
     match verdict {
         Verdict::Feasible(witness) => {
             let schedule = witness.schedule(&setup, question, model.into());
-            let certainty = check_schedule(trace, question, model.into(), &schedule)
-                .map_err(|fault| defect(question, model, "schedule", &fault.to_string()))?;
+            let certainty = verify::schedule(trace, question, model, &schedule)?;
             Ok(Answer::Feasible { schedule, guaranteed: certainty.guaranteed })
         }
         Verdict::Infeasible(refutation) => {
-            check_refutation(trace, question, model.into(), &refutation)
-                .map_err(|fault| defect(question, model, "refutation", &fault.to_string()))?;
+            verify::refutation(trace, question, model, &refutation)?;
             Ok(Answer::Infeasible(refutation))
         }
         Verdict::Unknown { budget } => Ok(Answer::Unknown { budget }),
     }
-}
-
-/// The engine and the checker disagree: there is no answer, and the user is asked to tell us.
-pub(super) fn defect(question: &Question, model: ModelName, what: &str, fault: &str) -> Diagnostic {
-    Diagnostic::new(format!(
-        "this is a defect of foretell: it found a {what} that does not hold, so there is no answer"
-    ))
-    .note(format!("the checker says: {fault}"))
-    .note(format!("the question was {question:?} under `{}`", model.name()))
-    .help(format!("please report it, with the trace, at {}/issues", env!("CARGO_PKG_REPOSITORY")))
 }
 
 pub(super) fn refuse_without_branches(trace: &Trace) -> Result<(), Diagnostic> {

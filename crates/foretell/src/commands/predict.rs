@@ -1,7 +1,7 @@
 //! `foretell predict`: the bugs of the runs that did not happen, each with a schedule that shows it.
 //!
 //! Searches report as they go (`candidates`); `gather.rs` keeps one finding for each set of source locations,
-//! or all of them, and verifies every schedule that is shown. How findings are shown is in `crate::reporting`.
+//! or all of them; `crate::foretold` writes schedules out and verifies each before it is told. How findings are shown is in `crate::reporting`.
 
 mod gather;
 mod others;
@@ -49,8 +49,10 @@ variable. Where forks and joins leave no other order, a finding says so and come
 of uninitialised memory are looked for where the trace has allocations. A nondeterministic read that also races is
 marked and comes first.
 
-A finding is `predicted` if some run of the program must be able to show it (every read sees what it saw), and
-`possible` if that depends on values. Every schedule has been verified before it is shown.
+A finding is `predicted` if some run of the program must be able to show it (every read sees what
+it saw), and `possible` if that depends on values. Every schedule has been verified before it is shown.
+Of many findings the first hundred are told in full, the others in a line each; `--json` and the
+files have the schedules of all.
 
 Exit status: 0 nothing found, 1 findings, 2 usage or input error, 3 nothing found, but a budget ran out.";
 
@@ -87,13 +89,10 @@ impl Predict {
         let options = self.search.again();
         let reporting =
             Reporting { opened, others: &[], outputs: &self.outputs, manner: self.manner, options: &options };
-        if self.search.streams() {
-            let mut predictions = self.search.head(opened)?;
-            if let Some(mut streamed) = reporting.stream(&predictions)? {
-                self.search
-                    .search(opened, self.manner, &mut predictions, &mut |found| streamed.take(found))?;
-                return streamed.end(&predictions);
-            }
+        let mut predictions = self.search.head(opened)?;
+        if let Some(mut streamed) = reporting.stream(&predictions)? {
+            self.search.search(opened, self.manner, &mut predictions, &mut |found| streamed.take(found))?;
+            return streamed.end(&predictions);
         }
         reporting.deliver(self.search.run(opened, self.manner)?)
     }

@@ -1,12 +1,18 @@
-//! Findings printed as they are found, one by one, and forgotten: their number does not matter to memory.
+//! Findings printed as they come, one by one, and forgotten: their number does not matter to memory. For people, the first ones
+//! are told in full and the others in a line each: nobody reads a thousand schedules, and each takes time to write out.
 
-use report::{Context, Finding, Predictions, Tally, summary_of};
+use report::{Context, Finding, Predictions, Tally, finding_in_a_line, summary_of};
 
 use super::{Outputs, Reporting, environment, exit_with};
+use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::foretold::Foretold;
 use crate::output;
 use crate::sources::Files;
+
+/// So many findings are told to people in full.
+const IN_FULL: u64 = 100;
 
 /// The member of the JSON object that findings go into.
 const FINDINGS: &str = "\"findings\":[";
@@ -39,26 +45,36 @@ impl<'a> Reporting<'a> {
 
 impl Streamed<'_> {
     /// Prints a finding.
-    pub fn take(&mut self, finding: Finding) -> Result<(), Diagnostic> {
-        let first = self.tally.all() == 0;
-        self.tally.add(&finding);
+    pub fn take(&mut self, foretold: Foretold<'_>) -> Result<(), Diagnostic> {
+        let before = self.tally.all();
+        self.tally.add(foretold.finding());
         if self.gone {
             return Ok(());
         }
-        if self.reporting.manner.json {
-            let json = serde_json::to_string(&finding).map_err(not_json)?;
-            return self.put(&if first { json } else { format!(",{json}") });
+        let Manner { json, quiet, .. } = self.reporting.manner;
+        if json {
+            let json = serde_json::to_string(&foretold.written_out()?).map_err(not_json)?;
+            return self.put(&if before == 0 { json } else { format!(",{json}") });
         }
-        if self.reporting.manner.quiet {
-            return Ok(());
-        }
+        let words = match before {
+            _ if quiet => {
+                foretold.verified()?;
+                return Ok(());
+            }
+            0..IN_FULL => self.in_full(&foretold.written_out()?)?,
+            IN_FULL => format!("{OTHERS}\n{}", finding_in_a_line(&foretold.verified()?)),
+            _ => finding_in_a_line(&foretold.verified()?),
+        };
+        self.gone = !output::print_on(&words)?;
+        Ok(())
+    }
+
+    fn in_full(&self, finding: &Finding) -> Result<String, Diagnostic> {
         let opened = self.reporting.opened;
         let sources = Files::of(opened);
-        let context = Context::new(&opened.trace, opened.path(), &sources, std::slice::from_ref(&finding))
+        let context = Context::new(&opened.trace, opened.path(), &sources, [finding])
             .found_with(self.reporting.options);
-        let words = self.reporting.one_in_words(&context, &finding)?;
-        self.gone = !output::print_on(&(words + "\n"))?;
-        Ok(())
+        Ok(self.reporting.one_in_words(&context, finding)? + "\n")
     }
 
     /// Prints what the whole search came to.
@@ -69,7 +85,8 @@ impl Streamed<'_> {
             let (_, tail) = around_findings(predictions)?;
             self.put(&(tail + "\n"))?;
         } else {
-            output::print(&summary_of(predictions, &self.tally))?;
+            let gap = if self.tally.all() > IN_FULL && !self.reporting.manner.quiet { "\n" } else { "" };
+            output::print(&format!("{gap}{}", summary_of(predictions, &self.tally)))?;
         }
         Ok(exit_with(self.tally.all() > 0, predictions.unknown > 0, self.outputs.exit_code))
     }
@@ -84,6 +101,9 @@ impl Streamed<'_> {
         Ok(())
     }
 }
+
+/// What is said before the findings that are not told in full.
+const OTHERS: &str = "The other findings in a line each, verified as these are; `--json` and `--html FILE` have their schedules.";
 
 /// What comes before the findings and after them, where there are none yet.
 fn around_findings(predictions: &Predictions) -> Result<(String, String), Diagnostic> {

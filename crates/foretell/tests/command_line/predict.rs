@@ -384,3 +384,35 @@ fn raw_reports_are_the_same_one_by_one() {
 fn raw_needs_a_method_that_streams() {
     insta::assert_snapshot!(predict(SEVERAL, &["--raw"]).seen());
 }
+
+/// Findings beyond those that a person reads are told in a line each; programs get the schedules of all of them.
+#[test]
+fn many_findings_are_told_in_a_line_each() {
+    let place = Workplace::new();
+    let settings = "--events 5k --threads 4 --locations 80 --variables 30 --disciplined-percent 50 --seed 3";
+    let settings: Vec<&str> = settings.split(' ').collect();
+    assert_eq!(place.run(&[&["generate", "-o", "many.std"], &settings[..]].concat()).code, Some(0));
+    for method in ["poly", "syncp"] {
+        let predict = |how: &[&str]| {
+            place.run(&[&["predict", "many.std", "--only", "race", "--method", method], how].concat())
+        };
+        let json = predict(&["--json"]).json();
+        let findings = json["findings"].as_array().expect("findings");
+        assert!(findings.len() > 110, "{method}: only {} findings", findings.len());
+        assert!(findings.iter().all(|finding| finding["schedule"].as_array().is_some_and(|s| !s.is_empty())));
+        let text = String::from_utf8(predict(&[]).stdout).expect("text");
+        let in_full = text.lines().filter(|line| line.starts_with("SUMMARY: foretell: data race")).count();
+        assert_eq!(in_full, 100, "{method}");
+        for finding in findings {
+            let id = finding["id"].as_str().expect("an id");
+            let number: usize = id["race-".len()..].parse().expect("a number");
+            let line = text.lines().find(|line| line.contains(&format!("{id}: data race on")));
+            let line = line.unwrap_or_else(|| panic!("{method}: {id} is not told"));
+            let places = finding["locations"].as_array().expect("locations");
+            let tells_places = places.iter().all(|place| line.contains(place.as_str().expect("a place")));
+            assert!(number <= 100 || tells_places, "{method}: {line}");
+        }
+        let quiet = String::from_utf8(predict(&["--quiet"]).stdout).expect("text");
+        assert_eq!(quiet.lines().last(), text.lines().last(), "{method}");
+    }
+}

@@ -1,16 +1,17 @@
-//! From what searches report to findings: merged by source location, ranked, verified.
+//! From what searches report to findings: merged by source location and ranked.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use candidates::Found;
-use check::{Model, Question, check_schedule};
-use decide::{Options, Setup, Verdict, simplify};
-use report::{Asked, Finding, FindingKind, ModelName, Rung};
+use check::{CutChecker, Model, Question};
+use decide::{Options, Setup, Verdict};
+use report::{FindingKind, ModelName, Rung};
 use trace::{EventId, LocationId};
 
-use crate::commands::decide::defect;
 use crate::diagnostics::Diagnostic;
+use crate::foretold::{Foretold, Unwritten};
 
 /// What findings are merged by: kind, and the set of locations.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +37,7 @@ impl Group {
 }
 
 /// Whatever is done with each finding, in turn.
-pub(crate) type Take<'t> = dyn FnMut(Finding) -> Result<(), Diagnostic> + 't;
+pub(crate) type Take<'t> = dyn FnMut(Foretold<'_>) -> Result<(), Diagnostic> + 't;
 
 /// Collects what searches report and passes on what it makes of it: with `--all` each bug as it is found, otherwise one for each set of
 /// locations at the end.
@@ -50,6 +51,7 @@ pub(super) struct Gatherer<'s> {
     racy: BTreeSet<EventId>,
     /// How many findings of each kind were passed on.
     numbers: BTreeMap<FindingKind, u32>,
+    cuts: &'s OnceCell<CutChecker<'s>>,
     take: &'s mut Take<'s>,
     /// What kept a finding from being passed on; nothing is after that.
     failed: Option<Diagnostic>,
@@ -61,10 +63,11 @@ impl<'s> Gatherer<'s> {
         model: ModelName,
         options: Options,
         all: bool,
+        cuts: &'s OnceCell<CutChecker<'s>>,
         take: &'s mut Take<'s>,
     ) -> Self {
         let (groups, racy, numbers) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        Gatherer { setup, model, options, all, groups, racy, numbers, take, failed: None }
+        Gatherer { setup, model, options, all, groups, racy, numbers, cuts, take, failed: None }
     }
 
     /// Takes in a bug that was found under the model asked for.
@@ -128,7 +131,7 @@ impl<'s> Gatherer<'s> {
         }
     }
 
-    /// Passes on what is left: for each set of locations the simplest schedule, verified.
+    /// Passes on what is left: the first of each set of locations.
     pub(super) fn finish(mut self) -> Result<(), Diagnostic> {
         let mut groups: Vec<(Key, Group)> = std::mem::take(&mut self.groups).into_iter().collect();
         groups.sort_by_cached_key(|(key, group)| group.rank(key.kind));
@@ -145,63 +148,14 @@ impl<'s> Gatherer<'s> {
         let number = self.numbers.entry(kind).or_default();
         *number += 1;
         let id = format!("{}-{number}", kind.name());
-        let finding = finding(self.setup, self.model, kind, id, group);
-        self.failed = finding.and_then(|finding| (self.take)(finding)).err();
+        let Group { found, rung, count, racy } = group;
+        let unwritten = Unwritten { setup: self.setup, cuts: self.cuts, model: self.model, rung, found };
+        let foretold = Foretold::unwritten(unwritten, kind, id, count, racy);
+        self.failed = (self.take)(foretold).err();
     }
 }
 
 /// The latest event that makes a bug up, and the others: what comes earliest is shown first.
 fn last(found: &Found) -> (Option<EventId>, Vec<Option<EventId>>) {
     (found.events.iter().copied().max().flatten(), found.events.clone())
-}
-
-fn finding(
-    setup: &Setup<'_>,
-    model: ModelName,
-    kind: FindingKind,
-    id: String,
-    group: Group,
-) -> Result<Finding, Diagnostic> {
-    let trace = setup.trace();
-    let Group { found, rung, count, racy } = group;
-    // A predicted finding is shown by a schedule that keeps what reads saw; one that an inexact method reports and
-    // that is only possible, by one that does not.
-    let shown = match (rung, model) {
-        (Rung::Predicted, _) => ModelName::Rf,
-        (_, ModelName::Rf) => ModelName::Sync,
-        (_, weaker) => weaker,
-    };
-    let witness = match (rung, model) {
-        (Rung::Predicted, ModelName::Sync | ModelName::Branch) => {
-            match decide::decide(setup, &found.question, shown.into(), Options::default()) {
-                Ok(Verdict::Feasible(witness)) => witness,
-                _ => found.witness,
-            }
-        }
-        _ => found.witness,
-    };
-    let schedule = witness.schedule(setup, &found.question, shown.into());
-    let schedule = simplify(setup, &found.question.named(), &schedule);
-    let certainty = check_schedule(trace, &found.question, shown.into(), &schedule)
-        .map_err(|fault| defect(&found.question, shown, "schedule", &fault.to_string()))?;
-    let location = |event: &Option<EventId>| match event {
-        Some(event) => trace.symbols().location(trace.location(*event)).to_owned(),
-        None => "initial".to_owned(),
-    };
-    Ok(Finding {
-        id,
-        kind,
-        rung,
-        guaranteed: certainty.guaranteed,
-        events: found.events.iter().map(|event| event.map_or(-1, |event| i64::from(event.0))).collect(),
-        object: found.object.name(trace.symbols()),
-        locations: found.events.iter().map(location).collect(),
-        count,
-        racy: (kind == FindingKind::Nondeterminism).then_some(racy),
-        inherent: found.remarks.inherent,
-        schedule,
-        question: Asked::of(trace, &found.question),
-        recording: None,
-        replay: None,
-    })
 }

@@ -10,10 +10,10 @@ use states::{Certainty, Definitely, Exhausted, Limits, Loset, Possibly, definite
 use trace::{EventId, ThreadEvents, ThreadId};
 
 use crate::arguments::Manner;
-use crate::commands::decide::defect;
 use crate::diagnostics::Diagnostic;
 use crate::progress::StatesBar;
 use crate::rules::{NamedPredicate, Wrong};
+use crate::verify;
 
 /// States looked at for one condition.
 const MOST_STATES: u64 = 1_000_000_000;
@@ -121,8 +121,7 @@ impl Asking<'_> {
         let Shown { state, schedule, model } = shown;
         let trace = self.setup.trace();
         let question = Question::Cut(state.clone());
-        let certainty = check_schedule(trace, &question, model.into(), &schedule)
-            .map_err(|fault| defect(&question, model, "schedule", &fault.to_string()))?;
+        let certainty = verify::schedule(trace, &question, model, &schedule)?;
         let threads = ThreadEvents::of(trace);
         let last = |(thread, &place): (usize, &u32)| {
             place.checked_sub(1).map(|last| threads.of_thread(ThreadId::new(thread))[last as usize])

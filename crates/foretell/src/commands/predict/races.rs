@@ -1,9 +1,10 @@
 //! Races by every method.
 
+use candidates::races::syncp::{Syncp, SyncpRace};
 use candidates::races::{Method, RacePair, poly, reported};
 use candidates::{Found, Object, Remarks, Report, Settings};
 use check::{Model, Question};
-use decide::Verdict;
+use decide::{Verdict, Witness};
 use report::{FindingKind, Funnel, Predictions, Rung};
 
 use super::gather::Gatherer;
@@ -20,6 +21,7 @@ pub(super) fn search(
 ) -> Result<(), Diagnostic> {
     match method {
         Method::Poly => exactly(gatherer, predictions, manner),
+        Method::Syncp => sync_preserving(gatherer, predictions),
         method => reported_by(method, gatherer, predictions)?,
     }
     Ok(())
@@ -64,6 +66,17 @@ fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: M
     });
 }
 
+/// Races in the order of the trace's own synchronisation. Each comes with the schedule that shows it, under every model.
+fn sync_preserving(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
+    for SyncpRace { pair, ideal } in Syncp::new(gatherer.setup.trace()).races() {
+        predictions.candidates += 1;
+        let question = Question::Race(pair.first, pair.second);
+        let found = found(gatherer, question, pair, Witness::ideal(ideal.0));
+        gatherer.note_race(&found);
+        gatherer.take_at(FindingKind::Race, found, Rung::Predicted);
+    }
+}
+
 /// What an inexact method reports, each pair with its true rung.
 fn reported_by(
     method: Method,
@@ -101,15 +114,18 @@ fn climb(gatherer: &Gatherer<'_>, pair: RacePair) -> Climb {
     for (model, rung) in [(Model::ReadsFrom, Rung::Predicted), (Model::Sync, Rung::Possible)] {
         match decide::decide(gatherer.setup, &question, model, gatherer.options) {
             Ok(Verdict::Feasible(witness)) => {
-                let variable = gatherer.setup.trace().op(pair.first).access().map(|access| access.variable);
-                let object = variable.map_or(Object::Named(String::new()), Object::Variable);
-                let events = vec![Some(pair.first), Some(pair.second)];
-                let remarks = Remarks::default();
-                return Climb::To(Found { question, events, object, witness, remarks }, rung);
+                return Climb::To(found(gatherer, question, pair, witness), rung);
             }
             Ok(Verdict::Unknown { .. }) => unknown = true,
             Ok(Verdict::Infeasible(_)) | Err(_) => {}
         }
     }
     if unknown { Climb::Unknown } else { Climb::Refuted }
+}
+
+fn found(gatherer: &Gatherer<'_>, question: Question, pair: RacePair, witness: Witness) -> Found {
+    let variable = gatherer.setup.trace().op(pair.first).access().map(|access| access.variable);
+    let object = variable.map_or(Object::Named(String::new()), Object::Variable);
+    let events = vec![Some(pair.first), Some(pair.second)];
+    Found { question, events, object, witness, remarks: Remarks::default() }
 }

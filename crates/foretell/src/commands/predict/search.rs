@@ -1,5 +1,6 @@
 //! What to look for in a trace, and how.
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::str::FromStr;
 
@@ -16,6 +17,7 @@ use super::{gather, others, predicates, private, races as racing};
 use crate::arguments::Manner;
 use crate::commands::decide::{ModelArgument, refuse_without_branches};
 use crate::diagnostics::Diagnostic;
+use crate::foretold::Foretold;
 use crate::open::Opened;
 use crate::quantity::quantity;
 use crate::rules::RulesFile;
@@ -134,8 +136,8 @@ impl Search {
     pub(crate) fn run(&self, opened: &Opened, manner: Manner) -> Result<Predictions, Diagnostic> {
         let mut findings = Vec::new();
         let mut predictions = self.head(opened)?;
-        self.search(opened, manner, &mut predictions, &mut |finding| {
-            findings.push(finding);
+        self.search(opened, manner, &mut predictions, &mut |foretold| {
+            findings.push(foretold.written_out()?);
             Ok(())
         })?;
         predictions.findings = findings;
@@ -180,9 +182,9 @@ impl Search {
         take: &mut Take<'_>,
     ) -> Result<(), Diagnostic> {
         let trace = &opened.trace;
-        let take: &mut Take<'_> = &mut |finding| match private::is_of_std(trace, &finding) {
+        let take: &mut Take<'_> = &mut |foretold| match private::is_of_std(trace, foretold.finding()) {
             true => Ok(()),
-            false => take(finding),
+            false => take(foretold),
         };
         let model = ModelName::from(self.model);
         if model == ModelName::Branch {
@@ -194,8 +196,9 @@ impl Search {
         let conditions = file.as_ref().map(|file| file.predicates(trace)).transpose()?.unwrap_or_default();
         let intent = self.intent(opened)?;
         let setup = Setup::new(trace);
+        let cuts = OnceCell::new();
         let options = Options { budget: self.budget, ..Options::default() };
-        let mut gatherer = gather::Gatherer::new(&setup, model, options, self.all, &mut *take);
+        let mut gatherer = gather::Gatherer::new(&setup, model, options, self.all, &cuts, &mut *take);
         let race_method = self.race_method();
         let atomicity_method = match self.method {
             Some(MethodArgument::Atomicity(method)) => method,
@@ -224,7 +227,7 @@ impl Search {
         if kinds.contains(&KindArgument::Predicate) {
             predicates::search(&conditions, &setup, model, options, predictions, manner)?;
         }
-        std::mem::take(&mut predictions.findings).into_iter().try_for_each(take)
+        std::mem::take(&mut predictions.findings).into_iter().map(Foretold::from).try_for_each(take)
     }
 
     /// The same, one kind of bug each, in the order in which it is done.

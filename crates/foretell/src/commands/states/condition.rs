@@ -1,15 +1,16 @@
 //! Whether a condition possibly or definitely holds, with the schedule that shows it.
 
-use check::{Model, Question, check_schedule};
-use report::{Steps, interleaving};
+use check::Question;
+use report::{ModelName, Steps, interleaving};
 use states::{Certainty, Definitely, Path, Possibly, Predicate, PredicateError, definitely, possibly};
 use trace::EventId;
 
-use super::one::{Evidence, defect, evidence};
+use super::one::{Evidence, evidence};
 use super::{Asked, Report, text};
 use crate::diagnostics::{Diagnostic, Excerpt, Place};
 use crate::exit::Exit;
 use crate::output;
+use crate::verify;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
@@ -44,7 +45,10 @@ impl Asked<'_> {
         };
         let schedule = match evidence(self.trace, &state, self.limits.steps)? {
             Ok(Evidence::Schedule(schedule)) => schedule,
-            Ok(Evidence::Refutation(_)) => return Err(defect("state", "no schedule leads to it")),
+            Ok(Evidence::Refutation(_)) => {
+                let question = Question::Cut(state);
+                return Err(verify::defect(&question, ModelName::Sync, "state", "no schedule leads to it"));
+            }
             Err(exhausted) => return self.exhausted(exhausted),
         };
         let shown = Some(Shown { state, schedule });
@@ -63,8 +67,8 @@ impl Asked<'_> {
             Ok(Certainty { answer: Definitely::Avoided(schedule), path }) => {
                 let mut state = vec![0; self.loset.threads()];
                 schedule.iter().for_each(|&event| state[self.trace.thread(event).index()] += 1);
-                check_schedule(self.trace, &Question::Cut(state.clone()), Model::Sync, &schedule)
-                    .map_err(|fault| defect("schedule", &fault.to_string()))?;
+                let question = Question::Cut(state.clone());
+                verify::schedule(self.trace, &question, ModelName::Sync, &schedule)?;
                 Answer { holds: false, path, shown: Some(Shown { state, schedule }) }
             }
             Err(exhausted) => return self.exhausted(exhausted),

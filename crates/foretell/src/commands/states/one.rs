@@ -1,6 +1,6 @@
 //! One state: which classes it is in, and evidence that it can or cannot be reached.
 
-use check::{Model, Question, Refutation, check_refutation, check_schedule};
+use check::{Model, Question, Refutation};
 use decide::{Options, Setup, Verdict};
 use report::{ModelName, Steps, explain, in_one_sentence, interleaving, wrapped};
 use serde::Serialize;
@@ -12,6 +12,7 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::output;
 use crate::table::name;
+use crate::verify;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
@@ -48,26 +49,15 @@ pub(super) fn evidence(
     Ok(Ok(match verdict {
         Verdict::Feasible(witness) => {
             let schedule = witness.schedule(&setup, &question, Model::Sync);
-            check_schedule(trace, &question, Model::Sync, &schedule)
-                .map_err(|fault| defect("schedule", &fault.to_string()))?;
+            verify::schedule(trace, &question, ModelName::Sync, &schedule)?;
             Evidence::Schedule(schedule)
         }
         Verdict::Infeasible(refutation) => {
-            check_refutation(trace, &question, Model::Sync, &refutation)
-                .map_err(|fault| defect("refutation", &fault.to_string()))?;
+            verify::refutation(trace, &question, ModelName::Sync, &refutation)?;
             Evidence::Refutation(refutation)
         }
         Verdict::Unknown { budget } => return Ok(Err(Exhausted::Steps(budget))),
     }))
-}
-
-/// Two of our own disagree: there is no answer, and the user is asked to tell us.
-pub(super) fn defect(what: &str, fault: &str) -> Diagnostic {
-    let title =
-        format!("this is a defect of foretell: it found a {what} that does not hold, so there is no answer");
-    Diagnostic::new(title)
-        .note(format!("the checker says: {fault}"))
-        .help(format!("please report it, with the trace, at {}/issues", env!("CARGO_PKG_REPOSITORY")))
 }
 
 impl Asked<'_> {

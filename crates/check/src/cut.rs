@@ -1,0 +1,262 @@
+//! Verifies that a trace restricted to so many events of each thread is a schedule, without walking through it.
+//!
+//! The restriction keeps the order of the trace, which is itself a run. So every read sees what it saw if the write is
+//! there, everything awaited has happened if it is there at all, and the sections of a lock keep apart if those that stay open
+//! are the last ones. Each of these is looked up where the threads stop: what that costs depends on the number of threads and
+//! locks, not on how long the schedule is. Permits of semaphores alone are counted through.
+//!
+//! Promise: what it accepts, [`check_schedule`](crate::check_schedule) accepts too, written out, as guaranteed; and of
+//! restrictions that keep what every read saw it accepts the same.
+
+use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace};
+
+use crate::question::Question;
+use crate::schedule::{Certainty, ScheduleFault};
+
+/// A trace made ready to have restrictions of it verified.
+#[derive(Debug)]
+pub struct CutChecker<'t> {
+    trace: &'t Trace,
+    threads: ThreadEvents,
+    /// For each thread what its events need of other threads.
+    needs: Vec<Vec<Needs>>,
+    /// For each lock its sections, by thread; nothing if there is one thread only.
+    sections: Vec<Vec<Sections>>,
+    /// Posts and takes of each semaphore.
+    permits: Vec<Vec<EventId>>,
+}
+
+/// What the events of one thread need of another one's.
+#[derive(Debug)]
+struct Needs {
+    of: ThreadId,
+    /// The event of this place needs that one, and all before it in its thread; ever later ones.
+    needed: Vec<(u32, EventId)>,
+}
+
+/// The sections of one lock by one thread, in order. Those of one list do not overlap; a thread may share a lock that it holds alone.
+#[derive(Debug)]
+struct Sections {
+    thread: ThreadId,
+    alone: Vec<Section>,
+    shared: Vec<Section>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Section {
+    acquire: EventId,
+    /// The place of the acquire in its thread.
+    begins: u32,
+    /// The place of the release, or [`NEVER`].
+    ends: u32,
+}
+
+/// The last section of a list that happens, if its thread has so many events.
+fn last_begun(sections: &[Section], count: u32) -> Option<Section> {
+    let begun = sections.partition_point(|section| section.begins < count);
+    sections[..begun].last().copied()
+}
+
+const NEVER: u32 = u32::MAX;
+
+impl<'t> CutChecker<'t> {
+    /// Linear in the trace.
+    pub fn new(trace: &'t Trace) -> Self {
+        let threads = ThreadEvents::of(trace);
+        let symbols = trace.symbols();
+        let mut checker = CutChecker {
+            trace,
+            needs: (0..threads.threads()).map(|_| Vec::new()).collect(),
+            threads,
+            sections: (0..symbols.locks.len()).map(|_| Vec::new()).collect(),
+            permits: vec![Vec::new(); symbols.semaphores.len()],
+        };
+        for (event, thread, op) in trace.events() {
+            checker.add(event, thread, op);
+        }
+        checker.sections.iter_mut().filter(|users| users.len() < 2).for_each(Vec::clear);
+        checker
+    }
+
+    /// Verifies that so many events of each thread (by thread id), in the order of the trace, are a schedule that answers the
+    /// question, with every read seeing what it saw. The question is whether two events race, or the cut itself.
+    pub fn check(&self, question: &Question, counts: &[u32]) -> Result<Certainty, ScheduleFault> {
+        question.validate(self.trace)?;
+        self.check_size(counts)?;
+        for thread in 0..counts.len() {
+            self.check_needs(ThreadId::new(thread), counts)?;
+        }
+        self.sections.iter().try_for_each(|users| check_exclusion(users, counts))?;
+        for semaphore in 0..self.permits.len() {
+            self.check_permits(SemaphoreId::new(semaphore), counts)?;
+        }
+        self.check_answer(question, counts)?;
+        Ok(Certainty { guaranteed: true })
+    }
+
+    fn add(&mut self, event: EventId, thread: ThreadId, op: Op) {
+        let trace = self.trace;
+        if self.threads.place(event) == 0
+            && let Some(fork) = trace.fork_of(thread)
+        {
+            self.need(event, thread, fork);
+        }
+        if op.reads().is_some()
+            && let Some(write) = trace.reads_from(event)
+        {
+            self.need(event, thread, write);
+        }
+        match op {
+            Op::Join(_) | Op::Wait(_) => {
+                if let Some(awaited) = trace.link(event).event() {
+                    self.need(event, thread, awaited);
+                }
+            }
+            Op::BarrierExit(_) => {
+                let instance = trace.barrier_instance(event).index();
+                for &enter in &trace.matching().barrier_instances()[instance].enters {
+                    self.need(event, thread, enter);
+                }
+            }
+            Op::Acquire(lock) if !trace.is_nested(event) => self.add_section(event, thread, lock, false),
+            Op::AcquireShared(lock) if !trace.is_nested(event) => self.add_section(event, thread, lock, true),
+            Op::Post(semaphore) | Op::Take(semaphore) => self.permits[semaphore.index()].push(event),
+            _ => {}
+        }
+    }
+
+    fn need(&mut self, event: EventId, thread: ThreadId, needed: EventId) {
+        let of = self.trace.thread(needed);
+        if of == thread {
+            return;
+        }
+        let place = self.threads.place(event) as u32;
+        let needs = &mut self.needs[thread.index()];
+        match needs.iter_mut().find(|needs| needs.of == of) {
+            None => needs.push(Needs { of, needed: vec![(place, needed)] }),
+            // Events of one thread come in the order of their numbers.
+            Some(Needs { needed: known, .. }) => {
+                if known.last().is_none_or(|&(_, latest)| latest < needed) {
+                    known.push((place, needed));
+                }
+            }
+        }
+    }
+
+    fn add_section(&mut self, acquire: EventId, thread: ThreadId, lock: LockId, shared: bool) {
+        let place = |event: EventId| self.threads.place(event) as u32;
+        let begins = place(acquire);
+        let ends = self.trace.section_end(acquire).map_or(NEVER, place);
+        let users = &mut self.sections[lock.index()];
+        let index = users.iter().position(|user| user.thread == thread).unwrap_or_else(|| {
+            users.push(Sections { thread, alone: Vec::new(), shared: Vec::new() });
+            users.len() - 1
+        });
+        let list = if shared { &mut users[index].shared } else { &mut users[index].alone };
+        list.push(Section { acquire, begins, ends });
+    }
+
+    fn has(&self, counts: &[u32], event: EventId) -> bool {
+        (self.threads.place(event) as u32) < counts[self.trace.thread(event).index()]
+    }
+
+    /// No thread has more events than there are, and each thread has a count.
+    fn check_size(&self, counts: &[u32]) -> Result<(), ScheduleFault> {
+        let lengths =
+            (0..self.threads.threads()).map(|thread| self.threads.of_thread(ThreadId::new(thread)).len());
+        let fits = counts.len() == self.threads.threads()
+            && counts.iter().zip(lengths).all(|(&count, length)| count as usize <= length);
+        match fits {
+            true => Ok(()),
+            false => Err(ScheduleFault::NotAnswered("the cut is not one of this trace".to_owned())),
+        }
+    }
+
+    /// What the events of a thread wait for, and what they read, happens.
+    fn check_needs(&self, thread: ThreadId, counts: &[u32]) -> Result<(), ScheduleFault> {
+        for Needs { needed, .. } in &self.needs[thread.index()] {
+            let happen = needed.partition_point(|&(place, _)| place < counts[thread.index()]);
+            // The latest one needed needs to be looked at only: with it all before it in its thread happen.
+            if let Some(&(place, latest)) = needed[..happen].last()
+                && !self.has(counts, latest)
+            {
+                let event = self.threads.of_thread(thread)[place as usize];
+                return Err(self.missing(event, latest));
+            }
+        }
+        Ok(())
+    }
+
+    fn missing(&self, event: EventId, needed: EventId) -> ScheduleFault {
+        match self.trace.op(event) {
+            Op::Join(_) => ScheduleFault::NotEnded(event, needed),
+            Op::Wait(_) => ScheduleFault::NotSignalled(event, needed),
+            Op::BarrierExit(_) => ScheduleFault::NotEntered(event, needed),
+            op if op.reads().is_some() && self.trace.reads_from(event) == Some(needed) => {
+                ScheduleFault::WrongValue(event)
+            }
+            _ => ScheduleFault::NotForked(event, needed),
+        }
+    }
+
+    fn check_permits(&self, semaphore: SemaphoreId, counts: &[u32]) -> Result<(), ScheduleFault> {
+        let mut permits = i64::from(self.trace.initial_permits(semaphore));
+        for &event in self.permits[semaphore.index()].iter().filter(|&&event| self.has(counts, event)) {
+            match self.trace.op(event) {
+                Op::Post(_) => permits += 1,
+                _ => permits -= 1,
+            }
+            if permits < 0 {
+                return Err(ScheduleFault::NoPermit(event));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_answer(&self, question: &Question, counts: &[u32]) -> Result<(), ScheduleFault> {
+        let no = |why: String| Err(ScheduleFault::NotAnswered(why));
+        let stands_at = |event: EventId| {
+            let thread = self.trace.thread(event);
+            let forked = self.trace.fork_of(thread).is_none_or(|fork| self.has(counts, fork));
+            match forked && counts[thread.index()] == self.threads.place(event) as u32 {
+                true => Ok(()),
+                false => no(format!("event {event} is not next in its thread")),
+            }
+        };
+        match question {
+            Question::Race(a, b) => stands_at(*a).and_then(|()| stands_at(*b)),
+            Question::Cut(asked) => {
+                let count = |thread: usize| asked.get(thread).copied().unwrap_or(0);
+                match counts.iter().enumerate().all(|(thread, &has)| has == count(thread)) {
+                    true => Ok(()),
+                    false => no("other events happen than the cut names".to_owned()),
+                }
+            }
+            _ => no("a restriction of the trace answers no such question".to_owned()),
+        }
+    }
+}
+
+/// No section that stays open is followed by one of another thread that it keeps out.
+fn check_exclusion(users: &[Sections], counts: &[u32]) -> Result<(), ScheduleFault> {
+    let count = |user: &Sections| counts[user.thread.index()];
+    let stays_open =
+        |user: &Sections, list: &[Section]| last_begun(list, count(user)).filter(|s| s.ends >= count(user));
+    for holder in users {
+        let alone = stays_open(holder, &holder.alone);
+        let shared = stays_open(holder, &holder.shared);
+        if alone.is_none() && shared.is_none() {
+            continue;
+        }
+        for other in users.iter().filter(|other| other.thread != holder.thread) {
+            let others = [last_begun(&other.alone, count(other)), last_begun(&other.shared, count(other))];
+            let excluded = [(alone, others[0]), (alone, others[1]), (shared, others[0])];
+            for (open, later) in excluded.into_iter().filter_map(|(open, other)| Some((open?, other?))) {
+                if later.acquire > open.acquire {
+                    return Err(ScheduleFault::Held(later.acquire, open.acquire));
+                }
+            }
+        }
+    }
+    Ok(())
+}

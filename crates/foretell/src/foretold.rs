@@ -1,0 +1,149 @@
+//! A finding on its way to be told. To write its schedule out takes a walk through all of the run before it, and a person reads
+//! few of thousands; so that is left to whoever shows it.
+
+use std::cell::OnceCell;
+
+use candidates::Found;
+use check::CutChecker;
+use decide::{Options, Setup, Verdict, Witness, simplify};
+use report::{Asked, Finding, FindingKind, ModelName, Rung};
+use trace::EventId;
+
+use crate::diagnostics::Diagnostic;
+use crate::verify;
+
+/// A finding, and its schedule if that is not written out yet.
+pub struct Foretold<'s> {
+    finding: Finding,
+    unwritten: Option<Unwritten<'s>>,
+}
+
+/// A bug as a search found it.
+pub struct Unwritten<'s> {
+    /// The trace, made ready for questions.
+    pub setup: &'s Setup<'s>,
+    /// What verifies schedules that are not written out. Made when it is used first.
+    pub cuts: &'s OnceCell<CutChecker<'s>>,
+    /// The model asked under.
+    pub model: ModelName,
+    /// How far it climbs.
+    pub rung: Rung,
+    /// What was found.
+    pub found: Found,
+}
+
+impl From<Finding> for Foretold<'_> {
+    /// A finding that is ready.
+    fn from(finding: Finding) -> Self {
+        Foretold { finding, unwritten: None }
+    }
+}
+
+impl<'s> Foretold<'s> {
+    /// A bug, as a finding under this name that stands for so many.
+    pub fn unwritten(
+        unwritten: Unwritten<'s>,
+        kind: FindingKind,
+        id: String,
+        count: u64,
+        racy: bool,
+    ) -> Self {
+        let Unwritten { found, rung, .. } = &unwritten;
+        let trace = unwritten.setup.trace();
+        let location = |event: &Option<EventId>| match event {
+            Some(event) => trace.symbols().location(trace.location(*event)).to_owned(),
+            None => "initial".to_owned(),
+        };
+        let finding = Finding {
+            id,
+            kind,
+            rung: *rung,
+            guaranteed: false,
+            events: found.events.iter().map(|event| event.map_or(-1, |event| i64::from(event.0))).collect(),
+            object: found.object.name(trace.symbols()),
+            locations: found.events.iter().map(location).collect(),
+            count,
+            racy: (kind == FindingKind::Nondeterminism).then_some(racy),
+            inherent: found.remarks.inherent,
+            schedule: Vec::new(),
+            question: Asked::of(trace, &found.question),
+            recording: None,
+            replay: None,
+        };
+        Foretold { finding, unwritten: Some(unwritten) }
+    }
+
+    /// The finding, perhaps without its schedule.
+    pub fn finding(&self) -> &Finding {
+        &self.finding
+    }
+
+    /// With its schedule: the one with few switches, verified.
+    pub fn written_out(self) -> Result<Finding, Diagnostic> {
+        let Foretold { mut finding, unwritten } = self;
+        if let Some(unwritten) = unwritten {
+            let named = unwritten.found.question.named();
+            let schedule = simplify(unwritten.setup, &named, &unwritten.schedule());
+            finding.guaranteed = unwritten.verify(&schedule)?;
+            finding.schedule = schedule;
+        }
+        Ok(finding)
+    }
+
+    /// Verified, but without its schedule if it had none. Most are verified without writing them out.
+    pub fn verified(self) -> Result<Finding, Diagnostic> {
+        let Foretold { mut finding, unwritten } = self;
+        if let Some(unwritten) = unwritten {
+            finding.guaranteed = match unwritten.accepted_as_cut() {
+                true => true,
+                false => unwritten.verify(&unwritten.schedule())?,
+            };
+        }
+        Ok(finding)
+    }
+}
+
+impl Unwritten<'_> {
+    /// A predicted finding is shown by a schedule that keeps what reads saw; one that an inexact method reports and
+    /// that is only possible, by one that does not.
+    fn shown_under(&self) -> ModelName {
+        match (self.rung, self.model) {
+            (Rung::Predicted, _) => ModelName::Rf,
+            (_, ModelName::Rf) => ModelName::Sync,
+            (_, weaker) => weaker,
+        }
+    }
+
+    fn schedule(&self) -> Vec<EventId> {
+        let shown = self.shown_under();
+        let Found { question, witness, .. } = &self.found;
+        let climbed = match (self.rung, self.model) {
+            (Rung::Predicted, ModelName::Sync | ModelName::Branch) => self.decided_again(),
+            _ => None,
+        };
+        climbed.as_ref().unwrap_or(witness).schedule(self.setup, question, shown.into())
+    }
+
+    /// A schedule that keeps what reads saw, where one was found that need not.
+    fn decided_again(&self) -> Option<Witness> {
+        let shown = self.shown_under().into();
+        match decide::decide(self.setup, &self.found.question, shown, Options::default()) {
+            Ok(Verdict::Feasible(witness)) => Some(witness),
+            _ => None,
+        }
+    }
+
+    /// Whether the schedule is one of those that need not be written out to be verified, and is right.
+    fn accepted_as_cut(&self) -> bool {
+        let cuts = || self.cuts.get_or_init(|| CutChecker::new(self.setup.trace()));
+        let Found { question, witness, .. } = &self.found;
+        witness.restriction().is_some_and(|counts| cuts().check(question, counts).is_ok())
+    }
+
+    /// Whether the program is certain to follow the schedule.
+    fn verify(&self, schedule: &[EventId]) -> Result<bool, Diagnostic> {
+        let Found { question, .. } = &self.found;
+        let certainty = verify::schedule(self.setup.trace(), question, self.shown_under(), schedule)?;
+        Ok(certainty.guaranteed)
+    }
+}
