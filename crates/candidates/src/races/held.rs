@@ -1,13 +1,35 @@
 //! Which locks each thread holds, as sets that have a number: there are few of them in a trace.
 
+use std::num::NonZero;
+
 use rustc_hash::FxHashMap;
 use trace::{LockId, Op, ThreadId};
 
 use super::at;
 
-/// A set of held locks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct LocksetId(u32);
+/// A set of held locks: its number and one, so that an option of it takes no more room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct LocksetId(NonZero<u32>);
+
+impl LocksetId {
+    /// The empty set.
+    pub(super) const EMPTY: LocksetId = LocksetId(NonZero::<u32>::MIN);
+
+    fn new(index: usize) -> Self {
+        LocksetId(LocksetId::EMPTY.0.saturating_add(index as u32))
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+impl Default for LocksetId {
+    fn default() -> Self {
+        LocksetId::EMPTY
+    }
+}
 
 /// A lock held, and in which form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,7 +87,7 @@ impl Locksets {
         if let Some(&id) = self.ids.get(holds) {
             return id;
         }
-        let id = LocksetId(self.sets.len() as u32);
+        let id = LocksetId::new(self.sets.len());
         let mut mask = Mask::default();
         for hold in holds {
             let bit = 1 << (hold.lock.0 % u64::BITS);
@@ -81,7 +103,7 @@ impl Locksets {
 
     #[inline]
     fn mask(&self, set: LocksetId) -> Mask {
-        self.masks[set.0 as usize]
+        self.masks[set.index()]
     }
 
     /// Makes a set what is in it and in the other, each lock in the weaker form; of no set, the other.
@@ -95,12 +117,12 @@ impl Locksets {
     }
 
     fn intersection(&mut self, a: LocksetId, b: LocksetId) -> LocksetId {
-        let other = &self.sets[b.0 as usize];
+        let other = &self.sets[b.index()];
         let in_both = |x: &Hold| {
             let y = other.iter().find(|y| y.lock == x.lock)?;
             Some(Hold { lock: x.lock, exclusive: x.exclusive && y.exclusive })
         };
-        let holds: Vec<Hold> = self.sets[a.0 as usize].iter().filter_map(in_both).collect();
+        let holds: Vec<Hold> = self.sets[a.index()].iter().filter_map(in_both).collect();
         self.intern(&holds)
     }
 
@@ -111,9 +133,9 @@ impl Locksets {
     }
 
     fn surely_exclude(&self, a: LocksetId, b: LocksetId) -> bool {
-        let other = &self.sets[b.0 as usize];
+        let other = &self.sets[b.index()];
         let excludes = |x: &Hold| other.iter().any(|y| x.lock == y.lock && (x.exclusive || y.exclusive));
-        self.sets[a.0 as usize].iter().any(excludes)
+        self.sets[a.index()].iter().any(excludes)
     }
 
     /// Whether whoever is kept out by the first set is kept out by the second.
@@ -123,9 +145,9 @@ impl Locksets {
     }
 
     fn surely_within(&self, a: LocksetId, b: LocksetId) -> bool {
-        let other = &self.sets[b.0 as usize];
+        let other = &self.sets[b.index()];
         let held = |x: &Hold| other.iter().any(|y| x.lock == y.lock && y.exclusive >= x.exclusive);
-        self.sets[a.0 as usize].iter().all(held)
+        self.sets[a.index()].iter().all(held)
     }
 }
 

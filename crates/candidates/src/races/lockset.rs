@@ -32,23 +32,43 @@ pub fn races(trace: &Trace) -> impl Iterator<Item = RacePair> + '_ {
 /// Accesses that are alike to this method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Class {
-    thread: ThreadId,
+    /// The thread, and in the two lowest bits the [`AccessKind`].
+    who: u32,
     locks: LocksetId,
-    kind: AccessKind,
 }
+
+/// No class: no thread has such a number.
+const NO_CLASS: Class = Class { who: u32::MAX, locks: LocksetId::EMPTY };
 
 impl Class {
     #[inline]
+    fn new(thread: ThreadId, locks: LocksetId, kind: AccessKind) -> Class {
+        Class { who: thread.0 << 2 | kind as u32, locks }
+    }
+
+    #[inline]
+    fn is_of_thread_of(self, other: Class) -> bool {
+        self.who >> 2 == other.who >> 2
+    }
+
+    #[inline]
+    fn kind(self) -> AccessKind {
+        AccessKind::from_bits(self.who)
+    }
+
+    #[inline]
     fn races_with(self, other: Class, sets: &Locksets) -> bool {
-        self.thread != other.thread
-            && self.kind.conflicts(other.kind)
+        self.kind().conflicts(other.kind())
+            && !self.is_of_thread_of(other)
             && !sets.exclude(self.locks, other.locks)
     }
 
     /// Whether it races with all that the other races with.
     #[inline]
     fn covers(self, other: Class, sets: &Locksets) -> bool {
-        self.thread == other.thread && self.kind.covers(other.kind) && sets.within(self.locks, other.locks)
+        self.is_of_thread_of(other)
+            && self.kind().covers(other.kind())
+            && sets.within(self.locks, other.locks)
     }
 }
 
@@ -58,73 +78,120 @@ struct Seen {
     event: EventId,
 }
 
-/// What is kept of the accesses of one variable.
-#[derive(Clone, Debug, Default)]
+/// What an access was answered. It is the answer to all of its class until another thread makes an access that none covers.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    class: Class,
+    /// [`NOBODY`] if there is none.
+    partner: EventId,
+}
+
+/// Stands for no event, and as an index for no access.
+const NOBODY: EventId = EventId(u32::MAX);
+
+const NO_ANSWER: Answer = Answer { class: NO_CLASS, partner: NOBODY };
+
+impl Answer {
+    #[inline]
+    fn partner(self) -> Option<EventId> {
+        (self.partner != NOBODY).then_some(self.partner)
+    }
+}
+
+/// What is kept of the accesses of one variable, but for a list in one cache line: which one is not in the cache costs more than all that
+/// is done with it.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Summary {
+    /// The last answers, to a read and to a write.
+    answers: [Answer; 2],
     /// The locks held at every access so far, and at every write: who is kept out by them need not look further.
     common: Option<LocksetId>,
     common_to_writes: Option<LocksetId>,
-    /// The last partners found, of different threads. Where one access breaks the discipline, most others race with it.
-    partners: [Option<Seen>; 2],
-    /// The accesses that no other covers, and apart, so that one's own are found fast, their threads.
+    /// Where in the list the last partners found are, of different threads. Where one access breaks the discipline, most others race with it.
+    partners: [u32; 2],
+    /// The accesses that no other covers.
     seen: Vec<Seen>,
-    threads: Vec<ThreadId>,
+}
+
+impl Default for Summary {
+    fn default() -> Self {
+        Summary {
+            answers: [NO_ANSWER; 2],
+            common: None,
+            common_to_writes: None,
+            partners: [NOBODY.0; 2],
+            seen: Vec::new(),
+        }
+    }
 }
 
 impl Summary {
+    /// Takes in an access that the last answers are not for.
+    fn look(&mut self, new: Seen, sets: &mut Locksets) -> Option<EventId> {
+        let class = new.class;
+        let partner = self.partner(class, sets);
+        if self.add(new, sets) {
+            for answer in &mut self.answers {
+                if !answer.class.is_of_thread_of(class) {
+                    *answer = NO_ANSWER;
+                }
+            }
+        }
+        self.answers[usize::from(class.kind().writes())] =
+            Answer { class, partner: partner.unwrap_or(NOBODY) };
+        partner
+    }
+
     /// An access that races with one of this class.
-    #[inline]
     fn partner(&mut self, class: Class, sets: &Locksets) -> Option<EventId> {
-        let common = if class.kind.writes() { self.common } else { self.common_to_writes };
+        let common = if class.kind().writes() { self.common } else { self.common_to_writes };
         if sets.exclude(common?, class.locks) {
             return None;
         }
-        let known = self.partners.iter().flatten().find(|known| known.class.races_with(class, sets));
-        if let Some(known) = known {
+        let mut known = self.partners.iter().filter_map(|&index| self.seen.get(index as usize));
+        if let Some(known) = known.find(|known| known.class.races_with(class, sets)) {
             return Some(known.event);
         }
-        let found = *self.seen.iter().find(|earlier| earlier.class.races_with(class, sets))?;
-        if self.partners[0].is_some_and(|known| known.class.thread != found.class.thread) {
+        let index = self.seen.iter().position(|earlier| earlier.class.races_with(class, sets))?;
+        let found = self.seen[index];
+        let last = self.seen.get(self.partners[0] as usize);
+        if last.is_some_and(|last| !last.class.is_of_thread_of(found.class)) {
             self.partners[1] = self.partners[0];
         }
-        self.partners[0] = Some(found);
+        self.partners[0] = index as u32;
         Some(found.event)
     }
 
     /// Whether it is one that no other covers.
     fn add(&mut self, new: Seen, sets: &mut Locksets) -> bool {
         sets.meet(&mut self.common, new.class.locks);
-        if new.class.kind.writes() {
+        if new.class.kind().writes() {
             sets.meet(&mut self.common_to_writes, new.class.locks);
         }
-        let own = |(index, &thread): (usize, &ThreadId)| (thread == new.class.thread).then_some(index);
-        let mut own = self.threads.iter().enumerate().filter_map(own);
-        if own.any(|index| self.seen[index].class.covers(new.class, sets)) {
-            return false;
+        let mut covers_some = false;
+        for earlier in &self.seen {
+            if earlier.class.is_of_thread_of(new.class) {
+                if earlier.class.covers(new.class, sets) {
+                    return false;
+                }
+                covers_some |= new.class.covers(earlier.class, sets);
+            }
         }
-        self.seen.retain(|earlier| !new.class.covers(earlier.class, sets));
+        if covers_some {
+            self.seen.retain(|earlier| !new.class.covers(earlier.class, sets));
+            // They may be elsewhere now.
+            self.partners = [NOBODY.0; 2];
+        }
         self.seen.push(new);
-        self.threads.clear();
-        self.threads.extend(self.seen.iter().map(|seen| seen.class.thread));
         true
     }
 }
-
-/// What an access was answered. It is the answer to all of its class until another thread makes an access that none covers.
-#[derive(Clone, Copy, Debug)]
-struct Answer {
-    class: Class,
-    partner: Option<EventId>,
-}
-
-/// The last answers of a variable, to a read and to a write. They lie apart from all else, since most accesses need no more.
-type Answers = [Option<Answer>; 2];
 
 /// The locks held and the accesses made, up to the current event of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Lockset {
     held: Held,
-    answers: Vec<Answers>,
     variables: Vec<Summary>,
 }
 
@@ -141,26 +208,13 @@ impl Lockset {
             self.held.step(thread, op);
             return None;
         };
-        let class = Class { thread, locks: self.held.by(thread), kind };
-        let variable = op.target() as usize;
-        match at(&mut self.answers, variable)[usize::from(kind.writes())] {
-            Some(answer) if answer.class == class => answer.partner,
-            _ => self.look(event, variable, class),
+        let class = Class::new(thread, self.held.by(thread), kind);
+        let summary = at(&mut self.variables, op.target() as usize);
+        let answer = summary.answers[usize::from(class.kind().writes())];
+        if answer.class == class {
+            return answer.partner();
         }
-    }
-
-    fn look(&mut self, event: EventId, variable: usize, class: Class) -> Option<EventId> {
-        let summary = at(&mut self.variables, variable);
-        let sets = self.held.sets_mut();
-        let partner = summary.partner(class, sets);
-        let answers = &mut self.answers[variable];
-        if summary.add(Seen { class, event }, sets) {
-            for answer in answers {
-                *answer = answer.filter(|answer| answer.class.thread == class.thread);
-            }
-        }
-        self.answers[variable][usize::from(class.kind.writes())] = Some(Answer { class, partner });
-        partner
+        summary.look(Seen { class, event }, self.held.sets_mut())
     }
 }
 
@@ -188,7 +242,7 @@ fn racy_variables(trace: &Trace) -> (Vec<Variable>, Locksets) {
         };
         let index = op.target() as usize;
         if racy[index] {
-            let class = Class { thread, locks: held.by(thread), kind };
+            let class = Class::new(thread, held.by(thread), kind);
             let Variable { classes, numbers, accesses } = &mut variables[index];
             let number = *numbers.entry(class).or_insert_with(|| {
                 classes.push(class);

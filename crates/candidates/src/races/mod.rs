@@ -124,6 +124,17 @@ impl AccessKind {
         }
     }
 
+    /// The kind that the two lowest bits are.
+    #[inline]
+    fn from_bits(bits: u32) -> AccessKind {
+        match bits & 0b11 {
+            0b00 => AccessKind::AtomicRead,
+            0b01 => AccessKind::AtomicWrite,
+            0b10 => AccessKind::PlainRead,
+            _ => AccessKind::PlainWrite,
+        }
+    }
+
     #[inline]
     fn writes(self) -> bool {
         self as u8 & 0b01 != 0
@@ -177,6 +188,7 @@ mod tests {
         use AccessKind::*;
         let all = [AtomicRead, AtomicWrite, PlainRead, PlainWrite];
         for a in all {
+            assert_eq!(AccessKind::from_bits(0b100 | a as u32), a);
             for b in all {
                 let as_much = all.iter().all(|&c| a.conflicts(c) || !b.conflicts(c));
                 assert_eq!(a.covers(b), as_much, "{a:?} {b:?}");

@@ -7,11 +7,13 @@
 //! Reading is linear in the length of the text. It works on blocks of complete lines: a block is
 //! checked to be UTF-8 once, cut at its delimiters, and its names are interned from where they stand.
 
+mod cut;
 mod directive;
 mod error;
 mod escape;
 mod line_map;
 mod naming;
+mod numbered;
 mod rapid;
 mod read;
 mod recent;

@@ -1,25 +1,25 @@
-//! Text to trace.
+//! Text to trace: blocks are cut into lines here, and lines made events in [`event`].
+
+mod event;
 
 use std::io::{ErrorKind, Read};
 use std::ops::ControlFlow;
 
-use memchr::{memchr, memchr2, memrchr};
+use memchr::{memchr, memrchr};
 
 use crate::builder::TraceBuilder;
 use crate::fault::Malformed;
-use crate::ids::{LocationId, ThreadId, VariableId};
-use crate::op::{Kind, Op};
 use crate::stream::Take;
 use crate::trace::Trace;
 
+use super::cut::cut_event;
 use super::directive::Directives;
-use super::error::{Place, Problem, ReadError, quote};
-use super::escape::decode;
+use super::error::{Place, Problem, ReadError};
 use super::line_map::LineMap;
-use super::naming::{Change, Naming};
+use super::naming::Naming;
 use super::recent::Recent;
-use super::spelling::{nearest, object_of, op_name, op_named};
-use super::{MAX_EVENTS, MAX_LINE, is_number, transactions};
+use super::{MAX_EVENTS, MAX_LINE, transactions};
+use event::{Part, Refusal, place_of};
 
 /// How much is read and parsed at a time: it stays in the cache from one to the other.
 const BLOCK: usize = 64 << 10;
@@ -91,30 +91,6 @@ fn read_full(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, ReadErro
     Ok(filled)
 }
 
-/// The part of an event's line that a problem is about.
-#[derive(Clone, Copy, Debug)]
-enum Part {
-    Thread,
-    Op,
-    Object,
-    Location,
-    Line,
-}
-
-type Refusal = (Part, Problem);
-
-/// Where an event's line is cut into its three fields.
-#[derive(Clone, Copy)]
-struct Cut {
-    start: usize,
-    /// The bar after the thread.
-    first: usize,
-    /// The bar after the operation.
-    second: usize,
-    /// The end of the location.
-    stop: usize,
-}
-
 /// Everything that is known between one block of lines and the next.
 struct Parser<'t> {
     builder: TraceBuilder,
@@ -127,6 +103,7 @@ struct Parser<'t> {
     bytes: u64,
     threads: Recent<64>,
     variables: Recent<{ 1 << 15 }>,
+    locks: Recent<{ 1 << 10 }>,
     locations: Recent<{ 1 << 14 }>,
     has_begin_or_end: bool,
     most_events: usize,
@@ -145,6 +122,7 @@ impl<'t> Parser<'t> {
             bytes: 0,
             threads: Recent::default(),
             variables: Recent::default(),
+            locks: Recent::default(),
             locations: Recent::default(),
             has_begin_or_end: false,
             most_events: MAX_EVENTS,
@@ -237,9 +215,10 @@ impl<'t> Parser<'t> {
         let bytes = text.as_bytes();
         let mut start = 0;
         while start < bytes.len() {
-            let (end, cut) = match cut_event(bytes, start) {
-                Some((end, cut)) => (end, Some(cut)),
-                None => (memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |length| start + length), None),
+            let cut = cut_event(bytes, start);
+            let end = match cut {
+                Some(cut) => cut.end,
+                None => memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |length| start + length),
             };
             if end - start > MAX_LINE {
                 return Err(self.line_too_long(&bytes[start..end]));
@@ -278,146 +257,6 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    #[inline]
-    fn event(&mut self, text: &str, cut: Cut) -> Result<(), Refusal> {
-        if self.builder.len() >= self.most_events {
-            return Err((Part::Line, Problem::TooManyEvents { most: self.most_events }));
-        }
-        if cut.start == cut.first {
-            return Err((Part::Thread, Problem::NoThread));
-        }
-        if cut.second + 1 == cut.stop {
-            return Err((Part::Location, Problem::NoLocation));
-        }
-        let (builder, naming) = (&mut self.builder, &self.naming);
-        let thread = self.threads.id(text, cut.start, cut.first, |name| {
-            naming.thread(&decode(name), builder).map(|thread| thread.0)
-        });
-        let thread = ThreadId(thread.map_err(|error| (Part::Thread, error.into()))?);
-        let op = self.op(text, thread, cut)?;
-        let builder = &mut self.builder;
-        let location = self
-            .locations
-            .id(text, cut.second + 1, cut.stop, |name| builder.location(&decode(name)).map(|id| id.0));
-        let location = LocationId(location.map_err(|error| (Part::Location, error.into()))?);
-        self.builder.push(thread, op, location);
-        Ok(())
-    }
-
-    /// `op(object)`; the object runs to the last parenthesis, which ends the field.
-    #[inline]
-    fn op(&mut self, text: &str, thread: ThreadId, cut: Cut) -> Result<Op, Refusal> {
-        let bytes = &text.as_bytes()[cut.first + 1..cut.second];
-        // By far most operations are these two and need no more than this.
-        if let [op @ (b'r' | b'w'), b'(', _, .., b')'] = bytes {
-            let builder = &mut self.builder;
-            let variable = self.variables.id(text, cut.first + 3, cut.second - 1, |name| {
-                builder.variable(&decode(name)).map(|id| id.0)
-            });
-            let variable = VariableId(variable.map_err(|error| (Part::Object, error.into()))?);
-            return Ok(if *op == b'r' { Op::Read(variable) } else { Op::Write(variable) });
-        }
-        self.other_op(&text[cut.first + 1..cut.second], thread)
-    }
-
-    fn other_op(&mut self, field: &str, thread: ThreadId) -> Result<Op, Refusal> {
-        let bytes = field.as_bytes();
-        let open = bytes.iter().position(|&byte| byte == b'(').unwrap_or(bytes.len());
-        let Some(kind) = op_named(&bytes[..open]) else {
-            return Err((Part::Op, unknown_op(&field[..open])));
-        };
-        if open == bytes.len() {
-            return self.op_without_object(kind);
-        }
-        if bytes[bytes.len() - 1] != b')' {
-            return Err((Part::Op, Problem::NotClosed { found: quote(field) }));
-        }
-        let object = &field[open + 1..field.len() - 1];
-        self.op_on(thread, kind, object).map_err(|problem| (Part::Object, problem))
-    }
-
-    #[cold]
-    fn op_without_object(&mut self, kind: Kind) -> Result<Op, Refusal> {
-        match kind {
-            Kind::Begin | Kind::End => {
-                self.has_begin_or_end = true;
-                Ok(Op::from_parts(kind, 0))
-            }
-            Kind::Fence => Err((Part::Op, Problem::NoParentheses { op: op_name(kind) })),
-            _ => Err((Part::Op, Problem::NoObject { op: op_name(kind), object: object_of(kind) })),
-        }
-    }
-
-    fn op_on(&mut self, thread: ThreadId, kind: Kind, object: &str) -> Result<Op, Problem> {
-        if object.is_empty() && !matches!(kind, Kind::Begin | Kind::End | Kind::Fence) {
-            return Err(Problem::NoObject { op: op_name(kind), object: object_of(kind) });
-        }
-        let name = &*decode(object);
-        let builder = &mut self.builder;
-        Ok(match kind {
-            Kind::Begin | Kind::End => {
-                self.has_begin_or_end = true;
-                Op::from_parts(kind, 0)
-            }
-            Kind::Fence if object.is_empty() => Op::Fence,
-            Kind::Fence => return Err(Problem::UnwantedObject { op: op_name(kind), found: quote(object) }),
-            Kind::Fork => Op::Fork(self.forked(thread, name)?),
-            Kind::Join => Op::Join(self.joined(thread, name)?),
-            Kind::Read => Op::Read(builder.variable(name)?),
-            Kind::Write => Op::Write(builder.variable(name)?),
-            Kind::AtomicRead => Op::AtomicRead(builder.variable(name)?),
-            Kind::AtomicWrite => Op::AtomicWrite(builder.variable(name)?),
-            Kind::AtomicUpdate => Op::AtomicUpdate(builder.variable(name)?),
-            Kind::Request => Op::Request(builder.lock(name)?),
-            Kind::Acquire => Op::Acquire(builder.lock(name)?),
-            Kind::Release => Op::Release(builder.lock(name)?),
-            Kind::RequestShared => Op::RequestShared(builder.lock(name)?),
-            Kind::AcquireShared => Op::AcquireShared(builder.lock(name)?),
-            Kind::ReleaseShared => Op::ReleaseShared(builder.lock(name)?),
-            Kind::Wait => Op::Wait(builder.condition(name)?),
-            Kind::Signal => Op::Signal(builder.condition(name)?),
-            Kind::Broadcast => Op::Broadcast(builder.condition(name)?),
-            Kind::BarrierEnter => Op::BarrierEnter(builder.barrier(name)?),
-            Kind::BarrierExit => Op::BarrierExit(builder.barrier(name)?),
-            Kind::Post => Op::Post(builder.semaphore(name)?),
-            Kind::Take => Op::Take(builder.semaphore(name)?),
-            Kind::Allocate => Op::Allocate(builder.block(name)?),
-            Kind::Free => Op::Free(builder.block(name)?),
-            Kind::Branch => Op::Branch(count(object)?),
-            Kind::Mark => {
-                let (name, value) = mark(object)?;
-                Op::Mark(builder.mark(&decode(name), value)?)
-            }
-            Kind::RegionBegin => Op::RegionBegin(builder.region(name)?),
-            Kind::RegionEnd => Op::RegionEnd(builder.region(name)?),
-        })
-    }
-
-    fn forked(&mut self, actor: ThreadId, name: &str) -> Result<ThreadId, Problem> {
-        if !self.is_by_number(actor, name) {
-            return Ok(self.naming.thread(name, &mut self.builder)?);
-        }
-        let (thread, change) = self.naming.forked(name, actor, &mut self.builder)?;
-        if change == Change::Renamed {
-            self.threads = Recent::default();
-        }
-        Ok(thread)
-    }
-
-    fn joined(&mut self, actor: ThreadId, name: &str) -> Result<ThreadId, Problem> {
-        Ok(if self.is_by_number(actor, name) {
-            self.naming.numbered(name, &mut self.builder)?
-        } else {
-            self.naming.thread(name, &mut self.builder)?
-        })
-    }
-
-    /// Whether the thread that is forked or joined is called by its number. Where the acting thread's
-    /// name is a number too, the number is a name.
-    fn is_by_number(&self, actor: ThreadId, name: &str) -> bool {
-        !self.directives.threads_as_written && is_number(name) && !is_number(self.builder.thread_name(actor))
-    }
-
     fn finish(mut self) -> Result<Trace, ReadError> {
         if self.has_begin_or_end {
             let resolved = transactions::resolve(&mut self.builder);
@@ -441,59 +280,6 @@ impl<'t> Parser<'t> {
         let kept = String::from_utf8_lossy(&kept[..kept.len().min(MOST_KEPT)]).into_owned();
         ReadError::Line { place, problem, line: kept }
     }
-}
-
-/// Where the line that starts here is cut, and its end, if it is an event's: two bars, no comment.
-#[inline]
-fn cut_event(bytes: &[u8], start: usize) -> Option<(usize, Cut)> {
-    let cut = |from: usize| memchr2(b'|', b'\n', &bytes[from..]).map(|length| from + length);
-    if bytes[start] == b'#' {
-        return None;
-    }
-    let first = cut(start).filter(|&at| bytes[at] == b'|')?;
-    let second = cut(first + 1).filter(|&at| bytes[at] == b'|')?;
-    let end = cut(second + 1).filter(|&at| bytes[at] == b'\n')?;
-    let stop = end - usize::from(bytes[end - 1] == b'\r');
-    Some((end, Cut { start, first, second, stop }))
-}
-
-#[cold]
-fn unknown_op(name: &str) -> Problem {
-    match name {
-        "" => Problem::NoOp,
-        name => Problem::UnknownOp { found: quote(name), nearest: nearest(name) },
-    }
-}
-
-fn count(object: &str) -> Result<u32, Problem> {
-    let count = is_number(object).then(|| object.parse().ok()).flatten();
-    count.ok_or_else(|| Problem::BadCount { found: quote(object) })
-}
-
-/// The name and the value of a mark.
-fn mark(object: &str) -> Result<(&str, i64), Problem> {
-    let cut = object.rsplit_once(',').filter(|(name, _)| !name.is_empty());
-    let (name, value) = cut.ok_or_else(|| Problem::BadMark { found: quote(object) })?;
-    let digits = value.strip_prefix('-').unwrap_or(value);
-    let number = is_number(digits).then(|| value.parse().ok()).flatten();
-    Ok((name, number.ok_or_else(|| Problem::BadMarkValue { found: quote(value) })?))
-}
-
-#[cold]
-fn place_of(part: Part, text: &str, cut: Option<Cut>, line: u64) -> Place {
-    let whole = Place { line, column: 0, length: 0 };
-    let Some(Cut { start, first, second, stop }) = cut else {
-        return whole;
-    };
-    let open = text[first + 1..second].find('(').map_or(second, |open| first + 1 + open);
-    let (from, to) = match part {
-        Part::Line => return whole,
-        Part::Thread => (start, first),
-        Part::Op => (first + 1, second),
-        Part::Object => (open + 1, second - 1),
-        Part::Location => (second + 1, stop),
-    };
-    Place { line, column: from - start + 1, length: to - from }
 }
 
 /// The fault of a run, with lines in the place of events.

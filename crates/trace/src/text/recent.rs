@@ -3,7 +3,10 @@
 //! Interning hashes a name, probes, and then compares it where it is stored: four places in memory.
 //! Here a name of up to 16 bytes *is* its key, next to its id. The cache has a fixed size, so a
 //! trace with many names costs no more memory; names that crowd each other out are merely looked
-//! up as before. It holds names as they are spelled, so that a hit need not decode.
+//! up as before. It holds names as they are spelled, so that a hit need not decode. Numerals are not among
+//! them: they have a cache of their own.
+
+use super::numbered::{Numbered, Numeral};
 
 /// Names up to this many bytes have a key.
 const MAX_SHORT: usize = 16;
@@ -42,6 +45,7 @@ impl Slot {
 
 /// Ids of names seen lately, at most `MOST` of them. `MOST` is a power of two.
 pub(super) struct Recent<const MOST: usize> {
+    numerals: Numbered,
     /// As many as a power of two. They grow with the misses, so that a short text costs little.
     slots: Vec<Slot>,
     /// Misses since it grew.
@@ -53,7 +57,7 @@ const FEWEST: usize = 64;
 impl<const MOST: usize> Default for Recent<MOST> {
     fn default() -> Self {
         const { assert!(MOST.is_power_of_two() && MOST >= FEWEST) };
-        Recent { slots: vec![EMPTY; FEWEST], misses: 0 }
+        Recent { numerals: Numbered::default(), slots: vec![EMPTY; FEWEST], misses: 0 }
     }
 }
 
@@ -67,7 +71,33 @@ impl<const MOST: usize> Recent<MOST> {
         end: usize,
         intern: impl FnOnce(&str) -> Result<u32, E>,
     ) -> Result<u32, E> {
-        let Some(key) = Key::of(text.as_bytes(), start, end) else {
+        let Some(window) = text.as_bytes().get(start..).and_then(<[u8]>::first_chunk::<MAX_SHORT>) else {
+            return intern(&text[start..end]);
+        };
+        let (words, _) = window.as_chunks::<8>();
+        match Numeral::of(words[0], end - start) {
+            Some(numeral) => match self.numerals.get(numeral) {
+                Some(id) => Ok(id),
+                None => {
+                    let id = self.other(window, text, start, end, intern)?;
+                    self.numerals.learn(numeral, id);
+                    Ok(id)
+                }
+            },
+            None => self.other(window, text, start, end, intern),
+        }
+    }
+
+    /// The id of a name that is no known numeral.
+    fn other<E>(
+        &mut self,
+        window: &[u8; MAX_SHORT],
+        text: &str,
+        start: usize,
+        end: usize,
+        intern: impl FnOnce(&str) -> Result<u32, E>,
+    ) -> Result<u32, E> {
+        let Some(key) = Key::of(window, end - start) else {
             return intern(&text[start..end]);
         };
         // Each name has two slots, and a newcomer takes the place of the one used less lately.
@@ -102,15 +132,13 @@ impl<const MOST: usize> Recent<MOST> {
 }
 
 impl Key {
-    /// The key of the name at `start..end`, if it is short and not at the very end of the text.
+    /// The key of the name of this length that the window starts with, if it is short.
     #[inline]
-    fn of(text: &[u8], start: usize, end: usize) -> Option<Key> {
-        let length = end - start;
-        let bytes: &[u8; MAX_SHORT] = text.get(start..start + MAX_SHORT)?.try_into().ok()?;
+    fn of(window: &[u8; MAX_SHORT], length: usize) -> Option<Key> {
         if length > MAX_SHORT || length == 0 {
             return None;
         }
-        let all = u128::from_le_bytes(*bytes) & (u128::MAX >> (8 * (MAX_SHORT - length)));
+        let all = u128::from_le_bytes(*window) & (u128::MAX >> (8 * (MAX_SHORT - length)));
         Some(Key { head: all as u64, tail: (all >> 64) as u64, length: length as u32 })
     }
 
@@ -133,7 +161,7 @@ mod tests {
     proptest! {
         /// The naive twin is the table itself: through the cache every name keeps its id.
         #[test]
-        fn ids_are_those_of_the_table(names in prop::collection::vec("[ab\0é]{1,9}", 1..600)) {
+        fn ids_are_those_of_the_table(names in prop::collection::vec("[ab\0é]{1,9}|[xy]?[0-9]{1,4}", 1..600)) {
             let text = names.concat();
             let mut cache = Recent::<128>::default();
             let (mut cached, mut plain) = (crate::Interner::default(), crate::Interner::default());

@@ -2,6 +2,8 @@
 //!
 //! Nothing is decided, since that takes the whole trace: a pair reported has no rung and no schedule, and need not be able to happen.
 
+mod places;
+
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -10,7 +12,6 @@ use candidates::races::Method;
 use candidates::races::hb::Hb;
 use candidates::races::lockset::Lockset;
 use report::SCHEMA;
-use rustc_hash::FxHashMap;
 use serde::Serialize;
 use trace::stream::Batch;
 use trace::{EventId, LocationId, Op, SemaphoreId, ThreadId};
@@ -20,7 +21,9 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open;
 use crate::output;
-use crate::table::{counted, number};
+use crate::table::counted;
+
+use places::{Places, Racy};
 
 /// A method that streams.
 enum Linear {
@@ -61,37 +64,12 @@ impl Linear {
     }
 }
 
-/// Racy events at one place that race with something at another.
-#[derive(Clone, Debug, Serialize)]
-struct Racy {
-    object: String,
-    /// Of the earlier access, and of the racy one.
-    locations: [String; 2],
-    /// How many racy events.
-    count: u64,
-    /// The first of them.
-    event: u32,
-}
-
-impl Racy {
-    fn in_words(&self) -> String {
-        let Racy { object, locations: [earlier, later], count, event } = self;
-        match count {
-            1 => format!("{object}: {later} with {earlier}, at event {event}\n"),
-            _ => format!(
-                "{object}: {later} with {earlier}, {} times, first at event {event}\n",
-                number(*count)
-            ),
-        }
-    }
-}
-
 /// All of it, as JSON. With `--all` the same is written piece by piece.
 #[derive(Debug, Serialize)]
-struct Reported {
+struct Reported<'a> {
     schema: u32,
     method: &'static str,
-    pairs: Vec<Racy>,
+    pairs: Vec<Racy<'a>>,
     events: u64,
     racy_events: u64,
 }
@@ -103,7 +81,7 @@ struct Tally {
     events: u64,
     racy: u64,
     declared: usize,
-    pairs: FxHashMap<(LocationId, LocationId), Racy>,
+    places: Places,
     /// With `--all`: what is yet to be printed.
     lines: String,
     failed: Option<Diagnostic>,
@@ -118,7 +96,7 @@ pub(super) fn run(trace: &OsStr, method: Method, all: bool, manner: Manner) -> R
         events: 0,
         racy: 0,
         declared: 0,
-        pairs: FxHashMap::default(),
+        places: Places::default(),
         lines: String::new(),
         failed: None,
     };
@@ -156,20 +134,15 @@ impl Tally {
 
     /// Counts a racy event, or writes it down.
     fn found(&mut self, batch: &Batch<'_>, event: EventId, op: Op, [earlier, later]: [LocationId; 2]) {
-        let racy = || {
-            let variable = op.access().map(|access| access.variable.index());
-            let location = |location: LocationId| batch.names.locations.get(location.index()).to_owned();
-            Racy {
-                object: variable.map_or(String::new(), |index| batch.names.variables.get(index).to_owned()),
-                locations: [location(earlier), location(later)],
-                count: 1,
-                event: event.0,
-            }
+        let racy = || Racy {
+            object: op.access().map_or("", |access| batch.names.variables.get(access.variable.index())),
+            locations: [earlier, later].map(|location| batch.names.locations.get(location.index())),
+            count: 1,
+            event: event.0,
         };
         self.racy += 1;
         if !self.all {
-            let count = |known: &mut Racy| known.count += 1;
-            self.pairs.entry((earlier, later)).and_modify(count).or_insert_with(racy);
+            self.places.count([earlier, later], racy);
         } else if self.manner.json {
             self.lines.push_str(if self.racy > 1 { "," } else { "" });
             self.lines.push_str(&serde_json::to_string(&racy()).unwrap_or_default());
@@ -191,8 +164,7 @@ impl Tally {
     /// Prints what is left at the end.
     fn print(mut self, method: Method) -> Result<Exit, Diagnostic> {
         let (events, racy) = (self.events, self.racy);
-        let mut pairs: Vec<Racy> = self.pairs.drain().map(|(_, racy)| racy).collect();
-        pairs.sort_by_key(|racy| racy.event);
+        let pairs: Vec<Racy<'_>> = self.places.in_order().collect();
         if self.manner.json && self.all {
             let _ = writeln!(self.lines, "],\"events\":{events},\"racy_events\":{racy}}}");
         } else if self.manner.json {
@@ -205,7 +177,7 @@ impl Tally {
                 format!(" at {} of places", counted(pairs.len() as u64, "pair"))
             };
             let shown = pairs.iter().filter(|_| !self.manner.quiet);
-            self.lines.extend(shown.map(Racy::in_words));
+            self.lines.extend(shown.map(|racy| racy.in_words()));
             let _ = writeln!(
                 self.lines,
                 "SUMMARY: {}{places} in {}, as `{method}` reports; none was decided",
