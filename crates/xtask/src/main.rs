@@ -10,13 +10,13 @@ mod instructions;
 mod llvm;
 mod measure;
 mod papers;
+mod peers;
 mod plot;
 mod races;
 mod record;
 mod scenarios;
 mod setup;
 mod test;
-mod tools;
 
 use std::process::ExitCode;
 
@@ -36,7 +36,7 @@ cargo xtask bench states       measure walking and counting of global states; re
 cargo xtask bench record       measure recording beside ThreadSanitizer; refreshes bench/RESULTS.md
 cargo xtask bench scenarios    confirm the errors of the corpus beside ThreadSanitizer; refreshes bench/RESULTS.md
 cargo xtask bench llvm         hunt in the programs that LLVM tests ThreadSanitizer with, in the directory that FORETELL_LLVM_TSAN names; refreshes bench/RESULTS.md
-cargo xtask bench tools        build and record pigz and pbzip2, whose sources FORETELL_TOOLS names
+cargo xtask bench peers        hunt in real programs beside ThreadSanitizer and Helgrind, Debian's and those in the directory that FORETELL_PEERS names; refreshes bench/RESULTS.md
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
 cargo xtask fuzz-bugs [--from S] [--seeds N]
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         ["bench", "record"] => record::run(),
         ["bench", "scenarios"] => scenarios::run(),
         ["bench", "llvm"] => llvm::run(),
-        ["bench", "tools"] => tools::run(),
+        ["bench", "peers"] => peers::run(),
         ["fuzz-engine", options @ ..] => seeds_and_flags(options, &["--keep-figures"])
             .and_then(|(seeds, flags)| fuzz::engine(seeds, !flags.is_empty())),
         ["fuzz-bugs", options @ ..] => seeds_and_flags(options, &[]).and_then(|(seeds, _)| fuzz::bugs(seeds)),

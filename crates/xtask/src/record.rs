@@ -35,6 +35,14 @@ pub(crate) fn run() -> Outcome {
     replace_section("record", &section)
 }
 
+/// A new directory for the log of a run, in another one: what `FORETELL_RUN` names.
+pub(crate) fn run_directory(parent: &Path) -> Result<PathBuf, String> {
+    let run = parent.join("run");
+    std::fs::create_dir(&run).map_err(failed("cannot make a directory"))?;
+    std::fs::write(run.join("settings"), "mode=record\nseed=1\n").map_err(failed("cannot write"))?;
+    Ok(run)
+}
+
 struct Bench<'a> {
     foretell: &'a str,
     directory: &'a Path,
@@ -76,9 +84,7 @@ impl Bench<'_> {
         let recorded = self.compile(self.foretell, &["cc"], name, "recorded")?;
         let mut seconds = [const { Vec::new() }; 3];
         for _ in 0..RUNS {
-            let run = self.directory.join("run");
-            std::fs::create_dir(&run).map_err(failed("cannot make a directory"))?;
-            std::fs::write(run.join("settings"), "mode=record\nseed=1\n").map_err(failed("cannot write"))?;
+            let run = run_directory(self.directory)?;
             let variable = format!("FORETELL_RUN={}", run.display());
             let commands: [&[&str]; 3] =
                 [&[&plain, size], &[&sanitized, size], &["env", &variable, &recorded, size]];

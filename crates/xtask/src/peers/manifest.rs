@@ -1,0 +1,143 @@
+//! What is measured: bench/peers.toml names Debian's programs, and a file of the same form, in the directory that `FORETELL_PEERS` names, what else lies there.
+//!
+//! Nothing of the programs is in this repository. Debian's come from `apt-get source`, with a list of sources of its own; the
+//! others lie below their file, which also says how they are built.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::cargo::root;
+
+/// One of the two files.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Manifest {
+    pub(super) program: Vec<Program>,
+    pub(super) suite: Vec<Suite>,
+    pub(super) judged: Vec<Judged>,
+}
+
+/// A program that is built in a copy of its sources, and run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Program {
+    pub(super) name: String,
+    /// The heading it is under.
+    pub(super) group: String,
+    /// Debian's source package, or else the directory of its sources.
+    package: Option<String>,
+    source: Option<PathBuf>,
+    /// Where in the sources it is built and run.
+    #[serde(default)]
+    pub(super) directory: PathBuf,
+    /// For the shell, with `$CC` and `$CXX` (and `$PEERS`, the directory of the file).
+    pub(super) build: String,
+    /// One command for the shell, redirections included; `$INPUT` is a file of some size, `$SERVER` a web server that has it.
+    pub(super) run: String,
+    /// Whether it did its work, for the shell; `stdout` is what it printed.
+    #[serde(default)]
+    pub(super) check: String,
+    /// The row of paper 3's table 2.
+    pub(super) paper: Option<String>,
+}
+
+/// Small programs, a file each, whose comments say on which lines a race is (`RACE!`) or is not (`NORACE`), likewise `DEADLOCK`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Suite {
+    pub(super) name: String,
+    pub(super) source: PathBuf,
+    /// For the shell, with `$CC` and `$FILE`, in an empty directory: makes `./program`.
+    pub(super) build: String,
+}
+
+/// What is known of findings of a program, from reading its source.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Judged {
+    pub(super) program: String,
+    /// `file:line`; a finding all of whose places are among them is meant.
+    pub(super) places: Vec<String>,
+    pub(super) verdict: Verdict,
+    pub(super) why: String,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Verdict {
+    Bug,
+    Harmless,
+    FalseAlarm,
+}
+
+/// A manifest and the directory it is about.
+pub(super) struct Sources {
+    pub(super) manifest: Manifest,
+    pub(super) directory: PathBuf,
+}
+
+impl Sources {
+    /// Debian's programs, to be unpacked in a directory.
+    pub(super) fn debian(directory: &Path) -> Result<Sources, String> {
+        let manifest = read(&root().join("bench/peers.toml"))?;
+        Ok(Sources { manifest, directory: directory.to_owned() })
+    }
+
+    /// What the user has, if anything.
+    pub(super) fn of_the_user() -> Result<Option<Sources>, String> {
+        let Some(directory) = std::env::var_os("FORETELL_PEERS").map(PathBuf::from) else { return Ok(None) };
+        let manifest = read(&directory.join("peers.toml"))?;
+        Ok(Some(Sources { manifest, directory }))
+    }
+
+    /// Where the sources of a program are; for Debian's, fetches them.
+    pub(super) fn of(&self, program: &Program) -> Result<PathBuf, String> {
+        match (&program.package, &program.source) {
+            (Some(package), None) => debian_source(package, &self.directory),
+            (None, Some(source)) => Ok(self.directory.join(source)),
+            _ => Err(format!("{}: needs either a package or a source", program.name)),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Manifest, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Debian's sources of a package, unpacked: the first release that the mirror still has.
+fn debian_source(package: &str, directory: &Path) -> Result<PathBuf, String> {
+    for release in ["bookworm", "trixie"] {
+        let place = directory.join("debian").join(release);
+        let unpacked = place.join(package);
+        let _ = std::fs::create_dir_all(place.join("lists/partial"));
+        let _ = std::fs::create_dir_all(&unpacked);
+        // The system's lists are left alone.
+        let list = place.join("sources.list");
+        let source = format!("deb-src http://deb.debian.org/debian {release} main\n");
+        std::fs::write(&list, source).map_err(|error| format!("cannot write: {error}"))?;
+        let options = [
+            format!("Dir::Etc::sourcelist={}", list.display()),
+            "Dir::Etc::sourceparts=-".to_owned(),
+            format!("Dir::State::lists={}", place.join("lists").display()),
+            format!("Dir::Cache={}", place.display()),
+            "APT::Sandbox::User=root".to_owned(),
+        ];
+        let apt = |verb: &[&str]| {
+            let mut command = Command::new("timeout");
+            command.args(["120", "apt-get", "-qq"]).args(options.iter().flat_map(|option| ["-o", option]));
+            let output = command.args(verb).current_dir(&unpacked).output();
+            output.is_ok_and(|output| output.status.success())
+        };
+        let listed = place.join("listed").exists()
+            || (apt(&["update"]) && std::fs::write(place.join("listed"), "").is_ok());
+        if listed && apt(&["source", package]) {
+            let mut entries = std::fs::read_dir(&unpacked).map_err(|error| error.to_string())?.flatten();
+            let source = entries.find(|entry| entry.path().is_dir());
+            return source.map(|entry| entry.path()).ok_or(format!("{package}: nothing was unpacked"));
+        }
+    }
+    Err(format!("skipped: `apt-get source {package}` did not get it"))
+}
