@@ -15,6 +15,7 @@
 //! *Real* means feasible in the model `rf` of [`check::Model`]; `lockset` and `ucg` report all that is
 //! feasible in the model `sync`.
 
+mod batch;
 mod clock;
 pub mod cp;
 pub mod hb;

@@ -8,14 +8,15 @@
 //! 3. pairs with a common lock that keeps them apart;
 //! 4. pairs that race in the order of the trace's own synchronisation ([`super::syncp`]), whose schedules come almost for
 //!    free and hold under every model, since every read sees what it saw;
-//! 5. what is left is asked of the engine.
+//! 5. what is left is asked of the engine, on all cores ([`batch`]).
 //!
 //! Promise: sound and complete for the model, but for the pairs counted as unknown. Cost: linear for the first stages and the pairs left, each a question.
 
 use check::Question;
-use decide::{MustOrder, Setup, Verdict, Witness, decide};
+use decide::{MustOrder, Setup, Verdict, Witness};
 use trace::{EventId, ThreadId, VariableId};
 
+use super::batch::Batch;
 use super::held::{Held, LocksetId, Locksets};
 use super::syncp::Syncp;
 use super::{AccessKind, RacePair};
@@ -48,12 +49,14 @@ pub fn races(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Repor
     let must = MustOrder::new(setup, settings.model);
     let syncp = Syncp::new(setup.trace());
     let funnel = Funnel::default();
-    let mut search = Search { setup, settings, must, syncp, locksets, funnel, report, done: 0, total: 0 };
+    let batch = Batch::new(setup, settings);
+    let mut search = Search { setup, must, syncp, locksets, funnel, batch, report, done: 0, total: 0 };
     search.total = variables.iter().filter(|v| v.can_race()).map(|v| v.all.len() as u64).sum();
     search.funnel.accesses = search.total;
     for (variable, accesses) in variables.iter().enumerate().filter(|(_, accesses)| accesses.can_race()) {
         search.variable(VariableId::new(variable), accesses);
     }
+    search.settle();
     search.funnel
 }
 
@@ -144,11 +147,12 @@ impl Accesses {
 
 struct Search<'a> {
     setup: &'a Setup<'a>,
-    settings: Settings,
     must: MustOrder,
     syncp: Syncp<'a>,
     locksets: Locksets,
     funnel: Funnel,
+    /// Races and questions that are not yet reported.
+    batch: Batch<'a, (VariableId, Question)>,
     report: &'a mut dyn FnMut(Report),
     done: u64,
     total: u64,
@@ -191,17 +195,27 @@ impl Search<'_> {
         // What every read sees is kept, so it is a schedule under every model.
         if let Some(ideal) = self.syncp.ideal(RacePair { first, second }) {
             self.funnel.preserving += 1;
-            return self.found(variable, question, Witness::ideal(ideal.0));
+            self.batch.known((variable, question), Witness::ideal(ideal.0));
+        } else {
+            self.funnel.asked += 1;
+            self.batch.ask((variable, question.clone()), question);
         }
-        self.funnel.asked += 1;
-        match decide(self.setup, &question, self.settings.model, self.settings.options) {
-            Ok(Verdict::Feasible(witness)) => self.found(variable, question, witness),
-            Ok(Verdict::Infeasible(_)) => {}
-            Ok(Verdict::Unknown { .. }) => {
-                self.funnel.unknown += 1;
-                (self.report)(Report::Unknown(question));
+        if self.batch.is_full() {
+            self.settle();
+        }
+    }
+
+    /// Has the questions of the batch answered, and reports what is in it.
+    fn settle(&mut self) {
+        for ((variable, question), verdict) in self.batch.settle() {
+            match verdict {
+                Verdict::Feasible(witness) => self.found(variable, question, witness),
+                Verdict::Infeasible(_) => {}
+                Verdict::Unknown { .. } => {
+                    self.funnel.unknown += 1;
+                    (self.report)(Report::Unknown(question));
+                }
             }
-            Err(error) => unreachable!("conflicting accesses make a question: {error}"),
         }
     }
 

@@ -1,0 +1,75 @@
+//! Questions answered on all cores, and handed on in the order in which they were asked: what comes out is what one core would
+//! have said.
+
+use check::Question;
+use decide::{Setup, Verdict, Witness, decide};
+use rayon::prelude::*;
+
+use crate::Settings;
+
+/// Questions of a batch: enough to keep all cores busy, and few enough to be told of progress often.
+const QUESTIONS: usize = 32;
+/// What is known may wait for so many others that are.
+const ITEMS: usize = 1 << 12;
+/// The engine's evidence is as deep as its search, and dropped recursively.
+const STACK: usize = 256 << 20;
+
+/// Items in the order in which they came, some with a question that is not answered yet.
+pub(super) struct Batch<'a, T> {
+    setup: &'a Setup<'a>,
+    settings: Settings,
+    items: Vec<(T, Answer)>,
+    questions: usize,
+    /// Made for the first questions. Without threads of its own it works on the one it is called on.
+    pool: Option<rayon::ThreadPool>,
+}
+
+enum Answer {
+    Known(Witness),
+    Asked(Question),
+}
+
+impl<'a, T: Send> Batch<'a, T> {
+    pub(super) fn new(setup: &'a Setup<'a>, settings: Settings) -> Self {
+        Batch { setup, settings, items: Vec::new(), questions: 0, pool: None }
+    }
+
+    /// Adds an item that is known to be feasible.
+    pub(super) fn known(&mut self, item: T, witness: Witness) {
+        self.items.push((item, Answer::Known(witness)));
+    }
+
+    /// Adds an item with its question.
+    pub(super) fn ask(&mut self, item: T, question: Question) {
+        self.items.push((item, Answer::Asked(question)));
+        self.questions += 1;
+    }
+
+    /// Whether there is something to hand on, and no use in waiting for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.questions == 0 || self.questions >= QUESTIONS || self.items.len() >= ITEMS
+    }
+
+    /// Answers the questions and hands the items on, in order.
+    pub(super) fn settle(&mut self) -> Vec<(T, Verdict)> {
+        let items = std::mem::take(&mut self.items);
+        let questions = std::mem::take(&mut self.questions);
+        let (setup, settings) = (self.setup, self.settings);
+        let answered = |(item, answer)| match answer {
+            Answer::Known(witness) => (item, Verdict::Feasible(witness)),
+            Answer::Asked(question) => {
+                let verdict = decide(setup, &question, settings.model, settings.options);
+                (item, verdict.unwrap_or_else(|error| unreachable!("searches ask what makes sense: {error}")))
+            }
+        };
+        if questions > 1 && self.pool.is_none() {
+            self.pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build().ok();
+        }
+        match &self.pool {
+            Some(pool) if questions > 1 => {
+                pool.install(|| items.into_par_iter().with_max_len(1).map(answered).collect())
+            }
+            _ => items.into_iter().map(answered).collect(),
+        }
+    }
+}
