@@ -1,7 +1,7 @@
 //! A finding on its way to be told. To write its schedule out takes a walk through all of the run before it, and a person reads
 //! few of thousands; so that is left to whoever shows it.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use candidates::Found;
 use check::CutChecker;
@@ -10,6 +10,7 @@ use report::{Asked, Finding, FindingKind, ModelName, Rung};
 use trace::EventId;
 
 use crate::diagnostics::Diagnostic;
+use crate::stack::side_by_side;
 use crate::verify;
 
 /// A finding, and its schedule if that is not written out yet.
@@ -23,13 +24,18 @@ pub struct Unwritten<'s> {
     /// The trace, made ready for questions.
     pub setup: &'s Setup<'s>,
     /// What verifies schedules that are not written out. Made when it is used first.
-    pub cuts: &'s OnceCell<CutChecker<'s>>,
+    pub cuts: &'s OnceLock<CutChecker<'s>>,
     /// The model asked under.
     pub model: ModelName,
     /// How far it climbs.
     pub rung: Rung,
     /// What was found.
     pub found: Found,
+}
+
+/// All of them with their schedules ([`Foretold::written_out`]), on all cores.
+pub fn all_written_out(foretold: Vec<Foretold<'_>>) -> Result<Vec<Finding>, Diagnostic> {
+    side_by_side(foretold, Foretold::written_out)
 }
 
 impl From<Finding> for Foretold<'_> {

@@ -7,7 +7,7 @@ use super::{Outputs, Reporting, environment, exit_with};
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::foretold::Foretold;
+use crate::foretold::{Foretold, all_written_out};
 use crate::output;
 use crate::sources::Files;
 
@@ -44,28 +44,40 @@ impl<'a> Reporting<'a> {
 }
 
 impl Streamed<'_> {
-    /// Prints a finding.
-    pub fn take(&mut self, foretold: Foretold<'_>) -> Result<(), Diagnostic> {
+    /// Prints findings.
+    pub fn take(&mut self, mut foretold: Vec<Foretold<'_>>) -> Result<(), Diagnostic> {
         let before = self.tally.all();
-        self.tally.add(foretold.finding());
+        foretold.iter().for_each(|foretold| self.tally.add(foretold.finding()));
         if self.gone {
             return Ok(());
         }
         let Manner { json, quiet, .. } = self.reporting.manner;
         if json {
-            let json = serde_json::to_string(&foretold.written_out()?).map_err(not_json)?;
-            return self.put(&if before == 0 { json } else { format!(",{json}") });
+            return self.take_for_programs(before == 0, foretold);
         }
-        let words = match before {
-            _ if quiet => {
-                foretold.verified()?;
-                return Ok(());
+        let in_full = if quiet { 0 } else { IN_FULL.saturating_sub(before) };
+        let others = foretold.split_off(foretold.len().min(in_full as usize));
+        let mut words = String::new();
+        for finding in all_written_out(foretold)? {
+            words += &self.in_full(&finding)?;
+        }
+        for (index, foretold) in others.into_iter().enumerate() {
+            let finding = foretold.verified()?;
+            if before + in_full + index as u64 == IN_FULL {
+                words += OTHERS;
             }
-            0..IN_FULL => self.in_full(&foretold.written_out()?)?,
-            IN_FULL => format!("{OTHERS}\n{}", finding_in_a_line(&foretold.verified()?)),
-            _ => finding_in_a_line(&foretold.verified()?),
-        };
-        self.gone = !output::print_on(&words)?;
+            words += &finding_in_a_line(&finding);
+        }
+        self.gone = !quiet && !output::print_on(&words)?;
+        Ok(())
+    }
+
+    fn take_for_programs(&mut self, mut first: bool, foretold: Vec<Foretold<'_>>) -> Result<(), Diagnostic> {
+        for finding in all_written_out(foretold)? {
+            let json = serde_json::to_string(&finding).map_err(not_json)?;
+            self.put(&if first { json } else { format!(",{json}") })?;
+            first = false;
+        }
         Ok(())
     }
 
@@ -103,7 +115,7 @@ impl Streamed<'_> {
 }
 
 /// What is said before the findings that are not told in full.
-const OTHERS: &str = "The other findings in a line each, verified as these are; `--json` and `--html FILE` have their schedules.";
+const OTHERS: &str = "The other findings in a line each, verified as these are; `--json` and `--html FILE` have their schedules.\n";
 
 /// What comes before the findings and after them, where there are none yet.
 fn around_findings(predictions: &Predictions) -> Result<(String, String), Diagnostic> {

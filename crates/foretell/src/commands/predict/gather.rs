@@ -1,8 +1,8 @@
 //! From what searches report to findings: merged by source location and ranked.
 
-use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use candidates::Found;
 use check::{CutChecker, Model, Question};
@@ -12,6 +12,7 @@ use trace::{EventId, LocationId};
 
 use crate::diagnostics::Diagnostic;
 use crate::foretold::{Foretold, Unwritten};
+use crate::stack::cores;
 
 /// What findings are merged by: kind, and the set of locations.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,8 +37,8 @@ impl Group {
     }
 }
 
-/// Whatever is done with each finding, in turn.
-pub(crate) type Take<'t> = dyn FnMut(Foretold<'_>) -> Result<(), Diagnostic> + 't;
+/// Whatever is done with findings, in turn, as many of them at once as there are cores.
+pub(crate) type Take<'t> = dyn FnMut(Vec<Foretold<'_>>) -> Result<(), Diagnostic> + 't;
 
 /// Collects what searches report and passes on what it makes of it: with `--all` each bug as it is found, otherwise one for each set of
 /// locations at the end.
@@ -51,7 +52,7 @@ pub(super) struct Gatherer<'s> {
     racy: BTreeSet<EventId>,
     /// How many findings of each kind were passed on.
     numbers: BTreeMap<FindingKind, u32>,
-    cuts: &'s OnceCell<CutChecker<'s>>,
+    cuts: &'s OnceLock<CutChecker<'s>>,
     take: &'s mut Take<'s>,
     /// What kept a finding from being passed on; nothing is after that.
     failed: Option<Diagnostic>,
@@ -63,7 +64,7 @@ impl<'s> Gatherer<'s> {
         model: ModelName,
         options: Options,
         all: bool,
-        cuts: &'s OnceCell<CutChecker<'s>>,
+        cuts: &'s OnceLock<CutChecker<'s>>,
         take: &'s mut Take<'s>,
     ) -> Self {
         let (groups, racy, numbers) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
@@ -98,7 +99,7 @@ impl<'s> Gatherer<'s> {
             && found.events.first().copied().flatten().is_some_and(|read| self.racy.contains(&read));
         let new = Group { found, rung, count: 1, racy };
         if self.all {
-            return self.pass_on(kind, new);
+            return self.pass_on(vec![(kind, new)]);
         }
         let trace = self.setup.trace();
         let mut locations: Vec<LocationId> =
@@ -135,23 +136,27 @@ impl<'s> Gatherer<'s> {
     pub(super) fn finish(mut self) -> Result<(), Diagnostic> {
         let mut groups: Vec<(Key, Group)> = std::mem::take(&mut self.groups).into_iter().collect();
         groups.sort_by_cached_key(|(key, group)| group.rank(key.kind));
-        for (key, group) in groups {
-            self.pass_on(key.kind, group);
+        let mut groups = groups.into_iter().map(|(key, group)| (key.kind, group)).peekable();
+        while groups.peek().is_some() {
+            self.pass_on(groups.by_ref().take(cores()).collect());
         }
         self.failed.map_or(Ok(()), Err)
     }
 
-    fn pass_on(&mut self, kind: FindingKind, group: Group) {
-        if self.failed.is_some() {
-            return;
+    fn pass_on(&mut self, groups: Vec<(FindingKind, Group)>) {
+        if self.failed.is_none() {
+            let foretold = groups.into_iter().map(|(kind, group)| self.foretold(kind, group)).collect();
+            self.failed = (self.take)(foretold).err();
         }
+    }
+
+    fn foretold(&mut self, kind: FindingKind, group: Group) -> Foretold<'s> {
         let number = self.numbers.entry(kind).or_default();
         *number += 1;
         let id = format!("{}-{number}", kind.name());
         let Group { found, rung, count, racy } = group;
         let unwritten = Unwritten { setup: self.setup, cuts: self.cuts, model: self.model, rung, found };
-        let foretold = Foretold::unwritten(unwritten, kind, id, count, racy);
-        self.failed = (self.take)(foretold).err();
+        Foretold::unwritten(unwritten, kind, id, count, racy)
     }
 }
 

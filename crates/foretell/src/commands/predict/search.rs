@@ -1,8 +1,8 @@
 //! What to look for in a trace, and how.
 
-use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use candidates::atomicity::{self, Calls, Intent};
 use candidates::orders::Rule;
@@ -17,7 +17,7 @@ use super::{gather, others, predicates, private, races as racing};
 use crate::arguments::Manner;
 use crate::commands::decide::{ModelArgument, refuse_without_branches};
 use crate::diagnostics::Diagnostic;
-use crate::foretold::Foretold;
+use crate::foretold::{Foretold, all_written_out};
 use crate::open::Opened;
 use crate::quantity::quantity;
 use crate::rules::RulesFile;
@@ -137,7 +137,7 @@ impl Search {
         let mut findings = Vec::new();
         let mut predictions = self.head(opened)?;
         self.search(opened, manner, &mut predictions, &mut |foretold| {
-            findings.push(foretold.written_out()?);
+            findings.extend(all_written_out(foretold)?);
             Ok(())
         })?;
         predictions.findings = findings;
@@ -182,9 +182,9 @@ impl Search {
         take: &mut Take<'_>,
     ) -> Result<(), Diagnostic> {
         let trace = &opened.trace;
-        let take: &mut Take<'_> = &mut |foretold| match private::is_of_std(trace, foretold.finding()) {
-            true => Ok(()),
-            false => take(foretold),
+        let take: &mut Take<'_> = &mut |mut foretold| {
+            foretold.retain(|foretold| !private::is_of_std(trace, foretold.finding()));
+            take(foretold)
         };
         let model = ModelName::from(self.model);
         if model == ModelName::Branch {
@@ -196,7 +196,7 @@ impl Search {
         let conditions = file.as_ref().map(|file| file.predicates(trace)).transpose()?.unwrap_or_default();
         let intent = self.intent(opened)?;
         let setup = Setup::new(trace);
-        let cuts = OnceCell::new();
+        let cuts = OnceLock::new();
         let options = Options { budget: self.budget, ..Options::default() };
         let mut gatherer = gather::Gatherer::new(&setup, model, options, self.all, &cuts, &mut *take);
         let race_method = self.race_method();
@@ -227,7 +227,7 @@ impl Search {
         if kinds.contains(&KindArgument::Predicate) {
             predicates::search(&conditions, &setup, model, options, predictions, manner)?;
         }
-        std::mem::take(&mut predictions.findings).into_iter().map(Foretold::from).try_for_each(take)
+        take(std::mem::take(&mut predictions.findings).into_iter().map(Foretold::from).collect())
     }
 
     /// The same, one kind of bug each, in the order in which it is done.
