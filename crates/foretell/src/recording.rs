@@ -168,6 +168,10 @@ pub fn remark(loaded: &Loaded) -> Option<String> {
     match loaded.stop {
         Some(Stop::Deadlock) => Some("the recorded run itself deadlocked and was ended".to_owned()),
         Some(Stop::Limit) => Some("recording stopped at the limit; the program went on".to_owned()),
-        Some(Stop::Exit(_) | Stop::Killed(_) | Stop::Exec) | None => None,
+        Some(Stop::Exec) => Some(
+            "another program took the place of the recorded one; --children follow records it, too"
+                .to_owned(),
+        ),
+        Some(Stop::Exit(_) | Stop::Killed(_)) | None => None,
     }
 }

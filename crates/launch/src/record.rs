@@ -129,11 +129,15 @@ fn processes(directory: &Path, program: u32) -> io::Result<Vec<Process>> {
     let mut logs = Vec::new();
     for entry in fs::read_dir(directory)? {
         let log = entry?.path();
-        let number = log.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse::<u32>().ok());
-        if let (Some(number), Some("log")) = (number, log.extension().and_then(OsStr::to_str)) {
-            logs.push((number != program, number, log));
+        let stem = log.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+        // A program that took the place of another in the same process has the next name.
+        let (number, generation) = stem.split_once('-').unwrap_or((stem, "1"));
+        let names =
+            (number.parse::<u32>(), generation.parse::<u32>(), log.extension().and_then(OsStr::to_str));
+        if let (Ok(number), Ok(generation), Some("log")) = names {
+            logs.push((number != program, number, generation, log));
         }
     }
     logs.sort();
-    Ok(logs.into_iter().map(|(_, _, log)| Process { log }).collect())
+    Ok(logs.into_iter().map(|(.., log)| Process { log }).collect())
 }

@@ -1,6 +1,7 @@
 //! What the reader yields: typed events.
 
 use crate::kind::{Kind, MAX_ARGUMENTS};
+use crate::object::Signal;
 
 /// One event of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +135,8 @@ pub enum Op<'a> {
     HappensBefore { object: u64 },
     /// All that was before the `HappensBefore`s of the object so far comes before what follows.
     HappensAfter { object: u64 },
+    /// A signal reaches the thread, which comes after all that published one of the signal's [`Signal::objects`].
+    Signalled { signal: Signal },
     /// Accesses of the thread are not wanted from here on: one level more.
     IgnoreBegin { reads: bool, writes: bool, atomics: bool },
     /// One level less.
@@ -236,6 +239,7 @@ pub(crate) fn simple(kind: Kind, address: u64) -> Option<Op<'static>> {
         Kind::Free | Kind::FreeInside => Op::Free { address },
         Kind::HappensBefore => Op::HappensBefore { object: address },
         Kind::HappensAfter => Op::HappensAfter { object: address },
+        Kind::Signalled => Op::Signalled { signal: Signal(address as u8) },
         Kind::End => Op::End,
         _ => return None,
     })

@@ -155,6 +155,8 @@ kinds! {
         HappensAfter = 54,
         /// A lock is taken whose attempts, told as atomic accesses, had failed.
         Obtained = 55,
+        /// A signal reaches the thread: a handler of the program's starts, at this pc, or a wait for the signal is over. The address is its number.
+        Signalled = 56,
     }
     detailed {
         /// A range is read. Argument: its length.
@@ -209,7 +211,7 @@ kinds! {
 impl Kind {
     /// Whether an event of this kind counts as a place: the runtime can stop a thread before it, and a replay of
     /// the same program meets it again. A request does not, nor a word on limits: they are part of what follows. Nor does what the C library
-    /// allocates: an output's buffer is allocated by whoever writes first.
+    /// allocates: an output's buffer is allocated by whoever writes first. Nor does the arrival of a signal, which nobody can arrange.
     #[inline]
     pub fn is_schedulable(self) -> bool {
         !matches!(
@@ -229,6 +231,7 @@ impl Kind {
                 | Kind::Benign
                 | Kind::Zeroed
                 | Kind::Obtained
+                | Kind::Signalled
         )
     }
 

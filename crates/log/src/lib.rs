@@ -46,6 +46,7 @@ mod event;
 mod header;
 mod kind;
 mod number;
+mod object;
 mod predict;
 
 pub use decode::{Damage, NotALog, Reader};
@@ -53,8 +54,5 @@ pub use encode::{MAX_RECORD, MAX_TEXT, Sink, write_detailed, write_run, write_si
 pub use event::{Event, Hold, Op, Stop, Waker};
 pub use header::{Header, MAGIC, MAX_RUN, Progress, STREAM_START, VERSION};
 pub use kind::{Kind, MAX_ARGUMENTS};
-/// Objects of [`Op::HappensBefore`] from this number on are no addresses but files: this one all sockets and the like together, the
-/// others a pipe each.
-pub const FILES: u64 = 1 << 62;
-
+pub use object::{Passage, Signal, Target};
 pub use predict::{Context, Key, MAX_TABLES, Table};

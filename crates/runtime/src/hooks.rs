@@ -11,6 +11,7 @@ use rawlog::{Key, Kind};
 use crate::interpose::{hook, signals};
 use crate::policy::GaveUp;
 use crate::scheduler::{self, scheduler};
+use crate::sys;
 use crate::thread::{self, Pending, Thread, gate};
 use crate::writer::{self, writer};
 
@@ -92,7 +93,7 @@ unsafe fn come_in(thread: *mut Thread) -> Option<Inside> {
 /// Deals with every reason to leave the hot path; whether the event is to be written or scheduled.
 #[cold]
 unsafe fn pass_gate(thread: *mut Thread) -> bool {
-    if (*thread).gated(gate::PASSIVE) {
+    if (*thread).gated(gate::PASSIVE) || (*thread).gated(gate::SHARED) && !is_itself(thread) {
         return false;
     }
     if (*thread).gated(gate::STOLEN) {
@@ -107,6 +108,11 @@ unsafe fn pass_gate(thread: *mut Thread) -> bool {
         writer::detailed(thread, Kind::Branches, 0, 0, &[count], b"");
     }
     true
+}
+
+/// Whether the caller is this thread, and not another that shares its memory.
+unsafe fn is_itself(thread: *mut Thread) -> bool {
+    (*thread).kernel_id.load(Ordering::Relaxed) == sys::gettid()
 }
 
 /// Lets others run if the thread's time is over.

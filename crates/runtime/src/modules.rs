@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::settings::{self, Settings};
 use crate::sys;
+use crate::writer::writer;
 
 const MAPS: usize = 4 << 20;
 
@@ -84,7 +85,7 @@ pub(crate) unsafe fn write(settings: &Settings, process: u32) -> Option<u64> {
     let process = settings::decimal(u64::from(process), &mut digits);
     let mut path = Settings::path_buffer();
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND;
-    let file = sys::open(settings.path(&mut path, &[process, b".modules"]), flags);
+    let file = sys::open(settings.path(&mut path, &[process, writer().suffix(), b".modules"]), flags);
     if file >= 0 {
         sys::write_all(file, &lines[before..written.used]);
         sys::close(file);

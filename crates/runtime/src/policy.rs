@@ -86,6 +86,11 @@ impl Chooser {
         }
     }
 
+    /// Whether a new thread runs before the one that made it goes on.
+    pub(crate) fn begins_at_once(&self, new: &Thread, maker: &Thread) -> bool {
+        matches!(self.policy, Policy::Pct { .. }) && new.priority > maker.priority
+    }
+
     /// The index of the thread that runs next; `current` had the token and may or may not be among them.
     pub(crate) fn choose(
         &mut self,
@@ -103,7 +108,7 @@ impl Chooser {
                 _ => self.dice.below(candidates.len() as u64) as usize,
             },
             Policy::Pct { lowest } => {
-                if here.is_some() {
+                if here.is_some() && gave_up != GaveUp::ToANewThread {
                     *lowest -= 1;
                     // SAFETY: candidates are threads, and we have the scheduler's lock.
                     unsafe { (*current).priority = *lowest };
@@ -148,6 +153,8 @@ pub(crate) enum GaveUp {
     Quantum,
     /// The thread cannot go on, or asks for others to run.
     Willingly,
+    /// The thread made another that comes first.
+    ToANewThread,
 }
 
 fn best<K: Ord>(threads: &[*mut Thread], key: impl Fn(&*mut Thread) -> K) -> usize {

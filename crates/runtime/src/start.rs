@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use rawlog::Stop;
 
 use crate::hooks::enter;
-use crate::interpose::threads;
+use crate::interpose::{children, signals, threads};
 use crate::modules;
 use crate::replay::replay;
 use crate::scheduler::{self, scheduler};
@@ -14,6 +14,7 @@ use crate::settings;
 use crate::settings::Settings;
 use crate::sys;
 use crate::thread::{self, State, Thread, gate};
+use crate::watchdog;
 use crate::writer::writer;
 
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -45,6 +46,7 @@ unsafe extern "C" fn init() {
         replay().load(&this.settings);
     }
     if record() {
+        children::watch_forks();
         on_exit(Some(exiting), core::ptr::null_mut());
     }
 }
@@ -53,8 +55,8 @@ unsafe extern "C" {
     fn on_exit(handler: Option<unsafe extern "C" fn(c_int, *mut c_void)>, argument: *mut c_void) -> c_int;
 }
 
-/// Whether this process is the one that was started, or children are wanted, too. The first process puts its number
-/// into a file.
+/// Whether this program is the one that was started, or children are wanted, too. The first process puts its number
+/// into a file; a program that takes the place of the first is like a child.
 fn is_wanted(settings: &Settings) -> bool {
     let mut path = Settings::path_buffer();
     let path = settings.path(&mut path, &[b"first"]);
@@ -66,17 +68,7 @@ fn is_wanted(settings: &Settings) -> bool {
         sys::close(file);
         return true;
     }
-    if settings.follow_children {
-        return true;
-    }
-    let mut first = [0; 20];
-    let file = sys::open(path, libc::O_RDONLY);
-    if file < 0 {
-        return false;
-    }
-    let length = sys::read_all(file, &mut first);
-    sys::close(file);
-    &first[..length] == process
+    settings.follow_children
 }
 
 /// Opens a log and starts the scheduler with the calling thread; whether that worked.
@@ -119,6 +111,8 @@ pub(crate) unsafe fn refresh_modules() {
 /// Meets a thread that was not created through us.
 #[cold]
 pub(crate) unsafe fn attach() -> Option<*mut Thread> {
+    // Functions of ours that the compiler calls meanwhile must not try the same.
+    thread::set_current(threads::nobody());
     let this = scheduler();
     this.lock();
     let added = this.add();
@@ -135,9 +129,12 @@ pub(crate) unsafe fn attach() -> Option<*mut Thread> {
     (*thread).gate.fetch_or(gate::STOLEN, Ordering::Relaxed);
     thread::set_current(thread);
     this.come_back(thread);
+    // It may go on to something that blocks where we do not look.
+    watchdog::start();
     scheduler::begin(thread, threads::stack_of_caller(8 << 20));
     threads::watch_end();
     (*thread).inside.store(0, Ordering::Relaxed);
+    signals::attached();
     Some(thread)
 }
 

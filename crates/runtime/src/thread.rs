@@ -38,6 +38,20 @@ pub(crate) fn current() -> *mut Thread {
     thread
 }
 
+/// How far below the thread pointer the thread-local variable lies.
+pub(crate) fn distance_of_storage() -> usize {
+    let offset: isize;
+    // SAFETY: reads a word that the dynamic linker has set.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + foretell_current@GOTTPOFF]",
+            out(reg) offset,
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+    offset.unsigned_abs()
+}
+
 /// Sets what [`current`] returns.
 pub(crate) fn set_current(thread: *mut Thread) {
     // SAFETY: writes the thread's own variable.
@@ -64,6 +78,8 @@ pub(crate) mod gate {
     pub(crate) const SIGNALS: u32 = 8;
     /// The thread has ended, or the program is past its end: hooks return at once.
     pub(crate) const PASSIVE: u32 = 16;
+    /// A process was made that shares the thread's memory, this value included.
+    pub(crate) const SHARED: u32 = 32;
 }
 
 /// What a thread is doing. Changed under the scheduler's lock.
@@ -190,6 +206,11 @@ impl Thread {
         (*this).real_deadline = NEVER;
         (*this).stands_before.place = u64::MAX;
         (*this).role = None;
+    }
+
+    /// Where the function starts that the thread runs, as a return address would say it; 0 if that is not known.
+    pub(crate) fn start(&self) -> u64 {
+        self.routine.map_or(0, |routine| routine as usize as u64 + 1)
     }
 
     /// How many schedulable events the thread has performed.

@@ -2,17 +2,19 @@
 //!
 //! It takes the token from a thread that makes no events and is blocked in the kernel, or burns processor time in code we
 //! do not see, if others could run; and it wakes sleepers whose time has come while nobody has the token.
-//! It is not a thread of the C library's: the program's last thread must stay its last. So it has no thread-local
-//! storage of its own and calls nothing but the kernel.
+//! It is not a thread of the C library's: the program's last thread must stay its last. So it calls nothing but the kernel. Its
+//! thread-local storage is its own and all but empty: with that of the thread that started it, a copy that the compiler makes would come to
+//! our `memcpy` and be taken for that thread's.
 
 use core::arch::naked_asm;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use crate::interpose::{signals, threads};
 use crate::replay::replay;
 use crate::scheduler::{Scheduler, pass_turn, scheduler};
 use crate::settings;
 use crate::sys;
-use crate::thread::{Thread, gate};
+use crate::thread::{self, Thread, gate};
 use crate::writer::writer;
 
 /// How often it looks, in nanoseconds.
@@ -40,7 +42,8 @@ pub(crate) unsafe fn start() {
     const REGISTER_PRIVATE_EXPEDITED: usize = 1 << 4;
     sys::call(libc::SYS_membarrier, [REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0]);
     let stack = sys::map_memory(STACK);
-    if stack.is_null() {
+    let storage = make_storage();
+    if stack.is_null() || storage.is_null() {
         return;
     }
     let all = u64::MAX;
@@ -51,9 +54,24 @@ pub(crate) unsafe fn start() {
         | libc::CLONE_FILES
         | libc::CLONE_SIGHAND
         | libc::CLONE_THREAD
+        | libc::CLONE_SETTLS
         | libc::CLONE_SYSVSEM;
-    clone_into(flags as usize, stack.add(STACK));
+    clone_into(flags as usize, stack.add(STACK), storage);
     mask_signals(&before, &mut 0);
+}
+
+/// Thread-local storage with room for our own variable and nothing else; null if there is no memory.
+unsafe fn make_storage() -> *mut u8 {
+    const PAGE: usize = 4096;
+    let below = thread::distance_of_storage().next_multiple_of(PAGE);
+    let start = sys::map_memory(below + PAGE);
+    if start.is_null() {
+        return start;
+    }
+    let storage = start.add(below);
+    // By convention it begins with its own address.
+    storage.cast::<*mut u8>().write(storage);
+    storage
 }
 
 /// The watchdog is not there after a fork.
@@ -67,12 +85,12 @@ unsafe fn mask_signals(new: &u64, old: &mut u64) {
 }
 
 #[unsafe(naked)]
-unsafe extern "C" fn clone_into(flags: usize, stack: *mut u8) {
+unsafe extern "C" fn clone_into(flags: usize, stack: *mut u8, storage: *mut u8) {
     naked_asm!(
-        "mov eax, 56", // clone(flags, stack, 0, 0, 0)
+        "mov eax, 56", // clone(flags, stack, 0, 0, storage)
+        "mov r8, rdx",
         "xor edx, edx",
         "xor r10d, r10d",
-        "xor r8d, r8d",
         "syscall",
         "test rax, rax",
         "jz 2f",
@@ -96,6 +114,7 @@ struct Seen {
 }
 
 unsafe extern "C" fn watch() -> ! {
+    thread::set_current(threads::nobody());
     let mut seen = Seen { holder: core::ptr::null_mut(), progress: 0, processor_time: 0, still: 0, idle: 0 };
     loop {
         sys::sleep(TICK);
@@ -139,7 +158,7 @@ unsafe fn nobody_runs(scheduler: &mut Scheduler, seen: &mut Seen) {
             next = scheduler.pick_for_nobody();
         }
         let waits = next.is_null() && scheduler.outside == 0 && scheduler.someone_waits();
-        if waits && seen.idle > DEAD_TICKS && !writer().is_closed() {
+        if waits && seen.idle > DEAD_TICKS && !writer().is_closed() && !signals::timer_is_set() {
             scheduler.deadlock(core::ptr::null_mut());
         }
     }
@@ -153,6 +172,9 @@ unsafe fn take_away(scheduler: &mut Scheduler, holder: *mut Thread, progress: u6
     const PRIVATE_EXPEDITED: usize = 1 << 3;
     scheduler.lock();
     let mut next = core::ptr::null_mut();
+    if scheduler.running == holder {
+        scheduler.catch_up();
+    }
     if scheduler.running == holder && scheduler.others_can_run(holder) {
         (*holder).gate.fetch_or(gate::STOLEN, Ordering::SeqCst);
         sys::call(libc::SYS_membarrier, [PRIVATE_EXPEDITED, 0, 0, 0, 0, 0]);

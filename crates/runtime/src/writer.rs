@@ -33,6 +33,14 @@ pub(crate) struct Writer {
     current: u32,
     /// Nothing is written any more.
     closed: bool,
+    suffix: [u8; 2],
+    suffix_length: usize,
+}
+
+/// Where a log was.
+pub(crate) struct Mark {
+    written: u64,
+    context: Context,
 }
 
 struct Cell(UnsafeCell<Writer>);
@@ -48,6 +56,8 @@ static WRITER: Cell = Cell(UnsafeCell::new(Writer {
     written: 0,
     current: 0,
     closed: true,
+    suffix: [b'-', b'1'],
+    suffix_length: 0,
 }));
 
 /// The log.
@@ -62,7 +72,7 @@ impl Writer {
     /// Starts a new log for this process; whether that worked.
     pub(crate) fn open(&mut self, settings: &Settings) -> bool {
         let process = sys::getpid();
-        let Some(file) = create(settings, process) else { return false };
+        let Some((file, generation)) = create(settings, process) else { return false };
         if !sys::allocate_file(file, 0, STREAM_START) {
             return false;
         }
@@ -81,6 +91,8 @@ impl Writer {
             written: 0,
             current: 0,
             closed: false,
+            suffix: [b'-', generation],
+            suffix_length: if generation == b'1' { 0 } else { 2 },
         };
         self.slide();
         !self.closed
@@ -172,6 +184,38 @@ impl Writer {
         self.closed = true;
     }
 
+    /// Writes why nothing more will come, unless it is taken back.
+    pub(crate) fn announce(&mut self, thread: *mut Thread, reason: Stop) -> Option<Mark> {
+        if self.closed {
+            return None;
+        }
+        self.record(|_| ());
+        // SAFETY: the thread is the holder of the token.
+        let context = unsafe { &mut (*thread).context };
+        let mark = Mark { written: self.written, context: *context };
+        self.record(|sink| write_detailed(sink, context, Kind::Stop, 0, 0, &reason.arguments(), b""));
+        Some(mark)
+    }
+
+    /// Goes on with the log as it was before the announcement.
+    pub(crate) fn take_back(&mut self, thread: *mut Thread, mark: Option<Mark>) {
+        let Some(mark) = mark else { return };
+        self.written = mark.written;
+        // SAFETY: the thread is the holder of the token; the head is mapped while the log is open.
+        unsafe {
+            (*thread).context = mark.context;
+            (*self.progress()).store(Progress::new(self.written, 0).0, Ordering::Release);
+        }
+        if self.written < self.window_start {
+            self.slide();
+        }
+    }
+
+    /// What its name has after the number of the process: a program that replaced another has the next name.
+    pub(crate) fn suffix(&self) -> &[u8] {
+        &self.suffix[..self.suffix_length]
+    }
+
     /// Leaves the log to the parent: this is a child after `fork`.
     pub(crate) fn abandon(&mut self) {
         sys::close(self.file);
@@ -188,19 +232,19 @@ pub(crate) unsafe fn run(progress: *mut AtomicU64) -> u64 {
     Progress((*progress).load(Ordering::Relaxed)).run()
 }
 
-/// Makes the file. A process that replaced itself finds its own log there and takes the next name.
-fn create(settings: &Settings, process: u32) -> Option<i32> {
+/// Makes the file, the first or another of the process. A process that replaced itself finds its own log there and takes the next name.
+fn create(settings: &Settings, process: u32) -> Option<(i32, u8)> {
     let mut digits = [0; 20];
     let process = settings::decimal(u64::from(process), &mut digits);
     let mut path = Settings::path_buffer();
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
     let file = sys::open(settings.path(&mut path, &[process, b".log"]), flags);
     if file >= 0 {
-        return Some(file);
+        return Some((file, b'1'));
     }
     (b'2'..=b'9').find_map(|digit| {
         let file = sys::open(settings.path(&mut path, &[process, b"-", &[digit], b".log"]), flags);
-        (file >= 0).then_some(file)
+        (file >= 0).then_some((file, digit))
     })
 }
 

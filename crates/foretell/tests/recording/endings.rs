@@ -120,3 +120,21 @@ fn several_runs_have_several_seeds() {
     let seeds = ["t-1.ftr", "t-2.ftr"].map(|name| workshop.trace(name).metadata().settings["seed"].clone());
     assert_eq!(seeds, ["5", "6"]);
 }
+
+#[test]
+fn a_program_that_another_takes_the_place_of_leaves_what_it_did() {
+    let workshop = compiled("exec.c");
+    let (status, out, error) = recorded(&workshop, &["--", "./program"]);
+    assert_eq!((status, out.as_str()), (Some(5), "a b c d e f g\n"), "{error}");
+    assert!(error.contains("took the place of the recorded one"), "{error}");
+    let first = workshop.trace("foretell.ftr");
+    assert_eq!((count(&first, "fork("), count(&first, "join(")), (2, 2));
+    assert_eq!(count(&first, "second_image"), 0);
+    assert!(!workshop.path("foretell-child-1.ftr").exists());
+    let (status, _, error) = recorded(&workshop, &["--children", "follow", "--", "./program"]);
+    assert_eq!(status, Some(5), "{error}");
+    assert_eq!(count(&workshop.trace("foretell.ftr"), "w(first_image)"), 3);
+    let second = workshop.trace("foretell-child-1.ftr");
+    assert_eq!((count(&second, "w(second_image)"), count(&second, "first_image")), (2, 0));
+    assert!(second.symbols().locations.iter().any(|location| location.ends_with("exec.c:16")));
+}

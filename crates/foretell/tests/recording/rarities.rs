@@ -1,6 +1,6 @@
 //! What programs do less often: other ways to wait, files that carry data between threads, what they say of themselves.
 
-use crate::support::{Recorded, Workshop, assert_in_order, count, each};
+use crate::support::{Recorded, Workshop, assert_in_order, count, each, toolchains};
 
 /// What `predict` finds: each race as its two lines.
 fn races(workshop: &Workshop) -> Vec<String> {
@@ -100,4 +100,138 @@ fn a_race_on_a_part_of_what_is_accessed_at_once_is_confirmed() {
         let said = String::from_utf8_lossy(&replay.expect("it runs").stdout).into_owned();
         assert!(said.contains("confirmed"), "{said}");
     });
+}
+
+#[test]
+fn what_was_done_before_a_handler_was_installed_or_a_signal_sent_comes_first() {
+    each("signals.c", |workshop, recorded| {
+        says(recorded, "2 2 2\n");
+        assert_eq!(races(workshop), ["racy"]);
+    });
+}
+
+/// A thread that a timer starts is no child of any thread; and who waits for it is not deadlocked.
+#[test]
+fn what_was_done_before_a_timer_was_set_comes_before_what_it_does() {
+    each("timers.c", |workshop, recorded| {
+        says(recorded, "9 8\n");
+        assert_eq!(races(workshop), [""; 0]);
+    });
+}
+
+#[test]
+fn a_call_that_blocks_lets_others_run_even_if_they_sleep_meanwhile() {
+    each("blocking.c", |workshop, recorded| {
+        says(recorded, "7 200 3\n");
+        assert_eq!(races(workshop), [""; 0]);
+    });
+}
+
+#[test]
+fn what_newer_c_plus_plus_has_orders_threads() {
+    for with in toolchains() {
+        let workshop = Workshop::new();
+        workshop.compile(with, "modern.cc", &["-std=c++20"]);
+        let recorded = workshop.record(&["--seed", "3", "--policy", "pct"]);
+        says(&recorded, "2 3 2 1 2 2 4 1 2 3 3\n");
+        assert_eq!(races(&workshop), [""; 0]);
+    }
+}
+
+#[test]
+fn children_of_every_kind_end_as_they_should_and_leave_the_log_alone() {
+    each("offspring.c", |workshop, recorded| {
+        says(recorded, "37\n");
+        assert_eq!(count(&recorded.trace, "main|fork("), 1);
+        assert_eq!(count(&recorded.trace, "main|join("), 1);
+        let children = workshop.record(&["--children", "follow"]);
+        says(&children, "37\n");
+        // Those with memory of their own have traces of their own.
+        for child in 1..=5 {
+            let trace = workshop.trace(&format!("foretell-child-{child}.ftr"));
+            assert_eq!(trace.symbols().threads.len(), 1, "{child}");
+        }
+        assert!(!workshop.path("foretell-child-6.ftr").exists());
+    });
+}
+
+#[test]
+fn a_mutex_whose_owner_died_orders_what_the_owner_did() {
+    each("robust.c", |workshop, recorded| {
+        says(recorded, "1 1\n");
+        assert_eq!(races(workshop), [""; 0]);
+        assert_in_order(
+            &recorded.trace,
+            &["T1|acq(tried)", "T1|rel(tried)", "T1|end(T1)", "main|acq(tried)", "main|w(after_try)"],
+        );
+    });
+}
+
+#[test]
+fn memory_that_the_c_library_fills_is_written() {
+    each("filled.c", |workshop, recorded| {
+        says(recorded, "1 2 3 4 5 6.5 seven 8|1 two 3.0|5 line\n");
+        let races = races(workshop);
+        let parts = |name: &str| races.iter().any(|race| race.starts_with(name));
+        for name in [
+            "error",
+            "printed",
+            "calendar_text",
+            "calendar",
+            "now",
+            "copied",
+            "catenated",
+            "numbers",
+            "sorted_text",
+            "line",
+        ] {
+            assert!(parts(name), "{name} in {races:?}");
+        }
+        assert!(!parts("known_error") && !parts("source"), "{races:?}");
+    });
+}
+
+#[test]
+fn connections_are_told_apart() {
+    each("sockets.c", |workshop, recorded| {
+        says(recorded, "2 2 2 0\n");
+        assert_eq!(races(workshop), ["not_through_pair"]);
+    });
+}
+
+/// The test's pipe in the recording, a file in the replay.
+#[test]
+fn where_the_output_goes_does_not_matter_to_a_replay() {
+    each("talks.c", |workshop, _| {
+        let replay = workshop.foretell(&["replay", "foretell.ftr", "race-1"]).output();
+        let said = String::from_utf8_lossy(&replay.expect("it runs").stdout).into_owned();
+        assert!(said.contains("confirmed"), "{said}");
+    });
+}
+
+#[test]
+fn threads_begin_and_end_where_their_code_starts() {
+    each("talks.c", |_, recorded| {
+        let functions = [("main|begin(main)", 12), ("T1|begin(T1)", 6), ("T1|end(T1)", 6)];
+        for (event, line) in functions {
+            // The line of the name, or of the brace.
+            let expected = [line, line + 1].map(|line| format!("talks.c:{line}"));
+            let found = located(recorded, event);
+            assert!(expected.contains(&found), "{event} at {found}");
+        }
+    });
+    each("starts.cc", |_, recorded| {
+        let begin = located(recorded, "T1|begin(T1)");
+        assert!(["starts.cc:6", "starts.cc:7", "starts.cc:8"].contains(&begin.as_str()), "{begin}");
+    });
+}
+
+/// The file and line of an event, given without.
+fn located(recorded: &Recorded, event: &str) -> String {
+    let mut text = Vec::new();
+    trace::text::write(&recorded.trace, &mut text).expect("every name can be written");
+    let text = String::from_utf8(text).expect("text is UTF-8");
+    let line = text.lines().find_map(|line| line.strip_prefix(event)?.strip_prefix('|'));
+    let line = line.unwrap_or_else(|| panic!("{event} is not in\n{text}"));
+    line.rsplit('/').next().unwrap_or(line).to_owned()
 }

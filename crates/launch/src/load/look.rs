@@ -272,6 +272,7 @@ fn kinds_and_object(op: &Raw<'_>) -> (Vec<Kind>, Option<(u64, u64)>) {
         | Raw::Limited
         | Raw::TryFailed { .. }
         | Raw::Obtained { .. }
+        | Raw::Signalled { .. }
         | Raw::TakeFailed { .. }
         | Raw::BarrierInit { .. }
         | Raw::SemaphoreInit { .. }

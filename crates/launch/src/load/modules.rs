@@ -23,6 +23,13 @@ pub(super) struct Frame {
     pub(super) whose: Whose,
 }
 
+impl Frame {
+    /// Whether it is in the user's code.
+    pub(super) fn is_users(&self) -> bool {
+        self.whose == Whose::Users
+    }
+}
+
 /// Whose code a frame is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Whose {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use rawlog::Hold;
+use rawlog::{Hold, Passage, Signal};
 use rustc_hash::FxHashMap;
 use trace::native::{Table, Writer};
 use trace::{BarrierId, BlockId, ConditionId, LockId, SemaphoreId, VariableId};
@@ -303,9 +303,13 @@ impl Objects {
         teller: &mut Teller<W>,
     ) -> io::Result<Published> {
         let key = self.key(object);
-        let name = match object.checked_sub(rawlog::FILES) {
-            Some(0) => "sockets".to_owned(),
-            Some(_) => "pipe".to_owned(),
+        let name = match Passage::of(object) {
+            Some(Passage::None) => "nothing".to_owned(),
+            Some(Passage::Sockets) => "sockets".to_owned(),
+            Some(Passage::Pipe(_)) => "pipe".to_owned(),
+            Some(Passage::Connection(_)) => "connection".to_owned(),
+            Some(Passage::Signal(Signal::ANY, _)) => "signals".to_owned(),
+            Some(Passage::Signal(Signal(number), _)) => format!("signal {number}"),
             None => format!("order at {}", self.name(object, None, asker, &mut teller.modules)),
         };
         let new = VariableId(self.variable_names.new_one(name, &mut teller.writer)?);

@@ -1,5 +1,7 @@
 //! What the program said about its own accesses: those of a thread that are not to be seen, and memory whose races are meant.
 
+use std::collections::BTreeMap;
+
 use rawlog::{Event, Op};
 use rustc_hash::FxHashMap;
 
@@ -17,8 +19,8 @@ struct Ignored {
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
     ignored: FxHashMap<u32, Ignored>,
-    /// Ranges whose races are meant: start and length.
-    benign: Vec<(u64, u64)>,
+    /// Where races are meant: the ranges by their starts, with their ends. None touches another.
+    benign: BTreeMap<u64, u64>,
 }
 
 impl Remarks {
@@ -36,7 +38,7 @@ impl Remarks {
                 ignored.writes = ignored.writes.saturating_sub(u32::from(writes));
                 ignored.atomics = ignored.atomics.saturating_sub(u32::from(atomics));
             }
-            Op::Benign { address, length } => self.benign.push((address, length)),
+            Op::Benign { address, length } => self.mean_races(address, address.saturating_add(length)),
             _ => {}
         }
     }
@@ -62,11 +64,25 @@ impl Remarks {
         }
     }
 
+    /// Races in this range are meant. Ranges that touch become one.
+    fn mean_races(&mut self, mut start: u64, mut end: u64) {
+        while let Some((&other, &other_end)) = self.benign.range(..=end).next_back()
+            && other_end >= start
+        {
+            self.benign.remove(&other);
+            (start, end) = (start.min(other), end.max(other_end));
+        }
+        self.benign.insert(start, end);
+    }
+
+    fn is_benign(&self, address: u64) -> bool {
+        self.benign.range(..=address).next_back().is_some_and(|(_, &end)| address < end)
+    }
+
     /// The access as it is meant: where races are, it is atomic.
     #[inline]
     pub(super) fn meant(&self, access: Access, address: u64) -> Access {
-        let within = |&(start, length): &(u64, u64)| address.wrapping_sub(start) < length;
-        if !self.benign.iter().any(within) {
+        if self.benign.is_empty() || !self.is_benign(address) {
             return access;
         }
         match access {
@@ -100,6 +116,23 @@ mod tests {
         let in_a_lock = remarks(&[Op::IgnoreBegin { reads: true, writes: true, atomics: true }]);
         assert_eq!(in_a_lock.wanted(1, Access::AtomicUpdate), None);
         assert_eq!(remarks(&[begin, end]).wanted(1, Access::Write), Some(Access::Write));
+    }
+
+    #[test]
+    fn ranges_of_meant_races_are_found_among_many_as_one_by_one() {
+        let mut dice = 7u64;
+        let mut roll = |below: u64| {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (dice >> 33) % below
+        };
+        let ranges: Vec<(u64, u64)> = (0..400).map(|_| (roll(10_000), roll(12))).collect();
+        let ops: Vec<Op<'_>> =
+            ranges.iter().map(|&(address, length)| Op::Benign { address, length }).collect();
+        let remarks = remarks(&ops);
+        for address in 0..10_100 {
+            let naive = ranges.iter().any(|&(start, length)| (start..start + length).contains(&address));
+            assert_eq!(remarks.meant(Access::Write, address) == Access::AtomicWrite, naive, "{address}");
+        }
     }
 
     #[test]

@@ -60,6 +60,48 @@ pub(super) struct Sharing {
     before: Pages<Cell>,
     blocks: Blocks,
     shared: Shared,
+    seen: SeenBefore,
+}
+
+/// Accesses that were taken in since memory was last cleared: the same again changes nothing, and a thread that spins makes it again and
+/// again. One is kept for each remainder of an address.
+#[derive(Debug)]
+struct SeenBefore {
+    accesses: Box<[Seen; SeenBefore::SLOTS]>,
+    /// How often memory was cleared; at least once.
+    clearings: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Seen {
+    thread: u32,
+    written: bool,
+    address: u64,
+    length: u64,
+    clearings: u64,
+}
+
+impl Default for SeenBefore {
+    fn default() -> SeenBefore {
+        SeenBefore { accesses: Box::new([Seen::default(); SeenBefore::SLOTS]), clearings: 1 }
+    }
+}
+
+impl SeenBefore {
+    const SLOTS: usize = 512;
+
+    /// Whether this access is among them; it is then.
+    #[inline]
+    fn contains(&mut self, thread: u32, address: u64, length: u64, written: Cell) -> bool {
+        let slot = &mut self.accesses[(address >> 2 ^ u64::from(thread)) as usize % SeenBefore::SLOTS];
+        let written = written != 0;
+        let access = Seen { thread, written, address, length, clearings: self.clearings };
+        std::mem::replace(slot, access) == access
+    }
+
+    fn clear(&mut self) {
+        self.clearings += 1;
+    }
 }
 
 impl Sharing {
@@ -90,6 +132,9 @@ impl Sharing {
     #[inline]
     fn access(&mut self, thread: u32, address: u64, length: u64, written: Cell) {
         let length = length.min(super::LONGEST_ACCESS).min(u64::MAX - address);
+        if self.seen.contains(thread, address, length, written) {
+            return;
+        }
         let owner = owner_of(thread);
         let mut boundary = BOUNDARY;
         self.cells.update(address, length, |cells| {
@@ -126,6 +171,7 @@ impl Sharing {
 
     /// A block comes to be: what was known of its bytes is of others.
     fn block(&mut self, start: u64, length: u64) {
+        self.seen.clear();
         let (placed, gone) = self.blocks.add(start, length);
         for block in gone {
             self.close(block);

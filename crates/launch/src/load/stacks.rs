@@ -69,11 +69,15 @@ pub(super) struct Stacks {
     locations: Names,
     location_names: Vec<String>,
     at: FxHashMap<(Chain, u64), At>,
+    /// Those that were asked for last, one for each remainder of an address: a loop asks for the same again and again.
+    asked: Box<[Option<(Chain, u64, At)>; Stacks::ASKED]>,
     include: Vec<Pattern>,
     exclude: Vec<Pattern>,
 }
 
 impl Stacks {
+    const ASKED: usize = 256;
+
     /// Nothing yet; these patterns say which accesses are wanted.
     pub(super) fn new(include: Vec<Pattern>, exclude: Vec<Pattern>) -> Stacks {
         Stacks {
@@ -85,6 +89,7 @@ impl Stacks {
             locations: Names::of(Table::Locations),
             location_names: Vec::new(),
             at: FxHashMap::default(),
+            asked: Box::new([None; Stacks::ASKED]),
             include,
             exclude,
         }
@@ -115,10 +120,18 @@ impl Stacks {
         modules: &mut Modules,
         writer: &mut Writer<W>,
     ) -> io::Result<At> {
-        match self.at.get(&(chain, pc)) {
-            Some(&at) => Ok(at),
-            None => self.find_out(chain, pc, modules, writer),
+        let slot = (pc ^ u64::from(chain.0)) as usize % Stacks::ASKED;
+        if let Some((same_chain, same_pc, at)) = self.asked[slot]
+            && (same_chain, same_pc) == (chain, pc)
+        {
+            return Ok(at);
         }
+        let at = match self.at.get(&(chain, pc)) {
+            Some(&at) => at,
+            None => self.find_out(chain, pc, modules, writer)?,
+        };
+        self.asked[slot] = Some((chain, pc, at));
+        Ok(at)
     }
 
     #[cold]

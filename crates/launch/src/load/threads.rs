@@ -12,6 +12,27 @@ struct Known {
     children: u32,
     /// What the program calls it.
     name: Option<String>,
+    /// Where it may be said to have started: the function it was given, the first ones it entered, where it was created.
+    starts: Starts,
+}
+
+/// Addresses in the code at which a thread may be said to have started, the best first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Starts {
+    given: Option<u64>,
+    entered: Vec<u64>,
+    created: Option<u64>,
+}
+
+/// So many functions are between a thread's first instruction and the program's own code, where C++ starts it.
+const FIRST_ENTRIES: usize = 32;
+
+impl Starts {
+    /// Each of them.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = u64> + '_ {
+        let entered = self.entered.iter().copied();
+        self.given.into_iter().chain(entered).chain(self.created)
+    }
 }
 
 /// All threads, from the first pass.
@@ -28,7 +49,19 @@ impl Threads {
             self.meet(event.thread);
         }
         match event.op {
-            Op::Create { child } => self.create(event.thread, child),
+            Op::Create { child } => {
+                self.create(event.thread, child);
+                self.threads[child as usize].starts.created = Some(event.pc);
+            }
+            Op::Begin { .. } if event.pc != 0 => {
+                self.threads[event.thread as usize].starts.given = Some(event.pc);
+            }
+            Op::FunctionEntry { .. } => {
+                let entered = &mut self.threads[event.thread as usize].starts.entered;
+                if entered.len() < FIRST_ENTRIES {
+                    entered.push(event.pc);
+                }
+            }
             Op::ThreadName { thread, name } => {
                 self.meet(thread);
                 let name = String::from_utf8_lossy(name).trim().to_owned();
@@ -57,6 +90,11 @@ impl Threads {
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.threads.len()
+    }
+
+    /// Where a thread may be said to have started.
+    pub(super) fn starts(&self, thread: usize) -> Starts {
+        self.threads[thread].starts.clone()
     }
 
     /// How each came to be, where that is known.

@@ -3,18 +3,19 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use rawlog::{Event, Hold, Op as Raw, Waker};
+use rawlog::{Event, Hold, Op as Raw, Passage, Waker};
 use rustc_hash::FxHashMap;
 use trace::native::{Note, Step, Table};
 use trace::{Mark, MarkId, Metadata, Op, RegionId, ThreadId, VariableId};
 
+use super::modules::Frame;
 use super::naming::Names;
 use super::objects::{Asker, Objects, Origin, Teller};
 use super::remarks::Remarks;
 use super::rust::{Locks, Role};
-use super::stacks::{At, Calls, Stacks};
+use super::stacks::{At, Calls, Chain, Stacks};
 use super::sync::{Inside, Permits};
-use super::threads::Threads;
+use super::threads::{Starts, Threads};
 use super::variables::{Slot, Variables};
 use super::{Loaded, Options, Sample};
 
@@ -31,6 +32,9 @@ struct ThreadState {
     segment: u32,
     acted: bool,
     over: bool,
+    starts: Starts,
+    /// Where it starts, and ends.
+    start: Option<At>,
 }
 
 /// Who touched a variable last, for leaving out repetitions.
@@ -95,12 +99,13 @@ impl<W: Write> Translator<W> {
         for (thread, origin) in threads.origins() {
             teller.writer.origin(thread, origin)?;
         }
-        let state = |name| ThreadState { name, ..ThreadState::default() };
+        let state =
+            |(index, name)| ThreadState { name, starts: threads.starts(index), ..ThreadState::default() };
         Ok(Translator {
             teller,
             objects: Objects::new(variables),
             stacks: Stacks::new(options.include.clone(), options.exclude.clone()),
-            threads: names.into_iter().map(state).collect(),
+            threads: names.into_iter().enumerate().map(state).collect(),
             regions: Names::of(Table::Regions),
             in_region: Inside::default(),
             in_barrier: Inside::default(),
@@ -285,6 +290,20 @@ impl<W: Write> Translator<W> {
         self.stacks.at(chain, event.pc, modules, writer)
     }
 
+    /// Where a thread starts, which is also where it is said to end.
+    fn start(&mut self, event: &Event<'_>) -> io::Result<At> {
+        let state = &self.threads[event.thread as usize];
+        if let Some(start) = state.start {
+            return Ok(start);
+        }
+        let Teller { modules, writer } = &mut self.teller;
+        let mut users = |pc: u64| modules.frames(pc.saturating_sub(1)).iter().any(Frame::is_users);
+        let pc = state.starts.addresses().find(|&pc| users(pc)).unwrap_or(event.pc);
+        let start = self.stacks.at(Chain::default(), pc, modules, writer)?;
+        self.threads[event.thread as usize].start = Some(start);
+        Ok(start)
+    }
+
     /// Writes an event of the trace, and the branches before it.
     fn write(&mut self, event: &Event<'_>, op: Op, at: At) -> io::Result<()> {
         let thread = ThreadId(event.thread);
@@ -313,7 +332,10 @@ impl<W: Write> Translator<W> {
     fn other(&mut self, event: &Event<'_>) -> io::Result<()> {
         let state = &mut self.threads[event.thread as usize];
         state.segment = state.segment.wrapping_add(1);
-        let at = self.at(event)?;
+        let at = match event.op {
+            Raw::Begin { .. } | Raw::End => self.start(event)?,
+            _ => self.at(event)?,
+        };
         let function = self.function(event);
         let asker = Asker { thread: event.thread, function: function.as_deref() };
         if let Some(op) = self.operation(event, asker, at)? {
@@ -404,6 +426,11 @@ impl<W: Write> Translator<W> {
                     None => None,
                 }
             }
+            Raw::HappensBefore { object } | Raw::HappensAfter { object }
+                if Passage::of(object) == Some(Passage::None) =>
+            {
+                None
+            }
             Raw::HappensBefore { object } => {
                 let published = objects.publish(object, asker, teller)?;
                 if let Some(seen) = published.seen {
@@ -412,6 +439,14 @@ impl<W: Write> Translator<W> {
                 Some(Op::AtomicWrite(published.new))
             }
             Raw::HappensAfter { object } => objects.observe(object, asker.thread).map(Op::AtomicRead),
+            Raw::Signalled { signal } => {
+                for object in signal.objects(event.thread) {
+                    if let Some(seen) = self.objects.observe(object, event.thread) {
+                        self.write(event, Op::AtomicRead(seen), at)?;
+                    }
+                }
+                None
+            }
             Raw::IgnoreBegin { .. } | Raw::IgnoreEnd { .. } | Raw::Benign { .. } => {
                 self.remarks.see(event);
                 None

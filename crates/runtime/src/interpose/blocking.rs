@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
 use rawlog::Waker;
 
-use super::{outside, rust};
+use super::{children, outside, rust};
 use crate::clock::{self, End, Wait};
 use crate::hooks::enter;
 use crate::real::real;
@@ -56,9 +56,6 @@ always! {
     fn wait4(process: c_int, status: *mut c_int, options: c_int, usage: Bytes) -> c_int;
     fn waitpid(process: c_int, status: *mut c_int, options: c_int) -> c_int;
     fn waitid(kind: c_int, id: u32, info: Bytes, options: c_int) -> c_int;
-    fn sigwait(set: Bytes, signal: *mut c_int) -> c_int;
-    fn sigwaitinfo(set: Bytes, info: Bytes) -> c_int;
-    fn sigtimedwait(set: Bytes, info: Bytes, limit: Bytes) -> c_int;
     fn sigsuspend(set: Bytes) -> c_int;
     fn pause() -> c_int;
     fn flock(file: c_int, operation: c_int) -> c_int;
@@ -107,7 +104,7 @@ unsafe extern "C" fn fcntl64(file: c_int, command: c_int, argument: usize) -> c_
     )
 }
 
-/// System calls by number: futexes are the scheduler's affair, others go through.
+/// System calls by number: futexes are the scheduler's affair, children are looked after, others go through.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall(
     number: c_long,
@@ -123,9 +120,12 @@ unsafe extern "C" fn syscall(
     {
         return result;
     }
-    real!(syscall(
-        number => c_long, a => usize, b => usize, c => usize, d => usize, e => usize, f => usize
-    ) -> c_long)
+    let really = || {
+        real!(syscall(
+            number => c_long, a => usize, b => usize, c => usize, d => usize, e => usize, f => usize
+        ) -> c_long)
+    };
+    if children::copies(number, a) { children::copied(really) } else { really() }
 }
 
 /// How many waiters a futex wakes if it wakes all.

@@ -2,12 +2,13 @@
 //! a regular file always is, keeps it, so that it does not change the schedule.
 //!
 //! The memory that is filled or sent is accessed, and what comes through a pipe or a socket comes after what was done before it
-//! was sent. Which sockets are connected is not known, so all are one: orders that may not be there, and none too few.
+//! was sent, or before the other end was closed: see [`super::passages`].
 
 use core::ffi::{c_int, c_long, c_void};
 
-use rawlog::{FILES, Kind};
+use rawlog::{Kind, Passage};
 
+use super::passages::{passage, remember_pair};
 use super::ranges::tell;
 use super::{hook, hook_of_six, outside};
 use crate::hooks::{enter, enter_point, stop_before};
@@ -27,25 +28,12 @@ unsafe fn is_ready(file: c_int, events: i16) -> bool {
     sys::call(libc::SYS_poll, [(&raw mut what) as usize, 1, 0, 0, 0, 0]) != 0
 }
 
-/// What the file passes from thread to thread; none if it is not of that kind.
-unsafe fn passage(file: c_int) -> Option<u64> {
-    let mut about: libc::stat = core::mem::zeroed();
-    if sys::call(libc::SYS_fstat, [file as usize, (&raw mut about) as usize, 0, 0, 0, 0]) != 0 {
-        return None;
-    }
-    match about.st_mode & libc::S_IFMT {
-        libc::S_IFIFO => Some(FILES + 1 + (about.st_ino & 0xffff_ffff_ffff)),
-        // What has no type is an eventfd, or another of the kernel's own.
-        libc::S_IFSOCK | 0 => Some(FILES),
-        _ => None,
-    }
-}
-
 /// An order through a file, as an event of the calling thread.
-unsafe fn ordered(kind: Kind, passage: u64, pc: u64) {
+unsafe fn ordered(kind: Kind, passage: Passage, pc: u64) {
     if let Some(inside) = enter() {
-        stop_before(inside.0, kind, passage, 1, pc);
-        writer::simple(inside.0, kind, pc, passage);
+        let object = passage.object();
+        stop_before(inside.0, kind, object, 1, pc);
+        writer::simple(inside.0, kind, pc, object);
     }
 }
 
@@ -98,9 +86,7 @@ unsafe fn receive(
         outside(inside, really)
     };
     if result >= 0 {
-        if let Some(passage) = passage {
-            ordered(Kind::HappensAfter, passage, pc);
-        }
+        ordered(Kind::HappensAfter, passage, pc);
         tell(pc, &[], &into().first(result as usize).0);
     }
     result
@@ -111,9 +97,7 @@ unsafe fn send_through(file: c_int, from: Ranges, pc: u64, really: impl FnOnce()
     let Some(inside) = enter_point() else { return really() };
     drop(inside);
     tell(pc, &from.0, &[]);
-    if let Some(passage) = passage(file) {
-        ordered(Kind::HappensBefore, passage, pc);
-    }
+    ordered(Kind::HappensBefore, passage(file), pc);
     match enter() {
         Some(inside) if !is_ready(file, libc::POLLOUT) => outside(inside, really),
         _ => really(),
@@ -191,17 +175,32 @@ hook! {
     }
     fn connect(file: c_int, address: Bytes, length: u32; pc in "rcx") -> c_int {
         // Who accepts comes after.
-        if let Some(passage) = passage(file) {
-            ordered(Kind::HappensBefore, passage, pc);
-        }
+        ordered(Kind::HappensBefore, passage(file), pc);
         let really = || real!(connect(file => c_int, address => Bytes, length => u32) -> c_int);
         match enter() {
             Some(inside) => outside(inside, really),
             None => really(),
         }
     }
+    fn socketpair(domain: c_int, kind: c_int, protocol: c_int, files: *mut c_int; pc in "r8") -> c_int {
+        let result = real!(socketpair(domain => c_int, kind => c_int, protocol => c_int, files => *mut c_int) -> c_int);
+        if result == 0 {
+            remember_pair(*files, *files.add(1));
+            tell(pc, &[], &[(files as u64, 2 * size_of::<c_int>())]);
+        }
+        result
+    }
+    fn shutdown(file: c_int, how: c_int; pc in "rdx") -> c_int {
+        ordered(Kind::HappensBefore, passage(file), pc);
+        real!(shutdown(file => c_int, how => c_int) -> c_int)
+    }
+    fn close(file: c_int; pc in "rsi") -> c_int {
+        // Who reads comes to the end.
+        ordered(Kind::HappensBefore, passage(file), pc);
+        real!(close(file => c_int) -> c_int)
+    }
     fn epoll_ctl(file: c_int, operation: c_int, about: c_int, event: Bytes; pc in "r8") -> c_int {
-        ordered(Kind::HappensBefore, FILES, pc);
+        ordered(Kind::HappensBefore, Passage::Sockets, pc);
         real!(epoll_ctl(file => c_int, operation => c_int, about => c_int, event => Bytes) -> c_int)
     }
     fn epoll_wait(file: c_int, events: Bytes, count: c_int, limit: c_int; pc in "r8") -> c_int {
@@ -227,7 +226,7 @@ unsafe fn wait_for_events(pc: u64, limit: c_int, really: impl Fn(c_int) -> c_int
         }
     };
     if result > 0 {
-        ordered(Kind::HappensAfter, FILES, pc);
+        ordered(Kind::HappensAfter, Passage::Sockets, pc);
     }
     result
 }

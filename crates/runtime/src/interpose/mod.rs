@@ -7,14 +7,17 @@ pub(crate) mod annotations;
 pub(crate) mod barriers;
 pub(crate) mod blocking;
 pub(crate) mod c11;
+pub(crate) mod children;
 pub(crate) mod conditions;
 pub(crate) mod files;
+pub(crate) mod filled;
 pub(crate) mod invisible;
 pub(crate) mod mappings;
 pub(crate) mod marks;
 pub(crate) mod memory;
 pub(crate) mod mutexes;
 pub(crate) mod once;
+pub(crate) mod passages;
 pub(crate) mod process;
 pub(crate) mod ranges;
 pub(crate) mod rust;
@@ -23,6 +26,7 @@ pub(crate) mod semaphores;
 pub(crate) mod signals;
 pub(crate) mod sleeping;
 pub(crate) mod threads;
+pub(crate) mod variadic;
 
 use core::ffi::c_int;
 
@@ -146,8 +150,12 @@ pub(crate) unsafe fn told(
     result: c_int,
 ) -> c_int {
     match result {
+        0 => writer::simple(thread, kinds.acquire, pc, lock),
         // The owner died, but the lock is taken.
-        0 | libc::EOWNERDEAD => writer::simple(thread, kinds.acquire, pc, lock),
+        libc::EOWNERDEAD => {
+            writer::simple(thread, kinds.acquire, pc, lock);
+            writer::simple(thread, Kind::HappensAfter, pc, lock);
+        }
         libc::EBUSY | libc::ETIMEDOUT => writer::simple(thread, kinds.failed, pc, lock),
         _ => {}
     }

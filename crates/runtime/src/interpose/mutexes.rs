@@ -9,6 +9,7 @@ use crate::clock::Wait;
 use crate::hooks::enter_point;
 use crate::real::real;
 use crate::scheduler::scheduler;
+use crate::sys;
 use crate::thread::Thread;
 use crate::writer;
 
@@ -118,6 +119,39 @@ pub(crate) unsafe fn unlock_to_wait(mutex: Lock) -> c_int {
         scheduler().wake_all(mutex as u64, Waker::Signal);
     }
     result
+}
+
+/// The kernel's list of the robust mutexes that a thread holds.
+#[repr(C)]
+struct RobustList {
+    /// The first entry; the last leads back here. The lowest bit says something else.
+    first: usize,
+    /// Where the mutex is, from its entry on.
+    distance: isize,
+    _pending: usize,
+}
+
+/// The thread is about to end: the robust mutexes it holds are given back as the kernel will do it, and whoever takes one next learns that
+/// its owner died.
+pub(crate) unsafe fn give_back_robust(thread: *mut Thread) {
+    const MOST: usize = 4096;
+    let (mut list, mut size): (*const RobustList, usize) = (core::ptr::null(), 0);
+    let (list_at, size_at) = ((&raw mut list) as usize, (&raw mut size) as usize);
+    if sys::call(libc::SYS_get_robust_list, [0, list_at, size_at, 0, 0, 0]) != 0 || list.is_null() {
+        return;
+    }
+    let mut entry = (*list).first & !1;
+    for _ in 0..MOST {
+        if entry == list as usize || entry == 0 {
+            break;
+        }
+        let mutex = entry.wrapping_add_signed((*list).distance) as u64;
+        // Who learns of the death comes after it in every run, not only after the lock was given back.
+        writer::simple(thread, Kind::HappensBefore, (*thread).start(), mutex);
+        writer::simple(thread, Kind::Release, (*thread).start(), mutex);
+        scheduler().wake_all(mutex, Waker::Signal);
+        entry = *(entry as *const usize) & !1;
+    }
 }
 
 hook! {

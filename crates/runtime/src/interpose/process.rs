@@ -1,18 +1,13 @@
-//! The ends of a process, and its children.
+//! The ends of a process, and what it loads meanwhile.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 
 use rawlog::Stop;
 
-use crate::hooks::enter;
 use crate::real::{Real, real};
-use crate::replay::replay;
-use crate::scheduler::{self, scheduler};
 use crate::start;
 use crate::sys;
-use crate::watchdog;
-use crate::writer::writer;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _exit(status: c_int) -> ! {
@@ -52,29 +47,6 @@ unsafe extern "C" fn atexit(handler: *mut c_void) -> c_int {
 #[unsafe(naked)]
 unsafe extern "C" fn sigsetjmp() {
     naked_asm!("jmp qword ptr [rip + __sigsetjmp@GOTPCREL]");
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fork() -> libc::pid_t {
-    // With the token, but not inside: handlers that the program asked to be called at a fork have events of their own.
-    let Some(inside) = enter() else { return real!(fork() -> libc::pid_t) };
-    drop(inside);
-    let child = real!(fork() -> libc::pid_t);
-    if child == 0 {
-        in_child();
-    }
-    child
-}
-
-/// The child has one thread and the parent's memory. It gets a log of its own or none.
-unsafe fn in_child() {
-    watchdog::is_gone_in_child();
-    writer().abandon();
-    replay().forget();
-    scheduler::stop();
-    if scheduler().settings.follow_children {
-        start::record();
-    }
 }
 
 /// Called before the program loads or unloads something.

@@ -35,8 +35,21 @@ unsafe fn tell_hooked(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) 
     }
 }
 
-unsafe fn length(text: Text) -> usize {
+/// The length of a text, which is not told.
+pub(crate) unsafe fn length(text: Text) -> usize {
     real!(strlen(text => Text) -> usize)
+}
+
+unsafe fn limited_length(text: Text, most: usize) -> usize {
+    real!(strnlen(text => Text, most => usize) -> usize)
+}
+
+/// Tells that a text of this length was copied there, if it was.
+unsafe fn copied(to: Text, length: usize, pc: u64) -> Text {
+    if !to.is_null() {
+        tell(pc, &[], &[(to as u64, length + 1)]);
+    }
+    to
 }
 
 /// How far two texts are compared: up to the first difference or the end, not further than the limit.
@@ -106,7 +119,7 @@ hook! {
         real!(strcpy(to => Text, from => Text) -> Text)
     }
     fn strncpy(to: Text, from: Text, size: usize; pc in "rcx") -> Text {
-        let read = real!(strnlen(from => Text, size => usize) -> usize);
+        let read = limited_length(from, size);
         tell(pc, &[(from as u64, (read + 1).min(size))], &[(to as u64, size)]);
         real!(strncpy(to => Text, from => Text, size => usize) -> Text)
     }
@@ -114,6 +127,69 @@ hook! {
         let (before, size) = (length(to), length(from) + 1);
         tell(pc, &[(to as u64, before + 1), (from as u64, size)], &[(to as u64 + before as u64, size)]);
         real!(strcat(to => Text, from => Text) -> Text)
+    }
+    fn stpcpy(to: Text, from: Text; pc in "rdx") -> Text {
+        let size = length(from) + 1;
+        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        real!(stpcpy(to => Text, from => Text) -> Text)
+    }
+    fn strncat(to: Text, from: Text, size: usize; pc in "rcx") -> Text {
+        let (before, added) = (length(to), limited_length(from, size));
+        let read = (added + 1).min(size);
+        tell(pc, &[(to as u64, before + 1), (from as u64, read)], &[(to as u64 + before as u64, added + 1)]);
+        real!(strncat(to => Text, from => Text, size => usize) -> Text)
+    }
+    fn strdup(text: Text; pc in "rsi") -> Text {
+        tell(pc, &[(text as u64, length(text) + 1)], &[]);
+        copied(real!(strdup(text => Text) -> Text), length(text), pc)
+    }
+    fn strndup(text: Text, size: usize; pc in "rdx") -> Text {
+        let taken = limited_length(text, size);
+        tell(pc, &[(text as u64, (taken + 1).min(size))], &[]);
+        copied(real!(strndup(text => Text, size => usize) -> Text), taken, pc)
+    }
+    fn strnlen(text: Text, size: usize; pc in "rdx") -> usize {
+        let length = limited_length(text, size);
+        tell(pc, &[(text as u64, (length + 1).min(size))], &[]);
+        length
+    }
+    fn strstr(text: Text, part: Text; pc in "rdx") -> Text {
+        let found = real!(strstr(text => Text, part => Text) -> Text);
+        let sought = length(part);
+        let seen = if found.is_null() { length(text) + 1 } else { found as usize - text as usize + sought };
+        tell(pc, &[(text as u64, seen), (part as u64, sought + 1)], &[]);
+        found
+    }
+    fn strcasecmp(a: Text, b: Text; pc in "rdx") -> c_int {
+        let seen = compared(a, b, usize::MAX);
+        tell(pc, &[(a as u64, seen), (b as u64, seen)], &[]);
+        real!(strcasecmp(a => Text, b => Text) -> c_int)
+    }
+    fn strncasecmp(a: Text, b: Text, size: usize; pc in "rcx") -> c_int {
+        let seen = compared(a, b, size);
+        tell(pc, &[(a as u64, seen), (b as u64, seen)], &[]);
+        real!(strncasecmp(a => Text, b => Text, size => usize) -> c_int)
+    }
+    fn memrchr(text: Bytes, byte: c_int, size: usize; pc in "rcx") -> Bytes {
+        tell(pc, &[(text as u64, size)], &[]);
+        real!(memrchr(text => Bytes, byte => c_int, size => usize) -> Bytes)
+    }
+    fn bzero(to: Bytes, size: usize; pc in "rdx") {
+        tell(pc, &[], &[(to as u64, size)]);
+        real!(bzero(to => Bytes, size => usize));
+    }
+    fn explicit_bzero(to: Bytes, size: usize; pc in "rdx") {
+        tell(pc, &[], &[(to as u64, size)]);
+        real!(explicit_bzero(to => Bytes, size => usize));
+    }
+    fn bcopy(from: Bytes, to: Bytes, size: usize; pc in "rcx") {
+        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        real!(bcopy(from => Bytes, to => Bytes, size => usize));
+    }
+    fn qsort(array: Bytes, count: usize, size: usize, compare: Bytes; pc in "r8") {
+        let all = (array as u64, count.saturating_mul(size));
+        tell(pc, &[all], &[all]);
+        real!(qsort(array => Bytes, count => usize, size => usize, compare => Bytes));
     }
     fn strcmp(a: Text, b: Text; pc in "rdx") -> c_int {
         let seen = compared(a, b, usize::MAX);

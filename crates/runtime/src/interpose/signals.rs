@@ -3,14 +3,23 @@
 //! A handler is installed through a function of ours. A signal that arrives while its thread is inside the runtime is
 //! put off until it leaves; one that the thread's own instruction caused is passed on at once. A thread that
 //! waits in the scheduler is made ready to handle it.
+//!
+//! What was done before a handler was installed, a timer set or a signal sent comes before what the handler does; so it does if the signal is
+//! waited for instead. Which of several senders it was is not known, so it is after all of them: orders that may not be there, and none
+//! too few.
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use crate::hooks::enter;
+use rawlog::{Kind, Passage, Signal, Target};
+
+use super::{hook, outside};
+use crate::hooks::{enter, enter_point};
 use crate::real::real;
 use crate::scheduler::scheduler;
+use crate::sys;
 use crate::thread::{self, PUT_OFF, Thread, gate};
+use crate::writer;
 
 const SIGNALS: usize = 65;
 /// Handlers of the program, as it gave them.
@@ -23,9 +32,17 @@ static INSTALLED: AtomicU32 = AtomicU32::new(0);
 type Action = *mut libc::sigaction;
 type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
-/// Whether a signal may arrive that changes something: the program has handlers.
+/// The program has set a timer: something may happen at any time.
+static TIMER_IS_SET: AtomicBool = AtomicBool::new(false);
+
+/// Whether something may arrive that changes what threads wait for: the program has handlers, or timers that start threads.
 pub(crate) fn may_arrive() -> bool {
-    INSTALLED.load(Ordering::Relaxed) > 0
+    INSTALLED.load(Ordering::Relaxed) > 0 || timer_is_set()
+}
+
+/// Whether what threads wait for may come by itself, at any time.
+pub(crate) fn timer_is_set() -> bool {
+    TIMER_IS_SET.load(Ordering::Relaxed)
 }
 
 /// Whether the thread's own instruction caused the signal.
@@ -40,9 +57,27 @@ unsafe fn is_own_doing(signal: c_int, info: *const libc::siginfo_t) -> bool {
 unsafe fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let handler = HANDLERS[signal as usize].load(Ordering::Relaxed);
     if handler > libc::SIG_IGN {
+        if !thread::current().is_null() {
+            reached(signal, handler as u64 + 1);
+        }
         // With or without more arguments, a handler takes the first in the same place.
         let handler: Handler = core::mem::transmute(handler);
         handler(signal, info, context);
+    }
+}
+
+/// Tells that a signal reaches the calling thread, in this place of the program.
+unsafe fn reached(signal: c_int, pc: u64) {
+    if let Some(inside) = enter() {
+        writer::simple(inside.0, Kind::Signalled, pc, signal as u64);
+    }
+}
+
+/// Tells that the calling thread is about to cause a signal, or to say what is done about it.
+unsafe fn published(signal: c_int, target: Target, pc: u64) {
+    if let Some(inside) = enter_point() {
+        let passage = Passage::Signal(Signal(signal as u8), target);
+        writer::simple(inside.0, Kind::HappensBefore, pc, passage.object());
     }
 }
 
@@ -111,14 +146,18 @@ pub(crate) unsafe fn deliver_outside(thread: *mut Thread) {
     *libc::__errno_location() = error;
 }
 
-unsafe fn install(signal: c_int, new: *const libc::sigaction, old: Action) -> c_int {
+unsafe fn install(signal: c_int, new: *const libc::sigaction, old: Action, pc: u64) -> c_int {
     let really = |new: *const libc::sigaction| real!(sigaction(signal => c_int, new => *const libc::sigaction, old => Action) -> c_int);
     let Some(index) = usize::try_from(signal).ok().filter(|&index| index < SIGNALS) else {
         return really(new);
     };
+    let handles = !new.is_null() && (*new).sa_sigaction > libc::SIG_IGN;
+    if handles {
+        published(signal, Target::Anyone, pc);
+    }
     let Some(_inside) = enter() else { return really(new) };
     let (handler, flags) = (HANDLERS[index].load(Ordering::Relaxed), FLAGS[index].load(Ordering::Relaxed));
-    let result = if !new.is_null() && (*new).sa_sigaction > libc::SIG_IGN {
+    let result = if handles {
         let mut ours = *new;
         ours.sa_sigaction = arrived as *const () as usize;
         ours.sa_flags |= libc::SA_SIGINFO;
@@ -137,16 +176,132 @@ unsafe fn install(signal: c_int, new: *const libc::sigaction, old: Action) -> c_
     result
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: Action) -> c_int {
-    install(signal, new, old)
+/// Waits for a signal in the outside world; the number of the one that came, if one came.
+unsafe fn wait(pc: u64, really: impl FnOnce() -> c_int, came: impl FnOnce(c_int) -> Option<c_int>) -> c_int {
+    let result = match enter() {
+        Some(inside) => outside(inside, really),
+        None => return really(),
+    };
+    if let Some(signal) = came(result) {
+        reached(signal, pc);
+    }
+    result
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn signal(signal: c_int, handler: usize) -> usize {
-    let mut new: libc::sigaction = core::mem::zeroed();
-    let mut old: libc::sigaction = core::mem::zeroed();
-    new.sa_sigaction = handler;
-    new.sa_flags = libc::SA_RESTART;
-    if install(signal, &raw const new, &raw mut old) == 0 { old.sa_sigaction } else { libc::SIG_ERR }
+/// Whether a signal to these processes, as `kill` names them, may reach this one.
+fn reaches_us(process: libc::pid_t) -> bool {
+    process <= 0 || process as u32 == sys::getpid()
+}
+
+type Info = *mut libc::siginfo_t;
+type Value = *mut c_void;
+type Bytes = *mut c_void;
+
+hook! {
+    fn sigaction(signal: c_int, new: *const libc::sigaction, old: Action; pc in "rcx") -> c_int {
+        install(signal, new, old, pc)
+    }
+    fn signal(signal: c_int, handler: usize; pc in "rdx") -> usize {
+        let mut new: libc::sigaction = core::mem::zeroed();
+        let mut old: libc::sigaction = core::mem::zeroed();
+        new.sa_sigaction = handler;
+        new.sa_flags = libc::SA_RESTART;
+        if install(signal, &raw const new, &raw mut old, pc) == 0 { old.sa_sigaction } else { libc::SIG_ERR }
+    }
+    fn kill(process: libc::pid_t, signal: c_int; pc in "rdx") -> c_int {
+        if signal != 0 && reaches_us(process) {
+            published(signal, Target::Anyone, pc);
+        }
+        real!(kill(process => libc::pid_t, signal => c_int) -> c_int)
+    }
+    fn killpg(group: libc::pid_t, signal: c_int; pc in "rdx") -> c_int {
+        if signal != 0 {
+            published(signal, Target::Anyone, pc);
+        }
+        real!(killpg(group => libc::pid_t, signal => c_int) -> c_int)
+    }
+    fn sigqueue(process: libc::pid_t, signal: c_int, value: Value; pc in "rcx") -> c_int {
+        if signal != 0 && reaches_us(process) {
+            published(signal, Target::Anyone, pc);
+        }
+        real!(sigqueue(process => libc::pid_t, signal => c_int, value => Value) -> c_int)
+    }
+    fn pthread_kill(handle: libc::pthread_t, signal: c_int; pc in "rdx") -> c_int {
+        if signal != 0 {
+            published(signal, target(handle), pc);
+        }
+        real!(pthread_kill(handle => libc::pthread_t, signal => c_int) -> c_int)
+    }
+    fn pthread_sigqueue(handle: libc::pthread_t, signal: c_int, value: Value; pc in "rcx") -> c_int {
+        if signal != 0 {
+            published(signal, target(handle), pc);
+        }
+        real!(pthread_sigqueue(handle => libc::pthread_t, signal => c_int, value => Value) -> c_int)
+    }
+    fn tgkill(process: libc::pid_t, thread: libc::pid_t, signal: c_int; pc in "rcx") -> c_int {
+        if signal != 0 {
+            published(signal, Target::Anyone, pc);
+        }
+        real!(tgkill(process => libc::pid_t, thread => libc::pid_t, signal => c_int) -> c_int)
+    }
+    fn alarm(seconds: u32; pc in "rsi") -> u32 {
+        set_timer(libc::SIGALRM, pc);
+        real!(alarm(seconds => u32) -> u32)
+    }
+    fn ualarm(first: u32, then: u32; pc in "rdx") -> u32 {
+        set_timer(libc::SIGALRM, pc);
+        real!(ualarm(first => u32, then => u32) -> u32)
+    }
+    fn setitimer(which: c_int, new: Bytes, old: Bytes; pc in "rcx") -> c_int {
+        let signal = match which {
+            libc::ITIMER_VIRTUAL => libc::SIGVTALRM,
+            libc::ITIMER_PROF => libc::SIGPROF,
+            _ => libc::SIGALRM,
+        };
+        set_timer(signal, pc);
+        real!(setitimer(which => c_int, new => Bytes, old => Bytes) -> c_int)
+    }
+    fn timer_create(clock: c_int, event: Bytes, timer: Bytes; pc in "rcx") -> c_int {
+        published(ANY_SIGNAL, Target::Anyone, pc);
+        real!(timer_create(clock => c_int, event => Bytes, timer => Bytes) -> c_int)
+    }
+    fn timer_settime(timer: Value, flags: c_int, new: Bytes, old: Bytes; pc in "r8") -> c_int {
+        // Which signal it sends, or that it starts threads instead, was said when it was made.
+        set_timer(ANY_SIGNAL, pc);
+        real!(timer_settime(timer => Value, flags => c_int, new => Bytes, old => Bytes) -> c_int)
+    }
+    fn sigwait(set: Bytes, signal: *mut c_int; pc in "rdx") -> c_int {
+        let really = || real!(sigwait(set => Bytes, signal => *mut c_int) -> c_int);
+        wait(pc, really, |result| (result == 0).then(|| *signal))
+    }
+    fn sigwaitinfo(set: Bytes, info: Info; pc in "rdx") -> c_int {
+        let really = || real!(sigwaitinfo(set => Bytes, info => Info) -> c_int);
+        wait(pc, really, |result| (result > 0).then_some(result))
+    }
+    fn sigtimedwait(set: Bytes, info: Info, limit: Bytes; pc in "rcx") -> c_int {
+        let really = || real!(sigtimedwait(set => Bytes, info => Info, limit => Bytes) -> c_int);
+        wait(pc, really, |result| (result > 0).then_some(result))
+    }
+}
+
+/// One whose number is not known.
+const ANY_SIGNAL: c_int = 0;
+
+/// Tells that the calling thread is about to set a timer which causes this signal.
+unsafe fn set_timer(signal: c_int, pc: u64) {
+    TIMER_IS_SET.store(true, Ordering::Relaxed);
+    published(signal, Target::Anyone, pc);
+}
+
+/// The calling thread was not created through us: a timer may have started it, so it comes after what was done before that.
+pub(crate) unsafe fn attached() {
+    reached(ANY_SIGNAL, 0);
+}
+
+/// The thread with this handle, as far as it is known.
+unsafe fn target(handle: libc::pthread_t) -> Target {
+    let Some(inside) = enter() else { return Target::Anyone };
+    let own = handle == libc::pthread_self();
+    let thread = if own { Some(inside.0) } else { scheduler().find(handle) };
+    thread.map_or(Target::Anyone, |thread| Target::Thread((*thread).number))
 }

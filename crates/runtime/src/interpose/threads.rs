@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use rawlog::Kind;
 
-use super::{hook, limited, outside};
+use super::{hook, limited, mutexes, outside};
 use crate::clock::{End, Wait};
 use crate::hooks::{self, enter, enter_point};
 use crate::policy::GaveUp;
@@ -27,6 +27,11 @@ static KEY: AtomicU32 = AtomicU32::new(0);
 static KEY_IS_MADE: AtomicBool = AtomicBool::new(false);
 /// What [`thread::current`] is for a thread that has ended: one for all, always passive.
 static ENDED: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
+
+/// A thread that is always passive.
+pub(crate) fn nobody() -> *mut Thread {
+    ENDED.load(Ordering::Relaxed)
+}
 
 /// Asks to be called at the end of the calling thread, after the program's own destructors.
 pub(crate) unsafe fn watch_end() {
@@ -54,10 +59,11 @@ unsafe extern "C" fn end_of_thread(this: *mut c_void) {
         return;
     }
     let Some(inside) = enter_point() else { return };
+    mutexes::give_back_robust(thread);
     scheduler().finish(thread);
     // The memory may be another thread's by now.
     core::mem::forget(inside);
-    thread::set_current(ENDED.load(Ordering::Relaxed));
+    thread::set_current(nobody());
 }
 
 /// What a new thread runs, and with what.
@@ -145,6 +151,7 @@ pub(crate) unsafe fn create(
         replay().created(inside.0, child);
         writer::detailed(inside.0, Kind::Create, pc, 0, &[u64::from((*child).number)], b"");
         scheduler().give_budget(inside.0);
+        scheduler().let_begin(child, inside.0);
     } else {
         scheduler().take_back(child);
     }

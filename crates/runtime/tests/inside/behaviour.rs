@@ -185,3 +185,36 @@ fn a_thread_that_spins_out_of_sight_loses_the_token() {
     run.ended_with(0);
     assert_eq!(run.stdout(), "400\n");
 }
+
+/// Of two threads either may have the higher priority, and it has from the beginning.
+#[test]
+fn a_new_thread_may_come_before_its_maker() {
+    let program = compile("hasty.c");
+    let crashes = |seed: u32| {
+        let run = program.record(&[&format!("seed={seed}"), "policy=pct"], &[]);
+        run.output.status.signal() == Some(11)
+    };
+    let crashed = (0..20).filter(|&seed| crashes(seed)).count();
+    assert!((3..=17).contains(&crashed), "{crashed} of 20 runs crashed");
+    assert_eq!((0..4).map(crashes).collect::<Vec<_>>(), (0..4).map(crashes).collect::<Vec<_>>());
+}
+
+/// Nobody but the program has events: the watchdog, who sees to this, least of all.
+#[test]
+fn a_thread_that_blocks_out_of_sight_lets_sleepers_run() {
+    let run = compile("stuck.c").record(&["seed=1"], &[]);
+    run.ended_with(0);
+    assert_eq!(run.stdout(), "3\n");
+    let ours: Vec<(u64, u64)> =
+        run.modules.lines().filter(|line| line.ends_with("libtsan.so.2")).map(range).collect();
+    assert!(!ours.is_empty());
+    for event in run.events() {
+        assert!(!ours.iter().any(|&(start, end)| (start..end).contains(&event.pc)), "{event:?}");
+    }
+}
+
+/// Where a line of the modules file says that something is mapped.
+fn range(line: &str) -> (u64, u64) {
+    let mut fields = line.split(' ').map(|field| u64::from_str_radix(field, 16).unwrap());
+    (fields.next().unwrap(), fields.next().unwrap())
+}

@@ -1,0 +1,105 @@
+//! What [`Op::HappensBefore`](crate::Op::HappensBefore) and [`Op::HappensAfter`](crate::Op::HappensAfter) are about if it is nothing
+//! that has an address: files, connections, signals. Their numbers lie where no address of a program does.
+
+/// The lowest number that is no address.
+const NO_ADDRESS: u64 = 1 << 62;
+/// Each kind has so many bits for its own numbers.
+const OWN_BITS: u32 = 48;
+
+/// Something that carries an order from one thread to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Passage {
+    /// A file that carries none, such as one on a disk. It is told all the same: a program whose output goes to a pipe in one run
+    /// and to a file in another meets the same places.
+    None,
+    /// All sockets whose other end is not known, and the kernel's own files, together.
+    Sockets,
+    /// A pipe: a number of the kernel's.
+    Pipe(u64),
+    /// Two sockets that are connected: a number both ends come to.
+    Connection(u64),
+    /// A signal, on its way to one thread or to anyone.
+    Signal(Signal, Target),
+}
+
+/// A signal's number. 0 stands for all: one whose number is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Signal(pub u8);
+
+/// Whom a signal was sent to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// The process: any of its threads may handle it.
+    Anyone,
+    /// The thread with this number.
+    Thread(u32),
+}
+
+impl Signal {
+    /// A signal whose number is not known.
+    pub const ANY: Signal = Signal(0);
+
+    /// Through what the arrival of the signal in this thread may have been published.
+    pub fn objects(self, thread: u32) -> [u64; 3] {
+        let passages = [
+            Passage::Signal(self, Target::Anyone),
+            Passage::Signal(self, Target::Thread(thread)),
+            Passage::Signal(Signal::ANY, Target::Anyone),
+        ];
+        passages.map(Passage::object)
+    }
+}
+
+impl Passage {
+    /// Its number as an object.
+    pub const fn object(self) -> u64 {
+        let (kind, own) = match self {
+            Passage::None => (0, 0),
+            Passage::Sockets => (1, 0),
+            Passage::Pipe(number) => (2, number),
+            Passage::Connection(number) => (3, number),
+            Passage::Signal(Signal(signal), Target::Anyone) => (4, signal as u64),
+            Passage::Signal(Signal(signal), Target::Thread(thread)) => {
+                (5, (thread as u64) << 8 | signal as u64)
+            }
+        };
+        NO_ADDRESS | kind << OWN_BITS | own & ((1 << OWN_BITS) - 1)
+    }
+
+    /// What this object is; none if it is something at an address, or nothing.
+    pub const fn of(object: u64) -> Option<Passage> {
+        let Some(number) = object.checked_sub(NO_ADDRESS) else { return None };
+        let own = number & ((1 << OWN_BITS) - 1);
+        let signal = Signal(own as u8);
+        Some(match number >> OWN_BITS {
+            0 => Passage::None,
+            1 => Passage::Sockets,
+            2 => Passage::Pipe(own),
+            3 => Passage::Connection(own),
+            4 => Passage::Signal(signal, Target::Anyone),
+            5 => Passage::Signal(signal, Target::Thread((own >> 8) as u32)),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_there_and_back() {
+        let signal = Signal(14);
+        for passage in [
+            Passage::None,
+            Passage::Sockets,
+            Passage::Pipe(0xffff_0123_4567),
+            Passage::Connection(7),
+            Passage::Signal(signal, Target::Anyone),
+            Passage::Signal(signal, Target::Thread(70_000)),
+        ] {
+            assert_eq!(Passage::of(passage.object()), Some(passage));
+        }
+        assert_eq!((Passage::of(0x7fff_ffff_f000), Passage::of(u64::MAX)), (None, None));
+    }
+}

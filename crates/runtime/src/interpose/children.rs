@@ -1,0 +1,199 @@
+//! Child processes, and programs that take the place of this one.
+//!
+//! A child that copies our memory gets a log of its own or none, before any of the program's code runs in it. One that shares our memory is not
+//! recorded: what it does in the name of the thread that made it is left out.
+
+use core::ffi::{c_char, c_int, c_long, c_void};
+use core::sync::atomic::Ordering;
+
+use rawlog::Stop;
+
+use super::variadic::{Arguments, variadic};
+use crate::hooks::{enter, enter_point};
+use crate::modules;
+use crate::real::real;
+use crate::replay::replay;
+use crate::scheduler::{self, scheduler};
+use crate::start;
+use crate::sys;
+use crate::thread::gate;
+use crate::watchdog;
+use crate::writer::writer;
+
+unsafe extern "C" {
+    /// What `pthread_atfork` is made of; handlers that belong to no library stay for good.
+    fn __register_atfork(
+        prepare: Option<unsafe extern "C" fn()>,
+        parent: Option<unsafe extern "C" fn()>,
+        child: Option<unsafe extern "C" fn()>,
+        library: *mut c_void,
+    ) -> c_int;
+}
+
+/// Asks to be called in each child that the C library forks, whoever asked it to, and before the program's own handlers.
+pub(crate) unsafe fn watch_forks() {
+    __register_atfork(None, None, Some(in_child), core::ptr::null_mut());
+}
+
+/// The child has one thread and a copy of the parent's memory. It gets a log of its own or none.
+unsafe extern "C" fn in_child() {
+    watchdog::is_gone_in_child();
+    writer().abandon();
+    replay().forget();
+    scheduler::stop();
+    if scheduler().settings.follow_children {
+        start::record();
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fork() -> libc::pid_t {
+    // With the token, but not inside: handlers that the program asked to be called at a fork have events of their own.
+    drop(enter());
+    real!(fork() -> libc::pid_t)
+}
+
+/// A child that borrows its parent's memory would act as the parent's thread; with a copy it behaves as it should.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vfork() -> libc::pid_t {
+    fork()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn _Fork() -> libc::pid_t {
+    // No handlers are called, ours neither.
+    let recorded = enter().is_some();
+    let child = real!(_Fork() -> libc::pid_t);
+    if child == 0 && recorded {
+        in_child();
+    }
+    child
+}
+
+/// A system call that makes a process; whether it is one, and copies our memory.
+pub(crate) fn copies(number: c_long, flags: usize) -> bool {
+    match number {
+        libc::SYS_fork => true,
+        libc::SYS_clone => flags & libc::CLONE_VM as usize == 0,
+        _ => false,
+    }
+}
+
+/// Makes a process by a system call of the program's own.
+pub(crate) unsafe fn copied(really: impl FnOnce() -> c_long) -> c_long {
+    let recorded = enter().is_some();
+    let child = really();
+    if child == 0 && recorded {
+        in_child();
+    }
+    child
+}
+
+type Start = unsafe extern "C" fn(*mut c_void) -> c_int;
+
+/// What a child that copies our memory starts with: the copy of this is on its parent's stack.
+struct First {
+    routine: Start,
+    argument: *mut c_void,
+}
+
+unsafe extern "C" fn start_child(first: *mut c_void) -> c_int {
+    in_child();
+    let First { routine, argument } = *first.cast::<First>();
+    routine(argument)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn clone(
+    routine: Start,
+    stack: *mut c_void,
+    flags: c_int,
+    argument: *mut c_void,
+    parent_id: *mut c_void,
+    storage: *mut c_void,
+    child_id: *mut c_void,
+) -> c_int {
+    let really = |routine: Start, argument: *mut c_void| {
+        real!(clone(
+            routine => Start, stack => *mut c_void, flags => c_int, argument => *mut c_void,
+            parent_id => *mut c_void, storage => *mut c_void, child_id => *mut c_void
+        ) -> c_int)
+    };
+    let Some(inside) = enter_point() else { return really(routine, argument) };
+    if flags & libc::CLONE_VM != 0 {
+        // It has our memory and, if it does not bring its own, our thread-local storage.
+        if flags & libc::CLONE_SETTLS == 0 {
+            (*inside.0).gate.fetch_or(gate::SHARED, Ordering::Relaxed);
+        }
+        drop(inside);
+        return really(routine, argument);
+    }
+    drop(inside);
+    let mut first = First { routine, argument };
+    really(start_child, (&raw mut first).cast())
+}
+
+/// Puts another program in this one's place. If that fails the log goes on.
+unsafe fn replaced(really: impl FnOnce() -> c_int) -> c_int {
+    let Some(inside) = enter_point() else { return really() };
+    modules::write(&scheduler().settings, sys::getpid());
+    let before = writer().announce(inside.0, Stop::Exec);
+    let result = really();
+    writer().take_back(inside.0, before);
+    result
+}
+
+type Text = *const c_char;
+type Texts = *const Text;
+
+macro_rules! replacing {
+    ($(fn $name:ident($($argument:ident: $type:ty),*);)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+                replaced(|| real!($name($($argument => $type),*) -> c_int))
+            }
+        )*
+    };
+}
+
+replacing! {
+    fn execv(path: Text, arguments: Texts);
+    fn execve(path: Text, arguments: Texts, environment: Texts);
+    fn execvp(file: Text, arguments: Texts);
+    fn execvpe(file: Text, arguments: Texts, environment: Texts);
+    fn fexecve(file: c_int, arguments: Texts, environment: Texts);
+    fn execveat(directory: c_int, path: Text, arguments: Texts, environment: Texts, flags: c_int);
+}
+
+/// The arguments up to the null that ends them, the first of which is given, as a list; in memory that is never given back, since
+/// the program is replaced.
+unsafe fn listed(first: Text, rest: &mut Arguments) -> Texts {
+    const ROOM: usize = 1 << 20;
+    let list: *mut Text = sys::map_memory(ROOM).cast();
+    let mut next = first;
+    for index in 0..ROOM / size_of::<Text>() - 1 {
+        if list.is_null() || next.is_null() {
+            break;
+        }
+        list.add(index).write(next);
+        next = rest.next() as Text;
+    }
+    list
+}
+
+variadic! {
+    fn execl([path: Text, first: Text], rest, _pc) -> c_int {
+        let arguments = listed(first, &mut *rest);
+        replaced(|| real!(execv(path => Text, arguments => Texts) -> c_int))
+    }
+    fn execlp([file: Text, first: Text], rest, _pc) -> c_int {
+        let arguments = listed(first, &mut *rest);
+        replaced(|| real!(execvp(file => Text, arguments => Texts) -> c_int))
+    }
+    fn execle([path: Text, first: Text], rest, _pc) -> c_int {
+        let arguments = listed(first, &mut *rest);
+        let environment = (*rest).next() as Texts;
+        replaced(|| real!(execve(path => Text, arguments => Texts, environment => Texts) -> c_int))
+    }
+}

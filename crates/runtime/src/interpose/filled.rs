@@ -1,0 +1,203 @@
+//! Functions of the C library that fill memory the program hands them: what they wrote is told when they have.
+
+use core::ffi::{c_char, c_int, c_long, c_void};
+
+use super::hook;
+use super::ranges::{length, tell};
+use super::variadic::{Arguments, variadic};
+use crate::real::real;
+
+type Bytes = *mut c_void;
+type Text = *mut c_char;
+
+/// Tells that so many bytes were written there, unless that is nowhere.
+unsafe fn filled(to: Bytes, size: usize, pc: u64) {
+    if !to.is_null() {
+        tell(pc, &[], &[(to as u64, size)]);
+    }
+}
+
+/// Tells that this text was written, unless it is none.
+unsafe fn written(text: Text, pc: u64) -> Text {
+    if !text.is_null() {
+        filled(text.cast(), length(text) + 1, pc);
+    }
+    text
+}
+
+/// Functions that fill one object of a known size and say by their result whether they did.
+macro_rules! fills {
+    ($(fn $name:ident($($argument:ident: $type:ty),*; $pc:ident in $register:literal) -> $result:ty: $to:ident, $size:expr, $good:expr;)*) => {
+        hook! {
+            $(fn $name($($argument: $type),*; $pc in $register) -> $result {
+                let result = real!($name($($argument => $type),*) -> $result);
+                let is_good: fn($result) -> bool = $good;
+                if is_good(result) {
+                    filled($to.cast(), $size, $pc);
+                }
+                result
+            })*
+        }
+    };
+}
+
+const TIME: usize = size_of::<libc::time_t>();
+const TIMESPEC: usize = size_of::<libc::timespec>();
+const CALENDAR: usize = size_of::<libc::tm>();
+const STATUS: usize = size_of::<libc::stat>();
+
+fn none(result: c_int) -> bool {
+    result == 0
+}
+
+fn some(result: Bytes) -> bool {
+    !result.is_null()
+}
+
+fills! {
+    fn time(to: Bytes; pc in "rsi") -> libc::time_t: to, TIME, |_| true;
+    fn gettimeofday(to: Bytes, zone: Bytes; pc in "rdx") -> c_int: to, TIMESPEC, none;
+    fn clock_gettime(clock: c_int, to: Bytes; pc in "rdx") -> c_int: to, TIMESPEC, none;
+    fn clock_getres(clock: c_int, to: Bytes; pc in "rdx") -> c_int: to, TIMESPEC, none;
+    fn localtime_r(time: Bytes, to: Bytes; pc in "rdx") -> Bytes: to, CALENDAR, some;
+    fn gmtime_r(time: Bytes, to: Bytes; pc in "rdx") -> Bytes: to, CALENDAR, some;
+    fn stat(path: Text, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
+    fn lstat(path: Text, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
+    fn fstat(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
+    fn fstatat(directory: c_int, path: Text, to: Bytes, flags: c_int; pc in "r8") -> c_int: to, STATUS, none;
+    fn pipe(to: Bytes; pc in "rsi") -> c_int: to, 2 * size_of::<c_int>(), none;
+    fn pipe2(to: Bytes, flags: c_int; pc in "rdx") -> c_int: to, 2 * size_of::<c_int>(), none;
+    fn gethostname(to: Bytes, size: usize; pc in "rdx") -> c_int: to, size, none;
+    fn getrusage(who: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::rusage>(), none;
+    fn sigemptyset(to: Bytes; pc in "rsi") -> c_int: to, size_of::<libc::sigset_t>(), none;
+    fn sigfillset(to: Bytes; pc in "rsi") -> c_int: to, size_of::<libc::sigset_t>(), none;
+    fn rand_r(seed: Bytes; pc in "rsi") -> c_int: seed, size_of::<c_int>(), |_| true;
+}
+
+hook! {
+    fn strerror_r(error: c_int, to: Text, size: usize; pc in "rcx") -> Text {
+        let text = real!(strerror_r(error => c_int, to => Text, size => usize) -> Text);
+        // A text of its own is not written anywhere.
+        if text == to && size > 0 { written(text, pc) } else { text }
+    }
+    fn __xpg_strerror_r(error: c_int, to: Text, size: usize; pc in "rcx") -> c_int {
+        let result = real!(__xpg_strerror_r(error => c_int, to => Text, size => usize) -> c_int);
+        if size > 0 {
+            written(to, pc);
+        }
+        result
+    }
+    fn ctime_r(time: Bytes, to: Text; pc in "rdx") -> Text {
+        tell(pc, &[(time as u64, TIME)], &[]);
+        written(real!(ctime_r(time => Bytes, to => Text) -> Text), pc)
+    }
+    fn asctime_r(time: Bytes, to: Text; pc in "rdx") -> Text {
+        tell(pc, &[(time as u64, CALENDAR)], &[]);
+        written(real!(asctime_r(time => Bytes, to => Text) -> Text), pc)
+    }
+    fn strftime(to: Text, size: usize, format: Text, time: Bytes; pc in "r8") -> usize {
+        tell(pc, &[(time as u64, CALENDAR)], &[]);
+        let length = real!(strftime(to => Text, size => usize, format => Text, time => Bytes) -> usize);
+        if length > 0 {
+            filled(to.cast(), length + 1, pc);
+        }
+        length
+    }
+    fn fgets(to: Text, size: c_int, stream: Bytes; pc in "rcx") -> Text {
+        written(real!(fgets(to => Text, size => c_int, stream => Bytes) -> Text), pc)
+    }
+    fn getline(line: *mut Text, size: *mut usize, stream: Bytes; pc in "rcx") -> isize {
+        grown(line, size, pc, || real!(getline(line => *mut Text, size => *mut usize, stream => Bytes) -> isize))
+    }
+    fn getdelim(line: *mut Text, size: *mut usize, end: c_int, stream: Bytes; pc in "r8") -> isize {
+        grown(line, size, pc, || {
+            real!(getdelim(line => *mut Text, size => *mut usize, end => c_int, stream => Bytes) -> isize)
+        })
+    }
+    fn __getdelim(line: *mut Text, size: *mut usize, end: c_int, stream: Bytes; pc in "r8") -> isize {
+        grown(line, size, pc, || {
+            real!(__getdelim(line => *mut Text, size => *mut usize, end => c_int, stream => Bytes) -> isize)
+        })
+    }
+    fn getcwd(to: Text, size: usize; pc in "rdx") -> Text {
+        written(real!(getcwd(to => Text, size => usize) -> Text), pc)
+    }
+    fn realpath(path: Text, to: Text; pc in "rdx") -> Text {
+        written(real!(realpath(path => Text, to => Text) -> Text), pc)
+    }
+    fn readlink(path: Text, to: Bytes, size: usize; pc in "rcx") -> isize {
+        let length = real!(readlink(path => Text, to => Bytes, size => usize) -> isize);
+        if length > 0 {
+            filled(to, length as usize, pc);
+        }
+        length
+    }
+    fn inet_ntop(family: c_int, address: Bytes, to: Text, size: u32; pc in "r8") -> Text {
+        written(real!(inet_ntop(family => c_int, address => Bytes, to => Text, size => u32) -> Text), pc)
+    }
+    fn strtol(text: Text, end: *mut Text, base: c_int; pc in "rcx") -> c_long {
+        let mut after = core::ptr::null_mut();
+        let value = real!(strtol(text => Text, &raw mut after => *mut Text, base => c_int) -> c_long);
+        tell(pc, &[(text as u64, after as usize - text as usize + 1)], &[]);
+        if !end.is_null() {
+            tell(pc, &[], &[(end as u64, size_of::<Text>())]);
+            *end = after;
+        }
+        value
+    }
+    fn atoi(text: Text; pc in "rsi") -> c_int {
+        let mut after = core::ptr::null_mut();
+        let value = real!(strtol(text => Text, &raw mut after => *mut Text, 10 => c_int) -> c_long);
+        tell(pc, &[(text as u64, after as usize - text as usize + 1)], &[]);
+        value as c_int
+    }
+    fn vsprintf(to: Text, format: Text, rest: *mut Arguments; pc in "rcx") -> c_int {
+        printed(to, usize::MAX, pc, || {
+            real!(vsprintf(to => Text, format => Text, rest => *mut Arguments) -> c_int)
+        })
+    }
+    fn vsnprintf(to: Text, size: usize, format: Text, rest: *mut Arguments; pc in "r8") -> c_int {
+        printed(to, size, pc, || {
+            real!(vsnprintf(to => Text, size => usize, format => Text, rest => *mut Arguments) -> c_int)
+        })
+    }
+}
+
+variadic! {
+    fn sprintf([to: Text, format: Text], rest, pc) -> c_int {
+        printed(to, usize::MAX, pc, || {
+            real!(vsprintf(to => Text, format => Text, rest => *mut Arguments) -> c_int)
+        })
+    }
+    fn snprintf([to: Text, size: usize, format: Text], rest, pc) -> c_int {
+        printed(to, size, pc, || {
+            real!(vsnprintf(to => Text, size => usize, format => Text, rest => *mut Arguments) -> c_int)
+        })
+    }
+}
+
+/// Prints into memory of this size.
+unsafe fn printed(to: Text, size: usize, pc: u64, really: impl FnOnce() -> c_int) -> c_int {
+    let length = really();
+    if length >= 0 && size > 0 {
+        filled(to.cast(), (length as usize).saturating_add(1).min(size), pc);
+    }
+    length
+}
+
+/// Reads a line into memory that the C library makes larger if it is too small.
+unsafe fn grown(line: *mut Text, size: *mut usize, pc: u64, really: impl FnOnce() -> isize) -> isize {
+    tell(pc, &[(line as u64, size_of::<Text>()), (size as u64, size_of::<usize>())], &[]);
+    let (line_before, size_before) = (*line, *size);
+    let length = really();
+    if *line != line_before {
+        tell(pc, &[], &[(line as u64, size_of::<Text>())]);
+    }
+    if *size != size_before {
+        tell(pc, &[], &[(size as u64, size_of::<usize>())]);
+    }
+    if length >= 0 {
+        filled((*line).cast(), length as usize + 1, pc);
+    }
+    length
+}

@@ -1,0 +1,97 @@
+//! What a file carries from thread to thread, and which two sockets are the ends of one connection.
+//!
+//! Two connected stream sockets of the internet know both addresses, so both ends come to the same number; those that `socketpair` made are
+//! remembered. All others (unconnected ones, those with names in the file system) and the kernel's own files count as one: orders that
+//! may not be there, and none too few.
+
+use core::ffi::c_int;
+use core::mem::zeroed;
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use rawlog::Passage;
+
+use crate::sys;
+
+/// The pairs that `socketpair` made, by the kernel's numbers of their ends. Beyond these, pairs are like other sockets.
+const MOST_PAIRS: usize = 1024;
+static PAIRS: [[AtomicU64; 2]; MOST_PAIRS] = [const { [const { AtomicU64::new(0) }; 2] }; MOST_PAIRS];
+static PAIR_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// What the file passes from thread to thread.
+pub(crate) unsafe fn passage(file: c_int) -> Passage {
+    let Some(about) = about(file) else { return Passage::None };
+    match about.st_mode & libc::S_IFMT {
+        libc::S_IFIFO => Passage::Pipe(about.st_ino),
+        libc::S_IFSOCK => pair_of(about.st_ino).or_else(|| connection(file)).unwrap_or(Passage::Sockets),
+        // What has no type is an eventfd, or another of the kernel's own.
+        0 => Passage::Sockets,
+        _ => Passage::None,
+    }
+}
+
+unsafe fn about(file: c_int) -> Option<libc::stat> {
+    let mut about: libc::stat = zeroed();
+    let failed = sys::call(libc::SYS_fstat, [file as usize, (&raw mut about) as usize, 0, 0, 0, 0]) != 0;
+    (!failed).then_some(about)
+}
+
+/// Remembers that these two sockets are connected to each other.
+pub(crate) unsafe fn remember_pair(one: c_int, other: c_int) {
+    let (Some(one), Some(other)) = (about(one), about(other)) else { return };
+    let index = PAIR_COUNT.fetch_add(1, Ordering::Relaxed);
+    if let Some(pair) = PAIRS.get(index) {
+        pair[0].store(one.st_ino, Ordering::Relaxed);
+        pair[1].store(other.st_ino, Ordering::Relaxed);
+    } else {
+        PAIR_COUNT.store(MOST_PAIRS, Ordering::Relaxed);
+    }
+}
+
+fn pair_of(number: u64) -> Option<Passage> {
+    let count = PAIR_COUNT.load(Ordering::Relaxed).min(MOST_PAIRS);
+    let is_end = |pair: &&[AtomicU64; 2]| pair.iter().any(|end| end.load(Ordering::Relaxed) == number);
+    // The kernel's numbers come around in time: the last of a number is the one there is.
+    let pair = PAIRS[..count].iter().rev().find(is_end)?;
+    Some(Passage::Connection(pair[0].load(Ordering::Relaxed)))
+}
+
+/// The connection that a stream socket of the internet is an end of.
+unsafe fn connection(file: c_int) -> Option<Passage> {
+    let mut kind: c_int = 0;
+    let mut length = size_of::<c_int>() as u32;
+    let (kind_at, length_at) = ((&raw mut kind) as usize, (&raw mut length) as usize);
+    let (level, name) = (libc::SOL_SOCKET as usize, libc::SO_TYPE as usize);
+    sys::call(libc::SYS_getsockopt, [file as usize, level, name, kind_at, length_at, 0]);
+    if kind != libc::SOCK_STREAM {
+        return None;
+    }
+    let (own, other) = (end(file, libc::SYS_getsockname)?, end(file, libc::SYS_getpeername)?);
+    // Whichever end asks.
+    Some(Passage::Connection(own.wrapping_add(other) | 1 << 47))
+}
+
+/// A number made of the address of one end, as this system call tells it.
+unsafe fn end(file: c_int, call: i64) -> Option<u64> {
+    let mut address: libc::sockaddr_storage = zeroed();
+    let mut length = size_of::<libc::sockaddr_storage>() as u32;
+    let (address_at, length_at) = ((&raw mut address) as usize, (&raw mut length) as usize);
+    if sys::call(call, [file as usize, address_at, length_at, 0, 0, 0]) != 0 {
+        return None;
+    }
+    let (host, port) = match c_int::from(address.ss_family) {
+        libc::AF_INET => {
+            let address = &*(&raw const address).cast::<libc::sockaddr_in>();
+            (u128::from(u32::from_be(address.sin_addr.s_addr)), address.sin_port)
+        }
+        libc::AF_INET6 => {
+            let address = &*(&raw const address).cast::<libc::sockaddr_in6>();
+            let host = u128::from_be_bytes(address.sin6_addr.s6_addr);
+            // An address of the older kind in the newer's clothes.
+            let mapped = host >> 32 == 0xffff;
+            (if mapped { host & 0xffff_ffff } else { host }, address.sin6_port)
+        }
+        _ => return None,
+    };
+    let mixed = (host as u64 ^ (host >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    Some((mixed ^ u64::from(port)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 17)
+}

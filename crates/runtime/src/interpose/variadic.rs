@@ -1,0 +1,98 @@
+//! Functions with any number of arguments, which stable Rust cannot define: a piece of assembly keeps the registers and makes the list that C's
+//! `va_start` would, and a function of the usual kind goes on with it.
+
+/// C's `va_list` on x86-64.
+#[repr(C)]
+pub(crate) struct Arguments {
+    /// Where among the registers the next argument is that comes in one, in bytes.
+    general: u32,
+    _floating: u32,
+    on_stack: *const u64,
+    registers: *const u64,
+}
+
+/// So many bytes of the registers hold arguments that are no floating point numbers.
+const GENERAL: u32 = 48;
+
+impl Arguments {
+    /// The next argument, an integer or a pointer.
+    ///
+    /// # Safety
+    /// There is one more.
+    pub(crate) unsafe fn next(&mut self) -> u64 {
+        if self.general < GENERAL {
+            let value = self.registers.byte_add(self.general as usize).read();
+            self.general += 8;
+            return value;
+        }
+        let value = self.on_stack.read();
+        self.on_stack = self.on_stack.add(1);
+        value
+    }
+}
+
+/// Defines exported functions with so many fixed arguments and any number of others.
+macro_rules! variadic {
+    ($($(#[$attribute:meta])* fn $name:ident([$($argument:ident: $type:ty),*], $rest:ident, $pc:ident) -> $result:ty $body:block)*) => {
+        $(
+            const _: () = {
+                unsafe extern "C" fn body(
+                    mut fixed: *const u64,
+                    $rest: *mut $crate::interpose::variadic::Arguments,
+                    $pc: u64,
+                ) -> $result {
+                    $(
+                        let $argument = fixed.cast::<$type>().read();
+                        fixed = fixed.add(1);
+                    )*
+                    let _ = fixed;
+                    $body
+                }
+
+                $(#[$attribute])*
+                #[unsafe(no_mangle)]
+                #[unsafe(naked)]
+                unsafe extern "C" fn $name() {
+                    core::arch::naked_asm!(
+                        ".cfi_startproc",
+                        "sub rsp, 216",
+                        ".cfi_adjust_cfa_offset 216",
+                        "mov [rsp], rdi",
+                        "mov [rsp + 8], rsi",
+                        "mov [rsp + 16], rdx",
+                        "mov [rsp + 24], rcx",
+                        "mov [rsp + 32], r8",
+                        "mov [rsp + 40], r9",
+                        "test al, al",
+                        "jz 2f",
+                        "movaps [rsp + 48], xmm0",
+                        "movaps [rsp + 64], xmm1",
+                        "movaps [rsp + 80], xmm2",
+                        "movaps [rsp + 96], xmm3",
+                        "movaps [rsp + 112], xmm4",
+                        "movaps [rsp + 128], xmm5",
+                        "movaps [rsp + 144], xmm6",
+                        "movaps [rsp + 160], xmm7",
+                        "2:",
+                        "mov dword ptr [rsp + 176], {fixed}",
+                        "mov dword ptr [rsp + 180], 48",
+                        "lea rax, [rsp + 224]",
+                        "mov [rsp + 184], rax",
+                        "mov [rsp + 192], rsp",
+                        "mov rdi, rsp",
+                        "lea rsi, [rsp + 176]",
+                        "mov rdx, [rsp + 216]",
+                        "call {body}",
+                        "add rsp, 216",
+                        ".cfi_adjust_cfa_offset -216",
+                        "ret",
+                        ".cfi_endproc",
+                        fixed = const 8 * [$(stringify!($argument)),*].len(),
+                        body = sym body,
+                    );
+                }
+            };
+        )*
+    };
+}
+pub(crate) use variadic;
