@@ -1,11 +1,11 @@
-//! Orders that hold in every schedule, whatever is asked: program order, fork and join, signals, barriers, and
-//! reads-from where the model demands it of every read.
+//! Orders that hold in every schedule, whatever is asked: program order, fork and join, signals, barriers, posts that no take
+//! can do without, and reads-from where the model demands it of every read.
 //!
-//! One vector clock an event, computed once in the order of the trace; 4 bytes for each event and thread. They screen
-//! out most questions with a few comparisons.
+//! One vector clock an event, computed once in the order of the trace (twice if there are takes); 4 bytes for each event and
+//! thread. They screen out most questions with a few comparisons.
 
 use check::Model;
-use trace::{EventId, Op, ThreadId};
+use trace::{EventId, Op, SemaphoreId, ThreadId};
 
 use crate::Setup;
 
@@ -17,9 +17,31 @@ pub struct MustOrder {
     clocks: Vec<u32>,
 }
 
+/// A post that comes before a take in every schedule.
+#[derive(Clone, Copy, Debug)]
+struct Supply {
+    take: EventId,
+    post: EventId,
+}
+
 impl MustOrder {
     /// Computes them for a trace.
     pub fn new(setup: &Setup<'_>, model: Model) -> Self {
+        let order = MustOrder::uncounted(setup, model);
+        match order.supplies(setup) {
+            supplies if supplies.is_empty() => order,
+            supplies => MustOrder::with_supplies(setup, model, &supplies),
+        }
+    }
+
+    /// The same without counting posts and takes, which is less: for methods that do not.
+    pub fn uncounted(setup: &Setup<'_>, model: Model) -> Self {
+        MustOrder::with_supplies(setup, model, &[])
+    }
+
+    /// Computes them for a trace, given posts that takes cannot do without, in the order of the takes.
+    fn with_supplies(setup: &Setup<'_>, model: Model, supplies: &[Supply]) -> Self {
+        let mut supplies = supplies.iter().peekable();
         let trace = setup.trace();
         let threads = setup.threads().threads();
         let mut order = MustOrder { threads, clocks: vec![0; threads * trace.len()] };
@@ -37,6 +59,11 @@ impl MustOrder {
                         order.join(event, enter);
                     }
                 }
+                Op::Take(_) => {
+                    while let Some(supply) = supplies.next_if(|supply| supply.take == event) {
+                        order.join(event, supply.post);
+                    }
+                }
                 // Under the branch model a read is bound only if its thread goes on beyond a branch.
                 _ if op.reads().is_some() && model == Model::ReadsFrom => {
                     trace.reads_from(event).into_iter().for_each(|write| order.join(event, write));
@@ -46,6 +73,40 @@ impl MustOrder {
             order.clocks[event.index() * threads + thread.index()] = setup.threads().place(event) as u32 + 1;
         }
         order
+    }
+
+    /// The posts that takes cannot do without, by counting: a take needs as many posts as takes must have happened with it, beyond
+    /// the initial permits; what the other threads cannot post before it, a thread must have posted.
+    fn supplies(&self, setup: &Setup<'_>) -> Vec<Supply> {
+        let trace = setup.trace();
+        let mut supplies = Vec::new();
+        for semaphore in (0..trace.symbols().semaphores.len()).map(SemaphoreId::new) {
+            let by_thread = |events: &[EventId]| {
+                let mut groups: Vec<Vec<EventId>> = vec![Vec::new(); self.threads];
+                events.iter().for_each(|&event| groups[trace.thread(event).index()].push(event));
+                groups
+            };
+            let (takes, posts) = (by_thread(setup.takes(semaphore)), by_thread(setup.posts(semaphore)));
+            let initial = trace.initial_permits(semaphore) as usize;
+            for &take in setup.takes(semaphore) {
+                let taken = takes.iter().enumerate().map(|(thread, takes)| {
+                    let happened = self.clock(take, ThreadId::new(thread));
+                    takes.partition_point(|&other| (setup.threads().place(other) as u32) < happened)
+                });
+                let needed = taken.sum::<usize>().saturating_sub(initial);
+                let possible: Vec<usize> = posts
+                    .iter()
+                    .map(|posts| posts.partition_point(|&post| !self.precedes(setup, take, post)))
+                    .collect();
+                let all: usize = possible.iter().sum();
+                for (posts, &possible) in posts.iter().zip(&possible) {
+                    let own = needed.saturating_sub(all - possible);
+                    supplies.extend(posts[..own.min(possible)].last().map(|&post| Supply { take, post }));
+                }
+            }
+        }
+        supplies.sort_by_key(|supply| supply.take);
+        supplies
     }
 
     fn join(&mut self, event: EventId, earlier: EventId) {
