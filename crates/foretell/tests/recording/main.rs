@@ -3,6 +3,7 @@
 
 mod builds;
 mod endings;
+mod options;
 mod order;
 mod primitives;
 mod rarities;

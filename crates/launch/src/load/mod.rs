@@ -1,11 +1,12 @@
 //! From the raw log of a run to a trace.
 //!
-//! Two passes over the log. The first ([`sharing`]) finds the memory worth keeping, what several threads touched and
+//! Two passes over the log, or three where the user chooses what to keep ([`chosen`]). The first ([`sharing`]) finds the memory worth keeping, what several threads touched and
 //! somebody wrote, and divides it into variables; the second ([`translate`]) writes the events, with names,
 //! locations and stacks. Both take linear time, and memory for the program's memory and objects, not for its events. A log
 //! that ends in the middle is loaded up to there.
 
 mod blocks;
+mod chosen;
 mod layouts;
 pub(crate) mod look;
 mod modules;
@@ -14,6 +15,7 @@ mod objects;
 mod pages;
 mod published;
 mod remarks;
+mod repeated;
 mod rust;
 mod sharing;
 mod stacks;
@@ -29,10 +31,11 @@ use rawlog::{Damage, Event, NotALog, Reader, Stop};
 use trace::Metadata;
 use trace::native::Writer;
 
+use chosen::Chosen;
 use modules::Modules;
 pub use naming::Pattern;
 use objects::Teller;
-use sharing::Sharing;
+use sharing::{Shared, Sharing};
 use threads::Threads;
 use translate::Translator;
 use variables::Variables;
@@ -48,9 +51,9 @@ pub struct Options {
     pub drop_repeated: bool,
     /// Keep this share of the variables, chosen by the seed.
     pub sample: Option<Sample>,
-    /// Keep the accesses in functions and files with these names only.
+    /// Keep the variables that functions and files with these names access.
     pub include: Vec<Pattern>,
-    /// Leave out the accesses in functions and files with these names.
+    /// Leave out the variables that nobody but functions and files with these names access.
     pub exclude: Vec<Pattern>,
 }
 
@@ -115,8 +118,10 @@ pub fn load<W: Write>(
     for event in Reader::new(recorded.log)?.map_while(Result::ok) {
         first.see(&event);
     }
-    let modules = Modules::listed(recorded.modules, recorded.directory);
-    let mut translator = first.second_pass(modules, metadata, options, out)?;
+    let modules = || Modules::listed(recorded.modules, recorded.directory);
+    let again = Reader::new(recorded.log)?.map_while(Result::ok);
+    let choose = |shared: &_| Chosen::by(options, modules(), again, shared);
+    let mut translator = first.second_pass(modules(), choose, metadata, options, out)?;
     let mut loaded = Loaded::default();
     for event in Reader::new(recorded.log)? {
         match event {
@@ -149,15 +154,19 @@ impl FirstPass {
     fn second_pass<W: Write>(
         self,
         modules: Modules,
+        choose: impl FnOnce(&Shared) -> io::Result<Chosen>,
         metadata: &Metadata,
         options: &Options,
         out: W,
     ) -> io::Result<Translator<W>> {
+        let shared = self.sharing.finish();
+        let chosen = choose(&shared)?;
         let mut writer = Writer::new(out)?;
         let metadata = Metadata { modules: modules.described(), ..metadata.clone() };
         writer.metadata(&metadata)?;
         let teller = Teller { modules, writer };
-        Translator::new(teller, Variables::new(self.sharing.finish()), self.threads, metadata, options)
+        let variables = Variables::new(shared);
+        Translator::new(teller, variables, self.threads, metadata, options, chosen)
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Region {
 }
 
 /// The variables there are, by block. Regions are ascending and do not overlap.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Shared {
     regions: FxHashMap<BlockNumber, Vec<Region>>,
 }

@@ -38,8 +38,10 @@ fn loaded_with(run: Run<'_>, options: &Options) -> Trace {
     let mut first = FirstPass::default();
     events.iter().for_each(|event| first.see(event));
     let mut bytes = Vec::new();
-    let modules = Modules::listed("", Path::new("/"));
-    let mut translator = first.second_pass(modules, &Metadata::default(), options, &mut bytes).unwrap();
+    let modules = || Modules::listed("", Path::new("/"));
+    let choose = |shared: &_| Chosen::by(options, modules(), events.iter().copied(), shared);
+    let mut translator =
+        first.second_pass(modules(), choose, &Metadata::default(), options, &mut bytes).unwrap();
     events.iter().for_each(|event| translator.event(event).unwrap());
     translator.finish(&mut Loaded::default()).unwrap();
     let (trace, completeness) = native::read(&bytes).unwrap_or_else(|error| panic!("{error}"));
@@ -305,11 +307,25 @@ fn repeated_accesses_can_be_dropped_without_changing_what_reads_see() {
         (0, acquire(0x50)),
         (0, write(0x500)),
         (0, read(0x500)),
+        (0, Op::AtomicUpdate { address: 0x600, size: 4 }),
+        (0, Op::ReadWrite { address: 0x500, size: 4 }),
+        (0, Op::ReadWrite { address: 0x500, size: 4 }),
+        (1, Op::AtomicUpdate { address: 0x600, size: 4 }),
     ];
     let options = Options { drop_repeated: true, ..Options::default() };
     assert_eq!(
         told(&loaded_with(&run, &options)),
-        ["main|w(0x500)", "T1|r(0x500)", "main|w(0x500)", "main|acq(0x50)", "main|w(0x500)"]
+        [
+            "main|w(0x500)",
+            "T1|r(0x500)",
+            "main|w(0x500)",
+            "main|acq(0x50)",
+            "main|w(0x500)",
+            "main|rmw(0x600)",
+            "main|r(0x500)",
+            "main|w(0x500)",
+            "T1|rmw(0x600)"
+        ]
     );
 }
 
@@ -327,10 +343,29 @@ fn a_sample_keeps_variables_whole() {
 }
 
 #[test]
-fn patterns_choose_accesses_and_never_synchronisation() {
-    let run = [(0, write(0x500)), (1, write(0x500)), (0, acquire(0x50))];
-    let exclude = Options { exclude: vec![Pattern::new("0xf")], ..Options::default() };
-    assert_eq!(told(&loaded_with(&run, &exclude)), ["T1|w(0x500)", "main|acq(0x50)"]);
-    let include = Options { include: vec![Pattern::new("0xf")], ..Options::default() };
-    assert_eq!(told(&loaded_with(&run, &include)), ["main|w(0x500)", "main|acq(0x50)"]);
+fn patterns_choose_variables_and_never_synchronisation() {
+    // Code of main is at 0xf, that of the thread at 0x1f.
+    let atomic = Op::AtomicWrite { address: 0x700, size: 4 };
+    let run = [
+        (0, write(0x500)),
+        (1, write(0x500)),
+        (0, write(0x600)),
+        (2, read(0x600)),
+        (0, acquire(0x50)),
+        (0, atomic),
+        (2, Op::AtomicRead { address: 0x700, size: 4 }),
+    ];
+    let rest = ["main|acq(0x50)", "main|aw(0x700)", "T2|ar(0x700)"];
+    let with = |options: &Options| told(&loaded_with(&run, options));
+    let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text)).collect::<Vec<_>>();
+    // A variable is kept with all that is done to it, so that reads saw what the trace says.
+    let of_thread = [&["main|w(0x500)", "T1|w(0x500)"], &rest[..]].concat();
+    let include = Options { include: patterns(&["0x1f"]), ..Options::default() };
+    assert_eq!(with(&include), of_thread);
+    let exclude = Options { exclude: patterns(&["0xf", "0x2f"]), ..Options::default() };
+    assert_eq!(with(&exclude), of_thread);
+    let nothing = Options { include: patterns(&["nowhere"]), ..Options::default() };
+    assert_eq!(with(&nothing), rest);
+    let sample = Options { sample: Some(Sample { share: 0.0, seed: 1 }), ..Options::default() };
+    assert_eq!(with(&sample), rest);
 }

@@ -8,16 +8,18 @@ use rustc_hash::FxHashMap;
 use trace::native::{Note, Step, Table};
 use trace::{Mark, MarkId, Metadata, Op, RegionId, ThreadId, VariableId};
 
+use super::chosen::Chosen;
 use super::modules::Frame;
 use super::naming::Names;
 use super::objects::{Asker, Objects, Origin, Teller};
 use super::remarks::Remarks;
+use super::repeated::Repetitions;
 use super::rust::{Locks, Role};
 use super::stacks::{At, Calls, Chain, Stacks};
 use super::sync::{Inside, Permits};
 use super::threads::{Starts, Threads};
 use super::variables::{Slot, Variables};
-use super::{Loaded, Options, Sample};
+use super::{Loaded, Options};
 
 /// What the second pass knows of a thread.
 #[derive(Debug, Default)]
@@ -28,22 +30,11 @@ struct ThreadState {
     place: Option<u64>,
     /// Branches since its last event.
     branches: u64,
-    /// Changes with each of its events that is no access.
-    segment: u32,
     acted: bool,
     over: bool,
     starts: Starts,
     /// Where it starts, and ends.
     start: Option<At>,
-}
-
-/// Who touched a variable last, for leaving out repetitions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct LastTouch {
-    thread: u32,
-    segment: u32,
-    reads: bool,
-    writes: bool,
 }
 
 /// How a raw access acts on each variable it touches.
@@ -71,9 +62,9 @@ pub(super) struct Translator<W: Write> {
     /// How many blocks came from each location.
     allocations: FxHashMap<String, u64>,
     touched: Vec<Slot>,
-    drop_repeated: bool,
-    last_touch: Vec<LastTouch>,
-    sample: Option<Sample>,
+    /// For leaving them out.
+    repetitions: Option<Repetitions>,
+    chosen: Chosen,
     metadata: Metadata,
     /// Where calls are that give up by themselves.
     attempts: BTreeSet<String>,
@@ -91,6 +82,7 @@ impl<W: Write> Translator<W> {
         threads: Threads,
         metadata: Metadata,
         options: &Options,
+        chosen: Chosen,
     ) -> io::Result<Self> {
         let names = threads.names();
         for name in &names {
@@ -104,7 +96,7 @@ impl<W: Write> Translator<W> {
         Ok(Translator {
             teller,
             objects: Objects::new(variables),
-            stacks: Stacks::new(options.include.clone(), options.exclude.clone()),
+            stacks: Stacks::new(Vec::new(), Vec::new()),
             threads: names.into_iter().enumerate().map(state).collect(),
             regions: Names::of(Table::Regions),
             in_region: Inside::default(),
@@ -113,9 +105,8 @@ impl<W: Write> Translator<W> {
             marks: FxHashMap::default(),
             allocations: FxHashMap::default(),
             touched: Vec::new(),
-            drop_repeated: options.drop_repeated,
-            last_touch: Vec::new(),
-            sample: options.sample,
+            repetitions: options.drop_repeated.then(Repetitions::default),
+            chosen,
             metadata,
             attempts: BTreeSet::new(),
             remarks: Remarks::default(),
@@ -188,7 +179,8 @@ impl<W: Write> Translator<W> {
         }
     }
 
-    /// Who frees what references were counted to has given back the last, though std may have done that out of sight.
+    /// Who frees what references were counted to has given back the last, though std may have done that out of sight. It has the place
+    /// of the free.
     fn last_references(&mut self, event: &Event<'_>, address: u64) -> io::Result<()> {
         if self.counts.is_empty() {
             return Ok(());
@@ -197,7 +189,7 @@ impl<W: Write> Translator<W> {
         let counts: Vec<u64> = self.counts.range(block.start..block.start + block.length).copied().collect();
         for count in counts {
             self.counts.remove(&count);
-            self.access(&Event { place: None, ..*event }, count, 8, Access::AtomicUpdate)?;
+            self.access(event, count, 8, Access::AtomicUpdate)?;
         }
         Ok(())
     }
@@ -206,7 +198,12 @@ impl<W: Write> Translator<W> {
     fn access(&mut self, event: &Event<'_>, address: u64, length: u64, access: Access) -> io::Result<()> {
         let mut touched = std::mem::take(&mut self.touched);
         touched.clear();
-        self.objects.variables.touched(address, length, |slot| touched.push(slot));
+        let chosen = &self.chosen;
+        self.objects.variables.touched(address, length, |slot| {
+            if chosen.keeps(slot) {
+                touched.push(slot);
+            }
+        });
         let result = if touched.is_empty() { Ok(()) } else { self.accesses(event, &touched, access) };
         self.touched = touched;
         result
@@ -214,19 +211,15 @@ impl<W: Write> Translator<W> {
 
     fn accesses(&mut self, event: &Event<'_>, touched: &[Slot], access: Access) -> io::Result<()> {
         let at = self.at(event)?;
-        if !at.wanted {
-            return Ok(());
-        }
         let Some(access) = self.remarks.wanted(event.thread, access) else { return Ok(()) };
         for &slot in touched {
-            if self.sample.is_some_and(|sample| !sample.keeps(slot)) {
-                continue;
-            }
             let access = self.remarks.meant(access, self.objects.variables.whereabouts(slot).address);
             let variable = self.variable(event, slot)?;
-            if self.drop_repeated && self.is_repeated(event.thread, variable, access) {
-                continue;
-            }
+            let left = match &mut self.repetitions {
+                Some(repetitions) => repetitions.left_of(event.thread, variable, access),
+                None => Some(access),
+            };
+            let Some(access) = left else { continue };
             if let (Some(Role::Count), Access::AtomicUpdate) = (at.role, access) {
                 self.counts.insert(self.objects.variables.whereabouts(slot).address);
             }
@@ -260,27 +253,6 @@ impl<W: Write> Translator<W> {
     fn function(&mut self, event: &Event<'_>) -> Option<String> {
         let frames = self.teller.modules.frames(event.pc.saturating_sub(1));
         frames.last().and_then(|frame| frame.function.clone())
-    }
-
-    /// Whether an access repeats what the thread did to the variable since it last did something else, with nobody
-    /// else in between.
-    fn is_repeated(&mut self, thread: u32, variable: VariableId, access: Access) -> bool {
-        if self.last_touch.len() <= variable.index() {
-            self.last_touch.resize(variable.index() + 1, LastTouch::default());
-        }
-        let segment = self.threads[thread as usize].segment + 1;
-        let last = &mut self.last_touch[variable.index()];
-        if (last.thread, last.segment) != (thread, segment) {
-            *last = LastTouch { thread, segment, reads: false, writes: false };
-        }
-        let repeated = match access {
-            Access::Read => last.reads || last.writes,
-            Access::Write => last.writes,
-            _ => false,
-        };
-        last.reads |= matches!(access, Access::Read | Access::ReadThenWrite);
-        last.writes |= matches!(access, Access::Write | Access::ReadThenWrite);
-        repeated
     }
 
     #[inline]
@@ -330,8 +302,9 @@ impl<W: Write> Translator<W> {
 
     /// Everything but accesses: rare, and not worth a fast path.
     fn other(&mut self, event: &Event<'_>) -> io::Result<()> {
-        let state = &mut self.threads[event.thread as usize];
-        state.segment = state.segment.wrapping_add(1);
+        if let Some(repetitions) = &mut self.repetitions {
+            repetitions.orders(event.thread);
+        }
         let at = match event.op {
             Raw::Begin { .. } | Raw::End => self.start(event)?,
             _ => self.at(event)?,
@@ -550,14 +523,4 @@ impl<W: Write> Translator<W> {
 
 fn narrowed(places: u64) -> u32 {
     u32::try_from(places).unwrap_or(Step::MOST).min(Step::MOST)
-}
-
-impl Sample {
-    /// Whether a variable is among the kept: the same for all its accesses.
-    fn keeps(self, slot: Slot) -> bool {
-        let mut mixed = (slot.index() as u64 ^ self.seed.rotate_left(32)).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ mixed >> 31) >> 11) as f64 / (1u64 << 53) as f64 <= self.share
-    }
 }
