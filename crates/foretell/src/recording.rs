@@ -52,10 +52,16 @@ impl Recording {
         let word = self.command[0].as_os_str();
         let program = Program::find(word)
             .map_err(|error| Diagnostic::from_io("run", &format!("`{}`", word.display()), &error))?;
-        match unseen(&program, self.only_sync, self.children) {
-            Some(diagnostic) => Err(diagnostic),
-            None => Ok(program),
+        if let Some(diagnostic) = unseen(&program, self.only_sync, self.children) {
+            return Err(diagnostic);
         }
+        if program.sight == Sight::Full && !program.has_lines {
+            Diagnostic::new("it has no debug information, so addresses will stand for source lines")
+                .in_file(program.path.display().to_string())
+                .help("build it with `-g`, and without `-s` or `strip`")
+                .print_warning();
+        }
+        Ok(program)
     }
 
     /// Runs the command with this seed to its end.
@@ -139,19 +145,26 @@ fn unseen(program: &Program, only_sync: bool, children: bool) -> Option<Diagnost
         Sight::OwnRuntime => "it has the sanitizer's own runtime linked into it",
         Sight::Static => "it is linked statically",
         Sight::Foreign => "it is not a 64-bit x86 program",
+        Sight::Privileged => {
+            "it runs as another user or group, and the system loads no library of yours into such a program"
+        }
+        Sight::Library => "it is a library, not a program",
         Sight::Script => "it is a script",
         Sight::NotAProgram => "it is no program that Linux could run",
     };
     let diagnostic = Diagnostic::new(format!("cannot record `{path}`: {what}"));
     Some(match program.sight {
-        Sight::Full | Sight::Foreign | Sight::NotAProgram => diagnostic,
+        Sight::Full | Sight::NotAProgram => diagnostic,
+        Sight::Foreign => diagnostic.help("build it for 64-bit x86, without `-m32` and the like"),
+        Sight::Privileged => diagnostic.help("record a copy of it: `cp` leaves out what makes it so"),
+        Sight::Library => diagnostic.help("name the program that loads it"),
         Sight::SyncOnly => diagnostic
             .help("build it with `foretell cc` or `foretell c++` (or `gcc -fsanitize=thread`)")
             .help(
                 "`--only-sync` records its locks and threads as it is, which is enough to foretell deadlocks",
             ),
         Sight::OwnRuntime => {
-            diagnostic.help("build it with `foretell cc` (clang's `-fsanitize=thread` links its own)")
+            diagnostic.help("build it with `foretell cc` (clang's `-fsanitize=thread` and gcc's `-static-libtsan` link their own)")
         }
         Sight::Static => diagnostic.help("link it without `-static`: the recorder is a shared library"),
         Sight::Script => diagnostic

@@ -55,6 +55,19 @@ fn caches() -> Vec<PathBuf> {
     cache.map(|cache| cache.join("foretell")).into_iter().chain([temporary]).collect()
 }
 
+/// A directory of the user's alone, at a path that is fit.
+pub(crate) fn own_directory(is_fit: impl Fn(&Path) -> bool) -> io::Result<PathBuf> {
+    let mut last =
+        io::Error::other("there is no directory for what cargo is to run, at a path without spaces");
+    for cache in caches().into_iter().filter(|cache| is_fit(cache)) {
+        match make_own_directory(&cache) {
+            Ok(()) => return Ok(cache),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
 fn unpack_below(cache: &Path) -> io::Result<Installed> {
     make_own_directory(cache)?;
     let directory = cache.join(format!("{:016x}", fingerprint::of(RUNTIME.iter().chain(SHIM).chain(HEADER))));

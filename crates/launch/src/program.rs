@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use object::Endianness;
@@ -32,6 +32,10 @@ pub enum Sight {
     Foreign,
     /// It is a script; what it starts may be seen.
     Script,
+    /// Nothing: it runs as another user, and the system loads no library of the caller's into such a program.
+    Privileged,
+    /// It is a library, to be loaded by a program.
+    Library,
     /// It is no program.
     NotAProgram,
 }
@@ -43,6 +47,8 @@ pub struct Program {
     pub path: PathBuf,
     /// What can be seen of it.
     pub sight: Sight,
+    /// Whether it says which source its code is of.
+    pub has_lines: bool,
     /// Its build id in hexadecimal, empty if it has none.
     pub build_id: String,
     /// A checksum of its content, in hexadecimal.
@@ -56,8 +62,9 @@ impl Program {
         let bytes = crate::mapping::map_file(&path)?;
         let hash = fingerprint::of(&*bytes);
         Ok(Program {
+            sight: if is_privileged(&path)? { Sight::Privileged } else { sight(&bytes) },
+            has_lines: has_lines(&bytes),
             path,
-            sight: sight(&bytes),
             build_id: build_id(&bytes),
             checksum: format!("{hash:016x}"),
         })
@@ -71,13 +78,35 @@ fn locate(command: &OsStr) -> io::Result<PathBuf> {
     if command.as_encoded_bytes().contains(&b'/') {
         let path = PathBuf::from(command);
         fs::metadata(&path)?;
-        let denied = || io::Error::new(io::ErrorKind::PermissionDenied, "it is not executable");
+        let why = match path.is_dir() {
+            true => "it is a directory",
+            false => "it is not executable",
+        };
+        let denied = || io::Error::new(io::ErrorKind::PermissionDenied, why);
         return if is_program(&path) { Ok(path) } else { Err(denied()) };
     }
     let path = env::var_os("PATH").unwrap_or_default();
     let found =
         env::split_paths(&path).map(|directory| directory.join(command)).find(|path| is_program(path));
-    found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such program in PATH"))
+    let why = match is_program(Path::new(command)) {
+        true => format!("there is no such program in PATH; the one here is `./{}`", command.display()),
+        false => "there is no such program in PATH".to_owned(),
+    };
+    found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, why))
+}
+
+/// Whether the system starts it as another user or group than ours.
+fn is_privileged(path: &Path) -> io::Result<bool> {
+    let facts = fs::metadata(path)?;
+    let has = |bit: u32| facts.mode() & bit != 0;
+    Ok(has(0o4000) && facts.uid() != nix::unistd::geteuid().as_raw()
+        || has(0o2000) && facts.gid() != nix::unistd::getegid().as_raw())
+}
+
+/// Whether it has debug information, or says in which file that is.
+fn has_lines(bytes: &[u8]) -> bool {
+    let Ok(file) = object::File::parse(bytes) else { return false };
+    [".debug_line", ".zdebug_line", ".gnu_debuglink"].iter().any(|name| file.section_by_name(name).is_some())
 }
 
 fn build_id(bytes: &[u8]) -> String {
@@ -105,7 +134,8 @@ fn sight(bytes: &[u8]) -> Sight {
     let interpreted =
         file.elf_program_headers().iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP);
     if !interpreted {
-        return Sight::Static;
+        let is_library = header.e_type(endian) == elf::ET_DYN && !is_position_independent(&file, bytes);
+        return if is_library { Sight::Library } else { Sight::Static };
     }
     if needs_runtime(&file, bytes) {
         return Sight::Full;
@@ -115,17 +145,28 @@ fn sight(bytes: &[u8]) -> Sight {
     if own.next().is_some() { Sight::OwnRuntime } else { Sight::SyncOnly }
 }
 
-/// Whether the runtime is among the libraries it loads.
-fn needs_runtime(file: &ElfFile64<'_, Endianness>, bytes: &[u8]) -> bool {
+/// What the loader is told under a tag.
+fn told<'a>(file: &ElfFile64<'a, Endianness>, bytes: &'a [u8], tag: i64) -> impl Iterator<Item = u64> {
     let endian = file.endian();
     let dynamic =
         file.elf_program_headers().iter().find_map(|segment| segment.dynamic(endian, bytes).ok()?);
-    let Some(entries) = dynamic else { return false };
-    let with = |tag: i64| entries.iter().filter(move |entry| entry.tag32(endian).map(i64::from) == Some(tag));
-    let address = with(elf::DT_STRTAB).next().map(|entry| entry.d_val(endian));
+    let tagged = dynamic.unwrap_or_default().iter();
+    tagged
+        .filter(move |entry| entry.tag32(endian).map(i64::from) == Some(tag))
+        .map(move |entry| entry.d_val(endian))
+}
+
+/// Whether it is a program that runs wherever it is put, which looks much like a library.
+fn is_position_independent(file: &ElfFile64<'_, Endianness>, bytes: &[u8]) -> bool {
+    told(file, bytes, elf::DT_FLAGS_1).any(|flags| flags & u64::from(elf::DF_1_PIE) != 0)
+}
+
+/// Whether the runtime is among the libraries it loads.
+fn needs_runtime(file: &ElfFile64<'_, Endianness>, bytes: &[u8]) -> bool {
+    let address = told(file, bytes, elf::DT_STRTAB).next();
     let Some(text) = address.and_then(|address| at_address(file, bytes, address)) else { return false };
     let mut names =
-        with(elf::DT_NEEDED).filter_map(|entry| text.get(usize::try_from(entry.d_val(endian)).ok()?..));
+        told(file, bytes, elf::DT_NEEDED).filter_map(|offset| text.get(usize::try_from(offset).ok()?..));
     names.any(|name| name.starts_with(RUNTIME))
 }
 

@@ -1,27 +1,45 @@
 //! `foretell cargo`: the user's cargo, building so that the programs can be recorded, and recording what it runs.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 
 use clap::Args;
+use launch::rust::{self, CargoError, Std};
 
 use crate::diagnostics::Diagnostic;
 
 const EXAMPLES: &str = "\
 What cargo builds is instrumented by rustc's -Zsanitizer=thread (RUSTC_BOOTSTRAP=1 makes stable
-compilers take it), for a target of its own, so build scripts and macros are not. What cargo runs is
-recorded to foretell.ftr in the directory it runs in; where it runs several programs, the last one
-stays. std itself is not instrumented, but what it does to order threads is seen: docs/recording.md.
+compilers take it), for a target of its own, so build scripts and macros are not. Your RUSTFLAGS and
+those of cargo's configuration are kept; link-time optimisation is off. What `run` runs is recorded
+to foretell.ftr; tests, benchmarks and doc tests each to foretell-NAME.ftr, with the name of the
+program that cargo says it runs, all in the directory you are in.
+
+std's locks and whatever else of it orders threads is recorded. What std does to memory is not where
+it comes compiled. Where its source is there (rustup component add rust-src), core and alloc are
+compiled with the program and recorded, which takes a minute the first time; --no-build-std does
+without.
 
 Examples:
-  foretell cargo run -- 10
-  foretell cargo test --test queue
+  foretell cargo run --release -- 10
+  foretell cargo test -p queue
+  foretell cargo --record '--seed 7 --max-events 1M' test --test queue
   foretell cargo build && foretell hunt -- target/x86_64-unknown-linux-gnu/debug/bank";
+
+/// What is lost with a std that comes compiled.
+const SHIPPED: &str = "std is as it came: what it does to memory in its own compiled code is not recorded";
 
 /// Build a Rust program so that it can be recorded, and record what cargo runs.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Cargo {
+    /// Options of `foretell record` for what cargo runs, such as '--seed 7'.
+    #[arg(long, value_name = "OPTIONS", default_value = "", hide_default_value = true)]
+    #[arg(allow_hyphen_values = true)]
+    record: String,
+    /// Take std as it came with the compiler, even where its source is there.
+    #[arg(long)]
+    no_build_std: bool,
     /// What cargo takes: build, run, test and their arguments.
     #[arg(value_name = "ARGS", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
@@ -30,18 +48,58 @@ pub struct Cargo {
 impl Cargo {
     /// Becomes cargo; returns why if that did not work.
     pub fn run(self) -> Diagnostic {
-        let this = match std::env::current_exe() {
-            Ok(this) => this,
-            Err(error) => return Diagnostic::from_io("find", "this program", &error),
-        };
-        let runner = format!("{} record --", this.display());
-        match launch::rust::cargo(&self.arguments, &runner) {
+        match self.command() {
             Ok(mut command) => {
                 let error = command.exec();
                 Diagnostic::from_io("run", "cargo", &error).help("install cargo, or set CARGO")
             }
-            Err(error) => no_rust(&error),
+            Err(diagnostic) => diagnostic,
         }
+    }
+
+    fn command(&self) -> Result<std::process::Command, Diagnostic> {
+        let cargo = rust::Cargo::new(&self.arguments).map_err(refusal)?;
+        let this =
+            std::env::current_exe().map_err(|error| Diagnostic::from_io("find", "this program", &error))?;
+        let runner = self.runner(cargo.subcommand())?;
+        let has_source = cargo.has_source_of_std().map_err(|error| no_rust(&error))?;
+        let std = if has_source && !self.no_build_std { Std::Built } else { Std::Shipped };
+        if std == Std::Shipped && !cargo.is_quiet() {
+            eprintln!("note: {SHIPPED}");
+        }
+        cargo.command(&this, &runner, std).map_err(refusal)
+    }
+
+    /// The arguments of `foretell` that record what cargo runs.
+    fn runner(&self, subcommand: Option<&OsStr>) -> Result<Vec<String>, Diagnostic> {
+        let here = std::env::current_dir()
+            .map_err(|error| Diagnostic::from_io("find", "the current directory", &error))?;
+        // Tests run in the directory of their package, not in the user's.
+        let trace = here.join("foretell.ftr").to_string_lossy().into_owned();
+        let mut runner = vec!["record".into(), "-o".into(), trace];
+        let one_program = matches!(subcommand.and_then(OsStr::to_str), Some("run" | "r"));
+        if !one_program {
+            runner.push("--by-program".into());
+        }
+        runner.extend(self.record.split_whitespace().map(str::to_owned));
+        runner.push("--".into());
+        Ok(runner)
+    }
+}
+
+/// Becomes the compiler that cargo wants to run, if that is what this program was called for; returns why if that did not work.
+pub fn intercept_rustc(arguments: &[OsString]) -> Option<Diagnostic> {
+    let error = match rust::called(arguments)? {
+        Ok(mut command) => command.exec(),
+        Err(error) => error,
+    };
+    Some(no_rust(&error))
+}
+
+fn refusal(error: CargoError) -> Diagnostic {
+    match error {
+        CargoError::Foreign(_) => Diagnostic::new(error.to_string()).help("leave `--target` out"),
+        CargoError::Io(error) => no_rust(&error),
     }
 }
 

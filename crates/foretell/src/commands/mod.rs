@@ -16,7 +16,7 @@ mod show;
 mod states;
 mod stats;
 
-pub use cargo::Cargo;
+pub use cargo::{Cargo, intercept_rustc};
 pub use check::Check;
 pub use compare::Compare;
 pub use compile::{Cc, Cpp, intercept};

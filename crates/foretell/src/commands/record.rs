@@ -31,11 +31,14 @@ Examples:
 
 /// Run a program and record what its threads do.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct Record {
     /// The trace to write, `.ftr`; with several runs or processes a number goes before the extension.
     #[arg(short, long, value_name = "T", default_value = "foretell.ftr")]
     output: OsString,
+    /// Put the program's name into the trace's, such as foretell-bank.ftr.
+    #[arg(long)]
+    by_program: bool,
     /// Which order the threads run in: the same seed, the same order, if the program's input is the same.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -60,10 +63,10 @@ pub struct Record {
     /// End the program after this long, such as 500ms, 10s or 2m.
     #[arg(long, value_name = "D", value_parser = duration)]
     duration: Option<Duration>,
-    /// Keep the accesses of functions and files whose names contain this only; `*` stands for anything.
+    /// Keep what functions and files whose names contain this access, and what is atomic; `*` stands for anything.
     #[arg(long, value_name = "PATTERN")]
     include: Vec<String>,
-    /// Leave out the accesses of functions and files whose names contain this.
+    /// Leave out what nobody but functions and files whose names contain this accesses.
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
     /// Keep this share of the variables, from 0 to 1.
@@ -193,6 +196,10 @@ impl Record {
     /// The file for a process of a run.
     fn name(&self, base: &Path, run: u64, child: usize) -> PathBuf {
         let mut name = base.file_stem().unwrap_or_default().to_owned();
+        if let Some(program) = Path::new(&self.command[0]).file_name().filter(|_| self.by_program) {
+            name.push("-");
+            name.push(program);
+        }
         if self.runs > 1 {
             name.push(format!("-{}", run + 1));
         }

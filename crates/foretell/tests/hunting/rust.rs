@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{foretell, json};
 
 /// Whether there is a compiler whose programs can be recorded; says so if not.
-fn can_build() -> bool {
+pub(crate) fn can_build() -> bool {
     let there = Command::new("rustc").arg("--version").output().is_ok_and(|output| output.status.success());
     if !there {
         eprintln!("skipped: there is no rustc to build Rust programs with");
@@ -16,7 +16,7 @@ fn can_build() -> bool {
     there
 }
 
-fn program(name: &str) -> PathBuf {
+pub(crate) fn program(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hunting/programs").join(name)
 }
 
@@ -120,6 +120,11 @@ fn a_deadlock_of_mutexes_is_seen_happening_every_time() {
 }
 
 #[test]
+fn a_deadlock_after_a_thread_was_joined_is_seen_happening_every_time() {
+    assert_confirmed("deadlock_later.rs", "deadlock-1");
+}
+
+#[test]
 fn a_deadlock_of_read_write_locks_is_seen_happening_every_time() {
     assert_confirmed("deadlock_rwlock.rs", "deadlock-1");
 }
@@ -154,45 +159,6 @@ fn what_std_does_is_seen_as_what_it_is() {
     let rwlock = Hunted::new("rwlock.rs", &["--times", "0"]).events();
     assert_eq!(rwlock.matches("|racq(").count(), 6, "{rwlock}");
     assert_eq!(rwlock.matches("|acq(").count(), 6, "{rwlock}");
-}
-
-#[test]
-fn cargo_builds_what_can_be_hunted_in_and_records_what_it_runs() {
-    if !can_build() {
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
-    let manifest = "[package]\nname = \"inverted\"\nedition = \"2024\"\n[profile.dev]\nlto = \"thin\"\n";
-    std::fs::write(here.join("Cargo.toml"), manifest).unwrap();
-    std::fs::create_dir(here.join("src")).unwrap();
-    std::fs::copy(program("deadlock.rs"), here.join("src/main.rs")).unwrap();
-    let cargo = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
-        // What this test was built with is not for the program.
-        for variable in ["CARGO_TARGET_DIR", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO", "RUSTC"] {
-            command.env_remove(variable);
-        }
-        let output = command.current_dir(here).arg("cargo").args(arguments).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-    };
-    cargo(&["build", "--offline"]);
-    let built = "target/x86_64-unknown-linux-gnu/debug/inverted";
-    let hunted = foretell(here, &["hunt", "--json", "--quiet", "--", built]);
-    let findings = json(&hunted);
-    assert_eq!(findings["findings"][0]["rung"], "confirmed", "{findings:#}");
-    cargo(&["run", "--offline"]);
-    let predicted = foretell(here, &["predict", "foretell.ftr", "--json", "--only", "deadlock"]);
-    assert_eq!(json(&predicted)["findings"].as_array().unwrap().len(), 1, "{predicted:?}");
-    // Not that of core's that was inlined there.
-    let told = foretell(here, &["predict", "foretell.ftr", "--only", "deadlock"]);
-    assert!(String::from_utf8_lossy(&told.stdout).contains(" in inverted::main::{closure"), "{told:?}");
-    std::fs::remove_file(here.join("foretell.ftr")).unwrap();
-    std::fs::create_dir(here.join("tests")).unwrap();
-    let test = "#[test]\nfn joins() { std::thread::spawn(|| ()).join().unwrap(); }\n";
-    std::fs::write(here.join("tests/joins.rs"), test).unwrap();
-    cargo(&["test", "--offline", "--test", "joins"]);
-    assert!(here.join("foretell.ftr").is_file());
 }
 
 #[test]

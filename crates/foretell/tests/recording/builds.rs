@@ -74,6 +74,74 @@ fn cmake_with_a_shared_library() {
     assert_records_the_race(&workshop);
 }
 
+const PLUGIN_MAIN_C: &str = r#"#include <dlfcn.h>
+#include <pthread.h>
+#include "list.h"
+static void *work(void *plugin) { ((void (*)(void))dlsym(plugin, "plugged"))(); return 0; }
+int main(int count, char **words)
+{
+    void *plugin = dlopen(words[count - 1], RTLD_NOW);
+    if (!plugin)
+        return 2;
+    pthread_t worker;
+    pthread_create(&worker, 0, work, plugin);
+    add();
+    pthread_join(worker, 0);
+    return length != 2;
+}
+"#;
+
+const CONFIGURE_AC: &str = "AC_INIT([list], [1.0])\nAM_INIT_AUTOMAKE([foreign])\nAC_PROG_CC\nAM_PROG_AR\nLT_INIT\n\
+                            AC_CONFIG_FILES([Makefile])\nAC_OUTPUT\n";
+
+const MAKEFILE_AM: &str = "noinst_LTLIBRARIES = libfast.la\nlib_LTLIBRARIES = liblist.la plugin.la\nbin_PROGRAMS = main\n\
+                           libfast_la_SOURCES = fast.c\nliblist_la_SOURCES = list.c\nliblist_la_LIBADD = libfast.la\n\
+                           plugin_la_SOURCES = plugin.c\nplugin_la_LDFLAGS = -module -avoid-version\nplugin_la_LIBADD = liblist.la\n\
+                           main_SOURCES = main.c\nmain_LDADD = liblist.la -ldl -lpthread\n";
+
+/// A convenience library in a shared one, a plug-in that uses it, a program that loads the plug-in: with both compilers, every optimisation.
+#[test]
+fn autotools_with_libtool_and_a_plugin() {
+    if !["autoreconf", "libtoolize", "automake"].into_iter().all(is_there) {
+        eprintln!("skipped: autoconf, automake and libtool are not there (cargo xtask setup)");
+        return;
+    }
+    let workshop = Workshop::new();
+    workshop.write(
+        "list.c",
+        "#include \"list.h\"\nint length;\nvoid fast(int *);\nvoid add(void) { fast(&length); }\n",
+    );
+    workshop.write("fast.c", "void fast(int *);\nvoid fast(int *count) { (*count)++; }\n");
+    workshop.write("plugin.c", "#include \"list.h\"\nvoid plugged(void);\nvoid plugged(void) { add(); }\n");
+    workshop.write("list.h", LIST_H);
+    workshop.write("main.c", PLUGIN_MAIN_C);
+    workshop.write("configure.ac", CONFIGURE_AC);
+    workshop.write("Makefile.am", MAKEFILE_AM);
+    succeeded(&mut workshop.other("autoreconf", &["--install"]));
+    for cc in ["gcc", "clang"].into_iter().filter(|cc| is_there(cc)) {
+        let build = workshop.path(&format!("build-{cc}"));
+        std::fs::create_dir(&build).expect("it can be made");
+        let within = |program: &str, arguments: &[&str]| {
+            let mut command = workshop.other(program, arguments);
+            succeeded(command.current_dir(&build).env("FORETELL_CC", cc));
+        };
+        // Both kinds of library are made with one of them; it takes its time.
+        let how = if cc == "gcc" { "--enable-static" } else { "--disable-static" };
+        within("../configure", &[&format!("CC={} cc", foretell()), how, "-q"]);
+        for level in ["-O0", "-O1", "-O2", "-O3"] {
+            within("make", &["-s", "clean"]);
+            within("make", &["-s", "-j2", &format!("CFLAGS={level} -g")]);
+            let made = build.join(".libs");
+            let [program, plugin] = ["main", "plugin.so"].map(|name| made.join(name));
+            let words = ["record".as_ref(), "--".as_ref(), program.as_os_str(), plugin.as_os_str()];
+            succeeded(workshop.foretell(&words).env("LD_LIBRARY_PATH", &made));
+            let trace = workshop.trace("foretell.ftr");
+            assert_eq!(count(&trace, "w(length)"), 2, "{cc} {level}");
+            assert!(trace.symbols().locations.find("fast.c:2").is_some(), "{cc} {level}");
+        }
+    }
+}
+
 #[test]
 fn a_program_built_with_gcc_alone_is_recorded_as_it_is() {
     if !is_there("gcc") {
@@ -110,6 +178,73 @@ fn questions_to_the_compiler_are_passed_on() {
     workshop.write("wrong.c", "int main(void) { return; ");
     let failed = workshop.foretell(&["cc", "-c", "wrong.c"]).output().expect("it runs");
     assert_eq!(failed.status.code(), Some(1));
+}
+
+/// Runs the compiler and ours with the same words, and compares what they leave.
+#[test]
+fn what_compilers_are_asked_for_besides_programs() {
+    let workshop = Workshop::new();
+    workshop.write("list.c", LIST_C);
+    workshop.write("list.h", LIST_H);
+    workshop.write("main.c", MAIN_C);
+    workshop.write("start.S", ".globl answer\nanswer: mov $42, %eax\nret\n.section .note.GNU-stack,\"\"\n");
+    for cc in ["gcc", "clang"].into_iter().filter(|cc| is_there(cc)) {
+        let ours = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let mut command = workshop.foretell(&[&["cc"], &words[..]].concat());
+            command.env("FORETELL_CC", cc);
+            command
+        };
+        let said = |line: &str| String::from_utf8_lossy(&succeeded(&mut ours(line)).stdout).into_owned();
+        let plain = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            String::from_utf8_lossy(&succeeded(&mut workshop.other(cc, &words)).stdout).into_owned()
+        };
+        for same in ["-MM list.c", "-dumpversion", "-print-file-name=libc.so", "-E -P list.c", "-v"] {
+            assert_eq!(said(same), plain(same), "{cc} {same}");
+        }
+        assert!(said("-S -o - list.c").contains("__tsan_"), "{cc}");
+        // Link-time optimisation, a pipe for the assembler, several sources, assembly among them.
+        let several = "-O2 -pipe main.c list.c start.S -o program -pthread";
+        succeeded(&mut ours(several));
+        assert_records_the_race(&workshop);
+        if workshop
+            .other(cc, &["-flto", "list.c", "main.c", "-o", "lto", "-pthread"])
+            .output()
+            .is_ok_and(|o| o.status.success())
+        {
+            succeeded(&mut ours(&format!("-flto {several}")));
+            assert_records_the_race(&workshop);
+        }
+        // A header that is compiled before.
+        succeeded(&mut ours(if cc == "gcc" { "list.h" } else { "list.h -o list.h.pch" }));
+        succeeded(&mut ours("-c list.c -o list.o"));
+        // Without any library of the compiler's own.
+        succeeded(&mut ours("-nostdlib -shared -fPIC list.c -o liblist.so -lc"));
+        succeeded(&mut ours("main.c ./liblist.so -o program -pthread -Wl,--no-undefined"));
+        assert_records_the_race(&workshop);
+        assert_eq!(ours("-c missing.c").output().expect("it runs").status.code(), Some(1), "{cc}");
+        for made in ["list.h.gch", "list.h.pch"] {
+            let _ = std::fs::remove_file(workshop.path(made));
+        }
+    }
+}
+
+#[test]
+fn a_compiler_behind_another_program_is_used() {
+    let workshop = Workshop::new();
+    workshop.write("list.c", "int main(void) { return 0; }\n");
+    workshop.write("cache", "#!/bin/sh\necho cached >> calls\nexec \"$@\"\n");
+    succeeded(&mut workshop.other("chmod", &["+x", "cache"]));
+    let mut compile = workshop.foretell(&["cc", "list.c", "-o", "program"]);
+    succeeded(compile.env("FORETELL_CC", format!("{} cc", workshop.path("cache").display())));
+    assert!(workshop.path("calls").exists());
+    workshop.record(&[]);
+    let mut endless = workshop.foretell(&["cc", "list.c"]);
+    let output = endless.env("FORETELL_CC", format!("{} cc", foretell())).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("FORETELL_CC names foretell itself"), "{said}");
 }
 
 #[test]

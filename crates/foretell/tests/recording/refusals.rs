@@ -23,6 +23,18 @@ fn what_cannot_be_seen_is_refused_before_it_runs() {
     refused(&workshop, &["./plain"], "it is not instrumented", "--only-sync");
     refused(&workshop, &["./missing"], "cannot run `./missing`", "");
     refused(&workshop, &["./program.c"], "not executable", "");
+    refused(&workshop, &["plain"], "the one here is `./plain`", "");
+    workshop.write("directory/file", "");
+    refused(&workshop, &["./directory"], "it is a directory", "");
+    workshop.write("empty", "");
+    succeeded(&mut workshop.other("chmod", &["+x", "empty"]));
+    refused(&workshop, &["./empty"], "no program that Linux could run", "");
+    succeeded(&mut workshop.other("cc", &["-shared", "-fPIC", "program.c", "-o", "library.so"]));
+    refused(&workshop, &["./library.so"], "it is a library", "the program that loads it");
+    if workshop.other("cc", &["-m32", "program.c", "-o", "narrow"]).output().is_ok_and(|o| o.status.success())
+    {
+        refused(&workshop, &["./narrow"], "not a 64-bit x86 program", "-m32");
+    }
     workshop.write("script", "#!/bin/sh\necho ran\n");
     succeeded(&mut workshop.other("chmod", &["+x", "script"]));
     refused(&workshop, &["./script"], "it is a script", "--children follow");
@@ -37,6 +49,33 @@ fn what_cannot_be_seen_is_refused_before_it_runs() {
     if is_there("clang") && workshop.other("clang", &clang).output().is_ok_and(|o| o.status.success()) {
         refused(&workshop, &["./own"], "the sanitizer's own runtime", "foretell cc");
     }
+}
+
+#[test]
+fn a_program_of_another_user_is_refused() {
+    let workshop = Workshop::new();
+    workshop.write("program.c", PROGRAM);
+    succeeded(&mut workshop.foretell(&["cc", "program.c", "-o", "program"]));
+    succeeded(&mut workshop.other("chmod", &["u+s", "program"]));
+    // Ours is ours.
+    workshop.record(&[]);
+    std::fs::remove_file(workshop.path("foretell.ftr")).expect("it is there");
+    if workshop.other("chown", &["65534", "program"]).output().is_ok_and(|output| output.status.success()) {
+        succeeded(&mut workshop.other("chmod", &["u+s", "program"]));
+        refused(&workshop, &["./program"], "it runs as another user", "record a copy");
+    }
+}
+
+#[test]
+fn wherever_it_is_loaded_and_whatever_it_says_of_its_source() {
+    let workshop = Workshop::new();
+    workshop.write("program.c", PROGRAM);
+    succeeded(&mut workshop.foretell(&["cc", "-no-pie", "program.c", "-o", "program"]));
+    assert!(!String::from_utf8_lossy(&workshop.record(&[]).output.stderr).contains("warning"));
+    succeeded(&mut workshop.foretell(&["cc", "-s", "program.c", "-o", "program"]));
+    let stripped = workshop.record(&[]);
+    assert_eq!(stripped.stdout(), "ran\n");
+    assert!(String::from_utf8_lossy(&stripped.output.stderr).contains("it has no debug information"));
 }
 
 #[test]

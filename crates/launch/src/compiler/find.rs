@@ -42,8 +42,14 @@ pub enum Family {
 
 /// There is no compiler to be found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no compiler found: there is none of {}, and {} is not set", .0.usual().join(", "), .0.variable())]
-pub struct NoCompiler(Language);
+pub enum NoCompiler {
+    /// None of the usual ones is there.
+    #[error("no compiler found: there is none of {}, and {} is not set", .0.usual().join(", "), .0.variable())]
+    None(Language),
+    /// It would call itself for ever.
+    #[error("{} names foretell itself, not a compiler", .0.variable())]
+    Ourselves(Language),
+}
 
 /// A compiler: the words that start its command, and its family.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +63,9 @@ pub(super) fn compiler(language: Language) -> Result<Compiler, NoCompiler> {
     let named = env::var_os(language.variable()).unwrap_or_default();
     let words = words(&named);
     if !words.is_empty() {
+        if is_ourselves(&words[0]) {
+            return Err(NoCompiler::Ourselves(language));
+        }
         let family = words.iter().rev().find_map(|word| family_of_name(word));
         let family = family.unwrap_or_else(|| family_of(Path::new(&words[0]), &words[1..]));
         return Ok(Compiler { words, family });
@@ -64,7 +73,7 @@ pub(super) fn compiler(language: Language) -> Result<Compiler, NoCompiler> {
     let path = env::var_os("PATH").unwrap_or_default();
     let own = env::current_exe().ok();
     let found = language.usual().into_iter().find_map(|name| in_path(&path, name, own.as_deref()));
-    let found = found.ok_or(NoCompiler(language))?;
+    let found = found.ok_or(NoCompiler::None(language))?;
     let family = family_of(&found, &[]);
     Ok(Compiler { words: vec![found.into()], family })
 }
@@ -74,6 +83,17 @@ fn words(named: &OsStr) -> Vec<OsString> {
         Some(named) => named.split_whitespace().map(OsString::from).collect(),
         None => vec![named.to_owned()],
     }
+}
+
+/// Whether a word of the user's names this program.
+fn is_ourselves(word: &OsStr) -> bool {
+    let Ok(own) = env::current_exe() else { return false };
+    let path = env::var_os("PATH").unwrap_or_default();
+    let named = match Path::new(word).components().count() {
+        1 => env::split_paths(&path).map(|directory| directory.join(word)).find(|path| path.is_file()),
+        _ => Some(word.into()),
+    };
+    named.and_then(|named| named.canonicalize().ok()).is_some_and(|named| named == own)
 }
 
 /// The program with this name, unless it is a link to ourselves.

@@ -97,7 +97,7 @@ fn added(
         if let Some(flag) = reading.fully_static() {
             return Err(CompilerError::Static(flag));
         }
-        added.extend(link_flags(family, &installed.library));
+        added.extend(link_flags(family, reading, &installed.library));
     }
     Ok(added)
 }
@@ -129,24 +129,22 @@ fn compile_flags(family: Family, extras: Extras, reading: &Reading, include: &Pa
 
 /// Links the runtime before everything else, so that its functions are found before libc's. The program finds it
 /// where it is unpacked; without the recorder it does nothing.
-fn link_flags(family: Family, library: &Path) -> Vec<OsString> {
+fn link_flags(family: Family, reading: &Reading, library: &Path) -> Vec<OsString> {
     let directory = library.parent().unwrap_or(Path::new("."));
     let joined = |flag: &str| {
         let mut joined = OsString::from(flag);
         joined.push(directory);
         joined
     };
-    let rpath = [joined("-Wl,--enable-new-dtags,-rpath,")];
-    match family {
-        // It says `-ltsan` by itself.
-        Family::Gcc => [joined("-L")].into_iter().chain(rpath).collect(),
-        Family::Clang => ["-fno-sanitize-link-runtime", "-Wl,--push-state,--no-as-needed"]
-            .map(OsString::from)
-            .into_iter()
-            .chain([library.into(), "-Wl,--pop-state".into()])
-            .chain(rpath)
-            .collect(),
-    }
+    let named = || ["-Wl,--push-state,--no-as-needed".into(), library.into(), "-Wl,--pop-state".into()];
+    let mut flags = match family {
+        // It says `-ltsan` by itself, unless it is told to name no library.
+        Family::Gcc if reading.bare() => named().into(),
+        Family::Gcc => vec![joined("-L")],
+        Family::Clang => [&["-fno-sanitize-link-runtime".into()], &named()[..]].concat(),
+    };
+    flags.push(joined("-Wl,--enable-new-dtags,-rpath,"));
+    flags
 }
 
 #[cfg(test)]
@@ -178,6 +176,13 @@ mod tests {
         check("a.o lib.a -o p", format!("-fsanitize=thread {GCC_LINK}"));
         check("-shared a.o -o p.so", format!("-fsanitize=thread {GCC_LINK}"));
         check("-E a.c", format!("-fsanitize=thread {GCC_COMPILE}"));
+        check(
+            "-nostdlib a.o -lc",
+            "-fsanitize=thread -Wl,--push-state,--no-as-needed /r/libtsan.so.2 -Wl,--pop-state \
+             -Wl,--enable-new-dtags,-rpath,/r"
+                .to_owned(),
+        );
+        check("all.h", format!("-fsanitize=thread {GCC_COMPILE}"));
         check("-r a.o b.o -o c.o", String::new());
         check("-c a.s", String::new());
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::response;
 
 /// Options whose value is the next argument, so that it is not taken for an input.
-const WITH_VALUE: [&str; 38] = [
+const WITH_VALUE: [&str; 43] = [
     "-o",
     "-x",
     "-I",
@@ -45,6 +45,11 @@ const WITH_VALUE: [&str; 38] = [
     "-dumpbase",
     "-dumpdir",
     "-rpath",
+    "--sysroot",
+    "-include-pch",
+    "-ivfsoverlay",
+    "-cxx-isystem",
+    "-wrapper",
 ];
 
 /// What is done with the inputs.
@@ -66,7 +71,11 @@ pub(super) struct Reading {
     sources: bool,
     /// There is some input.
     inputs: bool,
+    /// Some input is not a header, which would be precompiled.
+    more_than_headers: bool,
     debug: bool,
+    /// The compiler is not to link its own libraries.
+    bare: bool,
     fully_static: Option<&'static str>,
 }
 
@@ -74,8 +83,15 @@ impl Reading {
     /// Reads a command line, response files included.
     pub(super) fn of(arguments: &[OsString]) -> Reading {
         let arguments = response::expanded(arguments);
-        let mut reading =
-            Reading { stage: Stage::Link, sources: false, inputs: false, debug: false, fully_static: None };
+        let mut reading = Reading {
+            stage: Stage::Link,
+            sources: false,
+            inputs: false,
+            more_than_headers: false,
+            debug: false,
+            bare: false,
+            fully_static: None,
+        };
         let mut language: Option<String> = None;
         let mut rest = arguments.iter().map(|argument| argument.to_string_lossy());
         while let Some(argument) = rest.next() {
@@ -92,6 +108,7 @@ impl Reading {
             } else {
                 reading.inputs = true;
                 reading.sources |= is_source(argument, language.as_deref());
+                reading.more_than_headers |= !is_header(argument, language.as_deref());
             }
         }
         reading
@@ -106,7 +123,7 @@ impl Reading {
             "-static" | "--static" => self.fully_static = Some("-static"),
             "-static-pie" => self.fully_static = Some("-static-pie"),
             "-static-libtsan" => self.fully_static = Some("-static-libtsan"),
-            // Libraries alone can be linked, too; `-lm` by itself is still nothing to do.
+            "-nostdlib" | "-nodefaultlibs" => self.bare = true,
             _ if option.starts_with("-g") && !option.starts_with("-gcc") => self.debug = true,
             _ => {}
         }
@@ -130,7 +147,12 @@ impl Reading {
 
     /// Whether a program or a shared library is linked.
     pub(super) fn links(&self) -> bool {
-        self.inputs && self.stage == Stage::Link
+        self.more_than_headers && self.stage == Stage::Link
+    }
+
+    /// Whether the compiler is not to link any library by itself.
+    pub(super) fn bare(&self) -> bool {
+        self.bare
     }
 
     /// Whether the user said which debug information there should be.
@@ -144,14 +166,25 @@ impl Reading {
     }
 }
 
+/// Whether an input is a header by itself.
+fn is_header(input: &str, language: Option<&str>) -> bool {
+    match language.filter(|&language| language != "none") {
+        Some(language) => language.ends_with("-header"),
+        None => matches!(extension(input), "h" | "hh" | "H" | "hp" | "hpp" | "hxx" | "h++" | "tcc"),
+    }
+}
+
+fn extension(input: &str) -> &str {
+    Path::new(input).extension().and_then(|extension| extension.to_str()).unwrap_or("")
+}
+
 /// Whether an input is source in a language that is instrumented, rather than assembly, an object or a library.
 fn is_source(input: &str, language: Option<&str>) -> bool {
     if let Some(language) = language.filter(|&language| language != "none") {
         return !language.starts_with("assembler");
     }
-    let extension = Path::new(input).extension().and_then(|extension| extension.to_str()).unwrap_or("");
     matches!(
-        extension,
+        extension(input),
         "c" | "i"
             | "ii"
             | "C"
@@ -203,6 +236,10 @@ mod tests {
         check("-MD -MF a.c a.o", false, true);
         check("-fsyntax-only a.hpp", true, false);
         check("-S a.c", true, false);
+        check("all.h", true, false);
+        check("-x c++-header all -o all.gch", true, false);
+        check("-include all.h a.c", true, true);
+        check("--sysroot / a.o", false, true);
         check("a.S -c", false, false);
         check("-x assembler-with-cpp -c a", false, false);
         check("a.o -Wl,-r -o b.o", false, false);

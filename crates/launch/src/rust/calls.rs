@@ -46,9 +46,27 @@ pub(super) struct Wrapping {
     pub(super) symbols: Vec<String>,
 }
 
+impl Wrapping {
+    /// What rustc is told of it.
+    pub(super) fn flags(&self) -> Vec<String> {
+        let object = format!("-Zpre-link-arg={}", self.object.display());
+        let symbols = self.symbols.iter().map(|symbol| format!("-Clink-arg=-Wl,--wrap={symbol}"));
+        [object].into_iter().chain(symbols).collect()
+    }
+}
+
 /// Makes what programs of this compiler are to be linked with, in a directory of ours; `rustc` is the compiler with the options that choose it.
 pub(super) fn wrapping(rustc: impl Fn() -> Command, target: &str, cache: &Path) -> io::Result<Wrapping> {
-    let library = library_of_std(rustc(), target)?;
+    wrapping_of(&library_of_std(rustc(), target)?, rustc, target, cache)
+}
+
+/// The same for programs with this library of std.
+pub(super) fn wrapping_of(
+    library: &Path,
+    rustc: impl Fn() -> Command,
+    target: &str,
+    cache: &Path,
+) -> io::Result<Wrapping> {
     let mut wrapped: Vec<Wrapped> = symbols(&fs::read(library)?).filter_map(wrapped).collect();
     wrapped.sort_by(|a, b| a.symbol.cmp(&b.symbol));
     let source = source(&wrapped);

@@ -29,7 +29,7 @@ const DEFAULT_BUDGET: u64 = 20_000_000;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Search {
     /// Look for these kinds of bugs only.
-    #[arg(long, value_name = "KIND", value_enum, value_delimiter = ',', num_args = 1..)]
+    #[arg(long, value_name = "KIND,..", value_enum, value_delimiter = ',')]
     only: Vec<KindArgument>,
     /// What reads must see in a schedule: `sync`, `rf` or `branch` (see `foretell decide --help`).
     #[arg(long, value_name = "M", value_enum, default_value_t = ModelArgument::Rf, hide_possible_values = true)]
