@@ -67,7 +67,12 @@ fn measure(built: &str, directory: &Path) -> Result<String, String> {
             eprintln!("measuring: {}", program.name);
             match bench.row(source, program) {
                 Ok(row) => rows.push(row),
-                Err(reason) => skipped.push(format!("{}: {reason}", program.name)),
+                Err(reason) => {
+                    let first = reason.lines().next().unwrap_or_default();
+                    skipped.push(
+                        format!("{}: {first}", program.name).replace(&*directory.to_string_lossy(), ".."),
+                    );
+                }
             }
         }
         for suite in &source.manifest.suite {
@@ -130,12 +135,11 @@ fn introduction() -> String {
 
 /// What is known of a finding.
 fn verdict<'j>(row: &Row, finding: &Finding, judged: &[&'j Judged]) -> Option<&'j Judged> {
-    let names = |place: &String| place.rsplit('/').next().unwrap_or(place).to_owned();
-    let places: Vec<String> = finding.places.iter().map(names).collect();
     judged
         .iter()
         .find(|judged| {
-            judged.program == row.program.name && places.iter().all(|place| judged.places.contains(place))
+            judged.program == row.program.name
+                && finding.places.iter().all(|place| judged.places.contains(place))
         })
         .copied()
 }

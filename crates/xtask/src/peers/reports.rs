@@ -7,9 +7,13 @@ pub(super) type Pair = [String; 2];
 
 /// The two places in order, without their directories.
 pub(super) fn pair(places: [&str; 2]) -> Pair {
-    let mut pair = places.map(|place| place.rsplit('/').next().unwrap_or(place).to_owned());
+    let mut pair = places.map(|place| without_directories(place).to_owned());
     pair.sort();
     pair
+}
+
+pub(super) fn without_directories(place: &str) -> &str {
+    place.rsplit('/').next().unwrap_or(place)
 }
 
 /// The bugs in a report of ThreadSanitizer.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::manifest::Program;
-use super::reports::{Pair, of_helgrind, of_tsan, pair};
+use super::reports::{Pair, of_helgrind, of_tsan, pair, without_directories};
 use super::server;
 use crate::bench::median;
 use crate::measure::{cost_and_output, cost_of};
@@ -20,8 +20,8 @@ pub(super) const ROUNDS: usize = 5;
 pub(super) const TSAN_RUNS: [usize; 3] = [1, 20, 100];
 /// A program whose run under ThreadSanitizer takes longer has 20 of them only, in seconds of wall time.
 pub(super) const SHORT_RUN: f64 = 0.5;
-/// No run takes longer, in seconds; a build may take five times as long, and a hunt twice.
-const LIMIT: u32 = 60;
+/// No run takes longer, in seconds; a build may take ten times as long, and a hunt four times.
+const LIMIT: u32 = 30;
 /// What the other tools look for, too.
 pub(super) const KINDS: [&str; 6] = ["--only", "race", "--only", "deadlock", "--only", "order"];
 
@@ -38,7 +38,9 @@ impl Finding {
     pub(super) fn of(finding: &Value) -> Finding {
         let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
         let places = finding["locations"].as_array().into_iter().flatten();
-        let places = places.filter_map(|place| place.as_str().map(str::to_owned)).collect();
+        let places = places
+            .filter_map(|place| place.as_str().map(|place| without_directories(place).to_owned()))
+            .collect();
         Finding { kind: text("kind"), object: text("object"), places, rung: text("rung") }
     }
 
@@ -102,9 +104,10 @@ impl Trial<'_> {
         let trace = self.place.join("run.ftr");
         let record = format!("{} record -q -o {}", self.foretell, quoted(&trace));
         let right = self.works(Build::Ours, &format!("{record} --"));
-        let mut predict = vec![self.foretell, "predict", "-q", "--json"];
         let name = trace.to_string_lossy();
-        predict.extend(KINDS.into_iter().chain([&*name]));
+        // The trace first: `--only` takes whatever follows.
+        let mut predict = vec![self.foretell, "predict", &*name, "-q", "--json"];
+        predict.extend(KINDS);
         let (analysis, predicted) = cost_and_output(&predict)?;
         let predicted: Value =
             serde_json::from_str(&predicted).map_err(|error| format!("predict: {error}"))?;
@@ -141,7 +144,7 @@ impl Trial<'_> {
         );
         let script = self.in_place(build, &line);
         let log = self.place.join("build.log");
-        let limit = (5 * LIMIT).to_string();
+        let limit = (10 * LIMIT).to_string();
         let file = std::fs::File::create(&log).map_err(|error| format!("cannot write: {error}"))?;
         let errors = file.try_clone().map_err(|error| format!("cannot write: {error}"))?;
         let status =
@@ -189,9 +192,10 @@ impl Trial<'_> {
         let results = self.place.join("results");
         let options = KINDS.join(" ");
         let hunt = format!(
-            "timeout -k 5 {} {} hunt -q --json --timeout {LIMIT} --rounds 1 --results {} {options} -- {} > hunt.json 2> hunt.err",
-            2 * LIMIT,
+            "timeout -k 5 {} {} hunt -q --json --timeout {} --rounds 1 --results {} {options} -- {} > hunt.json 2> hunt.err",
+            4 * LIMIT,
             self.foretell,
+            2 * LIMIT,
             quoted(&results),
             self.program.run
         );
