@@ -4,7 +4,7 @@ use candidates::races::syncp::{Syncp, SyncpRace};
 use candidates::races::{Method, RacePair, poly, reported};
 use candidates::{Found, Object, Remarks, Report, Settings};
 use check::{Model, Question};
-use decide::{Verdict, Witness};
+use decide::{MustOrder, Setup, Verdict, Witness};
 use report::{FindingKind, Funnel, Predictions, Rung};
 
 use super::gather::Gatherer;
@@ -22,7 +22,7 @@ pub(super) fn search(
     match method {
         Method::Poly => exactly(gatherer, predictions, manner),
         Method::Syncp => sync_preserving(gatherer, predictions),
-        method => reported_by(method, gatherer, predictions)?,
+        method => reported_by(method, gatherer, predictions, manner)?,
     }
     Ok(())
 }
@@ -82,11 +82,17 @@ fn reported_by(
     method: Method,
     gatherer: &mut Gatherer<'_>,
     predictions: &mut Predictions,
+    manner: Manner,
 ) -> Result<(), Diagnostic> {
     let setup = gatherer.setup;
+    let climber = Climber::new(setup);
+    let bar = progress::of_events("asking about what is reported", setup.trace().len() as u64, manner);
     let mut take = |pair: RacePair| {
         predictions.candidates += 1;
-        match climb(gatherer, pair) {
+        if predictions.candidates.is_multiple_of(256) {
+            bar.set_position(bar.position().max(u64::from(pair.second.0)));
+        }
+        match climber.climb(gatherer, pair) {
             Climb::To(found, rung) => {
                 gatherer.note_race(&found);
                 gatherer.take_at(FindingKind::Race, found, rung);
@@ -95,7 +101,9 @@ fn reported_by(
             Climb::Unknown => predictions.unknown += 1,
         }
     };
-    reported(method, setup, &mut take).map_err(|error| {
+    let reported = reported(method, setup, &mut take);
+    bar.finish_and_clear();
+    reported.map_err(|error| {
         Diagnostic::new(error.to_string())
             .help("the default method, `poly`, finds more and has no such limit")
     })
@@ -107,20 +115,52 @@ enum Climb {
     Unknown,
 }
 
-/// How far a reported pair climbs: `rf` first, then `sync`.
-fn climb(gatherer: &Gatherer<'_>, pair: RacePair) -> Climb {
-    let question = Question::Race(pair.first, pair.second);
-    let mut unknown = false;
-    for (model, rung) in [(Model::ReadsFrom, Rung::Predicted), (Model::Sync, Rung::Possible)] {
-        match decide::decide(gatherer.setup, &question, model, gatherer.options) {
-            Ok(Verdict::Feasible(witness)) => {
-                return Climb::To(found(gatherer, question, pair, witness), rung);
-            }
-            Ok(Verdict::Unknown { .. }) => unknown = true,
-            Ok(Verdict::Infeasible(_)) | Err(_) => {}
-        }
+/// Judges reported pairs. There can be millions, so what settles most of them cheaply comes before the engine.
+struct Climber<'s> {
+    /// What comes in one order in every schedule in which reads see what they saw.
+    must: MustOrder,
+    /// Schedules in the order of the trace's own synchronisation, for each of [`RUNGS`].
+    preserving: [Syncp<'s>; 2],
+}
+
+/// The highest first.
+const RUNGS: [(Model, Rung); 2] = [(Model::ReadsFrom, Rung::Predicted), (Model::Sync, Rung::Possible)];
+
+impl<'s> Climber<'s> {
+    fn new(setup: &'s Setup<'_>) -> Self {
+        let preserving = RUNGS.map(|(model, _)| Syncp::under(setup.trace(), model));
+        Climber { must: MustOrder::new(setup, Model::ReadsFrom), preserving }
     }
-    if unknown { Climb::Unknown } else { Climb::Refuted }
+
+    /// Whether the first event must have happened before the second can be next.
+    fn is_ordered(&self, setup: &Setup<'_>, pair: RacePair) -> bool {
+        let needed = self.must.run_up(setup, pair.second, setup.trace().thread(pair.first));
+        (setup.threads().place(pair.first) as u32) < needed
+    }
+
+    /// How far a pair climbs: `rf` first, then `sync`.
+    fn climb(&self, gatherer: &Gatherer<'_>, pair: RacePair) -> Climb {
+        let setup = gatherer.setup;
+        let question = Question::Race(pair.first, pair.second);
+        let mut unknown = false;
+        for ((model, rung), preserving) in RUNGS.into_iter().zip(&self.preserving) {
+            if model == Model::ReadsFrom && self.is_ordered(setup, pair) {
+                continue;
+            }
+            let verdict = match preserving.ideal(pair) {
+                Some(ideal) => Ok(Verdict::Feasible(Witness::restricted(ideal.0))),
+                None => decide::decide(setup, &question, model, gatherer.options),
+            };
+            match verdict {
+                Ok(Verdict::Feasible(witness)) => {
+                    return Climb::To(found(gatherer, question, pair, witness), rung);
+                }
+                Ok(Verdict::Unknown { .. }) => unknown = true,
+                Ok(Verdict::Infeasible(_)) | Err(_) => {}
+            }
+        }
+        if unknown { Climb::Unknown } else { Climb::Refuted }
+    }
 }
 
 fn found(gatherer: &Gatherer<'_>, question: Question, pair: RacePair, witness: Witness) -> Found {
