@@ -13,6 +13,7 @@ mod papers;
 mod peers;
 mod plot;
 mod races;
+mod rapid;
 mod record;
 mod scenarios;
 mod setup;
@@ -29,7 +30,9 @@ cargo xtask demo               build Foretell and show what it does
 cargo xtask bench trace        measure reading, writing and surveying traces; refreshes bench/RESULTS.md
 cargo xtask bench decide       measure what questions cost; refreshes bench/RESULTS.md
 cargo xtask bench bugs         measure what finding bugs other than races costs; refreshes bench/RESULTS.md
-cargo xtask bench races        measure what finding races costs, RAPID beside it if RAPID_HOME names it; refreshes bench/RESULTS.md
+cargo xtask bench linear       measure what finding races costs by the methods that stream, RAPID beside them if RAPID_HOME names it; refreshes bench/RESULTS.md
+cargo xtask bench races        likewise by the methods that do not
+cargo xtask bench rapid        compare which racy events RAPID reports and which ours do, if RAPID_HOME names it; refreshes bench/RESULTS.md
 cargo xtask bench growth       measure how cost grows with traces; refreshes bench/RESULTS.md and its pictures
 cargo xtask bench papers       re-run the papers' tables, ours beside theirs; refreshes bench/RESULTS.md
 cargo xtask bench states       measure walking and counting of global states; refreshes bench/RESULTS.md
@@ -58,7 +61,9 @@ fn main() -> ExitCode {
         ["bench", "trace"] => bench::trace(),
         ["bench", "decide"] => bench::decide(),
         ["bench", "bugs"] => bench::bugs(),
+        ["bench", "linear"] => races::linear(),
         ["bench", "races"] => races::run(),
+        ["bench", "rapid"] => rapid::run(),
         ["bench", "growth"] => growth::run(),
         ["bench", "papers"] => papers::run(),
         ["bench", "states"] => bench::states(),

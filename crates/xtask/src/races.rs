@@ -1,4 +1,5 @@
-//! `cargo xtask bench races`: what finding races costs from the command line, reading included, with RAPID beside it.
+//! `cargo xtask bench linear` and `cargo xtask bench races`: what finding races costs from the command line, reading included, with RAPID
+//! beside it; by the methods that stream, and by those that do not.
 //!
 //! RAPID (the Java tools of the happens-before, WCP and sync-preserving papers) is no part of this repository: `RAPID_HOME` names a
 //! checkout of its public repository with its classes compiled into `bin`. Without it its rows are left out.
@@ -14,27 +15,51 @@ const EVENTS: u64 = 1_000_000;
 /// What RAPID may take, in seconds.
 const PATIENCE: &str = "100";
 
+/// How often a run of milliseconds is repeated.
+const RUNS: usize = 5;
+
+/// The methods that stream.
+pub(crate) fn linear() -> Outcome {
+    measured("linear", "Races by the methods that stream", |bench| {
+        Ok(bench.streaming_beside_rapid()? + &bench.curve_of_hb()?)
+    })
+}
+
+/// The others.
 pub(crate) fn run() -> Outcome {
+    measured("races", "Races", |bench| Ok(bench.predicting_beside_rapid()? + &bench.exact()?))
+}
+
+fn measured(name: &str, title: &str, work: impl FnOnce(&Bench<'_>) -> Result<String, String>) -> Outcome {
     let foretell = release_build()?;
-    let mut section = format!("## Races\n\n{}", circumstances());
-    with_directory(|directory| {
-        let bench = Bench { foretell: &foretell, directory };
-        section.push_str(&bench.beside_rapid()?);
-        section.push_str(&bench.curve_of_hb()?);
-        section.push_str(&bench.exact()?);
-        Ok(())
-    })?;
-    replace_section("races", &section)
+    let circumstances = circumstances();
+    let figures =
+        with_directory(|directory| work(&Bench { foretell: &foretell, directory, rapid: rapid() }))?;
+    replace_section(name, &format!("## {title}\n\n{circumstances}{figures}"))
+}
+
+fn rapid() -> Option<PathBuf> {
+    std::env::var_os("RAPID_HOME").map(PathBuf::from)
 }
 
 struct Bench<'a> {
     foretell: &'a str,
     directory: &'a Path,
+    rapid: Option<PathBuf>,
+}
+
+/// A generated trace as RAPID accepts it.
+struct Files {
+    text: String,
+    native: String,
+    events: u64,
 }
 
 /// One row of the comparison.
 struct Row {
     what: String,
+    /// Which rows are of the same method.
+    method: &'static str,
     outcome: Result<(Cost, Option<u64>), String>,
 }
 
@@ -53,57 +78,81 @@ impl Bench<'_> {
         self.foretell(&[&["generate", "-q"][..], &settings].concat()).map(drop)
     }
 
-    fn beside_rapid(&self) -> Result<String, String> {
-        let rapid = std::env::var_os("RAPID_HOME").map(PathBuf::from);
-        let mut text = format!(
-            "\nTraces of {EVENTS} generated events with 32 locks, 9 % synchronisation, cut down to what RAPID accepts, from text and (ours only) in the \
-             native form. CPU seconds of the whole process, reading included; `--raw`: what the method reports, undecided. \
-             RAPID's engines may take {PATIENCE} s.{}\n",
-            if rapid.is_none() {
-                " RAPID was not there (`RAPID_HOME`), so its rows are missing."
-            } else {
-                ""
-            }
+    fn files(&self, threads: u64) -> Result<Files, String> {
+        let (all, text, native) = (self.file("all.ftr"), self.file("t.std"), self.file("t.ftr"));
+        self.generate(EVENTS, threads, &all)?;
+        self.foretell(&["convert", "-q", "--rapid", &all, &text])?;
+        self.foretell(&["convert", "-q", &text, &native])?;
+        let events = count_lines(&text)?;
+        Ok(Files { text, native, events })
+    }
+
+    fn introduction(&self) -> String {
+        let absent = match self.rapid {
+            Some(_) => "",
+            None => " RAPID was not there (`RAPID_HOME`), so its rows are missing.",
+        };
+        format!(
+            "\nTraces of {EVENTS} generated events with 32 locks, 9 % synchronisation, cut down to what RAPID accepts. \
+             CPU seconds of the whole process, reading included. RAPID's engines may take {PATIENCE} s.{absent}"
+        )
+    }
+
+    fn streaming_beside_rapid(&self) -> Result<String, String> {
+        let mut text = self.introduction();
+        let _ = writeln!(
+            text,
+            " From text and (ours only) in the native form; `--raw`: what the method reports, undecided; the median of {RUNS} runs."
         );
         for threads in [8, 64] {
-            let (all, text_file, native) = (self.file("all.ftr"), self.file("t.std"), self.file("t.ftr"));
-            self.generate(EVENTS, threads, &all)?;
-            self.foretell(&["convert", "-q", "--rapid", &all, &text_file])?;
-            self.foretell(&["convert", "-q", &text_file, &native])?;
-            let events = count_lines(&text_file)?;
+            let files = self.files(threads)?;
             let mut rows = Vec::new();
-            for method in ["hb", "lockset"] {
-                for (form, file) in [("text", &text_file), ("native", &native)] {
-                    rows.push(
-                        self.ours(
-                            &format!("foretell {method}, {form}"),
-                            &["--raw", "--method", method, file],
-                        ),
-                    );
+            for (method, class) in [("hb", "HB"), ("lockset", "LockSet")] {
+                for (form, file) in [("text", &files.text), ("native", &files.native)] {
+                    let what = format!("foretell {method}, {form}");
+                    let arguments = ["--raw", "--method", method, file];
+                    rows.push(median_of((0..RUNS).map(|_| self.ours(method, &what, &arguments)).collect()));
                 }
+                rows.extend(self.rapid.as_deref().map(|home| theirs(home, method, class, &files.text)));
             }
-            rows.push(self.ours(
-                "foretell syncp, each race decided too",
-                &["--only", "race", "--method", "syncp", &native],
-            ));
-            for (engine, class) in
-                [("HB", "HB"), ("lockset", "LockSet"), ("WCP", "WCP"), ("SyncP", "SyncPreserving")]
-            {
-                rows.extend(rapid.as_deref().map(|home| theirs(home, engine, class, &text_file)));
-            }
-            let _ = writeln!(text, "\n{threads} threads, {events} events:\n\n{}", table(&rows, events));
+            let _ = writeln!(
+                text,
+                "\n{threads} threads, {} events:\n\n{}",
+                files.events,
+                table(&rows, files.events)
+            );
         }
         Ok(text)
     }
 
-    fn ours(&self, what: &str, arguments: &[&str]) -> Row {
+    fn predicting_beside_rapid(&self) -> Result<String, String> {
+        let mut text = self.introduction();
+        text.push_str(" Ours decides each race it reports.\n");
+        for threads in [8, 64] {
+            let files = self.files(threads)?;
+            let arguments = ["--only", "race", "--method", "syncp", &files.native];
+            let mut rows = vec![self.ours("syncp", "foretell syncp, each race decided too", &arguments)];
+            for (method, class) in [("wcp", "WCP"), ("syncp", "SyncPreserving")] {
+                rows.extend(self.rapid.as_deref().map(|home| theirs(home, method, class, &files.text)));
+            }
+            let _ = writeln!(
+                text,
+                "\n{threads} threads, {} events:\n\n{}",
+                files.events,
+                table(&rows, files.events)
+            );
+        }
+        Ok(text)
+    }
+
+    fn ours(&self, method: &'static str, what: &str, arguments: &[&str]) -> Row {
         eprintln!("measuring: {what}");
         let ran = self.foretell(&[&["predict", "--json"], arguments].concat());
         let outcome = ran.map(|(cost, printed)| {
             let raw = number_after(&printed, "\"racy_events\":");
             (cost, raw.or_else(|| number_after(&printed, "\"candidates\":")))
         });
-        Row { what: what.to_owned(), outcome }
+        Row { what: what.to_owned(), method, outcome }
     }
 
     fn curve_of_hb(&self) -> Result<String, String> {
@@ -155,34 +204,56 @@ impl Bench<'_> {
 }
 
 /// One of RAPID's engines on a text trace.
-fn theirs(home: &Path, engine: &str, class: &str, trace: &str) -> Row {
+fn theirs(home: &Path, method: &'static str, class: &str, trace: &str) -> Row {
     let path = ["bin", "lib/*", "lib/jgrapht/*"].map(|part| home.join(part).to_string_lossy().into_owned());
     let command =
         ["timeout", PATIENCE, "java", "-Xmx4g", "-cp", &path.join(":"), class, "-f", "std", "-p", trace];
-    eprintln!("measuring: RAPID {engine}");
+    eprintln!("measuring: RAPID {class}");
     let outcome = cost_and_output(&command).map(|(cost, printed)| {
         let racy = printed.lines().find_map(|line| line.strip_prefix("Number of 'racy' events found = "));
         (cost, racy.and_then(|number| number.trim().parse().ok()))
     });
-    Row { what: format!("RAPID {engine}"), outcome }
+    Row { what: format!("{RAPID}{class}"), method, outcome }
+}
+
+/// What the names of RAPID's rows start with.
+const RAPID: &str = "RAPID ";
+
+/// Of the same run made several times the one with the median CPU time; one that failed if any did.
+fn median_of(mut runs: Vec<Row>) -> Row {
+    runs.sort_by_key(|row| row.outcome.as_ref().map(|(cost, _)| cost.cpu).unwrap_or_default());
+    let failed = runs.iter().position(|row| row.outcome.is_err());
+    runs.swap_remove(failed.unwrap_or(runs.len() / 2))
+}
+
+impl Row {
+    fn cpu(&self) -> Option<f64> {
+        self.outcome.as_ref().ok().map(|(cost, _)| cost.cpu.as_secs_f64())
+    }
 }
 
 fn table(rows: &[Row], events: u64) -> String {
     let mut table = String::from(
-        "| what | racy events | wall s | CPU s | million events a CPU second | peak memory MB |\n|---|---|---|---|---|---|\n",
+        "| what | racy events | wall s | CPU s | million events a CPU second | times RAPID's | peak memory MB |\n|---|---|---|---|---|---|---|\n",
     );
-    for Row { what, outcome } in rows {
+    for row in rows {
+        let Row { what, method, outcome } = row;
+        let peer = rows.iter().find(|peer| peer.what.starts_with(RAPID) && peer.method == *method);
+        let times = match (peer.and_then(Row::cpu), row.cpu()) {
+            (Some(theirs), Some(ours)) if !what.starts_with(RAPID) => format!("{:.0}", theirs / ours),
+            _ => String::new(),
+        };
         let _ = match outcome {
             Ok((cost, racy)) => writeln!(
                 table,
-                "| {what} | {} | {:.2} | {:.2} | {:.2} | {:.0} |",
+                "| {what} | {} | {:.2} | {:.3} | {:.2} | {times} | {:.0} |",
                 racy.map_or("-".to_owned(), |racy| racy.to_string()),
                 cost.wall.as_secs_f64(),
                 cost.cpu.as_secs_f64(),
                 events as f64 / cost.cpu.as_secs_f64() / 1e6,
                 cost.peak_bytes as f64 / 1e6
             ),
-            Err(_) => writeln!(table, "| {what} | did not complete | - | - | - | - |"),
+            Err(_) => writeln!(table, "| {what} | did not complete | - | - | - | | - |"),
         };
     }
     table

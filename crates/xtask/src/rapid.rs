@@ -1,0 +1,67 @@
+//! `cargo xtask bench rapid`: which racy events RAPID's engines and ours report, compared as sets, with each kind of difference explained.
+//!
+//! The comparison is a test of `candidates` (tests/rapid), since the oracle is for tests only; it shrinks what shows a new kind of
+//! difference into corpus/rapid/. What the kept cases say is put below the table.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::Stdio;
+
+use crate::Outcome;
+use crate::bench::{circumstances, replace_section};
+use crate::cargo::{command, root};
+
+/// How many seeds make tiny traces.
+const SEEDS: &str = "1200";
+
+pub(crate) fn run() -> Outcome {
+    if std::env::var_os("RAPID_HOME").is_none() {
+        println!(
+            "skipped: RAPID_HOME names no checkout of RAPID (github.com/umangm/rapid, its classes compiled into bin)"
+        );
+        return Ok(());
+    }
+    let test = ["test", "--quiet", "--package", "foretell-candidates", "--test", "rapid"];
+    let chosen = ["--", "--nocapture", "sets_of_racy_events_beside_rapid"];
+    let output = command(&[&test[..], &chosen].concat())
+        .env("FORETELL_RAPID_SEEDS", SEEDS)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        return Err(format!("the comparison failed:\n{printed}"));
+    }
+    let mut section = format!(
+        "## RAPID's racy events and ours\n\n{}\n`cargo xtask bench rapid`: the racy events (later events of racing pairs) that RAPID's engines and our methods report of the \
+         same text, as sets. HB, lockset and SyncP stand beside our methods of that name; SHB and WCP, which we do not have, beside `poly`, which \
+         reports exactly what can happen. Whether an event that one side alone reports is racy was decided by the oracle on the \
+         tiny traces and by `poly` on the others; without a word on it, the trace was too long or a pair was left unknown. An engine may take 300 s of CPU time. The optimistic sync-reversal engine is not in RAPID's public \
+         repository; `crates/candidates/tests/poly.rs` says what is known of its counts.\n\n\
+         | trace | engine | both | only RAPID | only ours | differences, by the name of the kept case |\n|---|---|---|---|---|---|\n",
+        circumstances()
+    );
+    for row in printed.lines().filter(|line| line.starts_with('|')) {
+        let _ = writeln!(section, "{row}");
+    }
+    section.push_str("\nThe kept cases (corpus/rapid/), each the smallest trace found of its kind:\n\n");
+    for (name, why) in kept()? {
+        let _ = writeln!(section, "- `{name}`: {why}.");
+    }
+    replace_section("rapid", &section)
+}
+
+/// The kept cases, and why RAPID and we differ on each.
+fn kept() -> Result<BTreeMap<String, String>, String> {
+    let folder = root().join("corpus/rapid");
+    let entries = folder.read_dir().map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut kept = BTreeMap::new();
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let Some(name) = name.strip_suffix(".expect.toml") else { continue };
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let why = text.lines().find_map(|line| line.strip_prefix("why = \"")?.strip_suffix('"'));
+        kept.insert(name.to_owned(), why.ok_or(format!("{name} does not say why"))?.to_owned());
+    }
+    Ok(kept)
+}
