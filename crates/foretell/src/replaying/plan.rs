@@ -29,10 +29,16 @@ pub(super) fn plan_of(file: &ScheduleFile) -> Option<Plan> {
     Some(Plan { steps, goal })
 }
 
-/// A request is a step of the schedule, but nothing that happens by itself: its place is that of its acquire.
+/// A request is a step of the schedule, but nothing that happens by itself: its place is that of its acquire. Nor can the arrival of a
+/// signal be arranged: it has no place.
 fn step(line: &Line) -> Option<Expected> {
     let step = expected(line)?;
-    let place = step.place.filter(|_| !matches!(step.kind, Kind::Request | Kind::RequestShared));
+    let has_place = match step.kind {
+        Kind::Request | Kind::RequestShared => false,
+        Kind::AtomicRead => !launch::load::is_signal(&step.object),
+        _ => true,
+    };
+    let place = step.place.filter(|_| has_place);
     Some(Expected { place, ..step })
 }
 

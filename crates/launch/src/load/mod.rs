@@ -35,6 +35,7 @@ use chosen::Chosen;
 use modules::Modules;
 pub use naming::Pattern;
 use objects::Teller;
+pub use objects::is_signal;
 use sharing::{Shared, Sharing};
 use threads::Threads;
 use translate::Translator;

@@ -23,6 +23,14 @@ pub(super) enum Origin {
     Stack(u32, String),
 }
 
+/// How the names of variables begin that stand for signals. No variable of a program has such a name.
+const SIGNAL: &str = "signal ";
+
+/// Whether a variable of this name stands for a signal.
+pub fn is_signal(name: &str) -> bool {
+    name.starts_with(SIGNAL)
+}
+
 /// An object is known by its address and the block that address belonged to.
 type Key = (BlockNumber, u64);
 
@@ -308,8 +316,8 @@ impl Objects {
             Some(Passage::Sockets) => "sockets".to_owned(),
             Some(Passage::Pipe(_)) => "pipe".to_owned(),
             Some(Passage::Connection(_)) => "connection".to_owned(),
-            Some(Passage::Signal(Signal::ANY, _)) => "signals".to_owned(),
-            Some(Passage::Signal(Signal(number), _)) => format!("signal {number}"),
+            Some(Passage::Signal(Signal::ANY, _)) => format!("{SIGNAL}of any kind"),
+            Some(Passage::Signal(Signal(number), _)) => format!("{SIGNAL}{number}"),
             None => format!("order at {}", self.name(object, None, asker, &mut teller.modules)),
         };
         let new = VariableId(self.variable_names.new_one(name, &mut teller.writer)?);

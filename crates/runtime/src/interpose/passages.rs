@@ -22,7 +22,10 @@ pub(crate) unsafe fn passage(file: c_int) -> Passage {
     let Some(about) = about(file) else { return Passage::None };
     match about.st_mode & libc::S_IFMT {
         libc::S_IFIFO => Passage::Pipe(about.st_ino),
-        libc::S_IFSOCK => pair_of(about.st_ino).or_else(|| connection(file)).unwrap_or(Passage::Sockets),
+        libc::S_IFSOCK => {
+            let known = pair_of(about.st_ino).or_else(|| remembered(about.st_ino));
+            known.or_else(|| connected(file, about.st_ino)).unwrap_or(Passage::Sockets)
+        }
         // What has no type is an eventfd, or another of the kernel's own.
         0 => Passage::Sockets,
         _ => Passage::None,
@@ -55,8 +58,28 @@ fn pair_of(number: u64) -> Option<Passage> {
     Some(Passage::Connection(pair[0].load(Ordering::Relaxed)))
 }
 
-/// The connection that a stream socket of the internet is an end of.
-unsafe fn connection(file: c_int) -> Option<Passage> {
+/// The connections of sockets, by the kernel's numbers: one that both ends have closed for writing no longer knows whom it was connected
+/// to, but what was sent can still be read.
+const REMEMBERED: usize = 4096;
+static CONNECTIONS: [[AtomicU64; 2]; REMEMBERED] = [const { [const { AtomicU64::new(0) }; 2] }; REMEMBERED];
+
+fn remembered(number: u64) -> Option<Passage> {
+    let [socket, connection] = &CONNECTIONS[number as usize % REMEMBERED];
+    let is_it = socket.load(Ordering::Relaxed) == number;
+    is_it.then(|| Passage::Connection(connection.load(Ordering::Relaxed)))
+}
+
+/// The connection of a socket with this number, which is remembered.
+unsafe fn connected(file: c_int, number: u64) -> Option<Passage> {
+    let connection = connection(file)?;
+    let [socket, known] = &CONNECTIONS[number as usize % REMEMBERED];
+    known.store(connection, Ordering::Relaxed);
+    socket.store(number, Ordering::Relaxed);
+    Some(Passage::Connection(connection))
+}
+
+/// The connection that a stream socket of the internet is an end of, as a number that both ends come to.
+unsafe fn connection(file: c_int) -> Option<u64> {
     let mut kind: c_int = 0;
     let mut length = size_of::<c_int>() as u32;
     let (kind_at, length_at) = ((&raw mut kind) as usize, (&raw mut length) as usize);
@@ -67,7 +90,7 @@ unsafe fn connection(file: c_int) -> Option<Passage> {
     }
     let (own, other) = (end(file, libc::SYS_getsockname)?, end(file, libc::SYS_getpeername)?);
     // Whichever end asks.
-    Some(Passage::Connection(own.wrapping_add(other) | 1 << 47))
+    Some(own.wrapping_add(other) % (1 << 47) + (1 << 47))
 }
 
 /// A number made of the address of one end, as this system call tells it.

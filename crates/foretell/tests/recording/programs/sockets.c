@@ -8,8 +8,7 @@
 
 int pair[2], other_pair[2], connection, listener;
 struct sockaddr_in address;
-int through_pair, not_through_pair, through_connection, until_closed;
-pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int through_pair, not_through_pair, through_connection, until_closed, answered;
 
 static void *sends(void *arg)
 {
@@ -24,6 +23,10 @@ static void *sends(void *arg)
     send(connection, &byte, 1, 0);
     until_closed = 1;
     shutdown(connection, SHUT_WR);
+    /* By now both ends are closed for writing. */
+    usleep(20000);
+    long got = recv(connection, &byte, 1, 0);
+    answered += got;
     return arg;
 }
 
@@ -52,7 +55,10 @@ int main(void)
     through_connection++;
     long rest = recv(accepted, &byte, 1, 0);
     until_closed++;
+    answered = 1;
+    send(accepted, &byte, 1, 0);
+    shutdown(accepted, SHUT_WR);
     pthread_join(thread, 0);
-    printf("%d %d %d %ld\n", through_pair, through_connection, until_closed, rest);
+    printf("%d %d %d %ld %d\n", through_pair, through_connection, until_closed, rest, answered);
     return 0;
 }
