@@ -21,6 +21,7 @@ mod sharing;
 mod stacks;
 mod sync;
 mod threads;
+mod told;
 mod translate;
 mod variables;
 

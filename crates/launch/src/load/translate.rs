@@ -6,11 +6,10 @@ use std::io::{self, Write};
 use rawlog::{Event, Hold, Op as Raw, Passage, Waker};
 use rustc_hash::FxHashMap;
 use trace::native::{Note, Step, Table};
-use trace::{Mark, MarkId, Metadata, Op, RegionId, ThreadId, VariableId};
+use trace::{Metadata, Op, ThreadId, VariableId};
 
 use super::chosen::Chosen;
 use super::modules::Frame;
-use super::naming::Names;
 use super::objects::{Asker, Objects, Origin, Teller};
 use super::remarks::Remarks;
 use super::repeated::Repetitions;
@@ -18,6 +17,7 @@ use super::rust::{Locks, Role};
 use super::stacks::{At, Calls, Chain, Stacks};
 use super::sync::{Inside, Permits};
 use super::threads::{Starts, Threads};
+use super::told::Told;
 use super::variables::{Slot, Variables};
 use super::{Loaded, Options};
 
@@ -54,11 +54,9 @@ pub(super) struct Translator<W: Write> {
     objects: Objects,
     stacks: Stacks,
     threads: Vec<ThreadState>,
-    regions: Names,
+    told: Told,
     in_region: Inside,
     in_barrier: Inside,
-    mark_names: Names,
-    marks: FxHashMap<Mark, MarkId>,
     /// How many blocks came from each location.
     allocations: FxHashMap<String, u64>,
     touched: Vec<Slot>,
@@ -98,11 +96,9 @@ impl<W: Write> Translator<W> {
             objects: Objects::new(variables),
             stacks: Stacks::new(Vec::new(), Vec::new()),
             threads: names.into_iter().enumerate().map(state).collect(),
-            regions: Names::of(Table::Regions),
+            told: Told::new(),
             in_region: Inside::default(),
             in_barrier: Inside::default(),
-            mark_names: Names::of(Table::MarkNames),
-            marks: FxHashMap::default(),
             allocations: FxHashMap::default(),
             touched: Vec::new(),
             repetitions: options.drop_repeated.then(Repetitions::default),
@@ -424,14 +420,14 @@ impl<W: Write> Translator<W> {
                 self.remarks.see(event);
                 None
             }
-            Raw::Mark { name, value } => Some(Op::Mark(self.mark(name, value)?)),
+            Raw::Mark { name, value } => Some(Op::Mark(self.told.mark(name, value, &mut teller.writer)?)),
             Raw::RegionBegin { name } => {
-                let region = self.region(name)?;
+                let region = self.told.region(name, &mut teller.writer)?;
                 self.in_region.enter(event.thread, region.0);
                 Some(Op::RegionBegin(region))
             }
             Raw::RegionEnd { name } => {
-                let region = self.region(name)?;
+                let region = self.told.region(name, &mut teller.writer)?;
                 self.in_region.leave(event.thread, region.0).then_some(Op::RegionEnd(region))
             }
             Raw::Stop(stop) => {
@@ -485,24 +481,6 @@ impl<W: Write> Translator<W> {
         self.objects.block(placed, &gone, Origin::Heap(name));
         let block = self.objects.block_id(placed.number, &mut self.teller.writer)?;
         Ok(block.map(Op::Allocate))
-    }
-
-    fn mark(&mut self, name: &[u8], value: i64) -> io::Result<MarkId> {
-        let writer = &mut self.teller.writer;
-        let name = self.mark_names.same(&String::from_utf8_lossy(name), writer)?;
-        let mark = Mark { name, value };
-        let next = MarkId::new(self.marks.len());
-        if let Some(&known) = self.marks.get(&mark) {
-            return Ok(known);
-        }
-        writer.mark(mark)?;
-        self.marks.insert(mark, next);
-        Ok(next)
-    }
-
-    fn region(&mut self, name: &[u8]) -> io::Result<RegionId> {
-        let name = String::from_utf8_lossy(name);
-        Ok(RegionId(self.regions.same(&name, &mut self.teller.writer)?))
     }
 
     /// Ends the trace, and says what was loaded.
