@@ -124,8 +124,8 @@ impl Bench<'_> {
 
 fn introduction() -> String {
     format!(
-        "\n`FORETELL_PEERS=.. cargo xtask bench peers`: sources unmodified, built with {} by their own build systems, each with `CC=gcc`, `CC=\"gcc -fsanitize=thread\"` and \
-         `CC=\"foretell cc\"`. Ours is one recording (seed 0) and `foretell hunt --rounds 1 --only race --only deadlock --only order`, every finding replayed three times and confirmed if it was seen; \
+        "\n`FORETELL_PEERS=.. cargo xtask bench peers`: built with {} as the manifests say (bench/peers.toml, and the one in the directory named), each with `CC=gcc`, `CC=\"gcc -fsanitize=thread\"` and \
+         `CC=\"foretell cc\"`. Ours is one recording (seed 0) and `foretell hunt --only race --only deadlock --only order`, every finding replayed three times and confirmed if it was seen; \
          ThreadSanitizer has 20 runs, and 100 if a run takes less than {SHORT_RUN} s; {} one. A bug is a pair of lines. How a finding is judged is from reading the source (bench/peers.toml and its like). \
          CPU seconds are medians of {ROUNDS} rounds of plain, ThreadSanitizer and recorded; what recording costs is told without loading, and the analysis by itself.\n\n",
         said_by("gcc", &["--version"]).lines().next().unwrap_or("gcc"),

@@ -39,6 +39,8 @@ fn answer(mut stream: TcpStream, bytes: &[u8]) -> std::io::Result<()> {
     }
     let rest = bytes.get(from.unwrap_or(0)..).unwrap_or_default();
     let status = if from.is_some() { "206 Partial Content" } else { "200 OK" };
-    write!(stream, "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", rest.len())?;
-    if request.starts_with("GET") { stream.write_all(rest) } else { Ok(()) }
+    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", rest.len());
+    let rest = if request.starts_with("GET") { rest } else { &[] };
+    // At once: aget takes it that what comes first has the whole head.
+    stream.write_all(&[head.as_bytes(), rest].concat())
 }

@@ -192,7 +192,7 @@ impl Trial<'_> {
         let results = self.place.join("results");
         let options = KINDS.join(" ");
         let hunt = format!(
-            "timeout -k 5 {} {} hunt -q --json --timeout {} --rounds 1 --results {} {options} -- {} > hunt.json 2> hunt.err",
+            "timeout -k 5 {} {} hunt -q --json --timeout {} --results {} {options} -- {} > hunt.json 2> hunt.err",
             4 * LIMIT,
             self.foretell,
             2 * LIMIT,
