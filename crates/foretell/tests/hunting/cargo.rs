@@ -241,3 +241,32 @@ fn cargo_builds_what_can_be_hunted_in_and_records_what_it_runs() {
     let told = foretell(here, &["predict", "foretell.ftr", "--only", "deadlock"]);
     assert!(String::from_utf8_lossy(&told.stdout).contains(" in inverted::main::{closure"), "{told:?}");
 }
+
+#[test]
+fn what_core_does_is_seen_where_std_is_built() {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let sysroot = sysroot.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    let source = Path::new(&sysroot.unwrap_or_default()).join("lib/rustlib/src/rust/library/Cargo.lock");
+    if !source.is_file() {
+        eprintln!("skipped: the source of std is not there (rustup component add rust-src)");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::create_dir(here.join("src")).unwrap();
+    std::fs::write(here.join("Cargo.toml"), "[package]\nname = \"hidden\"\nedition = \"2024\"\n").unwrap();
+    let program = r#"static mut BYTES: [u8; 8] = *b"abcdefgh";
+fn main() {
+    let writer = std::thread::spawn(|| unsafe { (*&raw mut BYTES)[3] = b'x' });
+    assert!(unsafe { std::str::from_utf8(&*&raw const BYTES).is_ok() });
+    writer.join().unwrap();
+}
+"#;
+    std::fs::write(here.join("src/main.rs"), program).unwrap();
+    // What std needs may have to be fetched.
+    for (arguments, races) in [(&["run"][..], 1), (&["--no-build-std", "run"], 0)] {
+        ends(cargo(here, arguments).env_remove("CARGO_NET_OFFLINE"), 0);
+        let predicted = json(&foretell(here, &["predict", "foretell.ftr", "--json", "--only", "race"]));
+        assert_eq!(predicted["findings"].as_array().unwrap().len(), races, "{predicted:#}");
+    }
+}
