@@ -131,7 +131,7 @@ impl Trial<'_> {
 
     fn build(&self, source: &Path, build: Build) -> Result<(), String> {
         let directory = self.directory(build);
-        let copied = Command::new("cp").arg("-r").arg(source).arg(&directory).status();
+        let copied = Command::new("cp").arg("-rH").arg(source).arg(&directory).status();
         if !copied.is_ok_and(|status| status.success()) {
             return Err(format!("{} cannot be copied", source.display()));
         }
