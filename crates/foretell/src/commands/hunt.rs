@@ -136,10 +136,17 @@ impl Hunt {
         others.retain(|other| {
             predictions.findings.iter().any(|finding| finding.recording.as_ref() == Some(&other.name))
         });
+        let nothing = predictions.findings.is_empty();
         let reporting =
             Reporting { opened, others: &others, outputs: &outputs, manner: self.manner, options: &[] };
         let exit = reporting.deliver(predictions)?;
         if !self.manner.quiet && !self.manner.json {
+            if nothing {
+                let seed = self.seed.wrapping_add(1);
+                progress::say(&format!(
+                    "another order of the threads may come to other code: `--seed {seed}`"
+                ));
+            }
             progress::say(&format!("report: {}", page.display()));
         }
         Ok(exit)

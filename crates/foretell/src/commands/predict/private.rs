@@ -1,6 +1,7 @@
 //! What happens between the threads inside of Rust's std: counts of references, queues of channels, things done once. Its code is generic and
 //! compiled with the program, so its accesses are recorded, and they must be: they order the program's own. But that one of them can come
-//! between two others is how such code works, not a bug of the program.
+//! between two others is how such code works, not a bug of the program. The same goes for the atomics inside of the crates that a program
+//! is built with: thread pools, channels and locks are made of them.
 
 use report::{Finding, FindingKind};
 use trace::{EventId, Trace};
@@ -15,19 +16,35 @@ const PARTS: [&str; 6] = [
     "alloc/src/alloc.rs",
 ];
 
-/// Whether a finding is about the order of accesses of std's alone. A race is never passed over.
-pub(super) fn is_of_std(trace: &Trace, finding: &Finding) -> bool {
+/// Whether a finding is about the order of accesses inside of libraries alone. A race is never passed over.
+pub(super) fn is_of_libraries(trace: &Trace, finding: &Finding) -> bool {
     let kind =
         matches!(finding.kind, FindingKind::Atomicity | FindingKind::Nondeterminism | FindingKind::Order);
-    kind && finding.named_events().all(|event| is_in_std(trace, event))
+    kind && finding.named_events().all(|event| is_in_std(trace, event) || is_atomic_of_a_crate(trace, event))
+}
+
+/// Whether an event is an atomic access in the code of a crate that is not the user's own.
+fn is_atomic_of_a_crate(trace: &Trace, event: EventId) -> bool {
+    trace.op(event).access().is_some_and(|access| access.atomic)
+        && file_of_code(trace, event).is_some_and(is_of_a_crate)
 }
 
 /// Whether an event happened in a function of std that is about threads, whatever the user called it for.
 fn is_in_std(trace: &Trace, event: EventId) -> bool {
-    let Some(notes) = trace.notes() else { return false };
-    let Ok(Some(stack)) = notes.stack(event) else { return false };
+    file_of_code(trace, event).and_then(library_file).is_some_and(is_about_threads)
+}
+
+/// The file of the innermost function that is more than a way to say what is done.
+fn file_of_code(trace: &Trace, event: EventId) -> Option<&str> {
+    let notes = trace.notes()?;
+    let stack = notes.stack(event).ok()??;
     let mut files = notes.frames_of(stack).map(|frame| frame.split('\t').nth(1).unwrap_or_default());
-    files.find_map(library_file).is_some_and(is_about_threads)
+    files.find(|file| library_file(file).is_some())
+}
+
+/// Whether a file is where cargo puts the crates that a program is built with.
+fn is_of_a_crate(file: &str) -> bool {
+    file.contains("/registry/src/") || file.contains("/git/checkouts/")
 }
 
 /// The file of Rust's library, or nothing of it if it is another; none where a function is only a way to say what is done.
@@ -57,5 +74,10 @@ mod tests {
         assert_eq!(of_std("/rustc/5980/library/alloc/src/vec/mod.rs:10"), Some(false));
         assert_eq!(of_std("library/std/src/sync/mine.rs:1"), Some(false));
         assert_eq!(of_std("src/main.rs:7"), Some(false));
+        assert!(is_of_a_crate(
+            "/home/u/.cargo/registry/src/index.crates.io-1949/rayon-core-1.13.0/src/latch.rs:33"
+        ));
+        assert!(is_of_a_crate("/home/u/.cargo/git/checkouts/pool-12ab/src/lib.rs:4"));
+        assert!(!is_of_a_crate("/home/u/pool/src/registry.rs:4"));
     }
 }

@@ -183,7 +183,7 @@ impl Search {
     ) -> Result<(), Diagnostic> {
         let trace = &opened.trace;
         let take: &mut Take<'_> = &mut |mut foretold| {
-            foretold.retain(|foretold| !private::is_of_std(trace, foretold.finding()));
+            foretold.retain(|foretold| !private::is_of_libraries(trace, foretold.finding()));
             take(foretold)
         };
         let model = ModelName::from(self.model);
