@@ -8,6 +8,7 @@ use rawlog::Stop;
 use crate::hooks::enter;
 use crate::interpose::{children, signals, threads};
 use crate::modules;
+use crate::policy::GaveUp;
 use crate::replay::replay;
 use crate::scheduler::{self, scheduler};
 use crate::settings;
@@ -136,6 +137,38 @@ pub(crate) unsafe fn attach() -> Option<*mut Thread> {
     (*thread).inside.store(0, Ordering::Relaxed);
     signals::attached();
     Some(thread)
+}
+
+/// Has the threads that can still run when the program ends do so for a while: what they would have done is worth seeing, and whether
+/// they get to it is up to the machine anyway. Asked for when the first thread is made, so that it comes before the end of whatever
+/// was there by then. Any thread with the token may call it, any number of times.
+pub(crate) unsafe fn linger_at_exit() {
+    static ASKED: AtomicBool = AtomicBool::new(false);
+    if !ASKED.swap(true, Ordering::Relaxed) {
+        on_exit(Some(linger), core::ptr::null_mut());
+    }
+}
+
+/// How many events, and turns, the others get.
+const LINGERING_EVENTS: u64 = 200_000;
+const LINGERING_TURNS: u32 = 10_000;
+
+unsafe extern "C" fn linger(_: c_int, _: *mut c_void) {
+    if !scheduler::is_active() || !is_own_process() {
+        return;
+    }
+    let Some(inside) = enter() else { return };
+    let this = scheduler();
+    let until = this.events + LINGERING_EVENTS;
+    for _ in 0..LINGERING_TURNS {
+        this.lock();
+        let others = this.others_can_run(inside.0);
+        this.unlock();
+        if !others || this.events >= until {
+            return;
+        }
+        this.preempt(inside.0, GaveUp::Willingly);
+    }
 }
 
 /// The C library calls this with the status the program ends with. We asked before anyone else could, so

@@ -28,6 +28,40 @@ const ALWAYS: &str = "#include <stdlib.h>\nint main(void) { abort(); }\n";
 /// Waits for what never comes, and does nothing else.
 const ENDLESS: &str = "static volatile int stop;\nint main(void) { while (!stop) {} return 0; }\n";
 
+/// Nobody waits for the threads; one of them goes on for ever.
+const LEFT_ALONE: &str = "\
+#include <pthread.h>
+static int count;
+static volatile int ticks;
+static void *add(void *none) { count++; return none; }
+static void *tick(void *none) { for (;;) ticks = ticks + 1; return none; }
+int main(void) {
+    pthread_t left;
+    pthread_create(&left, 0, tick, 0);
+    pthread_create(&left, 0, add, 0);
+    pthread_create(&left, 0, add, 0);
+    return 7;
+}
+";
+
+#[test]
+fn threads_that_nobody_waits_for_are_seen_all_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("alone.c"), LEFT_ALONE).unwrap();
+    let started = Instant::now();
+    for seed in ["0", "1", "2", "3"] {
+        let hunted = foretell(directory.path(), &["hunt", "alone.c", "--seed", seed, "--json"]);
+        let said = String::from_utf8_lossy(&hunted.stderr).into_owned();
+        assert!(said.contains("the program ended with 7"), "{said}");
+        let findings = json(&hunted)["findings"].as_array().cloned().unwrap_or_default();
+        let seen = |finding: &&serde_json::Value| finding["object"] == "count" && finding["kind"] == "race";
+        let races: Vec<_> = findings.iter().filter(seen).collect();
+        assert!(!races.is_empty(), "seed {seed}: {findings:?}");
+        assert!(races.iter().all(|race| race["rung"] == "confirmed"), "seed {seed}: {races:?}");
+    }
+    assert!(started.elapsed() < Duration::from_secs(120));
+}
+
 #[test]
 fn after_a_crash_other_seeds_are_tried() {
     let directory = tempfile::tempdir().unwrap();

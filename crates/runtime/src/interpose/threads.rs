@@ -13,6 +13,7 @@ use crate::policy::GaveUp;
 use crate::real::real;
 use crate::replay::replay;
 use crate::scheduler::{self, Ended, scheduler};
+use crate::start;
 use crate::sys;
 use crate::thread::{self, Routine, State, Thread, gate};
 use crate::watchdog;
@@ -128,6 +129,7 @@ pub(crate) unsafe fn create(
     };
     let Some(inside) = enter_point() else { return really(routine, argument) };
     watchdog::start();
+    start::linger_at_exit();
     let Some(child) = scheduler().add_locked() else { return really(routine, argument) };
     (*child).routine = Some(routine);
     (*child).argument = argument;

@@ -58,7 +58,7 @@ pub(crate) struct Scheduler {
     /// Virtual nanoseconds.
     now: u64,
     /// Schedulable events of all threads.
-    events: u64,
+    pub(crate) events: u64,
     /// Order of beginnings of waits.
     ticket: u64,
     /// The kernel id of a thread that has ended but may not be gone.
