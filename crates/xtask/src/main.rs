@@ -2,6 +2,7 @@
 
 mod bench;
 mod cargo;
+mod debian;
 mod demo;
 mod expectations;
 mod fuzz;

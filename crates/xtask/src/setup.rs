@@ -2,10 +2,17 @@
 //!
 //! Nothing here is needed to build Foretell. What cannot be installed is told, and the tests that need it say that they are skipped.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::Outcome;
 use crate::bench::said_by;
+use crate::cargo::root;
+use crate::debian;
+
+/// Real programs that the tests build and record: their packages of sources, and the libraries that these need.
+const PROGRAMS: &[&str] = &["pigz", "pbzip2"];
+const LIBRARIES: &[(&str, &str)] = &[("zlib.h", "zlib1g-dev"), ("bzlib.h", "libbz2-dev")];
 
 /// A command, and the package that has it.
 const TOOLS: &[(&str, &str)] = &[
@@ -20,16 +27,29 @@ const TOOLS: &[(&str, &str)] = &[
     ("gdb", "gdb"),
     ("valgrind", "valgrind"),
     ("chromium", "chromium"),
+    ("dpkg-source", "dpkg-dev"),
 ];
 /// The seconds that installing may take.
 const PATIENCE: &str = "300";
 
 pub(crate) fn run() -> Outcome {
-    let missing: Vec<&str> =
-        TOOLS.iter().filter(|(command, _)| !is_there(command)).map(|(_, package)| *package).collect();
+    install();
+    for program in PROGRAMS {
+        match debian::source(program, &root().join("target/sources")) {
+            Ok(source) => println!("sources of {program}: {}", source.display()),
+            Err(why) => println!("no sources of {program}: {why}"),
+        }
+    }
+    Ok(())
+}
+
+fn install() {
+    let commands = TOOLS.iter().filter(|(command, _)| !is_there(command));
+    let headers = LIBRARIES.iter().filter(|(header, _)| !Path::new("/usr/include").join(header).is_file());
+    let missing: Vec<&str> = commands.chain(headers).map(|(_, package)| *package).collect();
     if missing.is_empty() {
         println!("everything is there");
-        return Ok(());
+        return;
     }
     let wanted = missing.join(" ");
     let installed = is_there("apt-get")
@@ -39,7 +59,6 @@ pub(crate) fn run() -> Outcome {
         true => println!("installed: {wanted}"),
         false => println!("could not install: {wanted}; tests that need them will say that they are skipped"),
     }
-    Ok(())
 }
 
 fn is_there(command: &str) -> bool {

@@ -9,3 +9,4 @@ mod primitives;
 mod rarities;
 mod refusals;
 mod support;
+mod tools;

@@ -1,14 +1,14 @@
 //! What is measured: bench/peers.toml names Debian's programs, and a file of the same form, in the directory that `FORETELL_PEERS` names, what else lies there.
 //!
-//! Nothing of the programs is in this repository. Debian's come from `apt-get source`, with a list of sources of its own; the
+//! Nothing of the programs is in this repository. Debian's come from `apt-get source`; the
 //! others lie below their file, which also says how they are built.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde::Deserialize;
 
 use crate::cargo::root;
+use crate::debian;
 
 /// One of the two files.
 #[derive(Debug, Default, Deserialize)]
@@ -95,7 +95,7 @@ impl Sources {
     /// Where the sources of a program are; for Debian's, fetches them.
     pub(super) fn of(&self, program: &Program) -> Result<PathBuf, String> {
         match (&program.package, &program.source) {
-            (Some(package), None) => debian_source(package, &self.directory),
+            (Some(package), None) => debian::source(package, &self.directory),
             (None, Some(source)) => Ok(self.directory.join(source)),
             _ => Err(format!("{}: needs either a package or a source", program.name)),
         }
@@ -105,39 +105,4 @@ impl Sources {
 fn read(path: &Path) -> Result<Manifest, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// Debian's sources of a package, unpacked: the first release that the mirror still has.
-fn debian_source(package: &str, directory: &Path) -> Result<PathBuf, String> {
-    for release in ["bookworm", "trixie"] {
-        let place = directory.join("debian").join(release);
-        let unpacked = place.join(package);
-        let _ = std::fs::create_dir_all(place.join("lists/partial"));
-        let _ = std::fs::create_dir_all(&unpacked);
-        // The system's lists are left alone.
-        let list = place.join("sources.list");
-        let source = format!("deb-src http://deb.debian.org/debian {release} main\n");
-        std::fs::write(&list, source).map_err(|error| format!("cannot write: {error}"))?;
-        let options = [
-            format!("Dir::Etc::sourcelist={}", list.display()),
-            "Dir::Etc::sourceparts=-".to_owned(),
-            format!("Dir::State::lists={}", place.join("lists").display()),
-            format!("Dir::Cache={}", place.display()),
-            "APT::Sandbox::User=root".to_owned(),
-        ];
-        let apt = |verb: &[&str]| {
-            let mut command = Command::new("timeout");
-            command.args(["120", "apt-get", "-qq"]).args(options.iter().flat_map(|option| ["-o", option]));
-            let output = command.args(verb).current_dir(&unpacked).output();
-            output.is_ok_and(|output| output.status.success())
-        };
-        let listed = place.join("listed").exists()
-            || (apt(&["update"]) && std::fs::write(place.join("listed"), "").is_ok());
-        if listed && apt(&["source", package]) {
-            let mut entries = std::fs::read_dir(&unpacked).map_err(|error| error.to_string())?.flatten();
-            let source = entries.find(|entry| entry.path().is_dir());
-            return source.map(|entry| entry.path()).ok_or(format!("{package}: nothing was unpacked"));
-        }
-    }
-    Err(format!("skipped: `apt-get source {package}` did not get it"))
 }
