@@ -53,6 +53,9 @@ pub use setup::Setup;
 pub use simplify::simplify;
 pub use witness::Witness;
 
+/// The stack that a thread needs which asks questions: evidence is as deep as the search for it, and dropped recursively.
+pub const STACK: usize = 256 << 20;
+
 /// How much work a question may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {

@@ -5,6 +5,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
+use decide::STACK;
 use rayon::prelude::*;
 use trace::Trace;
 
@@ -22,8 +23,6 @@ const STRETCH: u64 = 1 << 22;
 /// A batch is full at so many states or stretches: enough to keep all busy, and to be told of progress often.
 const BATCH_STATES: u64 = 1 << 25;
 const BATCH_STRETCHES: usize = 1 << 10;
-/// The engine's evidence is as deep as its search, and dropped recursively.
-const STACK: usize = 256 << 20;
 
 /// Shows every state of a class in lexical order, on all cores. Each stretch of it is shown to a value of its own, made by `T::default`,
 /// and `collect` is given these values in order; either can break off. `loset` is that of the trace.

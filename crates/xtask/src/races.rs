@@ -55,6 +55,13 @@ struct Files {
     events: u64,
 }
 
+impl Files {
+    /// What was measured with so many threads.
+    fn table(&self, threads: u64, rows: &[Row]) -> String {
+        format!("\n{threads} threads, {} events:\n\n{}\n", self.events, table(rows, self.events))
+    }
+}
+
 /// One row of the comparison.
 struct Row {
     what: String,
@@ -115,12 +122,7 @@ impl Bench<'_> {
                 }
                 rows.extend(self.rapid.as_deref().map(|home| theirs(home, method, class, &files.text)));
             }
-            let _ = writeln!(
-                text,
-                "\n{threads} threads, {} events:\n\n{}",
-                files.events,
-                table(&rows, files.events)
-            );
+            text.push_str(&files.table(threads, &rows));
         }
         Ok(text)
     }
@@ -138,12 +140,7 @@ impl Bench<'_> {
             for (method, class) in [("wcp", "WCP"), ("syncp", "SyncPreserving")] {
                 rows.extend(self.rapid.as_deref().map(|home| theirs(home, method, class, &files.text)));
             }
-            let _ = writeln!(
-                text,
-                "\n{threads} threads, {} events:\n\n{}",
-                files.events,
-                table(&rows, files.events)
-            );
+            text.push_str(&files.table(threads, &rows));
         }
         Ok(text)
     }

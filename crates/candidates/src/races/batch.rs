@@ -2,7 +2,7 @@
 //! have said.
 
 use check::Question;
-use decide::{Setup, Verdict, Witness, decide};
+use decide::{STACK, Setup, Verdict, Witness, decide};
 use rayon::prelude::*;
 
 use crate::Settings;
@@ -11,8 +11,6 @@ use crate::Settings;
 const QUESTIONS: usize = 32;
 /// What is known may wait for so many others that are.
 const ITEMS: usize = 1 << 12;
-/// The engine's evidence is as deep as its search, and dropped recursively.
-const STACK: usize = 256 << 20;
 
 /// Items in the order in which they came, some with a question that is not answered yet.
 pub(super) struct Batch<'a, T> {

@@ -28,27 +28,6 @@ use super::{AccessKind, RacePair, lockset};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ideal(pub Vec<u32>);
 
-impl Ideal {
-    /// The trace restricted to it.
-    pub fn schedule(&self, trace: &Trace) -> Vec<EventId> {
-        let mut missing: u64 = self.0.iter().map(|&count| u64::from(count)).sum();
-        let mut left = self.0.clone();
-        let mut schedule = Vec::with_capacity(missing as usize);
-        for (event, thread, _) in trace.events() {
-            if missing == 0 {
-                break;
-            }
-            let left = &mut left[thread.index()];
-            if *left > 0 {
-                *left -= 1;
-                missing -= 1;
-                schedule.push(event);
-            }
-        }
-        schedule
-    }
-}
-
 /// A race with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncpRace {

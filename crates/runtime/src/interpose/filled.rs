@@ -136,7 +136,8 @@ hook! {
         written(real!(inet_ntop(family => c_int, address => Bytes, to => Text, size => u32) -> Text), pc)
     }
     fn strtol(text: Text, end: *mut Text, base: c_int; pc in "rcx") -> c_long {
-        let mut after = core::ptr::null_mut();
+        // With a base that is none nothing is looked at, and where it ended is not told.
+        let mut after = text;
         let value = real!(strtol(text => Text, &raw mut after => *mut Text, base => c_int) -> c_long);
         tell(pc, &[(text as u64, after as usize - text as usize + 1)], &[]);
         if !end.is_null() {
@@ -146,7 +147,7 @@ hook! {
         value
     }
     fn atoi(text: Text; pc in "rsi") -> c_int {
-        let mut after = core::ptr::null_mut();
+        let mut after = text;
         let value = real!(strtol(text => Text, &raw mut after => *mut Text, 10 => c_int) -> c_long);
         tell(pc, &[(text as u64, after as usize - text as usize + 1)], &[]);
         value as c_int

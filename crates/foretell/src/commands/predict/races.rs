@@ -21,7 +21,7 @@ pub(super) fn search(
 ) -> Result<(), Diagnostic> {
     match method {
         Method::Poly => exactly(gatherer, predictions, manner),
-        Method::Syncp => sync_preserving(gatherer, predictions),
+        Method::Syncp => sync_preserving(gatherer, predictions, manner),
         method => reported_by(method, gatherer, predictions, manner)?,
     }
     Ok(())
@@ -67,14 +67,18 @@ fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: M
 }
 
 /// Races in the order of the trace's own synchronisation. Each comes with the schedule that shows it, under every model.
-fn sync_preserving(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
-    for SyncpRace { pair, ideal } in Syncp::new(gatherer.setup.trace()).races() {
+fn sync_preserving(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: Manner) {
+    let trace = gatherer.setup.trace();
+    let bar = progress::of_events("looking for races", trace.len() as u64, manner);
+    for SyncpRace { pair, ideal } in Syncp::new(trace).races() {
+        bar.set_position(u64::from(pair.second.0));
         predictions.candidates += 1;
         let question = Question::Race(pair.first, pair.second);
         let found = found(gatherer, question, pair, Witness::ideal(ideal.0));
         gatherer.note_race(&found);
         gatherer.take_at(FindingKind::Race, found, Rung::Predicted);
     }
+    bar.finish_and_clear();
 }
 
 /// What an inexact method reports, each pair with its true rung.
@@ -148,7 +152,7 @@ impl<'s> Climber<'s> {
                 continue;
             }
             let verdict = match preserving.ideal(pair) {
-                Some(ideal) => Ok(Verdict::Feasible(Witness::restricted(ideal.0))),
+                Some(ideal) => Ok(Verdict::Feasible(Witness::ideal(ideal.0))),
                 None => decide::decide(setup, &question, model, gatherer.options),
             };
             match verdict {

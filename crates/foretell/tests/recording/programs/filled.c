@@ -33,6 +33,7 @@ static void act(const char *text)
 {
     FILE *stream = fmemopen((void *)text, strlen(text), "r");
     time_t then = 0;
+    strtol("7", 0, 99); /* No such base: it looks at nothing. */
     strerror_r(-1, error, sizeof error);
     strerror_r(ERANGE, known_error, sizeof known_error);
     snprintf(printed, sizeof printed, "%d %s %.1f", 1, "two", 3.0);
