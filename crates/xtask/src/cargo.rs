@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 use crate::Outcome;
 
 /// The root of the repository.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
 }
 
 /// Runs cargo and lets the user see what it says.
-pub(crate) fn cargo(arguments: &[&str]) -> Outcome {
+pub fn cargo(arguments: &[&str]) -> Outcome {
     let status = command(arguments).status().map_err(|error| format!("cannot run cargo: {error}"))?;
     match status.success() {
         true => Ok(()),
@@ -21,13 +21,13 @@ pub(crate) fn cargo(arguments: &[&str]) -> Outcome {
 }
 
 /// Whether cargo can do this; nobody sees what it says.
-pub(crate) fn cargo_can(arguments: &[&str]) -> bool {
+pub fn cargo_can(arguments: &[&str]) -> bool {
     let status = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }
 
 /// What cargo prints on standard output.
-pub(crate) fn cargo_output(arguments: &[&str]) -> Result<String, String> {
+pub fn cargo_output(arguments: &[&str]) -> Result<String, String> {
     let output = command(arguments)
         .stderr(Stdio::inherit())
         .output()
@@ -39,8 +39,16 @@ pub(crate) fn cargo_output(arguments: &[&str]) -> Result<String, String> {
 }
 
 /// Cargo in the root of the repository.
-pub(crate) fn command(arguments: &[&str]) -> Command {
+pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
     command
+}
+
+/// Builds Foretell as it is released, which takes minutes and is seen, and says where it is.
+pub fn release_build() -> Result<String, String> {
+    cargo(&["build", "--release", "--package", "foretell"])?;
+    // This program lies beside it: both are built in the release profile.
+    let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    Ok(this.with_file_name("foretell").to_string_lossy().into_owned())
 }

@@ -9,7 +9,7 @@ const PATIENCE: &str = "120";
 
 /// The sources of a package, below this directory. They are fetched once: of the release that this machine has, or else, since mirrors do not keep
 /// all that is old, of the stable one.
-pub(crate) fn source(package: &str, directory: &Path) -> Result<PathBuf, String> {
+pub fn source(package: &str, directory: &Path) -> Result<PathBuf, String> {
     let releases = ["own", "stable"].map(|release| directory.join("debian").join(release));
     let fetched = || releases.iter().find_map(|place| only_directory(&place.join(package)));
     if let Some(source) = fetched() {

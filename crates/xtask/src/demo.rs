@@ -2,9 +2,8 @@
 
 use std::process::Command;
 
-use crate::Outcome;
-use crate::bench::release_build;
-use crate::cargo::root;
+use xtask::Outcome;
+use xtask::cargo::{release_build, root};
 
 /// The first example of the README.
 const EXAMPLE: &str = "examples/weather_station.c";

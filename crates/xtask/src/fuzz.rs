@@ -5,9 +5,10 @@
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::Outcome;
-use crate::bench::{circumstances, replace_section};
-use crate::cargo::{cargo, command, root};
+use xtask::Outcome;
+use xtask::cargo::{cargo, command, root};
+use xtask::machine::circumstances;
+use xtask::results::replace_section;
 
 /// Who judges.
 struct Judge {

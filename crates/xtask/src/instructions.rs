@@ -9,9 +9,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::Outcome;
-use crate::bench::{said_by, with_directory};
-use crate::cargo::{cargo, root};
+use xtask::Outcome;
+use xtask::cargo::{cargo, root};
+use xtask::machine::output_of;
+use xtask::scratch::with_directory;
 
 const KEPT: &str = "bench/instructions.txt";
 /// By how much a path may get longer, in percent.
@@ -40,7 +41,7 @@ pub(crate) fn run(keep: bool) -> Outcome {
     cargo(&["build", "--quiet", "--package", "foretell"])?;
     let foretell = root().join("target/debug/foretell");
     let counts = with_directory(|directory| count_all(&foretell.to_string_lossy(), directory))?;
-    let compiler = said_by("rustc", &["--version"]);
+    let compiler = output_of("rustc", &["--version"]);
     if keep { write(&compiler, &counts) } else { judge(&compiler, &counts) }
 }
 

@@ -1,22 +1,8 @@
 //! The chores of this repository, one file each. `cargo xtask` lists them.
 
-mod bench;
-mod cargo;
-mod debian;
 mod demo;
-mod expectations;
 mod fuzz;
-mod growth;
 mod instructions;
-mod llvm;
-mod measure;
-mod papers;
-mod peers;
-mod plot;
-mod races;
-mod rapid;
-mod record;
-mod scenarios;
 mod setup;
 mod test;
 
@@ -28,19 +14,7 @@ const USAGE: &str = "\
 cargo xtask setup              install what tests and measurements use, from Debian's packages where they can be had
 cargo xtask test               run every test there is
 cargo xtask demo               build Foretell and show what it does
-cargo xtask bench trace        measure reading, writing and surveying traces; refreshes bench/RESULTS.md
-cargo xtask bench decide       measure what questions cost; refreshes bench/RESULTS.md
-cargo xtask bench bugs         measure what finding bugs other than races costs; refreshes bench/RESULTS.md
-cargo xtask bench linear       measure what finding races costs by the methods that stream, RAPID beside them if RAPID_HOME names it; refreshes bench/RESULTS.md
-cargo xtask bench races        likewise by the methods that do not
-cargo xtask bench rapid        compare which racy events RAPID reports and which ours do, if RAPID_HOME names it; refreshes bench/RESULTS.md
-cargo xtask bench growth       measure how cost grows with traces; refreshes bench/RESULTS.md and its pictures
-cargo xtask bench papers       re-run the papers' tables, ours beside theirs; refreshes bench/RESULTS.md
-cargo xtask bench states       measure walking and counting of global states; refreshes bench/RESULTS.md
-cargo xtask bench record       measure recording beside ThreadSanitizer; refreshes bench/RESULTS.md
-cargo xtask bench scenarios    confirm the errors of the corpus beside ThreadSanitizer; refreshes bench/RESULTS.md
-cargo xtask bench llvm         hunt in the programs that LLVM tests ThreadSanitizer with, in the directory that FORETELL_LLVM_TSAN names; refreshes bench/RESULTS.md
-cargo xtask bench peers        hunt in real programs beside ThreadSanitizer and Helgrind, Debian's and those in the directory that FORETELL_PEERS names; refreshes bench/RESULTS.md
+cargo xtask bench [NAME]       measure something and refresh its section of bench/RESULTS.md; without a name, list what can be measured
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
 cargo xtask fuzz-bugs [--from S] [--seeds N]
@@ -49,9 +23,6 @@ cargo xtask instructions [--keep]
                                count the instructions of the hot paths; fails above a tenth more than bench/instructions.txt
 cargo xtask measure -- CMD..   run a command and print its wall time, CPU time and peak memory";
 
-/// A chore either does all of its work or says what stopped it.
-type Outcome = Result<(), String>;
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -59,25 +30,13 @@ fn main() -> ExitCode {
         ["setup"] => setup::run(),
         ["test"] => test::run(),
         ["demo"] => demo::run(),
-        ["bench", "trace"] => bench::trace(),
-        ["bench", "decide"] => bench::decide(),
-        ["bench", "bugs"] => bench::bugs(),
-        ["bench", "linear"] => races::linear(),
-        ["bench", "races"] => races::run(),
-        ["bench", "rapid"] => rapid::run(),
-        ["bench", "growth"] => growth::run(),
-        ["bench", "papers"] => papers::run(),
-        ["bench", "states"] => bench::states(),
-        ["bench", "record"] => record::run(),
-        ["bench", "scenarios"] => scenarios::run(),
-        ["bench", "llvm"] => llvm::run(),
-        ["bench", "peers"] => peers::run(),
+        ["bench", arguments @ ..] => bench(arguments),
         ["fuzz-engine", options @ ..] => seeds_and_flags(options, &["--keep-figures"])
             .and_then(|(seeds, flags)| fuzz::engine(seeds, !flags.is_empty())),
         ["fuzz-bugs", options @ ..] => seeds_and_flags(options, &[]).and_then(|(seeds, _)| fuzz::bugs(seeds)),
         ["instructions"] => instructions::run(false),
         ["instructions", "--keep"] => instructions::run(true),
-        ["measure", "--", command @ ..] if !command.is_empty() => measure::print(command),
+        ["measure", ..] => bench(&arguments),
         [] | ["--help" | "-h" | "help"] => {
             println!("{USAGE}");
             Ok(())
@@ -90,6 +49,16 @@ fn main() -> ExitCode {
             eprintln!("error: {reason}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Runs the crate of benchmarks, in the current directory, to which the paths of a measured command are relative.
+fn bench(arguments: &[&str]) -> xtask::Outcome {
+    let run = ["run", "--quiet", "--release", "--package", "foretell-bench", "--"];
+    let status = xtask::cargo::command(&[&run[..], arguments].concat()).current_dir(".").status();
+    match status.map_err(|error| format!("cannot run cargo: {error}"))?.success() {
+        true => Ok(()),
+        false => Err(format!("`foretell-bench {}` failed", arguments.join(" "))),
     }
 }
 

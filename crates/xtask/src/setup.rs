@@ -5,10 +5,10 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::Outcome;
-use crate::bench::said_by;
-use crate::cargo::root;
-use crate::debian;
+use xtask::Outcome;
+use xtask::cargo::root;
+use xtask::debian;
+use xtask::machine::output_of;
 
 /// Real programs that the tests build and record: their packages of sources, and the libraries that these need.
 const PROGRAMS: &[&str] = &["pigz", "pbzip2"];
@@ -68,7 +68,7 @@ fn is_there(command: &str) -> bool {
 
 /// Runs apt-get as root, without asking anything.
 fn apt(arguments: &[&str]) -> bool {
-    let mut command = match said_by("id", &["-u"]) == "0" {
+    let mut command = match output_of("id", &["-u"]) == "0" {
         true => Command::new("timeout"),
         false => {
             let mut sudo = Command::new("sudo");

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every test there is, with the best runner at hand.
 
-use crate::Outcome;
-use crate::cargo::{cargo, cargo_can};
+use xtask::Outcome;
+use xtask::cargo::{cargo, cargo_can};
 
 pub(crate) fn run() -> Outcome {
     if cargo_can(&["nextest", "--version"]) {

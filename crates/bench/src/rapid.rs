@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::Stdio;
 
-use crate::Outcome;
-use crate::bench::{circumstances, replace_section};
-use crate::cargo::{command, root};
+use xtask::Outcome;
+use xtask::cargo::{command, root};
+use xtask::machine::circumstances;
+use xtask::results::replace_section;
 
 /// How many seeds make tiny traces.
 const SEEDS: &str = "1200";

@@ -7,10 +7,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::Outcome;
-use crate::bench::{circumstances, release_build, replace_section, with_directory};
-use crate::cargo::root;
 use crate::expectations::{Bug, Expectations};
+use xtask::Outcome;
+use xtask::cargo::{release_build, root};
+use xtask::machine::circumstances;
+use xtask::results::replace_section;
+use xtask::scratch::with_directory;
 
 /// How often each finding is replayed.
 const REPLAYS: u64 = 20;

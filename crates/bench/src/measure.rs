@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
-use crate::Outcome;
+use xtask::Outcome;
+use xtask::cargo::root;
 
 /// What running a command cost.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +62,7 @@ fn measured(command: &[&str], stdout: Stdio) -> Result<(Cost, String), String> {
     let child = Command::new(this)
         .args(["measure", "--"])
         .args(command)
-        .current_dir(crate::cargo::root())
+        .current_dir(root())
         .stdout(stdout)
         .stderr(Stdio::piped())
         .spawn();
@@ -77,4 +78,10 @@ fn measured(command: &[&str], stdout: Stdio) -> Result<(Cost, String), String> {
         }
         _ => Err(format!("`{}` could not be measured: {said}", command.join(" "))),
     }
+}
+
+/// The middle of some figures.
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
 }

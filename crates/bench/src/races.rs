@@ -7,9 +7,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::Outcome;
-use crate::bench::{circumstances, release_build, replace_section, with_directory};
 use crate::measure::{Cost, cost_and_output};
+use xtask::Outcome;
+use xtask::cargo::release_build;
+use xtask::machine::circumstances;
+use xtask::results::replace_section;
+use xtask::scratch::with_directory;
 
 const EVENTS: u64 = 1_000_000;
 /// What RAPID may take, in seconds.

@@ -10,8 +10,7 @@ use serde_json::Value;
 use super::manifest::Program;
 use super::reports::{Pair, of_helgrind, of_tsan, pair, without_directories};
 use super::server;
-use crate::bench::median;
-use crate::measure::{cost_and_output, cost_of};
+use crate::measure::{cost_and_output, cost_of, median};
 use crate::record::run_directory;
 
 /// How often each build is run to be timed.

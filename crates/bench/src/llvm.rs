@@ -10,9 +10,11 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::Outcome;
-use crate::bench::{circumstances, replace_section, with_directory};
-use crate::cargo::{cargo, root};
+use xtask::Outcome;
+use xtask::cargo::{cargo, root};
+use xtask::machine::circumstances;
+use xtask::results::replace_section;
+use xtask::scratch::with_directory;
 
 /// How long a test may take in all, and each of its hunts, in seconds.
 const LIMIT: &str = "60";

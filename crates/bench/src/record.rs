@@ -7,10 +7,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Outcome;
-use crate::bench::{circumstances, median, release_build, replace_section, with_directory};
-use crate::cargo::root;
-use crate::measure::{Cost, cost_of};
+use crate::measure::{Cost, cost_of, median};
+use xtask::Outcome;
+use xtask::cargo::{release_build, root};
+use xtask::machine::circumstances;
+use xtask::results::replace_section;
+use xtask::scratch::with_directory;
 
 const RUNS: usize = 7;
 

@@ -18,8 +18,11 @@ use std::path::Path;
 use self::manifest::{Judged, Program, Sources, Verdict};
 use self::reports::Pair;
 use self::trial::{Finding, ROUNDS, Row, SHORT_RUN, Trial};
-use crate::Outcome;
-use crate::bench::{circumstances, release_build, replace_section, said_by, with_directory};
+use xtask::Outcome;
+use xtask::cargo::release_build;
+use xtask::machine::{circumstances, output_of};
+use xtask::results::replace_section;
+use xtask::scratch::with_directory;
 
 /// How much is packed and downloaded: enough for blocks for all threads.
 const INPUT_BYTES: usize = 1_000_000;
@@ -128,8 +131,8 @@ fn introduction() -> String {
          `CC=\"foretell cc\"`. Ours is one recording (seed 0) and `foretell hunt --only race --only deadlock --only order`, every finding replayed three times and confirmed if it was seen; \
          ThreadSanitizer has 20 runs, and 100 if a run takes less than {SHORT_RUN} s; {} one. A bug is a pair of lines. How a finding is judged is from reading the source (bench/peers.toml and its like). \
          CPU seconds are medians of {ROUNDS} rounds of plain, ThreadSanitizer and recorded; what recording costs is told without loading, and the analysis by itself.\n\n",
-        said_by("gcc", &["--version"]).lines().next().unwrap_or("gcc"),
-        said_by("valgrind", &["--version"]),
+        output_of("gcc", &["--version"]).lines().next().unwrap_or("gcc"),
+        output_of("valgrind", &["--version"]),
     )
 }
 
@@ -230,7 +233,7 @@ fn costs(rows: &[Row]) -> String {
         let _ = writeln!(
             text,
             "\nThe median of recorded / ThreadSanitizer is {:.2}. Each CPU time has the shell and the starting of the program in it, some milliseconds; files of few events are mostly names.",
-            crate::bench::median(against)
+            crate::measure::median(against)
         );
     }
     text.push('\n');

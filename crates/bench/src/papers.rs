@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::Outcome;
-use crate::bench::{circumstances, release_build, replace_section, section};
-use crate::cargo::{cargo_output, root};
+use xtask::Outcome;
+use xtask::cargo::{cargo_output, release_build, root};
+use xtask::machine::circumstances;
+use xtask::results::{replace_section, section};
 
 /// A row of paper 1's table 1: potential races, and those of UCG, of its own method and of CP; seconds for one of the latter three.
 struct Races(&'static str, [u64; 4], [f64; 3]);

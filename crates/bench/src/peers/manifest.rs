@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::cargo::root;
-use crate::debian;
+use xtask::cargo::root;
+use xtask::debian;
 
 /// One of the two files.
 #[derive(Debug, Default, Deserialize)]

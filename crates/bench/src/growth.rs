@@ -4,11 +4,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::Outcome;
-use crate::bench::{circumstances, release_build, replace_section, with_directory};
-use crate::cargo::root;
 use crate::measure::cost_and_output;
 use crate::plot::{Plot, Series};
+use xtask::Outcome;
+use xtask::cargo::{release_build, root};
+use xtask::machine::circumstances;
+use xtask::results::replace_section;
+use xtask::scratch::with_directory;
 
 /// What is measured: its name, the arguments of `predict`, and the longest trace it is given.
 struct Subject {

@@ -2,14 +2,14 @@
 //! (`decide`), what other bugs than races cost (`bugs`), and what global states cost (`states`); measured and written into their sections of bench/RESULTS.md.
 
 use std::fmt::Write as _;
-use std::path::Path;
-use std::process::Command;
 
-use crate::Outcome;
-use crate::cargo::{cargo, cargo_output, root};
-use crate::measure::{Cost, cost_of};
+use crate::measure::{Cost, cost_of, median};
+use xtask::Outcome;
+use xtask::cargo::{cargo_output, release_build};
+use xtask::machine::circumstances;
+use xtask::results::replace_section;
+use xtask::scratch::with_directory;
 
-const RESULTS: &str = "bench/RESULTS.md";
 const EVENTS: u64 = 10_000_000;
 const RUNS: usize = 5;
 
@@ -78,47 +78,6 @@ pub(crate) fn states() -> Outcome {
     replace_section("states", &section)
 }
 
-/// When and on what.
-pub(crate) fn circumstances() -> String {
-    let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get());
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load = load.split(' ').next().unwrap_or("unknown").to_owned();
-    format!(
-        "Measured on {}, {}, {cores} cores, {}, load {load} at the start.\n",
-        said_by("date", &["-u", "+%Y-%m-%d"]),
-        processor(),
-        said_by("rustc", &["--version"])
-    )
-}
-
-pub(crate) fn said_by(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output();
-    output.map_or("unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
-
-fn processor() -> String {
-    let information = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = information.lines().find(|line| line.starts_with("model name"));
-    model.and_then(|line| line.split(':').nth(1)).unwrap_or("an unknown processor").trim().to_owned()
-}
-
-/// Builds Foretell as it is released, which takes minutes and is seen, and says where it is.
-pub(crate) fn release_build() -> Result<String, String> {
-    cargo(&["build", "--release", "--package", "foretell"])?;
-    // This program lies beside it: both are built in the release profile.
-    let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
-    Ok(this.with_file_name("foretell").to_string_lossy().into_owned())
-}
-
-/// Does something in a directory of its own, which is removed afterwards.
-pub(crate) fn with_directory<T>(work: impl FnOnce(&Path) -> Result<T, String>) -> Result<T, String> {
-    let directory = std::env::temp_dir().join(format!("foretell-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).map_err(|error| format!("cannot make a directory: {error}"))?;
-    let done = work(&directory);
-    let removed = std::fs::remove_dir_all(&directory).map_err(|error| format!("cannot clean up: {error}"));
-    done.and_then(|done| removed.map(|()| done))
-}
-
 /// The commands a user runs on a large trace.
 fn command_line() -> Result<String, String> {
     let foretell = release_build()?;
@@ -158,35 +117,4 @@ fn table_of_commands(foretell: &str, trace: &str) -> Result<String, String> {
     let (native, text) = (bytes_an_event(&native)?, bytes_an_event(&text)?);
     let _ = writeln!(table, "\nOn disk: native {native:.2}, text {text:.2} bytes an event.");
     Ok(table)
-}
-
-pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
-}
-
-/// What is between the marks of a section, which must be there.
-pub(crate) fn section(name: &str) -> Result<String, String> {
-    parts(name).map(|[_, content, _]| content)
-}
-
-/// The results before a section, its content, and what comes after; the marks belong to what is around.
-fn parts(name: &str) -> Result<[String; 3], String> {
-    let results = std::fs::read_to_string(root().join(RESULTS))
-        .map_err(|error| format!("cannot read {RESULTS}: {error}"))?;
-    let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"));
-    let start = results.find(&begin).ok_or(format!("{RESULTS} has no section {name}"))? + begin.len();
-    let length = results[start..].find(&end).ok_or(format!("section {name} of {RESULTS} has no end"))?;
-    let (before, rest) = results.split_at(start);
-    let (content, after) = rest.split_at(length);
-    Ok([before, content, after].map(str::to_owned))
-}
-
-/// Replaces what is between the marks of a section, which must be there.
-pub(crate) fn replace_section(name: &str, content: &str) -> Outcome {
-    let [before, _, after] = parts(name)?;
-    std::fs::write(root().join(RESULTS), format!("{before}{content}{after}"))
-        .map_err(|error| format!("cannot write {RESULTS}: {error}"))?;
-    eprintln!("refreshed section {name} of {RESULTS}");
-    Ok(())
 }

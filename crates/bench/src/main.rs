@@ -1,0 +1,93 @@
+//! Measurements of Foretell, one file each: `cargo xtask bench NAME` runs them and writes what they measured into its section of bench/RESULTS.md.
+
+mod expectations;
+mod growth;
+mod llvm;
+mod measure;
+mod papers;
+mod peers;
+mod plot;
+mod races;
+mod rapid;
+mod record;
+mod scenarios;
+mod tables;
+
+use std::process::ExitCode;
+
+use xtask::Outcome;
+
+/// One thing that can be measured.
+struct Benchmark {
+    name: &'static str,
+    what: &'static str,
+    run: fn() -> Outcome,
+}
+
+impl Benchmark {
+    const fn new(name: &'static str, what: &'static str, run: fn() -> Outcome) -> Benchmark {
+        Benchmark { name, what, run }
+    }
+}
+
+const BENCHMARKS: &[Benchmark] = &[
+    Benchmark::new("trace", "reading, writing and surveying traces", tables::trace),
+    Benchmark::new("decide", "what questions to the engine cost", tables::decide),
+    Benchmark::new("bugs", "finding bugs other than races", tables::bugs),
+    Benchmark::new(
+        "linear",
+        "races by the methods that stream, beside RAPID if RAPID_HOME names it",
+        races::linear,
+    ),
+    Benchmark::new("races", "races by the other methods, beside RAPID if RAPID_HOME names it", races::run),
+    Benchmark::new(
+        "rapid",
+        "which racy events RAPID reports and which we do; RAPID_HOME must name it",
+        rapid::run,
+    ),
+    Benchmark::new("growth", "how cost grows with the trace, with pictures", growth::run),
+    Benchmark::new("papers", "the papers' tables, ours beside theirs", papers::run),
+    Benchmark::new("states", "enumerating and counting global states", tables::states),
+    Benchmark::new("record", "recording, beside ThreadSanitizer", record::run),
+    Benchmark::new("scenarios", "confirming the bugs of the corpus, beside ThreadSanitizer", scenarios::run),
+    Benchmark::new(
+        "llvm",
+        "hunting in LLVM's tests of ThreadSanitizer; FORETELL_LLVM_TSAN must name them",
+        llvm::run,
+    ),
+    Benchmark::new(
+        "peers",
+        "hunting in real programs (Debian's, and those FORETELL_PEERS names), beside ThreadSanitizer and Helgrind",
+        peers::run,
+    ),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments.as_slice() {
+        ["measure", "--", command @ ..] if !command.is_empty() => measure::print(command),
+        [] | ["--help" | "-h" | "help"] => {
+            println!("{}", usage());
+            Ok(())
+        }
+        [name] => match BENCHMARKS.iter().find(|benchmark| benchmark.name == *name) {
+            Some(benchmark) => (benchmark.run)(),
+            None => Err(format!("there is no benchmark {name}\n\n{}", usage())),
+        },
+        _ => Err(format!("expected the name of one benchmark\n\n{}", usage())),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("error: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> String {
+    let lines =
+        BENCHMARKS.iter().map(|Benchmark { name, what, .. }| format!("cargo xtask bench {name:12} {what}"));
+    format!("{}\n\nEach writes its section of bench/RESULTS.md.", lines.collect::<Vec<_>>().join("\n"))
+}
