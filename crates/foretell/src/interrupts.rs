@@ -14,7 +14,7 @@ static HEEDED: AtomicBool = AtomicBool::new(false);
 /// From now on an interrupt ends the process and removes the unfinished file, if there is one.
 pub fn handle() {
     let handler = || {
-        if HEEDED.load(Ordering::SeqCst) && !launch::stopping::ask() {
+        if HEEDED.load(Ordering::SeqCst) && !run::stopping::ask() {
             return;
         }
         output::remove_unfinished();
@@ -32,7 +32,7 @@ pub fn heed() {
 
 /// Whether one came.
 pub fn came() -> bool {
-    launch::stopping::is_asked()
+    run::stopping::is_asked()
 }
 
 /// Does work that cannot be ended halfway: an interrupt ends the process while it lasts. So many findings are kept already.

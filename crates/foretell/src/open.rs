@@ -163,7 +163,7 @@ impl Source {
         let text = |error| self.refused_text(error);
         match (input.form(), self) {
             (Form::Native, Source::File(path)) if is_regular(path) => {
-                let mapped = launch::mapping::map_file(path).map_err(|error| self.unreadable(&error))?;
+                let mapped = run::mapping::map_file(path).map_err(|error| self.unreadable(&error))?;
                 native(&mapped, take)
             }
             (Form::Text, _) => text::stream(input, take).map(|()| Completeness::Complete).map_err(text),
@@ -208,7 +208,7 @@ impl Source {
         let (trace, form, completeness) = match (outer, self, bytes) {
             (Form::Native, Source::File(path), Some(_)) => {
                 drop(input);
-                let mapped = launch::mapping::map_file(path).map_err(|error| self.unreadable(&error))?;
+                let mapped = run::mapping::map_file(path).map_err(|error| self.unreadable(&error))?;
                 let (trace, completeness) = self.native(&mapped, bar)?;
                 (trace, Form::Native, completeness)
             }

@@ -5,11 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use launch::load::{self, LoadError, Loaded, Options, Recorded};
-use launch::program::{Program, Sight};
-use launch::record::{self, Process, Ran};
-use rawlog::Stop;
+use load::{LoadError, Loaded, Options, Recorded};
+use run::program::{Program, Sight};
+use run::record::{self, Process, Ran};
 use trace::{Binary, Metadata};
+use wire::Stop;
 
 use crate::diagnostics::Diagnostic;
 use crate::output::Target;

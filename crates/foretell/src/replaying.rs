@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use candidates::races::{RacePair, hb};
-use launch::program::Sight;
-use launch::replay::{
+use report::ScheduleFile;
+use run::program::Sight;
+use run::replay::{
     self, Command, Divergence, End, Goal, Manner, NoOpinion, OnDivergence, Order, Plan, Replayed,
     ThreadSanitizer, Verdict, Witnessed,
 };
-use launch::stopping;
-use report::ScheduleFile;
+use run::stopping;
 use serde::Serialize;
 use trace::{EventId, Kind, Trace};
 
@@ -311,7 +311,7 @@ impl Replaying {
 
     /// The genuine ThreadSanitizer, if it is there and the program is one for it.
     pub fn second_judge(&self) -> Result<ThreadSanitizer, Diagnostic> {
-        let program = launch::program::Program::find(&self.command.words[0]);
+        let program = run::program::Program::find(&self.command.words[0]);
         if program.is_ok_and(|program| program.sight != Sight::Full) {
             let title =
                 "ThreadSanitizer can be asked about programs that gcc built with `-fsanitize=thread` only";

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-use launch::load::{self, Options};
-use launch::replay::Replayed;
+use load::Options;
+use run::replay::Replayed;
 use trace::{Metadata, Trace};
 
 use crate::diagnostics::Diagnostic;

@@ -7,7 +7,7 @@
 use core::arch::asm;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
-use rawlog::Kind;
+use wire::Kind;
 
 use crate::hooks::{enter_access, enter_point};
 use crate::interpose::hook;

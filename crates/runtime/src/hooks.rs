@@ -6,7 +6,7 @@
 use core::arch::naked_asm;
 use core::sync::atomic::{Ordering, compiler_fence};
 
-use rawlog::{Key, Kind};
+use wire::{Key, Kind};
 
 use crate::interpose::{hook, signals};
 use crate::policy::GaveUp;
@@ -180,7 +180,7 @@ unsafe fn frame(kind: Kind, address: u64, pc: u64) {
     }
     (*thread).inside.store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
-    if (*thread).gate.load(Ordering::Relaxed) != 0 || writer::run((*thread).progress) > rawlog::MAX_RUN / 2 {
+    if (*thread).gate.load(Ordering::Relaxed) != 0 || writer::run((*thread).progress) > wire::MAX_RUN / 2 {
         (*thread).inside.store(0, Ordering::Relaxed);
         return frame_slowly(kind, address, pc);
     }

@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use rawlog::Stop;
+use wire::Stop;
 
 use crate::hooks::enter;
 use crate::interpose::{children, signals, threads};

@@ -6,7 +6,7 @@ use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use rawlog::{Context, Table, Waker};
+use wire::{Context, Table, Waker};
 
 use crate::interpose::rust::InStd;
 

@@ -8,7 +8,7 @@ use core::ptr;
 use core::slice;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use rawlog::{
+use wire::{
     Context, Header, Key, Kind, MAX_RECORD, MAX_RUN, Progress, STREAM_START, Sink, Stop, Table,
     write_detailed, write_run, write_simple, write_switch,
 };

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 
 use clap::Args;
-use launch::rust::{self, CargoError, Std};
+use compile::rust::{self, CargoError, Std};
 
 use crate::diagnostics::Diagnostic;
 

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use clap::Args;
-use launch::compiler::{self, CompilerError, Extras, Language};
+use compile::compiler::{self, CompilerError, Extras, Language};
 
 use crate::diagnostics::Diagnostic;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use launch::load::{Options, Pattern, Sample};
+use load::{Options, Pattern, Sample};
 use serde::Serialize;
 
 use crate::arguments::Manner;
@@ -242,7 +242,7 @@ impl<'a> Trace<'a> {
             recorded: loaded.recorded,
             threads: loaded.threads,
             variables: loaded.variables,
-            deadlocked: loaded.stop == Some(rawlog::Stop::Deadlock),
+            deadlocked: loaded.stop == Some(wire::Stop::Deadlock),
         }
     }
 }

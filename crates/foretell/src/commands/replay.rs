@@ -6,8 +6,8 @@ use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use launch::replay::{self, Command, OnDivergence, Order};
 use report::ScheduleFile;
+use run::replay::{self, Command, OnDivergence, Order};
 use trace::open::decode;
 
 use super::predict::Search;
@@ -209,7 +209,7 @@ impl Replay {
 /// The program may have been built anew since.
 fn warn_of_change(opened: &Opened) {
     let Some(binary) = &opened.trace.metadata().binary else { return };
-    let now = launch::program::Program::find(OsStr::new(&binary.path));
+    let now = run::program::Program::find(OsStr::new(&binary.path));
     if let Ok(now) = now
         && !binary.checksum.is_empty()
         && now.checksum != binary.checksum

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use check::Source;
-use launch::replay::{Expected, Goal, Plan};
 use report::{Asked, Line, Pair, ReadAndSource, ScheduleFile};
+use run::replay::{Expected, Goal, Plan};
 use trace::{EventId, Kind};
 
 /// The plan that a schedule file describes; none if it does not tell where to find its events.
@@ -35,7 +35,7 @@ fn step(line: &Line) -> Option<Expected> {
     let step = expected(line)?;
     let has_place = match step.kind {
         Kind::Request | Kind::RequestShared => false,
-        Kind::AtomicRead => !launch::load::is_signal(&step.object),
+        Kind::AtomicRead => !load::is_signal(&step.object),
         _ => true,
     };
     let place = step.place.filter(|_| has_place);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use launch::program::{Program, Sight};
+use run::program::{Program, Sight};
 
 use super::rust::{can_build, program};
 use super::{foretell, json};

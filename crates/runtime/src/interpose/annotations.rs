@@ -6,7 +6,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use rawlog::Kind;
+use wire::Kind;
 
 use super::{EXCLUSIVE, SHARED, hook};
 use crate::hooks::{enter, enter_point};

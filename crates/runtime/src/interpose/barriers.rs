@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
-use rawlog::{Kind, Waker};
+use wire::{Kind, Waker};
 
 use super::{hook, outside};
 use crate::clock::End;

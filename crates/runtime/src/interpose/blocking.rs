@@ -3,7 +3,7 @@
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
-use rawlog::Waker;
+use wire::Waker;
 
 use super::{children, outside, rust};
 use crate::clock::{self, End, Wait};

@@ -6,7 +6,7 @@
 use core::ffi::{c_char, c_int, c_long, c_void};
 use core::sync::atomic::Ordering;
 
-use rawlog::Stop;
+use wire::Stop;
 
 use super::variadic::{Arguments, variadic};
 use crate::hooks::{enter, enter_point};

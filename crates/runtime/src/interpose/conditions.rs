@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 
-use rawlog::{Kind, Waker};
+use wire::{Kind, Waker};
 
 use super::mutexes::{self, Lock, Patience};
 use super::{hook, limited, outside, threads};

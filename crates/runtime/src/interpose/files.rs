@@ -6,7 +6,7 @@
 
 use core::ffi::{c_int, c_long, c_void};
 
-use rawlog::{Kind, Passage};
+use wire::{Kind, Passage};
 
 use super::passages::{passage, remember_pair};
 use super::ranges::tell;

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use rawlog::Waker;
+use wire::Waker;
 
 use crate::clock::End;
 use crate::hooks::enter;

@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_longlong};
 
-use rawlog::Kind;
+use wire::Kind;
 
 use super::hook;
 use crate::hooks::enter_point;

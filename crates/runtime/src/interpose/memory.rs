@@ -5,7 +5,7 @@ use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use rawlog::Kind;
+use wire::Kind;
 
 use super::{hook, rust};
 use crate::hooks::{enter, point};

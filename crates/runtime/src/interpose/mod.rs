@@ -30,7 +30,7 @@ pub(crate) mod variadic;
 
 use core::ffi::c_int;
 
-use rawlog::Kind;
+use wire::Kind;
 
 use crate::clock::End;
 use crate::hooks::{self, Inside};

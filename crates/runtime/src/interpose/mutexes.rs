@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use rawlog::{Kind, Waker};
+use wire::{Kind, Waker};
 
 use super::{EXCLUSIVE, acquire, attempted, hook, outside, told};
 use crate::clock::Wait;

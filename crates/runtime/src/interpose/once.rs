@@ -3,7 +3,7 @@
 
 use core::ffi::c_int;
 
-use rawlog::{Kind, Waker};
+use wire::{Kind, Waker};
 
 use super::hook;
 use crate::clock::End;

@@ -8,7 +8,7 @@ use core::ffi::c_int;
 use core::mem::zeroed;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use rawlog::Passage;
+use wire::Passage;
 
 use crate::sys;
 

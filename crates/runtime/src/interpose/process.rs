@@ -3,7 +3,7 @@
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 
-use rawlog::Stop;
+use wire::Stop;
 
 use crate::real::{Real, real};
 use crate::start;

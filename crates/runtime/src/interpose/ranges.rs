@@ -2,7 +2,7 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use rawlog::Kind;
+use wire::Kind;
 
 use super::{hook, rust};
 use crate::hooks::{enter, range, stop_before};

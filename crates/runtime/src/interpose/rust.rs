@@ -6,7 +6,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use rawlog::{Kind, Waker};
+use wire::{Kind, Waker};
 
 use super::limited;
 use crate::hooks::{enter, point};
@@ -14,7 +14,7 @@ use crate::scheduler::Ended;
 use crate::thread::Thread;
 use crate::writer;
 
-/// A call of std's, as crates/launch/src/rust/calls.rs numbers them.
+/// A call of std's, as crates/compile/src/rust/calls.rs numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Call {
     /// `Condvar::wait`: the condition variable, and the mutex.

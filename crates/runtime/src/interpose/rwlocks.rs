@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;
 
-use rawlog::{Kind, Waker};
+use wire::{Kind, Waker};
 
 use super::mutexes::Patience;
 use super::{EXCLUSIVE, LockKinds, SHARED, acquire, attempted, hook, outside, told};

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_uint};
 
-use rawlog::{Kind, Waker};
+use wire::{Kind, Waker};
 
 use super::{hook, limited, outside, threads};
 use crate::clock::{End, Wait};

@@ -11,7 +11,7 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use rawlog::{Kind, Passage, Signal, Target};
+use wire::{Kind, Passage, Signal, Target};
 
 use super::{hook, outside};
 use crate::hooks::{enter, enter_point};

@@ -4,7 +4,7 @@ use core::arch::naked_asm;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
-use rawlog::Kind;
+use wire::Kind;
 
 use super::{hook, limited, mutexes, outside};
 use crate::clock::{End, Wait};

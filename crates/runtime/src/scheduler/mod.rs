@@ -17,7 +17,7 @@ use core::hint;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use rawlog::{Kind, Stop};
+use wire::{Kind, Stop};
 
 pub(crate) use turns::{await_turn, pass_turn};
 pub(crate) use waits::Ended;

@@ -4,7 +4,7 @@
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-use rawlog::{Kind, Waker};
+use wire::{Kind, Waker};
 
 use super::Scheduler;
 use super::turns::{await_turn, pass_turn};

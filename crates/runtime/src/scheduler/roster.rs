@@ -4,7 +4,7 @@
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-use rawlog::{MAX_TABLES, Table};
+use wire::{MAX_TABLES, Table};
 
 use super::{MAX_THREADS, Scheduler};
 use crate::sys;

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::Ordering;
 
-use rawlog::{Stop, Waker};
+use wire::{Stop, Waker};
 
 use super::Scheduler;
 use crate::clock::{End, Wait};

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rawlog::{Header, Op, Stop};
+use wire::{Header, Op, Stop};
 
 use crate::support::{compile, compile_with, count, events};
 

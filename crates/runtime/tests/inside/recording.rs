@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::support::{Program, compile, compile_with, count};
-use rawlog::{Event, Hold, Op, Stop, Waker};
+use wire::{Event, Hold, Op, Stop, Waker};
 
 /// The log's order is exact: every value that a racy program read is the one the log's last write put there.
 #[test]

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use rawlog::{Event, Op, Reader};
 use tempfile::TempDir;
+use wire::{Event, Op, Reader};
 
 /// A compiled program in a directory of its own.
 pub(crate) struct Program {
@@ -156,7 +156,7 @@ impl Run {
         assert_eq!(self.output.status.code(), Some(status), "{:?}", self.output);
         assert_eq!(String::from_utf8_lossy(&self.output.stderr), "");
         let last = self.events().last().map(|event| event.op);
-        assert_eq!(last, Some(Op::Stop(rawlog::Stop::Exit(status))));
+        assert_eq!(last, Some(Op::Stop(wire::Stop::Exit(status))));
         self
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use launch::compiler::{self, Extras, Language};
+use compile::compiler::{self, Extras, Language};
 
 use crate::commands::cargo::no_rust;
 use crate::commands::compile::refusal;
@@ -30,7 +30,7 @@ pub(super) fn build(source: &Path, program: &Path, flags: &str) -> Result<(), Di
             let prepared = compiler::prepare(language, Extras::default(), &arguments);
             prepared.map_err(|error| refusal(language, &error))?
         }
-        Written::InRust => launch::rust::rustc(source, program, &flags).map_err(|error| no_rust(&error))?,
+        Written::InRust => compile::rust::rustc(source, program, &flags).map_err(|error| no_rust(&error))?,
     };
     // Standard output is for the report.
     command.stdout(std::io::stderr());

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use launch::replay::Command;
 use report::{Finding, ModelName, Replayed, Rung};
+use run::replay::Command;
 
 use super::explore::Exploring;
 use super::run_directory::RunDirectory;

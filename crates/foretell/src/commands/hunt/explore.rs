@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use launch::replay::{End, OnDivergence, Order, Replayed, Verdict};
 use report::Fingerprint;
+use run::replay::{End, OnDivergence, Order, Replayed, Verdict};
 use trace::Trace;
 
 use super::run_directory::RunDirectory;

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use launch::record::Ran;
+use run::record::Ran;
 
 use super::Hunt;
 use super::run_directory::RunDirectory;

@@ -210,7 +210,7 @@ impl<'a> Hunting<'a> {
             places.push(place);
             stage.at(&format!("looking for other ways from {place}"));
             let file = crate::schedules::schedule_file(opened, finding, reads.model, false)?;
-            let Some(command) = launch::replay::Command::recorded(opened.trace.metadata()) else { break };
+            let Some(command) = run::replay::Command::recorded(opened.trace.metadata()) else { break };
             let mut replaying = Replaying::new(finding.id.clone(), &file, command)?;
             replaying.limit = self.exploring.limit();
             let _way = self.exploring.run(&replaying, opened)?;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use launch::replay::Goal;
+use run::replay::Goal;
 use trace::Kind;
 
 use crate::ending::signal_name;

@@ -1,0 +1,144 @@
+//! What `foretell` carries inside itself: the runtime that lives in recorded programs, the shim that is preloaded under
+//! ThreadSanitizer, and the header for programs that tell of themselves. Installing one file is enough; they are unpacked where they are needed.
+
+use std::env;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use crate::fingerprint;
+
+/// The runtime, as build.rs built it. Empty on systems it does not exist for.
+const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan.so.2"));
+const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libforetell_shim.so"));
+const HEADER: &[u8] = include_bytes!("../../../include/foretell.h");
+
+/// Where the runtime, the header and the shim are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// The runtime. Its directory has it under the names that linkers and loaders look for, and nothing else.
+    pub library: PathBuf,
+    /// The directory of `foretell.h`.
+    pub include: PathBuf,
+    /// The shim.
+    pub shim: PathBuf,
+}
+
+/// Whether there is a runtime for this system.
+pub fn has_runtime() -> bool {
+    !RUNTIME.is_empty()
+}
+
+/// Unpacks them into the user's cache directory, unless they are there: the directory is named for their
+/// content, so another version of this program has another one. Several processes may do it at once.
+pub fn unpack() -> io::Result<Installed> {
+    if !has_runtime() {
+        let message = "recording needs Linux on x86-64, and this program was built for another system";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+    }
+    let mut first_error = None;
+    for cache in caches() {
+        match unpack_below(&cache) {
+            Ok(installed) => return Ok(installed),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    Err(first_error.unwrap_or_else(|| io::Error::other("there is no directory to unpack into")))
+}
+
+/// Where to unpack, the best place first: the user's cache, or else a directory of the user's among the temporary ones.
+fn caches() -> Vec<PathBuf> {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    let temporary = env::temp_dir().join(format!("foretell-cache-{}", nix::unistd::getuid()));
+    cache.map(|cache| cache.join("foretell")).into_iter().chain([temporary]).collect()
+}
+
+/// A directory of the user's alone, at a path that is fit.
+pub(crate) fn own_directory(is_fit: impl Fn(&Path) -> bool) -> io::Result<PathBuf> {
+    let mut last =
+        io::Error::other("there is no directory for what cargo is to run, at a path without spaces");
+    for cache in caches().into_iter().filter(|cache| is_fit(cache)) {
+        match make_own_directory(&cache) {
+            Ok(()) => return Ok(cache),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn unpack_below(cache: &Path) -> io::Result<Installed> {
+    make_own_directory(cache)?;
+    let directory = cache.join(format!("{:016x}", fingerprint(&[RUNTIME, SHIM, HEADER])));
+    let (lib, include) = (directory.join("lib"), directory.join("include"));
+    let library = lib.join("libtsan.so.2");
+    let header = include.join("foretell.h");
+    let shim = directory.join("shim/libforetell_shim.so");
+    for (path, content) in [(&library, RUNTIME), (&header, HEADER), (&shim, SHIM)] {
+        // A file of the right length is whole: it appears by being renamed.
+        if path.metadata().is_ok_and(|metadata| metadata.len() == content.len() as u64) {
+            continue;
+        }
+        put(path, content)?;
+    }
+    let link = lib.join("libtsan.so");
+    if !link.exists() {
+        match std::os::unix::fs::symlink("libtsan.so.2", &link) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(Installed { library, include, shim })
+}
+
+/// Writes a file so that it appears whole or not at all.
+fn put(path: &Path, content: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(content)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Makes a directory that others cannot write to. One that is somebody else's is refused: programs will run what
+/// lies in it.
+fn make_own_directory(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    let metadata = path.metadata()?;
+    if metadata.uid() != nix::unistd::getuid().as_raw() || metadata.mode() & 0o022 != 0 {
+        let message = format!("`{}` can be written by others", path.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn it_is_unpacked_once_and_repaired() {
+        if !has_runtime() {
+            return;
+        }
+        let cache = tempfile::tempdir().unwrap();
+        let cache = cache.path().join("foretell");
+        let installed = unpack_below(&cache).unwrap();
+        assert_eq!(fs::read(&installed.library).unwrap(), RUNTIME);
+        assert_eq!(fs::read(installed.library.with_file_name("libtsan.so")).unwrap(), RUNTIME);
+        assert_eq!(fs::read(installed.include.join("foretell.h")).unwrap(), HEADER);
+        fs::write(&installed.library, b"half").unwrap();
+        assert_eq!(unpack_below(&cache).unwrap(), installed);
+        assert_eq!(fs::read(&installed.library).unwrap(), RUNTIME);
+    }
+
+    #[test]
+    fn a_directory_others_can_write_to_is_refused() {
+        let cache = tempfile::tempdir().unwrap();
+        fs::set_permissions(cache.path(), PermissionsExt::from_mode(0o777)).unwrap();
+        assert_eq!(make_own_directory(cache.path()).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+    }
+}

@@ -1,0 +1,222 @@
+//! The functions of Rust's std that order threads, and how a program is made to pass by the runtime when it calls them.
+//!
+//! std comes compiled, without hooks. What a program calls of it are symbols, and the linker's `--wrap` turns a call of one into a call of
+//! code that we link in: it tells the runtime, calls the function, and tells the runtime again. Which symbols a toolchain's std
+//! has is read from its library; a function that it does not have is not called by its programs either.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::fingerprint;
+
+/// Paths of functions, and the numbers that crates/runtime/src/interpose/rust.rs knows them by.
+const CALLS: &[(&str, u32)] = &[
+    ("std::sys::sync::condvar::futex::Condvar::wait", 0),
+    ("std::sys::sync::condvar::futex::Condvar::wait_timeout", 8),
+    ("std::sync::poison::condvar::Condvar::notify_one", 1),
+    ("std::sync::poison::condvar::Condvar::notify_all", 2),
+    ("std::sync::nonpoison::condvar::Condvar::notify_one", 1),
+    ("std::sync::nonpoison::condvar::Condvar::notify_all", 2),
+    ("std::sync::condvar::Condvar::notify_one", 1),
+    ("std::sync::condvar::Condvar::notify_all", 2),
+    ("std::sync::barrier::Barrier::wait", 3),
+    ("std::sys::sync::once::futex::Once::call", 4),
+    ("std::thread::scoped::ScopeData::decrement_num_running_threads", 5),
+    ("std::sys::sync::mutex::futex::Mutex::lock_contended", 6),
+    ("std::sys::sync::rwlock::futex::RwLock::read_contended", 6),
+    ("std::sys::sync::rwlock::futex::RwLock::write_contended", 6),
+    ("std::io::stdio::_print", 7),
+    ("std::io::stdio::_eprint", 7),
+];
+
+/// A symbol of std, and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wrapped {
+    symbol: String,
+    number: u32,
+}
+
+/// What is added to a link: an object file, and the symbols it stands before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrapping {
+    pub(super) object: PathBuf,
+    pub(super) symbols: Vec<String>,
+}
+
+impl Wrapping {
+    /// What rustc is told of it.
+    pub(super) fn flags(&self) -> Vec<String> {
+        let object = format!("-Zpre-link-arg={}", self.object.display());
+        let symbols = self.symbols.iter().map(|symbol| format!("-Clink-arg=-Wl,--wrap={symbol}"));
+        [object].into_iter().chain(symbols).collect()
+    }
+}
+
+/// Makes what programs of this compiler are to be linked with, in a directory of ours; `rustc` is the compiler with the options that choose it.
+pub(super) fn wrapping(rustc: impl Fn() -> Command, target: &str, cache: &Path) -> io::Result<Wrapping> {
+    wrapping_of(&library_of_std(rustc(), target)?, rustc, target, cache)
+}
+
+/// The same for programs with this library of std.
+pub(super) fn wrapping_of(
+    library: &Path,
+    rustc: impl Fn() -> Command,
+    target: &str,
+    cache: &Path,
+) -> io::Result<Wrapping> {
+    let mut wrapped: Vec<Wrapped> = symbols(&fs::read(library)?).filter_map(wrapped).collect();
+    wrapped.sort_by(|a, b| a.symbol.cmp(&b.symbol));
+    let source = source(&wrapped);
+    let object = cache.join(format!("rust-{:016x}.o", fingerprint(&[source.as_bytes()])));
+    if !object.exists() {
+        compile(rustc(), target, &source, &object)?;
+    }
+    Ok(Wrapping { object, symbols: wrapped.into_iter().map(|wrapped| wrapped.symbol).collect() })
+}
+
+fn library_of_std(mut rustc: Command, target: &str) -> io::Result<PathBuf> {
+    let output = rustc.args(["--print", "target-libdir", "--target", target]).output().map_err(|error| {
+        let compiler = rustc.get_program().display();
+        io::Error::new(error.kind(), format!("`{compiler}` cannot be run: {error}"))
+    })?;
+    let directory = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    let files = fs::read_dir(&directory)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_std = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("libstd-") && name.ends_with(".rlib")
+    };
+    let missing = || {
+        io::Error::new(
+            io::ErrorKind::NotFound,
+            format!("{} has no library of std for {target}", directory.display()),
+        )
+    };
+    files.into_iter().find(is_std).ok_or_else(missing)
+}
+
+/// The names in the index of an archive.
+fn symbols(archive: &[u8]) -> impl Iterator<Item = &str> {
+    const MAGIC: usize = 8;
+    const HEADER: usize = 60;
+    let index = (|| {
+        let header = archive.get(MAGIC..MAGIC + HEADER).filter(|header| header.starts_with(b"/ "))?;
+        let length: usize = std::str::from_utf8(&header[48..58]).ok()?.trim().parse().ok()?;
+        let index = archive.get(MAGIC + HEADER..)?.get(..length)?;
+        let count = u32::from_be_bytes(index.get(..4)?.try_into().ok()?) as usize;
+        index.get(4 + 4 * count..)
+    })();
+    index.unwrap_or_default().split(|&byte| byte == 0).filter_map(|name| std::str::from_utf8(name).ok())
+}
+
+fn wrapped(symbol: &str) -> Option<Wrapped> {
+    let name = format!("{:#}", rustc_demangle::try_demangle(symbol).ok()?);
+    let path = name.replacen('<', "", 1).replacen(">::", "::", 1);
+    let &(_, number) = CALLS.iter().find(|(call, _)| *call == path)?;
+    Some(Wrapped { symbol: symbol.to_owned(), number })
+}
+
+/// A Rust file whose object stands before these functions. Their arguments are few and simple: the registers of arguments and results are kept.
+fn source(wrapped: &[Wrapped]) -> String {
+    let mut code = String::new();
+    for Wrapped { symbol, number } in wrapped {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            code,
+            "
+.globl __wrap_{symbol}
+.type __wrap_{symbol}, @function
+__wrap_{symbol}:
+.cfi_startproc
+sub rsp, 72
+.cfi_adjust_cfa_offset 72
+mov [rsp], rdi
+mov [rsp + 8], rsi
+mov [rsp + 16], rdx
+mov [rsp + 24], rcx
+mov [rsp + 32], r8
+mov [rsp + 40], r9
+mov rdx, rsi
+mov rsi, rdi
+mov edi, {number}
+mov rcx, [rsp + 72]
+call qword ptr [rip + foretell_rust_enter@GOTPCREL]
+mov [rsp + 48], rax
+mov rdi, [rsp]
+mov rsi, [rsp + 8]
+mov rdx, [rsp + 16]
+mov rcx, [rsp + 24]
+mov r8, [rsp + 32]
+mov r9, [rsp + 40]
+call __real_{symbol}
+mov [rsp + 56], rax
+mov [rsp + 64], rdx
+mov edi, {number}
+mov rsi, [rsp]
+mov rdx, [rsp + 8]
+mov rcx, [rsp + 72]
+mov r8, [rsp + 48]
+call qword ptr [rip + foretell_rust_leave@GOTPCREL]
+mov rax, [rsp + 56]
+mov rdx, [rsp + 64]
+add rsp, 72
+.cfi_adjust_cfa_offset -72
+ret
+.cfi_endproc
+.size __wrap_{symbol}, . - __wrap_{symbol}
+"
+        );
+    }
+    format!(
+        "#![no_std]\ncore::arch::global_asm!(r#\"
+.text
+foretell_rust_start:
+jmp qword ptr [rip + foretell_rust_program@GOTPCREL]
+.pushsection .init_array, \"aw\"
+.p2align 3
+.quad foretell_rust_start
+.popsection
+{code}\"#);\n"
+    )
+}
+
+/// Compiles it. It appears whole or not at all.
+fn compile(mut rustc: Command, target: &str, source: &str, object: &Path) -> io::Result<()> {
+    let directory = object.parent().unwrap_or(Path::new("."));
+    let work = tempfile::Builder::new().prefix("rust-").tempdir_in(directory)?;
+    let (file, made) = (work.path().join("calls.rs"), work.path().join("calls.o"));
+    fs::write(&file, source)?;
+    rustc.args(["--crate-type", "lib", "--emit", "obj", "-Cpanic=abort", "--target", target]);
+    let output = rustc.arg(&file).arg("-o").arg(&made).output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
+    fs::rename(&made, object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_found_under_any_mangling() {
+        let wait = wrapped("_ZN3std4sync7barrier7Barrier4wait17h0123456789abcdefE").unwrap();
+        assert_eq!(wait.number, 3);
+        assert_eq!(wrapped("_ZN3std4sync7barrier7Barrier3new17h0123456789abcdefE"), None);
+        assert_eq!(wrapped("memcpy"), None);
+        let source = source(&[wait]);
+        assert!(source.contains("__real__ZN3std4sync7barrier7Barrier4wait17h0123456789abcdefE"), "{source}");
+    }
+
+    #[test]
+    fn the_index_of_an_archive_is_read() {
+        let mut archive = b"!<arch>\n/               0           0     0     0       16        `\n".to_vec();
+        archive.extend([0, 0, 0, 2, 0, 0, 0, 9, 0, 0, 0, 9]);
+        archive.extend(b"a\0b\0");
+        assert_eq!(symbols(&archive).filter(|name| !name.is_empty()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(symbols(&archive[..70]).filter(|name| !name.is_empty()).count(), 0);
+        assert_eq!(symbols(b"").filter(|name| !name.is_empty()).count(), 0);
+    }
+}

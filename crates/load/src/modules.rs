@@ -1,0 +1,305 @@
+//! The files that were mapped into the program: from addresses to functions, lines and symbols.
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+
+use addr2line::Loader;
+use object::SymbolKind;
+use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
+use rustc_hash::FxHashMap;
+use trace::Module;
+
+use super::layouts::Layouts;
+
+/// One frame of a place in the code, inlined functions apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Frame {
+    /// The function's name, demangled.
+    pub(super) function: Option<String>,
+    /// `file:line`, or the module and the offset in it.
+    pub(super) location: String,
+    /// Whose code it is.
+    pub(super) whose: Whose,
+}
+
+impl Frame {
+    /// Whether it is in the user's code.
+    pub(super) fn is_users(&self) -> bool {
+        self.whose == Whose::Users
+    }
+}
+
+/// Whose code a frame is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The user's.
+    Users,
+    /// The compiler's or the system's headers.
+    System,
+    /// No source is known.
+    #[default]
+    Unknown,
+}
+
+/// A variable the symbol table knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct DataSymbol {
+    pub(super) name: String,
+    pub(super) address: u64,
+    pub(super) size: u64,
+}
+
+/// All modules of a process.
+pub(super) struct Modules {
+    modules: Vec<Mapped>,
+    /// Paths below it are told relative to it.
+    directory: String,
+    frames: FxHashMap<u64, Vec<Frame>>,
+}
+
+/// One file, and where it is.
+struct Mapped {
+    path: String,
+    /// What to subtract from an address to get one of the file's own.
+    bias: u64,
+    start: u64,
+    end: u64,
+    /// Opened when first needed.
+    lines: Option<Option<Loader>>,
+    /// In the order of their addresses, which are the file's own.
+    data: Option<Vec<DataSymbol>>,
+    layouts: Option<Layouts>,
+    build_id: String,
+}
+
+impl Modules {
+    /// The modules listed in this text: `start end offset path` a line, numbers in hexadecimal. Files that are no
+    /// programs or libraries are passed over.
+    pub(super) fn listed(text: &str, directory: &Path) -> Modules {
+        let mut modules: Vec<Mapped> = Vec::new();
+        for (start, end, offset, path) in text.lines().filter_map(parse) {
+            // A file is mapped piece by piece; one that was unloaded may come back elsewhere.
+            let known = modules.iter().any(|module| module.path == path && module.covers(start));
+            if !known {
+                modules.extend(Mapped::new(path, start, end, offset));
+            }
+        }
+        let directory = format!("{}/", directory.display());
+        Modules { modules, directory, frames: FxHashMap::default() }
+    }
+
+    /// What the trace keeps of them.
+    pub(super) fn described(&self) -> Vec<Module> {
+        let describe = |module: &Mapped| Module {
+            path: module.path.clone(),
+            start: module.start,
+            end: module.end,
+            offset: module.start.wrapping_sub(module.bias),
+            build_id: module.build_id.clone(),
+        };
+        self.modules.iter().map(describe).collect()
+    }
+
+    /// The frames at an address of code, the innermost first; at least one.
+    pub(super) fn frames(&mut self, address: u64) -> &[Frame] {
+        if !self.frames.contains_key(&address) {
+            let frames = self.look_up(address);
+            self.frames.insert(address, frames);
+        }
+        &self.frames[&address]
+    }
+
+    fn look_up(&mut self, address: u64) -> Vec<Frame> {
+        let directory = &self.directory;
+        let Some(module) = self.modules.iter_mut().rev().find(|module| module.covers(address)) else {
+            let location = if address == 0 { "?".to_owned() } else { format!("{address:#x}") };
+            return vec![Frame { location, ..Frame::default() }];
+        };
+        let own = address.wrapping_sub(module.bias);
+        let mut frames = module.source_frames(own, directory);
+        if frames.is_empty() {
+            let name = Path::new(&module.path).file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let function = module.function(own);
+            frames.push(Frame { function, location: format!("{name}+{own:#x}"), whose: Whose::Unknown });
+        }
+        frames
+    }
+
+    /// The variable of the symbol table an address lies in. Its address is one of the process.
+    pub(super) fn data_symbol(&mut self, address: u64) -> Option<DataSymbol> {
+        let module = self.modules.iter_mut().rev().find(|module| module.covers(address))?;
+        let own = address.wrapping_sub(module.bias);
+        let symbols = module.data();
+        let index = symbols.partition_point(|symbol| symbol.address <= own).checked_sub(1)?;
+        let symbol = symbols[index].clone();
+        (own - symbol.address < symbol.size)
+            .then(|| DataSymbol { address: symbol.address.wrapping_add(module.bias), ..symbol })
+    }
+
+    /// How what lies at an address within a variable of the symbol table, and is so long, is written behind the variable's name.
+    pub(super) fn part(&mut self, symbol: &DataSymbol, address: u64, length: Option<u64>) -> Option<String> {
+        let module = self.modules.iter_mut().rev().find(|module| module.covers(address))?;
+        let start = symbol.address.wrapping_sub(module.bias);
+        let layouts = module.layouts.get_or_insert_with(|| Layouts::read(&module.path));
+        layouts.part(start, address - symbol.address, length)
+    }
+
+    /// The module an address lies in: its file name, and the address in it.
+    pub(super) fn module_at(&self, address: u64) -> Option<(&str, u64)> {
+        let module = self.modules.iter().rev().find(|module| module.covers(address))?;
+        let name = module.path.rsplit('/').next().unwrap_or(&module.path);
+        Some((name, address.wrapping_sub(module.bias)))
+    }
+}
+
+fn parse(line: &str) -> Option<(u64, u64, u64, &str)> {
+    let mut words = line.splitn(4, ' ');
+    let mut number = || u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok();
+    let (start, end, offset) = (number()?, number()?, number()?);
+    let path = words.next()?.trim();
+    path.starts_with('/').then_some((start, end, offset, path))
+}
+
+impl Mapped {
+    /// A file that is mapped there, if it is a program or a library. Its addresses go further than what is mapped
+    /// from the file, since zeroed data follow.
+    fn new(path: &str, start: u64, end: u64, offset: u64) -> Option<Mapped> {
+        let bytes = ReadCache::new(fs::File::open(path).ok()?);
+        let file = object::File::parse(&bytes).ok()?;
+        let of_mapping = file.segments().find(|segment| {
+            let (start, size) = segment.file_range();
+            (start & !0xfff..start + size).contains(&offset)
+        })?;
+        let (in_file, _) = of_mapping.file_range();
+        let bias = start.wrapping_sub(of_mapping.address().wrapping_sub(in_file).wrapping_add(offset));
+        let first = file.segments().map(|segment| segment.address() & !0xfff).min()?;
+        let last = file.segments().map(|segment| segment.address().saturating_add(segment.size())).max()?;
+        let build_id = file.build_id().ok().flatten().unwrap_or_default();
+        Some(Mapped {
+            path: path.to_owned(),
+            bias,
+            start: start.min(bias.wrapping_add(first)),
+            end: end.max(bias.wrapping_add(last)),
+            lines: None,
+            data: None,
+            layouts: None,
+            build_id: build_id.iter().map(|byte| format!("{byte:02x}")).collect(),
+        })
+    }
+
+    fn covers(&self, address: u64) -> bool {
+        (self.start..self.end).contains(&address)
+    }
+
+    fn loader(&mut self) -> Option<&Loader> {
+        self.lines.get_or_insert_with(|| Loader::new(&self.path).ok()).as_ref()
+    }
+
+    fn function(&mut self, own: u64) -> Option<String> {
+        self.loader()?.find_symbol(own).map(demangled)
+    }
+
+    fn source_frames(&mut self, own: u64, directory: &str) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        let Some(Ok(mut found)) = self.loader().map(|loader| loader.find_frames(own)) else { return frames };
+        while let Ok(Some(frame)) = found.next() {
+            let function = frame.function.and_then(|name| Some(demangled(&name.raw_name().ok()?)));
+            let Some((file, line)) = frame.location.and_then(|at| Some((at.file?, at.line?))) else {
+                continue;
+            };
+            let file = &*without_detours(file);
+            let whose = if is_of_the_system(file) { Whose::System } else { Whose::Users };
+            let location = format!("{}:{line}", file.strip_prefix(directory).unwrap_or(file));
+            frames.push(Frame { function, location, whose });
+        }
+        frames
+    }
+
+    fn data(&mut self) -> &[DataSymbol] {
+        self.data.get_or_insert_with(|| read_data_symbols(&self.path).unwrap_or_default())
+    }
+}
+
+fn read_data_symbols(path: &str) -> Option<Vec<DataSymbol>> {
+    let bytes = ReadCache::new(fs::File::open(path).ok()?);
+    let file = object::File::parse(&bytes).ok()?;
+    let all = file.symbols().chain(file.dynamic_symbols());
+    let data =
+        all.filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Data && symbol.size() > 0);
+    let described = data.filter_map(|symbol| {
+        let name = demangled(symbol.name().ok()?);
+        Some(DataSymbol { name, address: symbol.address(), size: symbol.size() })
+    });
+    let mut symbols: Vec<DataSymbol> = described.collect();
+    symbols.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));
+    symbols.dedup_by_key(|symbol| symbol.address);
+    Some(symbols)
+}
+
+/// A path without its `..`: compilers name their headers by the way they came.
+fn without_detours(path: &str) -> Cow<'_, str> {
+    if !path.contains("/../") {
+        return Cow::Borrowed(path);
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match (part, parts.last()) {
+            ("..", Some(last)) if !matches!(*last, "" | "..") => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    Cow::Owned(parts.join("/"))
+}
+
+/// Whether a file is one of the compiler's or the system's headers: what a user looks for is who called.
+fn is_of_the_system(file: &str) -> bool {
+    ["/usr/include/", "/usr/lib/", "/rustc/"].iter().any(|prefix| file.starts_with(prefix))
+        || file.contains("/rustlib/src/")
+}
+
+fn demangled(name: &str) -> String {
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return format!("{rust:#}");
+    }
+    match name.starts_with("_Z").then(|| cpp_demangle::Symbol::new(name)) {
+        Some(Ok(symbol)) => symbol.demangle().unwrap_or_else(|_| name.to_owned()),
+        _ => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_list_are_parsed() {
+        assert_eq!(parse("1000 2000 0 /a b.so"), Some((0x1000, 0x2000, 0, "/a b.so")));
+        assert_eq!(parse("1000 2000 0 [heap]"), None);
+        assert_eq!(parse("x"), None);
+    }
+
+    #[test]
+    fn names_are_demangled() {
+        assert_eq!(demangled("_ZN3foo3barEi"), "foo::bar(int)");
+        assert_eq!(demangled("main"), "main");
+        assert_eq!(
+            demangled("_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE"),
+            "core::fmt::Formatter::write_str"
+        );
+    }
+
+    #[test]
+    fn paths_lose_their_detours() {
+        assert_eq!(without_detours("/usr/bin/../lib/gcc/../../include/x.h"), "/usr/include/x.h");
+        assert_eq!(without_detours("../../a/../b.c"), "../../b.c");
+        assert_eq!(without_detours("a.c"), "a.c");
+    }
+
+    #[test]
+    fn addresses_of_nothing_are_told_as_they_are() {
+        let mut modules = Modules::listed("", Path::new("/d"));
+        assert_eq!(modules.frames(0)[0].location, "?");
+        assert_eq!(modules.frames(0x1234)[0].location, "0x1234");
+    }
+}

@@ -1,0 +1,148 @@
+//! What the program said about its own accesses: those of a thread that are not to be seen, and memory whose races are meant.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use wire::{Event, Op};
+
+use super::translate::Access;
+
+/// How deep a thread is in stretches whose accesses are not to be seen.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ignored {
+    reads: u32,
+    writes: u32,
+    atomics: u32,
+}
+
+/// All remarks so far.
+#[derive(Debug, Default)]
+pub(super) struct Remarks {
+    ignored: FxHashMap<u32, Ignored>,
+    /// Where races are meant: the ranges by their starts, with their ends. None touches another.
+    benign: BTreeMap<u64, u64>,
+}
+
+impl Remarks {
+    /// Takes a remark in.
+    pub(super) fn see(&mut self, event: &Event<'_>) {
+        let ignored = self.ignored.entry(event.thread).or_default();
+        match event.op {
+            Op::IgnoreBegin { reads, writes, atomics } => {
+                ignored.reads += u32::from(reads);
+                ignored.writes += u32::from(writes);
+                ignored.atomics += u32::from(atomics);
+            }
+            Op::IgnoreEnd { reads, writes, atomics } => {
+                ignored.reads = ignored.reads.saturating_sub(u32::from(reads));
+                ignored.writes = ignored.writes.saturating_sub(u32::from(writes));
+                ignored.atomics = ignored.atomics.saturating_sub(u32::from(atomics));
+            }
+            Op::Benign { address, length } => self.mean_races(address, address.saturating_add(length)),
+            _ => {}
+        }
+    }
+
+    /// Whether what the thread frees is to be seen.
+    pub(super) fn frees(&self, thread: u32) -> bool {
+        self.ignored.get(&thread).is_none_or(|ignored| ignored.writes == 0)
+    }
+
+    /// What is to be seen of an access.
+    #[inline]
+    pub(super) fn wanted(&self, thread: u32, access: Access) -> Option<Access> {
+        if self.ignored.is_empty() {
+            return Some(access);
+        }
+        let Ignored { reads, writes, atomics } = self.ignored.get(&thread).copied().unwrap_or_default();
+        match (access, reads > 0, writes > 0) {
+            (Access::Read, true, _) | (Access::Write, _, true) | (Access::ReadThenWrite, true, true) => None,
+            (Access::ReadThenWrite, true, false) => Some(Access::Write),
+            (Access::ReadThenWrite, false, true) => Some(Access::Read),
+            (Access::Read | Access::Write | Access::ReadThenWrite, ..) => Some(access),
+            (atomic, ..) => (atomics == 0).then_some(atomic),
+        }
+    }
+
+    /// Races in this range are meant. Ranges that touch become one.
+    fn mean_races(&mut self, mut start: u64, mut end: u64) {
+        while let Some((&other, &other_end)) = self.benign.range(..=end).next_back()
+            && other_end >= start
+        {
+            self.benign.remove(&other);
+            (start, end) = (start.min(other), end.max(other_end));
+        }
+        self.benign.insert(start, end);
+    }
+
+    fn is_benign(&self, address: u64) -> bool {
+        self.benign.range(..=address).next_back().is_some_and(|(_, &end)| address < end)
+    }
+
+    /// The access as it is meant: where races are, it is atomic.
+    #[inline]
+    pub(super) fn meant(&self, access: Access, address: u64) -> Access {
+        if self.benign.is_empty() || !self.is_benign(address) {
+            return access;
+        }
+        match access {
+            Access::Read => Access::AtomicRead,
+            Access::Write => Access::AtomicWrite,
+            Access::ReadThenWrite => Access::AtomicUpdate,
+            atomic => atomic,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remarks(ops: &[Op<'static>]) -> Remarks {
+        let mut remarks = Remarks::default();
+        ops.iter().for_each(|&op| remarks.see(&Event { thread: 1, place: None, pc: 0, op }));
+        remarks
+    }
+
+    #[test]
+    fn what_is_ignored_is_nested_and_of_one_thread() {
+        let begin = Op::IgnoreBegin { reads: false, writes: true, atomics: false };
+        let end = Op::IgnoreEnd { reads: false, writes: true, atomics: false };
+        let inside = remarks(&[begin, begin, end]);
+        assert_eq!(inside.wanted(1, Access::Write), None);
+        assert_eq!(inside.wanted(1, Access::ReadThenWrite), Some(Access::Read));
+        assert_eq!(inside.wanted(1, Access::AtomicWrite), Some(Access::AtomicWrite));
+        assert_eq!(inside.wanted(2, Access::Write), Some(Access::Write));
+        let in_a_lock = remarks(&[Op::IgnoreBegin { reads: true, writes: true, atomics: true }]);
+        assert_eq!(in_a_lock.wanted(1, Access::AtomicUpdate), None);
+        assert_eq!(remarks(&[begin, end]).wanted(1, Access::Write), Some(Access::Write));
+    }
+
+    #[test]
+    fn ranges_of_meant_races_are_found_among_many_as_one_by_one() {
+        let mut dice = 7u64;
+        let mut roll = |below: u64| {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (dice >> 33) % below
+        };
+        let ranges: Vec<(u64, u64)> = (0..400).map(|_| (roll(10_000), roll(12))).collect();
+        let ops: Vec<Op<'_>> =
+            ranges.iter().map(|&(address, length)| Op::Benign { address, length }).collect();
+        let remarks = remarks(&ops);
+        for address in 0..10_100 {
+            let naive = ranges.iter().any(|&(start, length)| (start..start + length).contains(&address));
+            assert_eq!(remarks.meant(Access::Write, address) == Access::AtomicWrite, naive, "{address}");
+        }
+    }
+
+    #[test]
+    fn races_that_are_meant_are_between_atomic_accesses() {
+        let remarks = remarks(&[Op::Benign { address: 100, length: 4 }]);
+        assert_eq!(remarks.meant(Access::Write, 100), Access::AtomicWrite);
+        assert_eq!(remarks.meant(Access::ReadThenWrite, 103), Access::AtomicUpdate);
+        assert_eq!(
+            (remarks.meant(Access::Read, 104), remarks.meant(Access::Read, 99)),
+            (Access::Read, Access::Read)
+        );
+    }
+}

@@ -1,0 +1,260 @@
+//! The first pass: which memory is worth recording, and how it divides into variables.
+//!
+//! Kept is what more than one thread touched and somebody wrote; a free counts as a write by the thread that
+//! frees. A variable is the smallest region that is always accessed alike: no access covers a part of it only
+//! (paper 3, section 3). Time is linear in the accesses and the bytes they cover; memory is two bytes for each
+//! byte of the pages the program touched, and what is kept.
+
+use rustc_hash::FxHashMap;
+
+use wire::{Event, Op};
+
+use super::blocks::{BlockNumber, Blocks, Placed};
+use super::pages::{PAGE, Pages};
+
+/// A variable of a block, or of no block: where it starts (from the start of its block) and how long it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Region {
+    pub(super) start: u64,
+    pub(super) length: u64,
+}
+
+/// The variables there are, by block. Regions are ascending and do not overlap.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shared {
+    regions: FxHashMap<BlockNumber, Vec<Region>>,
+}
+
+impl Shared {
+    /// The variables of a block; those of no block have addresses for their starts.
+    pub(super) fn of(&self, block: BlockNumber) -> &[Region] {
+        self.regions.get(&block).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What is known of a byte. The lower bits are its owner: the only thread that touched it, plus 1.
+type Cell = u16;
+const OWNER: Cell = 0xfff;
+/// More than one thread touched it.
+const MANY: Cell = 1 << 12;
+const WRITTEN: Cell = 1 << 13;
+/// Some access started at this byte, or ended just before it.
+const BOUNDARY: Cell = 1 << 14;
+
+/// Of a block longer than this, a free touches only what was touched before.
+const LARGE: u64 = 1 << 14;
+
+/// Threads beyond the numbers a cell can hold are taken for several at once: what they touch is kept.
+fn owner_of(thread: u32) -> Cell {
+    match Cell::try_from(thread + 1) {
+        Ok(owner) if owner < OWNER => owner,
+        _ => OWNER | MANY,
+    }
+}
+
+/// What the first pass knows so far.
+#[derive(Debug, Default)]
+pub(super) struct Sharing {
+    cells: Pages<Cell>,
+    /// What was known of bytes of no block before a block took their place.
+    before: Pages<Cell>,
+    blocks: Blocks,
+    shared: Shared,
+    seen: SeenBefore,
+}
+
+/// Accesses that were taken in since memory was last cleared: the same again changes nothing, and a thread that spins makes it again and
+/// again. One is kept for each remainder of an address.
+#[derive(Debug)]
+struct SeenBefore {
+    accesses: Box<[Seen; SeenBefore::SLOTS]>,
+    /// How often memory was cleared; at least once.
+    clearings: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Seen {
+    thread: u32,
+    written: bool,
+    address: u64,
+    length: u64,
+    clearings: u64,
+}
+
+impl Default for SeenBefore {
+    fn default() -> SeenBefore {
+        SeenBefore { accesses: Box::new([Seen::default(); SeenBefore::SLOTS]), clearings: 1 }
+    }
+}
+
+impl SeenBefore {
+    const SLOTS: usize = 512;
+
+    /// Whether this access is among them; it is then.
+    #[inline]
+    fn contains(&mut self, thread: u32, address: u64, length: u64, written: Cell) -> bool {
+        let slot = &mut self.accesses[(address >> 2 ^ u64::from(thread)) as usize % SeenBefore::SLOTS];
+        let written = written != 0;
+        let access = Seen { thread, written, address, length, clearings: self.clearings };
+        std::mem::replace(slot, access) == access
+    }
+
+    fn clear(&mut self) {
+        self.clearings += 1;
+    }
+}
+
+impl Sharing {
+    /// Takes an event in.
+    #[inline]
+    pub(super) fn see(&mut self, event: &Event<'_>) {
+        match event.op {
+            Op::Read { address, size } | Op::AtomicRead { address, size } => {
+                self.access(event.thread, address, u64::from(size), 0);
+            }
+            Op::Write { address, size }
+            | Op::ReadWrite { address, size }
+            | Op::AtomicWrite { address, size }
+            | Op::AtomicUpdate { address, size } => {
+                self.access(event.thread, address, u64::from(size), WRITTEN);
+            }
+            Op::ReadRange { address, length } => self.access(event.thread, address, length, 0),
+            Op::WriteRange { address, length } => self.access(event.thread, address, length, WRITTEN),
+            Op::Allocate { address, size } => self.block(address, size),
+            Op::Begin { stack_low, stack_high, .. } if stack_low < stack_high => {
+                self.block(stack_low, stack_high - stack_low);
+            }
+            Op::Free { address } => self.free(event.thread, address),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, thread: u32, address: u64, length: u64, written: Cell) {
+        let length = length.min(super::LONGEST_ACCESS).min(u64::MAX - address);
+        if self.seen.contains(thread, address, length, written) {
+            return;
+        }
+        let owner = owner_of(thread);
+        let mut boundary = BOUNDARY;
+        self.cells.update(address, length, |cells| {
+            for cell in cells {
+                let many = if *cell & OWNER == 0 || *cell & OWNER == owner & OWNER { 0 } else { MANY };
+                let known = if *cell & OWNER == 0 { owner } else { *cell | owner & MANY };
+                *cell |= known | many | written | boundary;
+                boundary = 0;
+            }
+        });
+        self.cells.update(address + length, 1, |cells| cells[0] |= BOUNDARY);
+    }
+
+    /// What a free touches: all that was touched of the block. Of one that is not large, the rest as well: whoever touches it
+    /// now comes too late.
+    fn free(&mut self, thread: u32, address: u64) {
+        let Some(placed) = self.blocks.at(address).filter(|placed| placed.start == address) else { return };
+        let owner = owner_of(thread);
+        if placed.length <= LARGE {
+            self.cells.update(placed.start, placed.length, |cells| {
+                cells.iter_mut().filter(|cell| **cell & OWNER == 0).for_each(|cell| *cell |= owner | WRITTEN);
+            });
+        }
+        let mut starts = Vec::new();
+        self.cells.look(placed.start, placed.length, |at, cells| starts.push((at, cells.len() as u64)));
+        for (at, length) in starts {
+            self.cells.update(at, length, |cells| {
+                for cell in cells.iter_mut().filter(|cell| **cell & OWNER != 0) {
+                    *cell |= if *cell & OWNER == owner { WRITTEN } else { WRITTEN | MANY };
+                }
+            });
+        }
+    }
+
+    /// A block comes to be: what was known of its bytes is of others.
+    fn block(&mut self, start: u64, length: u64) {
+        self.seen.clear();
+        let (placed, gone) = self.blocks.add(start, length);
+        for block in gone {
+            self.close(block);
+        }
+        let before = &mut self.before;
+        self.cells.look(placed.start, placed.length, |at, cells| {
+            if cells.iter().any(|&cell| cell != 0) {
+                before.update(at, cells.len() as u64, |known| merge(known, cells));
+            }
+        });
+        self.cells.clear(placed.start, placed.length);
+    }
+
+    /// Notes the variables of a block that is no more.
+    fn close(&mut self, block: Placed) {
+        let regions = regions(&mut self.cells, block.start, block.length, block.start);
+        if !regions.is_empty() {
+            self.shared.regions.insert(block.number, regions);
+        }
+        self.cells.clear(block.start, block.length);
+    }
+
+    /// The variables there are, at the end of the run.
+    pub(super) fn finish(mut self) -> Shared {
+        for block in self.blocks.iter().collect::<Vec<_>>() {
+            self.close(block);
+        }
+        for start in self.cells.starts() {
+            let before = &mut self.before;
+            self.cells.look(start, PAGE as u64, |at, cells| {
+                before.update(at, cells.len() as u64, |known| merge(known, cells));
+            });
+        }
+        let mut all = Vec::new();
+        let mut pages = self.before.starts().into_iter().peekable();
+        // Pages that touch each other are looked at as one range: a variable may lie across.
+        while let Some(start) = pages.next() {
+            let mut length = PAGE as u64;
+            while pages.next_if_eq(&start.wrapping_add(length)).is_some() {
+                length += PAGE as u64;
+            }
+            all.extend(regions(&mut self.before, start, length, 0));
+        }
+        self.shared.regions.insert(BlockNumber::NONE, all);
+        self.shared
+    }
+}
+
+/// Adds to what is known of some bytes what is known of them from another time.
+fn merge(known: &mut [Cell], more: &[Cell]) {
+    for (known, &more) in known.iter_mut().zip(more) {
+        let owners = (*known & OWNER, more & OWNER);
+        let many = if owners.0 == 0 || owners.1 == 0 || owners.0 == owners.1 { 0 } else { MANY };
+        *known |= more | many;
+    }
+}
+
+/// The variables in a range of memory, their starts counted from `origin`.
+fn regions(cells: &mut Pages<Cell>, start: u64, length: u64, origin: u64) -> Vec<Region> {
+    let mut found: Vec<Region> = Vec::new();
+    // Where the region that goes on at this address started, and whether it is kept.
+    let mut open: Option<(u64, bool)> = None;
+    let mut close = |open: &mut Option<(u64, bool)>, end: u64| {
+        if let Some((start, true)) = open.take() {
+            found.push(Region { start: start - origin, length: end - start });
+        }
+    };
+    let mut next = start;
+    cells.look(start, length, |at, cells| {
+        if at != next {
+            close(&mut open, next);
+        }
+        for (offset, &cell) in cells.iter().enumerate() {
+            let address = at + offset as u64;
+            let kept = cell & (MANY | WRITTEN) == MANY | WRITTEN;
+            let same = cell & BOUNDARY == 0 && matches!(open, Some((_, before)) if before == kept);
+            if !same {
+                close(&mut open, address);
+                open = Some((address, kept));
+            }
+        }
+        next = at + cells.len() as u64;
+    });
+    close(&mut open, next);
+    found
+}

@@ -1,0 +1,504 @@
+//! The second pass: each event of the log becomes the events of the trace.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use rustc_hash::FxHashMap;
+use trace::native::{Note, Step, Table};
+use trace::{Metadata, Op, ThreadId, VariableId};
+use wire::{Event, Hold, Op as Raw, Passage, Waker};
+
+use super::chosen::Chosen;
+use super::modules::Frame;
+use super::objects::{Asker, Objects, Origin, Teller};
+use super::remarks::Remarks;
+use super::repeated::Repetitions;
+use super::rust::{Locks, Role};
+use super::stacks::{At, Calls, Chain, Stacks};
+use super::sync::{Inside, Permits};
+use super::threads::{Starts, Threads};
+use super::told::Told;
+use super::variables::{Slot, Variables};
+use super::{Loaded, Options};
+
+/// What the second pass knows of a thread.
+#[derive(Debug, Default)]
+struct ThreadState {
+    name: String,
+    calls: Calls,
+    /// The place of its last event.
+    place: Option<u64>,
+    /// Branches since its last event.
+    branches: u64,
+    acted: bool,
+    over: bool,
+    starts: Starts,
+    /// Where it starts, and ends.
+    start: Option<At>,
+}
+
+/// How a raw access acts on each variable it touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+    ReadThenWrite,
+    AtomicRead,
+    AtomicWrite,
+    AtomicUpdate,
+}
+
+/// Writes a trace, event by event.
+pub(super) struct Translator<W: Write> {
+    teller: Teller<W>,
+    objects: Objects,
+    stacks: Stacks,
+    threads: Vec<ThreadState>,
+    told: Told,
+    in_region: Inside,
+    in_barrier: Inside,
+    /// How many blocks came from each location.
+    allocations: FxHashMap<String, u64>,
+    touched: Vec<Slot>,
+    /// For leaving them out.
+    repetitions: Option<Repetitions>,
+    chosen: Chosen,
+    metadata: Metadata,
+    /// Where calls are that give up by themselves.
+    attempts: BTreeSet<String>,
+    remarks: Remarks,
+    rust: Locks,
+    /// The counts of references there are: where an `Arc` is.
+    counts: BTreeSet<u64>,
+    loaded: Loaded,
+}
+
+impl<W: Write> Translator<W> {
+    pub(super) fn new(
+        mut teller: Teller<W>,
+        variables: Variables,
+        threads: Threads,
+        metadata: Metadata,
+        options: &Options,
+        chosen: Chosen,
+    ) -> io::Result<Self> {
+        let names = threads.names();
+        for name in &names {
+            teller.writer.name(Table::Threads, name)?;
+        }
+        for (thread, origin) in threads.origins() {
+            teller.writer.origin(thread, origin)?;
+        }
+        let state =
+            |(index, name)| ThreadState { name, starts: threads.starts(index), ..ThreadState::default() };
+        Ok(Translator {
+            teller,
+            objects: Objects::new(variables),
+            stacks: Stacks::new(Vec::new(), Vec::new()),
+            threads: names.into_iter().enumerate().map(state).collect(),
+            told: Told::new(),
+            in_region: Inside::default(),
+            in_barrier: Inside::default(),
+            allocations: FxHashMap::default(),
+            touched: Vec::new(),
+            repetitions: options.drop_repeated.then(Repetitions::default),
+            chosen,
+            metadata,
+            attempts: BTreeSet::new(),
+            remarks: Remarks::default(),
+            rust: Locks::default(),
+            counts: BTreeSet::new(),
+            loaded: Loaded { threads: threads.len() as u64, ..Loaded::default() },
+        })
+    }
+
+    /// Translates an event.
+    #[inline]
+    pub(super) fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        if self.threads[event.thread as usize].over {
+            return Ok(());
+        }
+        if !self.rust.concerns(event) {
+            return self.understood(event);
+        }
+        let role = self.role(event)?;
+        for event in self.rust.understand(event, role).into_iter().flatten() {
+            self.understood(&event)?;
+        }
+        Ok(())
+    }
+
+    /// What an atomic operation means to Rust's std.
+    fn role(&mut self, event: &Event<'_>) -> io::Result<Option<Role>> {
+        match event.op {
+            Raw::AtomicRead { .. } | Raw::AtomicUpdate { .. } => Ok(self.at(event)?.role),
+            _ => Ok(None),
+        }
+    }
+
+    /// Translates an event that means what it says.
+    #[inline]
+    fn understood(&mut self, event: &Event<'_>) -> io::Result<()> {
+        match event.op {
+            Raw::Read { address, size } => self.access(event, address, size.into(), Access::Read),
+            Raw::Write { address, size } => self.access(event, address, size.into(), Access::Write),
+            Raw::ReadWrite { address, size } => {
+                self.access(event, address, size.into(), Access::ReadThenWrite)
+            }
+            Raw::AtomicRead { address, size } => self.access(event, address, size.into(), Access::AtomicRead),
+            Raw::AtomicWrite { address, size } => {
+                self.access(event, address, size.into(), Access::AtomicWrite)
+            }
+            Raw::AtomicUpdate { address, size } => {
+                self.access(event, address, size.into(), Access::AtomicUpdate)
+            }
+            Raw::ReadRange { address, length } => self.access(event, address, length, Access::Read),
+            Raw::WriteRange { address, length } => self.access(event, address, length, Access::Write),
+            Raw::FunctionEntry { call } => {
+                self.stacks.enter(&mut self.threads[event.thread as usize].calls, event.pc, call);
+                Ok(())
+            }
+            Raw::FunctionExit => {
+                self.threads[event.thread as usize].calls.exit();
+                Ok(())
+            }
+            Raw::Branches { count } => {
+                self.threads[event.thread as usize].branches += count;
+                Ok(())
+            }
+            Raw::Zeroed { address, length } => self.access(event, address, length, Access::Write),
+            Raw::Free { address } => {
+                self.last_references(event, address)?;
+                self.other(event)
+            }
+            _ => self.other(event),
+        }
+    }
+
+    /// Who frees what references were counted to has given back the last, though std may have done that out of sight. It has the place
+    /// of the free.
+    fn last_references(&mut self, event: &Event<'_>, address: u64) -> io::Result<()> {
+        if self.counts.is_empty() {
+            return Ok(());
+        }
+        let Some(block) = self.objects.variables.block_at(address) else { return Ok(()) };
+        let counts: Vec<u64> = self.counts.range(block.start..block.start + block.length).copied().collect();
+        for count in counts {
+            self.counts.remove(&count);
+            self.access(event, count, 8, Access::AtomicUpdate)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn access(&mut self, event: &Event<'_>, address: u64, length: u64, access: Access) -> io::Result<()> {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.clear();
+        let chosen = &self.chosen;
+        self.objects.variables.touched(address, length, |slot| {
+            if chosen.keeps(slot) {
+                touched.push(slot);
+            }
+        });
+        let result = if touched.is_empty() { Ok(()) } else { self.accesses(event, &touched, access) };
+        self.touched = touched;
+        result
+    }
+
+    fn accesses(&mut self, event: &Event<'_>, touched: &[Slot], access: Access) -> io::Result<()> {
+        let at = self.at(event)?;
+        let Some(access) = self.remarks.wanted(event.thread, access) else { return Ok(()) };
+        for &slot in touched {
+            let access = self.remarks.meant(access, self.objects.variables.whereabouts(slot).address);
+            let variable = self.variable(event, slot)?;
+            let left = match &mut self.repetitions {
+                Some(repetitions) => repetitions.left_of(event.thread, variable, access),
+                None => Some(access),
+            };
+            let Some(access) = left else { continue };
+            if let (Some(Role::Count), Access::AtomicUpdate) = (at.role, access) {
+                self.counts.insert(self.objects.variables.whereabouts(slot).address);
+            }
+            let op = match access {
+                Access::Read => Op::Read(variable),
+                Access::Write => Op::Write(variable),
+                Access::AtomicRead => Op::AtomicRead(variable),
+                Access::AtomicWrite => Op::AtomicWrite(variable),
+                Access::AtomicUpdate => Op::AtomicUpdate(variable),
+                Access::ReadThenWrite => {
+                    self.write(event, Op::Read(variable), at)?;
+                    Op::Write(variable)
+                }
+            };
+            self.write(event, op, at)?;
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, event: &Event<'_>, slot: Slot) -> io::Result<VariableId> {
+        // The function matters for the name alone, and looking for it takes long.
+        if let Some(known) = self.objects.known_variable(slot) {
+            return Ok(known);
+        }
+        let function = self.function(event);
+        let asker = Asker { thread: event.thread, function: function.as_deref() };
+        self.objects.new_variable(slot, asker, &mut self.teller)
+    }
+
+    /// The function an event happened in, not those inlined into it.
+    fn function(&mut self, event: &Event<'_>) -> Option<String> {
+        let frames = self.teller.modules.frames(event.pc.saturating_sub(1));
+        frames.last().and_then(|frame| frame.function.clone())
+    }
+
+    #[inline]
+    fn at(&mut self, event: &Event<'_>) -> io::Result<At> {
+        let chain = self.threads[event.thread as usize].calls.current();
+        let Teller { modules, writer } = &mut self.teller;
+        self.stacks.at(chain, event.pc, modules, writer)
+    }
+
+    /// Where a thread starts, which is also where it is said to end.
+    fn start(&mut self, event: &Event<'_>) -> io::Result<At> {
+        let state = &self.threads[event.thread as usize];
+        if let Some(start) = state.start {
+            return Ok(start);
+        }
+        let Teller { modules, writer } = &mut self.teller;
+        let mut users = |pc: u64| modules.frames(pc.saturating_sub(1)).iter().any(Frame::is_users);
+        let pc = state.starts.addresses().find(|&pc| users(pc)).unwrap_or(event.pc);
+        let start = self.stacks.at(Chain::default(), pc, modules, writer)?;
+        self.threads[event.thread as usize].start = Some(start);
+        Ok(start)
+    }
+
+    /// Writes an event of the trace, and the branches before it.
+    fn write(&mut self, event: &Event<'_>, op: Op, at: At) -> io::Result<()> {
+        let thread = ThreadId(event.thread);
+        let state = &mut self.threads[event.thread as usize];
+        state.acted = true;
+        let branches = std::mem::take(&mut state.branches);
+        if branches > 0 {
+            let count = u32::try_from(branches).unwrap_or(u32::MAX);
+            let note = Note { stack: at.stack, step: Step::Same };
+            state.place.get_or_insert(0);
+            self.teller.writer.noted_event(thread, Op::Branch(count), at.location, note)?;
+            self.loaded.events += 1;
+            self.loaded.branches += 1;
+        }
+        let step = match (event.place, state.place) {
+            (Some(place), None) => Step::Over(narrowed(place)),
+            (Some(place), Some(last)) if place > last => Step::Over(narrowed(place - last - 1)),
+            _ => Step::Same,
+        };
+        state.place = event.place.or(state.place).or(Some(0));
+        self.loaded.events += 1;
+        self.teller.writer.noted_event(thread, op, at.location, Note { stack: at.stack, step })
+    }
+
+    /// Everything but accesses: rare, and not worth a fast path.
+    fn other(&mut self, event: &Event<'_>) -> io::Result<()> {
+        if let Some(repetitions) = &mut self.repetitions {
+            repetitions.orders(event.thread);
+        }
+        let at = match event.op {
+            Raw::Begin { .. } | Raw::End => self.start(event)?,
+            _ => self.at(event)?,
+        };
+        let function = self.function(event);
+        let asker = Asker { thread: event.thread, function: function.as_deref() };
+        if let Some(op) = self.operation(event, asker, at)? {
+            self.write(event, op, at)?;
+            if let Op::End = op {
+                self.threads[event.thread as usize].over = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// What an event that is no access becomes, if anything.
+    fn operation(&mut self, event: &Event<'_>, asker: Asker<'_>, at: At) -> io::Result<Option<Op>> {
+        let (objects, teller) = (&mut self.objects, &mut self.teller);
+        Ok(match event.op {
+            Raw::Fence { .. } => Some(Op::Fence),
+            Raw::Begin { .. } => self.begin(event),
+            Raw::End => Some(Op::End),
+            Raw::Create { child } => {
+                let new = child != event.thread && !self.threads[child as usize].acted;
+                new.then_some(Op::Fork(ThreadId(child)))
+            }
+            Raw::Join { child } => {
+                let over = child != event.thread && self.threads.get(child as usize).is_some();
+                if over {
+                    self.threads[child as usize].over = true;
+                }
+                over.then_some(Op::Join(ThreadId(child)))
+            }
+            Raw::Request { lock, hold } => {
+                let (lock, _) = objects.lock(lock, asker, teller)?;
+                Some(match hold {
+                    Hold::Exclusive => Op::Request(lock),
+                    Hold::Shared => Op::RequestShared(lock),
+                })
+            }
+            Raw::Acquire { lock, hold } => {
+                let lock = objects.lock_taken(lock, hold, asker, teller)?;
+                Some(match hold {
+                    Hold::Exclusive => Op::Acquire(lock),
+                    Hold::Shared => Op::AcquireShared(lock),
+                })
+            }
+            Raw::Limited => {
+                self.attempts.insert(self.stacks.location(at.location).to_owned());
+                None
+            }
+            Raw::Release { lock, hold } => self.release(lock, hold, asker)?,
+            // The wait itself is what is told when it is over.
+            Raw::Wait { lock, .. } => self.release(lock, Hold::Exclusive, asker)?,
+            Raw::Woken { condition, by: Waker::Signal | Waker::Broadcast } => {
+                Some(Op::Wait(objects.condition(condition, asker, teller)?))
+            }
+            Raw::Signal { condition } => Some(Op::Signal(objects.condition(condition, asker, teller)?)),
+            Raw::Broadcast { condition } => Some(Op::Broadcast(objects.condition(condition, asker, teller)?)),
+            Raw::BarrierInit { barrier, .. } => {
+                objects.new_barrier(barrier, asker, teller)?;
+                None
+            }
+            Raw::BarrierEnter { barrier } => {
+                let barrier = objects.barrier(barrier, asker, teller)?;
+                self.in_barrier.enter(event.thread, barrier.0);
+                Some(Op::BarrierEnter(barrier))
+            }
+            Raw::BarrierExit { barrier } => {
+                let barrier = objects.barrier(barrier, asker, teller)?;
+                self.in_barrier.leave(event.thread, barrier.0).then_some(Op::BarrierExit(barrier))
+            }
+            Raw::SemaphoreInit { semaphore, value } => {
+                objects.new_semaphore(semaphore, Permits::declared(value), asker, teller)?;
+                None
+            }
+            Raw::Post { semaphore } => {
+                let (semaphore, permits) = objects.semaphore(semaphore, asker, teller)?;
+                permits.post();
+                Some(Op::Post(semaphore))
+            }
+            Raw::Take { semaphore } => {
+                let (semaphore, permits) = objects.semaphore(semaphore, asker, teller)?;
+                permits.take();
+                Some(Op::Take(semaphore))
+            }
+            Raw::Allocate { .. } => self.allocate(event, at)?,
+            Raw::Free { address } if self.remarks.frees(event.thread) => {
+                let block = objects.variables.block_at(address).filter(|block| block.start == address);
+                match block {
+                    Some(block) => objects.block_id(block.number, &mut teller.writer)?.map(Op::Free),
+                    None => None,
+                }
+            }
+            Raw::HappensBefore { object } | Raw::HappensAfter { object }
+                if Passage::of(object) == Some(Passage::None) =>
+            {
+                None
+            }
+            Raw::HappensBefore { object } => {
+                let published = objects.publish(object, asker, teller)?;
+                if let Some(seen) = published.seen {
+                    self.write(event, Op::AtomicRead(seen), at)?;
+                }
+                Some(Op::AtomicWrite(published.new))
+            }
+            Raw::HappensAfter { object } => objects.observe(object, asker.thread).map(Op::AtomicRead),
+            Raw::Signalled { signal } => {
+                for object in signal.objects(event.thread) {
+                    if let Some(seen) = self.objects.observe(object, event.thread) {
+                        self.write(event, Op::AtomicRead(seen), at)?;
+                    }
+                }
+                None
+            }
+            Raw::IgnoreBegin { .. } | Raw::IgnoreEnd { .. } | Raw::Benign { .. } => {
+                self.remarks.see(event);
+                None
+            }
+            Raw::Mark { name, value } => Some(Op::Mark(self.told.mark(name, value, &mut teller.writer)?)),
+            Raw::RegionBegin { name } => {
+                let region = self.told.region(name, &mut teller.writer)?;
+                self.in_region.enter(event.thread, region.0);
+                Some(Op::RegionBegin(region))
+            }
+            Raw::RegionEnd { name } => {
+                let region = self.told.region(name, &mut teller.writer)?;
+                self.in_region.leave(event.thread, region.0).then_some(Op::RegionEnd(region))
+            }
+            Raw::Stop(stop) => {
+                self.loaded.stop = Some(stop);
+                None
+            }
+            // A wait that ended by itself orders nothing; a try that failed took nothing.
+            Raw::Woken { .. } | Raw::TryFailed { .. } | Raw::TakeFailed { .. } => None,
+            // What it means is told in its place.
+            Raw::Obtained { .. } => None,
+            Raw::Detach { .. } | Raw::ThreadName { .. } => None,
+            // Accesses and calls do not come here.
+            Raw::Read { .. }
+            | Raw::Write { .. }
+            | Raw::ReadWrite { .. }
+            | Raw::AtomicRead { .. }
+            | Raw::AtomicWrite { .. }
+            | Raw::AtomicUpdate { .. }
+            | Raw::ReadRange { .. }
+            | Raw::WriteRange { .. }
+            | Raw::Zeroed { .. }
+            | Raw::FunctionEntry { .. }
+            | Raw::FunctionExit
+            | Raw::Free { .. }
+            | Raw::Branches { .. } => None,
+        })
+    }
+
+    fn begin(&mut self, event: &Event<'_>) -> Option<Op> {
+        if let Some((placed, gone)) = self.objects.variables.follow(&event.op) {
+            let name = self.threads[event.thread as usize].name.clone();
+            self.objects.block(placed, &gone, Origin::Stack(event.thread, name));
+        }
+        (!self.threads[event.thread as usize].acted).then_some(Op::Begin)
+    }
+
+    fn release(&mut self, lock: u64, hold: Hold, asker: Asker<'_>) -> io::Result<Option<Op>> {
+        let (lock, holders) = self.objects.lock(lock, asker, &mut self.teller)?;
+        Ok(holders.give_back(asker.thread, hold).map(|held| match held {
+            Hold::Exclusive => Op::Release(lock),
+            Hold::Shared => Op::ReleaseShared(lock),
+        }))
+    }
+
+    fn allocate(&mut self, event: &Event<'_>, at: At) -> io::Result<Option<Op>> {
+        let Some((placed, gone)) = self.objects.variables.follow(&event.op) else { return Ok(None) };
+        let location = self.stacks.location(at.location);
+        let count = self.allocations.entry(location.to_owned()).or_default();
+        *count += 1;
+        let name = format!("block@{location}#{count}");
+        self.objects.block(placed, &gone, Origin::Heap(name));
+        let block = self.objects.block_id(placed.number, &mut self.teller.writer)?;
+        Ok(block.map(Op::Allocate))
+    }
+
+    /// Ends the trace, and says what was loaded.
+    pub(super) fn finish(mut self, loaded: &mut Loaded) -> io::Result<()> {
+        for (semaphore, permits) in self.objects.permits() {
+            self.teller.writer.permits(semaphore, permits)?;
+        }
+        if !self.attempts.is_empty() {
+            let attempts = self.attempts.into_iter().collect();
+            self.teller.writer.metadata(&Metadata { attempts, ..self.metadata })?;
+        }
+        self.loaded.variables = self.objects.variable_count() as u64;
+        self.teller.writer.finish()?;
+        *loaded = Loaded { recorded: loaded.recorded, damage: loaded.damage, ..self.loaded };
+        Ok(())
+    }
+}
+
+fn narrowed(places: u64) -> u32 {
+    u32::try_from(places).unwrap_or(Step::MOST).min(Step::MOST)
+}

@@ -1,0 +1,251 @@
+//! The second pass: from addresses to variables.
+
+use wire::Op;
+
+use super::blocks::{BlockNumber, Blocks, Placed};
+use super::pages::Pages;
+use super::sharing::{Region, Shared};
+
+/// A variable as the second pass meets it: numbered in the order its block came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Slot(u32);
+
+impl Slot {
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a variable lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whereabouts {
+    /// Its first address.
+    pub(super) address: u64,
+    pub(super) length: u64,
+}
+
+/// Which variable lies where, at some point of the run.
+#[derive(Debug)]
+pub(super) struct Variables {
+    shared: Shared,
+    blocks: Blocks,
+    /// The slot of each byte, plus 1.
+    cells: Pages<u32>,
+    slots: Vec<Whereabouts>,
+    /// The first slot of the variables of no block; they are in the order of their addresses.
+    global: usize,
+}
+
+impl Variables {
+    /// As it is before the first event.
+    pub(super) fn new(shared: Shared) -> Variables {
+        let (blocks, cells, slots) = (Blocks::default(), Pages::default(), Vec::new());
+        let mut variables = Variables { shared, blocks, cells, slots, global: 0 };
+        variables.open(BlockNumber::NONE, 0);
+        variables.global = variables.slots.len();
+        variables
+    }
+
+    /// Follows the blocks. Returns the block that came to be with this event, and those whose place it took.
+    pub(super) fn follow(&mut self, op: &Op<'_>) -> Option<(Placed, Vec<Placed>)> {
+        match *op {
+            Op::Allocate { address, size } => Some(self.add(address, size)),
+            Op::Begin { stack_low, stack_high, .. } if stack_low < stack_high => {
+                Some(self.add(stack_low, stack_high - stack_low))
+            }
+            _ => None,
+        }
+    }
+
+    fn add(&mut self, start: u64, length: u64) -> (Placed, Vec<Placed>) {
+        let (placed, gone) = self.blocks.add(start, length);
+        for block in &gone {
+            if self.keeps_some_of(block.number) {
+                self.cells.clear(block.start, block.length);
+            }
+            self.restore_globals(block.start, block.length);
+        }
+        self.cells.clear(placed.start, placed.length);
+        self.open(placed.number, placed.start);
+        (placed, gone)
+    }
+
+    fn open(&mut self, block: BlockNumber, origin: u64) {
+        for &Region { start, length } in self.shared.of(block) {
+            let address = origin + start;
+            self.slots.push(Whereabouts { address, length });
+            let slot = self.slots.len() as u32;
+            self.cells.update(address, length, |cells| cells.fill(slot));
+        }
+    }
+
+    /// Where a block was are the variables of no block again.
+    fn restore_globals(&mut self, start: u64, length: u64) {
+        let end = start + length;
+        let first = self.slots[..self.global].partition_point(|slot| slot.address + slot.length <= start);
+        for index in first..self.global {
+            let Whereabouts { address, length, .. } = self.slots[index];
+            if address >= end {
+                break;
+            }
+            let (from, to) = (address.max(start), (address + length).min(end));
+            self.cells.update(from, to - from, |cells| cells.fill(index as u32 + 1));
+        }
+    }
+
+    /// Whether a block has a variable.
+    pub(super) fn keeps_some_of(&self, block: BlockNumber) -> bool {
+        !self.shared.of(block).is_empty()
+    }
+
+    /// The block an address lies in.
+    pub(super) fn block_at(&self, address: u64) -> Option<Placed> {
+        self.blocks.at(address)
+    }
+
+    /// Each variable an access touches, in the order of their addresses.
+    #[inline]
+    pub(super) fn touched(&mut self, address: u64, length: u64, mut each: impl FnMut(Slot)) {
+        let length = length.min(super::LONGEST_ACCESS).min(u64::MAX - address);
+        let mut last = 0;
+        self.cells.look(address, length, |_, cells| {
+            for &cell in cells {
+                if cell != last {
+                    last = cell;
+                    if cell != 0 {
+                        each(Slot(cell - 1));
+                    }
+                }
+            }
+        });
+    }
+
+    /// Where a variable lies.
+    pub(super) fn whereabouts(&self, slot: Slot) -> Whereabouts {
+        self.slots[slot.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sharing::Sharing;
+    use super::*;
+    use wire::Event;
+
+    fn event(thread: u32, op: Op<'static>) -> Event<'static> {
+        Event { thread, place: None, pc: 0, op }
+    }
+
+    /// What each access touches, as whole regions relative to their blocks.
+    fn touched_by(run: &[(u32, Op<'static>)]) -> Vec<Vec<(u32, u64, u64)>> {
+        let mut sharing = Sharing::default();
+        run.iter().for_each(|&(thread, op)| sharing.see(&event(thread, op)));
+        let mut variables = Variables::new(sharing.finish());
+        let mut all = Vec::new();
+        for (_, op) in run {
+            variables.follow(op);
+            let (address, length) = match *op {
+                Op::Read { address, size } | Op::Write { address, size } => (address, u64::from(size)),
+                Op::ReadRange { address, length } | Op::WriteRange { address, length } => (address, length),
+                _ => continue,
+            };
+            let mut slots = Vec::new();
+            variables.touched(address, length, |slot| slots.push(slot));
+            all.push(
+                slots
+                    .into_iter()
+                    .map(|slot| variables.whereabouts(slot))
+                    .map(|at| {
+                        (
+                            variables.block_at(at.address).map_or(0, |block| block.number.0),
+                            at.address,
+                            at.length,
+                        )
+                    })
+                    .collect(),
+            );
+        }
+        all
+    }
+
+    fn read(address: u64, size: u8) -> Op<'static> {
+        Op::Read { address, size }
+    }
+
+    fn write(address: u64, size: u8) -> Op<'static> {
+        Op::Write { address, size }
+    }
+
+    #[test]
+    fn only_shared_and_written_memory_is_kept() {
+        let touched = touched_by(&[
+            (0, write(100, 4)),
+            (0, write(200, 4)),
+            (1, read(200, 4)),
+            (0, read(300, 4)),
+            (1, read(300, 4)),
+        ]);
+        assert_eq!(touched, [vec![], vec![(0, 200, 4)], vec![(0, 200, 4)], vec![], vec![]]);
+    }
+
+    #[test]
+    fn a_variable_is_always_accessed_alike() {
+        // Two halves that are read apart, and as one; the byte behind belongs to nobody else.
+        let touched =
+            touched_by(&[(0, write(100, 8)), (1, read(100, 4)), (1, read(104, 4)), (1, read(108, 1))]);
+        assert_eq!(touched[0], [(0, 100, 4), (0, 104, 4)]);
+        assert_eq!(touched[1], [(0, 100, 4)]);
+        assert_eq!(touched[3], []);
+        // A range over both and over what only one thread touches.
+        let touched = touched_by(&[
+            (0, Op::WriteRange { address: 90, length: 40 }),
+            (1, read(100, 4)),
+            (1, read(108, 4)),
+        ]);
+        assert_eq!(touched[0], [(0, 100, 4), (0, 108, 4)]);
+    }
+
+    #[test]
+    fn memory_that_is_used_again_is_another_variable() {
+        let allocate = Op::Allocate { address: 1000, size: 16 };
+        let touched = touched_by(&[
+            (0, allocate),
+            (0, write(1000, 8)),
+            (1, read(1000, 8)),
+            (1, Op::Free { address: 1000 }),
+            (0, allocate),
+            (0, write(1000, 4)),
+            (1, read(1000, 4)),
+        ]);
+        assert_eq!(touched[1], [(1, 1000, 8)]);
+        assert_eq!(touched[3], [(2, 1000, 4)]);
+    }
+
+    #[test]
+    fn a_block_of_one_thread_that_another_frees_is_kept() {
+        let allocate = Op::Allocate { address: 1000, size: 16 };
+        let touched = touched_by(&[(0, allocate), (0, read(1008, 4)), (1, Op::Free { address: 1000 })]);
+        assert_eq!(touched[0], [(1, 1008, 4)]);
+        let touched = touched_by(&[(0, allocate), (0, read(1008, 4)), (0, Op::Free { address: 1000 })]);
+        assert_eq!(touched[0], []);
+    }
+
+    #[test]
+    fn what_a_block_covered_is_there_again_when_it_is_gone() {
+        let touched = touched_by(&[
+            (0, write(1000, 8)),
+            (1, read(1000, 8)),
+            (0, Op::Allocate { address: 992, size: 64 }),
+            (0, write(1000, 8)),
+            (0, Op::Allocate { address: 1040, size: 8 }),
+            (0, read(1000, 8)),
+        ]);
+        assert_eq!(touched, [vec![(0, 1000, 8)], vec![(0, 1000, 8)], vec![], vec![(0, 1000, 8)]]);
+    }
+
+    #[test]
+    fn threads_beyond_the_numbers_of_a_cell_are_taken_for_several() {
+        let touched = touched_by(&[(5000, write(100, 4)), (4000, write(200, 4)), (4000, read(200, 4))]);
+        assert_eq!(touched, [vec![(0, 100, 4)], vec![], vec![]]);
+    }
+}

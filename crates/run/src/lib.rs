@@ -1,0 +1,10 @@
+//! Starts, records, replays and stops processes.
+//!
+//! [`program`] says whether a file can be recorded; [`record`] runs it under the recorder; [`replay`] runs it along a schedule.
+
+pub mod mapping;
+pub mod program;
+pub mod record;
+pub mod replay;
+mod signals;
+pub mod stopping;

@@ -1,0 +1,378 @@
+//! What a replay is to do, and how the runtime is told: the file `control`, described in crates/runtime/src/replay/control.rs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+pub use load::look::Path;
+use trace::Kind;
+
+/// An event of the recording that a replay is to meet again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// Whose event.
+    pub thread: Path,
+    /// Its place in the thread; none if it has none of its own.
+    pub place: Option<u64>,
+    /// Its kind.
+    pub kind: Kind,
+    /// What it is about, in the spelling of the trace.
+    pub object: String,
+    /// Where it is in the source.
+    pub location: String,
+}
+
+/// What is to be seen once the schedule has been followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// Both accesses are next, and none of them has happened.
+    Race(Expected, Expected),
+    /// Each waits for the next, and the last for the first.
+    Deadlock(Vec<Expected>),
+    /// These events have happened, in this order.
+    Order(Vec<Expected>),
+    /// The read has happened, after this write.
+    Reads(Expected, Option<Expected>),
+    /// The schedule has been followed, and nothing more has happened.
+    State,
+}
+
+impl Goal {
+    /// The events it names.
+    pub fn named(&self) -> Vec<&Expected> {
+        match self {
+            Goal::Race(a, b) => vec![a, b],
+            Goal::Deadlock(events) | Goal::Order(events) => events.iter().collect(),
+            Goal::Reads(read, write) => std::iter::once(read).chain(write).collect(),
+            Goal::State => Vec::new(),
+        }
+    }
+
+    /// Whether a deadlock is one of locks and joins alone, so that nobody outside of it can end it.
+    pub(super) fn is_closed(&self) -> bool {
+        let closed = |event: &Expected| {
+            matches!(
+                event.kind,
+                Kind::Acquire | Kind::AcquireShared | Kind::Request | Kind::RequestShared | Kind::Join
+            )
+        };
+        matches!(self, Goal::Deadlock(events) if events.iter().all(closed))
+    }
+
+    /// The events that must not have happened.
+    fn next(&self) -> Vec<&Expected> {
+        match self {
+            Goal::Race(..) | Goal::Deadlock(_) => self.named(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A schedule to be followed, and what for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The schedule.
+    pub steps: Vec<Expected>,
+    /// What it leads to.
+    pub goal: Goal,
+}
+
+/// Which of two racing accesses is let go first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The first that the race names.
+    Ab,
+    /// The second.
+    Ba,
+}
+
+impl Order {
+    /// As it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Order::Ab => "ab",
+            Order::Ba => "ba",
+        }
+    }
+}
+
+/// What becomes of a program that leaves the schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDivergence {
+    /// It is ended.
+    #[default]
+    Stop,
+    /// It runs on freely.
+    Continue,
+}
+
+/// How a plan is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    /// Which of two racing accesses goes first.
+    pub order: Order,
+    /// What becomes of a program that leaves the schedule.
+    pub on_divergence: OnDivergence,
+    /// Whether a debugger waits at the hold.
+    pub debugger: bool,
+    /// Hold after so many steps instead of at the end, and end the program there.
+    pub until: Option<usize>,
+}
+
+/// An instruction of the control file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Instruction {
+    Run { thread: usize, until: u64 },
+    Block { thread: usize, before: u64 },
+    See { thread: usize, place: u64 },
+    Saw { thread: usize },
+    Held,
+    Stop,
+    End,
+}
+
+/// The threads of a plan, parents before children.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cast(Vec<Path>);
+
+impl Cast {
+    pub(super) fn of(plan: &Plan) -> Cast {
+        let all = plan.steps.iter().chain(plan.goal.named());
+        let mut paths = vec![Path::new()];
+        for event in all {
+            for length in 1..=event.thread.len() {
+                paths.push(event.thread[..length].to_vec());
+            }
+        }
+        paths.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+        paths.dedup();
+        Cast(paths)
+    }
+
+    /// The number of a thread.
+    pub(super) fn number(&self, path: &[u32]) -> usize {
+        let known = self.0.binary_search_by(|known| (known.len(), &known[..]).cmp(&(path.len(), path)));
+        known.unwrap_or(0)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The table of threads, as control files and others have it.
+    pub(super) fn table(&self) -> String {
+        let line = |path: &Path| match path.split_last() {
+            None => "thread - 0\n".to_owned(),
+            Some((nth, parent)) => format!("thread {} {nth}\n", self.number(parent)),
+        };
+        self.0.iter().map(line).collect()
+    }
+
+    /// What its threads are called, in lines of a control file. The kernel takes short names only.
+    pub(super) fn named(&self, names: &BTreeMap<Path, String>) -> String {
+        let known = self.0.iter().enumerate().filter_map(|(number, path)| Some((number, names.get(path)?)));
+        let line = |(number, name): (usize, &String)| {
+            let short: String = name.chars().filter(|c| c.is_ascii_graphic()).take(15).collect();
+            format!("name {number} {short}\n")
+        };
+        known.map(line).collect()
+    }
+
+    /// The thread with this number.
+    pub(super) fn path(&self, number: usize) -> Option<&Path> {
+        self.0.get(number)
+    }
+}
+
+/// A control file and what it was made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Control {
+    pub(super) cast: Cast,
+    pub(super) instructions: Vec<Instruction>,
+    on_divergence: OnDivergence,
+}
+
+impl Control {
+    pub(super) fn new(plan: &Plan, manner: Manner) -> Control {
+        let cast = Cast::of(plan);
+        let mut making = Making { cast: &cast, plan, limits: BTreeMap::new(), instructions: Vec::new() };
+        for event in plan.goal.next() {
+            if let Some(place) = event.place {
+                making.limits.insert(cast.number(&event.thread), place);
+            }
+        }
+        making.follow(&plan.steps);
+        making.reach(manner);
+        if manner.until.is_some() && !manner.debugger {
+            making.instructions.push(Instruction::End);
+        }
+        let instructions = making.instructions;
+        Control { cast, instructions, on_divergence: manner.on_divergence }
+    }
+
+    /// The file.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::from("foretell-control 1\n");
+        let on_divergence = match self.on_divergence {
+            OnDivergence::Stop => "stop",
+            OnDivergence::Continue => "continue",
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "divergence {on_divergence}");
+        text.push_str(&self.cast.table());
+        for instruction in &self.instructions {
+            let _ = match instruction {
+                Instruction::Run { thread, until } => writeln!(text, "run {thread} {until}"),
+                Instruction::Block { thread, before } => writeln!(text, "block {thread} {before}"),
+                Instruction::See { thread, place } => writeln!(text, "see {thread} {place}"),
+                Instruction::Saw { thread } => writeln!(text, "saw {thread}"),
+                Instruction::Held => writeln!(text, "held"),
+                Instruction::Stop => writeln!(text, "stop"),
+                Instruction::End => writeln!(text, "end"),
+            };
+        }
+        text
+    }
+}
+
+/// A control file in the making.
+struct Making<'a> {
+    cast: &'a Cast,
+    plan: &'a Plan,
+    /// Of threads that are to stand before an event: its place.
+    limits: BTreeMap<usize, u64>,
+    instructions: Vec<Instruction>,
+}
+
+impl Making<'_> {
+    fn follow(&mut self, steps: &[Expected]) {
+        let watched = match &self.plan.goal {
+            goal @ (Goal::Order(_) | Goal::Reads(..)) => goal.named(),
+            _ => Vec::new(),
+        };
+        for step in steps {
+            let thread = self.cast.number(&step.thread);
+            // What became several events happens at once: if one of them is to be next, so are all.
+            let limit = self.limits.get(&thread).copied().unwrap_or(u64::MAX);
+            let Some(place) = step.place.filter(|&place| place < limit) else { continue };
+            let is_watched =
+                watched.iter().any(|event| event.thread == step.thread && event.place == step.place);
+            let seen = Instruction::See { thread, place };
+            if is_watched && !self.instructions.contains(&seen) {
+                self.run(thread, place);
+                self.instructions.push(seen);
+                self.run(thread, place + 1);
+                self.instructions.push(Instruction::Saw { thread });
+            } else {
+                self.run(thread, place + 1);
+            }
+        }
+    }
+
+    /// Lets the thread run on, if it does already, or now.
+    fn run(&mut self, thread: usize, until: u64) {
+        match self.instructions.last_mut() {
+            Some(Instruction::Run { thread: running, until: before }) if *running == thread => {
+                *before = until.max(*before);
+            }
+            _ => self.instructions.push(Instruction::Run { thread, until }),
+        }
+    }
+
+    fn hold(&mut self, debugger: bool) {
+        self.instructions.push(Instruction::Held);
+        if debugger {
+            self.instructions.push(Instruction::Stop);
+        }
+    }
+
+    /// What comes after the schedule.
+    fn reach(&mut self, manner: Manner) {
+        match &self.plan.goal {
+            Goal::Race(a, b) => {
+                let pair = [a, b].map(|event| (self.cast.number(&event.thread), event.place.unwrap_or(0)));
+                pair.iter().for_each(|&(thread, place)| self.run(thread, place));
+                pair.iter().for_each(|&(thread, place)| {
+                    self.instructions.push(Instruction::See { thread, place });
+                });
+                self.hold(manner.debugger);
+                let in_order = match manner.order {
+                    Order::Ab => pair,
+                    Order::Ba => [pair[1], pair[0]],
+                };
+                for (thread, place) in in_order {
+                    // What memory holds when it is its turn.
+                    self.instructions.push(Instruction::See { thread, place });
+                    self.run(thread, place + 1);
+                    self.instructions.push(Instruction::Saw { thread });
+                }
+            }
+            Goal::Deadlock(events) => {
+                for event in events {
+                    let before = event.place.unwrap_or(u64::MAX / 2);
+                    let thread = self.cast.number(&event.thread);
+                    self.instructions.push(Instruction::Block { thread, before });
+                }
+                self.hold(manner.debugger);
+                if self.plan.goal.is_closed() {
+                    self.instructions.push(Instruction::End);
+                }
+            }
+            Goal::Order(_) | Goal::Reads(..) | Goal::State => self.hold(manner.debugger),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(thread: &[u32], place: u64, kind: Kind) -> Expected {
+        Expected {
+            thread: thread.to_vec(),
+            place: Some(place),
+            kind,
+            object: "x".to_owned(),
+            location: "a.c:1".to_owned(),
+        }
+    }
+
+    const MANNER: Manner =
+        Manner { order: Order::Ba, on_divergence: OnDivergence::Stop, debugger: false, until: None };
+
+    #[test]
+    fn a_race_is_held_before_both_accesses() {
+        let steps = vec![
+            event(&[], 0, Kind::Begin),
+            event(&[], 1, Kind::Fork),
+            event(&[], 2, Kind::Fork),
+            event(&[2], 0, Kind::Begin),
+            event(&[2], 3, Kind::Release),
+            event(&[1], 0, Kind::Begin),
+        ];
+        let goal = Goal::Race(event(&[1], 1, Kind::Write), event(&[2], 4, Kind::Read));
+        let control = Control::new(&Plan { steps, goal }, MANNER);
+        let text = "foretell-control 1\ndivergence stop\nthread - 0\nthread 0 1\nthread 0 2\nrun 0 3\nrun 2 4\nrun 1 1\n\
+                    run 2 4\nsee 1 1\nsee 2 4\nheld\nsee 2 4\nrun 2 5\nsaw 2\nsee 1 1\nrun 1 2\nsaw 1\n";
+        assert_eq!(control.text(), text);
+    }
+
+    #[test]
+    fn half_of_what_happens_at_once_is_not_taken_for_all() {
+        let steps = vec![event(&[], 5, Kind::Read)];
+        let goal = Goal::Race(event(&[], 5, Kind::Write), event(&[1], 2, Kind::Read));
+        let control = Control::new(&Plan { steps, goal }, MANNER);
+        assert_eq!(control.instructions[0], Instruction::Run { thread: 0, until: 5 });
+    }
+
+    #[test]
+    fn grandchildren_come_after_their_parents() {
+        let goal = Goal::Deadlock(vec![event(&[1, 3], 4, Kind::Acquire), event(&[2], 4, Kind::Acquire)]);
+        let control = Control::new(&Plan { steps: Vec::new(), goal }, MANNER);
+        assert!(
+            control.text().contains(
+                "thread - 0\nthread 0 1\nthread 0 2\nthread 1 3\nblock 3 4\nblock 2 4\nheld\nend\n"
+            )
+        );
+    }
+}

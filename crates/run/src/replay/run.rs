@@ -1,0 +1,257 @@
+//! The recorded command, run again under a control file.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::libc;
+use tempfile::TempDir;
+use trace::Metadata;
+
+use crate::signals;
+use crate::stopping;
+use compile::embedded;
+
+/// A command and what it was run with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// The program and its arguments.
+    pub words: Vec<OsString>,
+    /// Where it runs; none: here.
+    pub directory: Option<PathBuf>,
+    /// Its environment as `NAME=VALUE`; none: ours.
+    pub environment: Option<Vec<String>>,
+    /// What it reads from its standard input; none: nothing.
+    pub input: Option<PathBuf>,
+    /// It is not instrumented: the runtime is preloaded.
+    pub only_sync: bool,
+}
+
+impl Command {
+    /// The command that was recorded; none if the trace does not tell.
+    pub fn recorded(metadata: &Metadata) -> Option<Command> {
+        let some = |text: &String| Some(text).filter(|text| !text.is_empty()).map(PathBuf::from);
+        if metadata.command.is_empty() {
+            return None;
+        }
+        let environment = &metadata.environment;
+        Some(Command {
+            words: metadata.command.iter().map(OsString::from).collect(),
+            directory: some(&metadata.directory),
+            environment: (!environment.is_empty()).then(|| environment.clone()),
+            input: some(&metadata.input),
+            only_sync: metadata.settings.contains_key("only-sync"),
+        })
+    }
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// By itself, with this status.
+    Exited(i32),
+    /// By this signal.
+    Killed(i32),
+    /// By us: it had shown what it was to show.
+    Ended,
+    /// By us: it deadlocked.
+    Deadlocked,
+    /// By us: its time was over.
+    TimedOut,
+}
+
+/// What the runtime's statuses mean; they are in crates/runtime.
+const ENDED_STATUS: i32 = 98;
+const DEADLOCK_STATUS: i32 = 99;
+
+/// A program that ran.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) end: End,
+    pub(super) elapsed: Duration,
+    pub(super) directory: TempDir,
+}
+
+impl Ran {
+    /// What the runtime told.
+    pub(super) fn outcome(&self) -> String {
+        self.read("outcome")
+    }
+
+    /// What the program printed, on both streams.
+    pub(super) fn output(&self) -> Vec<u8> {
+        fs::read(self.directory.path().join("output")).unwrap_or_default()
+    }
+
+    /// The log and the list of modules of the first process, if it came so far.
+    pub(super) fn log(&self) -> Option<(crate::mapping::Mapping, String)> {
+        let first = self.read("first");
+        let name = |extension: &str| self.directory.path().join(format!("{}.{extension}", first.trim()));
+        let log = crate::mapping::map_file(name("log")).ok()?;
+        let modules = fs::read(name("modules")).unwrap_or_default();
+        Some((log, String::from_utf8_lossy(&modules).into_owned()))
+    }
+
+    pub(super) fn read(&self, name: &str) -> String {
+        let bytes = fs::read(self.directory.path().join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// Runs the command under the control file to its end, or until its time is over.
+pub(super) fn run(command: &Command, control: &str, settings: &str, limit: Duration) -> io::Result<Ran> {
+    let directory = prepared(control, settings)?;
+    let program = program(command, directory.path())?;
+    execute(program, command, directory, limit)
+}
+
+/// Runs a program to its end, or until its time is over; its output goes into the directory.
+pub(super) fn execute(
+    mut program: std::process::Command,
+    command: &Command,
+    directory: TempDir,
+    limit: Duration,
+) -> io::Result<Ran> {
+    let output = File::create(directory.path().join("output"))?;
+    program.stdin(input(command)?).stdout(output.try_clone()?).stderr(output);
+    program.process_group(0);
+    without_surprises(&mut program);
+    let started = Instant::now();
+    let mut child = program.spawn()?;
+    let (status, in_time) = wait(&mut child, started + limit)?;
+    // Whatever it started ends with it.
+    signals::send(-(child.id() as i32), libc::SIGKILL);
+    let end = match (in_time, status.code(), status.signal()) {
+        (false, ..) => End::TimedOut,
+        (_, Some(ENDED_STATUS), _) => End::Ended,
+        (_, Some(DEADLOCK_STATUS), _) => End::Deadlocked,
+        (_, Some(status), _) => End::Exited(status),
+        (.., signal) => End::Killed(signal.unwrap_or(0)),
+    };
+    Ok(Ran { end, elapsed: started.elapsed(), directory })
+}
+
+/// Runs the command in the debugger, which stops at the hold and then belongs to the user.
+pub(super) fn debug(command: &Command, control: &str, settings: &str) -> io::Result<ExitStatus> {
+    let directory = prepared(control, settings)?;
+    let program = program(command, directory.path())?;
+    let mut gdb = std::process::Command::new("gdb");
+    gdb.args(["-q", "-ex", "set breakpoint pending on", "-ex", "set startup-with-shell off"]);
+    for (name, value) in program.get_envs() {
+        let name = name.to_string_lossy();
+        gdb.arg("-ex").arg(match value {
+            Some(value) => format!("set environment {name} {}", value.to_string_lossy()),
+            None => format!("unset environment {name}"),
+        });
+    }
+    if let Some(directory) = &command.directory {
+        gdb.arg("-ex").arg(format!("set cwd {}", directory.display()));
+    }
+    let input = command.input.as_deref().unwrap_or(Path::new("/dev/null"));
+    gdb.args(["-ex", "break foretell_stopped"]);
+    gdb.arg("-ex").arg(format!("run < {}", input.display()));
+    gdb.args(["-ex", "set scheduler-locking on", "-ex", "info threads"]);
+    gdb.arg("--args").args(&command.words);
+    gdb.status()
+}
+
+/// A directory for a run.
+pub(super) fn directory() -> io::Result<TempDir> {
+    // As long a name as a recording has: where things lie on the stack depends on it.
+    tempfile::Builder::new().prefix("foretell-").tempdir()
+}
+
+fn prepared(control: &str, settings: &str) -> io::Result<TempDir> {
+    let directory = directory()?;
+    fs::write(directory.path().join("settings"), settings)?;
+    fs::write(directory.path().join("control"), control)?;
+    Ok(directory)
+}
+
+fn program(command: &Command, run: &Path) -> io::Result<std::process::Command> {
+    let installed = embedded::unpack()?;
+    let mut program = as_recorded(command);
+    let library = installed.library.parent().unwrap_or(Path::new("/"));
+    prepend(&mut program, command, "LD_LIBRARY_PATH", library.as_os_str());
+    if command.only_sync {
+        prepend(&mut program, command, "LD_PRELOAD", installed.library.as_os_str());
+    }
+    program.env("FORETELL_RUN", run);
+    Ok(program)
+}
+
+/// The command as it was run, without anything of ours.
+pub(super) fn as_recorded(command: &Command) -> std::process::Command {
+    let mut program = std::process::Command::new(&command.words[0]);
+    program.args(&command.words[1..]);
+    if let Some(directory) = &command.directory {
+        program.current_dir(directory);
+    }
+    if let Some(environment) = &command.environment {
+        program.env_clear();
+        let pairs = environment.iter().filter_map(|variable| variable.split_once('='));
+        program.envs(pairs);
+    }
+    program
+}
+
+/// Puts a value before those that a list in the command's environment has.
+pub(super) fn prepend(program: &mut std::process::Command, command: &Command, variable: &str, value: &OsStr) {
+    let before = match &command.environment {
+        Some(environment) => environment.iter().find_map(|entry| {
+            let (name, value) = entry.split_once('=')?;
+            (name == variable).then(|| OsString::from(value))
+        }),
+        None => std::env::var_os(variable),
+    };
+    let mut list = value.to_owned();
+    if let Some(before) = before.filter(|before| !before.is_empty()) {
+        list.push(":");
+        list.push(before);
+    }
+    program.env(variable, list);
+}
+
+fn input(command: &Command) -> io::Result<Stdio> {
+    Ok(match &command.input {
+        Some(path) => File::open(path)?.into(),
+        None => Stdio::null(),
+    })
+}
+
+/// The same addresses each time, and no life after ours.
+#[expect(unsafe_code, reason = "what runs between fork and exec must be safe there")]
+fn without_surprises(program: &mut std::process::Command) {
+    let prepare = || {
+        // SAFETY: two system calls that take numbers; both are safe after a fork.
+        unsafe {
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        }
+        Ok(())
+    };
+    // SAFETY: the closure allocates nothing and takes no lock.
+    unsafe { program.pre_exec(prepare) };
+}
+
+/// Waits for the end, or kills the program and all it started, when its time is over or the user wants to stop; whether it was
+/// in time.
+fn wait(child: &mut Child, until: Instant) -> io::Result<(ExitStatus, bool)> {
+    let mut pause = Duration::from_micros(200);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok((status, true));
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() || stopping::is_asked() {
+            signals::send(-(child.id() as i32), libc::SIGKILL);
+            return Ok((child.wait()?, false));
+        }
+        std::thread::sleep(pause.min(left));
+        pause = (pause * 2).min(Duration::from_millis(10));
+    }
+}

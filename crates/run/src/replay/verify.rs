@@ -1,0 +1,270 @@
+//! Whether a replay was the run that the schedule describes: seen from its log.
+
+use rustc_hash::FxHashMap;
+use trace::Kind;
+
+use super::outcome::{Key, Left, Outcome};
+use super::plan::{Control, Expected, Goal, Instruction, Path, Plan};
+use super::{Divergence, path_name};
+use load::look::{Found, Looked};
+
+/// Compares what happened with what was to happen; the first difference.
+pub(super) struct Verifying<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) control: &'a Control,
+    pub(super) outcome: &'a Outcome,
+    pub(super) looked: &'a Looked,
+}
+
+/// The bytes that an object was seen at, by its name and what it is.
+type Objects<'a> = FxHashMap<(&'static str, &'a str), (u64, u64)>;
+
+impl<'a> Verifying<'a> {
+    /// Where the program left the schedule, if it did.
+    pub(super) fn divergence(&self) -> Option<Divergence> {
+        let mut objects = Objects::default();
+        let mut last = 0;
+        for (index, step) in self.plan.steps.iter().enumerate() {
+            let Some(found) = self.looked.found[index].as_ref() else { continue };
+            if self.is_next_place(step) {
+                continue;
+            }
+            let came = self.difference(step, found, &mut objects).or_else(|| {
+                (found.order < last).then(|| format!("{} earlier than the schedule has it", in_words(step)))
+            });
+            if let Some(came) = came {
+                return Some(self.at(index, step, came));
+            }
+            last = found.order;
+        }
+        if let Some(left) = &self.outcome.diverged {
+            return Some(self.left(left));
+        }
+        if !self.outcome.held {
+            return None;
+        }
+        self.missing()
+            .map(|index| self.at(index, &self.plan.steps[index], "nothing of the kind".to_owned()))
+            .or_else(|| self.named_differ(&mut objects))
+    }
+
+    /// The first step that did not happen.
+    pub(super) fn missing(&self) -> Option<usize> {
+        self.plan
+            .steps
+            .iter()
+            .zip(&self.looked.found)
+            .position(|(step, found)| step.place.is_some() && found.is_none() && !self.is_next_place(step))
+    }
+
+    /// Whether what the steps are about has happened, though the program ended before it could be held: all of them, or, where one event must
+    /// not come before another, the one.
+    pub(super) fn has_happened(&self) -> bool {
+        let Some(missing) = self.missing() else {
+            return matches!(self.plan.goal, Goal::Order(_) | Goal::Reads(..));
+        };
+        match &self.plan.goal {
+            Goal::Order(events) if events.len() == 2 => {
+                let mut steps = self.plan.steps[..missing].iter();
+                steps.any(|step| step.thread == events[0].thread && step.place == events[0].place)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a step happens together with what is to be next.
+    fn is_next_place(&self, step: &Expected) -> bool {
+        matches!(self.plan.goal, Goal::Race(..) | Goal::Deadlock(_))
+            && self
+                .plan
+                .goal
+                .named()
+                .iter()
+                .any(|next| next.thread == step.thread && next.place <= step.place)
+    }
+
+    /// How what was found differs from what should have been, if it does. Where a thread begins and ends is not where an event was, but a
+    /// name for the thread's code.
+    fn difference(&self, step: &'a Expected, found: &Found, objects: &mut Objects<'a>) -> Option<String> {
+        let same_kind = found.kinds.contains(&step.kind)
+            || alike(&found.kinds, step.kind)
+            || self.is_changed_read(step, &found.kinds);
+        // The loader tells that references to memory are given back where it is freed.
+        if (step.kind, &found.kinds[..]) == (Kind::AtomicUpdate, &[Kind::Free]) {
+            return None;
+        }
+        if !same_kind || !matches!(step.kind, Kind::Begin | Kind::End) && found.location != step.location {
+            let kind = found.kinds.first().map_or("something else", |&kind| trace::text::op_name(kind));
+            return Some(format!("{kind} at {}", found.location));
+        }
+        let (Some(class), Some((start, length))) = (class(step.kind), found.object) else { return None };
+        let end = start.saturating_add(length);
+        let known = objects.entry((class, step.object.as_str())).or_insert((start, end));
+        let both = (known.0.max(start), known.1.min(end));
+        if both.0 >= both.1 {
+            return Some(format!("the same of another object than `{}` was before", step.object));
+        }
+        *known = both;
+        None
+    }
+
+    /// Whether it is the read in question, a compare-exchange that came out otherwise for what it saw.
+    fn is_changed_read(&self, step: &Expected, found: &[Kind]) -> bool {
+        let exchange = |kind: Kind| matches!(kind, Kind::AtomicRead | Kind::AtomicUpdate);
+        matches!(self.plan.goal, Goal::Order(_) | Goal::Reads(..))
+            && exchange(step.kind)
+            && found.iter().copied().any(exchange)
+            && self.plan.goal.named().contains(&step)
+    }
+
+    /// The events that are to be next are in the log only if they happened after the hold.
+    fn named_differ(&self, objects: &mut Objects<'a>) -> Option<Divergence> {
+        let named = self.plan.goal.named();
+        let found = &self.looked.found[self.plan.steps.len()..];
+        for (event, found) in named.into_iter().zip(found) {
+            let came = found.as_ref().and_then(|found| self.difference(event, found, objects));
+            let is_goal = matches!(self.plan.goal, Goal::Race(..));
+            if let (Some(came), true) = (came, is_goal) {
+                return Some(self.at(self.plan.steps.len(), event, came));
+            }
+        }
+        match &self.plan.goal {
+            Goal::Race(a, b) => self.race_differs(a, b),
+            Goal::Deadlock(events) => self.deadlock_differs(events),
+            _ => None,
+        }
+    }
+
+    /// Both stand before their accesses, which touch the same memory.
+    fn race_differs(&self, a: &Expected, b: &Expected) -> Option<Divergence> {
+        let end = self.plan.steps.len();
+        let mut accesses = Vec::new();
+        for event in [a, b] {
+            let thread = self.control.cast.number(&event.thread);
+            let look = event.place.and_then(|place| self.outcome.look(thread, place));
+            match look.and_then(|look| look.access) {
+                Some(access) => accesses.push(access),
+                None => return Some(self.at(end, event, "no access there".to_owned())),
+            }
+        }
+        let [x, y] = accesses[..] else { return None };
+        let overlap =
+            x.address < y.address.saturating_add(y.length) && y.address < x.address.saturating_add(x.length);
+        (!overlap).then(|| self.at(end, b, "an access to other memory than the first's".to_owned()))
+    }
+
+    /// Each waits for what the next one holds or is to do.
+    fn deadlock_differs(&self, events: &[Expected]) -> Option<Divergence> {
+        let end = self.plan.steps.len();
+        let happened = &self.looked.found[end..end + events.len()];
+        if let Some((event, _)) = events.iter().zip(happened).find(|(_, found)| found.is_some()) {
+            return Some(self.at(end, event, "the thread was woken after all, and went on".to_owned()));
+        }
+        for (index, event) in events.iter().enumerate() {
+            let next = &events[(index + 1) % events.len()];
+            let standing = self.outcome.standing(self.control.cast.number(&event.thread));
+            let waits = standing.filter(|standing| standing.state == "waiting");
+            let Some(waits) = waits else {
+                return Some(self.at(end, event, "it does not wait".to_owned()));
+            };
+            let for_next = match (event.kind, waits.key) {
+                (Kind::Join, Key::Thread(thread)) => self.control.cast.path(thread) == Some(&next.thread),
+                (
+                    Kind::Acquire | Kind::AcquireShared | Kind::Request | Kind::RequestShared,
+                    Key::Address(lock),
+                ) => self.holders(lock).contains(&next.thread),
+                // Who will signal, post or arrive is not written anywhere. The program ran on, so whoever could has done so.
+                (_, Key::Address(_)) => true,
+                _ => false,
+            };
+            if !for_next {
+                let came = format!("it waits, but not for {}", path_name(&next.thread));
+                return Some(self.at(end, event, came));
+            }
+        }
+        None
+    }
+
+    /// Who holds the lock that is waited for at an address. A futex is its address and 1, and may be the second word of a lock.
+    fn holders(&self, waited_for: u64) -> &[Path] {
+        let is_futex = waited_for & 1 != 0;
+        let lock = waited_for & !1;
+        let words = [Some(lock), lock.checked_sub(4).filter(|_| is_futex)];
+        let held = words.into_iter().flatten().filter_map(|word| self.looked.holders.get(&word));
+        held.map(Vec::as_slice).find(|holders| !holders.is_empty()).unwrap_or_default()
+    }
+
+    /// What the runtime says of the instruction it could not perform.
+    fn left(&self, left: &Left) -> Divergence {
+        let instruction = self.control.instructions.get(left.at);
+        let path = self.control.cast.path(left.thread).cloned().unwrap_or_default();
+        let steps = self.plan.steps.iter().enumerate();
+        let pending = |(_, step): &(usize, &Expected)| {
+            step.thread == path && step.place.is_some_and(|place| place >= left.place)
+        };
+        let named = || self.plan.goal.named().into_iter().find(|event| event.thread == path);
+        let (step, expected) = match steps.into_iter().find(pending) {
+            Some((index, step)) if !matches!(instruction, Some(Instruction::Block { .. })) => {
+                (index, in_words(step))
+            }
+            _ => (self.plan.steps.len(), named().map_or_else(String::new, in_words)),
+        };
+        let came = match (left.reason.as_str(), left.key) {
+            ("ended", _) => "the thread has ended".to_owned(),
+            ("absent", _) => "the thread has not been created".to_owned(),
+            ("waits", Key::Thread(other)) => {
+                let other = self.control.cast.path(other).map_or_else(String::new, |path| path_name(path));
+                format!("the thread waits for the end of {other}")
+            }
+            ("waits", Key::Address(lock)) => match self.holders(lock).first() {
+                Some(holder) => format!("the thread waits for a lock that {} holds", path_name(holder)),
+                None => "the thread waits to be woken".to_owned(),
+            },
+            ("waits", Key::Nothing) => "the thread waits".to_owned(),
+            ("goes-on", _) => "the thread was not held up".to_owned(),
+            ("outside", _) => "the thread is blocked in a call outside our sight".to_owned(),
+            (other, _) => format!("the runtime could not go on: {other}"),
+        };
+        Divergence { step, thread: path_name(&path), expected, came }
+    }
+
+    fn at(&self, step: usize, expected: &Expected, came: String) -> Divergence {
+        let thread = path_name(&expected.thread);
+        Divergence { step, thread, expected: in_words(expected), came }
+    }
+}
+
+fn in_words(event: &Expected) -> String {
+    format!("{}({}) at {}", trace::text::op_name(event.kind), event.object, event.location)
+}
+
+/// A lock that can be shared is given back without a word on how it was held; an acquire answers its request; a plain access whose
+/// races are meant is an atomic one in the trace.
+fn alike(found: &[Kind], expected: Kind) -> bool {
+    let one = |kind: Kind| match kind {
+        Kind::ReleaseShared => Kind::Release,
+        Kind::Request => Kind::Acquire,
+        Kind::RequestShared => Kind::AcquireShared,
+        Kind::AtomicRead => Kind::Read,
+        Kind::AtomicWrite | Kind::AtomicUpdate => Kind::Write,
+        kind => kind,
+    };
+    found.iter().any(|&found| one(found) == one(expected))
+}
+
+/// What kind of object a kind of event is about, if it is one that has an address.
+fn class(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Read | Kind::Write | Kind::AtomicRead | Kind::AtomicWrite | Kind::AtomicUpdate => {
+            Some("variable")
+        }
+        Kind::Request | Kind::Acquire | Kind::Release => Some("lock"),
+        Kind::RequestShared | Kind::AcquireShared | Kind::ReleaseShared => Some("lock"),
+        Kind::Wait | Kind::Signal | Kind::Broadcast => Some("condition"),
+        Kind::BarrierEnter | Kind::BarrierExit => Some("barrier"),
+        Kind::Post | Kind::Take => Some("semaphore"),
+        Kind::Allocate | Kind::Free => Some("block"),
+        Kind::Begin | Kind::End | Kind::Fence | Kind::Fork | Kind::Join => None,
+        Kind::Branch | Kind::Mark | Kind::RegionBegin | Kind::RegionEnd => None,
+    }
+}

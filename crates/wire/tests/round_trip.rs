@@ -1,0 +1,243 @@
+//! What is written is what is read, whatever is cut off or broken.
+
+use proptest::prelude::*;
+use wire::{
+    Context, Event, Header, Key, Kind, MAX_RECORD, Op, Progress, Reader, STREAM_START, Sink, Stop, Table,
+    Waker, write_detailed, write_run, write_simple, write_switch,
+};
+
+/// A writer as the runtime has one, over a growing vector.
+struct Writer {
+    bytes: Vec<u8>,
+    run: u64,
+    tables: Vec<Table>,
+    contexts: Vec<Context>,
+    current: usize,
+}
+
+impl Writer {
+    fn new(threads: usize, tables: usize) -> Writer {
+        let mut writer = Writer {
+            bytes: Vec::new(),
+            run: 0,
+            tables: vec![Table::default(); tables],
+            contexts: vec![Context::default(); threads],
+            current: 0,
+        };
+        for thread in 0..threads {
+            if thread > 0 {
+                writer.detailed(Kind::Create, 0, 0, &[thread as u64], b"");
+            }
+        }
+        for thread in 0..threads {
+            writer.switch(thread);
+            writer.detailed(Kind::Begin, 0, 0x7000, &[0x8000, (thread % tables) as u64, 77], b"");
+        }
+        writer
+    }
+
+    fn record(&mut self, write: impl FnOnce(&mut Sink<'_>, &mut Table, &mut Context)) {
+        let mut buffer = [0; MAX_RECORD];
+        let mut sink = Sink::new(&mut buffer);
+        write_run(&mut sink, std::mem::take(&mut self.run));
+        let table = self.current % self.tables.len();
+        write(&mut sink, &mut self.tables[table], &mut self.contexts[self.current]);
+        let used = sink.used();
+        self.bytes.extend(&buffer[..used]);
+    }
+
+    fn switch(&mut self, thread: usize) {
+        if thread != self.current {
+            self.record(|sink, _, _| write_switch(sink, thread as u32));
+            self.current = thread;
+        }
+    }
+
+    fn simple(&mut self, kind: Kind, pc: u64, address: u64) {
+        let table = self.current % self.tables.len();
+        let key = Key::new(kind, pc);
+        if self.tables[table].hit(&mut self.contexts[self.current], key, address) {
+            self.run += 1;
+        } else {
+            self.record(|sink, table, context| write_simple(sink, table, context, key, address));
+        }
+    }
+
+    fn detailed(&mut self, kind: Kind, pc: u64, address: u64, arguments: &[u64], text: &[u8]) {
+        self.record(|sink, _, context| write_detailed(sink, context, kind, pc, address, arguments, text));
+    }
+
+    fn file(&self) -> Vec<u8> {
+        let progress = Progress::new(self.bytes.len() as u64, self.run);
+        let mut file = Header { process: 12, progress }.to_bytes().to_vec();
+        file.resize(STREAM_START, 0);
+        file.extend(&self.bytes);
+        file.resize(file.len() + 1000, 0xAA);
+        file
+    }
+}
+
+fn events(file: &[u8]) -> Vec<Event<'_>> {
+    Reader::new(file).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_loop_costs_almost_nothing() {
+    let mut writer = Writer::new(1, 1);
+    for row in 0..100u64 {
+        for column in 0..100u64 {
+            writer.simple(Kind::Read8, 0x40_1000, 0x10_0000 + row * 4096 + column * 8);
+            writer.simple(Kind::Write4, 0x40_1010, 0x20_0000 + column * 4);
+        }
+        writer.simple(Kind::Read4, 0x40_1050, 0x30_0000);
+    }
+    let file = writer.file();
+    assert!(writer.bytes.len() < 2500, "{} bytes for 20100 events", writer.bytes.len());
+    let events = events(&file);
+    assert_eq!(events.len(), 1 + 20_100);
+    assert_eq!(events[1].op, Op::Read { address: 0x10_0000, size: 8 });
+    assert_eq!(events[4].op, Op::Write { address: 0x20_0004, size: 4 });
+    assert_eq!(events[4].pc, 0x40_1010);
+    assert_eq!(events[20_100].place, Some(20_100));
+}
+
+#[test]
+fn detailed_events_keep_their_arguments() {
+    let mut writer = Writer::new(2, 2);
+    writer.switch(0);
+    writer.detailed(Kind::Mark, 7, 0, &[-5i64 as u64], b"open");
+    writer.detailed(Kind::Woken, 7, 0x55, &[Waker::Timeout.code()], b"");
+    writer.detailed(Kind::Stop, 0, 0, &Stop::Exit(-1).arguments(), b"");
+    let file = writer.file();
+    let events = events(&file);
+    assert_eq!(events[0].op, Op::Create { child: 1 });
+    assert_eq!(events[3].op, Op::Mark { name: b"open", value: -5 });
+    assert_eq!(events[4].op, Op::Woken { condition: 0x55, by: Waker::Timeout });
+    assert_eq!(events[5].op, Op::Stop(Stop::Exit(-1)));
+    assert_eq!(events[5].place, None);
+}
+
+#[test]
+fn not_every_file_is_a_log() {
+    assert!(Reader::new(b"").is_err());
+    assert!(Reader::new(&[0; 8000]).is_err());
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Switch(usize),
+    Simple(Kind, u64, u64),
+    Allocate(u64, u64),
+    Mark(Vec<u8>, i64),
+}
+
+fn step(threads: usize) -> impl Strategy<Value = Step> {
+    let simple: Vec<Kind> = Kind::ALL.iter().copied().filter(|kind| kind.arguments().is_none()).collect();
+    // Few sites and near addresses, so that every kind of prediction comes up; and some of any size.
+    let address =
+        prop_oneof![(0..40u64).prop_map(|n| 0x1000 + n * 8), (0..4u64).prop_map(|n| n << 40), any::<u64>()];
+    let pc = prop_oneof![8 => 0..12u64, 1 => 0..1u64 << 48];
+    prop_oneof![
+        1 => (0..threads).prop_map(Step::Switch),
+        20 => (prop::sample::select(simple), pc, address).prop_map(|(k, p, a)| Step::Simple(k, p, a)),
+        1 => (any::<u64>(), any::<u64>()).prop_map(|(a, s)| Step::Allocate(a, s)),
+        1 => (prop::collection::vec(any::<u8>(), 0..20), any::<i64>()).prop_map(|(n, v)| Step::Mark(n, v)),
+    ]
+}
+
+/// The steps, some of them over and over as in a loop.
+fn program() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec((prop::collection::vec(step(4), 1..8), 1..6usize), 0..30)
+        .prop_map(|loops| loops.into_iter().flat_map(|(body, times)| vec![body; times].concat()).collect())
+}
+
+fn write(steps: &[Step], tables: usize) -> Writer {
+    let mut writer = Writer::new(4, tables);
+    for step in steps {
+        match step {
+            Step::Switch(thread) => writer.switch(*thread),
+            Step::Simple(kind, pc, address) => writer.simple(*kind, *pc, *address),
+            Step::Allocate(address, size) => writer.detailed(Kind::Allocate, 9, *address, &[*size], b""),
+            Step::Mark(name, value) => writer.detailed(Kind::Mark, 9, 0, &[*value as u64], name),
+        }
+    }
+    writer
+}
+
+/// What the events should say, as far as a step says it.
+fn check(steps: &[Step], events: &[Event<'_>]) {
+    let mut events = events.iter();
+    let mut current = 3;
+    for step in steps {
+        if let Step::Switch(thread) = step {
+            current = *thread;
+            continue;
+        }
+        let Some(event) = events.next() else { return };
+        assert_eq!(event.thread as usize, current);
+        match step {
+            Step::Simple(kind, pc, address) => {
+                assert_eq!(event.pc, *pc);
+                assert_eq!(event.place.is_some(), kind.is_schedulable());
+                match event.op {
+                    Op::Read { address: found, .. } | Op::AtomicUpdate { address: found, .. } => {
+                        assert_eq!(found, *address);
+                    }
+                    Op::Acquire { lock: found, .. } | Op::Free { address: found } => {
+                        assert_eq!(found, *address);
+                    }
+                    _ => {}
+                }
+            }
+            Step::Allocate(address, size) => {
+                assert_eq!(event.op, Op::Allocate { address: *address, size: *size });
+            }
+            Step::Mark(name, value) => assert_eq!(event.op, Op::Mark { name, value: *value }),
+            Step::Switch(_) => {}
+        }
+    }
+    assert!(events.next().is_none(), "more events than were written");
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(steps in program(), tables in 1..4usize) {
+        let writer = write(&steps, tables);
+        let file = writer.file();
+        let events = events(&file);
+        let written = steps.iter().filter(|step| !matches!(step, Step::Switch(_))).count();
+        prop_assert_eq!(events.len(), 7 + written);
+        check(&steps, &events[7..]);
+    }
+
+    #[test]
+    fn a_cut_log_yields_what_came_before(steps in program(), cut in any::<prop::sample::Index>()) {
+        let writer = write(&steps, 2);
+        let file = writer.file();
+        let whole = events(&file);
+        let cut = cut.index(file.len());
+        let Ok(reader) = Reader::new(&file[..cut]) else {
+            prop_assert!(cut < 24);
+            return Ok(());
+        };
+        let some: Vec<_> = reader.map(Result::unwrap).collect();
+        prop_assert_eq!(&some[..], &whole[..some.len()]);
+    }
+
+    #[test]
+    fn damage_is_an_error_and_never_a_panic(steps in program(), at in any::<prop::sample::Index>(), byte: u8) {
+        let mut file = write(&steps, 2).file();
+        let at = STREAM_START + at.index(file.len() - STREAM_START);
+        file[at] = byte;
+        let limit = 1_000_000;
+        let _ = Reader::new(&file).unwrap().take(limit).count();
+    }
+
+    #[test]
+    fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let mut file = Header { process: 1, progress: Progress::new(bytes.len() as u64, 3) }.to_bytes().to_vec();
+        file.resize(STREAM_START, 0);
+        file.extend(bytes);
+        let _ = Reader::new(&file).unwrap().take(1_000_000).count();
+    }
+}
