@@ -10,6 +10,6 @@ mod schedule;
 
 pub use cut::CutChecker;
 pub use evidence::{End, Reason, Refutation, Split, Step};
-pub use question::{Model, Question, QuestionError, Source};
+pub use question::{Model, Question, QuestionError, Source, UnknownModel, WrittenQuestion};
 pub use refutation::{RefutationFault, check_refutation};
 pub use schedule::{Certainty, ScheduleFault, check_schedule};

@@ -11,18 +11,54 @@
 //!
 //! A [`Question`] asks whether there is a schedule of a certain kind.
 
+mod json;
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
 use trace::{EventId, Op, ThreadId, Trace};
 
 /// What is demanded of the reads in a schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Model {
     /// Nothing.
     Sync,
     /// Every read sees the write it saw in the trace, except the reads the question names.
+    #[serde(rename = "rf")]
     ReadsFrom,
     /// As `ReadsFrom`, but only for reads after which their thread takes a branch before the last
     /// event it contributes.
     Branch,
+}
+
+impl Model {
+    /// All models.
+    pub const ALL: [Model; 3] = [Model::Sync, Model::ReadsFrom, Model::Branch];
+
+    /// The name in files and on the command line: `sync`, `rf` or `branch`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Model::Sync => "sync",
+            Model::ReadsFrom => "rf",
+            Model::Branch => "branch",
+        }
+    }
+}
+
+/// A name that no model has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown model `{0}`; it is `sync`, `rf` or `branch`")]
+pub struct UnknownModel(pub String);
+
+impl FromStr for Model {
+    type Err = UnknownModel;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let named = Model::ALL.into_iter().find(|model| model.name() == name);
+        named.ok_or_else(|| UnknownModel(name.to_owned()))
+    }
 }
 
 /// Where a read gets its value from.
@@ -35,9 +71,13 @@ pub enum Source {
 }
 
 /// Asks for a schedule of a trace.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Question {
+///
+/// `Counts` is how a cut names threads: by id, or by name where there is no trace at hand ([`WrittenQuestion`]).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Question<Counts = Vec<u32>> {
     /// Both events are next: all before them in their threads has happened, and they have not.
+    #[serde(with = "json::race")]
     Race(EventId, EventId),
     /// Each event is the next of its thread, and cannot happen because of the next in the cycle:
     ///
@@ -53,10 +93,14 @@ pub enum Question {
     /// The events happen in this order.
     Order(Vec<EventId>),
     /// The read sees this; `None`: anything but what it saw in the trace.
+    #[serde(with = "json::reads")]
     Reads(EventId, Option<Source>),
-    /// Exactly this many events of each thread happen (by thread id; missing: 0).
-    Cut(Vec<u32>),
+    /// Exactly this many events of each thread happen; of threads that are missing, none.
+    Cut(Counts),
 }
+
+/// A question as files hold it: a cut names threads as the trace does.
+pub type WrittenQuestion = Question<BTreeMap<String, u32>>;
 
 /// A question that makes no sense about this trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,11 +128,51 @@ pub enum QuestionError {
     NotItsWriter(EventId, EventId),
     #[error("thread {thread} has only {has} events, but the cut wants {wants}")]
     CutTooLong { thread: String, has: usize, wants: u32 },
+    #[error("the cut names thread `{0}`, which the trace does not have")]
+    NoSuchThread(String),
     #[error("the cut names {named} threads, but the trace has {threads}")]
     CutTooWide { named: usize, threads: usize },
 }
 
+impl<Counts> Question<Counts> {
+    /// The same question with a cut of another form.
+    fn map_cut<Other, E>(&self, cut: impl FnOnce(&Counts) -> Result<Other, E>) -> Result<Question<Other>, E> {
+        Ok(match self {
+            Question::Race(a, b) => Question::Race(*a, *b),
+            Question::Deadlock(events) => Question::Deadlock(events.clone()),
+            Question::Order(events) => Question::Order(events.clone()),
+            Question::Reads(read, source) => Question::Reads(*read, *source),
+            Question::Cut(counts) => Question::Cut(cut(counts)?),
+        })
+    }
+}
+
+impl WrittenQuestion {
+    /// The question about this trace. It may make no sense: see [`Question::validate`].
+    pub fn about(&self, trace: &Trace) -> Result<Question, QuestionError> {
+        self.map_cut(|counts| {
+            let threads = &trace.symbols().threads;
+            if let Some(unknown) = counts.keys().find(|name| threads.find(name).is_none()) {
+                return Err(QuestionError::NoSuchThread(unknown.clone()));
+            }
+            Ok(threads.iter().map(|name| counts.get(name).copied().unwrap_or(0)).collect())
+        })
+    }
+}
+
 impl Question {
+    /// The question as files hold it, with the names of this trace.
+    pub fn written(&self, trace: &Trace) -> WrittenQuestion {
+        let written = self.map_cut(|counts| {
+            let threads = counts.iter().enumerate().filter(|&(_, &count)| count > 0);
+            let name = |index| trace.symbols().thread(ThreadId::new(index)).to_owned();
+            Ok::<_, std::convert::Infallible>(threads.map(|(index, &count)| (name(index), count)).collect())
+        });
+        match written {
+            Ok(written) => written,
+        }
+    }
+
     /// Whether the question makes sense about this trace.
     pub fn validate(&self, trace: &Trace) -> Result<(), QuestionError> {
         for event in self.named() {

@@ -1,5 +1,7 @@
 //! What can be asked on the command line. The arguments of each command are in its own file.
 
+use check::Model;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
@@ -42,6 +44,11 @@ pub enum Command {
     Convert(Convert),
     Stats(Stats),
     Generate(Generate),
+}
+
+/// The value of `--model`: `sync`, `rf` or `branch`.
+pub fn model() -> impl TypedValueParser<Value = Model> {
+    PossibleValuesParser::new(Model::ALL.map(Model::name)).try_map(|name| name.parse::<Model>())
 }
 
 /// How a command speaks: the same for all.

@@ -4,9 +4,9 @@
 use std::sync::OnceLock;
 
 use candidates::Found;
-use check::CutChecker;
+use check::{CutChecker, Model};
 use decide::{Options, Setup, Verdict, Witness, simplify};
-use report::{Asked, Finding, FindingKind, ModelName, Rung};
+use report::{Finding, FindingKind, Rung};
 use trace::EventId;
 
 use crate::diagnostics::Diagnostic;
@@ -26,7 +26,7 @@ pub struct Unwritten<'s> {
     /// What verifies schedules that are not written out. Made when it is used first.
     pub cuts: &'s OnceLock<CutChecker<'s>>,
     /// The model asked under.
-    pub model: ModelName,
+    pub model: Model,
     /// How far it climbs.
     pub rung: Rung,
     /// What was found.
@@ -72,7 +72,7 @@ impl<'s> Foretold<'s> {
             racy: (kind == FindingKind::Nondeterminism).then_some(racy),
             inherent: found.remarks.inherent,
             schedule: Vec::new(),
-            question: Asked::of(trace, &found.question),
+            question: found.question.written(trace),
             recording: None,
             replay: None,
         };
@@ -112,10 +112,10 @@ impl<'s> Foretold<'s> {
 impl Unwritten<'_> {
     /// A predicted finding is shown by a schedule that keeps what reads saw; one that an inexact method reports and
     /// that is only possible, by one that does not.
-    fn shown_under(&self) -> ModelName {
+    fn shown_under(&self) -> Model {
         match (self.rung, self.model) {
-            (Rung::Predicted, _) => ModelName::Rf,
-            (_, ModelName::Rf) => ModelName::Sync,
+            (Rung::Predicted, _) => Model::ReadsFrom,
+            (_, Model::ReadsFrom) => Model::Sync,
             (_, weaker) => weaker,
         }
     }
@@ -124,15 +124,15 @@ impl Unwritten<'_> {
         let shown = self.shown_under();
         let Found { question, witness, .. } = &self.found;
         let climbed = match (self.rung, self.model) {
-            (Rung::Predicted, ModelName::Sync | ModelName::Branch) => self.decided_again(),
+            (Rung::Predicted, Model::Sync | Model::Branch) => self.decided_again(),
             _ => None,
         };
-        climbed.as_ref().unwrap_or(witness).schedule(self.setup, question, shown.into())
+        climbed.as_ref().unwrap_or(witness).schedule(self.setup, question, shown)
     }
 
     /// A schedule that keeps what reads saw, where one was found that need not.
     fn decided_again(&self) -> Option<Witness> {
-        let shown = self.shown_under().into();
+        let shown = self.shown_under();
         match decide::decide(self.setup, &self.found.question, shown, Options::default()) {
             Ok(Verdict::Feasible(witness)) => Some(witness),
             _ => None,

@@ -168,7 +168,7 @@ fn is_file_name(name: &str) -> bool {
 pub fn verify(trace: &Trace, recording: Option<&str>, predictions: &Predictions) -> Result<(), Diagnostic> {
     let findings = predictions.findings.iter().filter(|finding| finding.recording.as_deref() == recording);
     findings.into_iter().try_for_each(|finding| {
-        holds(trace, finding, predictions.model.into()).map_err(|why| {
+        holds(trace, finding, predictions.model).map_err(|why| {
             Diagnostic::new(format!("{} does not hold for this trace", finding.id))
                 .note(why)
                 .help("the findings are of another trace, or were changed: predict again")

@@ -1,6 +1,7 @@
 //! A finding's schedule as the file that travels.
 
-use report::{About, Asked, Finding, Fingerprint, ModelName, Rung, ScheduleFile};
+use check::{Model, Question};
+use report::{About, Finding, Fingerprint, Rung, ScheduleFile};
 use trace::EventId;
 
 use crate::diagnostics::Diagnostic;
@@ -14,9 +15,9 @@ const LONGEST: usize = 100_000;
 pub fn recorded_order(
     opened: &Opened,
     finding: &Finding,
-    model: ModelName,
+    model: Model,
 ) -> Result<Option<ScheduleFile>, Diagnostic> {
-    let ordered = matches!(finding.question, Asked::Order(_) | Asked::Reads(_));
+    let ordered = matches!(finding.question, Question::Order(_) | Question::Reads(..));
     let Some(last) = finding.named_events().max().filter(|_| ordered) else { return Ok(None) };
     if last.index() >= LONGEST {
         return Ok(None);
@@ -29,18 +30,18 @@ pub fn recorded_order(
 pub fn schedule_file(
     opened: &Opened,
     finding: &Finding,
-    model: ModelName,
+    model: Model,
     minimize: bool,
 ) -> Result<ScheduleFile, Diagnostic> {
     let trace = &opened.trace;
     let question = finding.question.about(trace).map_err(|error| Diagnostic::new(error.to_string()))?;
     let about = About::new(opened.path(), Fingerprint::of(trace));
     // What is possible only was found under the weaker model.
-    let model = if finding.rung == Rung::Possible { ModelName::Sync } else { model };
+    let model = if finding.rung == Rung::Possible { Model::Sync } else { model };
     let shorter;
     let mut schedule = &finding.schedule;
     if minimize {
-        shorter = minimized(trace, &question, model.into(), schedule);
+        shorter = minimized(trace, &question, model, schedule);
         schedule = &shorter;
     }
     ScheduleFile::new(trace, &question, model, about, finding.guaranteed, schedule)

@@ -1,7 +1,7 @@
 //! Whatever the engine says is verified by [`check`] before it is told. Where the two disagree there is no answer.
 
-use check::{Certainty, Question, Refutation};
-use report::ModelName;
+use check::{Certainty, Model, Question, Refutation};
+
 use trace::{EventId, Trace};
 
 use crate::diagnostics::Diagnostic;
@@ -10,10 +10,10 @@ use crate::diagnostics::Diagnostic;
 pub fn schedule(
     trace: &Trace,
     question: &Question,
-    model: ModelName,
+    model: Model,
     schedule: &[EventId],
 ) -> Result<Certainty, Diagnostic> {
-    let checked = check::check_schedule(trace, question, model.into(), schedule);
+    let checked = check::check_schedule(trace, question, model, schedule);
     checked.map_err(|fault| defect(question, model, "schedule", &fault.to_string()))
 }
 
@@ -21,15 +21,15 @@ pub fn schedule(
 pub fn refutation(
     trace: &Trace,
     question: &Question,
-    model: ModelName,
+    model: Model,
     refutation: &Refutation,
 ) -> Result<(), Diagnostic> {
-    let checked = check::check_refutation(trace, question, model.into(), refutation);
+    let checked = check::check_refutation(trace, question, model, refutation);
     checked.map_err(|fault| defect(question, model, "refutation", &fault.to_string()))
 }
 
 /// Two of our own disagree: there is no answer, and the user is asked to tell us.
-pub fn defect(question: &Question, model: ModelName, what: &str, fault: &str) -> Diagnostic {
+pub fn defect(question: &Question, model: Model, what: &str, fault: &str) -> Diagnostic {
     Diagnostic::new(format!(
         "this is a defect of foretell: it found a {what} that does not hold, so there is no answer"
     ))

@@ -5,11 +5,9 @@
 //! end. What is wrong is told with its line and column; [`ids_named`] then finds ids that a trace does not
 //! have, with their paths.
 
-use std::collections::BTreeMap;
-
-use check::{End, Model, Question, Reason, Refutation, Source, Split, Step};
+use check::{End, Model, Reason, Refutation, Split, Step, WrittenQuestion};
 use serde::{Deserialize, Deserializer, Serialize};
-use trace::{EventId, ThreadId, Trace};
+use trace::EventId;
 
 use crate::fingerprint::Fingerprint;
 
@@ -29,14 +27,14 @@ pub struct Evidence {
     /// Whether the program can follow the schedule whatever it is.
     pub guaranteed: Option<bool>,
     /// The model the question was asked under.
-    pub model: ModelName,
+    pub model: Model,
     /// Event ids in order, if feasible.
     pub schedule: Option<Vec<EventId>>,
     /// Why there is no schedule, if infeasible.
     #[serde(default, deserialize_with = "refutation")]
     pub refutation: Option<Refutation>,
     /// What was asked.
-    pub question: Asked,
+    pub question: WrittenQuestion,
     /// The trace it was asked about.
     pub trace: About,
     /// The steps that were not enough, if unknown.
@@ -69,157 +67,6 @@ pub enum VerdictName {
     Feasible,
     Infeasible,
     Unknown,
-}
-
-/// A model, by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names are those of check::Model")]
-pub enum ModelName {
-    Sync,
-    Rf,
-    Branch,
-}
-
-impl ModelName {
-    /// `sync`, `rf` or `branch`.
-    pub fn name(self) -> &'static str {
-        match self {
-            ModelName::Sync => "sync",
-            ModelName::Rf => "rf",
-            ModelName::Branch => "branch",
-        }
-    }
-
-    /// The model with this name.
-    pub fn named(name: &str) -> Option<ModelName> {
-        [ModelName::Sync, ModelName::Rf, ModelName::Branch].into_iter().find(|model| model.name() == name)
-    }
-}
-
-impl From<ModelName> for Model {
-    fn from(name: ModelName) -> Model {
-        match name {
-            ModelName::Sync => Model::Sync,
-            ModelName::Rf => Model::ReadsFrom,
-            ModelName::Branch => Model::Branch,
-        }
-    }
-}
-
-/// A question as JSON holds it: threads by name, the initial value as -1.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names are those of check::Question")]
-pub enum Asked {
-    Race(Pair),
-    Deadlock(Vec<EventId>),
-    Order(Vec<EventId>),
-    Reads(ReadAndSource),
-    Cut(BTreeMap<String, u32>),
-}
-
-/// Two events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<EventId>", into = "Vec<EventId>")]
-pub struct Pair(pub EventId, pub EventId);
-
-impl From<Pair> for Vec<EventId> {
-    fn from(Pair(a, b): Pair) -> Vec<EventId> {
-        vec![a, b]
-    }
-}
-
-impl TryFrom<Vec<EventId>> for Pair {
-    type Error = &'static str;
-
-    fn try_from(events: Vec<EventId>) -> Result<Self, Self::Error> {
-        match events[..] {
-            [a, b] => Ok(Pair(a, b)),
-            _ => Err("`race` is a list of two events"),
-        }
-    }
-}
-
-/// A read, and what it is to see if that is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<i64>", into = "Vec<i64>")]
-pub struct ReadAndSource {
-    /// The read.
-    pub read: EventId,
-    /// `None`: something else than in the trace.
-    pub source: Option<Source>,
-}
-
-impl From<ReadAndSource> for Vec<i64> {
-    fn from(ReadAndSource { read, source }: ReadAndSource) -> Vec<i64> {
-        let source = source.map(|source| match source {
-            Source::Initial => -1,
-            Source::Write(write) => i64::from(write.0),
-        });
-        [Some(i64::from(read.0)), source].into_iter().flatten().collect()
-    }
-}
-
-impl TryFrom<Vec<i64>> for ReadAndSource {
-    type Error = &'static str;
-
-    fn try_from(numbers: Vec<i64>) -> Result<Self, Self::Error> {
-        let expected =
-            "`reads` is a list of the read and, if one is asked for, the write (-1: the initial value)";
-        let event = |number: i64| u32::try_from(number).map(EventId).map_err(|_| expected);
-        match numbers[..] {
-            [read] => Ok(ReadAndSource { read: event(read)?, source: None }),
-            [read, -1] => Ok(ReadAndSource { read: event(read)?, source: Some(Source::Initial) }),
-            [read, write] => {
-                Ok(ReadAndSource { read: event(read)?, source: Some(Source::Write(event(write)?)) })
-            }
-            _ => Err(expected),
-        }
-    }
-}
-
-/// A cut names a thread that the trace does not have.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the cut names thread `{0}`, which the trace does not have")]
-pub struct NoSuchThread(pub String);
-
-impl Asked {
-    /// The question about this trace as JSON holds it.
-    pub fn of(trace: &Trace, question: &Question) -> Asked {
-        match question {
-            Question::Race(a, b) => Asked::Race(Pair(*a, *b)),
-            Question::Deadlock(events) => Asked::Deadlock(events.clone()),
-            Question::Order(events) => Asked::Order(events.clone()),
-            Question::Reads(read, source) => Asked::Reads(ReadAndSource { read: *read, source: *source }),
-            Question::Cut(counts) => {
-                let named = counts.iter().enumerate().filter(|&(_, &count)| count > 0);
-                let thread = |index| trace.symbols().thread(ThreadId::new(index)).to_owned();
-                Asked::Cut(named.map(|(index, &count)| (thread(index), count)).collect())
-            }
-        }
-    }
-
-    /// The question it stands for. It may make no sense about the trace: see [`Question::validate`].
-    pub fn about(&self, trace: &Trace) -> Result<Question, NoSuchThread> {
-        Ok(match self {
-            Asked::Race(Pair(a, b)) => Question::Race(*a, *b),
-            Asked::Deadlock(events) => Question::Deadlock(events.clone()),
-            Asked::Order(events) => Question::Order(events.clone()),
-            Asked::Reads(ReadAndSource { read, source }) => Question::Reads(*read, *source),
-            Asked::Cut(counts) => {
-                let mut by_id = vec![0; trace.symbols().threads.len()];
-                for (index, name) in trace.symbols().threads.iter().enumerate() {
-                    by_id[index] = counts.get(name).copied().unwrap_or(0);
-                }
-                let known = |name: &&String| trace.symbols().threads.find(name).is_some();
-                if let Some(unknown) = counts.keys().find(|name| !known(name)) {
-                    return Err(NoSuchThread(unknown.clone()));
-                }
-                Question::Cut(by_id)
-            }
-        })
-    }
 }
 
 /// Why a text is no evidence.

@@ -7,16 +7,15 @@ mod ends;
 
 use std::collections::HashSet;
 
-use check::{End, Question, Reason, Refutation, Source, Split, Step};
+use check::{End, Model, Question, Reason, Refutation, Source, Split, Step};
 use trace::{EventId, ThreadEvents, Trace};
 
-use crate::evidence::ModelName;
 use crate::figures::counted;
-use crate::words::{Words, listed};
+use crate::words::{Words, demand, listed};
 use crate::wrap::wrapped;
 
 /// The refutation of a question, told from its premise to the contradiction. Its events must exist.
-pub fn explain(trace: &Trace, question: &Question, model: ModelName, refutation: &Refutation) -> String {
+pub fn explain(trace: &Trace, question: &Question, model: Model, refutation: &Refutation) -> String {
     let mut teller = Teller::new(trace, question, model);
     teller.premise();
     teller.tell(refutation, 0);
@@ -24,12 +23,7 @@ pub fn explain(trace: &Trace, question: &Question, model: ModelName, refutation:
 }
 
 /// Why there is no schedule, in one sentence without a full stop.
-pub fn in_one_sentence(
-    trace: &Trace,
-    question: &Question,
-    model: ModelName,
-    refutation: &Refutation,
-) -> String {
+pub fn in_one_sentence(trace: &Trace, question: &Question, model: Model, refutation: &Refutation) -> String {
     let mut teller = Teller::new(trace, question, model);
     match refutation {
         Refutation::Chain { end: End::Cycle(events), .. } => match events[..] {
@@ -77,7 +71,7 @@ struct Teller<'t> {
     trace: &'t Trace,
     threads: ThreadEvents,
     question: &'t Question,
-    model: ModelName,
+    model: Model,
     words: Words<'t>,
     text: String,
     /// Events whose location has been told.
@@ -96,7 +90,7 @@ struct Teller<'t> {
 const DEEPER: usize = 4;
 
 impl<'t> Teller<'t> {
-    fn new(trace: &'t Trace, question: &'t Question, model: ModelName) -> Self {
+    fn new(trace: &'t Trace, question: &'t Question, model: Model) -> Self {
         let source = match question {
             Question::Reads(_, source) => *source,
             _ => None,
@@ -155,7 +149,7 @@ impl<'t> Teller<'t> {
             }
             Question::Cut(counts) => format!("it would consist of {}", self.words.counts(counts)),
         };
-        let demand = self.model.demand();
+        let demand = demand(self.model);
         self.say(
             0,
             &format!("Suppose there were such a schedule: {what}. Under `{}` {demand}.", self.model.name()),

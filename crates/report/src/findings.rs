@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use trace::{EventId, Trace};
 
-use crate::evidence::{Asked, ModelName};
+use check::{Model, WrittenQuestion};
 
 /// What kind of bug a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -110,7 +110,7 @@ pub struct Finding {
     /// The events in the order that shows it.
     pub schedule: Vec<EventId>,
     /// The question it answers.
-    pub question: Asked,
+    pub question: WrittenQuestion,
     /// The file of the recording it is of, beside the findings, if that is another than the trace they are of: a replay that went a way of
     /// its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -169,7 +169,7 @@ pub struct Predictions {
     /// The size of the trace.
     pub trace: Size,
     /// The model asked under.
-    pub model: ModelName,
+    pub model: Model,
     /// How candidates were found.
     pub method: String,
     /// What was found.

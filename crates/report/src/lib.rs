@@ -28,10 +28,7 @@ mod wrap;
 
 pub use context::{Context, Contexts, Frame, Hold};
 pub use edges::{Edge, EdgeKind, edges};
-pub use evidence::{
-    About, Asked, DEEPEST, Evidence, EvidenceError, ModelName, NoSuchThread, Pair, ReadAndSource, SCHEMA,
-    VerdictName, ids_named,
-};
+pub use evidence::{About, DEEPEST, Evidence, EvidenceError, SCHEMA, VerdictName, ids_named};
 pub use explain::{explain, in_one_sentence};
 pub use figures::{counted, number};
 pub use findings::{Finding, FindingKind, Funnel, Predictions, Replayed, Rung, Size};
@@ -47,5 +44,5 @@ pub use summary::{Tally, summary, summary_of};
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppression};
 pub use terminal::{finding_in_a_line, finding_in_words, quoted, reproduction, title};
 pub use values::{Changed, changed_reads};
-pub use words::{Words, shown};
+pub use words::{Words, demand, shown};
 pub use wrap::wrapped;

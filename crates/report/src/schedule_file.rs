@@ -5,11 +5,11 @@ mod parse;
 
 use std::fmt::Write as _;
 
-use check::{Question, Source};
+use check::{Model, Question, Source, UnknownModel, WrittenQuestion};
 use trace::native::ReadError;
 use trace::{EventId, Kind, ThreadEvents, Trace};
 
-use crate::evidence::{About, Asked, Evidence, ModelName, Pair, ReadAndSource, SCHEMA, VerdictName};
+use crate::evidence::{About, Evidence, SCHEMA, VerdictName};
 use crate::fingerprint::{push_name, push_op};
 
 /// What such a file starts with.
@@ -23,9 +23,9 @@ const REPLAYABLE: u32 = 2;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleFile {
     /// The model it was found under.
-    pub model: ModelName,
+    pub model: Model,
     /// What it answers.
-    pub question: Asked,
+    pub question: WrittenQuestion,
     /// The trace it is of.
     pub trace: About,
     /// Whether the program can follow it whatever it is.
@@ -84,8 +84,8 @@ pub enum ScheduleProblem {
     Version(String),
     #[error("expected `{0}`")]
     Expected(&'static str),
-    #[error("unknown model `{0}`; it is `sync`, `rf` or `branch`")]
-    Model(String),
+    #[error(transparent)]
+    Model(UnknownModel),
     #[error(
         "`{0}` is no question; it is `race A B`, `order A B ..`, `deadlock A B ..`, `reads R`, `reads R W` or `cut T1=N|T2=M|..`"
     )]
@@ -101,7 +101,7 @@ impl ScheduleFile {
     pub fn new(
         trace: &Trace,
         question: &Question,
-        model: ModelName,
+        model: Model,
         about: About,
         guaranteed: bool,
         schedule: &[EventId],
@@ -129,7 +129,7 @@ impl ScheduleFile {
         if met.is_none() {
             next.clear();
         }
-        let question = Asked::of(trace, question);
+        let question = question.written(trace);
         Ok(ScheduleFile { model, question, trace: about, guaranteed, command, lines, next })
     }
 
@@ -271,7 +271,7 @@ fn command_line(command: &[String]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn question_line(question: &Asked) -> String {
+fn question_line(question: &WrittenQuestion) -> String {
     let ids = |word: &str, events: &[EventId]| {
         events.iter().fold(word.to_owned(), |mut line, event| {
             // Writing to a string cannot fail.
@@ -280,15 +280,15 @@ fn question_line(question: &Asked) -> String {
         })
     };
     match question {
-        Asked::Race(Pair(a, b)) => ids("race", &[*a, *b]),
-        Asked::Deadlock(events) => ids("deadlock", events),
-        Asked::Order(events) => ids("order", events),
-        Asked::Reads(ReadAndSource { read, source }) => match source {
+        Question::Race(a, b) => ids("race", &[*a, *b]),
+        Question::Deadlock(events) => ids("deadlock", events),
+        Question::Order(events) => ids("order", events),
+        Question::Reads(read, source) => match source {
             None => format!("reads {read}"),
             Some(Source::Initial) => format!("reads {read} initial"),
             Some(Source::Write(write)) => format!("reads {read} {write}"),
         },
-        Asked::Cut(counts) => {
+        Question::Cut(counts) => {
             let each = counts.iter().map(|(thread, count)| {
                 let mut item = String::new();
                 push_name(&mut item, thread);

@@ -2,10 +2,9 @@
 //!
 //! Names come from files that may be hostile: they are shown without control characters, and cut when long.
 
-use check::{Question, Source};
+use check::{Model, Question, Source};
 use trace::{EventId, Op, ThreadId, Trace};
 
-use crate::evidence::ModelName;
 use crate::figures::counted;
 
 /// Says things about one trace in words.
@@ -249,16 +248,14 @@ impl<'t> Words<'t> {
     }
 }
 
-impl ModelName {
-    /// What it demands of the reads, in half a sentence.
-    pub fn demand(self) -> &'static str {
-        match self {
-            ModelName::Sync => "reads may see anything",
-            ModelName::Rf => "every read sees the write it saw in the trace, unless the question names it",
-            ModelName::Branch => {
-                "every read after which its thread takes a branch and goes on sees the write it saw in the \
-                 trace, unless the question names it"
-            }
+/// What a model demands of the reads, in half a sentence.
+pub fn demand(model: Model) -> &'static str {
+    match model {
+        Model::Sync => "reads may see anything",
+        Model::ReadsFrom => "every read sees the write it saw in the trace, unless the question names it",
+        Model::Branch => {
+            "every read after which its thread takes a branch and goes on sees the write it saw in the \
+             trace, unless the question names it"
         }
     }
 }

@@ -4,18 +4,18 @@
 use check::{Model, Question, Refutation, check_refutation, check_schedule};
 use decide::{Options, Setup, Verdict, decide};
 use report::{
-    About, Asked, Evidence, EvidenceError, Fingerprint, ModelName, SCHEMA, ScheduleFile, Steps, VerdictName,
-    event_line, explain, ids_named, in_one_sentence, interleaving,
+    About, Evidence, EvidenceError, Fingerprint, SCHEMA, ScheduleFile, Steps, VerdictName, event_line,
+    explain, ids_named, in_one_sentence, interleaving,
 };
 use trace::{EventId, Trace};
 
-const MODELS: [ModelName; 3] = [ModelName::Sync, ModelName::Rf, ModelName::Branch];
+const MODELS: [Model; 3] = [Model::Sync, Model::ReadsFrom, Model::Branch];
 
 fn tiny(seed: u64) -> Trace {
     generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid")
 }
 
-fn answer(setup: &Setup<'_>, question: &Question, model: ModelName) -> Evidence {
+fn answer(setup: &Setup<'_>, question: &Question, model: Model) -> Evidence {
     let trace = setup.trace();
     let mut evidence = Evidence {
         schema: SCHEMA,
@@ -24,14 +24,14 @@ fn answer(setup: &Setup<'_>, question: &Question, model: ModelName) -> Evidence 
         model,
         schedule: None,
         refutation: None,
-        question: Asked::of(trace, question),
+        question: question.written(trace),
         trace: About::new(Some("t.std".to_owned()), Fingerprint::of(trace)),
         budget: None,
     };
-    match decide(setup, question, model.into(), Options::default()).expect("it makes sense") {
+    match decide(setup, question, model, Options::default()).expect("it makes sense") {
         Verdict::Feasible(witness) => {
-            let schedule = witness.schedule(setup, question, model.into());
-            let certainty = check_schedule(trace, question, model.into(), &schedule).expect("it holds");
+            let schedule = witness.schedule(setup, question, model);
+            let certainty = check_schedule(trace, question, model, &schedule).expect("it holds");
             evidence.verdict = VerdictName::Feasible;
             evidence.guaranteed = Some(certainty.guaranteed);
             evidence.schedule = Some(schedule);
@@ -48,7 +48,7 @@ fn holds(trace: &Trace, evidence: &Evidence) -> bool {
     if question.validate(trace).is_err() {
         return false;
     }
-    let model = Model::from(evidence.model);
+    let model = evidence.model;
     match (evidence.verdict, &evidence.schedule, &evidence.refutation) {
         (VerdictName::Feasible, Some(schedule), None) => check_schedule(trace, &question, model, schedule)
             .is_ok_and(|certainty| Some(certainty.guaranteed) == evidence.guaranteed),
@@ -150,7 +150,7 @@ fn mutants(trace: &Trace, evidence: &Evidence, rng: &mut Rng, tally: &mut Tally)
             continue;
         }
         let question = evidence.question.about(trace).expect("it holds");
-        let feasible = oracle::answer_all(trace, evidence.model.into(), &[question])[0];
+        let feasible = oracle::answer_all(trace, evidence.model, &[question])[0];
         assert_eq!(feasible, evidence.verdict == VerdictName::Feasible, "accepted, but wrong: {mutant}");
     }
 }
@@ -179,7 +179,7 @@ fn damaged_files_are_refused() {
         let setup = Setup::new(&trace);
         let questions = oracle::all_questions(&trace);
         let question = &questions[rng.below(questions.len())];
-        let evidence = answer(&setup, question, ModelName::Rf);
+        let evidence = answer(&setup, question, Model::ReadsFrom);
         let json = serde_json::to_vec(&evidence).expect("it is JSON");
         for length in 0..json.len() {
             assert!(Evidence::parse(&json[..length]).is_err(), "cut at {length}");
@@ -195,7 +195,7 @@ fn damaged_files_are_refused() {
         let Some(schedule) = &evidence.schedule else { continue };
         let about = evidence.trace.clone();
         let file =
-            ScheduleFile::new(&trace, question, ModelName::Rf, about, true, schedule).unwrap().to_string();
+            ScheduleFile::new(&trace, question, Model::ReadsFrom, about, true, schedule).unwrap().to_string();
         for _ in 0..200 {
             let mut broken = file.clone().into_bytes();
             let at = rng.below(broken.len());

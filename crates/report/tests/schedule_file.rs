@@ -1,7 +1,7 @@
 //! Schedules of recorded traces travel with what a replay needs.
 
-use check::Question;
-use report::{About, Fingerprint, Met, ModelName, ScheduleFile};
+use check::{Model, Question};
+use report::{About, Fingerprint, Met, ScheduleFile};
 use trace::native::{Note, Step, Table, ThreadOrigin, Writer, read};
 use trace::{EventId, Kind, LocationId, Metadata, Op, ThreadId, Trace, VariableId};
 
@@ -39,7 +39,7 @@ fn recorded() -> Trace {
 fn file(trace: &Trace, question: &Question, schedule: &[u32]) -> ScheduleFile {
     let schedule: Vec<EventId> = schedule.iter().copied().map(EventId).collect();
     let about = About::new(None, Fingerprint::of(trace));
-    ScheduleFile::new(trace, question, ModelName::Rf, about, true, &schedule).unwrap()
+    ScheduleFile::new(trace, question, Model::ReadsFrom, about, true, &schedule).unwrap()
 }
 
 #[test]

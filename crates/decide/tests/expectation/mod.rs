@@ -15,19 +15,11 @@ pub(crate) struct Expectation {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ask {
     pub(crate) question: String,
-    pub(crate) models: Vec<ModelName>,
+    pub(crate) models: Vec<Model>,
     pub(crate) verdict: Expected,
     pub(crate) guaranteed: Option<bool>,
     pub(crate) split: Option<bool>,
     pub(crate) why: String,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum ModelName {
-    Sync,
-    Rf,
-    Branch,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -35,16 +27,6 @@ pub(crate) enum ModelName {
 pub(crate) enum Expected {
     Feasible,
     Infeasible,
-}
-
-impl From<ModelName> for Model {
-    fn from(name: ModelName) -> Model {
-        match name {
-            ModelName::Sync => Model::Sync,
-            ModelName::Rf => Model::ReadsFrom,
-            ModelName::Branch => Model::Branch,
-        }
-    }
 }
 
 impl Ask {

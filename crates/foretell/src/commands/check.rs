@@ -153,7 +153,7 @@ fn verify(trace: &Trace, evidence: &Evidence, file: Option<&ScheduleFile>) -> Re
     }
     match (evidence.verdict, &evidence.schedule, &evidence.refutation) {
         (VerdictName::Feasible, Some(schedule), None) => {
-            let certainty = check_schedule(trace, &question, evidence.model.into(), schedule)
+            let certainty = check_schedule(trace, &question, evidence.model, schedule)
                 .map_err(|fault| Fault::of_schedule(trace, schedule, &fault))?;
             match (evidence.guaranteed, certainty.guaranteed) {
                 (Some(claimed), found) if claimed == found => Ok(()),
@@ -163,7 +163,7 @@ fn verify(trace: &Trace, evidence: &Evidence, file: Option<&ScheduleFile>) -> Re
         }
         (VerdictName::Infeasible, None, Some(refutation)) => {
             Fault::of_missing_event(trace, refutation)?;
-            check_refutation(trace, &question, evidence.model.into(), refutation)
+            check_refutation(trace, &question, evidence.model, refutation)
                 .map_err(|fault| Fault::of_refutation(trace, refutation, &fault))
         }
         (VerdictName::Feasible, ..) => {

@@ -7,13 +7,13 @@ mod text;
 
 use std::ffi::OsString;
 
-use check::{Question, Refutation};
-use clap::{Args, ValueEnum};
+use check::{Model, Question, Refutation};
+use clap::Args;
 use decide::{Options, Setup, Verdict};
-use report::{About, Asked, Evidence, Fingerprint, ModelName, SCHEMA, ScheduleFile, Steps, VerdictName};
+use report::{About, Evidence, Fingerprint, SCHEMA, ScheduleFile, Steps, VerdictName};
 use trace::{EventId, Kind, Trace};
 
-use crate::arguments::Manner;
+use crate::arguments::{Manner, model};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::{Opened, open};
@@ -52,8 +52,8 @@ pub struct Decide {
     asking: asking::Asking,
     /// What reads must see in a schedule: `sync` demands nothing; `rf` what they saw in the trace; `branch`
     /// that too, but only where their thread takes a branch afterwards.
-    #[arg(long, value_name = "M", value_enum, default_value_t = ModelArgument::Rf, hide_possible_values = true)]
-    model: ModelArgument,
+    #[arg(long, value_name = "M", value_parser = model(), default_value = Model::ReadsFrom.name(), hide_possible_values = true)]
+    model: Model,
     /// Tell a refutation step by step.
     #[arg(long)]
     explain: bool,
@@ -68,23 +68,6 @@ pub struct Decide {
     budget: u64,
     #[command(flatten)]
     manner: Manner,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ModelArgument {
-    Sync,
-    Rf,
-    Branch,
-}
-
-impl From<ModelArgument> for ModelName {
-    fn from(argument: ModelArgument) -> ModelName {
-        match argument {
-            ModelArgument::Sync => ModelName::Sync,
-            ModelArgument::Rf => ModelName::Rf,
-            ModelArgument::Branch => ModelName::Branch,
-        }
-    }
 }
 
 /// A verdict whose evidence has been verified.
@@ -115,9 +98,9 @@ impl Decide {
 
     fn answer(&self, opened: &Opened, target: Option<&Target>) -> Result<Exit, Diagnostic> {
         let trace = &opened.trace;
-        let model = ModelName::from(self.model);
+        let model = self.model;
         let question = self.asking.question(trace)?;
-        if model == ModelName::Branch {
+        if model == Model::Branch {
             refuse_without_branches(trace)?;
         }
         let answer = verified(trace, &question, model, self.budget)?;
@@ -146,7 +129,7 @@ impl Decide {
         &self,
         trace: &Trace,
         question: &Question,
-        model: ModelName,
+        model: Model,
         answer: &Answer,
         about: About,
         target: &Target,
@@ -162,7 +145,7 @@ impl Decide {
         Ok(())
     }
 
-    fn render(&self, trace: &Trace, question: &Question, model: ModelName, answer: &Answer) -> String {
+    fn render(&self, trace: &Trace, question: &Question, model: Model, answer: &Answer) -> String {
         let told = text::Told { trace, question, model };
         let verdict = told.verdict(answer);
         if self.manner.quiet {
@@ -180,14 +163,14 @@ impl Decide {
 }
 
 /// Decides, and verifies what the engine says.
-fn verified(trace: &Trace, question: &Question, model: ModelName, budget: u64) -> Result<Answer, Diagnostic> {
+fn verified(trace: &Trace, question: &Question, model: Model, budget: u64) -> Result<Answer, Diagnostic> {
     let setup = Setup::new(trace);
     let options = Options { budget, ..Options::default() };
-    let verdict = decide::decide(&setup, question, model.into(), options)
+    let verdict = decide::decide(&setup, question, model, options)
         .map_err(|error| asking::senseless(trace, question, &error))?;
     match verdict {
         Verdict::Feasible(witness) => {
-            let schedule = witness.schedule(&setup, question, model.into());
+            let schedule = witness.schedule(&setup, question, model);
             let certainty = verify::schedule(trace, question, model, &schedule)?;
             Ok(Answer::Feasible { schedule, guaranteed: certainty.guaranteed })
         }
@@ -216,7 +199,7 @@ pub(super) fn refuse_without_branches(trace: &Trace) -> Result<(), Diagnostic> {
 }
 
 /// The answer as JSON has it.
-fn evidence(trace: &Trace, question: &Question, model: ModelName, answer: &Answer, about: About) -> Evidence {
+fn evidence(trace: &Trace, question: &Question, model: Model, answer: &Answer, about: About) -> Evidence {
     let mut evidence = Evidence {
         schema: SCHEMA,
         verdict: VerdictName::Unknown,
@@ -224,7 +207,7 @@ fn evidence(trace: &Trace, question: &Question, model: ModelName, answer: &Answe
         model,
         schedule: None,
         refutation: None,
-        question: Asked::of(trace, question),
+        question: question.written(trace),
         trace: about,
         budget: None,
     };

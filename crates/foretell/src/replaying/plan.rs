@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use check::Source;
-use report::{Asked, Line, Pair, ReadAndSource, ScheduleFile};
+use check::{Question, Source};
+use report::{Line, ScheduleFile};
 use run::replay::{Expected, Goal, Plan};
 use trace::{EventId, Kind};
 
@@ -14,17 +14,17 @@ pub(super) fn plan_of(file: &ScheduleFile) -> Option<Plan> {
     let named = |event: &EventId| all().find(|line| line.event == *event).and_then(expected);
     let many = |events: &[EventId]| events.iter().map(named).collect::<Option<Vec<Expected>>>();
     let goal = match &file.question {
-        Asked::Race(Pair(a, b)) => Goal::Race(named(a)?, named(b)?),
-        Asked::Deadlock(events) => Goal::Deadlock(many(events)?),
-        Asked::Order(events) => Goal::Order(many(events)?),
-        Asked::Reads(ReadAndSource { read, source }) => {
+        Question::Race(a, b) => Goal::Race(named(a)?, named(b)?),
+        Question::Deadlock(events) => Goal::Deadlock(many(events)?),
+        Question::Order(events) => Goal::Order(many(events)?),
+        Question::Reads(read, source) => {
             let write = match source {
                 Some(Source::Write(write)) => named(write),
                 _ => None,
             };
             Goal::Reads(named(read)?, write)
         }
-        Asked::Cut(_) => Goal::State,
+        Question::Cut(_) => Goal::State,
     };
     Some(Plan { steps, goal })
 }

@@ -8,8 +8,7 @@ use candidates::{Report, Settings, atomicity, deadlocks};
 use check::{Model, Question, Reason, Refutation, check_refutation};
 use decide::{Options, Setup, Verdict};
 use report::{
-    Context, Extras, Finding, FindingKind, Lattice, ModelName, Predictions, RuledOut, explain,
-    in_one_sentence, shown,
+    Context, Extras, Finding, FindingKind, Lattice, Predictions, RuledOut, explain, in_one_sentence, shown,
 };
 use states::{Class, Limits, Loset};
 use trace::{LocationId, Trace};
@@ -160,8 +159,8 @@ fn allowed_by_sync(
 fn told(context: &Context<'_>, candidate: &Candidate, refutation: &Refutation) -> RuledOut {
     let (trace, words) = (context.trace, context.words());
     let question = &candidate.question;
-    let reason = in_one_sentence(trace, question, ModelName::Rf, refutation);
-    let explanation = explain(trace, question, ModelName::Rf, refutation);
+    let reason = in_one_sentence(trace, question, Model::ReadsFrom, refutation);
+    let explanation = explain(trace, question, Model::ReadsFrom, refutation);
     let short = explanation.len() <= LONGEST_EXPLANATION;
     RuledOut {
         kind: candidate.kind.name(),

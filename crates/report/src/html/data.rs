@@ -10,7 +10,6 @@ use super::Extras;
 use super::window::{Room, Window, Windows};
 use crate::context::{Context, Contexts, Frame};
 use crate::edges::{EdgeKind, edges};
-use crate::evidence::Asked;
 use crate::figures::counted;
 use crate::findings::{Finding, Predictions};
 use crate::place::SourcePlace;
@@ -246,7 +245,7 @@ fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> Told {
         observed: order(context.trace, &windows.observed, 0),
         predicted: predicted(context, finding, windows),
         next: windows.next,
-        waits: waits(context, &finding.question, question.as_ref()),
+        waits: waits(context, question.as_ref()),
     }
 }
 
@@ -281,10 +280,8 @@ fn predicted(context: &Context<'_>, finding: &Finding, windows: &Windows) -> Ord
 }
 
 /// The circle of a deadlock.
-fn waits(context: &Context<'_>, asked: &Asked, question: Option<&Question>) -> Vec<Wait> {
-    let (Asked::Deadlock(_), Some(Question::Deadlock(blocked))) = (asked, question) else {
-        return Vec::new();
-    };
+fn waits(context: &Context<'_>, question: Option<&Question>) -> Vec<Wait> {
+    let Some(Question::Deadlock(blocked)) = question else { return Vec::new() };
     let wait = |(index, &event): (usize, &EventId)| Wait {
         thread: context.trace.thread(event).index(),
         object: context.words().object(context.trace.op(event)),

@@ -1,19 +1,18 @@
 //! Schedule files, read.
 
-use check::Source;
+use check::{Question, Source, WrittenQuestion};
 use trace::EventId;
 
 use super::{BARE, Line, MAGIC, Met, REPLAYABLE, ScheduleFile, ScheduleFileError, ScheduleProblem};
-use crate::evidence::{About, Asked, ModelName, Pair, ReadAndSource};
+use crate::evidence::About;
 
 impl ScheduleFile {
     /// Reads a file. The first line of it that is wrong is told.
     pub fn parse(bytes: &[u8]) -> Result<ScheduleFile, ScheduleFileError> {
         let mut reader = Reader { lines: bytes.split(|&byte| byte == b'\n'), number: 0 };
         let version = reader.version()?;
-        let model = reader.field("model sync|rf|branch", "model ", |text| {
-            ModelName::named(text).ok_or_else(|| ScheduleProblem::Model(text.to_owned()))
-        })?;
+        let model = reader
+            .field("model sync|rf|branch", "model ", |text| text.parse().map_err(ScheduleProblem::Model))?;
         let question = reader.field("question ..", "question ", |text| {
             parse_question(text).ok_or_else(|| ScheduleProblem::Question(text.to_owned()))
         })?;
@@ -112,24 +111,24 @@ fn event(text: &str) -> Option<EventId> {
     text.parse().ok().map(EventId)
 }
 
-fn parse_question(text: &str) -> Option<Asked> {
+fn parse_question(text: &str) -> Option<WrittenQuestion> {
     let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
     if kind == "cut" {
-        return parse_cut(rest).map(Asked::Cut);
+        return parse_cut(rest).map(Question::Cut);
     }
     let words: Vec<&str> = rest.split_whitespace().collect();
     let ids = || words.iter().map(|word| event(word)).collect::<Option<Vec<EventId>>>();
     match (kind, &words[..]) {
-        ("race", [a, b]) => Some(Asked::Race(Pair(event(a)?, event(b)?))),
-        ("deadlock", _) => ids().map(Asked::Deadlock),
-        ("order", _) => ids().map(Asked::Order),
-        ("reads", [read]) => Some(Asked::Reads(ReadAndSource { read: event(read)?, source: None })),
+        ("race", [a, b]) => Some(Question::Race(event(a)?, event(b)?)),
+        ("deadlock", _) => ids().map(Question::Deadlock),
+        ("order", _) => ids().map(Question::Order),
+        ("reads", [read]) => Some(Question::Reads(event(read)?, None)),
         ("reads", [read, source]) => {
             let source = match *source {
                 "initial" => Source::Initial,
                 write => Source::Write(event(write)?),
             };
-            Some(Asked::Reads(ReadAndSource { read: event(read)?, source: Some(source) }))
+            Some(Question::Reads(event(read)?, Some(source)))
         }
         _ => None,
     }

@@ -1,7 +1,7 @@
 //! The verdict for a person.
 
-use check::{Question, Refutation};
-use report::{ModelName, Steps, Words, changed_reads, explain, in_one_sentence, interleaving, wrapped};
+use check::{Model, Question, Refutation};
+use report::{Steps, Words, changed_reads, explain, in_one_sentence, interleaving, wrapped};
 use trace::{EventId, Trace};
 
 use super::Answer;
@@ -13,7 +13,7 @@ const BOLD: anstyle::Style = anstyle::Style::new().bold();
 pub(super) struct Told<'a> {
     pub(super) trace: &'a Trace,
     pub(super) question: &'a Question,
-    pub(super) model: ModelName,
+    pub(super) model: Model,
 }
 
 impl Told<'_> {

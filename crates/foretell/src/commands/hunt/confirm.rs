@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use report::{Finding, ModelName, Replayed, Rung};
+use check::Model;
+use report::{Finding, Replayed, Rung};
 use run::replay::Command;
 
 use super::explore::Exploring;
@@ -14,7 +15,7 @@ use crate::replaying::{Replaying, ResultName, Summary};
 /// How findings are replayed.
 pub(super) struct Confirming<'a> {
     pub(super) opened: &'a Opened,
-    pub(super) model: ModelName,
+    pub(super) model: Model,
     pub(super) times: u64,
     pub(super) ends: Instant,
     pub(super) directory: &'a RunDirectory,

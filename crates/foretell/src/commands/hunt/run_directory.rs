@@ -6,7 +6,8 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use report::{Finding, ModelName, Predictions, ScheduleFile};
+use check::Model;
+use report::{Finding, Predictions, ScheduleFile};
 
 use crate::diagnostics::Diagnostic;
 use crate::open::Opened;
@@ -69,7 +70,7 @@ impl RunDirectory {
         &self,
         opened: &Opened,
         finding: &Finding,
-        model: ModelName,
+        model: Model,
     ) -> Result<ScheduleFile, Diagnostic> {
         let file = schedule_file(opened, finding, model, false)?;
         let target = self.path.join(format!("{}.sched", finding.id));

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use candidates::Found;
 use check::{CutChecker, Model, Question};
 use decide::{Options, Setup, Verdict};
-use report::{FindingKind, ModelName, Rung};
+use report::{FindingKind, Rung};
 use trace::{EventId, LocationId};
 
 use crate::diagnostics::Diagnostic;
@@ -44,7 +44,7 @@ pub(crate) type Take<'t> = dyn FnMut(Vec<Foretold<'_>>) -> Result<(), Diagnostic
 /// locations at the end.
 pub(super) struct Gatherer<'s> {
     pub(super) setup: &'s Setup<'s>,
-    pub(super) model: ModelName,
+    pub(super) model: Model,
     pub(super) options: Options,
     pub(super) all: bool,
     groups: BTreeMap<Key, Group>,
@@ -61,7 +61,7 @@ pub(super) struct Gatherer<'s> {
 impl<'s> Gatherer<'s> {
     pub(super) fn new(
         setup: &'s Setup<'s>,
-        model: ModelName,
+        model: Model,
         options: Options,
         all: bool,
         cuts: &'s OnceLock<CutChecker<'s>>,
@@ -74,8 +74,8 @@ impl<'s> Gatherer<'s> {
     /// Takes in a bug that was found under the model asked for.
     pub(super) fn take(&mut self, kind: FindingKind, found: Found) {
         let rung = match self.model {
-            ModelName::Rf => Rung::Predicted,
-            ModelName::Sync | ModelName::Branch => self.rung(&found.question),
+            Model::ReadsFrom => Rung::Predicted,
+            Model::Sync | Model::Branch => self.rung(&found.question),
         };
         self.take_at(kind, found, rung);
     }

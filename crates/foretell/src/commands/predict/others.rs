@@ -79,7 +79,7 @@ fn gathered<'s, C>(
     take: fn(&mut Gatherer<'s>, FindingKind, Found),
     search: impl FnOnce(&decide::Setup<'_>, Settings, &mut dyn FnMut(Report)) -> C,
 ) -> C {
-    let settings = Settings { model: gatherer.model.into(), options: gatherer.options };
+    let settings = Settings { model: gatherer.model, options: gatherer.options };
     let bar = progress::of_events(&format!("looking for {}", kind.title_of_many()), 0, manner);
     let setup = gatherer.setup;
     let counts = search(setup, settings, &mut |report| match report {

@@ -5,7 +5,7 @@
 
 use check::{Model, Question, check_schedule};
 use decide::{Options, Setup, Verdict};
-use report::{Asked, Finding, FindingKind, ModelName, Predictions, Rung};
+use report::{Finding, FindingKind, Predictions, Rung};
 use states::{Certainty, Definitely, Exhausted, Limits, Loset, Possibly, definitely, possibly_where};
 use trace::{EventId, ThreadEvents, ThreadId};
 
@@ -22,7 +22,7 @@ const MOST_STATES: u64 = 1_000_000_000;
 pub(super) fn search(
     conditions: &[NamedPredicate],
     setup: &Setup<'_>,
-    model: ModelName,
+    model: Model,
     options: Options,
     predictions: &mut Predictions,
     manner: Manner,
@@ -51,7 +51,7 @@ pub(super) fn search(
 struct Asking<'a> {
     setup: &'a Setup<'a>,
     loset: Loset,
-    model: ModelName,
+    model: Model,
     options: Options,
     limits: Limits,
     manner: Manner,
@@ -61,14 +61,17 @@ struct Asking<'a> {
 struct Shown {
     state: Vec<u32>,
     schedule: Vec<EventId>,
-    model: ModelName,
+    model: Model,
 }
 
 impl Asking<'_> {
     /// A schedule to a state with the condition.
     fn reached(&self, condition: &NamedPredicate) -> Result<Option<Shown>, Exhausted> {
-        let models =
-            if self.model == ModelName::Rf { vec![ModelName::Rf] } else { vec![ModelName::Rf, self.model] };
+        let models = if self.model == Model::ReadsFrom {
+            vec![Model::ReadsFrom]
+        } else {
+            vec![Model::ReadsFrom, self.model]
+        };
         for model in models {
             let mut bar = StatesBar::new("searching", self.manner);
             let demand = |state: &[u32]| self.schedule(state, model).map(|schedule| schedule.is_some());
@@ -99,18 +102,18 @@ impl Asking<'_> {
         schedule.iter().for_each(|&event| state[trace.thread(event).index()] += 1);
         let keeps = check_schedule(trace, &Question::Cut(state.clone()), Model::ReadsFrom, &schedule).is_ok();
         match (keeps, self.model) {
-            (true, _) => Ok(Some(Shown { state, schedule, model: ModelName::Rf })),
+            (true, _) => Ok(Some(Shown { state, schedule, model: Model::ReadsFrom })),
             // Another run may avoid it with every read as it was: that is not searched for.
-            (false, ModelName::Rf | ModelName::Branch) => Err(Exhausted::States(self.limits.states)),
-            (false, ModelName::Sync) => Ok(Some(Shown { state, schedule, model: ModelName::Sync })),
+            (false, Model::ReadsFrom | Model::Branch) => Err(Exhausted::States(self.limits.states)),
+            (false, Model::Sync) => Ok(Some(Shown { state, schedule, model: Model::Sync })),
         }
     }
 
     /// A schedule to a state under a model.
-    fn schedule(&self, state: &[u32], model: ModelName) -> Result<Option<Vec<EventId>>, Exhausted> {
+    fn schedule(&self, state: &[u32], model: Model) -> Result<Option<Vec<EventId>>, Exhausted> {
         let question = Question::Cut(state.to_vec());
-        match decide::decide(self.setup, &question, model.into(), self.options) {
-            Ok(Verdict::Feasible(witness)) => Ok(Some(witness.schedule(self.setup, &question, model.into()))),
+        match decide::decide(self.setup, &question, model, self.options) {
+            Ok(Verdict::Feasible(witness)) => Ok(Some(witness.schedule(self.setup, &question, model))),
             Ok(Verdict::Unknown { budget }) => Err(Exhausted::Steps(budget)),
             Ok(Verdict::Infeasible(_)) | Err(_) => Ok(None),
         }
@@ -130,7 +133,7 @@ impl Asking<'_> {
         Ok(Finding {
             id: format!("{}-{number}", FindingKind::Predicate.name()),
             kind: FindingKind::Predicate,
-            rung: if model == ModelName::Rf { Rung::Predicted } else { Rung::Possible },
+            rung: if model == Model::ReadsFrom { Rung::Predicted } else { Rung::Possible },
             guaranteed: certainty.guaranteed,
             events: events.iter().map(|event| i64::from(event.0)).collect(),
             object: condition.name.clone(),
@@ -142,7 +145,7 @@ impl Asking<'_> {
             racy: None,
             inherent: false,
             schedule,
-            question: Asked::of(trace, &question),
+            question: question.written(trace),
             recording: None,
             replay: None,
         })

@@ -29,7 +29,7 @@ pub(super) fn search(
 
 /// Finds which events race, for the sake of other kinds of bugs.
 pub(super) fn note(gatherer: &mut Gatherer<'_>, manner: Manner) {
-    let settings = Settings { model: gatherer.model.into(), options: gatherer.options };
+    let settings = Settings { model: gatherer.model, options: gatherer.options };
     let bar = progress::of_unknown("looking for reads that race", manner);
     poly::races(gatherer.setup, settings, &mut |report| {
         if let Report::Found(found) = report {
@@ -40,7 +40,7 @@ pub(super) fn note(gatherer: &mut Gatherer<'_>, manner: Manner) {
 }
 
 fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: Manner) {
-    let settings = Settings { model: gatherer.model.into(), options: gatherer.options };
+    let settings = Settings { model: gatherer.model, options: gatherer.options };
     let bar = progress::of_events("looking for races", 0, manner);
     let setup = gatherer.setup;
     let funnel = poly::races(setup, settings, &mut |report| match report {

@@ -7,15 +7,16 @@ use std::sync::OnceLock;
 use candidates::atomicity::{self, Calls, Intent};
 use candidates::orders::Rule;
 use candidates::races;
+use check::Model;
 use clap::{Args, ValueEnum};
 use decide::{Options, Setup};
-use report::{ModelName, Predictions, SCHEMA, Size, quoted};
+use report::{Predictions, SCHEMA, Size, quoted};
 use trace::Trace;
 
 use super::gather::Take;
 use super::{gather, others, predicates, private, races as racing};
-use crate::arguments::Manner;
-use crate::commands::decide::{ModelArgument, refuse_without_branches};
+use crate::arguments::{Manner, model};
+use crate::commands::decide::refuse_without_branches;
 use crate::diagnostics::Diagnostic;
 use crate::foretold::{Foretold, all_written_out};
 use crate::open::Opened;
@@ -32,8 +33,8 @@ pub(crate) struct Search {
     #[arg(long, value_name = "KIND,..", value_enum, value_delimiter = ',')]
     only: Vec<KindArgument>,
     /// What reads must see in a schedule: `sync`, `rf` or `branch` (see `foretell decide --help`).
-    #[arg(long, value_name = "M", value_enum, default_value_t = ModelArgument::Rf, hide_possible_values = true)]
-    model: ModelArgument,
+    #[arg(long, value_name = "M", value_parser = model(), default_value = Model::ReadsFrom.name(), hide_possible_values = true)]
+    model: Model,
     /// How to find races (default `poly`) or atomicity violations (default `exact`).
     #[arg(long, value_name = "X")]
     method: Option<MethodArgument>,
@@ -162,7 +163,7 @@ impl Search {
         Ok(Predictions {
             schema: SCHEMA,
             trace: Size::of(&opened.trace, opened.path()),
-            model: self.model.into(),
+            model: self.model,
             method: self.method_name(&self.kinds()?).to_owned(),
             findings: Vec::new(),
             unknown: 0,
@@ -186,8 +187,8 @@ impl Search {
             foretold.retain(|foretold| !private::is_of_libraries(trace, foretold.finding()));
             take(foretold)
         };
-        let model = ModelName::from(self.model);
-        if model == ModelName::Branch {
+        let model = self.model;
+        if model == Model::Branch {
             refuse_without_branches(trace)?;
         }
         let kinds = self.kinds()?;
@@ -276,9 +277,8 @@ impl Search {
     /// no matter: each has ids of its own.
     pub(crate) fn again(&self) -> Vec<String> {
         let mut words = Vec::new();
-        if self.model != ModelArgument::Rf {
-            let model = self.model.to_possible_value().map(|value| value.get_name().to_owned());
-            words.extend(["--model".to_owned(), model.unwrap_or_default()]);
+        if self.model != Model::ReadsFrom {
+            words.extend(["--model".to_owned(), self.model.name().to_owned()]);
         }
         if let Some(method) = self.method {
             words.extend(["--method".to_owned(), method.name().to_owned()]);

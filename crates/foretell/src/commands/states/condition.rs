@@ -1,7 +1,7 @@
 //! Whether a condition possibly or definitely holds, with the schedule that shows it.
 
-use check::Question;
-use report::{ModelName, Steps, interleaving};
+use check::{Model, Question};
+use report::{Steps, interleaving};
 use states::{Certainty, Definitely, Path, Possibly, Predicate, PredicateError, definitely, possibly};
 use trace::EventId;
 
@@ -47,7 +47,7 @@ impl Asked<'_> {
             Ok(Evidence::Schedule(schedule)) => schedule,
             Ok(Evidence::Refutation(_)) => {
                 let question = Question::Cut(state);
-                return Err(verify::defect(&question, ModelName::Sync, "state", "no schedule leads to it"));
+                return Err(verify::defect(&question, Model::Sync, "state", "no schedule leads to it"));
             }
             Err(exhausted) => return self.exhausted(exhausted),
         };
@@ -68,7 +68,7 @@ impl Asked<'_> {
                 let mut state = vec![0; self.loset.threads()];
                 schedule.iter().for_each(|&event| state[self.trace.thread(event).index()] += 1);
                 let question = Question::Cut(state.clone());
-                verify::schedule(self.trace, &question, ModelName::Sync, &schedule)?;
+                verify::schedule(self.trace, &question, Model::Sync, &schedule)?;
                 Answer { holds: false, path, shown: Some(Shown { state, schedule }) }
             }
             Err(exhausted) => return self.exhausted(exhausted),

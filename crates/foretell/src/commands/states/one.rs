@@ -2,7 +2,7 @@
 
 use check::{Model, Question, Refutation};
 use decide::{Options, Setup, Verdict};
-use report::{ModelName, Steps, explain, in_one_sentence, interleaving, wrapped};
+use report::{Steps, explain, in_one_sentence, interleaving, wrapped};
 use serde::Serialize;
 use states::{Class, Exhausted};
 use trace::{EventId, Trace};
@@ -49,11 +49,11 @@ pub(super) fn evidence(
     Ok(Ok(match verdict {
         Verdict::Feasible(witness) => {
             let schedule = witness.schedule(&setup, &question, Model::Sync);
-            verify::schedule(trace, &question, ModelName::Sync, &schedule)?;
+            verify::schedule(trace, &question, Model::Sync, &schedule)?;
             Evidence::Schedule(schedule)
         }
         Verdict::Infeasible(refutation) => {
-            verify::refutation(trace, &question, ModelName::Sync, &refutation)?;
+            verify::refutation(trace, &question, Model::Sync, &refutation)?;
             Evidence::Refutation(refutation)
         }
         Verdict::Unknown { budget } => return Ok(Err(Exhausted::Steps(budget))),
@@ -113,10 +113,10 @@ impl Asked<'_> {
                 told += &format!("\n{}", interleaving(self.trace, &question, schedule, Steps::Telling));
             }
             Evidence::Refutation(refutation) if self.states.why => {
-                told += &format!("\n{}", explain(self.trace, &question, ModelName::Sync, refutation));
+                told += &format!("\n{}", explain(self.trace, &question, Model::Sync, refutation));
             }
             Evidence::Refutation(refutation) => {
-                let why = in_one_sentence(self.trace, &question, ModelName::Sync, refutation);
+                let why = in_one_sentence(self.trace, &question, Model::Sync, refutation);
                 told += &wrapped(&format!("Why: {why}."), 0, 0);
                 told += "The steps to that are shown by `--why`.\n";
             }
