@@ -95,7 +95,7 @@ pub(crate) fn run() -> Outcome {
 /// The rows of a table that the bench of other bugs prints, as they are.
 fn printed(title: &str, table: &str) -> Result<String, String> {
     eprintln!("measuring: {table}");
-    let bench = ["bench", "--quiet", "--package", "foretell-candidates", "--bench", "bugs", "--", table];
+    let bench = ["bench", "--quiet", "--package", "foretell-papers", "--bench", "bugs", "--", table];
     let mut text = title.to_owned();
     for line in cargo_output(&bench)?.lines().filter(|line| !line.trim().is_empty()) {
         let _ = writeln!(text, "    {}", line.trim_end());

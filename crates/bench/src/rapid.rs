@@ -1,6 +1,6 @@
 //! `cargo xtask bench rapid`: which racy events RAPID's engines and ours report, compared as sets, with each kind of difference explained.
 //!
-//! The comparison is a test of `candidates` (tests/rapid), since the oracle is for tests only; it shrinks what shows a new kind of
+//! The comparison is a test of `papers` (tests/rapid), since the oracle is for tests only; it shrinks what shows a new kind of
 //! difference into corpus/rapid/. What the kept cases say is put below the table.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub(crate) fn run() -> Outcome {
         );
         return Ok(());
     }
-    let test = ["test", "--quiet", "--package", "foretell-candidates", "--test", "rapid"];
+    let test = ["test", "--quiet", "--package", "foretell-papers", "--test", "rapid"];
     let chosen = ["--", "--nocapture", "sets_of_racy_events_beside_rapid"];
     let output = command(&[&test[..], &chosen].concat())
         .env("FORETELL_RAPID_SEEDS", SEEDS)

@@ -49,10 +49,10 @@ pub(crate) fn decide() -> Outcome {
 pub(crate) fn bugs() -> Outcome {
     let mut section = String::from("## Deadlocks, atomicity violations, nondeterministic reads\n\n");
     section.push_str(&circumstances());
-    let printed = cargo_output(&["bench", "--quiet", "--package", "foretell-candidates", "--bench", "bugs"])?;
+    let printed = cargo_output(&["bench", "--quiet", "--package", "foretell-papers", "--bench", "bugs"])?;
     let _ = write!(
         section,
-        "\n`cargo bench --package foretell-candidates --bench bugs`, with the command line's default budget; seconds of processor time. \
+        "\n`cargo bench --package foretell-papers --bench bugs`, with the command line's default budget; seconds of processor time. \
          `unknown` counts the patterns left open, and one more where a search was `cut_short`: there are more cycles of places than \
          anybody can look at, and the limits (docs/json.md) were chosen so that a million events take less than 5 s. With 100,000 places \
          there are 292,272 and 388,015 candidates.\n\n"

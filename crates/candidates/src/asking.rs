@@ -58,13 +58,6 @@ pub(crate) struct Instance {
     pub(crate) remarks: Remarks,
 }
 
-/// What an instance turned out to be.
-pub(crate) enum Judged {
-    Feasible(Witness),
-    Refuted,
-    Unknown,
-}
-
 /// What became of asking about an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -164,7 +157,7 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
     /// Asks the engine about an instance, if the limits allow.
     pub(crate) fn ask(&mut self, pattern: PatternId, instance: Instance) -> Outcome {
         match self.looks_at(pattern, &instance.question) {
-            true => self.judge(pattern, instance, decided),
+            true => self.judge(pattern, instance, ask),
             false => Outcome::NotFound,
         }
     }
@@ -181,7 +174,7 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
         &mut self,
         pattern: PatternId,
         instance: Instance,
-        judge: impl FnOnce(&Setup<'_>, &Question, Settings) -> Judged,
+        judge: impl FnOnce(&Setup<'_>, &Question, Settings) -> Verdict,
     ) -> Outcome {
         let asked = self.known[pattern.0 as usize].asked;
         if self.limits.extent != Extent::All && (asked >= self.limits.instances || self.is_spent()) {
@@ -195,9 +188,9 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
         self.asked.asked += 1;
         self.known[pattern.0 as usize].asked += 1;
         match judge(self.setup, &instance.question, settings) {
-            Judged::Feasible(witness) => self.found(pattern, instance, witness),
-            Judged::Refuted => Outcome::NotFound,
-            Judged::Unknown => {
+            Verdict::Feasible(witness) => self.found(pattern, instance, witness),
+            Verdict::Infeasible(_) => Outcome::NotFound,
+            Verdict::Unknown { .. } => {
                 self.in_vain = self.in_vain.saturating_add(settings.options.budget);
                 let known = &mut self.known[pattern.0 as usize];
                 match settings.options.budget < self.settings.options.budget {
@@ -216,7 +209,7 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
     /// Which patterns were found.
     pub(crate) fn second_look(
         &mut self,
-        judge: impl Fn(&Setup<'_>, &Question, Settings) -> Judged,
+        judge: impl Fn(&Setup<'_>, &Question, Settings) -> Verdict,
     ) -> Vec<PatternId> {
         let most = self.settings.options.budget / 2;
         let mut settings = self.settings;
@@ -230,16 +223,16 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
                 }
                 let judged = match in_vain < most {
                     true => judge(self.setup, &instance.question, settings),
-                    false => Judged::Unknown,
+                    false => Verdict::Unknown { budget: settings.options.budget },
                 };
                 match judged {
-                    Judged::Feasible(witness) => {
+                    Verdict::Feasible(witness) => {
                         let pattern = PatternId(number as u32);
                         self.found(pattern, instance, witness);
                         found.push(pattern);
                     }
-                    Judged::Refuted => {}
-                    Judged::Unknown => {
+                    Verdict::Infeasible(_) => {}
+                    Verdict::Unknown { .. } => {
                         in_vain = in_vain.saturating_add(settings.options.budget);
                         self.known[number].unknown.get_or_insert(instance.question);
                         break;
@@ -283,12 +276,8 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
     }
 }
 
-/// What the engine says.
-pub(crate) fn decided(setup: &Setup<'_>, question: &Question, settings: Settings) -> Judged {
-    match decide(setup, question, settings.model, settings.options) {
-        Ok(Verdict::Feasible(witness)) => Judged::Feasible(witness),
-        Ok(Verdict::Infeasible(_)) => Judged::Refuted,
-        Ok(Verdict::Unknown { .. }) => Judged::Unknown,
-        Err(error) => unreachable!("searches ask what makes sense: {error}"),
-    }
+/// The engine's verdict.
+pub fn ask(setup: &Setup<'_>, question: &Question, settings: Settings) -> Verdict {
+    let verdict = decide(setup, question, settings.model, settings.options);
+    verdict.unwrap_or_else(|error| unreachable!("searches ask valid questions: {error}"))
 }

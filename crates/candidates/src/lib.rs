@@ -10,5 +10,5 @@ pub mod orders;
 pub mod races;
 mod sections;
 
-pub use asking::{Extent, Limits};
+pub use asking::{Extent, Limits, ask};
 pub use found::{Found, Object, Remarks, Report, Settings, Waited};

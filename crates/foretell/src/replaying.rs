@@ -5,7 +5,8 @@ mod plan;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use candidates::races::{RacePair, hb};
+use candidates::races::RacePair;
+use papers::races::hb;
 use report::ScheduleFile;
 use run::program::Sight;
 use run::replay::{

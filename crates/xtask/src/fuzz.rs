@@ -32,13 +32,22 @@ const BUGS: Judge = Judge {
     tests: &[
         "every_cycle_of_the_oracle_and_no_other",
         "exactly_the_violations_of_the_oracle",
-        "under_approximation_is_brute_force_over_all_schedules",
-        "avfilter_is_its_algorithm_line_by_line",
         "every_other_source_and_no_other",
         "stated_orders_are_those_of_the_oracle",
         "memory_is_misused_where_the_oracle_says_so",
     ],
     judged: "a search",
+};
+
+const PAPERS: Judge = Judge {
+    package: "foretell-papers",
+    file: "atomicity",
+    tests: &[
+        "over_approximation_is_what_synchronisation_allows",
+        "under_approximation_is_brute_force_over_all_schedules",
+        "avfilter_is_its_algorithm_line_by_line",
+    ],
+    judged: "a method of a paper",
 };
 
 /// Which seeds are judged.
@@ -73,7 +82,8 @@ pub(crate) fn engine(seeds: Seeds, keep_figures: bool) -> Outcome {
 
 /// Judges the searches for bugs other than races: each comparison over all of the seeds.
 pub(crate) fn bugs(seeds: Seeds) -> Outcome {
-    BUGS.judge(seeds).map(drop)
+    BUGS.judge(seeds)?;
+    PAPERS.judge(seeds).map(drop)
 }
 
 fn workers(seeds: u64) -> u64 {

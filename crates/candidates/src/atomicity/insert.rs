@@ -11,7 +11,7 @@ use check::Model;
 use decide::{Setup, Witness};
 use trace::{EventId, LockId, Op, ThreadId};
 
-use super::avfilter::Triple;
+use super::Triple;
 use crate::races::syncp::{Exclusive, Latest, Syncp};
 
 /// How many events of a thread are looked through for the beginning or the end of a section.

@@ -95,7 +95,7 @@ impl PairGroup {
 
 impl AllPairs {
     pub(super) fn of(trace: &Trace, intent: &Intent) -> Self {
-        let contested = contested(trace);
+        let contested = order::contested_variables(trace);
         let has_regions = || trace.events().any(|(_, _, op)| matches!(op, Op::RegionBegin(_)));
         let source = match intent {
             Intent::WithinLock => Source::Sections,
@@ -115,26 +115,6 @@ impl AllPairs {
         gather.running.drain(..).flatten().for_each(|run| gather.all.regions.extend(run.over_several()));
         gather.all
     }
-}
-
-/// For each variable, whether more than one thread accesses it and someone writes.
-pub(super) fn contested(trace: &Trace) -> Vec<bool> {
-    #[derive(Clone, Copy, Default)]
-    struct Seen {
-        by: Option<ThreadId>,
-        shared: bool,
-        written: bool,
-    }
-    let mut seen = vec![Seen::default(); trace.symbols().variables.len()];
-    for (_, thread, op) in trace.events() {
-        if let Some(access) = op.access() {
-            let seen = &mut seen[access.variable.index()];
-            seen.shared |= seen.by.is_some_and(|first| first != thread);
-            seen.by.get_or_insert(thread);
-            seen.written |= access.writes;
-        }
-    }
-    seen.iter().map(|seen| seen.shared && seen.written).collect()
 }
 
 impl RegionRun {

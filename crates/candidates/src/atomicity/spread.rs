@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 use trace::{Access, EventId, LocationId, ThreadId, VariableId};
 
 use super::pairs::{AllPairs, Inside, Pair, PointGroup, RegionRun};
-use super::{Judge, Pattern, Search};
+use super::{Pattern, Search};
 use crate::asking::{Instance, PatternId};
 use crate::nearest::outward;
 use crate::sections::Hold;
@@ -68,9 +68,9 @@ impl Ends {
 type Cycle<'a> = Box<[Stop<'a>]>;
 
 impl<'a> Search<'a> {
-    /// Looks at every run through a region, unless the method has no word for it.
+    /// Looks at every run through a region, if the criterion covers them.
     pub(super) fn regions(&mut self) {
-        if matches!(self.judge, Judge::AvFilter(_)) || self.all.regions.is_empty() {
+        if !self.criterion.covers_regions() || self.all.regions.is_empty() {
             return;
         }
         let (all, total) = (self.all, self.all.regions.len() as u64);

@@ -14,12 +14,12 @@
 
 use check::Question;
 use decide::{MustOrder, Setup, Verdict, Witness};
+use order::{AccessKind, HeldLocks, LockSetId, LockSets};
 use trace::{EventId, ThreadId, VariableId};
 
+use super::RacePair;
 use super::batch::Batch;
-use super::held::{Held, LocksetId, Locksets};
 use super::syncp::Syncp;
-use super::{AccessKind, RacePair};
 use crate::{Found, Object, Remarks, Report, Settings};
 
 /// How many conflicting pairs each stage settled.
@@ -60,17 +60,13 @@ pub fn races(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Repor
     search.funnel
 }
 
-/// Every kind of access, in the order of their numbers.
-const KINDS: [AccessKind; 4] =
-    [AccessKind::AtomicRead, AccessKind::AtomicWrite, AccessKind::PlainRead, AccessKind::PlainWrite];
-
 /// One access of a variable.
 #[derive(Clone, Copy)]
 struct AccessPoint {
     event: EventId,
     place: u32,
     kind: AccessKind,
-    held: LocksetId,
+    held: LockSetId,
 }
 
 /// The accesses of one variable.
@@ -87,7 +83,7 @@ struct ThreadAccesses {
     thread: ThreadId,
     points: Vec<AccessPoint>,
     /// Before each access and at the end: how many of each kind there were.
-    kinds: Vec<[u32; KINDS.len()]>,
+    kinds: Vec<[u32; AccessKind::ALL.len()]>,
 }
 
 impl ThreadAccesses {
@@ -101,7 +97,7 @@ impl ThreadAccesses {
     /// How many of the first `count` accesses conflict with one of this kind.
     fn conflicting(&self, count: usize, kind: AccessKind) -> u64 {
         let kinds = &self.kinds[count];
-        KINDS
+        AccessKind::ALL
             .iter()
             .filter(|other| other.conflicts(kind))
             .map(|&other| u64::from(kinds[other as usize]))
@@ -110,11 +106,11 @@ impl ThreadAccesses {
 }
 
 impl Accesses {
-    fn by_variable(setup: &Setup<'_>) -> (Vec<Accesses>, Locksets) {
+    fn by_variable(setup: &Setup<'_>) -> (Vec<Accesses>, LockSets) {
         let trace = setup.trace();
         let mut variables: Vec<Accesses> = Vec::new();
         variables.resize_with(trace.symbols().variables.len(), Accesses::default);
-        let mut held = Held::default();
+        let mut held = HeldLocks::default();
         for (event, thread, op) in trace.events() {
             held.step(thread, op);
             if let (Some(kind), Some(access)) = (AccessKind::of(op), op.access()) {
@@ -130,7 +126,7 @@ impl Accesses {
         let index = match self.threads.iter().position(|known| known.thread == thread) {
             Some(index) => index,
             None => {
-                let kinds = vec![[0; KINDS.len()]];
+                let kinds = vec![[0; AccessKind::ALL.len()]];
                 self.threads.push(ThreadAccesses { thread, points: Vec::new(), kinds });
                 self.threads.len() - 1
             }
@@ -149,7 +145,7 @@ struct Search<'a> {
     setup: &'a Setup<'a>,
     must: MustOrder,
     syncp: Syncp<'a>,
-    locksets: Locksets,
+    locksets: LockSets,
     funnel: Funnel,
     /// Races and questions that are not yet reported.
     batch: Batch<'a, (VariableId, Question)>,

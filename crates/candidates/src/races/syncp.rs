@@ -19,10 +19,11 @@
 
 use check::Model;
 use decide::Setup;
+use order::{AccessKind, HeldLocks, LockSetId, Needs};
+use rustc_hash::FxHashSet;
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace, VariableId};
 
-use super::needs::{Needs, supplies};
-use super::{AccessKind, RacePair, lockset};
+use super::RacePair;
 
 /// How many events of each thread happen, by thread id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,10 +71,7 @@ impl<'t> Syncp<'t> {
 
     /// Every event that is in a race with an earlier one, with one such race, in order.
     pub fn races(&self) -> impl Iterator<Item = SyncpRace> + '_ {
-        let mut unprotected = vec![false; self.trace.symbols().variables.len()];
-        for pair in lockset::races(self.trace) {
-            unprotected[self.trace.op(pair.second).target() as usize] = true;
-        }
+        let unprotected = unprotected_variables(self.trace);
         let mut variables: Vec<Vec<Accesses>> = vec![Vec::new(); unprotected.len()];
         let mut scratch = Vec::new();
         self.trace.events().filter_map(move |(event, thread, op)| {
@@ -226,7 +224,7 @@ impl<'t> Syncp<'t> {
         let trace = self.trace;
         let count = self.threads.threads();
         let mut current = vec![vec![0u32; count]; count];
-        let mut supplies = supplies(trace);
+        let mut needs = Needs::new(trace);
         for (event, thread, op) in trace.events() {
             let mut ideal = std::mem::take(&mut current[thread.index()]);
             let place = self.threads.place(event) as u32;
@@ -237,7 +235,6 @@ impl<'t> Syncp<'t> {
                 self.include(fork, &mut ideal);
             }
             ideal[thread.index()] = place + 1;
-            let mut needs = Needs { trace, supplies: &mut supplies };
             if model != Model::Sync || op.reads().is_none() {
                 needs.of(event, op, |earlier| grown |= self.include(earlier, &mut ideal));
             }
@@ -252,6 +249,41 @@ impl<'t> Syncp<'t> {
             current[thread.index()] = ideal;
         }
     }
+}
+
+/// For each variable, whether two conflicting accesses of it hold no lock that keeps them apart. There are no races on others.
+fn unprotected_variables(trace: &Trace) -> Vec<bool> {
+    /// Accesses that are alike as far as locks go.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+    struct Class {
+        thread: ThreadId,
+        kind: AccessKind,
+        locks: LockSetId,
+    }
+    let variables = trace.symbols().variables.len();
+    let mut unprotected = vec![false; variables];
+    let mut classes: Vec<Vec<Class>> = vec![Vec::new(); variables];
+    let mut known: FxHashSet<(VariableId, Class)> = FxHashSet::default();
+    let mut held = HeldLocks::default();
+    for (_, thread, op) in trace.events() {
+        let Some(kind) = AccessKind::of(op) else {
+            held.step(thread, op);
+            continue;
+        };
+        let variable = VariableId(op.target());
+        let (unprotected, classes) = (&mut unprotected[variable.index()], &mut classes[variable.index()]);
+        let class = Class { thread, kind, locks: held.by(thread) };
+        if *unprotected || classes.last() == Some(&class) || !known.insert((variable, class)) {
+            continue;
+        }
+        *unprotected = classes.iter().any(|other| {
+            other.thread != thread
+                && other.kind.conflicts(kind)
+                && !held.sets().exclude(other.locks, class.locks)
+        });
+        classes.push(class);
+    }
+    unprotected
 }
 
 /// How many writes of a variable are looked through for the latest one that happens.

@@ -8,7 +8,7 @@ use check::{Model, Question};
 use decide::Setup;
 use trace::{EventId, LocationId, Op, Trace};
 
-use crate::{Reported, assert_schedules, ids, on_traces, read, settings, shown, tiny};
+use crate::support::{Reported, assert_schedules, ids, on_traces, read, settings, shown, tiny};
 
 fn run(trace: &Trace, model: Model, limits: Limits) -> (Reported, Counts) {
     let setup = Setup::new(trace);

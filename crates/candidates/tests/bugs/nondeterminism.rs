@@ -7,7 +7,7 @@ use check::{Model, Question, Source};
 use decide::Setup;
 use trace::{EventId, Trace};
 
-use crate::{Reported, assert_schedules, on_traces, read, settings, shown, tiny};
+use crate::support::{Reported, assert_schedules, on_traces, read, settings, shown, tiny};
 
 /// How many other sources there are.
 pub(crate) fn compare(seed: u64, trace: &Trace, model: Model) -> usize {

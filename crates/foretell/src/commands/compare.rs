@@ -1,19 +1,14 @@
-//! `foretell compare`: what each method finds, trace by trace, as the papers tabulate it. A file for each table.
+//! `foretell compare`: what each method finds, trace by trace, as the papers tabulate it.
 
-mod atomicity;
 mod layout;
-mod nondeterminism;
-mod races;
 
 use std::ffi::OsString;
 
-use check::Model;
 use clap::{Args, ValueEnum};
-use decide::{Options, Setup};
+use papers::compare::{Comparison, TableKind};
 use serde::Serialize;
-use trace::{Op, Trace};
 
-use self::layout::{Cells, Form};
+use self::layout::Form;
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
@@ -73,106 +68,45 @@ enum Kind {
     Nondeterminism,
 }
 
-/// All tables. Those not asked for are empty.
-#[derive(Debug, Default, Serialize)]
-struct Comparison {
-    schema: u32,
-    rows: Vec<races::Row>,
-    atomicity: Vec<atomicity::Row>,
-    nondeterminism: Vec<nondeterminism::Row>,
+impl From<Kind> for TableKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Race => TableKind::Races,
+            Kind::Atomicity => TableKind::Atomicity,
+            Kind::Nondeterminism => TableKind::Nondeterminism,
+        }
+    }
 }
 
-/// What all tables ask under.
-fn settings(budget: u64) -> candidates::Settings {
-    let options = Options { budget, ..Options::default() };
-    candidates::Settings { model: Model::ReadsFrom, options }
+/// The tables as JSON.
+#[derive(Debug, Serialize)]
+struct Output<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
 }
 
 impl Compare {
     /// Compares, and prints the tables.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let mut comparison = Comparison { schema: report::SCHEMA, ..Comparison::default() };
+        let mut comparison = Comparison::default();
+        let kinds = self.kinds();
         for trace in &self.traces {
             let opened = open(trace, self.manner)?;
-            with_room(|| self.rows(&opened.name, &opened.trace, &mut comparison))?;
+            with_room(|| comparison.add(&opened.name, &opened.trace, &kinds, self.budget))?;
         }
         if self.manner.json {
-            output::print_json(&comparison)?;
+            output::print_json(&Output { schema: report::SCHEMA, comparison: &comparison })?;
         } else {
-            output::print(&self.render(&comparison))?;
+            let tables: Vec<_> = kinds.iter().map(|&kind| comparison.table(kind)).collect();
+            output::print(&layout::laid_out(&tables, self.format))?;
         }
         Ok(Exit::Nothing)
     }
 
-    fn wants(&self, kind: Kind) -> bool {
-        self.only.is_empty() || self.only.contains(&kind)
-    }
-
-    fn rows(&self, name: &str, trace: &Trace, comparison: &mut Comparison) {
-        let setup = Setup::new(trace);
-        let size = || Size::of(name, trace);
-        if self.wants(Kind::Race) {
-            comparison.rows.push(races::row(size(), &setup, self.budget));
-        }
-        if self.wants(Kind::Atomicity) {
-            comparison.atomicity.push(atomicity::row(size(), &setup, self.budget));
-        }
-        if self.wants(Kind::Nondeterminism) {
-            comparison.nondeterminism.push(nondeterminism::row(size(), &setup, self.budget));
-        }
-    }
-
-    fn render(&self, comparison: &Comparison) -> String {
-        let Comparison { rows, atomicity, nondeterminism, .. } = comparison;
-        let mut tables = Vec::new();
-        if self.wants(Kind::Race) {
-            tables.push(("Races", Cells::new(races::header(), rows.iter().map(races::Row::cells))));
-        }
-        if self.wants(Kind::Atomicity) {
-            let cells = atomicity.iter().map(atomicity::Row::cells);
-            tables.push(("Atomicity violations", Cells::new(atomicity::header(), cells)));
-        }
-        if self.wants(Kind::Nondeterminism) {
-            let cells = nondeterminism.iter().map(nondeterminism::Row::cells);
-            tables.push(("Nondeterministic reads", Cells::new(nondeterminism::header(), cells)));
-        }
-        layout::laid_out(&tables, self.format)
-    }
-}
-
-/// What a trace is made of: the first columns of every table.
-#[derive(Debug, Serialize)]
-struct Size {
-    trace: String,
-    threads: usize,
-    locks: usize,
-    conditions: usize,
-    variables: usize,
-    events: usize,
-    lock_events: u64,
-    condition_events: u64,
-    reads: u64,
-    writes: u64,
-}
-
-impl Size {
-    fn of(name: &str, trace: &Trace) -> Self {
-        let count =
-            |wanted: &dyn Fn(Op) -> bool| trace.events().filter(|&(_, _, op)| wanted(op)).count() as u64;
-        let symbols = trace.symbols();
-        Size {
-            trace: name.to_owned(),
-            threads: symbols.threads.len(),
-            locks: symbols.locks.len(),
-            conditions: symbols.conditions.len(),
-            variables: symbols.variables.len(),
-            events: trace.len(),
-            lock_events: count(&|op| {
-                matches!(op, Op::Acquire(_) | Op::Release(_) | Op::AcquireShared(_) | Op::ReleaseShared(_))
-            }),
-            condition_events: count(&|op| matches!(op, Op::Wait(_) | Op::Signal(_) | Op::Broadcast(_))),
-            reads: count(&|op| op.reads().is_some()),
-            writes: count(&|op| op.writes().is_some()),
-        }
+    /// The tables to make, in their order.
+    fn kinds(&self) -> Vec<TableKind> {
+        let wanted = |kind: &Kind| self.only.is_empty() || self.only.contains(kind);
+        Kind::value_variants().iter().copied().filter(wanted).map(TableKind::from).collect()
     }
 }

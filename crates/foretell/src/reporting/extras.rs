@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use candidates::races::lockset;
 use candidates::{Report, Settings, atomicity, deadlocks};
 use check::{Model, Question, Reason, Refutation, check_refutation};
 use decide::{Options, Setup, Verdict};
+use papers::races::lockset;
 use report::{
     Context, Extras, Finding, FindingKind, Lattice, Predictions, RuledOut, explain, in_one_sentence, shown,
 };

@@ -58,7 +58,7 @@ fn a_replay_can_be_recorded_and_minimized() {
     assert_eq!(json["result"], "confirmed", "{json:#}");
     let trace = program.shop.trace("again.ftr");
     assert!(trace.can_be_replayed(), "with notes and a command");
-    let races = candidates::races::hb::races(&trace).count();
+    let races = papers::races::hb::races(&trace).count();
     assert!(races > 0, "the two accesses are next to each other");
 }
 

@@ -1,6 +1,7 @@
 //! Tables as text, CSV and Markdown.
 
 use clap::ValueEnum;
+use papers::compare::Table;
 
 /// How to lay out tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -13,29 +14,22 @@ pub(super) enum Form {
     Markdown,
 }
 
-/// The cells of a table, the header first.
-pub(super) struct Cells(Vec<Vec<String>>);
-
-impl Cells {
-    pub(super) fn new(header: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Self {
-        Cells(std::iter::once(header).chain(rows).collect())
-    }
-}
-
 /// The tables one after the other. With more than one, each has its title above it, but for CSV: an empty line is between those.
-pub(super) fn laid_out(tables: &[(&str, Cells)], form: Form) -> String {
-    let one = |(title, cells): &(&str, Cells)| {
+pub(super) fn laid_out(tables: &[Table], form: Form) -> String {
+    let one = |table: &Table| {
+        let title = table.title;
         let title = match form {
             Form::Text if tables.len() > 1 => format!("{title}:\n\n"),
             Form::Markdown if tables.len() > 1 => format!("## {title}\n\n"),
             _ => String::new(),
         };
-        title + &table(&cells.0, form)
+        title + &cells(table, form)
     };
     tables.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-fn table(rows: &[Vec<String>], form: Form) -> String {
+fn cells(table: &Table, form: Form) -> String {
+    let rows = [std::slice::from_ref(&table.header), &table.rows].concat();
     match form {
         Form::Csv => {
             let line = |row: &Vec<String>| row.iter().map(|c| quoted(c)).collect::<Vec<_>>().join(",") + "\n";
@@ -47,7 +41,7 @@ fn table(rows: &[Vec<String>], form: Form) -> String {
             let body: String = rows[1..].iter().map(line).collect();
             format!("{}{rule}{body}", line(&rows[0]))
         }
-        Form::Text => columns(rows),
+        Form::Text => columns(&rows),
     }
 }
 
@@ -71,12 +65,4 @@ fn columns(table: &[Vec<String>]) -> String {
         cells.collect::<Vec<_>>().join("  ") + "\n"
     };
     table.iter().map(line).collect()
-}
-
-/// A count, and behind a `?` what was left open.
-pub(super) fn with_open(count: u64, unknown: u64) -> String {
-    match unknown {
-        0 => count.to_string(),
-        unknown => format!("{count} ?{unknown}"),
-    }
 }

@@ -1,9 +1,10 @@
 //! Deadlocks, atomicity violations, order violations and nondeterministic reads.
 
-use candidates::atomicity::{self, Intent, Method};
+use candidates::atomicity::{self, Intent};
 use candidates::{
     Found, Limits, Report, Settings, deadlocks as dead, nondeterminism as nondet, orders as ord,
 };
+use papers::atomicity::{Method, search_by};
 use report::{FindingKind, Predictions};
 
 use super::gather::Gatherer;
@@ -35,7 +36,7 @@ pub(super) fn atomicity(
         Method::Over | Method::AvFilter | Method::Under => Gatherer::take_climbing,
     };
     let counts = gathered(FindingKind::Atomicity, gatherer, manner, take, |setup, settings, report| {
-        atomicity::search_by(setup, settings, method, intent, limits, report)
+        search_by(method, setup, settings, intent, limits, report)
     });
     predictions.candidates += counts.candidates;
     predictions.unknown += counts.unknown;

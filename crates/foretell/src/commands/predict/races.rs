@@ -1,10 +1,11 @@
 //! Races by every method.
 
 use candidates::races::syncp::{Syncp, SyncpRace};
-use candidates::races::{Method, RacePair, poly, reported};
+use candidates::races::{RacePair, poly};
 use candidates::{Found, Object, Remarks, Report, Settings};
 use check::{Model, Question};
 use decide::{MustOrder, Setup, Verdict, Witness};
+use papers::races::{Method, for_each_pair};
 use report::{FindingKind, Funnel, Predictions, Rung};
 
 use super::gather::Gatherer;
@@ -105,7 +106,7 @@ fn reported_by(
             Climb::Unknown => predictions.unknown += 1,
         }
     };
-    let reported = reported(method, setup, &mut take);
+    let reported = for_each_pair(method, setup, &mut take);
     bar.finish_and_clear();
     reported.map_err(|error| {
         Diagnostic::new(error.to_string())

@@ -8,9 +8,9 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
-use candidates::races::Method;
-use candidates::races::hb::Hb;
-use candidates::races::lockset::Lockset;
+use papers::races::Method;
+use papers::races::hb::Hb;
+use papers::races::lockset::Lockset;
 use report::SCHEMA;
 use serde::Serialize;
 use trace::stream::Batch;

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-use candidates::atomicity::{self, Calls, Intent};
+use candidates::atomicity::{Calls, Intent};
 use candidates::orders::Rule;
-use candidates::races;
 use check::Model;
 use clap::{Args, ValueEnum};
 use decide::{Options, Setup};
+use papers::{atomicity, races};
 use report::{Predictions, SCHEMA, Size, quoted};
 use trace::Trace;
 

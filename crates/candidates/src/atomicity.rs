@@ -1,0 +1,342 @@
+//! Atomicity violations: `a < c < b` with `a` and `b` of one thread, meant to be atomic, and `c` of another, so that
+//! no order of the two is as good as this one: the patterns RWR, RWW, WWW, WRW and WWR.
+//!
+//! What is meant to be atomic is an [`Intent`] (`pairs.rs`), and what counts as a violation a [`Criterion`]. For every pair
+//! and access of another thread:
+//!
+//! 1. a lock held from `a` to `b` that `c` is under too keeps it out;
+//! 2. `c` may be before `a` or after `b` in every schedule: for each pair and thread a binary search leaves a band;
+//! 3. if the recorded order is `a < c < b`, it is its own schedule;
+//! 4. `insert.rs`: often the section of `c` can come right before that of `b`, after all else in the order of the trace;
+//! 5. what is left is asked of the engine as [`Question::Order`].
+//!
+//! A region of the user's is also broken by accesses to several of its variables: `spread.rs`.
+//!
+//! A *pattern* is the places in the source; its instances are asked until one is feasible, those near to each
+//! other first, or until [`Limits`] are reached; then it is reported as unknown. [`Extent::All`] asks all of them.
+//!
+//! Where forks, joins, signals and barriers keep `c` between `a` and `b` in every schedule, as when a thread reads what the
+//! children it has joined have written, nothing goes wrong that could go right: unless the user's region says otherwise,
+//! such a finding is marked as [`Remarks::inherent`], a pattern of its own, to be shown last.
+//!
+//! Promise: finds every pattern that is a violation by the criterion under the model and no other, but for those counted as
+//! unknown. Cost: linear for the pairs, and a step for each two groups (places and locks) of a variable, then the questions.
+
+mod calls;
+mod insert;
+mod pairs;
+mod spread;
+
+use std::cell::OnceCell;
+use std::ops::Range;
+
+use check::{Model, Question};
+use decide::{MustOrder, Setup, Verdict, Witness};
+use rustc_hash::FxHashSet;
+use trace::{EventId, LocationId, ThreadId, VariableId};
+
+use self::insert::Insert;
+use self::pairs::{AllPairs, Contested, Pair, PairGroup, PointGroup};
+use crate::asking::{Asked, Asking, Instance, PatternId, ask};
+use crate::nearest::outward;
+use crate::races::syncp::Syncp;
+use crate::{Extent, Limits, Object, Remarks, Report, Settings};
+pub use calls::Calls;
+pub use pairs::Intent;
+
+/// How far [`search`] goes.
+pub const LIMITS: Limits = Limits { extent: Extent::Patterns, instances: 16, share: 200, tries: 100_000 };
+
+/// Accesses `a < c < b` that may be a violation: `a` and `b` of one thread, `c` of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Triple {
+    /// The first access.
+    pub first: EventId,
+    /// The one that comes between.
+    pub between: EventId,
+    /// The second access.
+    pub second: EventId,
+}
+
+/// What counts as a violation. [`Exact`] is what is feasible under the model; the crate `papers` has others.
+pub trait Criterion {
+    /// Whether a candidate is no violation, without asking the engine.
+    fn rejects(&self, candidate: Triple) -> bool {
+        let _ = candidate;
+        false
+    }
+
+    /// Whether violations of regions count that are spread over several variables.
+    fn covers_regions(&self) -> bool {
+        true
+    }
+
+    /// Whether the reads of a violation may see other values than in the trace, as [`Question::Order`] has it. If not, only
+    /// [`Criterion::verdict`] knows whether a schedule will do.
+    fn exempts_named_reads(&self) -> bool {
+        true
+    }
+
+    /// Whether a candidate can happen.
+    fn verdict(&self, setup: &Setup<'_>, question: &Question, settings: Settings) -> Verdict {
+        ask(setup, question, settings)
+    }
+}
+
+/// Whatever is feasible under the model is a violation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Exact;
+
+impl Criterion for Exact {}
+
+/// How many violations there might have been, and what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Pairs meant to be atomic, of variables that are contested.
+    pub pairs: u64,
+    /// Patterns with an instance that neither locks nor orders exclude.
+    pub candidates: u64,
+    /// Instances that the criterion rejected.
+    pub filtered: u64,
+    /// Instances asked of the engine.
+    pub asked: u64,
+    /// Findings: patterns (or with [`Extent::All`], instances).
+    pub feasible: u64,
+    /// Patterns left open, and one more if it was cut short.
+    pub unknown: u64,
+    /// There are cycles of conflicts through a region that were not looked at.
+    pub cut_short: bool,
+}
+
+/// Finds the violations that are feasible under the model, one for each pattern.
+pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
+    search_within(setup, settings, &Exact, &Intent::Stated, LIMITS, report)
+}
+
+/// Finds violations by a criterion, within limits.
+pub fn search_within(
+    setup: &Setup<'_>,
+    settings: Settings,
+    criterion: &dyn Criterion,
+    intent: &Intent,
+    limits: Limits,
+    report: &mut dyn FnMut(Report),
+) -> Counts {
+    let all = AllPairs::of(setup.trace(), intent);
+    let mut search = Search {
+        setup,
+        model: settings.model,
+        extent: limits.extent,
+        pass: Pass::Constructing,
+        criterion,
+        must: MustOrder::new(setup, settings.model),
+        always: OnceCell::new(),
+        syncp: OnceCell::new(),
+        all: &all,
+        asking: Asking::new(setup, settings, limits, report),
+        counts: Counts { pairs: all.count, ..Counts::default() },
+    };
+    if limits.extent != Extent::All {
+        search.variables();
+    }
+    search.pass = Pass::Deciding;
+    search.variables();
+    search.regions();
+    search.asking.second_look(|setup, question, settings| criterion.verdict(setup, question, settings));
+    let Asked { candidates, asked, feasible, unknown } = search.asking.finish();
+    let unknown = unknown + u64::from(search.counts.cut_short);
+    Counts { candidates, asked, feasible, unknown, ..search.counts }
+}
+
+/// Where a violation is in the source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Pattern {
+    /// The places of a, c and b, and the variable if it matters.
+    Triple { sites: [LocationId; 3], variable: Option<VariableId>, inherent: bool },
+    /// The places of a, of all that comes between, and of b.
+    Spread(Box<[LocationId]>),
+}
+
+/// How instances are told to be feasible.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// Without a search, of each group's pairs the nearest only: what this settles need not be asked anywhere.
+    Constructing,
+    /// By all means.
+    Deciding,
+}
+
+/// How many instances of two groups are looked at for one that needs no search.
+const CONSTRUCTED: usize = 64;
+
+struct Search<'a> {
+    setup: &'a Setup<'a>,
+    model: Model,
+    extent: Extent,
+    pass: Pass,
+    criterion: &'a dyn Criterion,
+    must: MustOrder,
+    /// The orders that hold whatever reads see, if the model is another.
+    always: OnceCell<MustOrder>,
+    syncp: OnceCell<Syncp<'a>>,
+    all: &'a AllPairs,
+    asking: Asking<'a, Pattern>,
+    counts: Counts,
+}
+
+impl Search<'_> {
+    fn variables(&mut self) {
+        let total = self.all.variables.len() as u64;
+        for (index, contested) in self.all.variables.iter().enumerate() {
+            self.variable(VariableId::new(index), contested);
+            if index.is_multiple_of(1024) {
+                self.asking.progress(index as u64, total);
+            }
+        }
+    }
+
+    fn variable(&mut self, variable: VariableId, contested: &Contested) {
+        for pairs in &contested.pairs {
+            for points in contested.points.iter().filter(|points| pairs.is_broken_by(points)) {
+                if !self.all.sets.exclude(pairs.cover, points.held) {
+                    self.groups(variable, pairs, points);
+                }
+            }
+        }
+    }
+
+    /// For each pair the nearest access, those that are nearest of all first; then the others.
+    fn groups(&mut self, variable: VariableId, pairs: &PairGroup, points: &PointGroup) {
+        let sites = [pairs.sites[0], points.site, pairs.sites[1]];
+        let pattern = self.pattern(sites, variable, false);
+        if self.asking.is_settled(pattern) {
+            return;
+        }
+        let triples = |search: &Self, pair: &Pair, width: usize| {
+            let &Pair { first, second } = pair;
+            let band = search.band(&search.must, pair, pairs.thread, points);
+            let near = outward(&points.events, band, first).take(width);
+            near.map(|index| Triple { first, between: points.events[index], second }).collect::<Vec<_>>()
+        };
+        let mut nearest: Vec<Triple> = pairs.pairs.iter().flat_map(|pair| triples(self, pair, 1)).collect();
+        nearest.sort_by_key(|triple| triple.second.0.abs_diff(triple.between.0));
+        if self.pass == Pass::Constructing {
+            nearest.truncate(CONSTRUCTED);
+        }
+        for &triple in &nearest {
+            self.instance(variable, triple, pattern);
+            if self.asking.is_settled(pattern) {
+                return;
+            }
+        }
+        if self.pass == Pass::Constructing {
+            return;
+        }
+        let asked: FxHashSet<Triple> = nearest.into_iter().collect();
+        for pair in &pairs.pairs {
+            for triple in triples(self, pair, usize::MAX).into_iter().filter(|t| !asked.contains(t)) {
+                self.instance(variable, triple, pattern);
+                if self.asking.is_settled(pattern) {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn pattern(&mut self, sites: [LocationId; 3], variable: VariableId, inherent: bool) -> PatternId {
+        let variable = (self.extent == Extent::PatternsOfVariables).then_some(variable);
+        self.asking.pattern(Pattern::Triple { sites, variable, inherent })
+    }
+
+    /// The accesses that are neither before the first nor after the second in every schedule. What the three see
+    /// themselves is free, so what must come before them is what must have happened for them to be next.
+    fn band(&self, must: &MustOrder, pair: &Pair, own: ThreadId, points: &PointGroup) -> Range<usize> {
+        let (threads, events) = (self.setup.threads(), &points.events);
+        let least = must.run_up(self.setup, pair.first, points.thread);
+        let last = threads.place(pair.second) as u32;
+        let start = events.partition_point(|&event| (threads.place(event) as u32) < least);
+        let before = |&event: &EventId| must.run_up(self.setup, event, own) <= last;
+        start..events.partition_point(before).max(start)
+    }
+
+    fn instance(&mut self, variable: VariableId, triple: Triple, pattern: PatternId) {
+        let Triple { first, between, second } = triple;
+        let question = Question::Order(vec![first, between, second]);
+        let inherent = self.is_inherent(triple);
+        let pattern = match inherent {
+            true => {
+                let sites = [first, between, second].map(|event| self.setup.trace().location(event));
+                self.pattern(sites, variable, inherent)
+            }
+            false => pattern,
+        };
+        if self.asking.is_settled(pattern) || !self.asking.looks_at(pattern, &question) {
+            return;
+        }
+        if self.criterion.rejects(triple) {
+            self.counts.filtered += u64::from(self.pass == Pass::Deciding);
+            return;
+        }
+        let events = vec![Some(first), Some(between), Some(second)];
+        let remarks = Remarks { inherent };
+        self.judge(pattern, Instance { question, events, object: Object::Variable(variable), remarks });
+    }
+
+    /// Has an instance judged that has been looked at and is not filtered.
+    fn judge(&mut self, pattern: PatternId, instance: Instance) {
+        let events = instance.question.named();
+        if events.is_sorted() {
+            let witness = self.recorded(events[events.len() - 1]);
+            self.asking.found(pattern, instance, witness);
+            return;
+        }
+        if let Some(witness) = self.inserted(&events) {
+            self.asking.found(pattern, instance, witness);
+            return;
+        }
+        if self.pass == Pass::Constructing {
+            return;
+        }
+        let criterion = self.criterion;
+        self.asking.judge(pattern, instance, |setup, question, settings| {
+            criterion.verdict(setup, question, settings)
+        });
+    }
+
+    /// The recorded run up to an event. Every read sees what it saw, so it is a schedule under every model.
+    fn recorded(&self, last: EventId) -> Witness {
+        let threads = self.setup.threads();
+        let done = |thread: usize| {
+            let events = threads.of_thread(ThreadId::new(thread));
+            events.partition_point(|&event| event <= last) as u32
+        };
+        Witness::restricted((0..threads.threads()).map(done).collect())
+    }
+
+    /// A schedule that needs no search.
+    fn inserted(&self, events: &[EventId]) -> Option<Witness> {
+        let &[first, between, second] = events else { return None };
+        if !self.criterion.exempts_named_reads() {
+            return None;
+        }
+        let (setup, model) = (self.setup, self.model);
+        let syncp = self.syncp.get_or_init(|| Syncp::under(setup.trace(), model));
+        Insert { setup, syncp, model }.witness(Triple { first, between, second })
+    }
+
+    /// The orders that hold whatever reads see.
+    fn always(&self) -> &MustOrder {
+        match self.model {
+            Model::Sync => &self.must,
+            _ => self.always.get_or_init(|| MustOrder::new(self.setup, Model::Sync)),
+        }
+    }
+
+    /// Whether nothing but this order is possible, by forks, joins, signals and barriers.
+    fn is_inherent(&self, Triple { first, between, second }: Triple) -> bool {
+        let holds = |must: &MustOrder| {
+            must.precedes(self.setup, first, between) && must.precedes(self.setup, between, second)
+        };
+        !self.all.of_regions && holds(&self.must) && holds(self.always())
+    }
+}

@@ -1,0 +1,184 @@
+//! Order violations: what the user says must not come before what, and, in traces with allocations and frees, memory
+//! that is used after it is freed or read before it is written.
+//!
+//! - A [`Rule`] `A < B` names the violation, as `foretell decide --order A,B` would ask for it: `free.c:9 < use.c:4`.
+//! - *Use after free*: a free and an access to the same life of the block, asked as free < access.
+//! - *Read before initialisation*: a read of a block's variable that sees the value the memory had when it was
+//!   allocated ([`Question::Reads`]), although something in this life of the block initialises it and may come before. What
+//!   initialises is a write by a thread that has not accessed the variable before: `n += 1` does not, and what comes after the
+//!   read in every schedule is too late, so such a read is no matter of order. The events are the read and the first such write.
+//!
+//! A variable belongs to the block `b` if it is named `b`, or `b` followed by `.`, `[` or `+` and whatever else; if
+//! several blocks fit, to the one with the longest name. A life of a block lasts from an allocation to the next.
+//!
+//! Pairs whose order holds in every schedule are passed over. A *pattern* is the two places in the source; its
+//! instances are asked until one is feasible or until [`Limits`] are reached; then it is reported as unknown.
+//! [`Extent::All`](crate::Extent::All) asks all of them.
+//!
+//! Promise: sound and complete for the model and these definitions, but for the patterns counted as unknown. Cost: linear, and a
+//! comparison for each use of freed memory; for rules by place, one for each two events of the places until the limits
+//! are reached.
+
+mod memory;
+mod rules;
+
+use check::{Question, Source};
+use decide::{MustOrder, Setup};
+use trace::{EventId, LocationId, Op};
+
+use self::memory::Life;
+use crate::asking::{Asked, Asking, Instance, PatternId, ask};
+use crate::nearest::outward;
+use crate::{Limits, Object, Remarks, Report, Settings};
+pub use rules::{Rule, RuleError};
+
+/// How far [`search`] goes.
+pub const LIMITS: Limits = Limits { instances: 64, ..Limits::GENEROUS };
+
+/// How many violations there might have been, and what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Pairs of events.
+    pub pairs: u64,
+    /// Of those: never in the order asked for.
+    pub ordered: u64,
+    /// Patterns with a pair that may come in the order asked for.
+    pub candidates: u64,
+    /// Asked of the engine.
+    pub asked: u64,
+    /// Findings: patterns (or with [`Extent::All`](crate::Extent::All), pairs).
+    pub feasible: u64,
+    /// Patterns left open.
+    pub unknown: u64,
+}
+
+/// Finds uses of freed memory and reads of memory that is not initialised, one for each pattern.
+pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
+    search_for(setup, settings, &[], LIMITS, report)
+}
+
+/// Finds violations of rules, and what [`search`] finds, within limits.
+pub fn search_for(
+    setup: &Setup<'_>,
+    settings: Settings,
+    rules: &[Rule],
+    limits: Limits,
+    report: &mut dyn FnMut(Report),
+) -> Counts {
+    let lives = memory::lives(setup.trace());
+    if rules.is_empty() && lives.is_empty() {
+        return Counts::default();
+    }
+    let must = MustOrder::new(setup, settings.model);
+    let asking = Asking::new(setup, settings, limits, report);
+    let mut search = Search { setup, must, asking, counts: Counts::default() };
+    rules.iter().enumerate().for_each(|(number, rule)| search.rule(number, rule));
+    for life in &lives {
+        search.used_after_free(life);
+        search.read_before_written(life);
+    }
+    search.asking.second_look(ask);
+    let Asked { candidates, asked, feasible, unknown } = search.asking.finish();
+    Counts { candidates, asked, feasible, unknown, ..search.counts }
+}
+
+/// What kind of violation, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Pattern {
+    kind: Kind,
+    sites: [LocationId; 2],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    /// Of the rule with this number.
+    Stated(usize),
+    UsedAfterFree,
+    ReadBeforeWritten,
+}
+
+struct Search<'a> {
+    setup: &'a Setup<'a>,
+    must: MustOrder,
+    asking: Asking<'a, Pattern>,
+    counts: Counts,
+}
+
+impl Search<'_> {
+    fn rule(&mut self, number: usize, rule: &Rule) {
+        for &first in &rule.first {
+            for index in outward(&rule.second, 0..rule.second.len(), first) {
+                let second = rule.second[index];
+                if second != first {
+                    self.order(Kind::Stated(number), first, second, || Object::Named(rule.name.clone()));
+                }
+            }
+        }
+    }
+
+    fn used_after_free(&mut self, life: &Life) {
+        let Some(free) = life.free else { return };
+        let name = self.setup.trace().symbols().block(life.block);
+        for &access in &life.uses {
+            self.order(Kind::UsedAfterFree, free, access, || Object::Named(name.to_owned()));
+        }
+    }
+
+    fn read_before_written(&mut self, life: &Life) {
+        let trace = self.setup.trace();
+        for &read in &life.uses {
+            let Some(variable) = trace.op(read).reads() else { continue };
+            let Some(writes) = life.initialising.get(&variable) else { continue };
+            let Some(&write) = writes.iter().find(|&&write| !self.must.precedes(self.setup, read, write))
+            else {
+                continue;
+            };
+            self.counts.pairs += 1;
+            if writes.iter().any(|&write| self.comes_before(write, read)) {
+                self.counts.ordered += 1;
+                continue;
+            }
+            let stale = life.stale.get(&variable).copied().map_or(Source::Initial, Source::Write);
+            let pattern = self.pattern(Kind::ReadBeforeWritten, read, write);
+            if !self.asking.is_settled(pattern) {
+                let question = Question::Reads(read, Some(stale));
+                self.ask(pattern, question, [read, write], Object::Variable(variable));
+            }
+        }
+    }
+
+    /// Asks whether one event can come before another.
+    fn order(&mut self, kind: Kind, first: EventId, second: EventId, object: impl FnOnce() -> Object) {
+        self.counts.pairs += 1;
+        if self.comes_before(second, first) {
+            self.counts.ordered += 1;
+            return;
+        }
+        let pattern = self.pattern(kind, first, second);
+        if !self.asking.is_settled(pattern) {
+            self.ask(pattern, Question::Order(vec![first, second]), [first, second], object());
+        }
+    }
+
+    /// Whether an event comes before another in every schedule, whatever the second sees if it is a read.
+    fn comes_before(&self, first: EventId, second: EventId) -> bool {
+        let setup = self.setup;
+        match setup.trace().op(second) {
+            Op::Read(_) | Op::AtomicRead(_) | Op::AtomicUpdate(_) => {
+                let run_up = self.must.run_up(setup, second, setup.trace().thread(first));
+                (setup.threads().place(first) as u32) < run_up
+            }
+            _ => self.must.precedes(setup, first, second),
+        }
+    }
+
+    fn pattern(&mut self, kind: Kind, first: EventId, second: EventId) -> PatternId {
+        let sites = [first, second].map(|event| self.setup.trace().location(event));
+        self.asking.pattern(Pattern { kind, sites })
+    }
+
+    fn ask(&mut self, pattern: PatternId, question: Question, events: [EventId; 2], object: Object) {
+        let events = events.map(Some).to_vec();
+        self.asking.ask(pattern, Instance { question, events, object, remarks: Remarks::default() });
+    }
+}

@@ -1,0 +1,130 @@
+//! What each method finds in a trace, as the papers tabulate it. A file for each table.
+
+mod atomicity;
+mod nondeterminism;
+mod races;
+
+use candidates::Settings;
+use check::Model;
+use decide::{Options, Setup};
+use serde::Serialize;
+use trace::{Op, Trace};
+
+/// A table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableKind {
+    /// Races, after paper 1's table 1.
+    Races,
+    /// Atomicity violations, after paper 5's tables 2 and 3.
+    Atomicity,
+    /// Nondeterministic reads, after paper 4's table A1.
+    Nondeterminism,
+}
+
+/// A row for each trace in each table. Tables that were not asked for are empty.
+#[derive(Debug, Default, Serialize)]
+pub struct Comparison {
+    #[serde(rename = "rows")]
+    races: Vec<races::Row>,
+    atomicity: Vec<atomicity::Row>,
+    nondeterminism: Vec<nondeterminism::Row>,
+}
+
+/// A table as text.
+#[derive(Debug)]
+pub struct Table {
+    /// What it is about.
+    pub title: &'static str,
+    /// The names of its columns.
+    pub header: Vec<String>,
+    /// The cells of each row.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Comparison {
+    /// Runs the methods on a trace, and adds a row to each of these tables. Each question may take `budget` steps.
+    pub fn add(&mut self, name: &str, trace: &Trace, kinds: &[TableKind], budget: u64) {
+        let setup = Setup::new(trace);
+        for kind in kinds {
+            let size = Size::of(name, trace);
+            match kind {
+                TableKind::Races => self.races.push(races::row(size, &setup, budget)),
+                TableKind::Atomicity => self.atomicity.push(atomicity::row(size, &setup, budget)),
+                TableKind::Nondeterminism => {
+                    self.nondeterminism.push(nondeterminism::row(size, &setup, budget));
+                }
+            }
+        }
+    }
+
+    /// A table with the rows so far.
+    pub fn table(&self, kind: TableKind) -> Table {
+        match kind {
+            TableKind::Races => Table {
+                title: "Races",
+                header: races::header(),
+                rows: self.races.iter().map(races::Row::cells).collect(),
+            },
+            TableKind::Atomicity => Table {
+                title: "Atomicity violations",
+                header: atomicity::header(),
+                rows: self.atomicity.iter().map(atomicity::Row::cells).collect(),
+            },
+            TableKind::Nondeterminism => Table {
+                title: "Nondeterministic reads",
+                header: nondeterminism::header(),
+                rows: self.nondeterminism.iter().map(nondeterminism::Row::cells).collect(),
+            },
+        }
+    }
+}
+
+/// How all tables ask the engine.
+fn settings(budget: u64) -> Settings {
+    Settings { model: Model::ReadsFrom, options: Options { budget, ..Options::default() } }
+}
+
+/// A count, followed by `?` and the number of open questions if there are any.
+fn with_unknown(count: u64, unknown: u64) -> String {
+    match unknown {
+        0 => count.to_string(),
+        unknown => format!("{count} ?{unknown}"),
+    }
+}
+
+/// What a trace is made of: the first columns of every table.
+#[derive(Debug, Serialize)]
+struct Size {
+    trace: String,
+    threads: usize,
+    locks: usize,
+    conditions: usize,
+    variables: usize,
+    events: usize,
+    lock_events: u64,
+    condition_events: u64,
+    reads: u64,
+    writes: u64,
+}
+
+impl Size {
+    fn of(name: &str, trace: &Trace) -> Self {
+        let count =
+            |wanted: &dyn Fn(Op) -> bool| trace.events().filter(|&(_, _, op)| wanted(op)).count() as u64;
+        let symbols = trace.symbols();
+        Size {
+            trace: name.to_owned(),
+            threads: symbols.threads.len(),
+            locks: symbols.locks.len(),
+            conditions: symbols.conditions.len(),
+            variables: symbols.variables.len(),
+            events: trace.len(),
+            lock_events: count(&|op| {
+                matches!(op, Op::Acquire(_) | Op::Release(_) | Op::AcquireShared(_) | Op::ReleaseShared(_))
+            }),
+            condition_events: count(&|op| matches!(op, Op::Wait(_) | Op::Signal(_) | Op::Broadcast(_))),
+            reads: count(&|op| op.reads().is_some()),
+            writes: count(&|op| op.writes().is_some()),
+        }
+    }
+}

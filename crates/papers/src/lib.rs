@@ -1,0 +1,9 @@
+//! The papers' own methods, kept to compare them with the engine, and the tables that compare them.
+//!
+//! - [`races`]: `lockset`, `hb`, `cp` and `ucg`, beside `syncp` and `poly` of the crate `candidates`;
+//! - [`atomicity`]: `over`, `avfilter` and `under`, beside `exact`;
+//! - [`compare`]: what each method finds in a trace, as the papers tabulate it.
+
+pub mod atomicity;
+pub mod compare;
+pub mod races;

@@ -1,0 +1,28 @@
+//! The universal causality graph: Kahlon and Wang, *Universal Causality Graphs: A Precise Happens-Before Model for Detecting Bugs in
+//! Concurrent Programs* (CAV 2010), as paper 1 (Wang and Hoang) restates it: rule 1 to its fixpoint, and a cycle or none.
+//!
+//! *Promise.* Every pair feasible under `sync`, and so every real one, is reported. Of the others those that the engine would have to
+//! search for are reported too, and all that only the values read prevent: false alarms.
+//!
+//! *Cost.* For each of the pairs of [`lockset`], which may be quadratically many: a comparison if fork, join and the like keep them in
+//! order, a guess if they race in about the order of the trace, and otherwise a saturation.
+
+use candidates::races::RacePair;
+use check::{Model, Question};
+use decide::{MustOrder, Setup, outlook};
+
+use super::lockset;
+
+/// All pairs that rule 1 does not refute, lazily, in the order of [`lockset::pairs`].
+pub fn pairs<'s>(setup: &'s Setup<'_>) -> impl Iterator<Item = RacePair> + 's {
+    let must = MustOrder::uncounted(setup, Model::Sync);
+    lockset::pairs(setup.trace()).filter(move |pair| {
+        let before = must.run_up(setup, pair.second, setup.trace().thread(pair.first));
+        if before > setup.threads().place(pair.first) as u32 {
+            return false;
+        }
+        let question = Question::Race(pair.first, pair.second);
+        let refutation = outlook(setup, &question, Model::Sync);
+        refutation.expect("potential races are pairs of conflicting accesses").is_none()
+    })
+}
