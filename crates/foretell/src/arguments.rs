@@ -10,8 +10,8 @@ use crate::commands::{
 };
 use crate::exit::Exit;
 
-const ABOUT: &str = "Watches one run of a multithreaded program and tells what could have gone wrong \
-                     in the runs that did not happen.";
+const ABOUT: &str = "Records one run of a multithreaded program, predicts the concurrency bugs of other \
+                     runs, and replays them.";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -54,10 +54,10 @@ pub fn model() -> impl TypedValueParser<Value = Model> {
 /// How a command speaks: the same for all.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Manner {
-    /// Print one JSON object on standard output instead of text (see docs/json.md).
+    /// Print one JSON object instead of text (see docs/json.md).
     #[arg(long)]
     pub json: bool,
-    /// No progress bars, no remarks; errors and warnings only.
+    /// Print no progress and no remarks.
     #[arg(short, long)]
     pub quiet: bool,
 }

@@ -21,8 +21,8 @@ pub enum Exit {
 
 impl Exit {
     /// What `--help` says of it.
-    pub const HELP: &str = "Exit status: 0 nothing found, 1 findings, 2 usage or input error, \
-                            3 a budget ran out before the answer.";
+    pub const HELP: &str =
+        "Exit status: 0 nothing found, 1 findings, 2 usage or input error, 3 a budget ran out.";
 }
 
 impl Exit {

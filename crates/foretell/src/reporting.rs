@@ -29,25 +29,25 @@ pub struct Outputs {
     /// Show every step of long schedules.
     #[arg(long)]
     pub all_steps: bool,
-    /// Write a report to be opened in a browser: one file, no network.
+    /// Write an HTML report: a single file that needs no network.
     #[arg(long, value_name = "FILE")]
     pub html: Option<OsString>,
-    /// Write a SARIF 2.1.0 file, for code scanning.
+    /// Write a SARIF 2.1.0 file for code scanning.
     #[arg(long, value_name = "FILE")]
     pub sarif: Option<OsString>,
-    /// Write a JUnit file: each finding is a failed test case.
+    /// Write a JUnit file in which each finding is a failed test case.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<OsString>,
-    /// Write Chrome trace events, for ui.perfetto.dev.
+    /// Write Chrome trace events for ui.perfetto.dev.
     #[arg(long, value_name = "FILE")]
     pub perfetto: Option<OsString>,
-    /// Leave out the findings that a file of suppressions names, in ThreadSanitizer's form; several times: several files.
+    /// Hide the findings that this file lists, in ThreadSanitizer's format; may be repeated.
     #[arg(long, value_name = "FILE")]
     pub suppressions: Vec<PathBuf>,
-    /// Print a suppression for each finding, ready to be put into a file.
+    /// Print a suppression for each finding, ready to be copied into a file.
     #[arg(long)]
     pub print_suppressions: bool,
-    /// The exit status when there are findings, instead of 1.
+    /// Exit with this status instead of 1 if there are findings.
     #[arg(long, value_name = "N")]
     pub exit_code: Option<u8>,
 }

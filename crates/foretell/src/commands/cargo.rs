@@ -9,38 +9,39 @@ use compile::rust::{self, CargoError, Std};
 use crate::diagnostics::Diagnostic;
 
 const EXAMPLES: &str = "\
-What cargo builds is instrumented by rustc's -Zsanitizer=thread (RUSTC_BOOTSTRAP=1 makes stable
-compilers take it), for a target of its own, so build scripts and macros are not. Your RUSTFLAGS and
-those of cargo's configuration are kept; link-time optimisation is off. What `run` runs is recorded
-to foretell.ftr; tests, benchmarks and doc tests each to foretell-NAME.ftr, with the name of the
-program that cargo says it runs, all in the directory you are in.
+rustc instruments the program with -Zsanitizer=thread; RUSTC_BOOTSTRAP=1 makes
+stable compilers accept it. Build scripts and macros are not instrumented. Your
+RUSTFLAGS and cargo's configuration are kept; link-time optimisation is off.
+`run` records to foretell.ftr; tests, benchmarks and doc tests record to
+foretell-NAME.ftr. All traces are written to the current directory.
 
-std's locks and whatever else of it orders threads is recorded. What std does to memory is not where
-it comes compiled. Where its source is there (rustup component add rust-src), core and alloc are
-compiled with the program and recorded, which takes a minute the first time; --no-build-std does
-without.
+std's locks and other synchronisation are recorded. Memory accesses in
+precompiled std code are not. If std's source is installed (rustup component
+add rust-src), core and alloc are compiled with the program and recorded, which
+takes a minute the first time; --no-build-std turns this off.
 
 Examples:
   foretell cargo run --release -- 10
   foretell cargo test -p queue
   foretell cargo --record '--seed 7 --max-events 1M' test --test queue
-  foretell cargo build && foretell hunt -- target/x86_64-unknown-linux-gnu/debug/bank";
+  foretell cargo build
+  foretell hunt -- target/x86_64-unknown-linux-gnu/debug/bank";
 
 /// What is lost with a std that comes compiled.
 const SHIPPED: &str = "std is as it came: what it does to memory in its own compiled code is not recorded";
 
-/// Build a Rust program so that it can be recorded, and record what cargo runs.
+/// Build a Rust project for recording, and record what cargo runs.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Cargo {
-    /// Options of `foretell record` for what cargo runs, such as '--seed 7'.
+    /// Options for `foretell record`, such as '--seed 7'.
     #[arg(long, value_name = "OPTIONS", default_value = "", hide_default_value = true)]
     #[arg(allow_hyphen_values = true)]
     record: String,
-    /// Take std as it came with the compiler, even where its source is there.
+    /// Use the precompiled std even if its source is installed.
     #[arg(long)]
     no_build_std: bool,
-    /// What cargo takes: build, run, test and their arguments.
+    /// Arguments for cargo: build, run, test and their options.
     #[arg(value_name = "ARGS", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }

@@ -22,26 +22,27 @@ use crate::table::{counted, name};
 use fault::Fault;
 
 const EXAMPLES: &str = "\
-The evidence names its trace by path and by checksum. A path that leads nowhere from here is tried
-from where the evidence is. The engine is not asked: the checker looks at the trace and nothing else.
+The evidence names its trace by path and checksum. If the path does not exist,
+it is tried relative to the evidence. The checker only uses the trace, not the
+engine that found the evidence.
 
 Examples:
   foretell decide run.ftr --race 4,9 --json > race.json
-  foretell check race.json                       verify it against run.ftr
-  foretell check race.json --trace copy.std      verify it against the same trace elsewhere
-  foretell decide - --race 4,9 --json < run.ftr | foretell check - --trace run.ftr
+  foretell check race.json                    verify it against run.ftr
+  foretell check race.json --trace copy.std   verify it against a copy
+  foretell decide - --race 4,9 --json < t.ftr | foretell check - --trace t.ftr
 
-Exit status: 0 the evidence holds, 1 it is wrong, 2 it cannot be checked: it cannot be read, is
-about another trace, or its verdict is unknown.";
+Exit status: 0 the evidence holds, 1 it is wrong, 2 it cannot be checked: it
+cannot be read, belongs to another trace, or its verdict is unknown.";
 
-/// Verify a schedule or a refutation: what `decide --json` or `--schedule-out` wrote.
+/// Verify a schedule or a refutation that `decide` wrote.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Check {
-    /// The evidence, as JSON or as a schedule file; `-` is standard input.
+    /// The evidence: JSON or a schedule file; `-` is standard input.
     #[arg(value_name = "FILE")]
     file: OsString,
-    /// The trace it is about, if not at the path the evidence names.
+    /// The trace, if it is not at the path that the evidence names.
     #[arg(long, value_name = "T")]
     trace: Option<OsString>,
     #[command(flatten)]

@@ -18,42 +18,43 @@ use crate::quantity::quantity;
 use crate::stack::with_room;
 
 const EXAMPLES: &str = "\
-A row for each trace in each of three tables. What a budget left open stands behind a `?`; the engine is asked under `rf`.
+Prints three tables with one row per trace. A number after `?` counts questions
+that the budget left open. The model is `rf`. docs/reference.md explains the
+methods and names the papers.
 
-Races, after table 1 of *Precisely Deciding Control State Reachability in Concurrent Traces with Limited Observability*:
-threads, locks, condition variables, variables; events, of locks, of conditions, reads and writes; pairs without a
-common lock; then for each method the racy events (those that race with an earlier one) and the microseconds it took
-for each of those pairs.
+Races (paper 1, table 1): threads, locks, condition variables, variables;
+events, lock events, condition events, reads, writes; pairs without a common
+lock; then for each method its racy events (those that race with an earlier
+event) and the microseconds per pair.
 
-Atomicity violations, after tables 2 and 3 of *A Method for Improving the Precision and Coverage of Atomicity Violation
-Predictions*: for each method the violations (one for each variable and three places in the source, without those that
-forks and joins leave no choice about), the shared variables with one (`sv-`), and the seconds it took (`s-`). `over` is the
-paper's OA, `under` its UA; `exact` is the engine.
+Atomicity violations (paper 5, tables 2 and 3): for each method its violations
+(one per variable and three source locations, without inevitable ones), the
+shared variables that have one (`sv-`) and the seconds (`s-`).
 
-Nondeterministic reads, after table A1 of *Efficient Predictive Analysis for Detecting Nondeterminism in Multi-Threaded
-Programs*: possible witnesses (a read and another write it might see; the paper counts three orders for each); those that
-a cycle of orders refutes; those found feasible without going into a choice between sections or writes; those settled,
-one way or the other, by going into choices, and how many cases that took for one, on average; all that are feasible and all
-that are not; reads that can see something else; seconds.
+Nondeterministic reads (paper 4, table A1): witnesses (a read and another write
+that it might see; the paper counts three orders for each); those refuted by a
+cycle of orders; those feasible without a choice between critical sections or
+writes; those settled by trying choices, and the average number of cases; all
+feasible and all infeasible ones; reads that can see another value; seconds.
 
 Examples:
   foretell compare corpus/races/*.std
   foretell compare --only atomicity --format csv run1.ftr run2.ftr > methods.csv";
 
-/// Compare what each method finds.
+/// Compare the search methods on traces.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Compare {
-    /// The traces, in any form and compression.
+    /// The traces, in any format.
     #[arg(value_name = "T", required = true)]
     traces: Vec<OsString>,
-    /// Only the tables of these kinds of bugs.
+    /// Print only the tables for these kinds of bugs.
     #[arg(long, value_name = "KIND,..", value_enum, value_delimiter = ',')]
     only: Vec<Kind>,
-    /// How to lay out the tables.
+    /// The format of the tables.
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Text)]
     format: Form,
-    /// How many steps each question may take.
+    /// The maximum number of steps per question.
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "20M")]
     budget: u64,
     #[command(flatten)]

@@ -11,42 +11,45 @@ use compile::compiler::{self, CompilerError, Extras, Language};
 use crate::diagnostics::Diagnostic;
 
 const EXAMPLES: &str = "\
-The compiler is $FORETELL_CC (for c++ $FORETELL_CXX), or else the first of cc, gcc, clang (c++, g++,
-clang++) there is. All arguments are passed on as they are. Ours come before them: -fsanitize=thread,
--g if no -g is given, the path of foretell.h, and what makes the compiler hide nothing. The
-compiler's exit status is ours. A program built this way runs as usual, and can be recorded.
+Runs $FORETELL_CC (c++: $FORETELL_CXX), or else the first of cc, gcc and clang
+(c++: c++, g++ and clang++) that exists. Adds -fsanitize=thread, -g unless a -g
+option is given, the path of foretell.h, and flags that make the compiler
+instrument every access. Your arguments are passed on unchanged, and the
+compiler's exit status is returned. The program also runs normally without
+Foretell.
 
-Where a build system wants a single word, make a link: a program that is called foretell-cc or
-foretell-c++ is this command.
+If a build system needs a single word, create a link named foretell-cc or
+foretell-c++ to foretell.
 
 Examples:
-  foretell cc -O2 bank.c -o bank -pthread           instead of cc
+  foretell cc -O2 bank.c -o bank -pthread   instead of cc
   make CC=\"foretell cc\" CXX=\"foretell c++\"
   ./configure CC=\"foretell cc\"
-  ln -s $(command -v foretell) ~/bin/foretell-cc    for cmake -DCMAKE_C_COMPILER=foretell-cc
-  FORETELL_CC=clang foretell cc -c list.c           with another compiler
-  foretell cc --branches -c list.c                  count branches; also by FORETELL_BRANCHES=1";
+  FORETELL_CC=clang foretell cc -c list.c   with another compiler
+  foretell cc --branches -c list.c          or FORETELL_BRANCHES=1
+  ln -s $(command -v foretell) ~/bin/foretell-cc
+  cmake -DCMAKE_C_COMPILER=foretell-cc ..";
 
-/// Compile C so that it can be recorded: your compiler, and the flags it takes.
+/// Compile C for recording: your compiler with the flags it needs.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Cc {
-    /// Count the branches taken, for `--model branch`. Must come first.
+    /// Count branches, for `--model branch`. Must be the first argument.
     #[arg(long)]
     branches: bool,
-    /// What the compiler takes.
+    /// Arguments for the compiler.
     #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
 
-/// Compile C++ so that it can be recorded: like cc.
+/// Compile C++ for recording, like cc.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Cpp {
-    /// Count the branches taken, for `--model branch`. Must come first.
+    /// Count branches, for `--model branch`. Must be the first argument.
     #[arg(long)]
     branches: bool,
-    /// What the compiler takes.
+    /// Arguments for the compiler.
     #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }

@@ -19,26 +19,27 @@ use crate::progress::{self, Watched};
 use crate::table::{bytes, counted, number};
 
 const EXAMPLES: &str = "\
-The extension of B chooses the form: `.ftr` is the native form, everything else is STD text, which a
-further `.gz` or `.zst` compresses. The content of A decides how it is read.
+The extension of B chooses its format: `.ftr` is the native format; everything
+else is STD text, compressed if it ends in `.gz` or `.zst`. The content of A
+decides how it is read.
 
 Examples:
-  foretell convert trace.std.gz trace.ftr       to the native form, the fastest to read
-  foretell convert run.ftr run.std.zst          to text, compressed
-  foretell convert run.ftr - | head             to text on standard output
-  foretell convert --rapid run.ftr run.std      to what the RAPID tools accept";
+  foretell convert trace.std.gz trace.ftr     to the native format, the fastest
+  foretell convert run.ftr run.std.zst        to compressed text
+  foretell convert run.ftr - | head           to text on standard output
+  foretell convert --rapid run.ftr run.std    to what the RAPID tools accept";
 
-/// Write a trace in another form.
+/// Convert a trace to another format.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Convert {
-    /// The trace to read, in any form and compression; `-` is standard input.
+    /// The trace to read, in any format; `-` is standard input.
     #[arg(value_name = "A")]
     from: OsString,
-    /// The file to write, replaced if it exists; `-` is standard output, as text.
+    /// The file to write or replace; `-` is standard output, as text.
     #[arg(value_name = "B")]
     to: OsString,
-    /// Write only what the RAPID tools accept, and say how many events of which kinds were left out.
+    /// Write only what the RAPID tools accept, and report how many events were left out.
     #[arg(long)]
     rapid: bool,
     #[command(flatten)]

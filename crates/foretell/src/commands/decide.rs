@@ -23,47 +23,50 @@ use crate::stack::with_room;
 use crate::verify;
 
 const EXAMPLES: &str = "\
-An event is named by its id, its 0-based position in the trace, or by its source location where that
-fits exactly one event (`@12` where the location is a number). The initial value is `initial` or -1.
+Name an event by its id (its 0-based position in the trace) or by its source
+location if only one event fits (`@12` if the location is a number). The initial
+value is `initial` or -1.
 
 Examples:
-  foretell decide run.ftr --race 4,9                      can both be next at the same time?
-  foretell decide run.ftr --race a.c:10,b.c:3 --explain   if they cannot: why not, step by step
-  foretell decide run.ftr --order 3,8,5                   can 8 come between 3 and 5?
-  foretell decide run.ftr --deadlock 4,9                  can they block each other for ever?
-  foretell decide run.ftr --reads 7=initial               can the read 7 miss every write?
-  foretell decide run.ftr --cut T1=3,T2=5                 can exactly these have happened?
-  foretell decide run.ftr --race 4,9 --json > race.json   evidence for `foretell check race.json`
+  foretell decide run.ftr --race 4,9              can both be next?
+  foretell decide run.ftr --race a.c:10,b.c:3 --explain
+                                                  if not: why, step by step
+  foretell decide run.ftr --order 3,8,5           can 8 come between 3 and 5?
+  foretell decide run.ftr --deadlock 4,9          can they block each other?
+  foretell decide run.ftr --reads 7=initial       can read 7 miss every write?
+  foretell decide run.ftr --cut T1=3,T2=5         can this state be reached?
+  foretell decide run.ftr --race 4,9 --json > race.json
+                                                  for `foretell check race.json`
 
-Every schedule and refutation is verified before it is shown. With `--quiet` nothing but
-the verdict is printed.
+Every schedule and refutation is verified before it is shown. With `--quiet`,
+only the verdict is printed.
 
-Exit status: 0 infeasible, 1 feasible, 2 usage or input error (or a defect of foretell, and it says
-so), 3 unknown: the budget ran out before the answer.";
+Exit status: 0 infeasible, 1 feasible, 2 usage or input error (or a defect in
+foretell, which is reported as such), 3 unknown: the budget ran out.";
 
-/// Tell whether the trace could have gone as asked, with a schedule or a refutation as evidence.
+/// Decide one question about a trace, with a schedule or a refutation as evidence.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Decide {
-    /// The trace, in any form and compression; `-` is standard input.
+    /// The trace, in any format; `-` is standard input.
     #[arg(value_name = "T")]
     trace: OsString,
     #[command(flatten)]
     asking: asking::Asking,
-    /// What reads must see in a schedule: `sync` demands nothing; `rf` what they saw in the trace; `branch`
-    /// that too, but only where their thread takes a branch afterwards.
+    /// What reads must see in a schedule. `rf`: what they saw in the trace. `branch`: the same, but only if their
+    /// thread takes a branch afterwards. `sync`: anything.
     #[arg(long, value_name = "M", value_parser = model(), default_value = Model::ReadsFrom.name(), hide_possible_values = true)]
     model: Model,
-    /// Tell a refutation step by step.
+    /// Explain a refutation step by step.
     #[arg(long)]
     explain: bool,
     /// Show every step of a long schedule.
     #[arg(long)]
     all_steps: bool,
-    /// Write the schedule to this file, if there is one (see docs/schedule-format.md).
+    /// Write the schedule, if there is one, to this file (see docs/schedule-format.md).
     #[arg(long, value_name = "FILE")]
     schedule_out: Option<OsString>,
-    /// How many steps the search may take.
+    /// The maximum number of steps of the search.
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "200M")]
     budget: u64,
     #[command(flatten)]

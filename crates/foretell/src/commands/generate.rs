@@ -18,59 +18,59 @@ use crate::quantity::{count, percent, quantity};
 use crate::table::{bytes, counted};
 
 const EXAMPLES: &str = "\
-The same settings and seed give the same trace. Events are written as they are made: memory does not
-grow with their number.
+The same settings and seed give the same trace. Events are written as they are
+generated, so memory does not grow with their number.
 
 Examples:
-  foretell generate --events 10M --threads 8 -o big.ftr       ten million events, native form
-  foretell generate --events 1e5 --threads 4 -o t.std.gz      text, compressed
-  foretell generate --events 1k --sync-percent 40 -o -        much locking, on standard output
-  foretell generate --tiny --seed 7 -o -                      a few events of many kinds
+  foretell generate --events 10M --threads 8 -o big.ftr    ten million events
+  foretell generate --events 1e5 --threads 4 -o t.std.gz   compressed text
+  foretell generate --events 1k --sync-percent 40 -o -     much locking
+  foretell generate --tiny --seed 7 -o -                   many kinds of events
 
-Sizes may be written 10000000, 10_000_000, 10M or 1e7.";
+Numbers can be written 10000000, 10_000_000, 10M or 1e7.";
 
-/// Make a random trace: a random program run by a random scheduler.
+/// Generate a random trace: a random program run by a random scheduler.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Generate {
-    /// How many events.
+    /// The number of events.
     #[arg(long, value_name = "N", value_parser = quantity, required_unless_present = "tiny")]
     events: Option<u64>,
-    /// How many threads.
+    /// The number of threads.
     #[arg(long, value_name = "K", value_parser = count, default_value = "8")]
     threads: u32,
-    /// How many locks.
+    /// The number of locks.
     #[arg(long, value_name = "N", value_parser = count, default_value = "64")]
     locks: u32,
-    /// How many variables.
+    /// The number of variables.
     #[arg(long, value_name = "N", value_parser = count, default_value = "10_000")]
     variables: u32,
-    /// How many source locations.
+    /// The number of source locations.
     #[arg(long, value_name = "N", value_parser = count, default_value = "5_000")]
     locations: u32,
-    /// How many locks a thread holds at most.
+    /// The maximum number of locks that a thread holds.
     #[arg(long, value_name = "N", value_parser = count, default_value = "4")]
     nesting: u32,
-    /// How much of it is synchronisation rather than reads and writes.
+    /// The share of synchronisation among the events.
     #[arg(long, value_name = "P", value_parser = percent, default_value = "9")]
     sync_percent: f64,
-    /// How many accesses keep to one lock or one thread for each variable; the others may race.
+    /// The share of accesses that use one lock or one thread per variable; the others may race.
     #[arg(long, value_name = "P", value_parser = percent, default_value = "99.9")]
     disciplined_percent: f64,
-    /// How many nested acquires ignore the order of the locks, and may deadlock.
+    /// The share of nested acquires that ignore the lock order and may deadlock.
     #[arg(long, value_name = "P", value_parser = percent, default_value = "1")]
     inversion_percent: f64,
-    /// How likely another thread goes on after an event.
+    /// The probability of a thread switch after an event.
     #[arg(long, value_name = "P", value_parser = percent, default_value = "2")]
     switch_percent: f64,
-    /// Where the randomness starts.
+    /// The seed of the random generator.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// A tiny trace of many kinds of event instead, as the fuzzers use; only the seed matters.
+    /// Generate a tiny trace with many kinds of events, as the fuzzers use; only the seed matters.
     #[arg(long, conflicts_with = "events")]
     tiny: bool,
-    /// The file to write: `.ftr` is the native form, everything else text, which a further `.gz` or
-    /// `.zst` compresses; `-` is standard output.
+    /// The file to write: `.ftr` is the native format, everything else text, compressed if it ends in `.gz` or
+    /// `.zst`; `-` is standard output.
     #[arg(short, long, value_name = "T")]
     output: OsString,
     #[command(flatten)]

@@ -31,66 +31,71 @@ use rounds::Hunting;
 use run_directory::RunDirectory;
 
 const EXAMPLES: &str = "\
-A run of the program is recorded, the bugs of the runs that did not happen are foretold from it, and the program
-is replayed into each of them. What was seen happening is `confirmed`. Everything is kept in `.foretell/`, the last hunt as
-`.foretell/latest`: the trace, the findings, their schedules, what the program printed, and a report for the browser.
+Records one run of the program, predicts the bugs of other runs, and replays the
+program into each of them. A bug that a replay sees happen is `confirmed`.
+
+Results are kept in `.foretell/`, those of the last hunt in `.foretell/latest`:
+the trace, the findings, their schedules, the program's output and a report for
+the browser.
 
 Examples:
-  foretell hunt bank.c                        build it, and hunt in it
-  foretell hunt bank.rs                       the same for Rust: see `foretell cargo` for projects
+  foretell hunt bank.c                  build the program and hunt in it
+  foretell hunt bank.rs                 Rust; for projects see `foretell cargo`
   foretell hunt bank.cc --flags '-O2 -lm' -- 10 accounts.txt
-  foretell hunt -- ./tests/queue_test         a program built with `foretell cc` or `gcc -fsanitize=thread`
+  foretell hunt -- ./tests/queue_test   built with `foretell cc`
   foretell hunt bank.c --only deadlock
   foretell replay .foretell/latest race-1 --gdb
 
-A replay that goes another way than every recording, because it left its schedule or a read saw
-something else, is a recording by itself, and searched in the next of the `--rounds`.
+Replays that take a new path, because they left the schedule or a read saw
+another value, are recordings as well. The next of the `--rounds` searches them.
 
-An interrupt (Ctrl-C) while recording ends the program; after that it ends the hunt, and what was
-found so far is kept (`foretell report`). A second one ends it at once.
+Ctrl-C while recording ends the program. After that it ends the hunt and keeps
+what was found so far (`foretell report`). A second Ctrl-C ends it at once.
 
-Reads that can see other values are no bugs by themselves, so they are looked for with `--only nondeterminism` alone; nor is a
-pattern of accesses that already came apart in the recorded run, which did its work all the same: `foretell predict` tells of both.
+Not reported: nondeterministic reads, which need not be bugs (search for them
+with `--only nondeterminism`), and atomicity violations that already happened in
+the recorded run without doing harm. `foretell predict` reports both.
 
-Exit status: 0 nothing found, 1 findings, 2 usage or input error, 3 nothing found, but a budget ran out.";
+Exit status: 0 nothing found, 1 findings, 2 usage or input error, 3 nothing
+found, but a budget ran out.";
 
-/// Build, record, predict, replay, report: one command to the first bug.
+/// Build, record, predict, replay and report in one command.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Hunt {
-    /// A program in one file: .c, .cc, .cpp, .cxx or .rs.
+    /// A program in a single source file: .c, .cc, .cpp, .cxx or .rs.
     #[arg(value_name = "PROGRAM", required_unless_present = "command")]
     program: Option<PathBuf>,
-    /// More flags for the compiler; it gets -O1 -g -pthread anyway, or what that is to rustc.
+    /// Extra compiler flags, in addition to -O1 -g -pthread or their equivalents for rustc.
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true, requires = "program")]
     flags: Option<String>,
-    /// Which order the threads run in while they are recorded.
+    /// Selects the order in which the threads run while they are recorded.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// How often each finding is replayed; 0: not at all.
+    /// How many times to replay each finding; 0 means never.
     #[arg(long, value_name = "N", default_value_t = 3)]
     times: u64,
-    /// How many rounds: a replay that goes another way than every recording is searched, too, in the next round.
+    /// How many rounds to search; each round searches the replays of the one before that took a new path.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
-    /// Begin no replay after so many seconds; a run of the program may take as long, too.
-    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Start no new replays after N seconds; a single run of the program may take this long, too.
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
-    /// Record no more than so many events of the program; it goes on.
+    /// Record at most N events; the program then continues unrecorded.
     #[arg(long, value_name = "N", default_value = "50M", value_parser = quantity)]
     max_events: u64,
-    /// Where results are kept.
+    /// Where to keep the results.
     #[arg(long, value_name = "DIRECTORY", default_value = ".foretell")]
     results: PathBuf,
+    #[command(flatten)]
+    manner: Manner,
+    /// The program's arguments; without PROGRAM, the command to hunt in.
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<OsString>,
     #[command(flatten)]
     search: Search,
     #[command(flatten)]
     outputs: Outputs,
-    #[command(flatten)]
-    manner: Manner,
-    /// The arguments of the program; without PROGRAM, the command to hunt in.
-    #[arg(last = true, value_name = "CMD")]
-    command: Vec<OsString>,
 }
 
 impl Hunt {

@@ -26,53 +26,55 @@ use crate::stack::with_room;
 
 const EXAMPLES: &str = "\
 Examples:
-  foretell predict run.ftr                          every bug that can be foretold from this run
-  foretell predict run.std.gz --only race --all     every racing pair of events, not one for each pair of places
-  foretell predict run.ftr --model sync             also what may depend on values that reads would see
-  foretell predict run.ftr --only race --method hb  what happens-before reports, with what is true of it
-  foretell predict huge.ftr --raw --method hb       the same undecided, of a trace of any length
-  foretell predict run.ftr --only deadlock,race     other kinds: atomicity, order, nondeterminism
-  foretell predict run.ftr --order 'use.c:7 < init.c:3'     can the use come before the initialisation?
-  foretell predict run.ftr --rules rules.toml       what must not be, from a file (see docs/rules.md)
-  foretell predict run.ftr --only atomicity --method avfilter   paper 5's filter instead of the engine
-  foretell predict run.ftr --only atomicity --atomic-within lock    only what lies in one critical section
-  foretell predict run.ftr --json                   for programs (see docs/json.md)
+  foretell predict run.ftr                       all bugs that this run predicts
+  foretell predict run.ftr --only deadlock,race  only these kinds
+  foretell predict run.ftr --only race --all     every racing pair of events
+  foretell predict run.ftr --model sync          also bugs that depend on values
+  foretell predict run.ftr --order 'use.c:7 < init.c:3'
+                                       can the use precede the initialisation?
+  foretell predict run.ftr --rules rules.toml    your own rules (docs/rules.md)
+  foretell predict run.ftr --only atomicity --atomic-within lock
+                                       only within one critical section
+  foretell predict run.ftr --only race --method hb
+                                       what happens-before reports, decided
+  foretell predict huge.ftr --raw --method hb    the same, undecided, streamed
+  foretell predict run.ftr --json                for programs (docs/json.md)
 
-Methods to find races: lockset, hb (happens-before), cp (causally precedes), syncp (sync-preserving),
-ucg (rule 1 and cycles), poly (the engine; exact). Each pair that a method reports is asked of the engine too,
-for its rung; pairs that are infeasible are counted, not shown.
-Methods to find atomicity violations: over (all that synchronisation allows), avfilter (that, filtered by paper 5's
-algorithm 1), under (every read keeps what it saw), exact (the engine, under the model).
+A finding is `predicted` if some run of the program can show it, and `possible`
+if that depends on the values that reads see. Every schedule is verified before
+it is shown. The first hundred findings are shown in full, the others in one
+line each; `--json` and the report files contain all schedules.
 
-Meant to be atomic are the user's regions, if the trace has any; else any two consecutive accesses of a thread to a
-variable. Where forks and joins leave no other order, a finding says so and comes last. Uses of freed memory and reads
-of uninitialised memory are looked for where the trace has allocations. A nondeterministic read that also races is
-marked and comes first.
+Regions that the program declares are meant to be atomic. Without any, every two
+consecutive accesses of a thread to a variable are. A violation that forks and
+joins make inevitable is marked and comes last. If the trace has allocations,
+uses of freed memory and reads of uninitialised memory are searched for.
 
-A finding is `predicted` if some run of the program must be able to show it (every read sees what
-it saw), and `possible` if that depends on values. Every schedule has been verified before it is shown.
-Of many findings the first hundred are told in full, the others in a line each; `--json` and the
-files have the schedules of all.
+Methods for races: poly (default; exact), syncp, cp, hb, ucg, lockset.
+Methods for atomicity violations: exact (default), over, under, avfilter.
+docs/reference.md explains them. Each pair that a method reports is decided;
+those that cannot happen are counted, not shown.
 
-Exit status: 0 nothing found, 1 findings, 2 usage or input error, 3 nothing found, but a budget ran out.";
+Exit status: 0 nothing found, 1 findings, 2 usage or input error, 3 nothing
+found, but a budget ran out.";
 
-/// Foretell the bugs of other runs from this one.
+/// Predict the bugs of other runs from the trace of one run.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Predict {
-    /// The trace, in any form and compression; `-` is standard input.
+    /// The trace, in any format; `-` is standard input.
     #[arg(value_name = "T")]
     trace: OsString,
-    #[command(flatten)]
-    search: Search,
-    /// Print what the method reports, without deciding it: `hb` and `lockset` then read the trace as a stream, in memory
-    /// for its objects only. The trace is not checked to be a run that can have happened.
+    /// Print what the method (`hb` or `lockset`) reports, undecided. The trace is streamed, so its length does not
+    /// matter, and it is not checked to be a run that can have happened.
     #[arg(long)]
     raw: bool,
     #[command(flatten)]
-    outputs: Outputs,
-    #[command(flatten)]
     manner: Manner,
+    #[command(flatten)]
+    search: Search,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 impl Predict {

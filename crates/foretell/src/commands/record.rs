@@ -17,56 +17,56 @@ use crate::recording::{Recording, Written, remark};
 use crate::table::{bytes, counted};
 
 const EXAMPLES: &str = "\
-The program's output is its own, and so is the exit status: record ends with the program's (128 and
-the signal's number if a signal ended it), and with 2 if it could not record. Threads run one at a
-time, in an order that seed and policy choose. An interrupt goes to the program, and what was
-recorded is kept. docs/recording.md says what can be recorded and how.
+Threads run one at a time, in an order that the seed and the policy choose. The
+program's output and exit status are passed on (128 plus the signal's number if
+a signal ended it; 2 if it could not be recorded). Ctrl-C is passed to the
+program, and what was recorded is kept. See docs/recording.md.
 
 Examples:
-  foretell record -- ./bank                      to foretell.ftr
+  foretell record -- ./bank                     writes foretell.ftr
   foretell record -o bank.ftr --seed 7 -- ./bank 10
-  foretell record --runs 5 -- ./bank             five seeds, foretell-1.ftr to foretell-5.ftr
-  foretell record --only-sync -- /usr/bin/tool   locks and threads of a program not built for it
-  foretell record --duration 10s -- ./server     end it after ten seconds";
+  foretell record --runs 5 -- ./bank            foretell-1.ftr to foretell-5.ftr
+  foretell record --only-sync -- /usr/bin/tool  not built for recording
+  foretell record --duration 10s -- ./server    end it after ten seconds";
 
 /// Run a program and record what its threads do.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct Record {
-    /// The trace to write, `.ftr`; with several runs or processes a number goes before the extension.
+    /// The trace to write; with several runs or processes, a number is added before the extension.
     #[arg(short, long, value_name = "T", default_value = "foretell.ftr")]
     output: OsString,
-    /// Put the program's name into the trace's, such as foretell-bank.ftr.
+    /// Add the program's name to the trace's name, such as foretell-bank.ftr.
     #[arg(long)]
     by_program: bool,
-    /// Which order the threads run in: the same seed, the same order, if the program's input is the same.
+    /// Selects the order of the threads; the same seed and input give the same order.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// How the order is chosen.
+    /// How the next thread is chosen.
     #[arg(long, value_enum, default_value_t = Policy::Random)]
     policy: Policy,
-    /// How many runs, each with the next seed.
+    /// How many runs to record, each with the next seed.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     runs: u64,
-    /// How many events a thread goes on for, on average, before another gets its turn.
+    /// How many events a thread runs on average before another gets its turn.
     #[arg(long, value_name = "N", value_parser = quantity)]
     quantum: Option<u64>,
-    /// Say so if branches were not counted: build with `foretell cc --branches`.
+    /// Warn if the program does not count branches (build it with `foretell cc --branches`).
     #[arg(long)]
     branches: bool,
-    /// Record locks and threads of a program that is not instrumented.
+    /// Record only locks and threads, of a program that is not instrumented.
     #[arg(long)]
     only_sync: bool,
-    /// Stop recording after so many events; the program goes on.
+    /// Stop recording after N events; the program continues.
     #[arg(long, value_name = "N", value_parser = quantity)]
     max_events: Option<u64>,
-    /// End the program after this long, such as 500ms, 10s or 2m.
+    /// End the program after this time, such as 500ms, 10s or 2m.
     #[arg(long, value_name = "D", value_parser = duration)]
     duration: Option<Duration>,
-    /// Keep what functions and files whose names contain this access, and what is atomic; `*` stands for anything.
+    /// Keep only variables that functions or files whose names contain this access, and atomic ones; `*` matches anything.
     #[arg(long, value_name = "PATTERN")]
     include: Vec<String>,
-    /// Leave out what nobody but functions and files whose names contain this accesses.
+    /// Leave out variables that only functions or files whose names contain this access.
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
     /// Keep this share of the variables, from 0 to 1.
@@ -75,10 +75,10 @@ pub struct Record {
     /// Leave out repeated accesses; saves little and hides atomicity violations.
     #[arg(long)]
     drop_repeated: bool,
-    /// What becomes of the processes the program starts.
+    /// What to do with processes that the program starts.
     #[arg(long, value_enum, default_value_t = Children::Ignore)]
     children: Children,
-    /// Leave the environment out of the trace: a replay then uses its own.
+    /// Do not store the environment in the trace; a replay then uses its own.
     #[arg(long)]
     no_environment: bool,
     #[command(flatten)]
@@ -91,22 +91,22 @@ pub struct Record {
 /// How the order of the threads is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Policy {
-    /// Any thread may be next, at any event.
+    /// A random thread may be next at any event.
     Random,
-    /// Threads have random priorities, which change at a few random events.
+    /// Threads have random priorities that change at a few random events.
     Pct,
-    /// One after the other.
+    /// Each thread in turn.
     RoundRobin,
-    /// As the operating system wakes them.
+    /// As the operating system schedules them.
     Os,
 }
 
 /// What becomes of child processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Children {
-    /// Each gets a trace of its own.
+    /// Record each in its own trace.
     Follow,
-    /// They run unrecorded.
+    /// Do not record them.
     Ignore,
 }
 

@@ -23,73 +23,73 @@ use crate::schedules::{recorded_order, schedule_file};
 use crate::stack::with_room;
 
 const EXAMPLES: &str = "\
-The recorded command is run again, with the arguments, environment, directory and input it had, and
-its threads are made to follow the schedule of the finding. What it leads to is told: both accesses
-of a race about to happen, and what comes of either order; the cyclic wait of a deadlock, with the
-stacks; what the events of the others saw. Only a finding that was seen this way is `confirmed`. See
-docs/replay.md.
+Runs the recorded command again, with its arguments, environment, directory and
+input, and makes its threads follow the schedule of the finding. Reports what
+happens: for a race, both orders of the accesses; for a deadlock, the threads'
+stacks; for other findings, what their events saw. A finding is `confirmed` only
+if a replay sees it happen. See docs/replay.md.
 
 Examples:
-  foretell replay race-1                         of the last hunt
-  foretell replay run.ftr race-1                 what `foretell predict run.ftr` calls race-1
-  foretell replay run.ftr race-1 --order ba      the second access first
-  foretell replay run.ftr deadlock-1 --times 20  and how often it works
-  foretell replay run.ftr race-1 --minimize      with few switches between threads
-  foretell replay run.ftr race-1 --gdb           look at the threads at the race
-  foretell replay run.ftr race-1 --tsan          and what ThreadSanitizer says of it
-  foretell replay --schedule bug.sched -- ./bank what `foretell decide --schedule-out` wrote
+  foretell replay race-1                          a finding of the last hunt
+  foretell replay run.ftr race-1                  a finding of `predict run.ftr`
+  foretell replay run.ftr race-1 --order ba       the second access first
+  foretell replay run.ftr deadlock-1 --times 20   count how often it happens
+  foretell replay run.ftr race-1 --minimize       with few thread switches
+  foretell replay run.ftr race-1 --gdb            inspect the threads
+  foretell replay run.ftr race-1 --tsan           compare with ThreadSanitizer
+  foretell replay --schedule bug.sched -- ./bank  from `decide --schedule-out`
 
-Exit status: 0 not confirmed, 1 confirmed, 2 usage or input error, 3 not confirmed, and the time limit
-ended it.";
+Exit status: 0 not confirmed, 1 confirmed, 2 usage or input error, 3 not
+confirmed because of the time limit.";
 
-/// Run the real program into a bug that was foretold.
+/// Run the program into a predicted bug.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 // Here `--order` is that of a race.
 #[command(mut_arg("orders", |orders| orders.long("forbidden-order")))]
 pub struct Replay {
-    /// The trace, or the directory of a run. May be left out: that of the last hunt.
+    /// The trace or the directory of a hunt; by default that of the last hunt.
     #[arg(value_name = "T", required_unless_present = "schedule", conflicts_with = "schedule")]
     trace: Option<OsString>,
-    /// The finding's id, as `predict` prints it.
+    /// The id of the finding, such as `race-1`.
     finding: Option<String>,
     /// Follow the schedule in this file instead (see docs/schedule-format.md).
     #[arg(long, value_name = "FILE")]
     schedule: Option<OsString>,
-    /// How often.
+    /// How many times to replay.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     times: u64,
-    /// Of two racing accesses, let the first (ab) or the second (ba) go first; or try both.
+    /// Which of two racing accesses goes first: the first (`ab`), the second (`ba`), or `both` in turn.
     #[arg(long, value_enum, default_value_t = Orders::Both, hide_possible_values = true)]
     order: Orders,
-    /// What becomes of the program when it leaves the schedule: `stop` ends it, `continue` lets it run.
+    /// What to do if the program leaves the schedule: `stop` ends it, `continue` lets it run.
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Leaving::Stop, hide_possible_values = true)]
     on_divergence: Leaving,
-    /// End a run after so many seconds.
-    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    /// End a run after N seconds.
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
-    /// Stop in gdb, the threads at the bug.
+    /// Stop in gdb when the threads are at the bug.
     #[arg(long)]
     gdb: bool,
-    /// Stop after so many steps of the schedule.
+    /// Stop after this many steps of the schedule.
     #[arg(long, value_name = "STEP")]
     until: Option<usize>,
-    /// Ask the genuine ThreadSanitizer, too, with all synchronisation in the order of the schedule.
+    /// Also run under the genuine ThreadSanitizer, with all synchronisation in the order of the schedule.
     #[arg(long)]
     tsan: bool,
-    /// Bring the stretches of each thread together first, as far as the schedule stays one: fewer switches.
+    /// Reduce the number of switches between threads first.
     #[arg(long, conflicts_with = "schedule")]
     minimize: bool,
     /// Write a trace of the replay.
     #[arg(long, value_name = "FILE")]
     record: Option<OsString>,
     #[command(flatten)]
-    search: Search,
-    #[command(flatten)]
     manner: Manner,
-    /// The command to run, instead of the recorded one.
+    /// The command to run instead of the recorded one.
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
+    #[command(flatten)]
+    search: Search,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

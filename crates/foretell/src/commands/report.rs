@@ -18,30 +18,30 @@ use crate::table::counted;
 
 const EXAMPLES: &str = "\
 Examples:
-  foretell report                                     the findings of the last hunt
-  foretell report .foretell/latest --html bugs.html   as a page for the browser
+  foretell report                                    findings of the last hunt
+  foretell report .foretell/latest --html bugs.html  as a page for the browser
   foretell predict run.ftr --json > findings.json
-  foretell report findings.json --sarif bugs.sarif    without searching again
+  foretell report findings.json --sarif bugs.sarif   without searching again
 
-The schedule of every finding is verified against its trace before it is reported. What a replay
-saw (`confirmed`) is reported as it was saved: `foretell replay` sees it again.
+Schedules are verified against the trace before they are reported. Replays are
+not repeated: `confirmed` is reported as saved.
 
-Exit status: as of `foretell predict`.";
+Exit status: as for `foretell predict`.";
 
-/// Report findings that were saved, in any form.
+/// Report saved findings, in any format.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Report {
-    /// The directory of a run, or a file with what `predict --json` printed.
+    /// The directory of a hunt, or a file written by `predict --json`.
     #[arg(value_name = "RUN|FINDINGS", default_value = saved::LATEST)]
     from: PathBuf,
-    /// The trace that the findings are about, if it is not where they say.
+    /// The trace of the findings, if it is not at the path they name.
     #[arg(long, value_name = "T")]
     trace: Option<OsString>,
     #[command(flatten)]
-    outputs: Outputs,
-    #[command(flatten)]
     manner: Manner,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 impl Report {

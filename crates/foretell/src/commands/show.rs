@@ -17,31 +17,33 @@ use crate::{output, saved};
 
 const EXAMPLES: &str = "\
 Examples:
-  foretell show run.ftr race-1                 the finding that `foretell predict run.ftr` calls race-1
-  foretell show run.ftr race-1 --all-steps     with every step of its schedule
-  foretell show deadlock-2                     of the last hunt
+  foretell show run.ftr race-1               a finding of `predict run.ftr`
+  foretell show run.ftr race-1 --all-steps   with every step of its schedule
+  foretell show deadlock-2                   a finding of the last hunt
 
-If `findings.json` lies beside the trace and is about it, the finding is taken from there, and verified; else the trace
-is searched again, which gives the same ids as long as the options are the same.
+The finding is read from `findings.json` in the trace's directory and verified.
+If there is no such file for this trace, the trace is searched again; the same
+options give the same ids.
 
-Exit status: 1 it is shown, 2 usage or input error, or there is no such finding.";
+Exit status: 1 the finding is shown, 2 usage or input error, or there is no such
+finding.";
 
-/// Show one finding in full: source, locks, and the interleaving.
+/// Show one finding in full: source, locks and interleaving.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Show {
-    /// The trace, or the directory of a run. May be left out: that of the last hunt.
+    /// The trace or the directory of a hunt; by default that of the last hunt.
     #[arg(value_name = "T")]
     trace: OsString,
-    /// The finding's id, as `predict` prints it.
+    /// The id of the finding, such as `race-1`.
     finding: Option<String>,
     /// Show every step of a long schedule.
     #[arg(long)]
     all_steps: bool,
     #[command(flatten)]
-    search: Search,
-    #[command(flatten)]
     manner: Manner,
+    #[command(flatten)]
+    search: Search,
 }
 
 impl Show {

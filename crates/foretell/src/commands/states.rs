@@ -24,48 +24,50 @@ use crate::quantity::quantity;
 use crate::stack::with_room;
 
 const EXAMPLES: &str = "\
-A state is how many events of each thread have happened. Locks may have been taken in another order
-than in the trace; what reads see does not matter (the model is `sync`). The classes, each within
-the one before:
+A state says how many events of each thread have happened. Locks may be taken in
+another order than in the trace, and reads may see anything (the model is
+`sync`). The classes, each contained in the one before it:
 
-  consistent    with an event, all that happened before it: forks, joins, signals, barriers
-  feasible      and no lock is held twice
-  strong        and the orders which that implies do not contradict each other
-  reachable     some schedule leads there: the default
-  lock-free     and no lock is held
+  consistent    contains everything that must happen before its events: forks,
+                joins, signals, barriers
+  feasible      consistent, and no lock is held twice
+  strong        feasible, and the lock orders it implies do not contradict
+  reachable     some schedule leads to it (the default)
+  lock-free     feasible, and no lock is held
 
 Examples:
-  foretell states run.ftr                             how many states are reachable?
-  foretell states run.ftr --class consistent          how many before looking at locks?
-  foretell states run.ftr --list --limit 20           the first of them, in lexical order
-  foretell states run.ftr --cut T1=3,T2=5             which classes is this state in?
-  foretell states run.ftr --cut T1=3,T2=5 --why       and if it cannot be reached: why not
+  foretell states run.ftr                        how many states are reachable?
+  foretell states run.ftr --class consistent     how many, ignoring locks?
+  foretell states run.ftr --list --limit 20      the first 20 states
+  foretell states run.ftr --cut T1=3,T2=5        which classes is it in?
+  foretell states run.ftr --cut T1=3,T2=5 --why  if unreachable: why?
   foretell states run.ftr --possibly 'holds(T1, m) && at(T2, \"a.c:12\")'
-  foretell states run.ftr --possibly 'exists t, u: t != u && holds(t, m) && holds(u, n)'
+  foretell states run.ftr --possibly 'exists t, u: t != u && holds(t, m)'
   foretell states run.ftr --definitely 'mark(\"ready\") == 2'
 
-What can be written in a condition is in docs/predicates.md.
+docs/predicates.md describes the conditions.
 
-Exit status: 0 counted or listed, or the state of `--cut` is not in the class, or the condition does
-not hold; 1 it is, or it does; 2 usage or input error; 3 the budget ran out before the answer.";
+Exit status: 0 counted or listed, or the state of `--cut` is not in the class,
+or the condition does not hold; 1 the state is in the class, or the condition
+holds; 2 usage or input error; 3 the budget ran out.";
 
-/// Count or list the global states the trace's program could have been in.
+/// Count, list or test the global states that the program can reach.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct States {
-    /// The trace, in any form and compression; `-` is standard input.
+    /// The trace, in any format; `-` is standard input.
     #[arg(value_name = "T")]
     trace: OsString,
-    /// Say how many there are: what is done unless something else is asked for.
+    /// Count the states (the default).
     #[arg(long)]
     count: bool,
-    /// Show each, in lexical order.
+    /// List the states in lexical order.
     #[arg(long, conflicts_with = "count")]
     list: bool,
     /// Which states: `consistent`, `feasible`, `strong`, `reachable` or `lock-free`.
     #[arg(long, value_name = "CLASS", value_enum, default_value_t = ClassName::Reachable, hide_possible_values = true)]
     class: ClassName,
-    /// Only this state: so many events of each thread. Threads not named: none.
+    /// Test one state: this many events of each thread, none of the threads not named.
     #[arg(long, value_name = "T1=N,T2=M", conflicts_with_all = ["count", "list", "limit"])]
     cut: Option<String>,
     /// Is there a reachable state in which this condition holds?
@@ -74,13 +76,13 @@ pub struct States {
     /// Does every run pass through a state in which this condition holds?
     #[arg(long, value_name = "EXPR", conflicts_with_all = ["count", "list", "cut", "class"])]
     definitely: Option<String>,
-    /// Tell step by step why the state of `--cut` cannot be reached.
+    /// Explain step by step why the state of `--cut` cannot be reached.
     #[arg(long, requires = "cut")]
     why: bool,
-    /// List at most so many.
+    /// List at most N states.
     #[arg(long, value_name = "N", value_parser = quantity, requires = "list")]
     limit: Option<u64>,
-    /// How many states may be looked at one by one, and how many steps the search may take for one of them.
+    /// The maximum number of states to visit, and of search steps per state.
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "1G")]
     budget: u64,
     #[command(flatten)]

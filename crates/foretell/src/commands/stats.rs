@@ -16,16 +16,16 @@ use crate::survey::Survey;
 
 const EXAMPLES: &str = "\
 Examples:
-  foretell stats run.ftr                 what the recorder wrote
-  foretell stats trace.std.gz --top 30   more of the hottest variables and locks
-  zcat trace.std.gz | foretell stats -   from standard input
-  foretell stats run.ftr --json          for a program to read";
+  foretell stats run.ftr                 summarise a recording
+  foretell stats trace.std.gz --top 30   list more variables and locks
+  zcat trace.std.gz | foretell stats -   read standard input
+  foretell stats run.ftr --json          for programs (docs/json.md)";
 
-/// Tell what is in a trace: threads, events, the hottest variables and locks.
+/// Summarise a trace: threads, events, the hottest variables and locks.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Stats {
-    /// The trace, in any form and compression; `-` is standard input.
+    /// The trace, in any format; `-` is standard input.
     #[arg(value_name = "T")]
     trace: OsString,
     /// How many threads, variables and locks to list.

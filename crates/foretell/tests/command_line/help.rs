@@ -108,6 +108,22 @@ fn every_command_is_pinned() {
     assert!(names.len() >= 3, "{names:?}");
 }
 
+/// Examples stay copyable: on a terminal of 80 columns no line is wrapped in the middle of a command.
+#[test]
+fn what_follows_the_options_fits_80_columns() {
+    use clap::CommandFactory;
+    let program = foretell::arguments::Arguments::command();
+    let mut examples = 0;
+    for command in program.get_subcommands() {
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        examples += usize::from(text.contains("Examples:"));
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+        }
+    }
+    assert!(examples >= 16, "only {examples} commands have examples");
+}
+
 #[test]
 fn the_version_is_the_packages() {
     assert_eq!(help(&["--version"]), format!("foretell {}\n", env!("CARGO_PKG_VERSION")));

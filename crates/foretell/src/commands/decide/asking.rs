@@ -12,19 +12,19 @@ use crate::table::{counted, name, number};
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct Asking {
-    /// Can A and B both be next? Two accesses of one variable by different threads.
+    /// Can A and B both be next? They are accesses of one variable by different threads.
     #[arg(long, value_name = "A,B")]
     race: Option<String>,
     /// Can these events happen in this order?
     #[arg(long, value_name = "A,B,..")]
     order: Option<String>,
-    /// Can each of these be blocked for ever by the thread of the next one?
+    /// Can each of these be blocked forever by the thread of the next one?
     #[arg(long, value_name = "A,B,..")]
     deadlock: Option<String>,
-    /// Can the read R see another write than in the trace? With W: can it see that one?
+    /// Can the read R see another write than in the trace? With W: can it see W?
     #[arg(long, value_name = "R[=W]")]
     reads: Option<String>,
-    /// Can exactly so many events of each thread have happened? Threads not named: none.
+    /// Can exactly this many events of each thread have happened? None of the threads not named.
     #[arg(long, value_name = "T1=N,T2=M")]
     cut: Option<String>,
 }

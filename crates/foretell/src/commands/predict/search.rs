@@ -28,29 +28,30 @@ const DEFAULT_BUDGET: u64 = 20_000_000;
 
 /// What to look for, and how: the same for all commands that predict.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Search")]
 pub(crate) struct Search {
-    /// Look for these kinds of bugs only.
+    /// Search for these kinds of bugs only.
     #[arg(long, value_name = "KIND,..", value_enum, value_delimiter = ',')]
     only: Vec<KindArgument>,
-    /// What reads must see in a schedule: `sync`, `rf` or `branch` (see `foretell decide --help`).
+    /// What reads must see in a schedule: `rf`, `branch` or `sync` (see `foretell decide --help`).
     #[arg(long, value_name = "M", value_parser = model(), default_value = Model::ReadsFrom.name(), hide_possible_values = true)]
     model: Model,
-    /// How to find races (default `poly`) or atomicity violations (default `exact`).
+    /// How to search for races (default `poly`) or atomicity violations (default `exact`); see docs/reference.md.
     #[arg(long, value_name = "X")]
     method: Option<MethodArgument>,
-    /// Look for atomicity violations of what lies within one call of a function or one critical section.
+    /// Search only for atomicity violations within one function call or one critical section.
     #[arg(long, value_name = "SCOPE", value_enum)]
     atomic_within: Option<Scope>,
-    /// An order that must not be: an event at A before one at B. Events by id or location; may be repeated.
+    /// A forbidden order: an event at A before an event at B, by id or location; may be repeated.
     #[arg(long = "order", value_name = "A < B")]
     orders: Vec<String>,
-    /// A TOML file with more of such orders, and conditions over global states (see docs/rules.md).
+    /// A TOML file with forbidden orders and conditions over global states (see docs/rules.md).
     #[arg(long, value_name = "FILE")]
     rules: Option<OsString>,
-    /// One finding for each set of events, not for each set of source locations.
+    /// Report every set of events, not one finding per set of source locations.
     #[arg(long)]
     all: bool,
-    /// How many steps each question may take.
+    /// The maximum number of steps per question.
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "20M")]
     budget: u64,
 }
