@@ -42,7 +42,7 @@ Examples:
   foretell states run.ftr --cut T1=3,T2=5        which classes is it in?
   foretell states run.ftr --cut T1=3,T2=5 --why  if unreachable: why?
   foretell states run.ftr --possibly 'holds(T1, m) && at(T2, \"a.c:12\")'
-  foretell states run.ftr --possibly 'exists t, u: t != u && holds(t, m)'
+  foretell states run.ftr --possibly 'exists t: holds(t, m) && holds(t, n)'
   foretell states run.ftr --definitely 'mark(\"ready\") == 2'
 
 docs/predicates.md describes the conditions.
