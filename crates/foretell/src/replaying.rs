@@ -2,7 +2,6 @@
 
 mod plan;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use candidates::races::RacePair;
@@ -10,8 +9,8 @@ use papers::races::hb;
 use report::ScheduleFile;
 use run::program::Sight;
 use run::replay::{
-    self, Command, Divergence, End, Goal, Manner, NoOpinion, OnDivergence, Order, Plan, Replayed,
-    ThreadSanitizer, Verdict, Witnessed,
+    self, Command, Divergence, Ending, Goal, NoOpinion, ObservedEvent, OnDivergence, Plan, RaceOrder, Replay,
+    ReplayVerdict, ThreadSanitizer, ThreadStatus,
 };
 use run::stopping;
 use serde::Serialize;
@@ -19,7 +18,7 @@ use trace::{EventId, Kind, Trace};
 
 use crate::diagnostics::Diagnostic;
 use crate::rerecording;
-use plan::{names_of, plan_of};
+use plan::plan_of;
 
 /// A schedule, and the command that is to follow it.
 #[derive(Clone, Debug)]
@@ -30,12 +29,10 @@ pub struct Replaying {
     pub plan: Plan,
     /// What is run.
     pub command: Command,
-    /// What the threads are called, by the paths to them.
-    pub names: BTreeMap<Vec<u32>, String>,
     /// How often.
     pub times: u64,
     /// Which of two racing accesses goes first; each is tried.
-    pub orders: Vec<Order>,
+    pub orders: Vec<RaceOrder>,
     /// What becomes of a program that leaves the schedule.
     pub on_divergence: OnDivergence,
     /// When to end a program that does not end.
@@ -47,7 +44,7 @@ pub struct Replaying {
 }
 
 /// Sees the first run of an order, and its trace if there is one.
-pub type Watch<'w> = dyn FnMut(Order, &Replayed, Option<&Trace>) + 'w;
+pub type Watch<'w> = dyn FnMut(RaceOrder, &Replay, Option<&Trace>) + 'w;
 
 /// What came of all replays, as `replay --json` prints it. The contract is docs/json.md.
 #[derive(Clone, Debug, Serialize)]
@@ -57,13 +54,13 @@ pub struct Summary {
     /// What was replayed.
     pub finding: String,
     /// What came of it.
-    pub result: ResultName,
+    pub result: ReplayVerdict,
     /// How often it was tried.
     pub times: u64,
     /// How often it was seen happening.
     pub confirmed: u64,
     /// Where the program left the schedule, the first time it did.
-    pub divergence: Option<Left>,
+    pub divergence: Option<Divergence>,
     /// How often the schedule changes from one thread to another.
     pub switches: usize,
     /// The first run of each order.
@@ -93,82 +90,24 @@ pub struct OtherRace {
     pub locations: [String; 2],
 }
 
-/// What came of replaying, by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum ResultName {
-    Confirmed,
-    Diverged,
-    NotReached,
-}
-
-impl ResultName {
-    /// As it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            ResultName::Confirmed => "confirmed",
-            ResultName::Diverged => "diverged",
-            ResultName::NotReached => "not reached",
-        }
-    }
-}
-
-/// Where a program left the schedule.
-#[derive(Clone, Debug, Serialize)]
-pub struct Left {
-    /// At which step, from 0.
-    pub step: usize,
-    /// Whose step.
-    pub thread: String,
-    /// What was expected.
-    pub expected: String,
-    /// What came.
-    pub came: String,
-}
-
 /// One run of the program.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
     /// Which of two racing accesses went first; none: it was no race.
-    pub order: Option<&'static str>,
+    pub order: Option<RaceOrder>,
     /// What came of it.
-    pub result: ResultName,
+    pub result: ReplayVerdict,
     /// How the program ended.
-    pub end: EndName,
-    /// Its status, or the signal that ended it.
-    pub status: Option<i32>,
+    #[serde(flatten)]
+    pub ending: Ending,
     /// How long it took.
     pub seconds: f64,
     /// What was seen of the events in question.
     pub events: Vec<Seen>,
     /// The threads at the end of the schedule, or where the program left it.
-    pub threads: Vec<Standing>,
+    pub threads: Vec<ThreadStatus>,
     /// The end of what it printed.
     pub output: String,
-}
-
-/// A thread at the end of the schedule.
-#[derive(Clone, Debug, Serialize)]
-pub struct Standing {
-    /// Its name.
-    pub thread: String,
-    /// `ready`, `running`, `waiting`, `outside` or `finished`.
-    pub state: String,
-    /// Its call stack, the innermost function first.
-    pub stack: Vec<String>,
-}
-
-/// How a program ended, by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum EndName {
-    Exited,
-    Killed,
-    Ended,
-    Deadlocked,
-    TimedOut,
 }
 
 /// What was seen of an event.
@@ -196,12 +135,11 @@ impl Replaying {
     pub fn new(finding: String, file: &ScheduleFile, command: Command) -> Result<Replaying, Diagnostic> {
         let plan = plan_of(file).ok_or_else(|| cannot_be_replayed(&finding))?;
         let orders = match plan.goal {
-            Goal::Race(..) => vec![Order::Ab, Order::Ba],
-            _ => vec![Order::Ab],
+            Goal::Race(..) => vec![RaceOrder::Ab, RaceOrder::Ba],
+            _ => vec![RaceOrder::Ab],
         };
         Ok(Replaying {
             finding,
-            names: names_of(file),
             plan,
             command,
             times: 1,
@@ -219,28 +157,28 @@ impl Replaying {
     }
 
     /// How a plan is followed.
-    pub fn settings(&self, order: Order, debugger: bool) -> replay::Settings {
-        let manner = Manner { order, on_divergence: self.on_divergence, debugger, until: self.until };
-        replay::Settings { manner, limit: self.limit, seed: 1 }
+    pub fn settings(&self, order: RaceOrder, debugger: bool) -> replay::Settings {
+        let &Replaying { on_divergence, until, limit, .. } = self;
+        replay::Settings { order, on_divergence, debugger, until, limit, seed: 1 }
     }
 
     /// One run.
-    pub fn once(&self, order: Order) -> Result<Replayed, Diagnostic> {
+    pub fn once(&self, order: RaceOrder) -> Result<Replay, Diagnostic> {
         replay::replay(&self.plan, &self.command, self.settings(order, false))
             .map_err(|error| self.cannot_run(&error.to_string()))
     }
 
     /// Replays as often as asked for. The last run of the first order is handed out, too.
-    pub fn run(&self) -> Result<(Summary, Option<Replayed>), Diagnostic> {
+    pub fn run(&self) -> Result<(Summary, Option<Replay>), Diagnostic> {
         self.run_watched(&mut |_, _, _| {})
     }
 
     /// The same, and shows the first run of each order to `watch`, with its trace.
-    pub fn run_watched(&self, watch: &mut Watch<'_>) -> Result<(Summary, Option<Replayed>), Diagnostic> {
+    pub fn run_watched(&self, watch: &mut Watch<'_>) -> Result<(Summary, Option<Replay>), Diagnostic> {
         let mut summary = Summary {
             schema: report::SCHEMA,
             finding: self.finding.clone(),
-            result: ResultName::NotReached,
+            result: ReplayVerdict::NotReached,
             times: 0,
             confirmed: 0,
             divergence: None,
@@ -260,9 +198,9 @@ impl Replaying {
                 }
                 let replayed = replayed?;
                 // What was not followed to its end was not seen.
-                confirmed &= replayed.verdict == Verdict::Confirmed && self.until.is_none();
-                if let (Verdict::Diverged(divergence), None) = (&replayed.verdict, &summary.divergence) {
-                    summary.divergence = Some(self.left(divergence));
+                confirmed &= replayed.verdict == ReplayVerdict::Confirmed && self.until.is_none();
+                if summary.divergence.is_none() {
+                    summary.divergence = replayed.divergence.clone();
                 }
                 if summary.runs.len() <= index {
                     summary.runs.push(self.told(order, &replayed));
@@ -281,9 +219,9 @@ impl Replaying {
         summary.races.sort();
         summary.races.dedup();
         summary.result = match (summary.confirmed, &summary.divergence) {
-            (1.., _) => ResultName::Confirmed,
-            (0, Some(_)) => ResultName::Diverged,
-            (0, None) => ResultName::NotReached,
+            (1.., _) => ReplayVerdict::Confirmed,
+            (0, Some(_)) => ReplayVerdict::Diverged,
+            (0, None) => ReplayVerdict::NotReached,
         };
         Ok((summary, kept))
     }
@@ -291,14 +229,15 @@ impl Replaying {
     /// Adds what reads saw in the recorded run, as far as a replay along it can be carried out.
     fn tell_recorded(&self, runs: &mut [Run]) {
         let (Some(plan), None, false) = (&self.recorded, self.until, stopping::is_asked()) else { return };
-        let replayed = replay::replay(plan, &self.command, self.settings(Order::Ab, false));
-        let Some(replayed) = replayed.ok().filter(|replayed| replayed.verdict == Verdict::Confirmed) else {
+        let replayed = replay::replay(plan, &self.command, self.settings(RaceOrder::Ab, false));
+        let Some(replayed) = replayed.ok().filter(|replayed| replayed.verdict == ReplayVerdict::Confirmed)
+        else {
             return;
         };
         for (seen, event) in runs.iter_mut().flat_map(|run| run.events.iter_mut().zip(self.plan.goal.named()))
         {
             let reads = matches!(event.kind, Kind::Read | Kind::AtomicRead | Kind::AtomicUpdate);
-            let same = replayed.witnessed.iter().find(|witnessed| witnessed.event == *event);
+            let same = replayed.events.iter().find(|observed| observed.event == *event);
             seen.recorded = same.filter(|_| reads).and_then(|same| same.before.as_deref()).map(value);
         }
     }
@@ -322,7 +261,7 @@ impl Replaying {
     }
 
     /// At which step the program left the schedule, in words.
-    pub fn step_in_words(&self, left: &Left) -> String {
+    pub fn step_in_words(&self, left: &Divergence) -> String {
         match self.plan.steps.len() {
             steps if left.step < steps => format!("step {} of {steps}", left.step + 1),
             _ => "the end".to_owned(),
@@ -354,63 +293,32 @@ impl Replaying {
         Diagnostic::new(format!("cannot run `{program}`: {error}"))
     }
 
-    fn name(&self, path: &[u32]) -> String {
-        self.names.get(path).cloned().unwrap_or_else(|| replay::path_name(path))
-    }
-
-    fn left(&self, divergence: &Divergence) -> Left {
-        let named = self.names.iter().find(|(path, _)| replay::path_name(path) == divergence.thread);
-        Left {
-            step: divergence.step,
-            thread: named.map_or_else(|| divergence.thread.clone(), |(_, name)| name.clone()),
-            expected: divergence.expected.clone(),
-            came: divergence.came.clone(),
-        }
-    }
-
-    fn told(&self, order: Order, replayed: &Replayed) -> Run {
+    fn told(&self, order: RaceOrder, replayed: &Replay) -> Run {
         let is_race = matches!(self.plan.goal, Goal::Race(..));
-        let (end, status) = match replayed.end {
-            End::Exited(status) => (EndName::Exited, Some(status)),
-            End::Killed(signal) => (EndName::Killed, Some(signal)),
-            End::Ended => (EndName::Ended, None),
-            End::Deadlocked => (EndName::Deadlocked, None),
-            End::TimedOut => (EndName::TimedOut, None),
-        };
         Run {
-            order: is_race.then(|| order.name()),
+            order: is_race.then_some(order),
             result: match replayed.verdict {
-                Verdict::Confirmed if self.until.is_none() => ResultName::Confirmed,
-                Verdict::Diverged(_) => ResultName::Diverged,
-                Verdict::Confirmed | Verdict::NotReached => ResultName::NotReached,
+                ReplayVerdict::Confirmed if self.until.is_some() => ReplayVerdict::NotReached,
+                verdict => verdict,
             },
-            end,
-            status,
+            ending: replayed.ending,
             seconds: replayed.elapsed.as_secs_f64(),
-            events: replayed.witnessed.iter().map(|witnessed| self.seen(witnessed)).collect(),
-            threads: replayed.standing.iter().map(|standing| self.standing(standing)).collect(),
+            events: replayed.events.iter().map(|observed| self.seen(observed)).collect(),
+            threads: replayed.threads.clone(),
             output: tail(&replayed.output),
         }
     }
 
-    fn standing(&self, standing: &replay::Standing) -> Standing {
-        Standing {
-            thread: self.name(&standing.thread),
-            state: standing.state.clone(),
-            stack: standing.stack.iter().map(|frame| frame.replace('\t', " at ")).collect(),
-        }
-    }
-
-    fn seen(&self, witnessed: &Witnessed) -> Seen {
-        let Witnessed { event, before, after, stack } = witnessed;
+    fn seen(&self, observed: &ObservedEvent) -> Seen {
+        let ObservedEvent { event, before, after, stack } = observed;
         Seen {
-            thread: self.name(&event.thread),
+            thread: self.plan.thread_name(&event.thread),
             operation: format!("{}({})", trace::text::op_name(event.kind), event.object),
             location: event.location.clone(),
             before: before.as_deref().map(value),
             after: after.as_deref().map(value),
             recorded: None,
-            stack: stack.iter().map(|frame| frame.replace('\t', " at ")).collect(),
+            stack: stack.iter().map(|frame| frame.to_string()).collect(),
         }
     }
 }

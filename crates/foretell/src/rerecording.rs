@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use load::Options;
-use run::replay::Replayed;
+use run::replay::Replay;
 use trace::{Metadata, Trace};
 
 use crate::diagnostics::Diagnostic;
@@ -13,7 +13,7 @@ use crate::output::Target;
 use crate::replaying::Replaying;
 
 /// The trace of a replay; none if the program left no log, or none that can be loaded.
-pub fn trace_of(replaying: &Replaying, replayed: &Replayed) -> Option<Trace> {
+pub fn trace_of(replaying: &Replaying, replayed: &Replay) -> Option<Trace> {
     let directory = directory(replaying);
     let recorded = replayed.recorded(&directory)?;
     let mut bytes = Vec::new();
@@ -24,7 +24,7 @@ pub fn trace_of(replaying: &Replaying, replayed: &Replayed) -> Option<Trace> {
 /// Writes the trace of a replay, with what is known of how the program was recorded first; whether there was a log.
 pub fn write(
     replaying: &Replaying,
-    replayed: &Replayed,
+    replayed: &Replay,
     recorded_as: &Metadata,
     target: &Target,
 ) -> Result<bool, Diagnostic> {

@@ -38,6 +38,7 @@ pub use naming::Pattern;
 use objects::Teller;
 pub use objects::is_signal;
 use sharing::{Shared, Sharing};
+pub use stacks::StackFrame;
 use threads::Threads;
 use translate::Translator;
 use variables::Variables;

@@ -4,17 +4,14 @@ use std::collections::BTreeMap;
 use std::io;
 
 use rustc_hash::FxHashMap;
-use trace::Kind;
 use trace::native::Writer;
+use trace::{Kind, ThreadPath};
 use wire::{Event, Op as Raw, Reader};
 
 use super::modules::{Frame, Modules, Whose};
 use super::rust::Locks;
-use super::stacks::{Calls, Stacks};
+use super::stacks::{Calls, StackFrame, Stacks};
 use super::{LoadError, Recorded};
-
-/// The way to a thread from the first of the program: empty for that one, `[2, 1]` for the first child of its second.
-pub type Path = Vec<u32>;
 
 /// An event that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +24,8 @@ pub struct Found {
     pub location: String,
     /// The bytes it is about, or the address of its lock or the like.
     pub object: Option<(u64, u64)>,
-    /// Its call stack, innermost first: `function\tfile:line`; empty if that was not asked for.
-    pub stack: Vec<String>,
+    /// Its call stack, innermost first; empty if that was not asked for.
+    pub stack: Vec<StackFrame>,
 }
 
 /// What was found.
@@ -37,14 +34,18 @@ pub struct Looked {
     /// As they were asked for.
     pub found: Vec<Option<Found>>,
     /// The call stack of each thread at the end.
-    pub last: BTreeMap<Path, Vec<String>>,
+    pub last: BTreeMap<ThreadPath, Vec<StackFrame>>,
     /// Who holds each lock at the end, by its address.
-    pub holders: FxHashMap<u64, Vec<Path>>,
+    pub holders: FxHashMap<u64, Vec<ThreadPath>>,
 }
 
 /// Looks for the events at these places of these threads. Those from `with_stacks` on are told with their call stacks: stacks may
 /// be deep, and the steps of a schedule many.
-pub fn look(recorded: Recorded<'_>, wanted: &[(Path, u64)], with_stacks: usize) -> Result<Looked, LoadError> {
+pub fn look(
+    recorded: Recorded<'_>,
+    wanted: &[(ThreadPath, u64)],
+    with_stacks: usize,
+) -> Result<Looked, LoadError> {
     let mut looking = Looking { with_stacks, ..Looking::new(recorded, wanted)? };
     for (order, event) in Reader::new(recorded.log)?.map_while(Result::ok).enumerate() {
         looking.event(order as u64, &event)?;
@@ -55,7 +56,7 @@ pub fn look(recorded: Recorded<'_>, wanted: &[(Path, u64)], with_stacks: usize) 
 /// A thread on the way.
 #[derive(Default)]
 struct Thread {
-    path: Option<Path>,
+    path: Option<ThreadPath>,
     children: u32,
     /// The functions it is in, as the loader follows them, and their return addresses.
     calls: Calls,
@@ -71,7 +72,7 @@ struct Looking {
     /// The loader finds locations while it writes; here nobody reads what it writes.
     writer: Writer<io::Sink>,
     threads: Vec<Thread>,
-    wanted: BTreeMap<Path, Vec<(u64, usize)>>,
+    wanted: BTreeMap<ThreadPath, Vec<(u64, usize)>>,
     found: Vec<Option<Found>>,
     with_stacks: usize,
     /// Of each lock, who has taken it and not given it back.
@@ -80,8 +81,8 @@ struct Looking {
 }
 
 impl Looking {
-    fn new(recorded: Recorded<'_>, asked: &[(Path, u64)]) -> io::Result<Looking> {
-        let mut wanted: BTreeMap<Path, Vec<(u64, usize)>> = BTreeMap::new();
+    fn new(recorded: Recorded<'_>, asked: &[(ThreadPath, u64)]) -> io::Result<Looking> {
+        let mut wanted: BTreeMap<ThreadPath, Vec<(u64, usize)>> = BTreeMap::new();
         for (index, (path, place)) in asked.iter().enumerate() {
             wanted.entry(path.clone()).or_default().push((*place, index));
         }
@@ -99,11 +100,11 @@ impl Looking {
             held: FxHashMap::default(),
             rust: Locks::default(),
         };
-        looking.meet(0, Some(Path::new()));
+        looking.meet(0, Some(ThreadPath::FIRST));
         Ok(looking)
     }
 
-    fn meet(&mut self, number: u32, path: Option<Path>) {
+    fn meet(&mut self, number: u32, path: Option<ThreadPath>) {
         if self.threads.len() <= number as usize {
             self.threads.resize_with(number as usize + 1, Thread::default);
         }
@@ -146,7 +147,7 @@ impl Looking {
             Raw::Create { child } => {
                 thread.children += 1;
                 let nth = thread.children;
-                let path = thread.path.clone().map(|path| [path, vec![nth]].concat());
+                let path = thread.path.as_ref().map(|path| path.child(nth));
                 self.meet(child, path);
             }
             Raw::Acquire { lock, .. } => self.held.entry(lock).or_default().push(event.thread),
@@ -209,15 +210,18 @@ impl Looking {
 
 /// The stack of what happens at this address in these calls. What starts a program or a thread is left out: it is code
 /// without source below all others.
-fn frames(modules: &mut Modules, pc: u64, returns: &[u64]) -> Vec<String> {
+fn frames(modules: &mut Modules, pc: u64, returns: &[u64]) -> Vec<StackFrame> {
     let addresses = [pc].into_iter().filter(|&pc| pc != 0).chain(returns.iter().rev().copied());
     let mut frames: Vec<Frame> = Vec::new();
     for address in addresses {
         frames.extend_from_slice(modules.frames(address.saturating_sub(1)));
     }
     let known = frames.iter().rposition(|frame| frame.whose != Whose::Unknown).map_or(0, |last| last + 1);
-    let text = |frame: &Frame| format!("{}\t{}", frame.function.as_deref().unwrap_or("?"), frame.location);
-    frames[..known].iter().map(text).collect()
+    let public = |frame: &Frame| StackFrame {
+        function: frame.function.clone().unwrap_or_else(|| "?".to_owned()),
+        location: frame.location.clone(),
+    };
+    frames[..known].iter().map(public).collect()
 }
 
 /// What an event of the log becomes in a trace, and what it is about.

@@ -1,14 +1,37 @@
 //! Call stacks: one number for each distinct one, and the source location of what happens on it.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
+use serde::{Serialize, Serializer};
 use trace::LocationId;
 use trace::native::{StackId, Table, Writer};
 
 use super::modules::{Frame, Modules, Whose};
 use super::naming::{Names, Pattern};
 use super::rust::{self, Role};
+
+/// A function on a call stack, for people to read: `function at file:line`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackFrame {
+    /// The function's name; `?` if it has none.
+    pub function: String,
+    /// Where in it, as `file:line` or as module and offset.
+    pub location: String,
+}
+
+impl fmt::Display for StackFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}", self.function, self.location)
+    }
+}
+
+impl Serialize for StackFrame {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
 
 /// A chain of calls: where each function was called from. Chains share their beginnings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use check::{Model, Question, Source, UnknownModel, WrittenQuestion};
 use trace::native::ReadError;
-use trace::{EventId, Kind, ThreadEvents, Trace};
+use trace::{EventId, Kind, ThreadEvents, ThreadPath, Trace};
 
 use crate::evidence::{About, Evidence, SCHEMA, VerdictName};
 use crate::fingerprint::{push_name, push_op};
@@ -46,16 +46,16 @@ pub struct Line {
     /// The rest of the line as it is written, `thread|place|op(object)|location`: it follows from the event.
     pub rest: String,
     /// Where a replay finds it, if that was recorded.
-    pub met: Option<Met>,
+    pub replay_point: Option<ReplayPoint>,
     /// The 1-based number of the line in the file.
     pub number: usize,
 }
 
 /// Where an event is in every run of a program that does the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Met {
-    /// The path to its thread from the first: `0`, `0.2`, `0.2.1`.
-    pub path: String,
+pub struct ReplayPoint {
+    /// Its thread.
+    pub thread: ThreadPath,
     /// Its place among all that its thread does; none for an event that is no doing of its own.
     pub place: Option<u64>,
 }
@@ -112,21 +112,20 @@ impl ScheduleFile {
             _ => Vec::new(),
         };
         let events: Vec<EventId> = schedule.iter().chain(&named).copied().collect();
-        let met = all_met(trace, &threads, &events)?;
-        let command = if met.is_some() { trace.metadata().command.clone() } else { Vec::new() };
+        let points = replay_points(trace, &threads, &events)?;
+        let command = if points.is_some() { trace.metadata().command.clone() } else { Vec::new() };
         let header = HEADER_LINES + usize::from(!command.is_empty());
         let mut lines: Vec<Line> = Vec::with_capacity(events.len());
         for (index, &event) in events.iter().enumerate() {
-            let met = met.as_ref().map(|met| met[index].clone());
             lines.push(Line {
                 event,
                 rest: rest_of_line(trace, &threads, event),
-                met,
+                replay_point: points.as_ref().map(|points| points[index].clone()),
                 number: index + 1 + header,
             });
         }
         let mut next = lines.split_off(schedule.len());
-        if met.is_none() {
+        if points.is_none() {
             next.clear();
         }
         let question = question.written(trace);
@@ -136,7 +135,8 @@ impl ScheduleFile {
     /// Whether a replay can follow it.
     pub fn can_be_replayed(&self) -> bool {
         let lines = self.lines.iter().chain(&self.next);
-        self.lines.iter().any(|line| line.met.is_some()) && lines.into_iter().all(|line| line.met.is_some())
+        self.lines.iter().any(|line| line.replay_point.is_some())
+            && lines.into_iter().all(|line| line.replay_point.is_some())
     }
 
     /// The schedule it holds.
@@ -179,8 +179,12 @@ impl ScheduleFile {
 /// Lines before the first event.
 const HEADER_LINES: usize = 6;
 
-/// Where a replay meets these events; none if the trace does not tell of all of them.
-fn all_met(trace: &Trace, threads: &ThreadEvents, events: &[EventId]) -> Result<Option<Vec<Met>>, ReadError> {
+/// Where a replay finds these events; none if the trace does not say that of all of them.
+fn replay_points(
+    trace: &Trace,
+    threads: &ThreadEvents,
+    events: &[EventId],
+) -> Result<Option<Vec<ReplayPoint>>, ReadError> {
     let Some(notes) = trace.notes() else { return Ok(None) };
     // A request is at the place of what it asks for.
     let placed: Vec<EventId> = events
@@ -191,15 +195,15 @@ fn all_met(trace: &Trace, threads: &ThreadEvents, events: &[EventId]) -> Result<
         })
         .collect();
     let places = notes.places(trace, &placed)?;
-    let met = events.iter().zip(placed).zip(places).map(|((&event, placed), place)| {
-        let path = notes.path(trace.thread(event))?.to_string();
+    let points = events.iter().zip(placed).zip(places).map(|((&event, placed), place)| {
+        let thread = notes.path(trace.thread(event))?;
         let own = match trace.op(placed).kind() {
             Kind::Request | Kind::RequestShared | Kind::Branch => None,
             _ => Some(place?),
         };
-        Some(Met { path, place: own })
+        Some(ReplayPoint { thread, place: own })
     });
-    Ok(met.collect())
+    Ok(points.collect())
 }
 
 fn next_of_thread(trace: &Trace, threads: &ThreadEvents, event: EventId) -> Option<EventId> {
@@ -236,15 +240,15 @@ impl std::fmt::Display for ScheduleFile {
             writeln!(f, "command {}", command_line(&self.command))?;
         }
         writeln!(f, "# id|thread|place in thread|operation|location|path of thread|place in run")?;
-        self.lines.iter().try_for_each(|line| line.write_met(f, ""))?;
-        self.next.iter().try_for_each(|line| line.write_met(f, "next "))
+        self.lines.iter().try_for_each(|line| line.write_with_point(f, ""))?;
+        self.next.iter().try_for_each(|line| line.write_with_point(f, "next "))
     }
 }
 
 impl Line {
-    fn write_met(&self, f: &mut std::fmt::Formatter<'_>, word: &str) -> std::fmt::Result {
-        let Some(Met { path, place }) = &self.met else { return Ok(()) };
-        write!(f, "{word}{}|{}|{path}|", self.event, self.rest)?;
+    fn write_with_point(&self, f: &mut std::fmt::Formatter<'_>, word: &str) -> std::fmt::Result {
+        let Some(ReplayPoint { thread, place }) = &self.replay_point else { return Ok(()) };
+        write!(f, "{word}{}|{}|{thread}|", self.event, self.rest)?;
         match place {
             Some(place) => writeln!(f, "{place}"),
             None => writeln!(f, "-"),

@@ -1,7 +1,7 @@
 //! Schedules of recorded traces travel with what a replay needs.
 
 use check::{Model, Question};
-use report::{About, Fingerprint, Met, ScheduleFile};
+use report::{About, Fingerprint, ReplayPoint, ScheduleFile};
 use trace::native::{Note, Step, Table, ThreadOrigin, Writer, read};
 use trace::{EventId, Kind, LocationId, Metadata, Op, ThreadId, Trace, VariableId};
 
@@ -48,8 +48,10 @@ fn a_replay_is_told_where_it_meets_each_event() {
     let race = Question::Race(EventId(2), EventId(7));
     let file = file(&trace, &race, &[0, 1, 3, 4, 5, 6]);
     assert!(file.can_be_replayed());
-    let met = |line: &report::Line| line.met.clone().map(|Met { path, place }| (path, place));
-    let all: Vec<_> = file.lines.iter().chain(&file.next).filter_map(met).collect();
+    let point = |line: &report::Line| {
+        line.replay_point.clone().map(|ReplayPoint { thread, place }| (thread.to_string(), place))
+    };
+    let all: Vec<_> = file.lines.iter().chain(&file.next).filter_map(point).collect();
     let expected = [("0", 0), ("0", 1), ("0.1", 0), ("0.1", 2), ("0.1", 2), ("0.1", 3), ("0", 6), ("0.1", 6)];
     let expected: Vec<_> = expected.map(|(path, place)| (path.to_owned(), Some(place))).to_vec();
     assert_eq!(all, expected);
@@ -71,7 +73,7 @@ fn a_request_that_was_never_answered_has_no_place() {
     let mut text = Vec::new();
     trace::text::write(&trace, &mut text).unwrap();
     let file = file(&trace, &Question::Cut(vec![2, 2]), &[0, 1, 3, 4]);
-    assert_eq!(file.lines[3].met.as_ref().unwrap().place, Some(2), "that of the acquire");
+    assert_eq!(file.lines[3].replay_point.as_ref().unwrap().place, Some(2), "that of the acquire");
     assert!(file.next.is_empty());
 }
 

@@ -6,98 +6,25 @@
 
 mod outcome;
 mod plan;
+mod result;
 mod run;
 mod tsan;
 mod verify;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
-use crate::mapping::Mapping;
 use load::look::{Looked, look};
 use load::{LoadError, Recorded};
 use outcome::{Look, Outcome};
 use plan::Control;
-pub use plan::{Expected, Goal, Manner, OnDivergence, Order, Path as ThreadPath, Plan};
-pub use run::{Command, End};
+pub use plan::{Goal, OnDivergence, Plan, PlannedEvent, RaceOrder};
+pub use result::{Divergence, Ending, ObservedEvent, Replay, ReplayVerdict, ThreadStatus};
+pub use run::Command;
+use trace::ThreadPath;
 pub use tsan::{NoOpinion, Opinion, ThreadSanitizer};
 use verify::Verifying;
-
-/// What came of a replay.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The program followed the schedule, and what it leads to was seen.
-    Confirmed,
-    /// The program left the schedule.
-    Diverged(Divergence),
-    /// The program ended, or its time was over, before the end of the schedule.
-    NotReached,
-}
-
-/// Where a program left the schedule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Divergence {
-    /// At which step, from 0; past the last: at what the schedule leads to.
-    pub step: usize,
-    /// Whose step, by the path to it.
-    pub thread: String,
-    /// What was expected.
-    pub expected: String,
-    /// What came.
-    pub came: String,
-}
-
-/// What was seen of an event that the goal names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Witnessed {
-    /// The event.
-    pub event: Expected,
-    /// What memory held there before it.
-    pub before: Option<Vec<u8>>,
-    /// And after it.
-    pub after: Option<Vec<u8>>,
-    /// Its call stack, innermost first: `function\tfile:line`.
-    pub stack: Vec<String>,
-}
-
-/// A thread at the end of the schedule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// The way to it.
-    pub thread: ThreadPath,
-    /// `ready`, `running`, `waiting`, `outside` or `finished`.
-    pub state: String,
-    /// Its call stack, innermost first: `function\tfile:line`.
-    pub stack: Vec<String>,
-}
-
-/// A replay that was carried out.
-#[derive(Debug)]
-pub struct Replayed {
-    /// What came of it.
-    pub verdict: Verdict,
-    /// How the program ended.
-    pub end: End,
-    /// What it printed, on both streams.
-    pub output: Vec<u8>,
-    /// How long it took.
-    pub elapsed: Duration,
-    /// The events that the goal names.
-    pub witnessed: Vec<Witnessed>,
-    /// The threads at the end of the schedule, or where the program left it.
-    pub standing: Vec<Standing>,
-    log: Option<(Mapping, String)>,
-}
-
-impl Replayed {
-    /// What the runtime recorded, to be loaded into a trace; none if the program did not come so far.
-    pub fn recorded<'a>(&'a self, directory: &'a Path) -> Option<Recorded<'a>> {
-        self.log.as_ref().map(|(log, modules)| Recorded { log, modules, directory })
-    }
-}
 
 /// What can keep a replay from being carried out.
 #[derive(Debug, thiserror::Error)]
@@ -110,14 +37,20 @@ pub enum ReplayError {
     Read(#[from] LoadError),
 }
 
-/// How replays are carried out.
+/// How a plan is carried out.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How the plan is followed.
-    pub manner: Manner,
+    /// Which of two racing accesses goes first.
+    pub order: RaceOrder,
+    /// What becomes of a program that leaves the schedule.
+    pub on_divergence: OnDivergence,
+    /// Whether a debugger waits at the end of the schedule.
+    pub debugger: bool,
+    /// Hold after this many steps instead of at the end, and end the program there.
+    pub until: Option<usize>,
     /// When to end a program that does not end.
     pub limit: Duration,
-    /// What chooses once the schedule has been followed.
+    /// The seed of the random choices once the schedule has been followed.
     pub seed: u64,
 }
 
@@ -133,9 +66,9 @@ impl Settings {
 }
 
 /// Runs the command along the plan.
-pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Replayed, ReplayError> {
-    let plan = &*shortened(plan, settings.manner.until);
-    let control = Control::new(plan, settings.manner);
+pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Replay, ReplayError> {
+    let plan = &*shortened(plan, settings.until);
+    let control = Control::new(plan, &settings);
     let ran = run::run(command, &control.text(), &settings.text(&plan.goal), settings.limit)?;
     let outcome = Outcome::parse(&ran.outcome());
     let log = ran.log();
@@ -149,23 +82,24 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
         None => Looked { found: vec![None; wanted.len()], ..Looked::default() },
     };
     let verifying = Verifying { plan, control: &control, outcome: &outcome, looked: &looked };
-    let verdict = match verifying.divergence() {
-        Some(divergence) => Verdict::Diverged(divergence),
-        // Those outside of the cycle have not come to an end: they might still end it.
-        None if is_open_deadlock(&plan.goal) && ran.end == End::TimedOut => Verdict::NotReached,
-        None if outcome.held => Verdict::Confirmed,
-        None if verifying.has_happened() && matches!(ran.end, End::Exited(_) | End::Killed(_)) => {
-            Verdict::Confirmed
-        }
-        None => Verdict::NotReached,
+    let divergence = verifying.divergence();
+    let ended_by_itself = matches!(ran.ending, Ending::Exited(_) | Ending::Killed(_));
+    let verdict = match divergence {
+        Some(_) => ReplayVerdict::Diverged,
+        // Threads outside of the cycle are still running and might break it.
+        None if is_open_deadlock(&plan.goal) && ran.ending == Ending::TimedOut => ReplayVerdict::NotReached,
+        None if outcome.held => ReplayVerdict::Confirmed,
+        None if ended_by_itself && verifying.has_happened() => ReplayVerdict::Confirmed,
+        None => ReplayVerdict::NotReached,
     };
-    Ok(Replayed {
+    Ok(Replay {
         verdict,
-        end: ran.end,
+        divergence,
+        ending: ran.ending,
         output: ran.output(),
         elapsed: ran.elapsed,
-        witnessed: witnessed(plan, &control, &outcome, &looked),
-        standing: standing(plan, &control, &outcome, &looked),
+        events: observed(plan, &control, &outcome, &looked),
+        threads: statuses(plan, &control, &outcome, &looked),
         log,
     })
 }
@@ -174,7 +108,8 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
 fn shortened(plan: &Plan, until: Option<usize>) -> Cow<'_, Plan> {
     match until {
         Some(steps) if steps < plan.steps.len() => {
-            Cow::Owned(Plan { steps: plan.steps[..steps].to_vec(), goal: Goal::State })
+            let names = plan.names.clone();
+            Cow::Owned(Plan { steps: plan.steps[..steps].to_vec(), goal: Goal::State, names })
         }
         _ => Cow::Borrowed(plan),
     }
@@ -184,16 +119,11 @@ fn is_open_deadlock(goal: &Goal) -> bool {
     matches!(goal, Goal::Deadlock(_)) && !goal.is_closed()
 }
 
-/// Lets the user look at the threads at the hold, in gdb, under these names.
-pub fn debug(
-    plan: &Plan,
-    command: &Command,
-    settings: Settings,
-    names: &BTreeMap<ThreadPath, String>,
-) -> io::Result<()> {
-    let plan = &*shortened(plan, settings.manner.until);
-    let control = Control::new(plan, settings.manner);
-    let text = control.text() + &control.cast.named(names);
+/// Lets the user look at the threads at the end of the schedule, in gdb, under their names.
+pub fn debug(plan: &Plan, command: &Command, settings: Settings) -> io::Result<()> {
+    let plan = &*shortened(plan, settings.until);
+    let control = Control::new(plan, &settings);
+    let text = control.text() + &control.cast.named(&plan.names);
     run::debug(command, &text, &settings.text(&plan.goal)).map(|_| ())
 }
 
@@ -210,35 +140,32 @@ fn wanted(plan: &Plan, control: &Control, outcome: &Outcome) -> Vec<(ThreadPath,
 }
 
 /// The threads at the end of the schedule.
-fn standing(plan: &Plan, control: &Control, outcome: &Outcome, looked: &Looked) -> Vec<Standing> {
+fn statuses(plan: &Plan, control: &Control, outcome: &Outcome, looked: &Looked) -> Vec<ThreadStatus> {
     let found = &looked.found[plan.steps.len() + plan.goal.named().len()..];
     let threads = outcome.threads.iter().zip(found).filter_map(|(standing, found)| {
-        let thread = control.cast.path(standing.thread)?.clone();
+        let thread = control.cast.path(standing.thread)?;
         // What it did next, it did from where it stood.
         let stack = match found {
             Some(found) => Some(found.stack.clone()),
-            None => looked.last.get(&thread).cloned(),
+            None => looked.last.get(thread).cloned(),
         };
-        Some(Standing { thread, state: standing.state.clone(), stack: stack.unwrap_or_default() })
+        let thread = plan.thread_name(thread);
+        Some(ThreadStatus { thread, state: standing.state, stack: stack.unwrap_or_default() })
     });
     threads.collect()
 }
 
-fn witnessed(plan: &Plan, control: &Control, outcome: &Outcome, looked: &Looked) -> Vec<Witnessed> {
+/// The events that the goal names.
+fn observed(plan: &Plan, control: &Control, outcome: &Outcome, looked: &Looked) -> Vec<ObservedEvent> {
     let found = &looked.found[plan.steps.len()..];
     let named = plan.goal.named().into_iter().zip(found);
-    let witness = |(event, found): (&Expected, &Option<load::look::Found>)| {
+    let observe = |(event, found): (&PlannedEvent, &Option<load::look::Found>)| {
         let thread = control.cast.number(&event.thread);
         let look = event.place.and_then(|place| outcome.look(thread, place));
         let at_the_end = || looked.last.get(&event.thread).cloned();
         let stack = found.as_ref().map(|found| found.stack.clone()).or_else(at_the_end);
         let Look { before, after, .. } = look.cloned().unwrap_or_default();
-        Witnessed { event: event.clone(), before, after, stack: stack.unwrap_or_default() }
+        ObservedEvent { event: event.clone(), before, after, stack: stack.unwrap_or_default() }
     };
-    named.map(witness).collect()
-}
-
-/// A thread by the path to it: `0.2.1`.
-pub fn path_name(path: &[u32]) -> String {
-    path.iter().fold("0".to_owned(), |name, nth| format!("{name}.{nth}"))
+    named.map(observe).collect()
 }

@@ -15,6 +15,7 @@ mod op;
 pub mod open;
 pub mod stream;
 pub mod text;
+mod thread_path;
 mod threads;
 mod trace;
 
@@ -28,5 +29,6 @@ pub use matching::{BarrierInstance, Link, Matching};
 pub use metadata::{Binary, Metadata, Module};
 pub use names::{Interner, Names, TooManyNames};
 pub use op::{Access, Kind, Op};
+pub use thread_path::{NotAThreadPath, ThreadPath};
 pub use threads::ThreadEvents;
 pub use trace::{Columns, Mark, Symbols, Trace};

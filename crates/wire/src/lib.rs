@@ -48,6 +48,7 @@ mod kind;
 mod number;
 mod object;
 mod predict;
+mod state;
 
 pub use decode::{Damage, NotALog, Reader};
 pub use encode::{MAX_RECORD, MAX_TEXT, Sink, write_detailed, write_run, write_simple, write_switch};
@@ -56,3 +57,4 @@ pub use header::{Header, MAGIC, MAX_RUN, Progress, STREAM_START, VERSION};
 pub use kind::{Kind, MAX_ARGUMENTS};
 pub use object::{Passage, Signal, Target};
 pub use predict::{Context, Key, MAX_TABLES, Table};
+pub use state::ThreadState;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use report::ScheduleFile;
-use run::replay::{self, Command, OnDivergence, Order};
+use run::replay::{self, Command, Ending, OnDivergence, RaceOrder, ReplayVerdict};
 use trace::open::decode;
 
 use super::predict::Search;
@@ -16,7 +16,7 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::{Opened, open};
 use crate::output::{self, Target};
-use crate::replaying::{EndName, Replaying, ResultName, Summary, cannot_be_replayed};
+use crate::replaying::{Replaying, Summary, cannot_be_replayed};
 use crate::rerecording;
 use crate::saved;
 use crate::schedules::{recorded_order, schedule_file};
@@ -116,7 +116,7 @@ impl Replay {
         self.settle(&mut replaying);
         if self.gdb {
             let settings = replaying.settings(replaying.orders[0], true);
-            let debugged = replay::debug(&replaying.plan, &replaying.command, settings, &replaying.names);
+            let debugged = replay::debug(&replaying.plan, &replaying.command, settings);
             debugged.map_err(|error| Diagnostic::from_io("run", "gdb", &error))?;
             return Ok(Exit::Nothing);
         }
@@ -149,8 +149,8 @@ impl Replay {
             Leaving::Continue => OnDivergence::Continue,
         };
         match self.order {
-            Orders::Ab => replaying.orders = vec![Order::Ab],
-            Orders::Ba => replaying.orders = vec![Order::Ba],
+            Orders::Ab => replaying.orders = vec![RaceOrder::Ab],
+            Orders::Ba => replaying.orders = vec![RaceOrder::Ba],
             Orders::Both => {}
         }
     }
@@ -221,9 +221,9 @@ fn warn_of_change(opened: &Opened) {
 }
 
 fn exit(summary: &Summary) -> Exit {
-    let timed_out = summary.runs.iter().any(|run| run.end == EndName::TimedOut);
+    let timed_out = summary.runs.iter().any(|run| run.ending == Ending::TimedOut);
     match summary.result {
-        ResultName::Confirmed => Exit::Findings,
+        ReplayVerdict::Confirmed => Exit::Findings,
         _ if timed_out => Exit::Budget,
         _ => Exit::Nothing,
     }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use check::{Question, Source};
 use report::{Line, ScheduleFile};
-use run::replay::{Expected, Goal, Plan};
-use trace::{EventId, Kind};
+use run::replay::{Goal, Plan, PlannedEvent};
+use trace::{EventId, Kind, ThreadPath};
 
 /// The plan that a schedule file describes; none if it does not tell where to find its events.
 pub(super) fn plan_of(file: &ScheduleFile) -> Option<Plan> {
-    let steps = file.lines.iter().map(step).collect::<Option<Vec<Expected>>>()?;
+    let steps = file.lines.iter().map(step).collect::<Option<Vec<PlannedEvent>>>()?;
     let all = || file.lines.iter().chain(&file.next);
     let named = |event: &EventId| all().find(|line| line.event == *event).and_then(expected);
-    let many = |events: &[EventId]| events.iter().map(named).collect::<Option<Vec<Expected>>>();
+    let many = |events: &[EventId]| events.iter().map(named).collect::<Option<Vec<PlannedEvent>>>();
     let goal = match &file.question {
         Question::Race(a, b) => Goal::Race(named(a)?, named(b)?),
         Question::Deadlock(events) => Goal::Deadlock(many(events)?),
@@ -26,12 +26,12 @@ pub(super) fn plan_of(file: &ScheduleFile) -> Option<Plan> {
         }
         Question::Cut(_) => Goal::State,
     };
-    Some(Plan { steps, goal })
+    Some(Plan { steps, goal, names: names_of(file) })
 }
 
 /// A request is a step of the schedule, but nothing that happens by itself: its place is that of its acquire. Nor can the arrival of a
 /// signal be arranged: it has no place.
-fn step(line: &Line) -> Option<Expected> {
+fn step(line: &Line) -> Option<PlannedEvent> {
     let step = expected(line)?;
     let has_place = match step.kind {
         Kind::Request | Kind::RequestShared => false,
@@ -39,36 +39,20 @@ fn step(line: &Line) -> Option<Expected> {
         _ => true,
     };
     let place = step.place.filter(|_| has_place);
-    Some(Expected { place, ..step })
+    Some(PlannedEvent { place, ..step })
 }
 
-fn expected(line: &Line) -> Option<Expected> {
-    let met = line.met.as_ref()?;
+fn expected(line: &Line) -> Option<PlannedEvent> {
+    let point = line.replay_point.as_ref()?;
     let (kind, object, location) = line.parts()?;
-    Some(Expected { thread: path_of(&met.path)?, place: met.place, kind, object, location })
+    Some(PlannedEvent { thread: point.thread.clone(), place: point.place, kind, object, location })
 }
 
-fn path_of(text: &str) -> Option<Vec<u32>> {
-    text.split('.').skip(1).map(|part| part.parse().ok()).collect()
-}
-
-pub(super) fn names_of(file: &ScheduleFile) -> BTreeMap<Vec<u32>, String> {
+fn names_of(file: &ScheduleFile) -> BTreeMap<ThreadPath, String> {
     let lines = file.lines.iter().chain(&file.next);
     let named = lines.filter_map(|line| {
         let name = line.rest.split('|').next()?.to_owned();
-        Some((path_of(&line.met.as_ref()?.path)?, name))
+        Some((line.replay_point.as_ref()?.thread.clone(), name))
     });
     named.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_read() {
-        assert_eq!(path_of("0"), Some(vec![]));
-        assert_eq!(path_of("0.2.1"), Some(vec![2, 1]));
-        assert_eq!(path_of("0.x"), None);
-    }
 }

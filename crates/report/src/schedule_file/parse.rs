@@ -3,7 +3,7 @@
 use check::{Question, Source, WrittenQuestion};
 use trace::EventId;
 
-use super::{BARE, Line, MAGIC, Met, REPLAYABLE, ScheduleFile, ScheduleFileError, ScheduleProblem};
+use super::{BARE, Line, MAGIC, REPLAYABLE, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem};
 use crate::evidence::About;
 
 impl ScheduleFile {
@@ -48,7 +48,7 @@ impl ScheduleFile {
                         Some(text) => (&mut file.next, text),
                         None => (&mut file.lines, text),
                     };
-                    let line = parse_met(text, reader.number);
+                    let line = parse_with_point(text, reader.number);
                     lines.push(line.ok_or(reader.wrong(ScheduleProblem::MetEvent))?);
                 }
             }
@@ -154,17 +154,16 @@ fn parse_trace(text: &str) -> Option<About> {
 fn parse_event(text: &str, number: usize) -> Option<Line> {
     let (id, rest) = text.split_once('|')?;
     (rest.matches('|').count() == 3).then_some(())?;
-    Some(Line { event: event(id)?, rest: rest.to_owned(), met: None, number })
+    Some(Line { event: event(id)?, rest: rest.to_owned(), replay_point: None, number })
 }
 
-fn parse_met(text: &str, number: usize) -> Option<Line> {
+fn parse_with_point(text: &str, number: usize) -> Option<Line> {
     let mut fields = text.rsplitn(3, '|');
     let (place, path) = (fields.next()?.trim_end(), fields.next()?);
     let line = parse_event(fields.next()?, number)?;
-    let is_path = path.split('.').all(|part| part.parse::<u32>().is_ok());
-    (is_path && (path == "0" || path.starts_with("0."))).then_some(())?;
+    let thread = path.parse().ok()?;
     let place = if place == "-" { None } else { Some(place.parse().ok()?) };
-    Some(Line { met: Some(Met { path: path.to_owned(), place }), ..line })
+    Some(Line { replay_point: Some(ReplayPoint { thread, place }), ..line })
 }
 
 fn parse_command(text: &str) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! What the runtime told of a replay: the file `outcome`, described in crates/runtime/src/replay/outcome.rs.
 
+use wire::ThreadState;
+
 /// What was told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
@@ -43,7 +45,7 @@ pub(super) enum Key {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standing {
     pub(super) thread: usize,
-    pub(super) state: String,
+    pub(super) state: ThreadState,
     pub(super) place: u64,
     pub(super) key: Key,
     pub(super) pc: u64,
@@ -96,7 +98,7 @@ impl Outcome {
             }
             ["thread", thread, state, place, ref key @ .., pc] => self.threads.push(Standing {
                 thread: thread.parse().ok()?,
-                state: state.to_owned(),
+                state: ThreadState::ALL.into_iter().find(|known| known.name() == state)?,
                 place: place.parse().ok()?,
                 key: parse_key(key)?,
                 pc: hexadecimal(pc)?,

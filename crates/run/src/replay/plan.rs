@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-pub use load::look::Path;
-use trace::Kind;
+use trace::{Kind, ThreadPath};
 
-/// An event of the recording that a replay is to meet again.
+use super::Settings;
+
+/// An event of the recording that a replay is to perform again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expected {
-    /// Whose event.
-    pub thread: Path,
+pub struct PlannedEvent {
+    /// Its thread.
+    pub thread: ThreadPath,
     /// Its place in the thread; none if it has none of its own.
     pub place: Option<u64>,
     /// Its kind.
@@ -25,20 +26,20 @@ pub struct Expected {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// Both accesses are next, and none of them has happened.
-    Race(Expected, Expected),
+    Race(PlannedEvent, PlannedEvent),
     /// Each waits for the next, and the last for the first.
-    Deadlock(Vec<Expected>),
+    Deadlock(Vec<PlannedEvent>),
     /// These events have happened, in this order.
-    Order(Vec<Expected>),
+    Order(Vec<PlannedEvent>),
     /// The read has happened, after this write.
-    Reads(Expected, Option<Expected>),
+    Reads(PlannedEvent, Option<PlannedEvent>),
     /// The schedule has been followed, and nothing more has happened.
     State,
 }
 
 impl Goal {
     /// The events it names.
-    pub fn named(&self) -> Vec<&Expected> {
+    pub fn named(&self) -> Vec<&PlannedEvent> {
         match self {
             Goal::Race(a, b) => vec![a, b],
             Goal::Deadlock(events) | Goal::Order(events) => events.iter().collect(),
@@ -49,7 +50,7 @@ impl Goal {
 
     /// Whether a deadlock is one of locks and joins alone, so that nobody outside of it can end it.
     pub(super) fn is_closed(&self) -> bool {
-        let closed = |event: &Expected| {
+        let closed = |event: &PlannedEvent| {
             matches!(
                 event.kind,
                 Kind::Acquire | Kind::AcquireShared | Kind::Request | Kind::RequestShared | Kind::Join
@@ -59,7 +60,7 @@ impl Goal {
     }
 
     /// The events that must not have happened.
-    fn next(&self) -> Vec<&Expected> {
+    fn next(&self) -> Vec<&PlannedEvent> {
         match self {
             Goal::Race(..) | Goal::Deadlock(_) => self.named(),
             _ => Vec::new(),
@@ -71,26 +72,36 @@ impl Goal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The schedule.
-    pub steps: Vec<Expected>,
+    pub steps: Vec<PlannedEvent>,
     /// What it leads to.
     pub goal: Goal,
+    /// What the threads are called.
+    pub names: BTreeMap<ThreadPath, String>,
 }
 
-/// Which of two racing accesses is let go first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Order {
+impl Plan {
+    /// What a thread is called: its name, or its path if it has none.
+    pub fn thread_name(&self, thread: &ThreadPath) -> String {
+        self.names.get(thread).cloned().unwrap_or_else(|| thread.to_string())
+    }
+}
+
+/// Which of two racing accesses goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RaceOrder {
     /// The first that the race names.
     Ab,
     /// The second.
     Ba,
 }
 
-impl Order {
-    /// As it is called.
+impl RaceOrder {
+    /// Its name, as JSON has it.
     pub fn name(self) -> &'static str {
         match self {
-            Order::Ab => "ab",
-            Order::Ba => "ba",
+            RaceOrder::Ab => "ab",
+            RaceOrder::Ba => "ba",
         }
     }
 }
@@ -103,19 +114,6 @@ pub enum OnDivergence {
     Stop,
     /// It runs on freely.
     Continue,
-}
-
-/// How a plan is carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Manner {
-    /// Which of two racing accesses goes first.
-    pub order: Order,
-    /// What becomes of a program that leaves the schedule.
-    pub on_divergence: OnDivergence,
-    /// Whether a debugger waits at the hold.
-    pub debugger: bool,
-    /// Hold after so many steps instead of at the end, and end the program there.
-    pub until: Option<usize>,
 }
 
 /// An instruction of the control file.
@@ -132,25 +130,21 @@ pub(super) enum Instruction {
 
 /// The threads of a plan, parents before children.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cast(Vec<Path>);
+pub(super) struct Cast(Vec<ThreadPath>);
 
 impl Cast {
     pub(super) fn of(plan: &Plan) -> Cast {
         let all = plan.steps.iter().chain(plan.goal.named());
-        let mut paths = vec![Path::new()];
-        for event in all {
-            for length in 1..=event.thread.len() {
-                paths.push(event.thread[..length].to_vec());
-            }
-        }
-        paths.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+        let mut paths = vec![ThreadPath::FIRST];
+        paths.extend(all.flat_map(|event| event.thread.lineage()));
+        paths.sort_by(|a, b| (a.depth(), a).cmp(&(b.depth(), b)));
         paths.dedup();
         Cast(paths)
     }
 
     /// The number of a thread.
-    pub(super) fn number(&self, path: &[u32]) -> usize {
-        let known = self.0.binary_search_by(|known| (known.len(), &known[..]).cmp(&(path.len(), path)));
+    pub(super) fn number(&self, path: &ThreadPath) -> usize {
+        let known = self.0.binary_search_by(|known| (known.depth(), known).cmp(&(path.depth(), path)));
         known.unwrap_or(0)
     }
 
@@ -161,15 +155,15 @@ impl Cast {
 
     /// The table of threads, as control files and others have it.
     pub(super) fn table(&self) -> String {
-        let line = |path: &Path| match path.split_last() {
+        let line = |path: &ThreadPath| match path.parent() {
             None => "thread - 0\n".to_owned(),
-            Some((nth, parent)) => format!("thread {} {nth}\n", self.number(parent)),
+            Some((parent, nth)) => format!("thread {} {nth}\n", self.number(&parent)),
         };
         self.0.iter().map(line).collect()
     }
 
     /// What its threads are called, in lines of a control file. The kernel takes short names only.
-    pub(super) fn named(&self, names: &BTreeMap<Path, String>) -> String {
+    pub(super) fn named(&self, names: &BTreeMap<ThreadPath, String>) -> String {
         let known = self.0.iter().enumerate().filter_map(|(number, path)| Some((number, names.get(path)?)));
         let line = |(number, name): (usize, &String)| {
             let short: String = name.chars().filter(|c| c.is_ascii_graphic()).take(15).collect();
@@ -179,7 +173,7 @@ impl Cast {
     }
 
     /// The thread with this number.
-    pub(super) fn path(&self, number: usize) -> Option<&Path> {
+    pub(super) fn path(&self, number: usize) -> Option<&ThreadPath> {
         self.0.get(number)
     }
 }
@@ -193,7 +187,7 @@ pub(super) struct Control {
 }
 
 impl Control {
-    pub(super) fn new(plan: &Plan, manner: Manner) -> Control {
+    pub(super) fn new(plan: &Plan, settings: &Settings) -> Control {
         let cast = Cast::of(plan);
         let mut making = Making { cast: &cast, plan, limits: BTreeMap::new(), instructions: Vec::new() };
         for event in plan.goal.next() {
@@ -202,12 +196,12 @@ impl Control {
             }
         }
         making.follow(&plan.steps);
-        making.reach(manner);
-        if manner.until.is_some() && !manner.debugger {
+        making.reach(settings);
+        if settings.until.is_some() && !settings.debugger {
             making.instructions.push(Instruction::End);
         }
         let instructions = making.instructions;
-        Control { cast, instructions, on_divergence: manner.on_divergence }
+        Control { cast, instructions, on_divergence: settings.on_divergence }
     }
 
     /// The file.
@@ -245,7 +239,7 @@ struct Making<'a> {
 }
 
 impl Making<'_> {
-    fn follow(&mut self, steps: &[Expected]) {
+    fn follow(&mut self, steps: &[PlannedEvent]) {
         let watched = match &self.plan.goal {
             goal @ (Goal::Order(_) | Goal::Reads(..)) => goal.named(),
             _ => Vec::new(),
@@ -287,7 +281,7 @@ impl Making<'_> {
     }
 
     /// What comes after the schedule.
-    fn reach(&mut self, manner: Manner) {
+    fn reach(&mut self, settings: &Settings) {
         match &self.plan.goal {
             Goal::Race(a, b) => {
                 let pair = [a, b].map(|event| (self.cast.number(&event.thread), event.place.unwrap_or(0)));
@@ -295,10 +289,10 @@ impl Making<'_> {
                 pair.iter().for_each(|&(thread, place)| {
                     self.instructions.push(Instruction::See { thread, place });
                 });
-                self.hold(manner.debugger);
-                let in_order = match manner.order {
-                    Order::Ab => pair,
-                    Order::Ba => [pair[1], pair[0]],
+                self.hold(settings.debugger);
+                let in_order = match settings.order {
+                    RaceOrder::Ab => pair,
+                    RaceOrder::Ba => [pair[1], pair[0]],
                 };
                 for (thread, place) in in_order {
                     // What memory holds when it is its turn.
@@ -313,23 +307,25 @@ impl Making<'_> {
                     let thread = self.cast.number(&event.thread);
                     self.instructions.push(Instruction::Block { thread, before });
                 }
-                self.hold(manner.debugger);
+                self.hold(settings.debugger);
                 if self.plan.goal.is_closed() {
                     self.instructions.push(Instruction::End);
                 }
             }
-            Goal::Order(_) | Goal::Reads(..) | Goal::State => self.hold(manner.debugger),
+            Goal::Order(_) | Goal::Reads(..) | Goal::State => self.hold(settings.debugger),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
-    fn event(thread: &[u32], place: u64, kind: Kind) -> Expected {
-        Expected {
-            thread: thread.to_vec(),
+    fn event(thread: &[u32], place: u64, kind: Kind) -> PlannedEvent {
+        PlannedEvent {
+            thread: ThreadPath::new(thread),
             place: Some(place),
             kind,
             object: "x".to_owned(),
@@ -337,8 +333,18 @@ mod tests {
         }
     }
 
-    const MANNER: Manner =
-        Manner { order: Order::Ba, on_divergence: OnDivergence::Stop, debugger: false, until: None };
+    const SETTINGS: Settings = Settings {
+        order: RaceOrder::Ba,
+        on_divergence: OnDivergence::Stop,
+        debugger: false,
+        until: None,
+        limit: Duration::from_secs(1),
+        seed: 1,
+    };
+
+    fn control(steps: Vec<PlannedEvent>, goal: Goal) -> Control {
+        Control::new(&Plan { steps, goal, names: BTreeMap::new() }, &SETTINGS)
+    }
 
     #[test]
     fn a_race_is_held_before_both_accesses() {
@@ -351,7 +357,7 @@ mod tests {
             event(&[1], 0, Kind::Begin),
         ];
         let goal = Goal::Race(event(&[1], 1, Kind::Write), event(&[2], 4, Kind::Read));
-        let control = Control::new(&Plan { steps, goal }, MANNER);
+        let control = control(steps, goal);
         let text = "foretell-control 1\ndivergence stop\nthread - 0\nthread 0 1\nthread 0 2\nrun 0 3\nrun 2 4\nrun 1 1\n\
                     run 2 4\nsee 1 1\nsee 2 4\nheld\nsee 2 4\nrun 2 5\nsaw 2\nsee 1 1\nrun 1 2\nsaw 1\n";
         assert_eq!(control.text(), text);
@@ -361,14 +367,14 @@ mod tests {
     fn half_of_what_happens_at_once_is_not_taken_for_all() {
         let steps = vec![event(&[], 5, Kind::Read)];
         let goal = Goal::Race(event(&[], 5, Kind::Write), event(&[1], 2, Kind::Read));
-        let control = Control::new(&Plan { steps, goal }, MANNER);
+        let control = control(steps, goal);
         assert_eq!(control.instructions[0], Instruction::Run { thread: 0, until: 5 });
     }
 
     #[test]
     fn grandchildren_come_after_their_parents() {
         let goal = Goal::Deadlock(vec![event(&[1, 3], 4, Kind::Acquire), event(&[2], 4, Kind::Acquire)]);
-        let control = Control::new(&Plan { steps: Vec::new(), goal }, MANNER);
+        let control = control(Vec::new(), goal);
         assert!(
             control.text().contains(
                 "thread - 0\nthread 0 1\nthread 0 2\nthread 1 3\nblock 3 4\nblock 2 4\nheld\nend\n"

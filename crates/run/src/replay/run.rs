@@ -12,6 +12,7 @@ use nix::libc;
 use tempfile::TempDir;
 use trace::Metadata;
 
+use super::result::Ending;
 use crate::signals;
 use crate::stopping;
 use compile::embedded;
@@ -49,21 +50,6 @@ impl Command {
     }
 }
 
-/// How a program ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// By itself, with this status.
-    Exited(i32),
-    /// By this signal.
-    Killed(i32),
-    /// By us: it had shown what it was to show.
-    Ended,
-    /// By us: it deadlocked.
-    Deadlocked,
-    /// By us: its time was over.
-    TimedOut,
-}
-
 /// What the runtime's statuses mean; they are in crates/runtime.
 const ENDED_STATUS: i32 = 98;
 const DEADLOCK_STATUS: i32 = 99;
@@ -71,7 +57,7 @@ const DEADLOCK_STATUS: i32 = 99;
 /// A program that ran.
 #[derive(Debug)]
 pub(super) struct Ran {
-    pub(super) end: End,
+    pub(super) ending: Ending,
     pub(super) elapsed: Duration,
     pub(super) directory: TempDir,
 }
@@ -125,14 +111,14 @@ pub(super) fn execute(
     let (status, in_time) = wait(&mut child, started + limit)?;
     // Whatever it started ends with it.
     signals::send(-(child.id() as i32), libc::SIGKILL);
-    let end = match (in_time, status.code(), status.signal()) {
-        (false, ..) => End::TimedOut,
-        (_, Some(ENDED_STATUS), _) => End::Ended,
-        (_, Some(DEADLOCK_STATUS), _) => End::Deadlocked,
-        (_, Some(status), _) => End::Exited(status),
-        (.., signal) => End::Killed(signal.unwrap_or(0)),
+    let ending = match (in_time, status.code(), status.signal()) {
+        (false, ..) => Ending::TimedOut,
+        (_, Some(ENDED_STATUS), _) => Ending::Ended,
+        (_, Some(DEADLOCK_STATUS), _) => Ending::Deadlocked,
+        (_, Some(status), _) => Ending::Exited(status),
+        (.., signal) => Ending::Killed(signal.unwrap_or(0)),
     };
-    Ok(Ran { end, elapsed: started.elapsed(), directory })
+    Ok(Ran { ending, elapsed: started.elapsed(), directory })
 }
 
 /// Runs the command in the debugger, which stops at the hold and then belongs to the user.

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use trace::Kind;
 
-use super::plan::{Cast, Expected, Plan};
-use super::run::{self, Command, End};
+use super::plan::{Cast, Plan, PlannedEvent};
+use super::result::Ending;
+use super::run::{self, Command};
 use compile::embedded;
 
 /// What ThreadSanitizer said.
@@ -20,7 +21,7 @@ pub struct Opinion {
     /// Its reports, in full; empty: it reported nothing.
     pub report: String,
     /// How the program ended.
-    pub end: End,
+    pub ending: Ending,
 }
 
 /// Why there is no second opinion.
@@ -77,7 +78,7 @@ impl ThreadSanitizer {
         program.env("TSAN_OPTIONS", format!("exitcode={STATUS}:log_path={}", said.display()));
         let ran = run::execute(program, command, directory, limit)?;
         let report = reports_in(ran.directory.path())?;
-        if ran.end == End::Exited(NOT_LOADED) && report.is_empty() {
+        if ran.ending == Ending::Exited(NOT_LOADED) && report.is_empty() {
             let output = ran.output();
             let said = String::from_utf8_lossy(&output);
             if let Some(line) = said.lines().find(|line| line.contains("symbol lookup error")) {
@@ -87,7 +88,7 @@ impl ThreadSanitizer {
         if let Some(line) = report.lines().find(|line| line.contains("FATAL: ThreadSanitizer")) {
             return Err(NoOpinion::CannotRun { said: line.to_owned() });
         }
-        Ok(Opinion { report, end: ran.end })
+        Ok(Opinion { report, ending: ran.ending })
     }
 }
 
@@ -106,7 +107,7 @@ fn reports_in(directory: &Path) -> io::Result<String> {
 fn order_of(plan: &Plan) -> String {
     let cast = Cast::of(plan);
     let mut text = format!("foretell-order 1\n{}", cast.table());
-    let mut waiting: Vec<Option<&Expected>> = vec![None; cast.len()];
+    let mut waiting: Vec<Option<&PlannedEvent>> = vec![None; cast.len()];
     for (index, step) in plan.steps.iter().enumerate() {
         let thread = cast.number(&step.thread);
         let kind = match step.kind {
@@ -144,13 +145,17 @@ fn order_of(plan: &Plan) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use trace::ThreadPath;
+
     use super::super::plan::Goal;
     use super::*;
 
     #[test]
     fn a_wait_for_a_condition_variable_is_one_call() {
-        let event = |thread: &[u32], kind, location: &str| Expected {
-            thread: thread.to_vec(),
+        let event = |thread: &[u32], kind, location: &str| PlannedEvent {
+            thread: ThreadPath::new(thread),
             place: Some(0),
             kind,
             object: "l".to_owned(),
@@ -166,7 +171,7 @@ mod tests {
             event(&[1], Kind::Acquire, "a.c:3"),
             event(&[1], Kind::Release, "a.c:6"),
         ];
-        let text = order_of(&Plan { steps, goal: Goal::State });
+        let text = order_of(&Plan { steps, goal: Goal::State, names: BTreeMap::new() });
         let calls = "call 0 c\ncall 1 l\ncall 1 w\ncall 0 s\ncall 1 u\n";
         assert_eq!(text, format!("foretell-order 1\nthread - 0\nthread 0 1\n{calls}"));
     }

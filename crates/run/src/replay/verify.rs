@@ -1,11 +1,12 @@
 //! Whether a replay was the run that the schedule describes: seen from its log.
 
 use rustc_hash::FxHashMap;
-use trace::Kind;
+use trace::{Kind, ThreadPath};
+use wire::ThreadState;
 
 use super::outcome::{Key, Left, Outcome};
-use super::plan::{Control, Expected, Goal, Instruction, Path, Plan};
-use super::{Divergence, path_name};
+use super::plan::{Control, Goal, Instruction, Plan, PlannedEvent};
+use super::result::Divergence;
 use load::look::{Found, Looked};
 
 /// Compares what happened with what was to happen; the first difference.
@@ -73,7 +74,7 @@ impl<'a> Verifying<'a> {
     }
 
     /// Whether a step happens together with what is to be next.
-    fn is_next_place(&self, step: &Expected) -> bool {
+    fn is_next_place(&self, step: &PlannedEvent) -> bool {
         matches!(self.plan.goal, Goal::Race(..) | Goal::Deadlock(_))
             && self
                 .plan
@@ -85,7 +86,7 @@ impl<'a> Verifying<'a> {
 
     /// How what was found differs from what should have been, if it does. Where a thread begins and ends is not where an event was, but a
     /// name for the thread's code.
-    fn difference(&self, step: &'a Expected, found: &Found, objects: &mut Objects<'a>) -> Option<String> {
+    fn difference(&self, step: &'a PlannedEvent, found: &Found, objects: &mut Objects<'a>) -> Option<String> {
         let same_kind = found.kinds.contains(&step.kind)
             || alike(&found.kinds, step.kind)
             || self.is_changed_read(step, &found.kinds);
@@ -109,7 +110,7 @@ impl<'a> Verifying<'a> {
     }
 
     /// Whether it is the read in question, a compare-exchange that came out otherwise for what it saw.
-    fn is_changed_read(&self, step: &Expected, found: &[Kind]) -> bool {
+    fn is_changed_read(&self, step: &PlannedEvent, found: &[Kind]) -> bool {
         let exchange = |kind: Kind| matches!(kind, Kind::AtomicRead | Kind::AtomicUpdate);
         matches!(self.plan.goal, Goal::Order(_) | Goal::Reads(..))
             && exchange(step.kind)
@@ -136,7 +137,7 @@ impl<'a> Verifying<'a> {
     }
 
     /// Both stand before their accesses, which touch the same memory.
-    fn race_differs(&self, a: &Expected, b: &Expected) -> Option<Divergence> {
+    fn race_differs(&self, a: &PlannedEvent, b: &PlannedEvent) -> Option<Divergence> {
         let end = self.plan.steps.len();
         let mut accesses = Vec::new();
         for event in [a, b] {
@@ -154,7 +155,7 @@ impl<'a> Verifying<'a> {
     }
 
     /// Each waits for what the next one holds or is to do.
-    fn deadlock_differs(&self, events: &[Expected]) -> Option<Divergence> {
+    fn deadlock_differs(&self, events: &[PlannedEvent]) -> Option<Divergence> {
         let end = self.plan.steps.len();
         let happened = &self.looked.found[end..end + events.len()];
         if let Some((event, _)) = events.iter().zip(happened).find(|(_, found)| found.is_some()) {
@@ -163,7 +164,7 @@ impl<'a> Verifying<'a> {
         for (index, event) in events.iter().enumerate() {
             let next = &events[(index + 1) % events.len()];
             let standing = self.outcome.standing(self.control.cast.number(&event.thread));
-            let waits = standing.filter(|standing| standing.state == "waiting");
+            let waits = standing.filter(|standing| standing.state == ThreadState::Waiting);
             let Some(waits) = waits else {
                 return Some(self.at(end, event, "it does not wait".to_owned()));
             };
@@ -178,7 +179,7 @@ impl<'a> Verifying<'a> {
                 _ => false,
             };
             if !for_next {
-                let came = format!("it waits, but not for {}", path_name(&next.thread));
+                let came = format!("it waits, but not for {}", next.thread);
                 return Some(self.at(end, event, came));
             }
         }
@@ -186,7 +187,7 @@ impl<'a> Verifying<'a> {
     }
 
     /// Who holds the lock that is waited for at an address. A futex is its address and 1, and may be the second word of a lock.
-    fn holders(&self, waited_for: u64) -> &[Path] {
+    fn holders(&self, waited_for: u64) -> &[ThreadPath] {
         let is_futex = waited_for & 1 != 0;
         let lock = waited_for & !1;
         let words = [Some(lock), lock.checked_sub(4).filter(|_| is_futex)];
@@ -199,7 +200,7 @@ impl<'a> Verifying<'a> {
         let instruction = self.control.instructions.get(left.at);
         let path = self.control.cast.path(left.thread).cloned().unwrap_or_default();
         let steps = self.plan.steps.iter().enumerate();
-        let pending = |(_, step): &(usize, &Expected)| {
+        let pending = |(_, step): &(usize, &PlannedEvent)| {
             step.thread == path && step.place.is_some_and(|place| place >= left.place)
         };
         let named = || self.plan.goal.named().into_iter().find(|event| event.thread == path);
@@ -213,11 +214,11 @@ impl<'a> Verifying<'a> {
             ("ended", _) => "the thread has ended".to_owned(),
             ("absent", _) => "the thread has not been created".to_owned(),
             ("waits", Key::Thread(other)) => {
-                let other = self.control.cast.path(other).map_or_else(String::new, |path| path_name(path));
+                let other = self.control.cast.path(other).map_or_else(String::new, ThreadPath::to_string);
                 format!("the thread waits for the end of {other}")
             }
             ("waits", Key::Address(lock)) => match self.holders(lock).first() {
-                Some(holder) => format!("the thread waits for a lock that {} holds", path_name(holder)),
+                Some(holder) => format!("the thread waits for a lock that {} holds", holder),
                 None => "the thread waits to be woken".to_owned(),
             },
             ("waits", Key::Nothing) => "the thread waits".to_owned(),
@@ -225,16 +226,16 @@ impl<'a> Verifying<'a> {
             ("outside", _) => "the thread is blocked in a call outside our sight".to_owned(),
             (other, _) => format!("the runtime could not go on: {other}"),
         };
-        Divergence { step, thread: path_name(&path), expected, came }
+        Divergence { step, thread: self.plan.thread_name(&path), expected, came }
     }
 
-    fn at(&self, step: usize, expected: &Expected, came: String) -> Divergence {
-        let thread = path_name(&expected.thread);
+    fn at(&self, step: usize, expected: &PlannedEvent, came: String) -> Divergence {
+        let thread = self.plan.thread_name(&expected.thread);
         Divergence { step, thread, expected: in_words(expected), came }
     }
 }
 
-fn in_words(event: &Expected) -> String {
+fn in_words(event: &PlannedEvent) -> String {
     format!("{}({}) at {}", trace::text::op_name(event.kind), event.object, event.location)
 }
 

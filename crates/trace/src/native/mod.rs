@@ -15,6 +15,6 @@ mod write;
 
 pub use error::{Completeness, Cut, Problem, ReadError};
 pub use layout::Table;
-pub use notes::{FrameNumber, Note, Notes, StackId, Step, ThreadOrigin, ThreadPath};
+pub use notes::{FrameNumber, Note, Notes, StackId, Step, ThreadOrigin};
 pub use read::{read, read_with, stream};
 pub use write::{Writer, write};

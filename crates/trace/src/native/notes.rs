@@ -4,7 +4,6 @@
 //! The notes stay compressed as they were read and are unpacked where they are asked for, so what is
 //! wrong inside a chunk of them is found then, and told as any other error of the file.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ids::{EventId, ThreadId};
@@ -12,6 +11,7 @@ use crate::names::Names;
 use crate::native::error::{Problem, ReadError};
 use crate::native::layout::{self, Codec, NO_PARENT, NOTE_LEN};
 use crate::native::unpack::Unpacker;
+use crate::thread_path::ThreadPath;
 use crate::trace::Trace;
 
 /// A call stack: a frame and the stack it was called from.
@@ -93,19 +93,8 @@ impl Step {
 pub struct ThreadOrigin {
     /// The thread that created it, which has a smaller number; none for the first.
     pub parent: Option<ThreadId>,
-    /// It was so manieth of its parent's threads, counted from 1.
+    /// Which of its parent's threads it is, counted from 1.
     pub nth: u32,
-}
-
-/// The path to a thread from the first one: `0`, `0.2`, `0.2.1`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ThreadPath(Vec<u32>);
-
-impl fmt::Display for ThreadPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "0")?;
-        self.0.iter().try_for_each(|nth| write!(f, ".{nth}"))
-    }
 }
 
 /// The notes of a trace.
@@ -182,7 +171,7 @@ impl Notes {
             }
         }
         path.reverse();
-        Some(ThreadPath(path))
+        Some(ThreadPath::new(path))
     }
 
     /// How many events have notes, from the first on.

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use check::Model;
 use report::{Finding, Replayed, Rung};
-use run::replay::Command;
+use run::replay::{Command, ReplayVerdict};
 
 use super::explore::Exploring;
 use super::run_directory::RunDirectory;
 use crate::diagnostics::Diagnostic;
 use crate::open::Opened;
-use crate::replaying::{Replaying, ResultName, Summary};
+use crate::replaying::{Replaying, Summary};
 
 /// How findings are replayed.
 pub(super) struct Confirming<'a> {
@@ -48,9 +48,9 @@ impl Confirming<'_> {
 /// What a replay makes of a finding.
 fn climb(finding: &mut Finding, summary: Summary, replaying: &Replaying) {
     match summary.result {
-        ResultName::Confirmed => finding.rung = Rung::Confirmed,
-        ResultName::Diverged => finding.rung = Rung::Diverged,
-        ResultName::NotReached => {}
+        ReplayVerdict::Confirmed => finding.rung = Rung::Confirmed,
+        ReplayVerdict::Diverged => finding.rung = Rung::Diverged,
+        ReplayVerdict::NotReached => {}
     }
     let divergence = summary.divergence.map(|left| {
         let step = replaying.step_in_words(&left);

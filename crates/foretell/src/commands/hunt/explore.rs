@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use report::Fingerprint;
-use run::replay::{End, OnDivergence, Order, Replayed, Verdict};
+use run::replay::{Ending, OnDivergence, RaceOrder, Replay, ReplayVerdict};
 use trace::Trace;
 
 use super::run_directory::RunDirectory;
@@ -75,15 +75,15 @@ impl<'a> Exploring<'a> {
     fn look(
         &mut self,
         replaying: &Replaying,
-        order: Order,
-        replayed: &Replayed,
+        order: RaceOrder,
+        replayed: &Replay,
         trace: Option<&Trace>,
         opened: &Opened,
     ) -> Result<(), Diagnostic> {
         if self.is_full() {
             return Ok(());
         }
-        if let Verdict::Diverged(_) = replayed.verdict {
+        if replayed.verdict == ReplayVerdict::Diverged {
             let mut on = replaying.clone();
             (on.on_divergence, on.limit) = (OnDivergence::Continue, self.limit());
             let replayed = on.once(order);
@@ -104,11 +104,13 @@ impl<'a> Exploring<'a> {
     fn keep(
         &mut self,
         replaying: &Replaying,
-        replayed: &Replayed,
+        replayed: &Replay,
         trace: Option<&Trace>,
         opened: &Opened,
     ) -> Result<(), Diagnostic> {
-        let Some(trace) = trace.filter(|_| matches!(replayed.end, End::Exited(_))) else { return Ok(()) };
+        let Some(trace) = trace.filter(|_| matches!(replayed.ending, Ending::Exited(_))) else {
+            return Ok(());
+        };
         if !self.learn(trace) {
             return Ok(());
         }

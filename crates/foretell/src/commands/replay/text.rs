@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use run::replay::Goal;
+use run::replay::{Ending, Goal, RaceOrder, ReplayVerdict};
 use trace::Kind;
 
 use crate::ending::signal_name;
-use crate::replaying::{EndName, Replaying, ResultName, Run, Seen, Summary};
+use crate::replaying::{Replaying, Run, Seen, Summary};
 
 /// The summary for a person. Quietly: its first line only.
 pub(super) fn in_words(replaying: &Replaying, summary: &Summary, quiet: bool) -> String {
@@ -44,17 +44,17 @@ pub(super) fn in_words(replaying: &Replaying, summary: &Summary, quiet: bool) ->
 }
 
 fn push_run(text: &mut String, replaying: &Replaying, run: &Run, first: bool) {
-    if run.result == ResultName::Confirmed {
+    if run.result == ReplayVerdict::Confirmed {
         if first {
             push_hold(text, replaying, run);
         }
         if let (Some(order), Goal::Race(..)) = (run.order, &replaying.plan.goal) {
             let mut events: Vec<&Seen> = run.events.iter().collect();
-            if order == "ba" {
+            if order == RaceOrder::Ba {
                 events.reverse();
             }
             let names: Vec<&str> = events.iter().map(|seen| seen.thread.as_str()).collect();
-            let _ = writeln!(text, "  {order}: {} first", names.first().unwrap_or(&""));
+            let _ = writeln!(text, "  {}: {} first", order.name(), names.first().unwrap_or(&""));
             for seen in events {
                 push_values(text, replaying, seen);
             }
@@ -63,15 +63,12 @@ fn push_run(text: &mut String, replaying: &Replaying, run: &Run, first: bool) {
     if replaying.until.is_some() || matches!(replaying.plan.goal, Goal::State) {
         push_threads(text, run);
     }
-    let end = match (run.end, run.status) {
-        (EndName::Exited, status) => format!("the program ended with status {}", status.unwrap_or(0)),
-        (EndName::Killed, signal) => {
-            let signal = signal.unwrap_or(0);
-            format!("the program was killed by signal {signal}{}", signal_name(signal))
-        }
-        (EndName::Ended, _) => "the program was ended".to_owned(),
-        (EndName::Deadlocked, _) => "the program deadlocked, and was ended".to_owned(),
-        (EndName::TimedOut, _) => "the program did not end in time, and was killed".to_owned(),
+    let end = match run.ending {
+        Ending::Exited(status) => format!("the program ended with status {status}"),
+        Ending::Killed(signal) => format!("the program was killed by signal {signal}{}", signal_name(signal)),
+        Ending::Ended => "the program was ended".to_owned(),
+        Ending::Deadlocked => "the program deadlocked, and was ended".to_owned(),
+        Ending::TimedOut => "the program did not end in time, and was killed".to_owned(),
     };
     let _ = writeln!(text, "  {end}");
     let lines: Vec<&str> = run.output.lines().collect();
@@ -83,7 +80,7 @@ fn push_run(text: &mut String, replaying: &Replaying, run: &Run, first: bool) {
 /// Where the threads stood.
 fn push_threads(text: &mut String, run: &Run) {
     for standing in &run.threads {
-        let _ = writeln!(text, "    {} ({})", standing.thread, standing.state);
+        let _ = writeln!(text, "    {} ({})", standing.thread, standing.state.name());
         for frame in &standing.stack {
             let _ = writeln!(text, "        in {frame}");
         }
