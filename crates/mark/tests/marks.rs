@@ -24,15 +24,14 @@ fn nothing_happens_without_hooks() {
 
 #[test]
 fn hooks_are_called_where_they_are() {
+    if !testing::has("cc") {
+        return;
+    }
     let folder = tempfile::tempdir().expect("there is room");
     let library = folder.path().join("libhooks.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hooks.c");
     let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).status();
-    let Ok(status) = compiled else {
-        println!("skipped: there is no C compiler here");
-        return;
-    };
-    assert!(status.success(), "the hooks compile");
+    assert!(compiled.expect("the compiler runs").success(), "the hooks compile");
     let told = said(Command::new(example()).env("LD_PRELOAD", &library));
     assert_eq!(told, "begin transfer\nmark open 1\nmark open -2\nmark size 7\nend transfer\ndone\n");
 }

@@ -165,6 +165,9 @@ fn located(trace: &Trace, loset: &Loset, orders: &[LockingOrder]) -> Vec<(String
 /// The programs of figures 1 and 3, with their marks on and off, run to their end without the tool.
 #[test]
 fn the_programs_of_the_figures_run_without_the_tool() {
+    if !testing::has("cc") {
+        return;
+    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = tempfile::tempdir().expect("there is room");
     for (name, options) in [("p2-fig1", &[][..]), ("p2-fig3", &[]), ("p2-fig1", &["-DFORETELL_OFF"])] {
@@ -176,12 +179,9 @@ fn the_programs_of_the_figures_run_without_the_tool() {
             .arg(root.join(format!("corpus/states/{name}.c")))
             .arg("-o")
             .arg(&program)
-            .status();
-        let Ok(status) = compiled else {
-            println!("skipped: there is no C compiler here");
-            return;
-        };
-        assert!(status.success(), "{name} compiles");
+            .status()
+            .expect("the compiler runs");
+        assert!(compiled.success(), "{name} compiles");
         assert!(Command::new(&program).status().expect("it can be started").success(), "{name} runs");
     }
 }

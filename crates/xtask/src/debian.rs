@@ -19,7 +19,7 @@ pub fn source(package: &str, directory: &Path) -> Result<PathBuf, String> {
     let got = fetch(package, own, &lists_of_this_machine())? || fetch(package, stable, &list_of_stable())?;
     match got {
         true => fetched().ok_or(format!("{package}: nothing was unpacked")),
-        false => Err(format!("skipped: `apt-get source {package}` did not get it")),
+        false => Err(format!("`apt-get source {package}` failed")),
     }
 }
 

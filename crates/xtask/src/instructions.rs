@@ -35,8 +35,9 @@ const PATHS: &[(&str, &[&str])] = &[
 /// Counts, and judges or, if asked to, keeps them.
 pub(crate) fn run(keep: bool) -> Outcome {
     if Command::new("valgrind").arg("--version").stdout(Stdio::null()).status().is_err() {
-        eprintln!("skipped: instructions are counted by valgrind, which is not installed");
-        return Ok(());
+        return Err(
+            "valgrind, which counts instructions, is not installed: run `cargo xtask setup`".to_owned()
+        );
     }
     cargo(&["build", "--quiet", "--package", "foretell"])?;
     let foretell = root().join("target/debug/foretell");

@@ -9,10 +9,11 @@ mod test;
 use std::process::ExitCode;
 
 use crate::fuzz::Seeds;
+use crate::test::Selection;
 
 const USAGE: &str = "\
 cargo xtask setup              install what tests and measurements use, from Debian's packages where they can be had
-cargo xtask test               run every test there is
+cargo xtask test [--ignored]   run all tests; with --ignored also those that need RAPID_HOME and FORETELL_TRACES
 cargo xtask demo               build Foretell and show what it does
 cargo xtask bench [NAME]       measure something and refresh its section of bench/RESULTS.md; without a name, list what can be measured
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
@@ -28,7 +29,8 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments.as_slice() {
         ["setup"] => setup::run(),
-        ["test"] => test::run(),
+        ["test"] => test::run(Selection::Default),
+        ["test", "--ignored"] => test::run(Selection::WithIgnored),
         ["demo"] => demo::run(),
         ["bench", arguments @ ..] => bench(arguments),
         ["fuzz-engine", options @ ..] => seeds_and_flags(options, &["--keep-figures"])

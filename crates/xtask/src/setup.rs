@@ -1,6 +1,7 @@
-//! `cargo xtask setup`: installs what the tests and measurements use beyond Rust and a C compiler, where Debian's packages can be had.
+//! `cargo xtask setup`: installs what tests and measurements use beyond Rust and a C compiler, from Debian's packages and rustup.
 //!
-//! Nothing here is needed to build Foretell. What cannot be installed is told, and the tests that need it say that they are skipped.
+//! Nothing here is needed to build Foretell. It fails if something cannot be installed: the tests that need it are then skipped with a message, and
+//! fail in CI.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -33,23 +34,38 @@ const TOOLS: &[(&str, &str)] = &[
 const PATIENCE: &str = "300";
 
 pub(crate) fn run() -> Outcome {
-    install();
+    let mut failures = Vec::new();
+    failures.extend(install_packages().err());
+    failures.extend(install_source_of_std().err());
     for program in PROGRAMS {
         match debian::source(program, &root().join("target/sources")) {
             Ok(source) => println!("sources of {program}: {}", source.display()),
-            Err(why) => println!("no sources of {program}: {why}"),
+            Err(why) => failures.push(format!("no sources of {program}: {why}")),
         }
     }
-    Ok(())
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-fn install() {
+/// The source of std, with which some Rust programs of the tests are built.
+fn install_source_of_std() -> Outcome {
+    let sysroot = output_of("rustc", &["--print", "sysroot"]);
+    if Path::new(&sysroot).join("lib/rustlib/src/rust/library/Cargo.lock").is_file() {
+        return Ok(());
+    }
+    let status = Command::new("timeout").args([PATIENCE, "rustup", "component", "add", "rust-src"]).status();
+    match status.is_ok_and(|status| status.success()) {
+        true => Ok(()),
+        false => Err("could not install: rust-src".to_owned()),
+    }
+}
+
+fn install_packages() -> Outcome {
     let commands = TOOLS.iter().filter(|(command, _)| !is_there(command));
     let headers = LIBRARIES.iter().filter(|(header, _)| !Path::new("/usr/include").join(header).is_file());
     let missing: Vec<&str> = commands.chain(headers).map(|(_, package)| *package).collect();
     if missing.is_empty() {
-        println!("everything is there");
-        return;
+        println!("all packages are installed");
+        return Ok(());
     }
     let wanted = missing.join(" ");
     let installed = is_there("apt-get")
@@ -57,8 +73,9 @@ fn install() {
         && apt(&[&["install", "--yes", "--quiet", "--no-install-recommends"], &missing[..]].concat());
     match installed {
         true => println!("installed: {wanted}"),
-        false => println!("could not install: {wanted}; tests that need them will say that they are skipped"),
+        false => return Err(format!("could not install: {wanted}")),
     }
+    Ok(())
 }
 
 fn is_there(command: &str) -> bool {

@@ -1,4 +1,4 @@
-//! The HTML report in a real browser: what a reader clicks, presses and sees. Skipped with a word where there is no Chromium;
+//! The HTML report in a real browser: what a reader clicks, presses and sees. Skipped, except in CI, where there is no Chromium;
 //! set `FORETELL_CHROMIUM` to name one, and `FORETELL_SCREENSHOTS` to a directory to keep pictures (base64 of PNG).
 
 mod chromium;
@@ -9,12 +9,12 @@ use std::process::Command;
 use chromium::Browser;
 use serde_json::{Value, json};
 
-/// A browser, or a word about why there is none.
+/// A browser. None: the test is skipped.
 fn browser() -> Option<Browser> {
     match chromium::program() {
         Some(program) => Some(Browser::start(&program)),
         None => {
-            eprintln!("SKIPPED: no Chromium; `apt install chromium`, or name one in FORETELL_CHROMIUM");
+            testing::skip("there is no Chromium; name one in FORETELL_CHROMIUM");
             None
         }
     }

@@ -106,11 +106,19 @@ fn a_file_without_permission() {
     let place = Workplace::new();
     place.write("t.std", "T1|r(x)|1\n");
     std::fs::set_permissions(place.path("t.std"), std::fs::Permissions::from_mode(0o000)).unwrap();
-    // The administrator may read everything.
-    if std::fs::File::open(place.path("t.std")).is_err() {
-        let said = failure(&place, &["stats", "t.std"]);
-        assert_eq!(said, "error: cannot read `t.std`: permission denied\n");
-    }
+    // Root may read everything, except without these two capabilities.
+    let root = std::fs::File::open(place.path("t.std")).is_ok();
+    let without = ["--bounding-set", "--inh-caps"].map(|set| format!("{set}=-dac_override,-dac_read_search"));
+    let mut command = match root {
+        true => place.command_of(
+            "setpriv",
+            &[&without[0], &without[1], env!("CARGO_BIN_EXE_foretell"), "stats", "t.std"],
+        ),
+        false => place.command(&["stats", "t.std"]),
+    };
+    let output = command.output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "error: cannot read `t.std`: permission denied\n");
 }
 
 #[test]

@@ -39,7 +39,12 @@ impl Workplace {
 
     /// The program in this directory with these arguments, ready to be started.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
+        self.command_of(env!("CARGO_BIN_EXE_foretell"), arguments)
+    }
+
+    /// Any program in this directory, in the same environment.
+    pub(crate) fn command_of<S: AsRef<OsStr>>(&self, program: &str, arguments: &[S]) -> Command {
+        let mut command = Command::new(program);
         command.args(arguments).current_dir(self.0.path());
         for variable in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORETELL_OPTIONS"] {
             command.env_remove(variable);

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use run::program::{Program, Sight};
 
-use super::rust::{can_build, program};
+use super::rust::program;
 use super::{foretell, json};
 
 /// What a file of the project below has.
@@ -105,7 +105,7 @@ fn names(directory: &Path, part: &str) -> Vec<String> {
 
 #[test]
 fn a_workspace_in_a_directory_with_spaces() {
-    if !can_build() {
+    if !testing::has("rustc") {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -160,7 +160,7 @@ fn a_workspace_in_a_directory_with_spaces() {
 
 #[test]
 fn flags_in_the_environment_are_kept() {
-    if !can_build() {
+    if !testing::has("rustc") {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -180,7 +180,7 @@ fn flags_in_the_environment_are_kept() {
 /// A compiler that has the source of std, and a cargo that says what it is asked for.
 #[test]
 fn std_is_built_with_the_program_where_its_source_is_there() {
-    if !can_build() {
+    if !testing::has("rustc") {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -220,7 +220,7 @@ fn std_is_built_with_the_program_where_its_source_is_there() {
 
 #[test]
 fn cargo_builds_what_can_be_hunted_in_and_records_what_it_runs() {
-    if !can_build() {
+    if !testing::has("rustc") {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -248,8 +248,7 @@ fn what_core_does_is_seen_where_std_is_built() {
     let sysroot = sysroot.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     let source = Path::new(&sysroot.unwrap_or_default()).join("lib/rustlib/src/rust/library/Cargo.lock");
     if !source.is_file() {
-        eprintln!("skipped: the source of std is not there (rustup component add rust-src)");
-        return;
+        return testing::skip("the source of std is not installed (`rustup component add rust-src`)");
     }
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();

@@ -7,15 +7,6 @@ use serde_json::Value;
 
 use super::{foretell, json};
 
-/// Whether there is a compiler whose programs can be recorded; says so if not.
-pub(crate) fn can_build() -> bool {
-    let there = Command::new("rustc").arg("--version").output().is_ok_and(|output| output.status.success());
-    if !there {
-        eprintln!("skipped: there is no rustc to build Rust programs with");
-    }
-    there
-}
-
 pub(crate) fn program(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hunting/programs").join(name)
 }
@@ -67,7 +58,7 @@ const TWO_SECTIONS: [&str; 3] = ["condvar.rs", "mutex.rs", "rwlock.rs"];
 
 #[test]
 fn correct_programs_are_left_alone() {
-    if !can_build() {
+    if !testing::has("rustc") {
         return;
     }
     for name in CORRECT {
@@ -80,7 +71,7 @@ fn correct_programs_are_left_alone() {
 
 #[test]
 fn correct_programs_have_no_races_and_no_deadlocks_without_optimisation() {
-    if !can_build() {
+    if !testing::has("rustc") {
         return;
     }
     let options = ["--times", "0", "--seed", "1", "--flags=-Copt-level=0", "--only", "race,deadlock,order"];
@@ -95,7 +86,7 @@ const TIMES: u64 = 20;
 
 #[track_caller]
 fn assert_confirmed(name: &str, id: &str) {
-    if !can_build() {
+    if !testing::has("rustc") {
         return;
     }
     let hunted = Hunted::new(name, &[]);
@@ -131,7 +122,7 @@ fn a_deadlock_of_read_write_locks_is_seen_happening_every_time() {
 
 #[test]
 fn a_lost_wake_up_is_seen_happening() {
-    if !can_build() {
+    if !testing::has("rustc") {
         return;
     }
     // Each replay waits for seconds whether somebody signals after all.
@@ -146,7 +137,7 @@ fn a_lost_wake_up_is_seen_happening() {
 
 #[test]
 fn what_std_does_is_seen_as_what_it_is() {
-    if !can_build() {
+    if !testing::has("rustc") {
         return;
     }
     let condvar = Hunted::new("condvar.rs", &["--times", "0"]).events();

@@ -1,6 +1,6 @@
 //! Real builds: the wrappers stand where a build system expects a compiler.
 
-use crate::support::{Workshop, assert_in_order, count, is_there, succeeded};
+use crate::support::{Workshop, assert_in_order, count, succeeded};
 
 const LIST_C: &str = "#include \"list.h\"\nint length;\nvoid add(void) { length++; }\n";
 const LIST_H: &str = "#ifdef __cplusplus\nextern \"C\"\n#endif\nvoid add(void);\nextern int length;\n";
@@ -50,7 +50,7 @@ fn make_with_a_static_library() {
 
 #[test]
 fn cmake_with_a_shared_library() {
-    if !is_there("cmake") {
+    if !testing::has("cmake") {
         return;
     }
     let workshop = Workshop::new();
@@ -102,8 +102,7 @@ const MAKEFILE_AM: &str = "noinst_LTLIBRARIES = libfast.la\nlib_LTLIBRARIES = li
 /// A convenience library in a shared one, a plug-in that uses it, a program that loads the plug-in: with both compilers, every optimisation.
 #[test]
 fn autotools_with_libtool_and_a_plugin() {
-    if !["autoreconf", "libtoolize", "automake"].into_iter().all(is_there) {
-        eprintln!("skipped: autoconf, automake and libtool are not there (cargo xtask setup)");
+    if !["autoreconf", "libtoolize", "automake"].into_iter().all(testing::has) {
         return;
     }
     let workshop = Workshop::new();
@@ -118,7 +117,7 @@ fn autotools_with_libtool_and_a_plugin() {
     workshop.write("configure.ac", CONFIGURE_AC);
     workshop.write("Makefile.am", MAKEFILE_AM);
     succeeded(&mut workshop.other("autoreconf", &["--install"]));
-    for cc in ["gcc", "clang"].into_iter().filter(|cc| is_there(cc)) {
+    for cc in ["gcc", "clang"].into_iter().filter(|cc| testing::has(cc)) {
         let build = workshop.path(&format!("build-{cc}"));
         std::fs::create_dir(&build).expect("it can be made");
         let within = |program: &str, arguments: &[&str]| {
@@ -144,7 +143,7 @@ fn autotools_with_libtool_and_a_plugin() {
 
 #[test]
 fn a_program_built_with_gcc_alone_is_recorded_as_it_is() {
-    if !is_there("gcc") {
+    if !testing::has("gcc") {
         return;
     }
     let workshop = Workshop::new();
@@ -188,7 +187,7 @@ fn what_compilers_are_asked_for_besides_programs() {
     workshop.write("list.h", LIST_H);
     workshop.write("main.c", MAIN_C);
     workshop.write("start.S", ".globl answer\nanswer: mov $42, %eax\nret\n.section .note.GNU-stack,\"\"\n");
-    for cc in ["gcc", "clang"].into_iter().filter(|cc| is_there(cc)) {
+    for cc in ["gcc", "clang"].into_iter().filter(|cc| testing::has(cc)) {
         let ours = |line: &str| {
             let words: Vec<&str> = line.split(' ').collect();
             let mut command = workshop.foretell(&[&["cc"], &words[..]].concat());

@@ -17,13 +17,8 @@ pub(crate) struct Toolchain {
 /// Both compilers, as far as they are there, each without optimisation and with it.
 pub(crate) fn toolchains() -> Vec<Toolchain> {
     let compilers = [("gcc", "g++"), ("clang", "clang++")];
-    let there = compilers.into_iter().filter(|(cc, _)| is_there(cc));
+    let there = compilers.into_iter().filter(|(cc, _)| testing::has(cc));
     there.flat_map(|(cc, cxx)| ["-O0", "-O2"].map(|optimise| Toolchain { cc, cxx, optimise })).collect()
-}
-
-/// Whether a program can be run.
-pub(crate) fn is_there(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
 /// A directory of its own; gone with the value.

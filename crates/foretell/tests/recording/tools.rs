@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::support::{Workshop, is_there, succeeded};
+use crate::support::{Workshop, succeeded};
 
 struct Tool {
     name: &'static str,
@@ -29,10 +29,12 @@ fn source(tool: &Tool) -> Option<PathBuf> {
 }
 
 fn builds_and_records(tool: &Tool) {
-    let Some(source) = source(tool).filter(|_| is_there("make") && is_there(tool.undo)) else {
-        eprintln!("skipped: no sources of {} (`cargo xtask setup` gets them)", tool.name);
-        return;
+    let Some(source) = source(tool) else {
+        return testing::skip(&format!("there are no sources of {}", tool.name));
     };
+    if !testing::has("make") || !testing::has(tool.undo) {
+        return;
+    }
     let workshop = Workshop::new();
     succeeded(workshop.other("cp", &["-r"]).arg(source).arg(workshop.path("built")));
     let compilers = ["cc", "c++"].map(|language| format!("{} {language}", env!("CARGO_BIN_EXE_foretell")));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::expectations::{Bug, Expectations, Failure};
-use crate::support::{Workshop, is_there, succeeded};
+use crate::support::{Workshop, succeeded};
 
 /// A program and the place it is tried in.
 pub(crate) struct Program {
@@ -36,7 +36,7 @@ impl Program {
     fn compile(&self) {
         let source = self.source.to_str().expect("a path in UTF-8");
         let (word, compiler) = if source.ends_with(".cc") { ("c++", "g++") } else { ("cc", "gcc") };
-        assert!(is_there(compiler), "these tests need {compiler}");
+        assert!(testing::has(compiler), "these tests need {compiler}");
         let arguments = [word, "-g", "-O1", "-pthread", "-Wno-tsan", source, "-o", "program"];
         succeeded(self.shop.foretell(&arguments).env("FORETELL_CC", "gcc").env("FORETELL_CXX", "g++"));
     }

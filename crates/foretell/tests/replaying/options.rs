@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::expectations::Bug;
 use crate::judging::{Printed, Program};
-use crate::support::{is_there, succeeded};
+use crate::support::succeeded;
 
 fn race() -> (Program, String) {
     let program = Program::new("replay/race-buggy.c");
@@ -127,7 +127,7 @@ fn there_must_be_something_to_replay() {
 
 #[test]
 fn gdb_stops_at_the_race_with_the_threads_named() {
-    if !is_there("gdb") {
+    if !testing::has("gdb") {
         return;
     }
     let (program, id) = race();

@@ -11,6 +11,8 @@ use crate::kinds::{Kind, Side, has_conflict};
 use crate::ours::{Racy, decided, racy, true_ones};
 use crate::peer::{Engine, Rapid};
 
+/// How many seeds make tiny traces.
+const SEEDS: u64 = 1200;
 /// So many tiny traces are given to RAPID at a time.
 const AT_A_TIME: usize = 40;
 /// Longer traces are not decided: only the sets are compared.
@@ -33,17 +35,12 @@ struct Row {
 type Examples = BTreeMap<Kind, Input>;
 
 #[test]
+#[ignore = "takes minutes, needs RAPID and its public traces: RAPID_HOME, FORETELL_TRACES; `cargo xtask bench rapid` runs it"]
 fn sets_of_racy_events_beside_rapid() {
-    let (Some(rapid), Ok(seeds)) = (Rapid::here("comparison"), std::env::var("FORETELL_RAPID_SEEDS")) else {
-        println!(
-            "skipped: only `cargo xtask bench rapid` compares, and RAPID_HOME must name a checkout of RAPID"
-        );
-        return;
-    };
-    let seeds: u64 = seeds.parse().expect("a number of tiny traces");
+    let rapid = Rapid::here("comparison");
     let mut examples = Examples::new();
     for forks in [Forks::ByName, Forks::ByNumber] {
-        of_tiny_ones(&rapid, seeds, forks, &mut examples);
+        of_tiny_ones(&rapid, SEEDS, forks, &mut examples);
     }
     for input in public().into_iter().chain([generated(20_000, 8), generated(1_000_000, 8)]) {
         of_one(&rapid, &input, &mut examples);

@@ -1,7 +1,6 @@
 //! The traces both sides are given: the public ones, generated ones of some length, and many tiny ones.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 
 use generate::Settings;
 use trace::{Trace, text};
@@ -42,11 +41,9 @@ impl Input {
     }
 }
 
-/// The public traces, if they are where `FORETELL_TRACES` says or beside this checkout.
+/// RAPID's public traces.
 pub(crate) fn public() -> Vec<Input> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
-    let folder = std::env::var_os("FORETELL_TRACES").map_or_else(beside, PathBuf::from);
-    let Ok(entries) = folder.read_dir() else { return Vec::new() };
+    let entries = testing::public_traces().read_dir().expect("a directory");
     let mut inputs: Vec<Input> = entries
         .filter_map(|entry| {
             let path = entry.ok()?.path();

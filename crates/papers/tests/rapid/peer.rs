@@ -66,10 +66,10 @@ pub(crate) struct Rapid {
 
 impl Rapid {
     /// The one that `RAPID_HOME` names.
-    pub(crate) fn here(purpose: &str) -> Option<Rapid> {
-        let home = PathBuf::from(std::env::var_os("RAPID_HOME")?);
+    pub(crate) fn here(purpose: &str) -> Rapid {
+        let home = testing::rapid_home();
         let file = std::env::temp_dir().join(format!("foretell-rapid-{purpose}-{}.std", std::process::id()));
-        Some(Rapid { home, file })
+        Rapid { home, file }
     }
 
     /// The racy events that an engine reports of a trace in text; none if it did not complete.

@@ -42,8 +42,7 @@ fn source(name: &str) -> PathBuf {
 
 /// Compiles a program of `tests/programs` with this compiler and these flags. None: there is no such compiler.
 pub(crate) fn compile_with(compiler: &str, name: &str, flags: &[&str]) -> Option<Program> {
-    if Command::new(compiler).arg("--version").stdout(Stdio::null()).status().is_err() {
-        eprintln!("skipped: there is no {compiler} here");
+    if !testing::has(compiler) {
         return None;
     }
     let directory = tempfile::tempdir().expect("a temporary directory");

@@ -5,7 +5,6 @@ mod refused;
 mod soup;
 
 use std::io::{self, Read};
-use std::path::Path;
 
 use trace::text::{self, Progress};
 use trace::{Kind, Metadata, Op, Trace, TraceBuilder};
@@ -219,6 +218,7 @@ fn metadata_survive() {
 }
 
 #[test]
+#[ignore = "needs RAPID's public traces: FORETELL_TRACES"]
 fn the_public_traces_are_read_without_complaint() {
     let expected = [
         ("account", 15),
@@ -235,11 +235,7 @@ fn the_public_traces_are_read_without_complaint() {
         ("moldyn", 21_072),
         ("derby", 75_076),
     ];
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
-    if !folder.is_dir() {
-        println!("skipped: the public traces are not beside this repository");
-        return;
-    }
+    let folder = testing::public_traces();
     for (name, events) in expected {
         let file = std::fs::File::open(folder.join(format!("{name}.std.gz"))).unwrap();
         let trace = text::read(trace::open::decode(file).unwrap()).unwrap();
