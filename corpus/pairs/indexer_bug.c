@@ -1,0 +1,46 @@
+/* Wrong: a slot is tested and taken in two steps, so two words can find the same slot empty and one
+ * overwrites the other. */
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { SLOTS = 4, THREADS = 4 };
+
+static atomic_int table[SLOTS];
+
+static void insert(int word)
+{
+    int slot = word / 2 % SLOTS;
+
+    for (;;) {
+        if (atomic_load(&table[slot]) == 0) {
+            atomic_store(&table[slot], word);
+            return;
+        }
+        slot = (slot + 1) % SLOTS;
+    }
+}
+
+static void *index_word(void *argument)
+{
+    insert((int)(intptr_t)argument);
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t threads[THREADS];
+    int sum = 0;
+
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, index_word, (void *)(intptr_t)(i + 1));
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int slot = 0; slot < SLOTS; slot++)
+        sum += atomic_load(&table[slot]);
+    assert(sum == 1 + 2 + 3 + 4);
+    printf("sum of the words %d\n", sum);
+    return 0;
+}

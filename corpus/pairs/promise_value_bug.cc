@@ -1,0 +1,26 @@
+// Wrong: the promise is fulfilled before the report is complete, so main can read the number of lines too
+// early.
+#include <cassert>
+#include <cstdio>
+#include <future>
+#include <thread>
+
+static int lines = 0;
+
+static void write_report(std::promise<int> pages)
+{
+    pages.set_value(3);
+    lines = 120;
+}
+
+int main()
+{
+    std::promise<int> promise;
+    std::future<int> pages = promise.get_future();
+    std::thread writer(write_report, std::move(promise));
+
+    int count = pages.get();
+    assert(lines == 120);
+    writer.join();
+    std::printf("%d pages, %d lines\n", count, lines);
+}

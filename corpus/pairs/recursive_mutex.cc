@@ -1,0 +1,31 @@
+// Correct: print_all calls print while it holds the lock, which a recursive mutex allows.
+#include <cassert>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+static std::recursive_mutex lock;
+static int printed = 0;
+
+static void print()
+{
+    std::lock_guard held(lock);
+    printed++;
+}
+
+static void print_all()
+{
+    std::lock_guard held(lock);
+    print();
+    print();
+}
+
+int main()
+{
+    std::thread one(print), all(print_all);
+
+    one.join();
+    all.join();
+    assert(printed == 3);
+    std::printf("printed %d\n", printed);
+}
