@@ -49,7 +49,7 @@ impl Model {
 
 /// A name that no model has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown model `{0}`; it is `sync`, `rf` or `branch`")]
+#[error("unknown model `{0}`; expected `sync`, `rf` or `branch`")]
 pub struct UnknownModel(pub String);
 
 impl FromStr for Model {

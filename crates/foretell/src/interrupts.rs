@@ -44,7 +44,7 @@ pub fn ending_at_once<T>(found: &AtomicUsize, work: impl FnOnce() -> T) -> T {
             while !done.load(Ordering::SeqCst) {
                 if came() {
                     let found = found.load(Ordering::SeqCst);
-                    progress::say("interrupted; what was found before is kept: foretell report");
+                    progress::say("interrupted; `foretell report` shows what was found so far");
                     output::remove_unfinished();
                     let exit = if found > 0 { Exit::Findings } else { Exit::Budget };
                     std::process::exit(i32::from(exit.status()));

@@ -40,7 +40,7 @@ pub fn open(argument: &OsStr, manner: Manner) -> Result<Opened, Diagnostic> {
     let opened = source.load(manner)?;
     match opened.completeness {
         Completeness::Truncated { offset, what } => {
-            Diagnostic::new("the trace is not whole; what comes before the damage was read")
+            Diagnostic::new("the trace is damaged; the part before the damage was read")
                 .in_file(opened.name.as_str())
                 .note(format!("at byte {offset}: {what}"))
                 .note(format!("{} before it", counted(opened.trace.len() as u64, "event")))
@@ -62,7 +62,7 @@ pub fn stream(argument: &OsStr, manner: Manner, take: &mut Take<'_>) -> Result<(
     let streamed = source.stream_decoded(input, take);
     bar.finish_and_clear();
     if let Completeness::Truncated { offset, what } = streamed? {
-        Diagnostic::new("the trace is not whole; what comes before the damage was read")
+        Diagnostic::new("the trace is damaged; the part before the damage was read")
             .in_file(source.name())
             .note(format!("at byte {offset}: {what}"))
             .print_warning();
@@ -268,7 +268,7 @@ impl Source {
             return diagnostic;
         }
         diagnostic.note(
-            "a trace is STD text (`thread|op(object)|location`), as it is or in gzip or zstd, or the native form",
+            "a trace is STD text (`thread|op(object)|location`), plain or compressed with gzip or zstd, or in the native format",
         )
     }
 

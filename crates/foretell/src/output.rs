@@ -56,7 +56,7 @@ impl Target {
         };
         let bare = path.with_extension("");
         if compression != Compression::None && extension(&bare) == "ftr" {
-            let title = format!("cannot write `{}`: the native form is compressed already", path.display());
+            let title = format!("cannot write `{}`: the native format is already compressed", path.display());
             return Err(Diagnostic::new(title).help(format!("write to `{}` instead", bare.display())));
         }
         Ok(Target::File(path, Form::Text(compression)))

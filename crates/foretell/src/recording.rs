@@ -56,7 +56,7 @@ impl Recording {
             return Err(diagnostic);
         }
         if program.sight == Sight::Full && !program.has_lines {
-            Diagnostic::new("it has no debug information, so addresses will stand for source lines")
+            Diagnostic::new("it has no debug information, so reports show addresses instead of source lines")
                 .in_file(program.path.display().to_string())
                 .help("build it with `-g`, and without `-s` or `strip`")
                 .print_warning();
@@ -142,26 +142,26 @@ fn unseen(program: &Program, only_sync: bool, children: bool) -> Option<Diagnost
         Sight::SyncOnly if only_sync || children => return None,
         Sight::Script if children => return None,
         Sight::SyncOnly => "it is not instrumented",
-        Sight::OwnRuntime => "it has the sanitizer's own runtime linked into it",
-        Sight::Static => "it is linked statically",
+        Sight::OwnRuntime => "it is linked with the sanitizer's own runtime",
+        Sight::Static => "it is statically linked",
         Sight::Foreign => "it is not a 64-bit x86 program",
         Sight::Privileged => {
-            "it runs as another user or group, and the system loads no library of yours into such a program"
+            "it runs with the rights of another user or group, so the system does not load your libraries into it"
         }
         Sight::Library => "it is a library, not a program",
         Sight::Script => "it is a script",
-        Sight::NotAProgram => "it is no program that Linux could run",
+        Sight::NotAProgram => "it is not a Linux executable",
     };
     let diagnostic = Diagnostic::new(format!("cannot record `{path}`: {what}"));
     Some(match program.sight {
         Sight::Full | Sight::NotAProgram => diagnostic,
-        Sight::Foreign => diagnostic.help("build it for 64-bit x86, without `-m32` and the like"),
-        Sight::Privileged => diagnostic.help("record a copy of it: `cp` leaves out what makes it so"),
+        Sight::Foreign => diagnostic.help("build it for 64-bit x86, without `-m32`"),
+        Sight::Privileged => diagnostic.help("record a copy of it: `cp` drops those rights"),
         Sight::Library => diagnostic.help("name the program that loads it"),
         Sight::SyncOnly => diagnostic
             .help("build it with `foretell cc` or `foretell c++` (or `gcc -fsanitize=thread`)")
             .help(
-                "`--only-sync` records its locks and threads as it is, which is enough to foretell deadlocks",
+                "`--only-sync` records its locks and threads without a rebuild, which is enough to predict deadlocks",
             ),
         Sight::OwnRuntime => {
             diagnostic.help("build it with `foretell cc` (clang's `-fsanitize=thread` and gcc's `-static-libtsan` link their own)")
@@ -169,21 +169,20 @@ fn unseen(program: &Program, only_sync: bool, children: bool) -> Option<Diagnost
         Sight::Static => diagnostic.help("link it without `-static`: the recorder is a shared library"),
         Sight::Script => diagnostic
             .help("name the program that the script starts")
-            .help("`--children follow` records what the script starts, a trace for each process"),
+            .help("`--children follow` records each process that the script starts"),
     })
 }
 
 /// What to say of a trace beside its size: that its run did not end as runs do.
 pub fn remark(loaded: &Loaded) -> Option<String> {
     if let Some(damage) = loaded.damage {
-        return Some(format!("the log is not whole: {damage}; what came before was kept"));
+        return Some(format!("the log is damaged: {damage}; the part before was kept"));
     }
     match loaded.stop {
-        Some(Stop::Deadlock) => Some("the recorded run itself deadlocked and was ended".to_owned()),
-        Some(Stop::Limit) => Some("recording stopped at the limit; the program went on".to_owned()),
+        Some(Stop::Deadlock) => Some("the recorded run itself deadlocked and was stopped".to_owned()),
+        Some(Stop::Limit) => Some("recording stopped at the limit; the program continued".to_owned()),
         Some(Stop::Exec) => Some(
-            "another program took the place of the recorded one; --children follow records it, too"
-                .to_owned(),
+            "another program replaced the recorded one; `--children follow` records it as well".to_owned(),
         ),
         Some(Stop::Exit(_) | Stop::Killed(_)) | None => None,
     }

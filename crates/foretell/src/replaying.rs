@@ -253,8 +253,7 @@ impl Replaying {
     pub fn second_judge(&self) -> Result<ThreadSanitizer, Diagnostic> {
         let program = run::program::Program::find(&self.command.words[0]);
         if program.is_ok_and(|program| program.sight != Sight::Full) {
-            let title =
-                "ThreadSanitizer can be asked about programs that gcc built with `-fsanitize=thread` only";
+            let title = "`--tsan` works only for programs that gcc built with `-fsanitize=thread`";
             return Err(Diagnostic::new(title).help(AS_GCC_DOES));
         }
         ThreadSanitizer::find().map_err(|error| no_opinion(&error))
@@ -339,10 +338,10 @@ fn races_of(trace: &Trace) -> Vec<OtherRace> {
 const AS_GCC_DOES: &str = "build it with `FORETELL_CC=gcc foretell cc`, and record it again";
 
 fn no_opinion(error: &NoOpinion) -> Diagnostic {
-    let diagnostic = Diagnostic::new(format!("cannot ask ThreadSanitizer: {error}"));
+    let diagnostic = Diagnostic::new(format!("cannot run ThreadSanitizer: {error}"));
     match error {
         NoOpinion::NoThreadSanitizer => diagnostic
-            .note("it is looked for with `gcc -print-file-name=libtsan.so.2`")
+            .note("`gcc -print-file-name=libtsan.so.2` must print its path")
             .help("install gcc 12 or later with its libtsan (Debian: gcc and libtsan2)"),
         NoOpinion::CannotRun { said } => diagnostic.note(said.as_str()).help(AS_GCC_DOES),
         NoOpinion::Run(_) => diagnostic,
@@ -352,10 +351,10 @@ fn no_opinion(error: &NoOpinion) -> Diagnostic {
 /// The schedule came from elsewhere.
 pub fn cannot_be_replayed(finding: &str) -> Diagnostic {
     Diagnostic::new(format!(
-        "{finding} cannot be replayed: its trace does not tell how to find its events again"
+        "{finding} cannot be replayed: its trace does not say how to find its events again"
     ))
-    .note("so it stays what it is, predicted or possible")
-    .help("a trace that `foretell record` wrote, in the native form, can be replayed")
+    .note("it stays `predicted` or `possible`")
+    .help("native traces written by `foretell record` can be replayed")
 }
 
 /// What memory holds, as a person reads it.

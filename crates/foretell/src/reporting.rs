@@ -50,6 +50,9 @@ pub struct Outputs {
     /// Exit with this status instead of 1 if there are findings.
     #[arg(long, value_name = "N")]
     pub exit_code: Option<u8>,
+    /// Print statistics of the search as well.
+    #[arg(short, long)]
+    pub verbose: bool,
 }
 
 /// A recording of a replay that went a way of its own.
@@ -138,8 +141,14 @@ impl Reporting<'_> {
                 text.push('\n');
             }
         }
+        text.push_str(&self.statistics(predictions));
         text.push_str(&summary(predictions));
         Ok(text)
+    }
+
+    /// What `--verbose` adds.
+    fn statistics(&self, predictions: &Predictions) -> String {
+        self.outputs.verbose.then(|| report::statistics(predictions)).flatten().unwrap_or_default()
     }
 
     /// One finding in full.

@@ -98,7 +98,7 @@ impl RulesFile {
             Ok(rules) => Ok(RulesFile { name, text, rules }),
             Err(error) => {
                 let place = place(&name, &text, error.span().unwrap_or(0..0));
-                Err(Diagnostic::new(error.message()).at(place).help("docs/rules.md says what may be in it"))
+                Err(Diagnostic::new(error.message()).at(place).help("docs/rules.md describes the format"))
             }
         }
     }

@@ -117,21 +117,23 @@ pub fn read(path: &Path) -> Result<Predictions, Diagnostic> {
     let bytes =
         std::fs::read(path).map_err(|error| Diagnostic::from_io("read", &format!("`{name}`"), &error))?;
     let predictions: Predictions = serde_json::from_slice(&bytes).map_err(|error| {
-        Diagnostic::new("these are no findings")
+        Diagnostic::new("this is not a findings file")
             .in_file(name.as_str())
             .note(error.to_string())
-            .help("findings are what `foretell predict --json` prints")
+            .help("`foretell predict --json` prints findings")
     })?;
     let recordings = || predictions.findings.iter().filter_map(|finding| finding.recording.as_deref());
     if let Some(recording) = recordings().find(|recording| !is_file_name(recording)) {
-        let title =
-            format!("`{}` is not the name of a recording beside the findings", report::shown(recording));
+        let title = format!(
+            "`{}` is not the name of a recording in the directory of the findings",
+            report::shown(recording)
+        );
         return Err(Diagnostic::new(title).in_file(name));
     }
     match predictions.schema {
         SCHEMA => Ok(predictions),
         other => Err(Diagnostic::new(format!(
-            "these findings are in form {other}, and this program knows {SCHEMA}"
+            "these findings have schema {other}, but this program knows schema {SCHEMA} only"
         ))
         .in_file(name)),
     }
@@ -152,7 +154,7 @@ pub fn trace_for(findings: &Path, predictions: &Predictions) -> Result<PathBuf, 
     found.ok_or_else(|| {
         let name =
             named.map_or("which came through a pipe".to_owned(), |path| format!("`{}`", path.display()));
-        Diagnostic::new(format!("the trace of these findings, {name}, is not there"))
+        Diagnostic::new(format!("the trace of these findings, {name}, does not exist"))
             .in_file(findings.display().to_string())
             .help("name it with `--trace`")
     })
@@ -171,7 +173,7 @@ pub fn verify(trace: &Trace, recording: Option<&str>, predictions: &Predictions)
         holds(trace, finding, predictions.model).map_err(|why| {
             Diagnostic::new(format!("{} does not hold for this trace", finding.id))
                 .note(why)
-                .help("the findings are of another trace, or were changed: predict again")
+                .help("the findings belong to another trace, or were changed; run `foretell predict` again")
         })
     })
 }
@@ -185,7 +187,7 @@ fn holds(trace: &Trace, finding: &Finding, model: Model) -> Result<(), String> {
     let certainty = certainty(trace, &question, finding, model)?;
     match finding.guaranteed && !certainty.guaranteed {
         true => {
-            Err("it is said to be guaranteed, and its schedule goes on after a read that sees something else"
+            Err("it claims to be guaranteed, but its schedule continues after a read that sees another value"
                 .into())
         }
         false => Ok(()),
@@ -206,7 +208,7 @@ fn certainty(
     };
     match checked(model).or_else(|_| checked(Model::Sync)) {
         Ok(_) if finding.rung == Rung::Predicted => {
-            Err(format!("it is said to be predicted, and is possible only: {fault}"))
+            Err(format!("it claims to be predicted, but is only possible: {fault}"))
         }
         checked => checked.map_err(|_| fault.to_string()),
     }

@@ -31,7 +31,7 @@ pub fn refutation(
 /// Two of our own disagree: there is no answer, and the user is asked to tell us.
 pub fn defect(question: &Question, model: Model, what: &str, fault: &str) -> Diagnostic {
     Diagnostic::new(format!(
-        "this is a defect of foretell: it found a {what} that does not hold, so there is no answer"
+        "this is a defect in foretell: it found a {what} that does not hold, so there is no answer"
     ))
     .note(format!("the checker says: {fault}"))
     .note(format!("the question was {question:?} under `{}`", model.name()))

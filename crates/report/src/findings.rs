@@ -33,10 +33,7 @@ impl FindingKind {
 
     /// Many of them, in words.
     pub fn title_of_many(self) -> String {
-        match self {
-            FindingKind::Predicate => "states as described".to_owned(),
-            kind => format!("{}s", kind.title()),
-        }
+        format!("{}s", self.title())
     }
 
     /// As a heading has it.
@@ -47,7 +44,7 @@ impl FindingKind {
             FindingKind::Atomicity => "atomicity violation",
             FindingKind::Nondeterminism => "nondeterministic read",
             FindingKind::Order => "order violation",
-            FindingKind::Predicate => "state as described",
+            FindingKind::Predicate => "predicate violation",
         }
     }
 }

@@ -40,7 +40,7 @@ pub use perfetto::perfetto;
 pub use place::{NoSources, SourcePlace, Sources};
 pub use sarif::sarif;
 pub use schedule_file::{Line, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem};
-pub use summary::{Tally, summary, summary_of};
+pub use summary::{Tally, statistics, summary, summary_of};
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppression};
 pub use terminal::{finding_in_a_line, finding_in_words, quoted, reproduction, title};
 pub use values::{Changed, changed_reads};

@@ -64,14 +64,14 @@ fn notifications(predictions: &Predictions) -> Vec<Notification> {
     let all = predictions.findings.len();
     if all > MOST_RESULTS {
         notes.push(format!(
-            "Only the first {} of {} findings are here: code scanning takes no more.",
+            "Only the first {} of {} findings are included: code scanning accepts no more.",
             number(MOST_RESULTS as u64),
             number(all as u64)
         ));
     }
     if predictions.unknown > 0 {
         let open = counted(predictions.unknown, "question");
-        notes.push(format!("{open} left open: the budget ran out."));
+        notes.push(format!("{open} left open because the budget ran out."));
     }
     let notification = |text| Notification { level: "warning", message: Message { text } };
     notes.into_iter().map(notification).collect()
@@ -121,7 +121,7 @@ impl Writer<'_> {
         let each: Vec<String> = each.collect();
         let how = match self.finding.kind {
             FindingKind::Race => each.join(" can happen at the same time as "),
-            FindingKind::Deadlock => format!("{} can block each other for ever", each.join(", ")),
+            FindingKind::Deadlock => format!("{} can block each other forever", each.join(", ")),
             FindingKind::Atomicity | FindingKind::Order => {
                 format!("this order can happen: {}", each.join(", then "))
             }

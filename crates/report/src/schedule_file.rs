@@ -87,7 +87,7 @@ pub enum ScheduleProblem {
     #[error(transparent)]
     Model(UnknownModel),
     #[error(
-        "`{0}` is no question; it is `race A B`, `order A B ..`, `deadlock A B ..`, `reads R`, `reads R W` or `cut T1=N|T2=M|..`"
+        "`{0}` is not a question; expected `race A B`, `order A B ..`, `deadlock A B ..`, `reads R`, `reads R W` or `cut T1=N|T2=M|..`"
     )]
     Question(String),
     #[error("expected `id|thread|place|op(object)|location`, an event of the schedule")]

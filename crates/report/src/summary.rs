@@ -30,7 +30,7 @@ impl Tally {
     }
 
     fn kinds_in_words(&self) -> String {
-        let words = self.kinds.iter().map(|(kind, count)| format!("{} {}", number(*count), kind.name()));
+        let words = self.kinds.iter().map(|(kind, count)| counted(*count, kind.title()));
         words.collect::<Vec<_>>().join(", ")
     }
 
@@ -55,6 +55,20 @@ fn count<K: PartialEq>(counts: &mut Vec<(K, u64)>, key: K) {
     }
 }
 
+/// How the search for races went: of interest to those who work on it.
+pub fn statistics(predictions: &Predictions) -> Option<String> {
+    let funnel = predictions.funnel.filter(|funnel| funnel.pairs > 0)?;
+    Some(format!(
+        "Conflicting pairs of accesses: {}; ordered in every run: {}; kept apart by a lock: {}; racing with all \
+         locks in the recorded order: {}; decided by the engine: {}\n",
+        number(funnel.pairs),
+        number(funnel.ordered),
+        number(funnel.locked),
+        number(funnel.preserving),
+        number(funnel.asked)
+    ))
+}
+
 /// What the whole search came to. The last line starts with `SUMMARY:`.
 pub fn summary(predictions: &Predictions) -> String {
     summary_of(predictions, &Tally::of(&predictions.findings))
@@ -63,31 +77,20 @@ pub fn summary(predictions: &Predictions) -> String {
 /// The same where the findings themselves are no longer there.
 pub fn summary_of(predictions: &Predictions, tally: &Tally) -> String {
     let mut lines = Vec::new();
-    if let Some(funnel) = predictions.funnel.filter(|funnel| funnel.pairs > 0) {
-        lines.push(format!(
-            "Of {} of accesses, {} are ordered in every run, {} kept apart by a lock, {} race with all \
-             locks taken in the same order, {} were asked of the engine.",
-            counted(funnel.pairs, "conflicting pair"),
-            number(funnel.ordered),
-            number(funnel.locked),
-            number(funnel.preserving),
-            number(funnel.asked)
-        ));
-    }
     if predictions.refuted > 0 {
         lines.push(format!(
-            "{} that `{}` reports cannot happen in any order of these events, and are not shown.",
+            "{} reported by `{}` cannot happen and are not shown.",
             counted(predictions.refuted, "pair"),
             predictions.method
         ));
     }
     if predictions.suppressed > 0 {
         let found = counted(predictions.suppressed, "finding");
-        lines.push(format!("{found} not shown: suppressed."));
+        lines.push(format!("{found} hidden by suppressions."));
     }
     if predictions.unknown > 0 {
         lines.push(format!(
-            "{} left open: the budget ran out. More can be had by a larger `--budget`.",
+            "{} left open because the budget ran out. Try a larger `--budget`.",
             counted(predictions.unknown, "question")
         ));
     }

@@ -48,7 +48,7 @@ pub enum SuppressionProblem {
     #[error("expected `type:pattern`, such as `race:function`")]
     NoType,
     #[error(
-        "unknown type of suppression `{0}`; it is race, race_top, deadlock, mutex, thread, called_from_lib, signal, \
+        "unknown suppression type `{0}`; expected race, race_top, deadlock, mutex, thread, called_from_lib, signal, \
          atomicity, nondeterminism, order or predicate"
     )]
     UnknownType(String),

@@ -52,7 +52,7 @@ fn times(finding: &Finding) -> String {
     let sets = if finding.kind == FindingKind::Race { "pairs" } else { "sets" };
     match finding.count {
         1 => String::new(),
-        count => format!(" ({count} {sets} of events at these places)"),
+        count => format!(" ({count} {sets} of events at these locations)"),
     }
 }
 
@@ -74,7 +74,7 @@ impl Told<'_> {
         let times = times(self.finding);
         let racy = if self.finding.racy == Some(true) { ", racy" } else { "" };
         let inherent = match self.finding.inherent {
-            true => ", in every run: shown last because forks, joins or the like leave no other order",
+            true => ", in every run (forks or joins allow no other order)",
             false => "",
         };
         let title = format!("{}, {}{racy}{inherent}{times}", title(self.finding), rung.name());
@@ -200,15 +200,11 @@ impl Told<'_> {
         // What was seen happening needs no warning that it might not.
         if !self.finding.guaranteed && self.finding.rung != Rung::Confirmed {
             text.push_str(
-                "  Not guaranteed: a thread goes on after a read that sees something else; the program might turn \
-                 elsewhere.\n",
+                "  Not guaranteed: a thread continues after a read that sees another value; the program may take another path.\n",
             );
         }
         if let Some(replay) = &self.finding.replay {
-            text.push_str(&format!(
-                "  Seen happening in {} of {} replays.\n",
-                replay.confirmed, replay.times
-            ));
+            text.push_str(&format!("  Happened in {} of {} replays.\n", replay.confirmed, replay.times));
             if let Some(divergence) = &replay.divergence {
                 text.push_str(&wrapped(
                     &format!("A replay left the schedule: {}", printable(divergence)),

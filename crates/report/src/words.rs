@@ -187,16 +187,16 @@ impl<'t> Words<'t> {
         let events = |events: &[EventId]| listed(events.iter().map(|&event| self.event(event)));
         match question {
             Question::Race(a, b) => format!("{} can race with {}", self.event(*a), self.event(*b)),
-            Question::Deadlock(blocked) => format!("{} can block each other for ever", events(blocked)),
+            Question::Deadlock(blocked) => format!("{} can block each other forever", events(blocked)),
             Question::Order(order) => format!("this order can happen: {}", self.in_order(order)),
             Question::Reads(read, None) => {
-                format!("{} can see something else than {}", self.event(*read), self.seen(*read))
+                format!("{} can see something other than {}", self.event(*read), self.seen(*read))
             }
             Question::Reads(read, Some(source)) => {
                 format!("{} can see {}", self.event(*read), self.source(*read, *source))
             }
             Question::Cut(counts) => {
-                format!("there can be a moment when {}", self.happened(counts))
+                format!("this state can be reached: {}", self.happened(counts))
             }
         }
     }
@@ -206,16 +206,16 @@ impl<'t> Words<'t> {
         let events = |events: &[EventId]| listed(events.iter().map(|&event| self.event(event)));
         match question {
             Question::Race(a, b) => format!("{} cannot race with {}", self.event(*a), self.event(*b)),
-            Question::Deadlock(blocked) => format!("{} cannot block each other for ever", events(blocked)),
+            Question::Deadlock(blocked) => format!("{} cannot block each other forever", events(blocked)),
             Question::Order(order) => format!("this order cannot happen: {}", self.in_order(order)),
             Question::Reads(read, None) => {
-                format!("{} cannot see anything else than {}", self.event(*read), self.seen(*read))
+                format!("{} cannot see anything other than {}", self.event(*read), self.seen(*read))
             }
             Question::Reads(read, Some(source)) => {
                 format!("{} cannot see {}", self.event(*read), self.source(*read, *source))
             }
             Question::Cut(counts) => {
-                format!("there is no moment when {}", self.happened(counts))
+                format!("this state cannot be reached: {}", self.happened(counts))
             }
         }
     }

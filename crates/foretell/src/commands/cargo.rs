@@ -28,7 +28,7 @@ Examples:
   foretell hunt -- target/x86_64-unknown-linux-gnu/debug/bank";
 
 /// What is lost with a std that comes compiled.
-const SHIPPED: &str = "std is as it came: what it does to memory in its own compiled code is not recorded";
+const SHIPPED: &str = "std is precompiled, so its own memory accesses are not recorded";
 
 /// Build a Rust project for recording, and record what cargo runs.
 #[derive(Debug, Args)]
@@ -107,6 +107,6 @@ fn refusal(error: CargoError) -> Diagnostic {
 /// Why Rust programs cannot be built for recording.
 pub(super) fn no_rust(error: &std::io::Error) -> Diagnostic {
     Diagnostic::from_io("prepare", "the recording of Rust programs", error)
-        .help("rustc and its std for x86_64-unknown-linux-gnu are needed; RUSTC names another compiler")
-        .help("XDG_CACHE_HOME is where the recorder's library goes: a directory that you can write to")
+        .help("install rustc and its std for x86_64-unknown-linux-gnu, or set RUSTC to another compiler")
+        .help("set XDG_CACHE_HOME to a writable directory: the recorder's library is unpacked there")
 }

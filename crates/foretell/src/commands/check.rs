@@ -128,11 +128,11 @@ fn same_trace(about: &About, trace: &Trace, file: &str) -> Result<(), Diagnostic
     if (events, &checksum) == (about.events, &about.checksum) {
         return Ok(());
     }
-    Err(Diagnostic::new("the evidence is about another trace")
+    Err(Diagnostic::new("the evidence belongs to another trace")
         .in_file(file)
         .note(format!("this trace has {} and checksum {checksum}", counted(events as u64, "event")))
         .note(format!(
-            "the evidence is about one with {} and checksum {}",
+            "the evidence belongs to a trace with {} and checksum {}",
             counted(about.events as u64, "event"),
             name(&about.checksum)
         ))
@@ -158,8 +158,8 @@ fn verify(trace: &Trace, evidence: &Evidence, file: Option<&ScheduleFile>) -> Re
                 .map_err(|fault| Fault::of_schedule(trace, schedule, &fault))?;
             match (evidence.guaranteed, certainty.guaranteed) {
                 (Some(claimed), found) if claimed == found => Ok(()),
-                (_, true) => Err(Fault::new("guaranteed", "it is not said to be true, but it is")),
-                (_, false) => Err(Fault::new("guaranteed", "it is not said to be false, but it is")),
+                (_, true) => Err(Fault::new("guaranteed", "it must be true for this schedule")),
+                (_, false) => Err(Fault::new("guaranteed", "it must be false for this schedule")),
             }
         }
         (VerdictName::Infeasible, None, Some(refutation)) => {

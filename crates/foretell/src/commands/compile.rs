@@ -106,9 +106,7 @@ pub(crate) fn refusal(language: Language, error: &CompilerError) -> Diagnostic {
         CompilerError::NoCompiler(_) => {
             diagnostic.help(format!("install a compiler, or set {}", language.variable()))
         }
-        CompilerError::Unpack(_) => {
-            diagnostic.help("set XDG_CACHE_HOME to a directory that you can write to")
-        }
+        CompilerError::Unpack(_) => diagnostic.help("set XDG_CACHE_HOME to a writable directory"),
         CompilerError::Start { .. } => diagnostic,
     }
 }

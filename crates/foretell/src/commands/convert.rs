@@ -89,7 +89,7 @@ impl Convert {
 
     fn refuse_contradictions(&self, target: &Target) -> Result<(), Diagnostic> {
         if self.rapid && target.form() == Form::Native {
-            return Err(Diagnostic::new("`--rapid` writes text, but `.ftr` asks for the native form")
+            return Err(Diagnostic::new("`--rapid` writes text, but `.ftr` is the native format")
                 .help("give the output a name that ends in `.std`"));
         }
         if self.manner.json && *target == Target::Stdout {

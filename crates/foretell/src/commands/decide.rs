@@ -190,15 +190,13 @@ pub(super) fn refuse_without_branches(trace: &Trace) -> Result<(), Diagnostic> {
         return Ok(());
     }
     Err(Diagnostic::new(
-        "the model `branch` needs to know where threads branch, and no branch is in this trace",
+        "the model `branch` needs branch counts, and this trace has none",
     )
-    .note("without them it would take every read for one that decides nothing")
+    .note("without them, no read would have to keep its value")
     .help(
-        "to have branches counted, build the program to be recorded with `-fsanitize-coverage=trace-pc` \
-             (gcc) or `-fsanitize-coverage=edge,trace-pc-guard` (clang); in text they are lines such as \
-             `T1|branch(1)|a.c:7`",
+        "record a program that was built with `foretell cc --branches`; in text, branch counts are lines such as `T1|branch(1)|a.c:7`",
     )
-    .help("or ask under `--model rf`, which takes every read for one that matters"))
+    .help("or use `--model rf`, in which every read keeps its value"))
 }
 
 /// The answer as JSON has it.

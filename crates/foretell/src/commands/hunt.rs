@@ -148,9 +148,7 @@ impl Hunt {
         if !self.manner.quiet && !self.manner.json {
             if nothing {
                 let seed = self.seed.wrapping_add(1);
-                progress::say(&format!(
-                    "another order of the threads may come to other code: `--seed {seed}`"
-                ));
+                progress::say(&format!("Try `--seed {seed}`: another schedule may reach other code."));
             }
             progress::say(&format!("report: {}", page.display()));
         }

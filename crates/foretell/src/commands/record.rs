@@ -188,8 +188,8 @@ impl Record {
     fn base(&self) -> Result<PathBuf, Diagnostic> {
         match Target::named(&self.output)? {
             Target::File(path, Form::Native) => Ok(path),
-            _ => Err(Diagnostic::new("a recording is written in the native form")
-                .help("give the output a name that ends in `.ftr`; `foretell convert` makes text of it")),
+            _ => Err(Diagnostic::new("a recording is always in the native format")
+                .help("give the output a name that ends in `.ftr`; `foretell convert` converts it to text")),
         }
     }
 

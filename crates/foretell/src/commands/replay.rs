@@ -171,7 +171,7 @@ impl Replay {
             (!words.is_empty()).then(|| Command { words, ..Command::default() })
         });
         let command = command.ok_or_else(|| {
-            Diagnostic::new("the schedule does not say what to run")
+            Diagnostic::new("the schedule does not name a command")
                 .in_file(shown.as_str())
                 .help("name the program after `--`")
         })?;
@@ -184,7 +184,7 @@ impl Replay {
 
     fn of_finding(&self) -> Result<Replaying, Diagnostic> {
         let Some(first) = &self.trace else {
-            return Err(Diagnostic::new("there is neither a finding nor a schedule to replay"));
+            return Err(Diagnostic::new("name a finding or a schedule to replay"));
         };
         let (path, id) = saved::named(first, self.finding.as_deref())?;
         let opened = open(&path, self.manner)?;
@@ -193,7 +193,7 @@ impl Replay {
             return Err(cannot_be_replayed(&id));
         }
         let command = self.command_given().or_else(|| Command::recorded(metadata)).ok_or_else(|| {
-            Diagnostic::new("the trace does not say what was run").help("name the program after `--`")
+            Diagnostic::new("the trace does not name a command").help("name the program after `--`")
         })?;
         let found = saved::finding(&path, &opened, &id, &self.search, self.manner)?;
         let file = schedule_file(&opened, &found.findings[0], found.model, self.minimize)?;
@@ -215,7 +215,7 @@ fn warn_of_change(opened: &Opened) {
         && now.checksum != binary.checksum
     {
         Diagnostic::new(format!("`{}` has changed since it was recorded", binary.path))
-            .note("the schedule may not fit it any more")
+            .note("the schedule may no longer fit it")
             .print_warning();
     }
 }

@@ -51,7 +51,7 @@ impl Report {
         if replayed > 0 && !self.manner.quiet {
             let findings = counted(replayed as u64, "finding");
             progress::say(&format!(
-                "{findings} confirmed when saved: schedules were verified, replays not repeated (`foretell replay` does)"
+                "{findings} confirmed when saved; schedules are verified, but replays are not repeated (use `foretell replay`)"
             ));
         }
     }

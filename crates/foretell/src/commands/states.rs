@@ -203,7 +203,7 @@ impl<'a> Asked<'a> {
 
     fn told_exhausted(&self, exhausted: Exhausted) -> Result<Exit, Diagnostic> {
         let diagnostic = Diagnostic::new(format!("there is no answer: {exhausted}"));
-        diagnostic.help("more can be had by `--budget N`").print_warning();
+        diagnostic.help("use a larger `--budget N`").print_warning();
         Ok(Exit::Budget)
     }
 

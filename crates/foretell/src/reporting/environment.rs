@@ -34,11 +34,9 @@ pub(super) fn fill(outputs: &mut Outputs) -> Result<(), Diagnostic> {
             "sarif" => file(&mut outputs.sarif),
             "junit" => file(&mut outputs.junit),
             "perfetto" => file(&mut outputs.perfetto),
-            unknown => {
-                Diagnostic::new(format!("{NAME}: the option `{unknown}` is not known and was passed over"))
-                    .help(format!("known are {KNOWN}"))
-                    .print_warning()
-            }
+            unknown => Diagnostic::new(format!("{NAME}: unknown option `{unknown}` ignored"))
+                .help(format!("known options: {KNOWN}"))
+                .print_warning(),
         }
     }
     Ok(())

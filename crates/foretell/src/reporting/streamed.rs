@@ -98,7 +98,8 @@ impl Streamed<'_> {
             self.put(&(tail + "\n"))?;
         } else {
             let gap = if self.tally.all() > IN_FULL && !self.reporting.manner.quiet { "\n" } else { "" };
-            output::print(&format!("{gap}{}", summary_of(predictions, &self.tally)))?;
+            let statistics = self.reporting.statistics(predictions);
+            output::print(&format!("{gap}{statistics}{}", summary_of(predictions, &self.tally)))?;
         }
         Ok(exit_with(self.tally.all() > 0, predictions.unknown > 0, self.outputs.exit_code))
     }
@@ -115,7 +116,7 @@ impl Streamed<'_> {
 }
 
 /// What is said before the findings that are not told in full.
-const OTHERS: &str = "The other findings in a line each, verified as these are; `--json` and `--html FILE` have their schedules.\n";
+const OTHERS: &str = "The remaining findings, one line each. They are verified as well; `--json` and `--html FILE` contain their schedules.\n";
 
 /// What comes before the findings and after them, where there are none yet.
 fn around_findings(predictions: &Predictions) -> Result<(String, String), Diagnostic> {

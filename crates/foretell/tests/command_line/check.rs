@@ -159,7 +159,7 @@ fn schedule_files_that_do_not_hold() {
     for (from, to, said) in [
         ("5|depositor|1|r(balance)", "5|depositor|1|w(balance)", "wrong: line 12: it says"),
         ("5|depositor|1|", "5|depositor|2|", "wrong: line 12: it says"),
-        ("guaranteed yes", "guaranteed no", "wrong: guaranteed: it is not said to be true"),
+        ("guaranteed yes", "guaranteed no", "wrong: guaranteed: it must be true for this schedule"),
         (
             "14|auditor|3|rel(journal_lock)|account.c:19\n",
             "",

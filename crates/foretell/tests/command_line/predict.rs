@@ -43,6 +43,16 @@ fn one_finding_for_each_pair_of_places() {
 }
 
 #[test]
+fn statistics_of_the_search_are_for_verbose() {
+    let told = |options: &[&str]| predict(SEVERAL, options).seen();
+    for all in [&[][..], &["--all"]] {
+        let verbose = told(&[&["--verbose", "--quiet"], all].concat());
+        assert!(verbose.starts_with("Conflicting pairs of accesses: 5; "), "{verbose}");
+        assert!(!told(all).contains("Conflicting pairs"));
+    }
+}
+
+#[test]
 fn json_has_what_others_rely_on() {
     let ran = predict(SEVERAL, &["--json"]);
     assert_eq!(ran.code, Some(1));
@@ -361,7 +371,7 @@ fn all_findings_are_streamed_into_one_object() {
     assert_eq!((&json["schema"], &json["unknown"]), (&json!(1), &json!(0)));
     assert!(json["funnel"]["pairs"].is_u64(), "what is known at the end comes after the findings");
     let one_by_one = predict(SEVERAL, &["--all"]).seen();
-    assert!(one_by_one.contains("SUMMARY: 3 findings (3 race)"), "{one_by_one}");
+    assert!(one_by_one.contains("SUMMARY: 3 findings (3 data races)"), "{one_by_one}");
     assert_eq!(predict("a|w(x)|1\n", &["--all", "--json"]).json()["findings"], json!([]));
 }
 

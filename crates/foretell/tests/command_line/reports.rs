@@ -140,10 +140,10 @@ fn saved_rungs_are_held_against_the_schedules() {
     place.write("findings.json", found.replace("\"possible\"", "\"predicted\""));
     let refused = place.run(&["report", "findings.json"]);
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
-    assert!(refused.stderr.contains("said to be predicted"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("claims to be predicted"), "{}", refused.stderr);
     place.write("findings.json", found.replace("\"possible\"", "\"confirmed\""));
     let told = place.run(&["report", "findings.json"]);
-    assert!(told.stderr.contains("replays not repeated"), "{}", told.stderr);
+    assert!(told.stderr.contains("replays are not repeated"), "{}", told.stderr);
 }
 
 #[test]

@@ -122,6 +122,6 @@ fn points_at_mistakes() {
     insta::assert_snapshot!("no_such_thread", said(&["states", "file.std", "--possibly", "holds(t9, l)"]));
     insta::assert_snapshot!("unfinished", said(&["states", "file.std", "--possibly", "holds(t1, l) &&"]));
     assert!(said(&["states", "file.std", "--cut", "t1=9"]).contains("has only 4 events"));
-    assert!(said(&["states", "file.std", "--cut", "t1"]).contains("does not say how many"));
+    assert!(said(&["states", "file.std", "--cut", "t1"]).contains("is not of the form THREAD=COUNT"));
     assert!(said(&["states", "file.std", "--why"]).contains("--cut"));
 }

@@ -112,14 +112,14 @@ fn a_hunt_leaves_what_the_other_commands_take_up() {
     let hunted = foretell(here, &["hunt", "station.c", "--sarif", "found.sarif"]);
     assert_eq!(hunted.status.code(), Some(1), "{hunted:?}");
     let text = String::from_utf8_lossy(&hunted.stdout);
-    assert!(text.contains("confirmed") && text.contains("Seen happening in 3 of 3 replays."), "{text}");
+    assert!(text.contains("confirmed") && text.contains("Happened in 3 of 3 replays."), "{text}");
     let run = here.join(".foretell/latest");
     for file in ["trace.ftr", "findings.json", "race-1.sched", "report.html", "output.txt", "station"] {
         assert!(run.join(file).is_file(), "{file}");
     }
     assert!(here.join("found.sarif").is_file());
     let shown = foretell(here, &["show", ".foretell/latest", "race-1"]);
-    assert!(String::from_utf8_lossy(&shown.stdout).contains("Seen happening"), "{shown:?}");
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("Happened in"), "{shown:?}");
     let replayed = foretell(here, &["replay", ".foretell/latest", "race-1", "--times", "20", "--json"]);
     assert_eq!(json(&replayed)["confirmed"], 20, "{replayed:?}");
     let mailed = foretell(

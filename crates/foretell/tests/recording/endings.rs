@@ -126,7 +126,7 @@ fn a_program_that_another_takes_the_place_of_leaves_what_it_did() {
     let workshop = compiled("exec.c");
     let (status, out, error) = recorded(&workshop, &["--", "./program"]);
     assert_eq!((status, out.as_str()), (Some(5), "a b c d e f g\n"), "{error}");
-    assert!(error.contains("took the place of the recorded one"), "{error}");
+    assert!(error.contains("another program replaced the recorded one"), "{error}");
     let first = workshop.trace("foretell.ftr");
     assert_eq!((count(&first, "fork("), count(&first, "join(")), (2, 2));
     assert_eq!(count(&first, "second_image"), 0);

@@ -30,7 +30,7 @@ fn what_cannot_be_seen_is_refused_before_it_runs() {
     refused(&workshop, &["./directory"], "it is a directory", "");
     workshop.write("empty", "");
     succeeded(&mut workshop.other("chmod", &["+x", "empty"]));
-    refused(&workshop, &["./empty"], "no program that Linux could run", "");
+    refused(&workshop, &["./empty"], "not a Linux executable", "");
     succeeded(&mut workshop.other("cc", &["-shared", "-fPIC", "program.c", "-o", "library.so"]));
     refused(&workshop, &["./library.so"], "it is a library", "the program that loads it");
     // Without a C library, which few machines have for 32 bits.
@@ -41,7 +41,7 @@ fn what_cannot_be_seen_is_refused_before_it_runs() {
     succeeded(&mut workshop.other("chmod", &["+x", "script"]));
     refused(&workshop, &["./script"], "it is a script", "--children follow");
     succeeded(&mut workshop.other("cc", &["-static", "program.c", "-o", "static"]));
-    refused(&workshop, &["./static"], "it is linked statically", "-static");
+    refused(&workshop, &["./static"], "it is statically linked", "-static");
     // As clang links it always.
     let own = ["-fsanitize=thread", "-static-libtsan", "program.c", "-o", "own"];
     succeeded(&mut workshop.other("gcc", &own));
@@ -65,7 +65,7 @@ fn a_program_of_another_user_is_refused() {
     if !as_root("chown 65534 program && chmod u+s program") {
         return testing::skip("only root can make it another user's program");
     }
-    refused(&workshop, &["./program"], "it runs as another user", "record a copy");
+    refused(&workshop, &["./program"], "with the rights of another user", "record a copy");
 }
 
 #[test]

@@ -216,7 +216,7 @@ fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> Told {
     let words = context.words();
     let question = finding.question.about(context.trace).ok();
     let replay = finding.replay.as_ref().map(|replay| {
-        let seen = format!("Seen happening in {} of {}", replay.confirmed, counted(replay.times, "replay"));
+        let seen = format!("Happened in {} of {}", replay.confirmed, counted(replay.times, "replay"));
         replay.divergence.as_ref().map_or(seen.clone(), |where_| format!("{seen}; {where_}"))
     });
     let access = |event: EventId| Access {

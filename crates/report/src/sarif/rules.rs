@@ -38,12 +38,12 @@ fn rule(kind: FindingKind) -> Rule {
     let (name, full, help) = match kind {
         FindingKind::Race => (
             "DataRace",
-            "Two threads can access the same memory at the same moment, and one of them writes.",
+            "Two threads can access the same memory at the same time, and at least one of them writes.",
             "Guard both accesses with the same lock, make them atomic, or order them by a join or a signal.",
         ),
         FindingKind::Deadlock => (
             "Deadlock",
-            "Threads can wait for each other in a circle, so that none of them ever goes on.",
+            "Threads can wait for each other in a cycle, so none of them ever continues.",
             "Take locks in the same order everywhere, or hold fewer of them while waiting.",
         ),
         FindingKind::Atomicity => (
@@ -53,17 +53,17 @@ fn rule(kind: FindingKind) -> Rule {
         ),
         FindingKind::Nondeterminism => (
             "NondeterministicRead",
-            "A read can see another value than it saw: what it sees depends on how threads are scheduled.",
+            "A read can see another value than in the recorded run, depending on how threads are scheduled.",
             "Order the read after the write it is meant to see.",
         ),
         FindingKind::Order => (
             "OrderViolation",
-            "Events can happen in an order that was said to be wrong.",
+            "Events can happen in a forbidden order.",
             "Order them by a join, a signal or a lock.",
         ),
         FindingKind::Predicate => (
             "StateAsDescribed",
-            "The program can be in a state that was described.",
+            "The program can reach a state that a rule forbids.",
             "See the schedule that leads there.",
         ),
     };

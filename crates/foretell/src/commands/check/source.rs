@@ -49,9 +49,9 @@ pub(super) fn parse(argument: &OsStr, bytes: &[u8]) -> Result<Read, Diagnostic> 
         return Ok(Read { evidence: file.clone().into_evidence(), file: Some(file) });
     }
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-        return Err(Diagnostic::new("this is no evidence: neither JSON nor a schedule file")
+        return Err(Diagnostic::new("this is not evidence: neither JSON nor a schedule file")
             .in_file(name)
-            .help("`foretell decide --json` and `--schedule-out FILE` write what can be checked"));
+            .help("`foretell decide` writes evidence with `--json` or `--schedule-out FILE`"));
     }
     let evidence = Evidence::parse(bytes).map_err(|error| wrong_json(&name, bytes, &error))?;
     Ok(Read { evidence, file: None })
@@ -64,7 +64,7 @@ fn wrong_line(name: &str, bytes: &[u8], error: &ScheduleFileError) -> Diagnostic
 }
 
 fn wrong_json(name: &str, bytes: &[u8], error: &EvidenceError) -> Diagnostic {
-    let help = "docs/json.md describes what `foretell decide --json` prints";
+    let help = "docs/json.md describes the output of `foretell decide --json`";
     match error {
         EvidenceError::Json { line, column, message } => {
             let text = bytes.split(|&byte| byte == b'\n').nth(line.saturating_sub(1)).unwrap_or_default();

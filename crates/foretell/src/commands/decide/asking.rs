@@ -166,7 +166,7 @@ fn at_location(trace: &Trace, location: &str, wanted: Wanted) -> Result<EventId,
     }
     if !meant.contains(&true) {
         return Err(Diagnostic::new(format!("no event is at `{spelled}`"))
-            .help("name an event by its id, a whole number, or by its location as the trace spells it"));
+            .help("name an event by its id, a whole number, or by its location as written in the trace"));
     }
     let there = trace.events().filter(|(event, ..)| meant[trace.location(*event).index()]);
     let fitting: Vec<EventId> =
@@ -197,7 +197,7 @@ fn cut(trace: &Trace, text: &str) -> Result<Question, Diagnostic> {
     let mut counts: Vec<Option<u32>> = vec![None; threads.len()];
     for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
         let malformed = || {
-            Diagnostic::new(format!("`{}` does not say how many events of which thread", name(item)))
+            Diagnostic::new(format!("`{}` is not of the form THREAD=COUNT", name(item)))
                 .help("write `--cut T1=3,T2=5`")
         };
         let (thread, count) = item.rsplit_once('=').ok_or_else(malformed)?;

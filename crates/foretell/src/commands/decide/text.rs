@@ -36,11 +36,11 @@ impl Told<'_> {
 
     pub(super) fn feasible(&self, schedule: &[EventId], guaranteed: bool, steps: Steps) -> String {
         if schedule.is_empty() && self.question.named().is_empty() {
-            return "That is where every run starts.\n".to_owned();
+            return "Every run starts in this state.\n".to_owned();
         }
         let length = match schedule.len() {
-            0 => "It takes no step".to_owned(),
-            length => format!("It takes {}", counted(length as u64, "step")),
+            0 => "The schedule has no steps".to_owned(),
+            length => format!("The schedule has {}", counted(length as u64, "step")),
         };
         let table = interleaving(self.trace, self.question, schedule, steps);
         format!("{length}:\n\n{table}\n{}", wrapped(&self.certainty(schedule, guaranteed), 0, 0))
@@ -49,15 +49,14 @@ impl Told<'_> {
     fn certainty(&self, schedule: &[EventId], guaranteed: bool) -> String {
         let words = Words::new(self.trace);
         let changed = changed_reads(self.trace, schedule);
-        let follows = "Guaranteed: whatever the program is, it can follow this schedule";
+        let follows = "Guaranteed: every program with this trace can follow this schedule";
         if !guaranteed {
             let goes_on = changed.iter().find(|changed| changed.goes_on).map(|changed| changed.read);
             let then =
                 || changed.iter().map(|changed| changed.read).find(|&read| self.next_after(read).is_some());
             return match goes_on.or_else(then) {
                 Some(read) => format!(
-                    "Not guaranteed: {} goes on after its {}, which sees something else than in the trace, so \
-                     the program might turn elsewhere.",
+                    "Not guaranteed: {} continues after its {}, which sees another value than in the trace, so the program may take another path.",
                     words.thread_of(read),
                     words.own(read)
                 ),
@@ -68,7 +67,7 @@ impl Told<'_> {
             return format!("{follows}, because every read sees what it saw in the trace.");
         }
         format!(
-            "{follows}, because no thread goes on after a read that sees something else than in the trace."
+            "{follows}, because no thread continues after a read that sees another value than in the trace."
         )
     }
 
@@ -84,7 +83,7 @@ impl Told<'_> {
 
     pub(super) fn infeasible(&self, refutation: &Refutation) -> String {
         let why = in_one_sentence(self.trace, self.question, self.model, refutation);
-        format!("{}The steps to that are shown by `--explain`.\n", wrapped(&format!("Why: {why}."), 0, 0))
+        format!("{}`--explain` shows the steps.\n", wrapped(&format!("Why: {why}."), 0, 0))
     }
 
     pub(super) fn explained(&self, refutation: &Refutation) -> String {
@@ -93,9 +92,6 @@ impl Told<'_> {
 
     pub(super) fn unknown(&self, budget: u64) -> String {
         let more = number(budget.saturating_mul(10).max(10)).replace(',', "_");
-        format!(
-            "The budget of {} ran out before the answer. More can be had by `--budget {more}`.\n",
-            counted(budget, "step")
-        )
+        format!("The budget of {} ran out. Try `--budget {more}`.\n", counted(budget, "step"))
     }
 }

@@ -48,8 +48,11 @@ fn written(source: &Path) -> Result<Written, Diagnostic> {
         Some("c") => Ok(Written::InC(Language::C)),
         Some("cc" | "cpp" | "cxx" | "C") => Ok(Written::InC(Language::Cpp)),
         Some("rs") => Ok(Written::InRust),
-        _ => Err(Diagnostic::new(format!("`{}` is no C, C++ or Rust source by its name", source.display()))
-            .help("a program that is built already goes after `--`: foretell hunt -- ./program")),
+        _ => Err(Diagnostic::new(format!(
+            "`{}` does not have the extension of a C, C++ or Rust source file",
+            source.display()
+        ))
+        .help("to hunt in a program that is already built: foretell hunt -- ./program")),
     }
 }
 

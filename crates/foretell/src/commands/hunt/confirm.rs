@@ -54,7 +54,7 @@ fn climb(finding: &mut Finding, summary: Summary, replaying: &Replaying) {
     }
     let divergence = summary.divergence.map(|left| {
         let step = replaying.step_in_words(&left);
-        format!("{step}, {}: expected {}, came {}", left.thread, left.expected, left.came)
+        format!("{step}, {}: expected {}, found {}", left.thread, left.expected, left.came)
     });
     finding.replay = Some(Replayed { times: summary.times, confirmed: summary.confirmed, divergence });
 }

@@ -51,7 +51,7 @@ impl Hunt {
         let Some(process) = ran.processes.first() else {
             return Err(Diagnostic::new("nothing was recorded")
                 .note("the recorder's library was not loaded into the program")
-                .note(format!("what the program printed is in `{}`", directory.output().display())));
+                .note(format!("the program's output is in `{}`", directory.output().display())));
         };
         let metadata = recording.metadata(&program, seed);
         let target = Target::named(directory.trace().as_os_str())?;
@@ -67,9 +67,9 @@ impl Hunt {
     }
 
     fn warn_of_crash(&self, crash: &str, directory: &RunDirectory) {
-        Diagnostic::new(format!("the program crashed in every run that was recorded{crash}"))
-            .note("what it would have done afterwards is not in the recording, so bugs that need it are not foretold")
-            .note(format!("what the program printed is in `{}`", directory.output().display()))
+        Diagnostic::new(format!("the program crashed in every recorded run{crash}"))
+            .note("the recording ends at the crash, so bugs that need later events are not predicted")
+            .note(format!("the program's output is in `{}`", directory.output().display()))
             .print_warning();
     }
 
@@ -78,9 +78,9 @@ impl Hunt {
         match ending::crash(ran.status) {
             Some(crash) => format!("the program crashed{crash}"),
             None if ran.elapsed >= Duration::from_secs(self.timeout) => {
-                format!("the program was ended after {} s", self.timeout)
+                format!("the program was stopped after {} s", self.timeout)
             }
-            None => format!("the program ended with {}", ran.code()),
+            None => format!("the program exited with status {}", ran.code()),
         }
     }
 }

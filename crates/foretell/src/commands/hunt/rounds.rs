@@ -62,7 +62,7 @@ impl<'a> Hunting<'a> {
             let names = std::mem::take(&mut self.exploring.kept);
             if !names.is_empty() {
                 self.hunt.tell(&format!(
-                    "round {round}: {} took other ways",
+                    "round {round}: {} took new paths",
                     counted(names.len() as u64, "replay")
                 ));
             }
@@ -117,7 +117,7 @@ impl<'a> Hunting<'a> {
         }
         let more = if recording.is_some() { " more" } else { "" };
         let findings = counted(new.len() as u64, "finding");
-        let done = format!("foretold {findings}{more} from {}", counted(candidates, "candidate"));
+        let done = format!("predicted {findings}{more} from {}", counted(candidates, "candidate"));
         stage.end(&done, self.hunt.manner);
         Ok(new)
     }
@@ -175,7 +175,7 @@ impl<'a> Hunting<'a> {
         let not = match (left, interrupts::came()) {
             (0, _) => String::new(),
             (left, true) => format!("; {} not replayed: interrupted", counted(left, "finding")),
-            (left, false) => format!("; {} not replayed: no time was left", counted(left, "finding")),
+            (left, false) => format!("; {} not replayed: the time was up", counted(left, "finding")),
         };
         stage.end(&format!("replayed: {confirmed} confirmed{not}"), self.hunt.manner);
         Ok(())
@@ -195,7 +195,7 @@ impl<'a> Hunting<'a> {
         if self.exploring.is_over || searches_reads || self.hunt.times == 0 || opened.trace.len() > LONGEST {
             return Ok(());
         }
-        let stage = Stage::begin("looking for other ways", self.hunt.manner);
+        let stage = Stage::begin("looking for new paths", self.hunt.manner);
         let reads = self.hunt.search.only_nondeterminism().run(opened, self.hunt.silent())?;
         let mut places: Vec<&str> = Vec::new();
         for finding in &reads.findings {
@@ -208,7 +208,7 @@ impl<'a> Hunting<'a> {
                 break;
             }
             places.push(place);
-            stage.at(&format!("looking for other ways from {place}"));
+            stage.at(&format!("looking for new paths from {place}"));
             let file = crate::schedules::schedule_file(opened, finding, reads.model, false)?;
             let Some(command) = run::replay::Command::recorded(opened.trace.metadata()) else { break };
             let mut replaying = Replaying::new(finding.id.clone(), &file, command)?;

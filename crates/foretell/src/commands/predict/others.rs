@@ -81,7 +81,7 @@ fn gathered<'s, C>(
     search: impl FnOnce(&decide::Setup<'_>, Settings, &mut dyn FnMut(Report)) -> C,
 ) -> C {
     let settings = Settings { model: gatherer.model, options: gatherer.options };
-    let bar = progress::of_events(&format!("looking for {}", kind.title_of_many()), 0, manner);
+    let bar = progress::of_events(&format!("searching for {}", kind.title_of_many()), 0, manner);
     let setup = gatherer.setup;
     let counts = search(setup, settings, &mut |report| match report {
         Report::Found(found) => take(gatherer, kind, found),

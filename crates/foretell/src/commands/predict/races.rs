@@ -31,7 +31,7 @@ pub(super) fn search(
 /// Finds which events race, for the sake of other kinds of bugs.
 pub(super) fn note(gatherer: &mut Gatherer<'_>, manner: Manner) {
     let settings = Settings { model: gatherer.model, options: gatherer.options };
-    let bar = progress::of_unknown("looking for reads that race", manner);
+    let bar = progress::of_unknown("searching for reads that race", manner);
     poly::races(gatherer.setup, settings, &mut |report| {
         if let Report::Found(found) = report {
             gatherer.note_race(&found);
@@ -42,7 +42,7 @@ pub(super) fn note(gatherer: &mut Gatherer<'_>, manner: Manner) {
 
 fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: Manner) {
     let settings = Settings { model: gatherer.model, options: gatherer.options };
-    let bar = progress::of_events("looking for races", 0, manner);
+    let bar = progress::of_events("searching for races", 0, manner);
     let setup = gatherer.setup;
     let funnel = poly::races(setup, settings, &mut |report| match report {
         Report::Found(found) => {
@@ -70,7 +70,7 @@ fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: M
 /// Races in the order of the trace's own synchronisation. Each comes with the schedule that shows it, under every model.
 fn sync_preserving(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions, manner: Manner) {
     let trace = gatherer.setup.trace();
-    let bar = progress::of_events("looking for races", trace.len() as u64, manner);
+    let bar = progress::of_events("searching for races", trace.len() as u64, manner);
     for SyncpRace { pair, ideal } in Syncp::new(trace).races() {
         bar.set_position(u64::from(pair.second.0));
         predictions.candidates += 1;
@@ -91,7 +91,7 @@ fn reported_by(
 ) -> Result<(), Diagnostic> {
     let setup = gatherer.setup;
     let climber = Climber::new(setup);
-    let bar = progress::of_events("asking about what is reported", setup.trace().len() as u64, manner);
+    let bar = progress::of_events("deciding what the method reports", setup.trace().len() as u64, manner);
     let mut take = |pair: RacePair| {
         predictions.candidates += 1;
         if predictions.candidates.is_multiple_of(256) {

@@ -36,8 +36,10 @@ impl Linear {
         match method {
             Method::Hb => Ok(Linear::Hb(Box::default())),
             Method::Lockset => Ok(Linear::Lockset(Box::default())),
-            _ => Err(Diagnostic::new(format!("`--raw` needs a method that streams, and `{method}` is none"))
-                .help("use `--method hb` or `--method lockset`")),
+            _ => {
+                Err(Diagnostic::new(format!("`--raw` needs a method that streams, and `{method}` does not"))
+                    .help("use `--method hb` or `--method lockset`"))
+            }
         }
     }
 
@@ -174,13 +176,13 @@ impl Tally {
             let places = if self.all {
                 String::new()
             } else {
-                format!(" at {} of places", counted(pairs.len() as u64, "pair"))
+                format!(" at {} of locations", counted(pairs.len() as u64, "pair"))
             };
             let shown = pairs.iter().filter(|_| !self.manner.quiet);
             self.lines.extend(shown.map(|racy| racy.in_words()));
             let _ = writeln!(
                 self.lines,
-                "SUMMARY: {}{places} in {}, as `{method}` reports; none was decided",
+                "SUMMARY: {}{places} in {}, reported by `{method}`, not decided",
                 counted(racy, "racy event"),
                 counted(events, "event")
             );

@@ -312,7 +312,7 @@ impl Search {
         for (option, kind) in needed.into_iter().flatten() {
             if !kinds.contains(&kind) {
                 let title =
-                    format!("`{option}` is about the kind `{}`, which is not looked for", kind.name());
+                    format!("`{option}` applies to the kind `{}`, which is not searched for", kind.name());
                 return Err(Diagnostic::new(title).help(format!("add `{}` to `--only`", kind.name())));
             }
         }
@@ -350,7 +350,7 @@ impl Search {
                     "`--atomic-within function` needs call stacks, and the trace has none",
                 )
                 .in_file(opened.name.as_str())
-                .help("record it with `foretell record`; text traces have no place for them")),
+                .help("record it with `foretell record`; text traces cannot store them")),
                 Err(error) => Err(Diagnostic::new(error.to_string()).in_file(opened.name.as_str())),
             },
         }

@@ -24,13 +24,14 @@ pub(super) fn in_words(replaying: &Replaying, summary: &Summary, quiet: bool) ->
         let at = replaying.step_in_words(left);
         let _ = writeln!(text, "  the program left the schedule at {at}, in {}", left.thread);
         let _ = writeln!(text, "    expected: {}", left.expected);
-        let _ = writeln!(text, "    came:     {}", left.came);
+        let _ = writeln!(text, "    found:    {}", left.came);
     }
     for (index, run) in summary.runs.iter().enumerate() {
         push_run(&mut text, replaying, run, index == 0);
     }
     if let Some(opinion) = &summary.tsan {
-        let said = if opinion.reported { "says:" } else { "says nothing of a run with this synchronisation" };
+        let said =
+            if opinion.reported { "says:" } else { "reports nothing in a run with this synchronisation" };
         let _ = writeln!(text, "  ThreadSanitizer {said}");
         for line in opinion.report.lines() {
             let _ = writeln!(text, "    | {line}");
@@ -38,7 +39,8 @@ pub(super) fn in_words(replaying: &Replaying, summary: &Summary, quiet: bool) ->
     }
     for race in &summary.races {
         let [one, other] = &race.locations;
-        let _ = writeln!(text, "  these runs had another data race, of `{}`: {one} and {other}", race.object);
+        let _ =
+            writeln!(text, "  these runs have another data race, on `{}`: {one} and {other}", race.object);
     }
     text
 }
@@ -66,9 +68,9 @@ fn push_run(text: &mut String, replaying: &Replaying, run: &Run, first: bool) {
     let end = match run.ending {
         Ending::Exited(status) => format!("the program ended with status {status}"),
         Ending::Killed(signal) => format!("the program was killed by signal {signal}{}", signal_name(signal)),
-        Ending::Ended => "the program was ended".to_owned(),
-        Ending::Deadlocked => "the program deadlocked, and was ended".to_owned(),
-        Ending::TimedOut => "the program did not end in time, and was killed".to_owned(),
+        Ending::Ended => "the program was stopped".to_owned(),
+        Ending::Deadlocked => "the program deadlocked and was stopped".to_owned(),
+        Ending::TimedOut => "the program exceeded its time limit and was killed".to_owned(),
     };
     let _ = writeln!(text, "  {end}");
     let lines: Vec<&str> = run.output.lines().collect();
@@ -90,11 +92,11 @@ fn push_threads(text: &mut String, run: &Run) {
 /// What was seen at the end of the schedule.
 fn push_hold(text: &mut String, replaying: &Replaying, run: &Run) {
     let title = match &replaying.plan.goal {
-        Goal::Race(..) => "both threads stood at their accesses at the same time:",
+        Goal::Race(..) => "both threads were at their accesses at the same time:",
         Goal::Deadlock(_) => "each thread waits for the next, and the last for the first:",
         Goal::Order(_) => "the events happened in this order:",
-        Goal::Reads(..) => "the read happened as foretold:",
-        Goal::State => "the threads were in the state that was foretold",
+        Goal::Reads(..) => "the read happened as predicted:",
+        Goal::State => "the threads reached the predicted state",
     };
     let _ = writeln!(text, "  {title}");
     for seen in &run.events {

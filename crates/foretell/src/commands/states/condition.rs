@@ -121,13 +121,11 @@ impl Asked<'_> {
 /// How an answer was come by.
 fn way(path: Path) -> &'static str {
     match path {
-        Path::Initial => "The initial state alone tells.",
-        Path::Stable => "Once true it stays true, so the end of the recorded run tells.",
-        Path::Conjunctive => "Its parts are about one thread each, so the least state that fits them tells.",
-        Path::Linear => {
-            "Each of its parts tells which thread must go on, so the least state that fits them tells."
-        }
-        Path::Enumeration => "States were looked at one by one.",
+        Path::Initial => "The initial state decides.",
+        Path::Stable => "Once true, it stays true, so the end of the recorded run decides.",
+        Path::Conjunctive => "Each part is about one thread, so the smallest state that fits decides.",
+        Path::Linear => "Each part says which thread must continue, so the smallest state that fits decides.",
+        Path::Enumeration => "States were enumerated one by one.",
     }
 }
 

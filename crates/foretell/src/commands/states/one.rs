@@ -118,7 +118,7 @@ impl Asked<'_> {
             Evidence::Refutation(refutation) => {
                 let why = in_one_sentence(self.trace, &question, Model::Sync, refutation);
                 told += &wrapped(&format!("Why: {why}."), 0, 0);
-                told += "The steps to that are shown by `--why`.\n";
+                told += "`--why` shows the steps.\n";
             }
         }
         told
@@ -145,7 +145,7 @@ fn parse(trace: &Trace, text: &str) -> Result<Vec<u32>, Diagnostic> {
         let parsed =
             item.rsplit_once('=').and_then(|(t, count)| Some((t.trim(), count.trim().parse().ok()?)));
         let Some((thread, count)) = parsed else {
-            let title = format!("`{}` does not say how many events of which thread", name(item));
+            let title = format!("`{}` is not of the form THREAD=COUNT", name(item));
             return Err(Diagnostic::new(title).help("write `--cut T1=3,T2=5`"));
         };
         let Some(index) = threads.find(thread) else {

@@ -77,8 +77,8 @@ fn summary(opened: &Opened) -> String {
 fn replay(trace: &Trace) -> &'static str {
     match trace.can_be_replayed() {
         true => "can be replayed",
-        false if trace.metadata().command.is_empty() => "cannot be replayed, its command is not known",
-        false => "cannot be replayed, not all of its events have a place",
+        false if trace.metadata().command.is_empty() => "cannot be replayed: its command is unknown",
+        false => "cannot be replayed: some events have no place in the run",
     }
 }
 
@@ -101,7 +101,11 @@ fn wrapped(value: &str) -> String {
 }
 
 fn per_event(bytes: u64, events: u64) -> String {
-    if events == 0 { String::new() } else { format!(" ({:.1} bytes an event)", bytes as f64 / events as f64) }
+    if events == 0 {
+        String::new()
+    } else {
+        format!(" ({:.1} bytes per event)", bytes as f64 / events as f64)
+    }
 }
 
 /// `THREADS`, or `THREADS (10 of 64)`.
