@@ -48,7 +48,18 @@ pub enum Command {
 
 /// The value of `--model`: `sync`, `rf` or `branch`.
 pub fn model() -> impl TypedValueParser<Value = Model> {
-    PossibleValuesParser::new(Model::ALL.map(Model::name)).try_map(|name| name.parse::<Model>())
+    one_of(&Model::ALL, Model::name)
+}
+
+/// A value of a closed set, by the names that the library has for them.
+pub fn one_of<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.iter().map(|&value| name(value))).map(move |given| {
+        let named = all.iter().copied().find(|&value| name(value) == given);
+        named.unwrap_or_else(|| unreachable!("only names of values are accepted"))
+    })
 }
 
 /// How a command speaks: the same for all.

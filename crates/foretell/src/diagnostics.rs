@@ -16,6 +16,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+pub use pipeline::error::{Excerpt, Place};
 
 /// A mistake in what the user asked or gave, or a warning about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,28 +29,6 @@ struct Content {
     place: Option<Place>,
     notes: Vec<String>,
     help: Vec<String>,
-}
-
-/// Where the mistake is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// The file, as the user named it.
-    pub file: String,
-    /// The 1-based line, where the file has lines.
-    pub line: Option<usize>,
-    /// The text of that line, with what to point at in it.
-    pub excerpt: Option<Excerpt>,
-}
-
-/// A line of the user's file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Excerpt {
-    /// The whole line.
-    pub text: String,
-    /// The bytes of it at fault.
-    pub span: Range<usize>,
-    /// What is said under the caret.
-    pub label: String,
 }
 
 impl Diagnostic {
@@ -103,7 +82,7 @@ impl Diagnostic {
         let mut group = Group::with_title(level.primary_title(title));
         match place {
             Some(Place { file, line: Some(line), excerpt: Some(excerpt) }) => {
-                let span = excerpt.span_within_text();
+                let span = span_within_text(excerpt);
                 let annotation = AnnotationKind::Primary.span(span).label(printable(&excerpt.label));
                 let snippet = Snippet::source(excerpt.text.as_str()).line_start(*line).path(file.as_str());
                 group = group.element(snippet.annotation(annotation));
@@ -132,12 +111,21 @@ fn printable(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
-impl Excerpt {
-    /// The span, pulled back into the text and onto character boundaries.
-    fn span_within_text(&self) -> Range<usize> {
-        let end = self.text.floor_char_boundary(self.span.end);
-        let start = self.text.floor_char_boundary(self.span.start.min(end));
-        start..end
+/// The span of an excerpt, pulled back into the text and onto character boundaries.
+fn span_within_text(excerpt: &Excerpt) -> Range<usize> {
+    let end = excerpt.text.floor_char_boundary(excerpt.span.end);
+    let start = excerpt.text.floor_char_boundary(excerpt.span.start.min(end));
+    start..end
+}
+
+impl From<pipeline::Error> for Diagnostic {
+    fn from(error: pipeline::Error) -> Self {
+        Diagnostic(Box::new(Content {
+            title: error.to_string(),
+            place: error.place().cloned(),
+            notes: error.notes().to_vec(),
+            help: error.advice().to_vec(),
+        }))
     }
 }
 

@@ -1,23 +1,34 @@
 //! Interrupts: what happens on Ctrl-C or a request to terminate. As a rule the process ends; a command that keeps what it has found may heed
 //! them instead, and end by itself. Whoever asks twice is obeyed at once.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+
+use pipeline::Cancellation;
+use pipeline::files::remove_unfinished;
 
 use crate::exit::Exit;
-use crate::output;
 use crate::progress;
 
 /// Interrupts are heeded.
 static HEEDED: AtomicBool = AtomicBool::new(false);
+/// The work under way cannot be ended halfway: the process is.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
+/// How many findings are kept already.
+static FOUND: AtomicUsize = AtomicUsize::new(0);
+static CANCELLATION: LazyLock<Cancellation> = LazyLock::new(Cancellation::default);
 
 /// From now on an interrupt ends the process and removes the unfinished file, if there is one.
 pub fn handle() {
     let handler = || {
-        if HEEDED.load(Ordering::SeqCst) && !run::stopping::ask() {
+        if HEEDED.load(Ordering::SeqCst) && !CANCELLATION.cancel() {
+            run::stopping::ask();
+            if AT_ONCE.load(Ordering::SeqCst) {
+                end_with_findings();
+            }
             return;
         }
-        output::remove_unfinished();
+        remove_unfinished();
         // As a shell reports a process that an interrupt ended.
         std::process::exit(130);
     };
@@ -25,35 +36,32 @@ pub fn handle() {
     let _ = ctrlc::set_handler(handler);
 }
 
-/// From now on an interrupt is noted, and ends what is being replayed; the second one ends the process.
+/// From now on an interrupt calls off what is being done; the second one ends the process.
 pub fn heed() {
     HEEDED.store(true, Ordering::SeqCst);
 }
 
-/// Whether one came.
-pub fn came() -> bool {
-    run::stopping::is_asked()
+/// Called off by an interrupt that is heeded.
+pub fn cancellation() -> Cancellation {
+    CANCELLATION.clone()
 }
 
-/// Does work that cannot be ended halfway: an interrupt ends the process while it lasts. So many findings are kept already.
-pub fn ending_at_once<T>(found: &AtomicUsize, work: impl FnOnce() -> T) -> T {
-    const PAUSE: Duration = Duration::from_millis(20);
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::SeqCst) {
-                if came() {
-                    let found = found.load(Ordering::SeqCst);
-                    progress::say("interrupted; `foretell report` shows what was found so far");
-                    output::remove_unfinished();
-                    let exit = if found > 0 { Exit::Findings } else { Exit::Budget };
-                    std::process::exit(i32::from(exit.status()));
-                }
-                std::thread::park_timeout(PAUSE);
-            }
-        });
-        let result = work();
-        done.store(true, Ordering::SeqCst);
-        result
-    })
+/// A finding is kept.
+pub fn count_finding() {
+    FOUND.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Whether work begins that cannot be ended halfway: an interrupt ends the process while it lasts.
+pub fn end_process_at_once(begins: bool) {
+    AT_ONCE.store(begins, Ordering::SeqCst);
+    if begins && CANCELLATION.is_cancelled() {
+        end_with_findings();
+    }
+}
+
+fn end_with_findings() -> ! {
+    progress::say("interrupted; `foretell report` shows what was found so far");
+    remove_unfinished();
+    let exit = if FOUND.load(Ordering::SeqCst) > 0 { Exit::Findings } else { Exit::Budget };
+    std::process::exit(i32::from(exit.status()))
 }

@@ -27,56 +27,21 @@ pub fn of_unknown(doing: &str, manner: Manner) -> ProgressBar {
     spinner
 }
 
-/// A stage of a command: a sign of life while it lasts, and a line when it is over. Where standard error is no terminal, the line
-/// alone.
-#[derive(Debug)]
-pub struct Stage {
-    bar: ProgressBar,
-    started: Instant,
+/// A stage that nobody knows the length of.
+pub fn of_stage(doing: &str, manner: Manner) -> ProgressBar {
+    let bar = if manner.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+    bar.set_style(style("{spinner} {msg}, {elapsed}"));
+    bar.set_message(doing.to_owned());
+    bar.enable_steady_tick(TICK);
+    bar
 }
 
-impl Stage {
-    /// One that nobody knows the length of.
-    pub fn begin(doing: &str, manner: Manner) -> Stage {
-        let bar = if manner.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
-        bar.set_style(style("{spinner} {msg}, {elapsed}"));
-        bar.set_message(doing.to_owned());
-        bar.enable_steady_tick(TICK);
-        Stage { bar, started: Instant::now() }
-    }
-
-    /// One over so many things of a kind.
-    pub fn of(count: usize, kind: &str, manner: Manner) -> Stage {
-        let bar = if manner.quiet { ProgressBar::hidden() } else { ProgressBar::new(count as u64) };
-        bar.set_style(style(&format!(
-            "{{spinner}} {{msg}} [{{bar:30}}] {{pos}}/{{len}} {kind}s, {{elapsed}}"
-        )));
-        bar.enable_steady_tick(TICK);
-        Stage { bar, started: Instant::now() }
-    }
-
-    /// What is being done now.
-    pub fn at(&self, doing: &str) {
-        self.bar.set_message(doing.to_owned());
-    }
-
-    /// One of the things is done.
-    pub fn step(&self) {
-        self.bar.inc(1);
-    }
-
-    /// It is over, and nothing is to be said of it.
-    pub fn clear(&self) {
-        self.bar.finish_and_clear();
-    }
-
-    /// It is over: `recorded 12 events (0.3 s)`.
-    pub fn end(self, done: &str, manner: Manner) {
-        self.clear();
-        if !manner.quiet {
-            say(&format!("{done} ({:.1} s)", self.started.elapsed().as_secs_f64()));
-        }
-    }
+/// A stage over so many things of a kind.
+pub fn of_items(count: u64, kind: &str, manner: Manner) -> ProgressBar {
+    let bar = if manner.quiet { ProgressBar::hidden() } else { ProgressBar::new(count) };
+    bar.set_style(style(&format!("{{spinner}} {{msg}} [{{bar:30}}] {{pos}}/{{len}} {kind}s, {{elapsed}}")));
+    bar.enable_steady_tick(TICK);
+    bar
 }
 
 /// Says something on standard error, if anybody is there to hear it.
@@ -111,7 +76,7 @@ impl StatesBar {
     }
 
     /// So many states were looked at; the share of the work that is done, if it can be told.
-    pub fn told(&mut self, looked: u64, share: Option<f64>) {
+    pub fn update(&mut self, looked: u64, share: Option<f64>) {
         let elapsed = self.started.elapsed();
         if elapsed < SHOWN_AFTER {
             return;

@@ -1,11 +1,9 @@
 //! Findings on their way to people and programs: the same for every command that has some.
 //!
-//! What the user does not want to hear of is taken out first ([`silence`]); then the files that were asked for are written, and
+//! What the user does not want to hear of is taken out first ([`pipeline::suppress`]); then the files that were asked for are written, and
 //! the rest is printed.
 
 mod environment;
-mod extras;
-mod silence;
 mod streamed;
 
 use std::ffi::OsString;
@@ -13,14 +11,15 @@ use std::path::PathBuf;
 
 use check::Question;
 use clap::Args;
+use pipeline::sources::Files;
+use pipeline::{ExploredTrace, TraceFile};
 use report::{Context, Contexts, Finding, Predictions, Steps, finding_in_words, ready_suppression, summary};
 
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::open::Opened;
+use crate::observer::TerminalObserver;
 use crate::output::{self, Target};
-use crate::sources::Files;
 
 /// Where findings go, and how.
 #[derive(Clone, Debug, Default, Args)]
@@ -55,22 +54,13 @@ pub struct Outputs {
     pub verbose: bool,
 }
 
-/// A recording of a replay that went a way of its own.
-#[derive(Debug)]
-pub struct Explored {
-    /// What findings call it: its file, beside theirs.
-    pub name: String,
-    /// What is in it.
-    pub opened: Opened,
-}
-
 /// Findings about a trace, about to be reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Reporting<'a> {
     /// The trace.
-    pub opened: &'a Opened,
+    pub file: &'a TraceFile,
     /// Other recordings that findings are of.
-    pub others: &'a [Explored],
+    pub others: &'a [ExploredTrace],
     /// Where to.
     pub outputs: &'a Outputs,
     /// How to speak.
@@ -84,9 +74,11 @@ impl Reporting<'_> {
     pub fn deliver(&self, mut predictions: Predictions) -> Result<Exit, Diagnostic> {
         let mut outputs = self.outputs.clone();
         environment::fill(&mut outputs)?;
-        let sources = Files::of(self.opened);
+        let sources = Files::of(self.file);
         let contexts = self.contexts(&sources, &predictions.findings);
-        let suppressed = silence::silence(&contexts, &outputs.suppressions, &mut predictions.findings)?;
+        let observer = &mut TerminalObserver::new(self.manner);
+        let suppressed =
+            pipeline::suppress(&contexts, &outputs.suppressions, &mut predictions.findings, observer)?;
         predictions.suppressed += suppressed;
         self.write_files(&outputs, &contexts, &predictions)?;
         if self.manner.json {
@@ -102,13 +94,12 @@ impl Reporting<'_> {
 
     /// What is known around the findings, each in its recording. All are of one program, so its sources are the same.
     fn contexts<'c>(&'c self, sources: &'c Files, findings: &[Finding]) -> Contexts<'c> {
-        let of = |opened: &'c Opened, name: Option<&String>| {
+        let of = |file: &'c TraceFile, name: Option<&String>| {
             let own = findings.iter().filter(|finding| finding.recording.as_ref() == name);
-            Context::new(&opened.trace, opened.path(), sources, own).found_with(self.options)
+            Context::new(&file.trace, file.path(), sources, own).found_with(self.options)
         };
-        let others =
-            self.others.iter().map(|other| (other.name.clone(), of(&other.opened, Some(&other.name))));
-        Contexts { own: of(self.opened, None), others: others.collect() }
+        let others = self.others.iter().map(|other| (other.name.clone(), of(&other.file, Some(&other.name))));
+        Contexts { own: of(self.file, None), others: others.collect() }
     }
 
     fn write_files(
@@ -121,7 +112,7 @@ impl Reporting<'_> {
             write(file, &report::sarif(contexts, predictions))?;
         }
         if let Some(file) = &outputs.html {
-            let extras = extras::gather(&contexts.own, predictions);
+            let extras = pipeline::extras(&contexts.own, predictions);
             write(file, &report::html(contexts, predictions, extras))?;
         }
         if let Some(file) = &outputs.junit {

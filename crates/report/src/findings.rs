@@ -19,6 +19,16 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// All of them, in the order in which they are searched for: which reads race is known before what else they could see.
+    pub const ALL: &[FindingKind] = &[
+        FindingKind::Race,
+        FindingKind::Deadlock,
+        FindingKind::Atomicity,
+        FindingKind::Order,
+        FindingKind::Nondeterminism,
+        FindingKind::Predicate,
+    ];
+
     /// As it is called in ids and JSON.
     pub fn name(self) -> &'static str {
         match self {

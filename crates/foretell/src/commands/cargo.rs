@@ -6,6 +6,8 @@ use std::os::unix::process::CommandExt;
 use clap::Args;
 use compile::rust::{self, CargoError, Std};
 
+use pipeline::build::no_rust;
+
 use crate::diagnostics::Diagnostic;
 
 const EXAMPLES: &str = "\
@@ -63,7 +65,7 @@ impl Cargo {
         let this =
             std::env::current_exe().map_err(|error| Diagnostic::from_io("find", "this program", &error))?;
         let runner = self.runner(cargo.subcommand())?;
-        let has_source = cargo.has_source_of_std().map_err(|error| no_rust(&error))?;
+        let has_source = cargo.has_source_of_std().map_err(|error| no_rust(error))?;
         let std = if has_source && !self.no_build_std { Std::Built } else { Std::Shipped };
         if std == Std::Shipped && !cargo.is_quiet() {
             eprintln!("note: {SHIPPED}");
@@ -94,19 +96,12 @@ pub fn intercept_rustc(arguments: &[OsString]) -> Option<Diagnostic> {
         Ok(mut command) => command.exec(),
         Err(error) => error,
     };
-    Some(no_rust(&error))
+    Some(no_rust(error).into())
 }
 
 fn refusal(error: CargoError) -> Diagnostic {
     match error {
         CargoError::Foreign(_) => Diagnostic::new(error.to_string()).help("leave `--target` out"),
-        CargoError::Io(error) => no_rust(&error),
+        CargoError::Io(error) => no_rust(error).into(),
     }
-}
-
-/// Why Rust programs cannot be built for recording.
-pub(super) fn no_rust(error: &std::io::Error) -> Diagnostic {
-    Diagnostic::from_io("prepare", "the recording of Rust programs", error)
-        .help("install rustc and its std for x86_64-unknown-linux-gnu, or set RUSTC to another compiler")
-        .help("set XDG_CACHE_HOME to a writable directory: the recorder's library is unpacked there")
 }

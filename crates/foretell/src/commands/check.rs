@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use check::{Question, check_refutation, check_schedule};
 use clap::Args;
+use pipeline::stack::with_room;
 use report::{About, Evidence, Fingerprint, SCHEMA, ScheduleFile, VerdictName, Words};
 use serde::Serialize;
 use trace::Trace;
@@ -17,7 +18,6 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::open;
 use crate::output;
-use crate::stack::with_room;
 use crate::table::{counted, name};
 use fault::Fault;
 

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 use papers::compare::{Comparison, TableKind};
+use pipeline::stack::with_room;
 use serde::Serialize;
 
 use self::layout::Form;
@@ -15,7 +16,6 @@ use crate::exit::Exit;
 use crate::open::open;
 use crate::output;
 use crate::quantity::quantity;
-use crate::stack::with_room;
 
 const EXAMPLES: &str = "\
 Prints three tables with one row per trace. A number after `?` counts questions

@@ -6,7 +6,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use clap::Args;
-use compile::compiler::{self, CompilerError, Extras, Language};
+use compile::compiler::{self, Extras, Language};
+
+use pipeline::build::refusal;
 
 use crate::diagnostics::Diagnostic;
 
@@ -95,18 +97,5 @@ pub fn intercept(arguments: &[OsString]) -> Option<Diagnostic> {
 fn compile(language: Language, branches: bool, arguments: &[OsString]) -> Diagnostic {
     let asked = std::env::var_os("FORETELL_BRANCHES").is_some_and(|value| value == "1");
     let extras = Extras { branches: branches || asked };
-    refusal(language, &compiler::become_compiler(language, extras, arguments))
-}
-
-/// Why a program was not compiled, and what to do about it.
-pub(crate) fn refusal(language: Language, error: &CompilerError) -> Diagnostic {
-    let diagnostic = Diagnostic::new(error.to_string());
-    match error {
-        CompilerError::Static(flag) => diagnostic.help(format!("link without `{flag}`")),
-        CompilerError::NoCompiler(_) => {
-            diagnostic.help(format!("install a compiler, or set {}", language.variable()))
-        }
-        CompilerError::Unpack(_) => diagnostic.help("set XDG_CACHE_HOME to a writable directory"),
-        CompilerError::Start { .. } => diagnostic,
-    }
+    refusal(language, compiler::become_compiler(language, extras, arguments)).into()
 }

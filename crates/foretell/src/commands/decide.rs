@@ -10,17 +10,19 @@ use std::ffi::OsString;
 use check::{Model, Question, Refutation};
 use clap::Args;
 use decide::{Options, Setup, Verdict};
+use pipeline::TraceFile;
+use pipeline::predict::refuse_without_branches;
+use pipeline::stack::with_room;
+use pipeline::verify;
 use report::{About, Evidence, Fingerprint, SCHEMA, ScheduleFile, Steps, VerdictName};
-use trace::{EventId, Kind, Trace};
+use trace::{EventId, Trace};
 
 use crate::arguments::{Manner, model};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::open::{Opened, open};
+use crate::open::open;
 use crate::output::{self, Target};
 use crate::quantity::quantity;
-use crate::stack::with_room;
-use crate::verify;
 
 const EXAMPLES: &str = "\
 Name an event by its id (its 0-based position in the trace) or by its source
@@ -99,7 +101,7 @@ impl Decide {
         }
     }
 
-    fn answer(&self, opened: &Opened, target: Option<&Target>) -> Result<Exit, Diagnostic> {
+    fn answer(&self, opened: &TraceFile, target: Option<&Target>) -> Result<Exit, Diagnostic> {
         let trace = &opened.trace;
         let model = self.model;
         let question = self.asking.question(trace)?;
@@ -183,20 +185,6 @@ fn verified(trace: &Trace, question: &Question, model: Model, budget: u64) -> Re
         }
         Verdict::Unknown { budget } => Ok(Answer::Unknown { budget }),
     }
-}
-
-pub(super) fn refuse_without_branches(trace: &Trace) -> Result<(), Diagnostic> {
-    if trace.events().any(|(_, _, op)| op.kind() == Kind::Branch) {
-        return Ok(());
-    }
-    Err(Diagnostic::new(
-        "the model `branch` needs branch counts, and this trace has none",
-    )
-    .note("without them, no read would have to keep its value")
-    .help(
-        "record a program that was built with `foretell cc --branches`; in text, branch counts are lines such as `T1|branch(1)|a.c:7`",
-    )
-    .help("or use `--model rf`, in which every read keeps its value"))
 }
 
 /// The answer as JSON has it.

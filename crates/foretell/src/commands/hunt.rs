@@ -1,34 +1,25 @@
 //! `foretell hunt`: build, record, predict, replay, report. One command to the first bug.
 //!
-//! The stages are those of the other commands, one after the other; what each leaves is in the run's directory before the
-//! next begins, so an interrupted hunt keeps what was found.
-
-mod build;
-mod confirm;
-mod expected;
-mod explore;
-mod recorded;
-mod rounds;
-mod run_directory;
+//! The hunt is [`pipeline::hunt`]; here are its options and its report.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use pipeline::Budget;
+use pipeline::hunt::{HuntOptions, HuntOutcome, SourceProgram, hunt};
+use pipeline::stack::with_room;
 
 use super::predict::Search;
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts;
-use crate::open::{Opened, open};
-use crate::progress::{self, Stage};
+use crate::observer::TerminalObserver;
+use crate::progress;
 use crate::quantity::quantity;
 use crate::reporting::{Outputs, Reporting};
-use crate::stack::with_room;
-use rounds::Hunting;
-use run_directory::RunDirectory;
 
 const EXAMPLES: &str = "\
 Records one run of the program, predicts the bugs of other runs, and replays the
@@ -101,49 +92,46 @@ pub struct Hunt {
 impl Hunt {
     /// Hunts, and reports what was caught.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let ends = Instant::now() + Duration::from_secs(self.timeout);
-        let directory = RunDirectory::create(&self.results)?;
-        let command = self.build(&directory)?;
-        interrupts::heed();
-        self.record(command, &directory)?;
-        directory.becomes_latest()?;
-        let opened = open(directory.trace().as_os_str(), self.silent())?;
+        let options = self.options();
         with_room(|| {
-            let mut hunting = Hunting::new(&self, &directory, &opened, ends)?;
-            hunting.rounds(&opened)?;
-            self.report(&opened, hunting, &directory)
+            let outcome = hunt(&options, &mut TerminalObserver::new(self.manner))?;
+            self.report(outcome)
         })?
     }
 
-    /// The command to hunt in.
-    fn build(&self, directory: &RunDirectory) -> Result<Vec<OsString>, Diagnostic> {
-        let Some(source) = &self.program else { return Ok(self.command.clone()) };
-        let stage = Stage::begin(&format!("building {}", source.display()), self.manner);
-        let program = directory.program(source);
-        let built = build::build(source, &program, self.flags.as_deref().unwrap_or_default());
-        stage.clear();
-        built?;
-        stage.end(&format!("built {}", source.display()), self.manner);
-        let mut command = vec![program.into_os_string()];
-        command.extend(self.command.iter().cloned());
-        Ok(command)
+    fn options(&self) -> HuntOptions {
+        let timeout = Duration::from_secs(self.timeout);
+        let source = self
+            .program
+            .as_ref()
+            .map(|file| SourceProgram { file: file.clone(), flags: self.flags.clone().unwrap_or_default() });
+        HuntOptions {
+            source,
+            command: self.command.clone(),
+            seed: self.seed,
+            times: self.times,
+            rounds: self.rounds,
+            run_limit: timeout,
+            max_events: self.max_events,
+            results: self.results.clone(),
+            predict: self.search.options(),
+            budget: Budget { deadline: Some(Instant::now() + timeout), ..Budget::default() },
+            cancellation: interrupts::cancellation(),
+        }
     }
 
-    fn report(
-        &self,
-        opened: &Opened,
-        hunting: Hunting<'_>,
-        directory: &RunDirectory,
-    ) -> Result<Exit, Diagnostic> {
+    fn report(&self, outcome: HuntOutcome) -> Result<Exit, Diagnostic> {
+        let HuntOutcome { directory, file, explored, predictions } = outcome;
         let mut outputs = self.outputs.clone();
         let page = outputs.html.get_or_insert_with(|| directory.report().into_os_string()).clone();
-        let Hunting { predictions, mut others, .. } = hunting;
-        others.retain(|other| {
-            predictions.findings.iter().any(|finding| finding.recording.as_ref() == Some(&other.name))
-        });
         let nothing = predictions.findings.is_empty();
-        let reporting =
-            Reporting { opened, others: &others, outputs: &outputs, manner: self.manner, options: &[] };
+        let reporting = Reporting {
+            file: &file,
+            others: &explored,
+            outputs: &outputs,
+            manner: self.manner,
+            options: &[],
+        };
         let exit = reporting.deliver(predictions)?;
         if !self.manner.quiet && !self.manner.json {
             if nothing {
@@ -153,16 +141,5 @@ impl Hunt {
             progress::say(&format!("report: {}", page.display()));
         }
         Ok(exit)
-    }
-
-    /// How what belongs to a stage speaks: the stage speaks for it.
-    fn silent(&self) -> Manner {
-        Manner { quiet: true, ..self.manner }
-    }
-
-    fn tell(&self, what: &str) {
-        if !self.manner.quiet {
-            progress::say(what);
-        }
     }
 }

@@ -25,7 +25,6 @@ pub use decide::Decide;
 pub use generate::Generate;
 pub use hunt::Hunt;
 pub use predict::Predict;
-pub(crate) use predict::Search;
 pub use record::Record;
 pub use replay::Replay;
 pub use report::Report;

@@ -1,28 +1,26 @@
 //! `foretell predict`: the bugs of the runs that did not happen, each with a schedule that shows it.
 //!
-//! Searches report as they go (`candidates`); `gather.rs` keeps one finding for each set of source locations,
-//! or all of them; `crate::foretold` writes schedules out and verifies each before it is told. How findings are shown is in `crate::reporting`.
+//! The search is [`pipeline::predict`]; how findings are shown is in `crate::reporting`.
 
-mod gather;
-mod others;
-mod predicates;
-mod private;
-mod races;
 mod raw;
 mod search;
 
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 
 use clap::Args;
+use pipeline::TraceFile;
+use pipeline::predict::{head, predict, predict_each};
+use pipeline::stack::with_room;
 
 pub(crate) use search::Search;
 
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::open::{Opened, open};
+use crate::observer::TerminalObserver;
+use crate::open::open;
 use crate::reporting::{Outputs, Reporting};
-use crate::stack::with_room;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -81,21 +79,26 @@ impl Predict {
     /// Searches, and reports what was found.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         if self.raw {
-            return raw::run(&self.trace, self.search.race_method(), self.search.streams(), self.manner);
+            return raw::run(&self.trace, self.search.race_method(), self.search.wants_all(), self.manner);
         }
         let opened = open(&self.trace, self.manner)?;
         with_room(|| self.predict(&opened))?
     }
 
-    fn predict(&self, opened: &Opened) -> Result<Exit, Diagnostic> {
-        let options = self.search.again();
+    fn predict(&self, file: &TraceFile) -> Result<Exit, Diagnostic> {
+        let (words, options) = (self.search.again(), self.search.options());
+        let observer = &mut TerminalObserver::new(self.manner);
         let reporting =
-            Reporting { opened, others: &[], outputs: &self.outputs, manner: self.manner, options: &options };
-        let mut predictions = self.search.head(opened)?;
-        if let Some(mut streamed) = reporting.stream(&predictions)? {
-            self.search.search(opened, self.manner, &mut predictions, &mut |found| streamed.take(found))?;
-            return streamed.end(&predictions);
-        }
-        reporting.deliver(self.search.run(opened, self.manner)?)
+            Reporting { file, others: &[], outputs: &self.outputs, manner: self.manner, options: &words };
+        let Some(mut stream) = reporting.stream(&head(file, &options)?)? else {
+            return reporting.deliver(predict(file, &options, observer)?);
+        };
+        let mut printed = Ok(());
+        let predictions = predict_each(file, &options, observer, &mut |predictions, _| {
+            printed = stream.take(predictions);
+            if printed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        printed?;
+        stream.end(&predictions)
     }
 }

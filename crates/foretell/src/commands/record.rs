@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use load::{Options, Pattern, Sample};
+use pipeline::recording::{RecordOptions, RecordedTrace, Recorder};
 use serde::Serialize;
 
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::observer::TerminalObserver;
 use crate::output::{self, Form, Target};
 use crate::quantity::quantity;
-use crate::recording::{Recording, Written, remark};
 use crate::table::{bytes, counted};
 
 const EXAMPLES: &str = "\
@@ -133,26 +134,20 @@ struct Trace<'a> {
 impl Record {
     /// Runs the program, writes its traces, and ends as the program did.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let recording = self.recording();
+        let options = self.options();
         let base = self.base()?;
-        let program = recording.program()?;
+        let observer = &mut TerminalObserver::new(self.manner);
+        let recorder = Recorder::new(&options, observer)?;
         let mut written = Vec::new();
         let (mut status, mut seconds) = (0, 0.0);
         for run in 0..self.runs {
-            let seed = self.seed.wrapping_add(run);
-            let ran = recording.run(&program, seed)?;
-            let metadata = recording.metadata(&program, seed);
-            for (child, process) in ran.processes.iter().enumerate() {
-                let target = Target::named(self.name(&base, run, child).as_os_str())?;
-                let trace = recording.save(process, &metadata, &target)?;
-                self.tell(&trace, ran.elapsed.as_secs_f64());
-                written.push(trace);
-            }
-            if ran.processes.is_empty() {
-                return Err(nothing_recorded(&base));
-            }
-            seconds += ran.elapsed.as_secs_f64();
-            status = if status == 0 { ran.code() } else { status };
+            let file = self.name(&base, run);
+            let recording = recorder.record(self.seed.wrapping_add(run), &file, observer)?;
+            let elapsed = recording.elapsed.as_secs_f64();
+            recording.traces.iter().for_each(|trace| self.say_what_was_recorded(trace, elapsed));
+            written.extend(recording.traces);
+            seconds += elapsed;
+            status = if status == 0 { recording.code } else { status };
         }
         if self.manner.json {
             let traces = written.iter().map(Trace::of).collect();
@@ -161,13 +156,13 @@ impl Record {
         Ok(Exit::Program(status))
     }
 
-    fn recording(&self) -> Recording {
+    fn options(&self) -> RecordOptions {
         let policy = self.policy.to_possible_value().map(|value| value.get_name().to_owned());
         let mut runtime = vec![("policy", policy.unwrap_or_default())];
         runtime.extend(self.quantum.map(|quantum| ("quantum", quantum.to_string())));
         runtime.extend(self.max_events.map(|events| ("max-events", events.to_string())));
         let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect();
-        Recording {
+        RecordOptions {
             command: self.command.clone(),
             runtime,
             duration: self.duration,
@@ -193,8 +188,8 @@ impl Record {
         }
     }
 
-    /// The file for a process of a run.
-    fn name(&self, base: &Path, run: u64, child: usize) -> PathBuf {
+    /// The file for a run.
+    fn name(&self, base: &Path, run: u64) -> PathBuf {
         let mut name = base.file_stem().unwrap_or_default().to_owned();
         if let Some(program) = Path::new(&self.command[0]).file_name().filter(|_| self.by_program) {
             name.push("-");
@@ -203,17 +198,11 @@ impl Record {
         if self.runs > 1 {
             name.push(format!("-{}", run + 1));
         }
-        if child > 0 {
-            name.push(format!("-child-{child}"));
-        }
         name.push(".ftr");
         base.with_file_name(name)
     }
 
-    fn tell(&self, trace: &Written, seconds: f64) {
-        if let Some(remark) = remark(&trace.loaded) {
-            Diagnostic::new(remark).in_file(trace.name.as_str()).print_warning();
-        }
+    fn say_what_was_recorded(&self, trace: &RecordedTrace, seconds: f64) {
         if self.branches && trace.loaded.branches == 0 {
             Diagnostic::new("no branches were counted")
                 .in_file(trace.name.as_str())
@@ -233,7 +222,7 @@ impl Record {
 }
 
 impl<'a> Trace<'a> {
-    fn of(written: &'a Written) -> Trace<'a> {
+    fn of(written: &'a RecordedTrace) -> Trace<'a> {
         let loaded = &written.loaded;
         Trace {
             file: &written.name,
@@ -245,11 +234,6 @@ impl<'a> Trace<'a> {
             deadlocked: loaded.stop == Some(wire::Stop::Deadlock),
         }
     }
-}
-
-fn nothing_recorded(base: &Path) -> Diagnostic {
-    Diagnostic::new(format!("nothing was recorded, so `{}` was not written", base.display()))
-        .note("the recorder's library was not loaded into the program")
 }
 
 /// A time such as 500ms, 10s or 2m; a bare number is seconds.

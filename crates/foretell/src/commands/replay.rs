@@ -6,6 +6,10 @@ use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use pipeline::replay::{ReplaySummary, Replayer, cannot_be_replayed};
+use pipeline::schedules::{recorded_order, schedule_file};
+use pipeline::stack::with_room;
+use pipeline::{TraceFile, rerecording, saved};
 use report::ScheduleFile;
 use run::replay::{self, Command, Ending, OnDivergence, RaceOrder, ReplayVerdict};
 use trace::open::decode;
@@ -14,13 +18,9 @@ use super::predict::Search;
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::open::{Opened, open};
+use crate::observer::TerminalObserver;
+use crate::open::open;
 use crate::output::{self, Target};
-use crate::replaying::{Replaying, Summary, cannot_be_replayed};
-use crate::rerecording;
-use crate::saved;
-use crate::schedules::{recorded_order, schedule_file};
-use crate::stack::with_room;
 
 const EXAMPLES: &str = "\
 Runs the recorded command again, with its arguments, environment, directory and
@@ -109,25 +109,28 @@ impl Replay {
     /// Replays, and says what came of it.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = self.record.as_deref().map(Target::named).transpose()?;
-        let mut replaying = match &self.schedule {
+        let mut replayer = match &self.schedule {
             Some(file) => self.of_file(file)?,
             None => with_room(|| self.of_finding())??,
         };
-        self.settle(&mut replaying);
+        self.settle(&mut replayer);
         if self.gdb {
-            let settings = replaying.settings(replaying.orders[0], true);
-            let debugged = replay::debug(&replaying.plan, &replaying.command, settings);
+            let settings = replayer.settings(replayer.orders[0], true);
+            let debugged = replay::debug(&replayer.plan, &replayer.command, settings);
             debugged.map_err(|error| Diagnostic::from_io("run", "gdb", &error))?;
             return Ok(Exit::Nothing);
         }
-        let judge = self.tsan.then(|| replaying.second_judge()).transpose()?;
-        let (mut summary, replayed) = replaying.run()?;
+        let judge = self.tsan.then(|| replayer.second_judge()).transpose()?;
+        let (mut summary, replayed) = replayer.run()?;
         if let Some(judge) = judge {
-            summary.tsan = Some(replaying.second_opinion(&judge)?);
+            summary.tsan = Some(replayer.second_opinion(&judge)?);
         }
         if let (Some(target), Some(replayed)) = (&target, &replayed) {
-            // What is not known of the recording stays so.
-            if !rerecording::write(&replaying, replayed, &trace::Metadata::default(), target)? {
+            if rerecording::is_recorded(replayed) {
+                // What is not known of the recording stays so.
+                let unknown = trace::Metadata::default();
+                target.write(|out| rerecording::write(&replayer, replayed, &unknown, out))?;
+            } else {
                 Diagnostic::new(format!("the program left no log, so `{}` was not written", target.name()))
                     .print_warning();
             }
@@ -135,27 +138,27 @@ impl Replay {
         if self.manner.json {
             output::print_json(&summary)?;
         } else {
-            output::print(&text::in_words(&replaying, &summary, self.manner.quiet))?;
+            output::print(&text::in_words(&replayer, &summary, self.manner.quiet))?;
         }
         Ok(exit(&summary))
     }
 
-    fn settle(&self, replaying: &mut Replaying) {
-        replaying.times = self.times;
-        replaying.limit = Duration::from_secs(self.timeout);
-        replaying.until = self.until;
-        replaying.on_divergence = match self.on_divergence {
+    fn settle(&self, replayer: &mut Replayer) {
+        replayer.times = self.times;
+        replayer.limit = Duration::from_secs(self.timeout);
+        replayer.until = self.until;
+        replayer.on_divergence = match self.on_divergence {
             Leaving::Stop => OnDivergence::Stop,
             Leaving::Continue => OnDivergence::Continue,
         };
         match self.order {
-            Orders::Ab => replaying.orders = vec![RaceOrder::Ab],
-            Orders::Ba => replaying.orders = vec![RaceOrder::Ba],
+            Orders::Ab => replayer.orders = vec![RaceOrder::Ab],
+            Orders::Ba => replayer.orders = vec![RaceOrder::Ba],
             Orders::Both => {}
         }
     }
 
-    fn of_file(&self, name: &OsStr) -> Result<Replaying, Diagnostic> {
+    fn of_file(&self, name: &OsStr) -> Result<Replayer, Diagnostic> {
         let shown = name.to_string_lossy().into_owned();
         let cannot = |error: &std::io::Error| Diagnostic::from_io("read", &format!("`{shown}`"), error);
         let file = std::fs::File::open(name).map_err(|error| cannot(&error))?;
@@ -175,14 +178,14 @@ impl Replay {
                 .in_file(shown.as_str())
                 .help("name the program after `--`")
         })?;
-        Replaying::new(shown.clone(), &file, command)
+        Ok(Replayer::new(shown.clone(), &file, command)?)
     }
 
     fn command_given(&self) -> Option<Command> {
         (!self.command.is_empty()).then(|| Command { words: self.command.clone(), ..Command::default() })
     }
 
-    fn of_finding(&self) -> Result<Replaying, Diagnostic> {
+    fn of_finding(&self) -> Result<Replayer, Diagnostic> {
         let Some(first) = &self.trace else {
             return Err(Diagnostic::new("name a finding or a schedule to replay"));
         };
@@ -190,24 +193,25 @@ impl Replay {
         let opened = open(&path, self.manner)?;
         let metadata = opened.trace.metadata();
         if opened.trace.notes().is_none() {
-            return Err(cannot_be_replayed(&id));
+            return Err(cannot_be_replayed(&id).into());
         }
         let command = self.command_given().or_else(|| Command::recorded(metadata)).ok_or_else(|| {
             Diagnostic::new("the trace does not name a command").help("name the program after `--`")
         })?;
-        let found = saved::finding(&path, &opened, &id, &self.search, self.manner)?;
+        let observer = &mut TerminalObserver::new(self.manner);
+        let found = saved::finding(&path, &opened, &id, &self.search.options(), observer)?;
         let file = schedule_file(&opened, &found.findings[0], found.model, self.minimize)?;
         warn_of_change(&opened);
-        let mut replaying = Replaying::new(id, &file, command)?;
+        let mut replayer = Replayer::new(id, &file, command)?;
         if let Some(recorded) = recorded_order(&opened, &found.findings[0], found.model)? {
-            replaying.compare_with(&recorded);
+            replayer.compare_with(&recorded);
         }
-        Ok(replaying)
+        Ok(replayer)
     }
 }
 
 /// The program may have been built anew since.
-fn warn_of_change(opened: &Opened) {
+fn warn_of_change(opened: &TraceFile) {
     let Some(binary) = &opened.trace.metadata().binary else { return };
     let now = run::program::Program::find(OsStr::new(&binary.path));
     if let Ok(now) = now
@@ -220,7 +224,7 @@ fn warn_of_change(opened: &Opened) {
     }
 }
 
-fn exit(summary: &Summary) -> Exit {
+fn exit(summary: &ReplaySummary) -> Exit {
     let timed_out = summary.runs.iter().any(|run| run.ending == Ending::TimedOut);
     match summary.result {
         ReplayVerdict::Confirmed => Exit::Findings,

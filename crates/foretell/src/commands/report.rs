@@ -4,16 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use pipeline::saved;
+use pipeline::stack::with_room;
 use report::{Predictions, Rung};
 
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::observer::TerminalObserver;
 use crate::open::open;
 use crate::progress;
 use crate::reporting::{Outputs, Reporting};
-use crate::saved;
-use crate::stack::with_room;
 use crate::table::counted;
 
 const EXAMPLES: &str = "\
@@ -68,15 +69,15 @@ impl Report {
             None => saved::trace_for(&file, &predictions)?.into(),
         };
         let opened = open(&trace, self.manner)?;
-        let others = saved::others(&file, &predictions, self.manner)?;
+        let others = saved::others(&file, &predictions, &mut TerminalObserver::new(self.manner))?;
         with_room(|| {
             saved::verify(&opened.trace, None, &predictions)?;
             for other in &others {
-                saved::verify(&other.opened.trace, Some(&other.name), &predictions)?;
+                saved::verify(&other.file.trace, Some(&other.name), &predictions)?;
             }
             self.say_what_was_not_verified(&predictions);
             let (outputs, manner) = (&self.outputs, self.manner);
-            Reporting { opened: &opened, others: &others, outputs, manner, options: &[] }.deliver(predictions)
+            Reporting { file: &opened, others: &others, outputs, manner, options: &[] }.deliver(predictions)
         })?
     }
 }

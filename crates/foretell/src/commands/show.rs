@@ -3,17 +3,19 @@
 use std::ffi::OsString;
 
 use clap::Args;
+use pipeline::saved;
+use pipeline::sources::Files;
+use pipeline::stack::with_room;
 use report::Context;
 
 use super::predict::Search;
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::observer::TerminalObserver;
 use crate::open::open;
+use crate::output;
 use crate::reporting::{Outputs, Reporting};
-use crate::sources::Files;
-use crate::stack::with_room;
-use crate::{output, saved};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,11 +54,12 @@ impl Show {
         let (path, id) = saved::named(&self.trace, self.finding.as_deref())?;
         let opened = open(&path, self.manner)?;
         with_room(|| {
-            let only = saved::finding(&path, &opened, &id, &self.search, self.manner)?;
+            let observer = &mut TerminalObserver::new(self.manner);
+            let only = saved::finding(&path, &opened, &id, &self.search.options(), observer)?;
             let options = self.search.again();
             let outputs = Outputs { all_steps: self.all_steps, ..Outputs::default() };
             let reporting = Reporting {
-                opened: &opened,
+                file: &opened,
                 others: &[],
                 outputs: &outputs,
                 manner: self.manner,

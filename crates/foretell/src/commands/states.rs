@@ -9,6 +9,7 @@ mod text;
 use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
+use pipeline::stack::with_room;
 use report::SCHEMA;
 use serde::Serialize;
 use states::{Class, Exhausted, Limits, Loset};
@@ -21,7 +22,6 @@ use crate::open::open;
 use crate::output;
 use crate::progress::StatesBar;
 use crate::quantity::quantity;
-use crate::stack::with_room;
 
 const EXAMPLES: &str = "\
 A state says how many events of each thread have happened. Locks may be taken in
@@ -179,7 +179,7 @@ impl<'a> Asked<'a> {
     fn count(&self) -> Result<Exit, Diagnostic> {
         let mut bar = self.progress("counting");
         let counted = states::count(self.trace, &self.loset, self.class(), self.limits, |at| {
-            bar.told(at.looked, Some(at.share));
+            bar.update(at.looked, Some(at.share));
         });
         bar.finish();
         let count = match counted {

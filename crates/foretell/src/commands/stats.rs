@@ -12,7 +12,7 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::open;
 use crate::output;
-use crate::survey::Survey;
+use pipeline::survey::Survey;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,15 +1,15 @@
 //! Findings printed as they come, one by one, and forgotten: their number does not matter to memory. For people, the first ones
 //! are told in full and the others in a line each: nobody reads a thousand schedules, and each takes time to write out.
 
+use pipeline::predict::{Prediction, with_schedules};
+use pipeline::sources::Files;
 use report::{Context, Finding, Predictions, Tally, finding_in_a_line, summary_of};
 
 use super::{Outputs, Reporting, environment, exit_with};
 use crate::arguments::Manner;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::foretold::{Foretold, all_written_out};
 use crate::output;
-use crate::sources::Files;
 
 /// So many findings are told to people in full.
 const IN_FULL: u64 = 100;
@@ -45,24 +45,24 @@ impl<'a> Reporting<'a> {
 
 impl Streamed<'_> {
     /// Prints findings.
-    pub fn take(&mut self, mut foretold: Vec<Foretold<'_>>) -> Result<(), Diagnostic> {
+    pub fn take(&mut self, mut predictions: Vec<Prediction<'_>>) -> Result<(), Diagnostic> {
         let before = self.tally.all();
-        foretold.iter().for_each(|foretold| self.tally.add(foretold.finding()));
+        predictions.iter().for_each(|prediction| self.tally.add(prediction.finding()));
         if self.gone {
             return Ok(());
         }
         let Manner { json, quiet, .. } = self.reporting.manner;
         if json {
-            return self.take_for_programs(before == 0, foretold);
+            return self.take_for_programs(before == 0, predictions);
         }
         let in_full = if quiet { 0 } else { IN_FULL.saturating_sub(before) };
-        let others = foretold.split_off(foretold.len().min(in_full as usize));
+        let others = predictions.split_off(predictions.len().min(in_full as usize));
         let mut words = String::new();
-        for finding in all_written_out(foretold)? {
+        for finding in with_schedules(predictions)? {
             words += &self.in_full(&finding)?;
         }
-        for (index, foretold) in others.into_iter().enumerate() {
-            let finding = foretold.verified()?;
+        for (index, prediction) in others.into_iter().enumerate() {
+            let finding = prediction.verified()?;
             if before + in_full + index as u64 == IN_FULL {
                 words += OTHERS;
             }
@@ -72,8 +72,12 @@ impl Streamed<'_> {
         Ok(())
     }
 
-    fn take_for_programs(&mut self, mut first: bool, foretold: Vec<Foretold<'_>>) -> Result<(), Diagnostic> {
-        for finding in all_written_out(foretold)? {
+    fn take_for_programs(
+        &mut self,
+        mut first: bool,
+        predictions: Vec<Prediction<'_>>,
+    ) -> Result<(), Diagnostic> {
+        for finding in with_schedules(predictions)? {
             let json = serde_json::to_string(&finding).map_err(not_json)?;
             self.put(&if first { json } else { format!(",{json}") })?;
             first = false;
@@ -82,10 +86,10 @@ impl Streamed<'_> {
     }
 
     fn in_full(&self, finding: &Finding) -> Result<String, Diagnostic> {
-        let opened = self.reporting.opened;
-        let sources = Files::of(opened);
-        let context = Context::new(&opened.trace, opened.path(), &sources, [finding])
-            .found_with(self.reporting.options);
+        let file = self.reporting.file;
+        let sources = Files::of(file);
+        let context =
+            Context::new(&file.trace, file.path(), &sources, [finding]).found_with(self.reporting.options);
         Ok(self.reporting.one_in_words(&context, finding)? + "\n")
     }
 

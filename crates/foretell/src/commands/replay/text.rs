@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
+use pipeline::ending::signal_name;
+use pipeline::replay::{ReplayRun, ReplaySummary, ReplayedEvent, Replayer};
 use run::replay::{Ending, Goal, RaceOrder, ReplayVerdict};
 use trace::Kind;
 
-use crate::ending::signal_name;
-use crate::replaying::{Replaying, Run, Seen, Summary};
-
 /// The summary for a person. Quietly: its first line only.
-pub(super) fn in_words(replaying: &Replaying, summary: &Summary, quiet: bool) -> String {
-    let Summary { finding, result, times, confirmed, .. } = summary;
+pub(super) fn in_words(replayer: &Replayer, summary: &ReplaySummary, quiet: bool) -> String {
+    let ReplaySummary { finding, result, times, confirmed, .. } = summary;
     let mut text = format!("{finding}: {}", result.name());
     // Writing to a string cannot fail.
     if *times > 1 {
@@ -21,13 +20,13 @@ pub(super) fn in_words(replaying: &Replaying, summary: &Summary, quiet: bool) ->
         return text;
     }
     if let Some(left) = &summary.divergence {
-        let at = replaying.step_in_words(left);
+        let at = replayer.step_in_words(left);
         let _ = writeln!(text, "  the program left the schedule at {at}, in {}", left.thread);
         let _ = writeln!(text, "    expected: {}", left.expected);
         let _ = writeln!(text, "    found:    {}", left.came);
     }
     for (index, run) in summary.runs.iter().enumerate() {
-        push_run(&mut text, replaying, run, index == 0);
+        push_run(&mut text, replayer, run, index == 0);
     }
     if let Some(opinion) = &summary.tsan {
         let said =
@@ -45,24 +44,24 @@ pub(super) fn in_words(replaying: &Replaying, summary: &Summary, quiet: bool) ->
     text
 }
 
-fn push_run(text: &mut String, replaying: &Replaying, run: &Run, first: bool) {
+fn push_run(text: &mut String, replayer: &Replayer, run: &ReplayRun, first: bool) {
     if run.result == ReplayVerdict::Confirmed {
         if first {
-            push_hold(text, replaying, run);
+            push_hold(text, replayer, run);
         }
-        if let (Some(order), Goal::Race(..)) = (run.order, &replaying.plan.goal) {
-            let mut events: Vec<&Seen> = run.events.iter().collect();
+        if let (Some(order), Goal::Race(..)) = (run.order, &replayer.plan.goal) {
+            let mut events: Vec<&ReplayedEvent> = run.events.iter().collect();
             if order == RaceOrder::Ba {
                 events.reverse();
             }
             let names: Vec<&str> = events.iter().map(|seen| seen.thread.as_str()).collect();
             let _ = writeln!(text, "  {}: {} first", order.name(), names.first().unwrap_or(&""));
             for seen in events {
-                push_values(text, replaying, seen);
+                push_values(text, replayer, seen);
             }
         }
     }
-    if replaying.until.is_some() || matches!(replaying.plan.goal, Goal::State) {
+    if replayer.until.is_some() || matches!(replayer.plan.goal, Goal::State) {
         push_threads(text, run);
     }
     let end = match run.ending {
@@ -80,7 +79,7 @@ fn push_run(text: &mut String, replaying: &Replaying, run: &Run, first: bool) {
 }
 
 /// Where the threads stood.
-fn push_threads(text: &mut String, run: &Run) {
+fn push_threads(text: &mut String, run: &ReplayRun) {
     for standing in &run.threads {
         let _ = writeln!(text, "    {} ({})", standing.thread, standing.state.name());
         for frame in &standing.stack {
@@ -90,8 +89,8 @@ fn push_threads(text: &mut String, run: &Run) {
 }
 
 /// What was seen at the end of the schedule.
-fn push_hold(text: &mut String, replaying: &Replaying, run: &Run) {
-    let title = match &replaying.plan.goal {
+fn push_hold(text: &mut String, replayer: &Replayer, run: &ReplayRun) {
+    let title = match &replayer.plan.goal {
         Goal::Race(..) => "both threads were at their accesses at the same time:",
         Goal::Deadlock(_) => "each thread waits for the next, and the last for the first:",
         Goal::Order(_) => "the events happened in this order:",
@@ -104,15 +103,15 @@ fn push_hold(text: &mut String, replaying: &Replaying, run: &Run) {
         for frame in seen.stack.iter().skip(1) {
             let _ = writeln!(text, "        from {frame}");
         }
-        if !matches!(replaying.plan.goal, Goal::Race(..) | Goal::Deadlock(_)) {
-            push_values(text, replaying, seen);
+        if !matches!(replayer.plan.goal, Goal::Race(..) | Goal::Deadlock(_)) {
+            push_values(text, replayer, seen);
         }
     }
 }
 
 /// What an access saw and left.
-fn push_values(text: &mut String, replaying: &Replaying, seen: &Seen) {
-    let named = replaying.plan.goal.named();
+fn push_values(text: &mut String, replayer: &Replayer, seen: &ReplayedEvent) {
+    let named = replayer.plan.goal.named();
     let event = named.iter().find(|event| {
         event.location == seen.location
             && seen.operation == format!("{}({})", trace::text::op_name(event.kind), event.object)

@@ -1,6 +1,7 @@
 //! Whether a condition possibly or definitely holds, with the schedule that shows it.
 
 use check::{Model, Question};
+use pipeline::verify;
 use report::{Steps, interleaving};
 use states::{Certainty, Definitely, Path, Possibly, Predicate, PredicateError, definitely, possibly};
 use trace::EventId;
@@ -10,7 +11,6 @@ use super::{Asked, Report, text};
 use crate::diagnostics::{Diagnostic, Excerpt, Place};
 use crate::exit::Exit;
 use crate::output;
-use crate::verify;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
@@ -33,7 +33,7 @@ impl Asked<'_> {
         let predicate = self.parsed("--possibly", expression)?;
         let mut bar = self.progress("searching");
         let found = possibly(self.trace, &self.loset, &predicate, self.limits, |at| {
-            bar.told(at.looked, Some(at.share));
+            bar.update(at.looked, Some(at.share));
         });
         bar.finish();
         let (state, path) = match found {
@@ -47,7 +47,8 @@ impl Asked<'_> {
             Ok(Evidence::Schedule(schedule)) => schedule,
             Ok(Evidence::Refutation(_)) => {
                 let question = Question::Cut(state);
-                return Err(verify::defect(&question, Model::Sync, "state", "no schedule leads to it"));
+                let fault = "no schedule leads to it";
+                return Err(verify::defect(&question, Model::Sync, "state", fault).into());
             }
             Err(exhausted) => return self.exhausted(exhausted),
         };
@@ -60,7 +61,7 @@ impl Asked<'_> {
         let predicate = self.parsed("--definitely", expression)?;
         let mut bar = self.progress("searching");
         let found =
-            definitely(self.trace, &self.loset, &predicate, self.limits, |looked| bar.told(looked, None));
+            definitely(self.trace, &self.loset, &predicate, self.limits, |looked| bar.update(looked, None));
         bar.finish();
         let answer = match found {
             Ok(Certainty { answer: Definitely::Holds, path }) => Answer { holds: true, path, shown: None },

@@ -87,7 +87,7 @@ impl Asked<'_> {
                 let text = if json && listed == 0 { text.get(1..).unwrap_or_default() } else { text };
                 result = out.write_all(text);
                 listed += count;
-                bar.told(at.looked, Some(at.share));
+                bar.update(at.looked, Some(at.share));
                 if more || result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
         );

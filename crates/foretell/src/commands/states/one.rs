@@ -2,6 +2,7 @@
 
 use check::{Model, Question, Refutation};
 use decide::{Options, Setup, Verdict};
+use pipeline::verify;
 use report::{Steps, explain, in_one_sentence, interleaving, wrapped};
 use serde::Serialize;
 use states::{Class, Exhausted};
@@ -12,7 +13,6 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::output;
 use crate::table::name;
-use crate::verify;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 

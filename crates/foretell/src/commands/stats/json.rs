@@ -6,8 +6,8 @@ use serde::Serialize;
 use trace::{Kind, Metadata, Op};
 
 use crate::kinds::name_of;
-use crate::open::Opened;
-use crate::survey::{Survey, ThreadFigures, VariableUse};
+use pipeline::TraceFile;
+use pipeline::survey::{Survey, ThreadFigures, VariableUse};
 
 #[derive(Serialize)]
 pub(super) struct Report<'a> {
@@ -129,7 +129,7 @@ struct OpenSection<'a> {
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn of(opened: &'a Opened, survey: &'a Survey) -> Self {
+    pub(super) fn of(opened: &'a TraceFile, survey: &'a Survey) -> Self {
         let trace = &opened.trace;
         let symbols = trace.symbols();
         let (events, names) = trace.memory();
@@ -184,7 +184,7 @@ impl From<VariableUse> for Use {
     }
 }
 
-fn thread<'a>(opened: &'a Opened, figures: &ThreadFigures) -> Thread<'a> {
+fn thread<'a>(opened: &'a TraceFile, figures: &ThreadFigures) -> Thread<'a> {
     let trace = &opened.trace;
     Thread {
         name: trace.symbols().thread(figures.thread),
@@ -203,8 +203,8 @@ fn kinds(survey: &Survey) -> BTreeMap<&'static str, u64> {
     counts.filter(|&(_, count)| count > 0).collect()
 }
 
-fn variables<'a>(opened: &'a Opened, survey: &Survey) -> Vec<Variable<'a>> {
-    let row = |hot: &crate::survey::HotVariable| Variable {
+fn variables<'a>(opened: &'a TraceFile, survey: &Survey) -> Vec<Variable<'a>> {
+    let row = |hot: &pipeline::survey::HotVariable| Variable {
         name: opened.trace.symbols().variable(hot.variable),
         accesses: hot.accesses,
         reads: hot.reads,
@@ -214,8 +214,8 @@ fn variables<'a>(opened: &'a Opened, survey: &Survey) -> Vec<Variable<'a>> {
     survey.hot_variables.iter().map(row).collect()
 }
 
-fn locks<'a>(opened: &'a Opened, survey: &Survey) -> Vec<Lock<'a>> {
-    let row = |hot: &crate::survey::HotLock| Lock {
+fn locks<'a>(opened: &'a TraceFile, survey: &Survey) -> Vec<Lock<'a>> {
+    let row = |hot: &pipeline::survey::HotLock| Lock {
         name: opened.trace.symbols().lock(hot.lock),
         acquires: hot.acquires,
         shared: hot.shared,
@@ -227,7 +227,7 @@ fn locks<'a>(opened: &'a Opened, survey: &Survey) -> Vec<Lock<'a>> {
     survey.hot_locks.iter().map(row).collect()
 }
 
-fn open_sections<'a>(opened: &'a Opened, survey: &Survey) -> OpenSections<'a> {
+fn open_sections<'a>(opened: &'a TraceFile, survey: &Survey) -> OpenSections<'a> {
     let (trace, symbols) = (&opened.trace, opened.trace.symbols());
     let sections = survey.open_examples.iter().map(|&acquire| OpenSection {
         lock: match trace.op(acquire) {

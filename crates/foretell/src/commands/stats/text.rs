@@ -3,13 +3,13 @@
 use trace::{EventId, Kind, Op, ThreadId, Trace};
 
 use crate::kinds::words_of;
-use crate::open::Opened;
-use crate::survey::{Survey, ThreadFigures, VariableUse};
 use crate::table::Align::{Left, Right};
 use crate::table::{Table, bytes, counted, name, number, share, title};
+use pipeline::TraceFile;
+use pipeline::survey::{Survey, ThreadFigures, VariableUse};
 
 /// Everything, with at most `top` rows where rows could be many.
-pub(super) fn render(opened: &Opened, survey: &Survey, top: usize) -> String {
+pub(super) fn render(opened: &TraceFile, survey: &Survey, top: usize) -> String {
     let trace = &opened.trace;
     let mut text = summary(opened);
     if trace.is_empty() {
@@ -24,7 +24,7 @@ pub(super) fn render(opened: &Opened, survey: &Survey, top: usize) -> String {
     text
 }
 
-fn summary(opened: &Opened) -> String {
+fn summary(opened: &TraceFile) -> String {
     let trace = &opened.trace;
     let symbols = trace.symbols();
     let events = trace.len() as u64;

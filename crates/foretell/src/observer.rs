@@ -1,0 +1,184 @@
+//! What the pipeline says while it works, on standard error: progress bars on a terminal, a line for each stage of a hunt, and
+//! warnings.
+
+use std::time::Instant;
+
+use indicatif::ProgressBar;
+use pipeline::observer::{Event, Observer, Progress, RecordedEnd, Stage};
+use report::Finding;
+
+use crate::arguments::Manner;
+use crate::diagnostics::Diagnostic;
+use crate::interrupts;
+use crate::progress::{self, StatesBar};
+use crate::table::counted;
+
+/// Shows what the pipeline says.
+#[derive(Debug)]
+pub struct TerminalObserver {
+    manner: Manner,
+    /// The stages under way, the innermost last.
+    stages: Vec<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    stage: Stage,
+    bar: Bar,
+    started: Instant,
+}
+
+#[derive(Debug)]
+enum Bar {
+    Simple(ProgressBar),
+    States(StatesBar),
+}
+
+impl Bar {
+    fn clear(&self) {
+        match self {
+            Bar::Simple(bar) => bar.finish_and_clear(),
+            Bar::States(bar) => bar.finish(),
+        }
+    }
+}
+
+impl TerminalObserver {
+    /// Speaks as the user wants.
+    pub fn new(manner: Manner) -> Self {
+        TerminalObserver { manner, stages: Vec::new() }
+    }
+
+    fn bar(&self, stage: &Stage) -> Bar {
+        let manner = self.manner;
+        Bar::Simple(match stage {
+            Stage::Reading { bytes: Some(bytes) } => progress::of_bytes("reading", *bytes, manner),
+            Stage::Reading { bytes: None } => progress::of_unknown("reading", manner),
+            Stage::Searching(kind) => {
+                progress::of_events(&format!("searching for {}", kind.title_of_many()), 0, manner)
+            }
+            Stage::SearchingRacyReads => progress::of_unknown("searching for reads that race", manner),
+            Stage::Deciding { events } => {
+                progress::of_events("deciding what the method reports", *events, manner)
+            }
+            Stage::SearchingStates => return Bar::States(StatesBar::new("searching", manner)),
+            Stage::Building(source) => progress::of_stage(&format!("building {}", source.display()), manner),
+            Stage::Recording => progress::of_stage("recording", manner),
+            // Each of its searches has a bar of its own.
+            Stage::Predicting => ProgressBar::hidden(),
+            Stage::Replaying { findings } => progress::of_items(*findings as u64, "finding", manner),
+            Stage::Exploring => progress::of_stage("looking for new paths", manner),
+        })
+    }
+
+    /// Prints while no bar is in the way.
+    fn print(&self, print: impl FnOnce()) {
+        match self.stages.last() {
+            Some(Running { bar: Bar::Simple(bar), .. }) => bar.suspend(print),
+            _ => print(),
+        }
+    }
+}
+
+impl Observer for TerminalObserver {
+    fn begin(&mut self, stage: &Stage) {
+        match stage {
+            Stage::Recording => interrupts::heed(),
+            Stage::Predicting => interrupts::end_process_at_once(true),
+            _ => {}
+        }
+        let bar = self.bar(stage);
+        self.stages.push(Running { stage: stage.clone(), bar, started: Instant::now() });
+    }
+
+    fn item(&mut self, name: &str) {
+        let Some(Running { stage, bar: Bar::Simple(bar), .. }) = self.stages.last() else { return };
+        bar.set_message(match stage {
+            Stage::Exploring => format!("looking for new paths from {name}"),
+            _ => format!("replaying {name}"),
+        });
+    }
+
+    fn advance(&mut self, progress: Progress) {
+        match (self.stages.last_mut().map(|running| &mut running.bar), progress) {
+            (Some(Bar::Simple(bar)), Progress::Counted { done, total }) => {
+                if let Some(total) = total {
+                    bar.set_length(total);
+                }
+                bar.set_position(done);
+            }
+            (Some(Bar::States(bar)), Progress::Estimated { done, share }) => bar.update(done, share),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, outcome: Option<&Event>) {
+        let Some(Running { stage, bar, started }) = self.stages.pop() else { return };
+        bar.clear();
+        if stage == Stage::Predicting {
+            interrupts::end_process_at_once(false);
+        }
+        if let Some(event) = outcome.filter(|_| !self.manner.quiet) {
+            progress::say(&format!("{} ({:.1} s)", in_words(event), started.elapsed().as_secs_f64()));
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        if !self.manner.quiet {
+            self.print(|| progress::say(&in_words(event)));
+        }
+    }
+
+    fn warning(&mut self, warning: pipeline::Error) {
+        self.print(|| Diagnostic::from(warning).print_warning());
+    }
+
+    fn finding(&mut self, _finding: &Finding) {
+        interrupts::count_finding();
+    }
+}
+
+impl Drop for TerminalObserver {
+    /// An error may have ended the work in the middle of stages.
+    fn drop(&mut self) {
+        self.stages.iter().for_each(|running| running.bar.clear());
+    }
+}
+
+fn in_words(event: &Event) -> String {
+    match event {
+        Event::Built { source } => format!("built {}", source.display()),
+        Event::Crashed { seed, signal } => {
+            format!("the program crashed with seed {seed}{signal}; recording another run")
+        }
+        Event::Recorded { events, threads, end } => {
+            let end = match end {
+                RecordedEnd::Crashed(signal) => format!("the program crashed{signal}"),
+                RecordedEnd::TimedOut(seconds) => format!("the program was stopped after {seconds} s"),
+                RecordedEnd::Exited(status) => format!("the program exited with status {status}"),
+            };
+            format!("recorded {} of {}; {end}", counted(*events, "event"), counted(*threads, "thread"))
+        }
+        Event::Predicted { findings, candidates, more } => {
+            let more = if *more { " more" } else { "" };
+            format!(
+                "predicted {}{more} from {}",
+                counted(*findings, "finding"),
+                counted(*candidates, "candidate")
+            )
+        }
+        Event::Replayed { confirmed, left, interrupted } => {
+            let why = if *interrupted { "interrupted" } else { "the time was up" };
+            match left {
+                0 => format!("replayed: {confirmed} confirmed"),
+                left => format!(
+                    "replayed: {confirmed} confirmed; {} not replayed: {why}",
+                    counted(*left, "finding")
+                ),
+            }
+        }
+        Event::Round { round, recordings } => {
+            format!("round {round}: {} took new paths", counted(*recordings, "replay"))
+        }
+    }
+}

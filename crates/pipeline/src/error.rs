@@ -1,0 +1,279 @@
+//! What can go wrong, for whoever called: a closed set of problems, each with the file and line it is about, the facts
+//! that explain it, and what can be done. A problem that does not stop the work is a warning, and goes to the
+//! [`Observer`](crate::Observer).
+
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use report::{FindingKind, SCHEMA};
+
+/// A problem, where it is, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.kind)]
+pub struct Error(Box<Content>);
+
+/// Boxed, so that results which carry it stay small.
+#[derive(Debug)]
+struct Content {
+    kind: ErrorKind,
+    place: Option<Place>,
+    notes: Vec<String>,
+    help: Vec<String>,
+}
+
+/// Where a problem is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as the user named it.
+    pub file: String,
+    /// The 1-based line, where the file has lines.
+    pub line: Option<usize>,
+    /// The text of that line, with what to point at in it.
+    pub excerpt: Option<Excerpt>,
+}
+
+/// A line of the user's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The whole line.
+    pub text: String,
+    /// The bytes of it at fault.
+    pub span: Range<usize>,
+    /// The text under the caret.
+    pub label: String,
+}
+
+/// The problems there are.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The operating system refused.
+    #[error("cannot {doing} {what}: {}", reason(source))]
+    Io {
+        /// What was tried: `read`, `write to`.
+        doing: &'static str,
+        /// With what, quoted if it is a name.
+        what: String,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A directory where a trace was expected.
+    #[error("cannot read `{}`: it is a directory", .0.display())]
+    IsDirectory(PathBuf),
+    /// A file that is not a trace, or not one of a run that can have happened.
+    #[error("{0}")]
+    MalformedTrace(String),
+    /// Warning: the trace ends early.
+    #[error("the trace is damaged; the part before the damage was read")]
+    TruncatedTrace,
+    /// Warning: there is nothing in the trace.
+    #[error("the trace has no events")]
+    EmptyTrace,
+    /// A name that asks for compression of what is compressed.
+    #[error("cannot write `{}`: the native format is already compressed", .0.display())]
+    CompressedTwice(PathBuf),
+
+    /// A source file in no language that can be built.
+    #[error("`{}` does not have the extension of a C, C++ or Rust source file", .0.display())]
+    UnknownLanguage(PathBuf),
+    /// The compiler refused.
+    #[error("`{}` does not compile", .0.display())]
+    DoesNotCompile(PathBuf),
+    /// The compiler could not be asked.
+    #[error(transparent)]
+    Compiler(#[from] compile::compiler::CompilerError),
+
+    /// A program that cannot be recorded as asked.
+    #[error("cannot record `{}`: {why}", program.display())]
+    CannotRecord {
+        /// Its file.
+        program: PathBuf,
+        /// What it is.
+        why: &'static str,
+    },
+    /// The runtime left no log.
+    #[error("nothing was recorded, so `{}` was not written", .0.display())]
+    NothingRecorded(PathBuf),
+    /// Warning: addresses stand for source lines.
+    #[error("it has no debug information, so reports show addresses instead of source lines")]
+    NoDebugInformation,
+    /// Warning: the recorded run did not end as runs do.
+    #[error("{0}")]
+    IncompleteRecording(String),
+    /// Warning: every seed that was tried ended in a crash.
+    #[error("the program crashed in every recorded run{0}")]
+    CrashedInEveryRun(&'static str),
+
+    /// An option about a kind of bug that is not looked for.
+    #[error("`{option}` applies to the kind `{}`, which is not searched for", kind.name())]
+    KindNotSearched {
+        /// The option, as it was given.
+        option: String,
+        /// The kind it is about.
+        kind: FindingKind,
+    },
+    /// The model `branch` without branches.
+    #[error("the model `branch` needs branch counts, and this trace has none")]
+    NoBranches,
+    /// Calls were asked for, and the trace has none.
+    #[error("`--atomic-within function` needs call stacks, and the trace has none")]
+    NoCallStacks,
+    /// The call stacks of a trace cannot be read.
+    #[error("{0}")]
+    CallStacks(String),
+    /// A method that needs the whole trace was asked to stream.
+    #[error("`--raw` needs a method that streams, and `{0}` does not")]
+    NotStreaming(papers::races::Method),
+    /// A method that cannot take this trace.
+    #[error("{0}")]
+    Method(String),
+    /// A rule of the user that cannot be read, or names no place of the trace.
+    #[error("{0}")]
+    Rule(String),
+    /// A question that makes no sense for the trace.
+    #[error("{0}")]
+    Question(String),
+    /// The engine and the checker disagree.
+    #[error("this is a defect in foretell: it found a {0} that does not hold, so there is no answer")]
+    Defect(&'static str),
+
+    /// A file of suppressions that cannot be read.
+    #[error("{0}")]
+    Suppression(String),
+    /// Warning: suppressions that no finding falls under.
+    #[error("{}", unused(*.0))]
+    UnusedSuppressions(usize),
+
+    /// No finding has this id.
+    #[error("there is no finding `{0}`")]
+    NoSuchFinding(String),
+    /// A file that does not hold findings.
+    #[error("this is not a findings file")]
+    NotFindings,
+    /// Findings that name a recording outside of their directory.
+    #[error("`{0}` is not the name of a recording in the directory of the findings")]
+    NotARecording(String),
+    /// Findings of another version of the format.
+    #[error("these findings have schema {0}, but this program knows schema {SCHEMA} only")]
+    UnknownSchema(u32),
+    /// The trace of saved findings is gone.
+    #[error("the trace of these findings, {0}, does not exist")]
+    NoTrace(String),
+    /// A saved finding that the checker refuses.
+    #[error("{0} does not hold for this trace")]
+    DoesNotHold(String),
+
+    /// A schedule that cannot be written for this trace.
+    #[error("{0}")]
+    Schedule(String),
+    /// A schedule of a trace that has nothing to find its events by.
+    #[error("{0} cannot be replayed: its trace does not say how to find its events again")]
+    NotReplayable(String),
+    /// A program that cannot be replayed.
+    #[error("cannot run `{program}`: {why}")]
+    CannotReplay {
+        /// The program.
+        program: String,
+        /// Why.
+        why: String,
+    },
+    /// ThreadSanitizer was asked about a program that is not built for it.
+    #[error("`--tsan` works only for programs that gcc built with `-fsanitize=thread`")]
+    NotBuiltByGcc,
+    /// ThreadSanitizer could not be asked.
+    #[error("cannot run ThreadSanitizer: {0}")]
+    NoSecondOpinion(#[from] run::replay::NoOpinion),
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Error {
+        Error(Box::new(Content { kind, place: None, notes: Vec::new(), help: Vec::new() }))
+    }
+}
+
+impl Error {
+    /// A failure of the operating system.
+    pub fn io(doing: &'static str, what: impl Into<String>, source: io::Error) -> Error {
+        ErrorKind::Io { doing, what: what.into(), source }.into()
+    }
+
+    /// In this file.
+    pub fn in_file(self, file: impl Into<String>) -> Self {
+        self.at(Place { file: file.into(), ..Place::default() })
+    }
+
+    /// At this place.
+    pub fn at(mut self, place: Place) -> Self {
+        self.0.place = Some(place);
+        self
+    }
+
+    /// A fact that explains it.
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.0.notes.push(note.into());
+        self
+    }
+
+    /// What the user can do about it.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.0.help.push(help.into());
+        self
+    }
+
+    /// The same, if there is something the user can do.
+    pub fn help_if(self, help: Option<impl Into<String>>) -> Self {
+        match help {
+            Some(help) => self.help(help),
+            None => self,
+        }
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// Where it is, if it is in a file.
+    pub fn place(&self) -> Option<&Place> {
+        self.0.place.as_ref()
+    }
+
+    /// The facts that explain it.
+    pub fn notes(&self) -> &[String] {
+        &self.0.notes
+    }
+
+    /// What the user can do about it.
+    pub fn advice(&self) -> &[String] {
+        &self.0.help
+    }
+}
+
+/// A failure of the operating system without its number, as the end of a sentence.
+fn reason(error: &io::Error) -> String {
+    let message = error.to_string();
+    let mut reason = message.split(" (os error").next().unwrap_or_default().to_owned();
+    if let Some(first) = reason.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    reason
+}
+
+fn unused(suppressions: usize) -> String {
+    match suppressions {
+        1 => "a suppression matched nothing".to_owned(),
+        many => format!("{many} suppressions matched nothing"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_operating_system_is_quoted_without_its_numbers() {
+        let missing = Error::io("read", "`x`", io::Error::from_raw_os_error(2));
+        assert_eq!(missing.to_string(), "cannot read `x`: no such file or directory");
+    }
+}

@@ -1,0 +1,198 @@
+//! What a page shows besides the findings: why other candidates cannot happen, and the states of a small trace.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use candidates::{Report, Settings, atomicity, deadlocks};
+use check::{Model, Question, Reason, Refutation, check_refutation};
+use decide::{Options, Setup, Verdict};
+use papers::races::lockset;
+use report::{
+    Context, Extras, Finding, FindingKind, Lattice, Predictions, RuledOut, explain, in_one_sentence, shown,
+};
+use states::{Class, Limits, Loset};
+use trace::{LocationId, Trace};
+
+/// In a longer trace no candidates are looked for: that would take longer than the search itself.
+const LONGEST: usize = 1_000_000;
+/// The same of what costs more.
+const LONGEST_FOR_ATOMICITY: usize = 100_000;
+/// Of each kind: pairs of events looked at, sets of places asked about, and answers shown.
+const LOOKED_AT: usize = 200_000;
+const ASKED: usize = 60;
+const SHOWN: usize = 20;
+/// Steps for each question.
+const BUDGET: u64 = 500_000;
+/// An explanation longer than this is told in one sentence only.
+const LONGEST_EXPLANATION: usize = 12_000;
+/// States of a lattice that a person can take in.
+const STATES: usize = 240;
+
+/// Gathers them, within bounds.
+pub fn extras(context: &Context<'_>, predictions: &Predictions) -> Extras {
+    let trace = context.trace;
+    let ruled_out = match trace.len() <= LONGEST {
+        true => ruled_out(context, &predictions.findings),
+        false => Vec::new(),
+    };
+    Extras { ruled_out, lattice: lattice(trace) }
+}
+
+/// A candidate about to be asked.
+struct Candidate {
+    kind: FindingKind,
+    object: String,
+    question: Question,
+    /// Where its events are.
+    places: Vec<LocationId>,
+}
+
+/// Candidates that cannot happen, of each kind those whose reason is least obvious first: accesses without a common lock that do not race all the
+/// same, and deadlocks and atomicity violations that synchronisation alone would allow.
+fn ruled_out(context: &Context<'_>, findings: &[Finding]) -> Vec<RuledOut> {
+    let setup = Setup::new(context.trace);
+    let known = Known::of(context.trace, findings);
+    let candidates = [racing(&setup, &known), blocking(&setup, &known), interleaving(&setup, &known)];
+    candidates.into_iter().flat_map(|candidates| refuted(context, &setup, candidates)).collect()
+}
+
+/// Asks candidates of a kind, and tells what is refuted.
+fn refuted(context: &Context<'_>, setup: &Setup<'_>, candidates: Vec<Candidate>) -> Vec<RuledOut> {
+    let options = Options { budget: BUDGET, ..Options::default() };
+    let mut answers = Vec::new();
+    for candidate in candidates.into_iter().take(ASKED) {
+        let verdict = decide::decide(setup, &candidate.question, Model::ReadsFrom, options);
+        let Ok(Verdict::Infeasible(refutation)) = verdict else { continue };
+        if check_refutation(context.trace, &candidate.question, Model::ReadsFrom, &refutation).is_ok() {
+            answers.push((candidate, refutation));
+        }
+    }
+    answers.sort_by_key(|(_, refutation)| std::cmp::Reverse(subtlety(refutation)));
+    answers.truncate(SHOWN);
+    answers.iter().map(|(candidate, refutation)| told(context, candidate, refutation)).collect()
+}
+
+/// Kinds and places that findings have, so that no other instance of them is called impossible.
+struct Known(BTreeSet<(FindingKind, Vec<LocationId>)>);
+
+impl Known {
+    fn of(trace: &Trace, findings: &[Finding]) -> Known {
+        let own = findings.iter().filter(|finding| finding.recording.is_none());
+        let places = |finding: &Finding| finding.named_events().map(|event| trace.location(event)).collect();
+        Known(own.map(|finding| (finding.kind, sorted(places(finding)))).collect())
+    }
+
+    /// Of these candidates the first at each set of places, if there is no finding there.
+    fn leave(&self, candidates: impl Iterator<Item = Candidate>) -> Vec<Candidate> {
+        let mut seen = self.0.clone();
+        candidates
+            .filter(|candidate| seen.insert((candidate.kind, sorted(candidate.places.clone()))))
+            .collect()
+    }
+}
+
+fn sorted(mut places: Vec<LocationId>) -> Vec<LocationId> {
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+fn racing(setup: &Setup<'_>, known: &Known) -> Vec<Candidate> {
+    let trace = setup.trace();
+    let candidates = lockset::pairs(trace).take(LOOKED_AT).map(|pair| {
+        let variable = trace.op(pair.first).access().map(|access| access.variable);
+        Candidate {
+            kind: FindingKind::Race,
+            object: variable
+                .map(|variable| trace.symbols().variable(variable).to_owned())
+                .unwrap_or_default(),
+            question: Question::Race(pair.first, pair.second),
+            places: vec![trace.location(pair.first), trace.location(pair.second)],
+        }
+    });
+    known.leave(candidates)
+}
+
+fn blocking(setup: &Setup<'_>, known: &Known) -> Vec<Candidate> {
+    allowed_by_sync(setup, known, FindingKind::Deadlock, |settings, report| {
+        let each = candidates::Limits { instances: 4, ..deadlocks::Limits::default().each };
+        let limits = deadlocks::Limits { each, patterns: ASKED as u64, steps: BUDGET, run_ups: BUDGET };
+        deadlocks::search_within(setup, settings, limits, report);
+    })
+}
+
+fn interleaving(setup: &Setup<'_>, known: &Known) -> Vec<Candidate> {
+    if setup.trace().len() > LONGEST_FOR_ATOMICITY {
+        return Vec::new();
+    }
+    allowed_by_sync(setup, known, FindingKind::Atomicity, |settings, report| {
+        atomicity::search(setup, settings, report);
+    })
+}
+
+/// What a search finds if reads may see anything, but for what is so in every run.
+fn allowed_by_sync(
+    setup: &Setup<'_>,
+    known: &Known,
+    kind: FindingKind,
+    search: impl FnOnce(Settings, &mut dyn FnMut(Report)),
+) -> Vec<Candidate> {
+    let trace = setup.trace();
+    let options = Options { budget: BUDGET, ..Options::default() };
+    let mut candidates = Vec::new();
+    search(Settings { model: Model::Sync, options }, &mut |report| {
+        if let Report::Found(found) = report
+            && !found.remarks.inherent
+        {
+            let events = found.events.iter().flatten();
+            candidates.push(Candidate {
+                kind,
+                object: found.object.name(trace.symbols()),
+                places: events.map(|&event| trace.location(event)).collect(),
+                question: found.question,
+            });
+        }
+    });
+    known.leave(candidates.into_iter())
+}
+
+fn told(context: &Context<'_>, candidate: &Candidate, refutation: &Refutation) -> RuledOut {
+    let (trace, words) = (context.trace, context.words());
+    let question = &candidate.question;
+    let reason = in_one_sentence(trace, question, Model::ReadsFrom, refutation);
+    let explanation = explain(trace, question, Model::ReadsFrom, refutation);
+    let short = explanation.len() <= LONGEST_EXPLANATION;
+    RuledOut {
+        kind: candidate.kind.name(),
+        kind_title: candidate.kind.title(),
+        object: shown(&candidate.object),
+        statement: words.impossible(question),
+        explanation: if short { explanation } else { format!("{reason}.\n") },
+        reason,
+        locations: question.named().iter().map(|&event| words.location(event)).collect(),
+    }
+}
+
+/// How much there is to a refutation: more than forks and joins, and cases.
+fn subtlety(refutation: &Refutation) -> usize {
+    match refutation {
+        Refutation::Chain { steps, .. } => {
+            steps.iter().filter(|step| !matches!(step.because, Reason::Fork | Reason::Join)).count()
+        }
+        Refutation::Split { steps, cases, .. } => steps.len() + 1 + cases.iter().map(subtlety).sum::<usize>(),
+    }
+}
+
+/// All reachable states, if they are few.
+fn lattice(trace: &Trace) -> Option<Lattice> {
+    if trace.is_empty() || trace.len() > STATES {
+        return None;
+    }
+    let mut states = Vec::new();
+    let limits = Limits { states: 100 * STATES as u64, steps: BUDGET };
+    let walked = states::walk(trace, &Loset::of(trace), Class::Reachable, limits, |state| {
+        states.push(state.to_vec());
+        if states.len() > STATES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    matches!(walked, Ok(ControlFlow::Continue(()))).then_some(Lattice { states })
+}

@@ -1,0 +1,106 @@
+//! A hunt: build, record, predict, replay, explore.
+//!
+//! What each stage leaves is in the run's directory before the next begins, so an interrupted hunt keeps what was found.
+
+mod confirm;
+mod expected;
+mod explore;
+mod record;
+mod rounds;
+mod run_directory;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use report::Predictions;
+
+use crate::budget::{Budget, Cancellation};
+use crate::build;
+use crate::error::Error;
+use crate::observer::{Event, Observer, Stage, WarningsOnly};
+use crate::predict::PredictOptions;
+use crate::trace_file::{ExploredTrace, TraceFile};
+use rounds::Rounds;
+pub use run_directory::RunDirectory;
+
+/// What to hunt in, and how.
+#[derive(Clone, Debug)]
+pub struct HuntOptions {
+    /// A program in one file, to be built first; none: the command is the program.
+    pub source: Option<SourceProgram>,
+    /// The arguments of the program, or the whole command.
+    pub command: Vec<OsString>,
+    /// Which order the threads run in while they are recorded.
+    pub seed: u64,
+    /// How often each finding is replayed; 0: not at all.
+    pub times: u64,
+    /// How many rounds: replays that take a new path are searched in the next round.
+    pub rounds: u64,
+    /// How long the recorded run may take.
+    pub run_limit: Duration,
+    /// How many events are recorded.
+    pub max_events: u64,
+    /// Where results are kept.
+    pub results: PathBuf,
+    /// What to look for. Its budget is that of each search.
+    pub predict: PredictOptions,
+    /// No replay begins after the deadline.
+    pub budget: Budget,
+    /// Whether the hunt is called off: it ends with what it has.
+    pub cancellation: Cancellation,
+}
+
+/// A program in one file.
+#[derive(Clone, Debug)]
+pub struct SourceProgram {
+    /// Its source.
+    pub file: PathBuf,
+    /// More flags for the compiler.
+    pub flags: String,
+}
+
+/// What a hunt came to.
+#[derive(Debug)]
+pub struct HuntOutcome {
+    /// Where everything is kept.
+    pub directory: RunDirectory,
+    /// The recording.
+    pub file: TraceFile,
+    /// Other recordings that findings are of.
+    pub explored: Vec<ExploredTrace>,
+    /// What was found.
+    pub predictions: Predictions,
+}
+
+/// Hunts.
+pub fn hunt(options: &HuntOptions, observer: &mut dyn Observer) -> Result<HuntOutcome, Error> {
+    let directory = RunDirectory::create(&options.results)?;
+    let command = built(options, &directory, observer)?;
+    record::record(options, command, &directory, observer)?;
+    directory.becomes_latest()?;
+    let file = TraceFile::open(directory.trace().as_os_str(), &mut WarningsOnly(observer))?;
+    let mut rounds = Rounds::new(options, &directory, &file)?;
+    rounds.run(&file, observer)?;
+    let Rounds { predictions, mut explored, .. } = rounds;
+    explored.retain(|other| {
+        predictions.findings.iter().any(|finding| finding.recording.as_ref() == Some(&other.name))
+    });
+    Ok(HuntOutcome { directory, file, explored, predictions })
+}
+
+/// The command to hunt in, built if it has to be.
+fn built(
+    options: &HuntOptions,
+    directory: &RunDirectory,
+    observer: &mut dyn Observer,
+) -> Result<Vec<OsString>, Error> {
+    let Some(SourceProgram { file, flags }) = &options.source else { return Ok(options.command.clone()) };
+    observer.begin(&Stage::Building(file.clone()));
+    let program = directory.program(file);
+    build::build(file, &program, flags)?;
+    observer.end(Some(&Event::Built { source: file.clone() }));
+    let mut command = vec![program.into_os_string()];
+    command.extend(options.command.iter().cloned());
+    Ok(command)
+}

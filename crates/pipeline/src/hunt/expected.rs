@@ -1,0 +1,67 @@
+//! Atomicity violations that already happened in the recorded run, which worked all the same: a loop that waits for a flag, a
+//! total that is read before and after the workers add to it. They are no news, and hardly ever bugs.
+
+use report::{Finding, FindingKind};
+use rustc_hash::FxHashMap;
+use trace::{EventId, LocationId, Op, Trace, VariableId};
+
+/// A recording, ready to be asked about many findings.
+pub(super) struct RecordedViolations<'t> {
+    trace: &'t Trace,
+    /// The user said what is atomic.
+    has_regions: bool,
+    /// The accesses of each variable, in their order.
+    accesses: FxHashMap<VariableId, Vec<EventId>>,
+}
+
+impl<'t> RecordedViolations<'t> {
+    /// One pass over the trace.
+    pub(super) fn new(trace: &'t Trace) -> Self {
+        let mut recorded = RecordedViolations { trace, has_regions: false, accesses: FxHashMap::default() };
+        for (event, _, op) in trace.events() {
+            recorded.has_regions |= matches!(op, Op::RegionBegin(_));
+            if let Some(access) = op.access() {
+                recorded.accesses.entry(access.variable).or_default().push(event);
+            }
+        }
+        recorded
+    }
+
+    /// Whether it has an access at the place of the finding's second between two consecutive ones of a thread at the places of its
+    /// first and third. In a trace with regions of the user nothing counts as expected.
+    pub(super) fn has(&self, finding: &Finding) -> bool {
+        let events: Vec<EventId> = finding.named_events().collect();
+        let ([first, between, last], FindingKind::Atomicity, false) =
+            (&events[..], finding.kind, self.has_regions)
+        else {
+            return false;
+        };
+        let variable = |event: &EventId| self.trace.op(*event).access().map(|access| access.variable);
+        match (variable(first), variable(between), variable(last)) {
+            (Some(a), Some(b), Some(c)) if a == b && b == c => {
+                self.appears(a, [first, between, last].map(|&event| self.trace.location(event)))
+            }
+            _ => false,
+        }
+    }
+
+    /// For each thread its last access, and whether the access in between was seen since.
+    fn appears(&self, variable: VariableId, [first, between, last]: [LocationId; 3]) -> bool {
+        let mut threads: Vec<(Option<LocationId>, bool)> =
+            vec![(None, false); self.trace.symbols().threads.len()];
+        for &event in self.accesses.get(&variable).into_iter().flatten() {
+            let (thread, here) = (self.trace.thread(event).index(), self.trace.location(event));
+            let (before, apart) = threads[thread];
+            if apart && before == Some(first) && here == last {
+                return true;
+            }
+            if here == between {
+                for (other, state) in threads.iter_mut().enumerate() {
+                    state.1 |= other != thread;
+                }
+            }
+            threads[thread] = (Some(here), false);
+        }
+        false
+    }
+}

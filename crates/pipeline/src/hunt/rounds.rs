@@ -1,0 +1,222 @@
+//! Rounds: a recording is searched, its findings are replayed, and replays that took paths of their own are recordings for the next round.
+
+use std::cell::LazyCell;
+use std::cmp::Reverse;
+
+use report::{Finding, FindingKind, Predictions, Rung, ScheduleFile};
+
+use super::HuntOptions;
+use super::confirm::Confirmer;
+use super::expected::RecordedViolations;
+use super::explore::Explorer;
+use super::run_directory::RunDirectory;
+use crate::error::Error;
+use crate::observer::{Event, Observer, Progress, Silent, Stage, WarningsOnly, WithoutFindings};
+use crate::predict::{head, predict};
+use crate::replay::Replayer;
+use crate::schedules::schedule_file;
+use crate::trace_file::{ExploredTrace, TraceFile};
+
+/// So many reads are made to see something else, to find other ways.
+const READS: usize = 12;
+/// In a longer recording no such reads are looked for.
+const LONGEST: usize = 50_000;
+
+/// A hunt under way.
+pub(super) struct Rounds<'a> {
+    options: &'a HuntOptions,
+    directory: &'a RunDirectory,
+    /// What was found.
+    pub(super) predictions: Predictions,
+    /// The recordings of new paths, as far as they were searched.
+    pub(super) explored: Vec<ExploredTrace>,
+    explorer: Explorer<'a>,
+}
+
+impl<'a> Rounds<'a> {
+    /// A hunt that begins with this recording.
+    pub(super) fn new(
+        options: &'a HuntOptions,
+        directory: &'a RunDirectory,
+        first: &TraceFile,
+    ) -> Result<Self, Error> {
+        let predictions = head(first, &options.predict.without_nondeterminism())?;
+        let explorer = Explorer::new(directory, first, &options.budget);
+        Ok(Rounds { options, directory, predictions, explored: Vec::new(), explorer })
+    }
+
+    /// All rounds.
+    pub(super) fn run(&mut self, first: &TraceFile, observer: &mut dyn Observer) -> Result<(), Error> {
+        // An interrupted hunt can be reported from its beginning on.
+        self.save()?;
+        self.explorer.is_over = self.options.rounds == 1;
+        self.round(first, None, observer)?;
+        for round in 2..=self.options.rounds {
+            self.explorer.is_over = round == self.options.rounds;
+            let names = std::mem::take(&mut self.explorer.kept);
+            if !names.is_empty() {
+                observer.event(&Event::Round { round, recordings: names.len() as u64 });
+            }
+            for name in names {
+                if self.is_over() {
+                    return Ok(());
+                }
+                let path = self.directory.recording(&name);
+                let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
+                self.round(&file, Some(&name), observer)?;
+                self.explored.push(ExploredTrace { name, file });
+            }
+        }
+        Ok(())
+    }
+
+    /// Searches a recording, replays what is new, and looks for new paths.
+    fn round(
+        &mut self,
+        file: &TraceFile,
+        recording: Option<&str>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        let new = self.search(file, recording, observer)?;
+        self.replay(file, &new, observer)?;
+        self.explore(file, observer)
+    }
+
+    fn is_over(&self) -> bool {
+        self.options.budget.is_exhausted() || self.options.cancellation.is_cancelled()
+    }
+
+    /// Searches a recording, one kind of bug after the other: what was found is kept whenever the search ends. The ids of
+    /// what is new.
+    fn search(
+        &mut self,
+        file: &TraceFile,
+        recording: Option<&str>,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<String>, Error> {
+        observer.begin(&Stage::Predicting);
+        let (mut candidates, mut new) = (0, Vec::new());
+        let expected = LazyCell::new(|| RecordedViolations::new(&file.trace));
+        for options in self.options.predict.without_nondeterminism().one_by_one()? {
+            let mut of_kind = predict(file, &options, &mut WithoutFindings(observer))?;
+            of_kind
+                .findings
+                .retain(|finding| finding.kind != FindingKind::Atomicity || !expected.has(finding));
+            candidates += of_kind.candidates;
+            self.predictions.candidates += of_kind.candidates;
+            self.predictions.unknown += of_kind.unknown;
+            self.predictions.refuted += of_kind.refuted;
+            if recording.is_none() && of_kind.funnel.is_some() {
+                self.predictions.funnel = of_kind.funnel;
+            }
+            let before = new.len();
+            for finding in of_kind.findings {
+                new.extend(self.take(finding, recording));
+            }
+            self.save()?;
+            let kept = self.predictions.findings.iter().filter(|finding| new[before..].contains(&finding.id));
+            kept.for_each(|finding| observer.finding(finding));
+        }
+        let (findings, more) = (new.len() as u64, recording.is_some());
+        observer.end(Some(&Event::Predicted { findings, candidates, more }));
+        Ok(new)
+    }
+
+    /// Takes a finding in, unless it is known; its id, if it is news.
+    fn take(&mut self, finding: Finding, recording: Option<&str>) -> Option<String> {
+        let finding = Finding { recording: recording.map(str::to_owned), ..finding };
+        let findings = &mut self.predictions.findings;
+        if let Some(known) = findings.iter_mut().find(|known| known.is_like(&finding)) {
+            let better = known.rung < Rung::Predicted && finding.rung > known.rung;
+            return better.then(|| {
+                let id = known.id.clone();
+                *known = Finding { id: id.clone(), ..finding };
+                id
+            });
+        }
+        let of_kind = findings.iter().filter(|known| known.kind == finding.kind).count();
+        let id = format!("{}-{}", finding.kind.name(), of_kind + 1);
+        findings.push(Finding { id: id.clone(), ..finding });
+        Some(id)
+    }
+
+    /// Keeps what was found so far, the highest rungs first, as `predict` has them.
+    fn save(&mut self) -> Result<(), Error> {
+        self.predictions
+            .findings
+            .sort_by_key(|finding| (finding.inherent, Reverse(finding.rung), finding.kind));
+        self.directory.save(&self.predictions)
+    }
+
+    /// Replays these findings.
+    fn replay(&mut self, file: &TraceFile, ids: &[String], observer: &mut dyn Observer) -> Result<(), Error> {
+        if ids.is_empty() || self.options.times == 0 {
+            return self.write_schedules(file, ids);
+        }
+        observer.begin(&Stage::Replaying { findings: ids.len() });
+        let confirmer = Confirmer {
+            file,
+            model: self.predictions.model,
+            times: self.options.times,
+            budget: &self.options.budget,
+            cancellation: &self.options.cancellation,
+            directory: self.directory,
+        };
+        let (mut confirmed, mut tried, mut done) = (0, 0, 0);
+        for id in ids {
+            let Some(index) = self.predictions.findings.iter().position(|finding| finding.id == *id) else {
+                continue;
+            };
+            observer.item(id);
+            let finding = &mut self.predictions.findings[index];
+            tried += u64::from(confirmer.confirm(finding, &mut self.explorer)?);
+            confirmed += u64::from(finding.rung == Rung::Confirmed);
+            // The order is settled at the end: ids stay where they are while it goes on.
+            self.directory.save(&self.predictions)?;
+            done += 1;
+            observer.advance(Progress::Counted { done, total: Some(ids.len() as u64) });
+        }
+        self.save()?;
+        let left = ids.len() as u64 - tried;
+        let interrupted = self.options.cancellation.is_cancelled();
+        observer.end(Some(&Event::Replayed { confirmed, left, interrupted }));
+        Ok(())
+    }
+
+    fn write_schedules(&self, file: &TraceFile, ids: &[String]) -> Result<(), Error> {
+        let findings = self.predictions.findings.iter().filter(|finding| ids.contains(&finding.id));
+        let write = |finding| self.directory.write_schedule(file, finding, self.predictions.model);
+        findings.map(write).try_for_each(|schedule: Result<ScheduleFile, Error>| schedule.map(|_| ()))
+    }
+
+    /// Makes reads see something else than they saw, each in a replay, and looks whether the program takes a new path then.
+    fn explore(&mut self, file: &TraceFile, observer: &mut dyn Observer) -> Result<(), Error> {
+        let searches_reads = self.options.predict.only.contains(&FindingKind::Nondeterminism);
+        if self.explorer.is_over || searches_reads || self.options.times == 0 || file.trace.len() > LONGEST {
+            return Ok(());
+        }
+        observer.begin(&Stage::Exploring);
+        let reads = predict(file, &self.options.predict.only_nondeterminism(), &mut Silent)?;
+        let mut places: Vec<&str> = Vec::new();
+        for finding in &reads.findings {
+            let place = finding.locations.first().map_or("", String::as_str);
+            // One that races has been seen both ways.
+            if finding.racy == Some(true) || places.contains(&place) {
+                continue;
+            }
+            if self.is_over() || self.explorer.is_full() || places.len() == READS {
+                break;
+            }
+            places.push(place);
+            observer.item(place);
+            let schedule = schedule_file(file, finding, reads.model, false)?;
+            let Some(command) = run::replay::Command::recorded(file.trace.metadata()) else { break };
+            let mut replayer = Replayer::new(finding.id.clone(), &schedule, command)?;
+            replayer.limit = self.explorer.limit();
+            replayer.cancellation = self.options.cancellation.clone();
+            self.explorer.run(&replayer, file)?;
+        }
+        observer.end(None);
+        Ok(())
+    }
+}

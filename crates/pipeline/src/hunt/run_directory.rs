@@ -1,0 +1,124 @@
+//! The directory of a run: `.foretell/7/`, with `.foretell/latest` naming the last one.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use check::Model;
+use report::{Finding, Predictions, ScheduleFile};
+
+use crate::error::Error;
+use crate::files::{self, Form};
+use crate::saved;
+use crate::schedules::schedule_file;
+use crate::trace_file::TraceFile;
+
+/// Where a run is kept.
+#[derive(Clone, Debug)]
+pub struct RunDirectory {
+    results: PathBuf,
+    path: PathBuf,
+}
+
+impl RunDirectory {
+    /// A new one: the numbers of runs go up.
+    pub(super) fn create(results: &Path) -> Result<Self, Error> {
+        let cannot = |error| Error::io("make a directory in", format!("`{}`", results.display()), error);
+        fs::create_dir_all(results).map_err(cannot)?;
+        let mut number = last(results).map_err(cannot)?;
+        loop {
+            number += 1;
+            let path = results.join(number.to_string());
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(RunDirectory { results: results.to_owned(), path }),
+                // Another hunt was quicker.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(cannot(error)),
+            }
+        }
+    }
+
+    /// The program that is built from a source, by the name of the source.
+    pub(super) fn program(&self, source: &Path) -> PathBuf {
+        let here = std::env::current_dir().unwrap_or_default();
+        here.join(&self.path).join(source.file_stem().unwrap_or(OsStr::new("program")))
+    }
+
+    pub(super) fn trace(&self) -> PathBuf {
+        self.path.join(saved::TRACE)
+    }
+
+    /// What the program printed.
+    pub(super) fn output(&self) -> PathBuf {
+        self.path.join("output.txt")
+    }
+
+    /// The page for the browser.
+    pub fn report(&self) -> PathBuf {
+        self.path.join("report.html")
+    }
+
+    /// The recording of a replay that went another way.
+    pub(super) fn recording(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes the schedule of a finding.
+    pub(super) fn write_schedule(
+        &self,
+        file: &TraceFile,
+        finding: &Finding,
+        model: Model,
+    ) -> Result<ScheduleFile, Error> {
+        let schedule = schedule_file(file, finding, model, false)?;
+        let path = self.path.join(format!("{}.sched", finding.id));
+        files::write(&path, Form::PLAIN, |out| out.write_all(schedule.to_string().as_bytes()))?;
+        Ok(schedule)
+    }
+
+    /// Keeps what was found so far.
+    pub(super) fn save(&self, predictions: &Predictions) -> Result<(), Error> {
+        files::write(&self.path.join(saved::FINDINGS), Form::PLAIN, |out| {
+            serde_json::to_writer_pretty(&mut *out, predictions)?;
+            out.write_all(b"\n")
+        })
+    }
+
+    /// From now on `latest` names this run.
+    pub(super) fn becomes_latest(&self) -> Result<(), Error> {
+        let latest = self.results.join("latest");
+        let number = self.path.file_name().unwrap_or_default();
+        let new = self.results.join(format!(".latest-{}", std::process::id()));
+        let named = symlink(number, &new).and_then(|()| fs::rename(&new, &latest));
+        named.map_err(|error| Error::io("name the run", format!("`{}`", latest.display()), error))
+    }
+}
+
+/// The highest number of a run there is.
+fn last(results: &Path) -> io::Result<u64> {
+    let mut highest = 0;
+    for entry in fs::read_dir(results)? {
+        let number = entry?.file_name().to_str().and_then(|name| name.parse().ok());
+        highest = highest.max(number.unwrap_or(0));
+    }
+    Ok(highest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_numbered_and_the_last_is_named() {
+        let results = tempfile::tempdir().unwrap();
+        let first = RunDirectory::create(results.path()).unwrap();
+        first.becomes_latest().unwrap();
+        fs::create_dir(results.path().join("9")).unwrap();
+        let next = RunDirectory::create(results.path()).unwrap();
+        assert_eq!(next.trace(), results.path().join("10").join(saved::TRACE));
+        next.becomes_latest().unwrap();
+        assert_eq!(fs::read_link(results.path().join("latest")).unwrap(), Path::new("10"));
+    }
+}

@@ -1,0 +1,35 @@
+//! The product as a library: a program is recorded ([`recording`]), its trace searched ([`predict`]), findings are replayed
+//! ([`replay`]), and [`hunt`] does all of it.
+//!
+//! There are no arguments and no terminal here. What to do comes in as options, with a [`Budget`] and a [`Cancellation`]; what
+//! happens meanwhile goes to an [`Observer`]; what went wrong is an [`Error`] with its place and what can be done.
+
+pub mod budget;
+pub mod build;
+pub mod ending;
+pub mod error;
+mod extras;
+pub mod files;
+pub mod hunt;
+pub mod minimize;
+pub mod observer;
+pub mod predict;
+pub mod recording;
+pub mod replay;
+pub mod rerecording;
+pub mod rules;
+pub mod saved;
+pub mod schedules;
+pub mod sources;
+pub mod stack;
+mod suppress;
+pub mod survey;
+pub mod trace_file;
+pub mod verify;
+
+pub use budget::{Budget, Cancellation};
+pub use error::{Error, ErrorKind};
+pub use extras::extras;
+pub use observer::{Event, Observer, Progress, Silent, Stage};
+pub use suppress::suppress;
+pub use trace_file::{ExploredTrace, TraceFile};

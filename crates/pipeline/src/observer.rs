@@ -1,0 +1,191 @@
+//! What the pipeline says while it works. It prints nothing: whoever calls decides what is shown, and how.
+
+use std::path::PathBuf;
+
+use report::{Finding, FindingKind};
+
+use crate::error::Error;
+
+/// Hears what the pipeline says while it works. Stages nest: each [`begin`](Observer::begin) has its [`end`](Observer::end),
+/// unless an error ends the work in between.
+pub trait Observer {
+    /// A stage begins.
+    fn begin(&mut self, _stage: &Stage) {}
+
+    /// The innermost stage turns to the next of its items: a finding, a source location.
+    fn item(&mut self, _name: &str) {}
+
+    /// The innermost stage has come so far.
+    fn advance(&mut self, _progress: Progress) {}
+
+    /// The innermost stage is over. What came of it is passed on where a person wants to know.
+    fn end(&mut self, _outcome: Option<&Event>) {}
+
+    /// Something happened within a stage.
+    fn event(&mut self, _event: &Event) {}
+
+    /// Something is wrong, and the work goes on.
+    fn warning(&mut self, _warning: Error) {}
+
+    /// A finding, as soon as it is known and kept.
+    fn finding(&mut self, _finding: &Finding) {}
+}
+
+/// What is being done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Reading a trace of so many bytes, if that is known.
+    Reading {
+        /// How many bytes there are.
+        bytes: Option<u64>,
+    },
+    /// Searching a trace for bugs of a kind.
+    Searching(FindingKind),
+    /// Finding out which reads race, for the sake of other kinds of bugs.
+    SearchingRacyReads,
+    /// Deciding what an inexact method reports, in a trace of so many events.
+    Deciding {
+        /// How many events there are.
+        events: u64,
+    },
+    /// Searching the global states of a trace.
+    SearchingStates,
+    /// Building a program from this source.
+    Building(PathBuf),
+    /// Running the program, and recording it.
+    Recording,
+    /// Searching a recording for all kinds of bugs.
+    Predicting,
+    /// Replaying so many findings.
+    Replaying {
+        /// How many there are.
+        findings: usize,
+    },
+    /// Replaying towards what the program has not done yet.
+    Exploring,
+}
+
+/// How far a stage has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Progress {
+    /// So many of so many, if the number is known.
+    Counted {
+        /// How many are done.
+        done: u64,
+        /// How many there are.
+        total: Option<u64>,
+    },
+    /// So many of a number that can only be estimated.
+    Estimated {
+        /// How many are done.
+        done: u64,
+        /// The share of the work that is done.
+        share: Option<f64>,
+    },
+}
+
+/// Something worth a line to a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A program was built.
+    Built {
+        /// Its source.
+        source: PathBuf,
+    },
+    /// The program crashed while it was recorded, so another run is recorded.
+    Crashed {
+        /// The seed of the run.
+        seed: u64,
+        /// What ended it, to be written behind that it crashed.
+        signal: &'static str,
+    },
+    /// A run was recorded.
+    Recorded {
+        /// Events in the trace.
+        events: u64,
+        /// Threads in the trace.
+        threads: u64,
+        /// How the program ended.
+        end: RecordedEnd,
+    },
+    /// A recording was searched.
+    Predicted {
+        /// Findings that are new.
+        findings: u64,
+        /// Candidates there were.
+        candidates: u64,
+        /// Whether other recordings were searched before.
+        more: bool,
+    },
+    /// Findings were replayed.
+    Replayed {
+        /// Findings that were seen happening.
+        confirmed: u64,
+        /// Findings that were not replayed.
+        left: u64,
+        /// Whether that is because the user wanted to stop; otherwise time was up.
+        interrupted: bool,
+    },
+    /// A further round begins.
+    Round {
+        /// Its number.
+        round: u64,
+        /// Replays of the last round that took a path of their own.
+        recordings: u64,
+    },
+}
+
+/// How a recorded program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordedEnd {
+    /// By a fault of its own: what, to be written behind that it crashed.
+    Crashed(&'static str),
+    /// It was ended after so many seconds.
+    TimedOut(u64),
+    /// With this status.
+    Exited(u8),
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}
+
+/// Hears warnings only, and passes them on: for work within a stage that speaks for it.
+pub struct WarningsOnly<'o>(pub &'o mut dyn Observer);
+
+impl Observer for WarningsOnly<'_> {
+    fn warning(&mut self, warning: Error) {
+        self.0.warning(warning);
+    }
+}
+
+/// Hears everything but findings: for a search whose findings are renamed or left out before they are passed on.
+pub struct WithoutFindings<'o>(pub &'o mut dyn Observer);
+
+impl Observer for WithoutFindings<'_> {
+    fn begin(&mut self, stage: &Stage) {
+        self.0.begin(stage);
+    }
+
+    fn item(&mut self, name: &str) {
+        self.0.item(name);
+    }
+
+    fn advance(&mut self, progress: Progress) {
+        self.0.advance(progress);
+    }
+
+    fn end(&mut self, outcome: Option<&Event>) {
+        self.0.end(outcome);
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.0.event(event);
+    }
+
+    fn warning(&mut self, warning: Error) {
+        self.0.warning(warning);
+    }
+}

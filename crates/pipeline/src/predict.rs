@@ -1,0 +1,172 @@
+//! From a trace to findings: bugs of the runs that did not happen, each with a schedule that shows it.
+//!
+//! Searches report as they go ([`candidates`]); [`gather`] keeps one finding for each set of source locations, or all of
+//! them; a [`Prediction`] writes its schedule out and has it verified before anybody sees it. The same trace and options give
+//! the same findings under the same ids.
+
+mod gather;
+mod kinds;
+mod library_code;
+mod options;
+mod predicates;
+mod prediction;
+mod races;
+pub mod raw;
+
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+
+use check::Model;
+use decide::{Options, Setup};
+use papers::atomicity;
+use papers::races::Method as RaceMethod;
+use report::{FindingKind, Predictions, SCHEMA, Size};
+use trace::{Kind, Trace};
+
+use crate::error::{Error, ErrorKind};
+use crate::observer::Observer;
+use crate::rules::RulesFile;
+use crate::trace_file::TraceFile;
+use gather::Gatherer;
+pub use options::{AtomicWithin, Method, PredictOptions, UnknownMethod};
+pub use prediction::{Prediction, with_schedules};
+
+/// Takes findings as they come, as many at once as there are cores; whether more are wanted.
+pub type Sink<'t> = dyn FnMut(Vec<Prediction<'_>>, &mut dyn Observer) -> ControlFlow<()> + 't;
+
+/// Searches a trace. Every finding has been verified, and has its schedule.
+pub fn predict(
+    file: &TraceFile,
+    options: &PredictOptions,
+    observer: &mut dyn Observer,
+) -> Result<Predictions, Error> {
+    let (mut findings, mut failed) = (Vec::new(), None);
+    let predictions = predict_each(
+        file,
+        options,
+        observer,
+        &mut |predictions, observer| match with_schedules(predictions) {
+            Ok(new) => {
+                new.iter().for_each(|finding| observer.finding(finding));
+                findings.extend(new);
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        },
+    )?;
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(Predictions { findings, ..predictions }),
+    }
+}
+
+/// What is known before the search.
+pub fn head(file: &TraceFile, options: &PredictOptions) -> Result<Predictions, Error> {
+    options.kinds()?;
+    Ok(Predictions {
+        schema: SCHEMA,
+        trace: Size::of(&file.trace, file.path()),
+        model: options.model,
+        method: options.method_name().to_owned(),
+        findings: Vec::new(),
+        unknown: 0,
+        candidates: 0,
+        refuted: 0,
+        suppressed: 0,
+        funnel: None,
+    })
+}
+
+/// Searches a trace and passes the findings on, as they are found if all are wanted; the counts are returned. What a budget or a
+/// cancellation keeps from being searched counts as unknown.
+pub fn predict_each(
+    file: &TraceFile,
+    options: &PredictOptions,
+    observer: &mut dyn Observer,
+    sink: &mut Sink<'_>,
+) -> Result<Predictions, Error> {
+    let trace = &file.trace;
+    let sink: &mut Sink<'_> = &mut |mut predictions, observer| {
+        predictions.retain(|prediction| !library_code::is_of_libraries(trace, prediction.finding()));
+        sink(predictions, observer)
+    };
+    let mut predictions = head(file, options)?;
+    let model = options.model;
+    if model == Model::Branch {
+        refuse_without_branches(trace)?;
+    }
+    let kinds = options.kinds()?;
+    let rules_file = options.rules.as_deref().map(RulesFile::open).transpose()?;
+    let rules = options.stated_rules(trace, rules_file.as_ref(), observer)?;
+    let conditions = rules_file.as_ref().map(|file| file.predicates(trace)).transpose()?.unwrap_or_default();
+    let intent = options.intent(file)?;
+    let setup = Setup::new(trace);
+    let cuts = OnceLock::new();
+    let engine = Options { budget: options.budget.steps, ..Options::default() };
+    let mut gatherer =
+        Gatherer::new(&setup, model, engine, options.every_instance, &cuts, &mut *observer, &mut *sink);
+    for &kind in &kinds {
+        let gatherer = &mut gatherer;
+        if options.is_over() {
+            predictions.unknown += 1;
+            continue;
+        }
+        match kind {
+            FindingKind::Race => races::search(options.race_method(), gatherer, &mut predictions)?,
+            FindingKind::Deadlock => kinds::deadlocks(gatherer, &mut predictions),
+            FindingKind::Atomicity => {
+                kinds::atomicity(options.atomicity_method(), &intent, gatherer, &mut predictions);
+            }
+            FindingKind::Order => kinds::orders(&rules, gatherer, &mut predictions),
+            FindingKind::Nondeterminism => {
+                if !kinds.contains(&FindingKind::Race) {
+                    races::note(gatherer);
+                }
+                kinds::nondeterminism(gatherer, &mut predictions);
+            }
+            // Each is about the whole program, not about places: nothing to gather.
+            FindingKind::Predicate => {}
+        }
+    }
+    gatherer.finish();
+    if kinds.contains(&FindingKind::Predicate) && !options.is_over() {
+        predicates::search(&conditions, &setup, model, engine, &mut predictions, observer)?;
+    }
+    let conditions = std::mem::take(&mut predictions.findings);
+    // Nothing comes after these, so it does not matter whether more is wanted.
+    let _ = sink(conditions.into_iter().map(Prediction::from).collect(), observer);
+    Ok(predictions)
+}
+
+/// The model `branch` says nothing about a trace without branches.
+pub fn refuse_without_branches(trace: &Trace) -> Result<(), Error> {
+    if trace.events().any(|(_, _, op)| op.kind() == Kind::Branch) {
+        return Ok(());
+    }
+    Err(Error::from(ErrorKind::NoBranches)
+        .note("without them, no read would have to keep its value")
+        .help(
+            "record a program that was built with `foretell cc --branches`; in text, branch counts are lines such as `T1|branch(1)|a.c:7`",
+        )
+        .help("or use `--model rf`, in which every read keeps its value"))
+}
+
+impl PredictOptions {
+    /// How to find races.
+    pub fn race_method(&self) -> RaceMethod {
+        match self.method {
+            Some(Method::Races(method)) => method,
+            _ => RaceMethod::Poly,
+        }
+    }
+
+    fn atomicity_method(&self) -> atomicity::Method {
+        match self.method {
+            Some(Method::Atomicity(method)) => method,
+            _ => atomicity::Method::Exact,
+        }
+    }
+}

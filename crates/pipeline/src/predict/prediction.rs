@@ -1,0 +1,155 @@
+//! A finding whose schedule may not be written out yet. Writing it out takes a walk through all of the run before it, and a
+//! person reads few of thousands, so that is left to whoever shows it.
+
+use std::sync::OnceLock;
+
+use candidates::Found;
+use check::{CutChecker, Model};
+use decide::{Options, Setup, Verdict, Witness, simplify};
+use report::{Finding, FindingKind, Rung};
+use trace::EventId;
+
+use crate::error::Error;
+use crate::stack::side_by_side;
+use crate::verify;
+
+/// A finding, and its schedule if that is not written out yet.
+pub struct Prediction<'s> {
+    finding: Finding,
+    pending: Option<PendingSchedule<'s>>,
+}
+
+/// A bug as a search found it: enough to write its schedule out.
+pub(super) struct PendingSchedule<'s> {
+    /// The trace, made ready for questions.
+    pub(super) setup: &'s Setup<'s>,
+    /// What verifies schedules that are not written out. Made when it is used first.
+    pub(super) cuts: &'s OnceLock<CutChecker<'s>>,
+    /// The model asked under.
+    pub(super) model: Model,
+    /// How far it climbs.
+    pub(super) rung: Rung,
+    /// What was found.
+    pub(super) found: Found,
+}
+
+/// All of them with their schedules ([`Prediction::with_schedule`]), on all cores.
+pub fn with_schedules(predictions: Vec<Prediction<'_>>) -> Result<Vec<Finding>, Error> {
+    side_by_side(predictions, Prediction::with_schedule)
+}
+
+impl From<Finding> for Prediction<'_> {
+    /// A finding that is ready.
+    fn from(finding: Finding) -> Self {
+        Prediction { finding, pending: None }
+    }
+}
+
+impl<'s> Prediction<'s> {
+    /// A bug, as a finding under this name that stands for so many.
+    pub(super) fn pending(
+        pending: PendingSchedule<'s>,
+        kind: FindingKind,
+        id: String,
+        count: u64,
+        racy: bool,
+    ) -> Self {
+        let PendingSchedule { found, rung, .. } = &pending;
+        let trace = pending.setup.trace();
+        let location = |event: &Option<EventId>| match event {
+            Some(event) => trace.symbols().location(trace.location(*event)).to_owned(),
+            None => "initial".to_owned(),
+        };
+        let finding = Finding {
+            id,
+            kind,
+            rung: *rung,
+            guaranteed: false,
+            events: found.events.iter().map(|event| event.map_or(-1, |event| i64::from(event.0))).collect(),
+            object: found.object.name(trace.symbols()),
+            locations: found.events.iter().map(location).collect(),
+            count,
+            racy: (kind == FindingKind::Nondeterminism).then_some(racy),
+            inherent: found.remarks.inherent,
+            schedule: Vec::new(),
+            question: found.question.written(trace),
+            recording: None,
+            replay: None,
+        };
+        Prediction { finding, pending: Some(pending) }
+    }
+
+    /// The finding, perhaps without its schedule.
+    pub fn finding(&self) -> &Finding {
+        &self.finding
+    }
+
+    /// With its schedule: the one with few switches, verified.
+    pub fn with_schedule(self) -> Result<Finding, Error> {
+        let Prediction { mut finding, pending } = self;
+        if let Some(pending) = pending {
+            let named = pending.found.question.named();
+            let schedule = simplify(pending.setup, &named, &pending.schedule());
+            finding.guaranteed = pending.verify(&schedule)?;
+            finding.schedule = schedule;
+        }
+        Ok(finding)
+    }
+
+    /// Verified, but without its schedule if it had none. Most are verified without writing them out.
+    pub fn verified(self) -> Result<Finding, Error> {
+        let Prediction { mut finding, pending } = self;
+        if let Some(pending) = pending {
+            finding.guaranteed = match pending.accepted_as_cut() {
+                true => true,
+                false => pending.verify(&pending.schedule())?,
+            };
+        }
+        Ok(finding)
+    }
+}
+
+impl PendingSchedule<'_> {
+    /// A predicted finding is shown by a schedule that keeps what reads saw; one that an inexact method reports and
+    /// that is only possible, by one that does not.
+    fn shown_under(&self) -> Model {
+        match (self.rung, self.model) {
+            (Rung::Predicted, _) => Model::ReadsFrom,
+            (_, Model::ReadsFrom) => Model::Sync,
+            (_, weaker) => weaker,
+        }
+    }
+
+    fn schedule(&self) -> Vec<EventId> {
+        let shown = self.shown_under();
+        let Found { question, witness, .. } = &self.found;
+        let climbed = match (self.rung, self.model) {
+            (Rung::Predicted, Model::Sync | Model::Branch) => self.decided_again(),
+            _ => None,
+        };
+        climbed.as_ref().unwrap_or(witness).schedule(self.setup, question, shown)
+    }
+
+    /// A schedule that keeps what reads saw, where one was found that need not.
+    fn decided_again(&self) -> Option<Witness> {
+        let shown = self.shown_under();
+        match decide::decide(self.setup, &self.found.question, shown, Options::default()) {
+            Ok(Verdict::Feasible(witness)) => Some(witness),
+            _ => None,
+        }
+    }
+
+    /// Whether the schedule is one of those that need not be written out to be verified, and is right.
+    fn accepted_as_cut(&self) -> bool {
+        let cuts = || self.cuts.get_or_init(|| CutChecker::new(self.setup.trace()));
+        let Found { question, witness, .. } = &self.found;
+        witness.restriction().is_some_and(|counts| cuts().check(question, counts).is_ok())
+    }
+
+    /// Whether the program is certain to follow the schedule.
+    fn verify(&self, schedule: &[EventId]) -> Result<bool, Error> {
+        let Found { question, .. } = &self.found;
+        let certainty = verify::schedule(self.setup.trace(), question, self.shown_under(), schedule)?;
+        Ok(certainty.guaranteed)
+    }
+}

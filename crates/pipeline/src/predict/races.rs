@@ -1,0 +1,176 @@
+//! Races by every method.
+
+use candidates::races::syncp::{Syncp, SyncpRace};
+use candidates::races::{RacePair, poly};
+use candidates::{Found, Object, Remarks, Report, Settings};
+use check::{Model, Question};
+use decide::{MustOrder, Setup, Verdict, Witness};
+use papers::races::{Method, for_each_pair};
+use report::{FindingKind, Funnel, Predictions, Rung};
+
+use super::gather::Gatherer;
+use crate::error::{Error, ErrorKind};
+use crate::observer::{Progress, Stage};
+
+/// Searches for races and gathers them.
+pub(super) fn search(
+    method: Method,
+    gatherer: &mut Gatherer<'_>,
+    predictions: &mut Predictions,
+) -> Result<(), Error> {
+    match method {
+        Method::Poly => exactly(gatherer, predictions),
+        Method::Syncp => sync_preserving(gatherer, predictions),
+        method => reported_by(method, gatherer, predictions)?,
+    }
+    Ok(())
+}
+
+/// Finds which events race, for the sake of other kinds of bugs.
+pub(super) fn note(gatherer: &mut Gatherer<'_>) {
+    let settings = Settings { model: gatherer.model, options: gatherer.options };
+    gatherer.observer.begin(&Stage::SearchingRacyReads);
+    poly::races(gatherer.setup, settings, &mut |report| {
+        if let Report::Found(found) = report {
+            gatherer.note_race(&found);
+        }
+    });
+    gatherer.observer.end(None);
+}
+
+fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
+    let settings = Settings { model: gatherer.model, options: gatherer.options };
+    gatherer.observer.begin(&Stage::Searching(FindingKind::Race));
+    let setup = gatherer.setup;
+    let funnel = poly::races(setup, settings, &mut |report| match report {
+        Report::Found(found) => {
+            gatherer.note_race(&found);
+            gatherer.take(FindingKind::Race, found);
+        }
+        Report::Unknown(_) => {}
+        Report::Progress { done, total } => {
+            gatherer.observer.advance(Progress::Counted { done, total: Some(total) });
+        }
+    });
+    gatherer.observer.end(None);
+    predictions.candidates += funnel.pairs - funnel.ordered;
+    predictions.unknown += funnel.unknown;
+    predictions.funnel = Some(Funnel {
+        pairs: funnel.pairs,
+        ordered: funnel.ordered,
+        locked: funnel.locked,
+        preserving: funnel.preserving,
+        asked: funnel.asked,
+    });
+}
+
+/// Races in the order of the trace's own synchronisation. Each comes with the schedule that shows it, under every model.
+fn sync_preserving(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
+    let trace = gatherer.setup.trace();
+    let total = Some(trace.len() as u64);
+    gatherer.observer.begin(&Stage::Searching(FindingKind::Race));
+    for SyncpRace { pair, ideal } in Syncp::new(trace).races() {
+        gatherer.observer.advance(Progress::Counted { done: u64::from(pair.second.0), total });
+        predictions.candidates += 1;
+        let question = Question::Race(pair.first, pair.second);
+        let found = found(gatherer, question, pair, Witness::ideal(ideal.0));
+        gatherer.note_race(&found);
+        gatherer.take_at(FindingKind::Race, found, Rung::Predicted);
+    }
+    gatherer.observer.end(None);
+}
+
+/// What an inexact method reports, each pair with its true rung.
+fn reported_by(
+    method: Method,
+    gatherer: &mut Gatherer<'_>,
+    predictions: &mut Predictions,
+) -> Result<(), Error> {
+    let setup = gatherer.setup;
+    let climber = Climber::new(setup);
+    let events = setup.trace().len() as u64;
+    gatherer.observer.begin(&Stage::Deciding { events });
+    let mut done = 0;
+    let mut take = |pair: RacePair| {
+        predictions.candidates += 1;
+        if predictions.candidates.is_multiple_of(256) {
+            done = done.max(u64::from(pair.second.0));
+            gatherer.observer.advance(Progress::Counted { done, total: Some(events) });
+        }
+        match climber.climb(gatherer, pair) {
+            Climb::To(found, rung) => {
+                gatherer.note_race(&found);
+                gatherer.take_at(FindingKind::Race, found, rung);
+            }
+            Climb::Refuted => predictions.refuted += 1,
+            Climb::Unknown => predictions.unknown += 1,
+        }
+    };
+    let reported = for_each_pair(method, setup, &mut take);
+    gatherer.observer.end(None);
+    reported.map_err(|error| {
+        Error::from(ErrorKind::Method(error.to_string()))
+            .help("the default method, `poly`, finds more and has no such limit")
+    })
+}
+
+enum Climb {
+    To(Found, Rung),
+    Refuted,
+    Unknown,
+}
+
+/// Judges reported pairs. There can be millions, so what settles most of them cheaply comes before the engine.
+struct Climber<'s> {
+    /// What comes in one order in every schedule in which reads see what they saw.
+    must: MustOrder,
+    /// Schedules in the order of the trace's own synchronisation, for each of [`RUNGS`].
+    preserving: [Syncp<'s>; 2],
+}
+
+/// The highest first.
+const RUNGS: [(Model, Rung); 2] = [(Model::ReadsFrom, Rung::Predicted), (Model::Sync, Rung::Possible)];
+
+impl<'s> Climber<'s> {
+    fn new(setup: &'s Setup<'_>) -> Self {
+        let preserving = RUNGS.map(|(model, _)| Syncp::under(setup.trace(), model));
+        Climber { must: MustOrder::new(setup, Model::ReadsFrom), preserving }
+    }
+
+    /// Whether the first event must have happened before the second can be next.
+    fn is_ordered(&self, setup: &Setup<'_>, pair: RacePair) -> bool {
+        let needed = self.must.run_up(setup, pair.second, setup.trace().thread(pair.first));
+        (setup.threads().place(pair.first) as u32) < needed
+    }
+
+    /// How far a pair climbs: `rf` first, then `sync`.
+    fn climb(&self, gatherer: &Gatherer<'_>, pair: RacePair) -> Climb {
+        let setup = gatherer.setup;
+        let question = Question::Race(pair.first, pair.second);
+        let mut unknown = false;
+        for ((model, rung), preserving) in RUNGS.into_iter().zip(&self.preserving) {
+            if model == Model::ReadsFrom && self.is_ordered(setup, pair) {
+                continue;
+            }
+            let verdict = match preserving.ideal(pair) {
+                Some(ideal) => Ok(Verdict::Feasible(Witness::ideal(ideal.0))),
+                None => decide::decide(setup, &question, model, gatherer.options),
+            };
+            match verdict {
+                Ok(Verdict::Feasible(witness)) => {
+                    return Climb::To(found(gatherer, question, pair, witness), rung);
+                }
+                Ok(Verdict::Unknown { .. }) => unknown = true,
+                Ok(Verdict::Infeasible(_)) | Err(_) => {}
+            }
+        }
+        if unknown { Climb::Unknown } else { Climb::Refuted }
+    }
+}
+
+fn found(gatherer: &Gatherer<'_>, question: Question, pair: RacePair, witness: Witness) -> Found {
+    let variable = gatherer.setup.trace().op(pair.first).access().map(|access| access.variable);
+    let object = variable.map_or(Object::Named(String::new()), Object::Variable);
+    let events = vec![Some(pair.first), Some(pair.second)];
+    Found { question, events, object, witness, remarks: Remarks::default() }
+}

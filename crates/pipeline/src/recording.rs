@@ -1,0 +1,258 @@
+//! Running a command under the recorder, and writing what its processes did as traces.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use load::{LoadError, Loaded, Options, Recorded};
+use run::program::{Program, Sight};
+use run::record::{self, Process, Ran};
+use trace::{Binary, Metadata};
+use wire::Stop;
+
+use crate::error::{Error, ErrorKind};
+use crate::files::{self, Form};
+use crate::observer::Observer;
+
+/// How a command is recorded.
+#[derive(Clone, Debug, Default)]
+pub struct RecordOptions {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// What the runtime is told: names and values.
+    pub runtime: Vec<(&'static str, String)>,
+    /// End the program after this long.
+    pub duration: Option<Duration>,
+    /// Where its output goes, standard error included; none: where ours goes.
+    pub output: Option<PathBuf>,
+    /// See locks and threads alone, of a program that is not instrumented.
+    pub only_sync: bool,
+    /// Record the processes it starts, too.
+    pub children: bool,
+    /// Leave the environment out of the trace.
+    pub no_environment: bool,
+    /// What is loaded of what was recorded.
+    pub load: Options,
+}
+
+/// A run that was recorded.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// How the program ended.
+    pub status: ExitStatus,
+    /// The same as a shell has it: 128 and the signal's number if a signal ended it.
+    pub code: u8,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// What was written: the program's trace, and those of its children.
+    pub traces: Vec<RecordedTrace>,
+}
+
+/// A trace that was written.
+#[derive(Clone, Debug)]
+pub struct RecordedTrace {
+    /// Its file, as the user would name it.
+    pub name: String,
+    /// How long it is.
+    pub bytes: u64,
+    /// What is in it.
+    pub loaded: Loaded,
+}
+
+/// Records one run of a command.
+pub fn record(
+    options: &RecordOptions,
+    seed: u64,
+    file: &Path,
+    observer: &mut dyn Observer,
+) -> Result<Recording, Error> {
+    Recorder::new(options, observer)?.record(seed, file, observer)
+}
+
+/// A command that can be recorded, as often as wanted.
+#[derive(Clone, Debug)]
+pub struct Recorder<'a> {
+    options: &'a RecordOptions,
+    program: Program,
+}
+
+impl<'a> Recorder<'a> {
+    /// Finds the program, and sees whether it can be recorded this way; if not, the error says what to do.
+    pub fn new(options: &'a RecordOptions, observer: &mut dyn Observer) -> Result<Self, Error> {
+        let word = options.command[0].as_os_str();
+        let program =
+            Program::find(word).map_err(|error| Error::io("run", format!("`{}`", word.display()), error))?;
+        if let Some(error) = unseen(&program, options.only_sync, options.children) {
+            return Err(error);
+        }
+        if program.sight == Sight::Full && !program.has_lines {
+            let warning = Error::from(ErrorKind::NoDebugInformation);
+            let warning = warning.in_file(program.path.display().to_string());
+            observer.warning(warning.help("build it with `-g`, and without `-s` or `strip`"));
+        }
+        Ok(Recorder { options, program })
+    }
+
+    /// The same program, recorded in another way.
+    pub(crate) fn with(self, options: &'a RecordOptions) -> Self {
+        Recorder { options, ..self }
+    }
+
+    /// Records a run with this seed: the program's trace into this file, those of its children beside it.
+    pub fn record(&self, seed: u64, file: &Path, observer: &mut dyn Observer) -> Result<Recording, Error> {
+        let ran = self.run(seed)?;
+        if ran.processes.is_empty() {
+            return Err(nothing_recorded(file));
+        }
+        let metadata = self.metadata(seed);
+        let traces = ran.processes.iter().enumerate().map(|(child, process)| {
+            let file = if child == 0 { file.to_owned() } else { child_file(file, child) };
+            self.save(process, &metadata, &file, observer)
+        });
+        let traces = traces.collect::<Result<Vec<RecordedTrace>, Error>>()?;
+        Ok(Recording { status: ran.status, code: ran.code(), elapsed: ran.elapsed, traces })
+    }
+
+    /// Runs the command with this seed to its end, and writes nothing yet.
+    pub(crate) fn run(&self, seed: u64) -> Result<Ran, Error> {
+        let options = self.options;
+        let mut runtime = vec![("mode", "record".to_owned()), ("seed", seed.to_string())];
+        runtime.extend(options.runtime.iter().cloned());
+        runtime.push(("children", if options.children { "follow" } else { "ignore" }.to_owned()));
+        let sight = if options.only_sync { Sight::SyncOnly } else { self.program.sight };
+        let sight = if options.children && !options.only_sync { Sight::Full } else { sight };
+        let settings =
+            record::Settings { runtime, duration: options.duration, output: options.output.clone() };
+        record::run(&options.command, sight, &settings)
+            .map_err(|error| Error::io("record", format!("`{}`", options.command[0].display()), error))
+    }
+
+    /// How the run was recorded, for the trace to say.
+    pub(crate) fn metadata(&self, seed: u64) -> Metadata {
+        let Recorder { options, program } = self;
+        let text = |word: &OsString| word.to_string_lossy().into_owned();
+        let environment = || {
+            let ours = |name: &OsString| name.to_string_lossy().starts_with("FORETELL_RUN");
+            let variables = std::env::vars_os().filter(|(name, _)| !ours(name));
+            variables.map(|(name, value)| format!("{}={}", text(&name), text(&value))).collect()
+        };
+        let mut settings: Vec<(String, String)> = vec![("seed".into(), seed.to_string())];
+        settings.extend(options.runtime.iter().map(|(name, value)| ((*name).into(), value.clone())));
+        if options.only_sync {
+            settings.push(("only-sync".into(), "yes".into()));
+        }
+        let path = program.path.canonicalize().unwrap_or_else(|_| program.path.clone());
+        Metadata {
+            command: options.command.iter().map(text).collect(),
+            directory: std::env::current_dir().map(|path| path.display().to_string()).unwrap_or_default(),
+            settings: settings.into_iter().collect(),
+            environment: if options.no_environment { Vec::new() } else { environment() },
+            input: input(),
+            binary: Some(Binary {
+                path: path.display().to_string(),
+                build_id: program.build_id.clone(),
+                checksum: program.checksum.clone(),
+            }),
+            ..Metadata::default()
+        }
+    }
+
+    /// Loads what a process left, and writes it to a trace. Warns if its run did not end as runs do.
+    pub(crate) fn save(
+        &self,
+        process: &Process,
+        metadata: &Metadata,
+        file: &Path,
+        observer: &mut dyn Observer,
+    ) -> Result<RecordedTrace, Error> {
+        let (log, modules) = process.read().map_err(|error| Error::io("read", "the log", error))?;
+        let recorded = Recorded { log: &log, modules: &modules, directory: Path::new(&metadata.directory) };
+        let loaded = files::write(file, Form::Native, |out| {
+            load::load(recorded, metadata, &self.options.load, out).map_err(|error| match error {
+                LoadError::Write(error) => error,
+                LoadError::NotALog(error) => io::Error::other(error),
+            })
+        })?;
+        let name = file.display().to_string();
+        if let Some(remark) = remark(&loaded) {
+            observer.warning(Error::from(ErrorKind::IncompleteRecording(remark)).in_file(name.as_str()));
+        }
+        let bytes = file.metadata().ok().filter(|file| file.is_file()).map_or(0, |file| file.len());
+        Ok(RecordedTrace { name, bytes, loaded })
+    }
+}
+
+/// The file of a child, by the program's: `bank.ftr`, `bank-child-1.ftr`.
+fn child_file(file: &Path, child: usize) -> PathBuf {
+    let mut name = file.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-child-{child}.ftr"));
+    file.with_file_name(name)
+}
+
+/// The runtime left nothing.
+pub(crate) fn nothing_recorded(file: &Path) -> Error {
+    Error::from(ErrorKind::NothingRecorded(file.to_owned()))
+        .note("the recorder's library was not loaded into the program")
+}
+
+/// The file that is standard input, if it is one.
+fn input() -> String {
+    let file = std::fs::metadata("/dev/stdin").is_ok_and(|facts| facts.is_file());
+    let path = file.then(|| std::fs::read_link("/proc/self/fd/0").ok()).flatten();
+    path.map(|path| path.display().to_string()).unwrap_or_default()
+}
+
+/// Why a program cannot be recorded this way, and what to do about it.
+fn unseen(program: &Program, only_sync: bool, children: bool) -> Option<Error> {
+    let why = match program.sight {
+        Sight::Full => return None,
+        Sight::SyncOnly if only_sync || children => return None,
+        Sight::Script if children => return None,
+        Sight::SyncOnly => "it is not instrumented",
+        Sight::OwnRuntime => "it is linked with the sanitizer's own runtime",
+        Sight::Static => "it is statically linked",
+        Sight::Foreign => "it is not a 64-bit x86 program",
+        Sight::Privileged => {
+            "it runs with the rights of another user or group, so the system does not load your libraries into it"
+        }
+        Sight::Library => "it is a library, not a program",
+        Sight::Script => "it is a script",
+        Sight::NotAProgram => "it is not a Linux executable",
+    };
+    let error = Error::from(ErrorKind::CannotRecord { program: program.path.clone(), why });
+    Some(match program.sight {
+        Sight::Full | Sight::NotAProgram => error,
+        Sight::Foreign => error.help("build it for 64-bit x86, without `-m32`"),
+        Sight::Privileged => error.help("record a copy of it: `cp` drops those rights"),
+        Sight::Library => error.help("name the program that loads it"),
+        Sight::SyncOnly => error
+            .help("build it with `foretell cc` or `foretell c++` (or `gcc -fsanitize=thread`)")
+            .help(
+                "`--only-sync` records its locks and threads without a rebuild, which is enough to predict deadlocks",
+            ),
+        Sight::OwnRuntime => {
+            error.help("build it with `foretell cc` (clang's `-fsanitize=thread` and gcc's `-static-libtsan` link their own)")
+        }
+        Sight::Static => error.help("link it without `-static`: the recorder is a shared library"),
+        Sight::Script => error
+            .help("name the program that the script starts")
+            .help("`--children follow` records each process that the script starts"),
+    })
+}
+
+/// What to warn about: the run did not end as runs do.
+fn remark(loaded: &Loaded) -> Option<String> {
+    if let Some(damage) = loaded.damage {
+        return Some(format!("the log is damaged: {damage}; the part before was kept"));
+    }
+    match loaded.stop {
+        Some(Stop::Deadlock) => Some("the recorded run itself deadlocked and was stopped".to_owned()),
+        Some(Stop::Limit) => Some("recording stopped at the limit; the program continued".to_owned()),
+        Some(Stop::Exec) => Some(
+            "another program replaced the recorded one; `--children follow` records it as well".to_owned(),
+        ),
+        Some(Stop::Exit(_) | Stop::Killed(_)) | None => None,
+    }
+}

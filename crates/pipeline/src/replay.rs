@@ -1,0 +1,402 @@
+//! Replayer a schedule: the real program is run along it, as often as asked for, and what was seen is summed up.
+
+mod plan;
+
+use std::time::Duration;
+
+use candidates::races::RacePair;
+use papers::races::hb;
+use report::ScheduleFile;
+use run::program::Sight;
+use run::replay::{
+    self, Command, Divergence, Ending, Goal, NoOpinion, ObservedEvent, OnDivergence, Plan, RaceOrder, Replay,
+    ReplayVerdict, ThreadSanitizer, ThreadStatus,
+};
+use serde::Serialize;
+use trace::{EventId, Kind, Trace};
+
+use crate::budget::Cancellation;
+use crate::error::{Error, ErrorKind};
+use crate::rerecording;
+use plan::plan_of;
+
+/// A schedule, and the command that is to follow it.
+#[derive(Clone, Debug)]
+pub struct Replayer {
+    /// What it is called: the finding's id, or the file's name.
+    pub finding: String,
+    /// The schedule and what it leads to.
+    pub plan: Plan,
+    /// What is run.
+    pub command: Command,
+    /// How often.
+    pub times: u64,
+    /// Which of two racing accesses goes first; each is tried.
+    pub orders: Vec<RaceOrder>,
+    /// What becomes of a program that leaves the schedule.
+    pub on_divergence: OnDivergence,
+    /// When to end a program that does not end.
+    pub limit: Duration,
+    /// Hold after so many steps instead of at the end.
+    pub until: Option<usize>,
+    /// The recorded run up to the events in question, to tell what they saw in it.
+    pub recorded: Option<Plan>,
+    /// Whether it is called off.
+    pub cancellation: Cancellation,
+}
+
+/// Sees the first run of an order, and its trace if there is one.
+pub type ReplayWatcher<'w> = dyn FnMut(RaceOrder, &Replay, Option<&Trace>) + 'w;
+
+/// What came of all replays, as `replay --json` prints it. The contract is docs/json.md.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReplaySummary {
+    /// The version of this shape.
+    pub schema: u32,
+    /// What was replayed.
+    pub finding: String,
+    /// What came of it.
+    pub result: ReplayVerdict,
+    /// How often it was tried.
+    pub times: u64,
+    /// How often it was seen happening.
+    pub confirmed: u64,
+    /// Where the program left the schedule, the first time it did.
+    pub divergence: Option<Divergence>,
+    /// How often the schedule changes from one thread to another.
+    pub switches: usize,
+    /// The first run of each order.
+    pub runs: Vec<ReplayRun>,
+    /// Races that these runs had besides, by happens-before.
+    pub races: Vec<OtherRace>,
+    /// What ThreadSanitizer said, if it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tsan: Option<SecondOpinion>,
+}
+
+/// What ThreadSanitizer said of a run with the synchronisation of the schedule.
+#[derive(Clone, Debug, Serialize)]
+pub struct SecondOpinion {
+    /// Whether it reported anything.
+    pub reported: bool,
+    /// Its own words.
+    pub report: String,
+}
+
+/// A race that nobody asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct OtherRace {
+    /// What it is about.
+    pub object: String,
+    /// Where its two accesses are.
+    pub locations: [String; 2],
+}
+
+/// One run of the program.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReplayRun {
+    /// Which of two racing accesses went first; none: it was no race.
+    pub order: Option<RaceOrder>,
+    /// What came of it.
+    pub result: ReplayVerdict,
+    /// How the program ended.
+    #[serde(flatten)]
+    pub ending: Ending,
+    /// How long it took.
+    pub seconds: f64,
+    /// What was seen of the events in question.
+    pub events: Vec<ReplayedEvent>,
+    /// The threads at the end of the schedule, or where the program left it.
+    pub threads: Vec<ThreadStatus>,
+    /// The end of what it printed.
+    pub output: String,
+}
+
+/// What was seen of an event.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReplayedEvent {
+    /// Whose event.
+    pub thread: String,
+    /// What it does, and to what.
+    pub operation: String,
+    /// Where.
+    pub location: String,
+    /// What memory held there before it, as a number or in hexadecimal bytes.
+    pub before: Option<String>,
+    /// And after it.
+    pub after: Option<String>,
+    /// Of a read: what it sees in the recorded order, if that was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<String>,
+    /// Its call stack, the innermost function first.
+    pub stack: Vec<String>,
+}
+
+impl Replayer {
+    /// A replay of this schedule by this command.
+    pub fn new(finding: String, file: &ScheduleFile, command: Command) -> Result<Replayer, Error> {
+        let plan = plan_of(file).ok_or_else(|| cannot_be_replayed(&finding))?;
+        let orders = match plan.goal {
+            Goal::Race(..) => vec![RaceOrder::Ab, RaceOrder::Ba],
+            _ => vec![RaceOrder::Ab],
+        };
+        Ok(Replayer {
+            finding,
+            plan,
+            command,
+            times: 1,
+            orders,
+            on_divergence: OnDivergence::Stop,
+            limit: Duration::from_secs(60),
+            until: None,
+            recorded: None,
+            cancellation: Cancellation::default(),
+        })
+    }
+
+    /// Has what reads saw in the recorded run told, too; a replay along it sees the same.
+    pub fn compare_with(&mut self, recorded_order: &ScheduleFile) {
+        self.recorded = plan_of(recorded_order);
+    }
+
+    /// How a plan is followed.
+    pub fn settings(&self, order: RaceOrder, debugger: bool) -> replay::Settings {
+        let &Replayer { on_divergence, until, limit, .. } = self;
+        replay::Settings { order, on_divergence, debugger, until, limit, seed: 1 }
+    }
+
+    /// One run.
+    pub fn once(&self, order: RaceOrder) -> Result<Replay, Error> {
+        replay::replay(&self.plan, &self.command, self.settings(order, false))
+            .map_err(|error| self.cannot_run(&error.to_string()))
+    }
+
+    /// Replays as often as asked for. The last run of the first order is handed out, too.
+    pub fn run(&self) -> Result<(ReplaySummary, Option<Replay>), Error> {
+        self.run_watched(&mut |_, _, _| {})
+    }
+
+    /// The same, and shows the first run of each order to `watch`, with its trace.
+    pub fn run_watched(
+        &self,
+        watch: &mut ReplayWatcher<'_>,
+    ) -> Result<(ReplaySummary, Option<Replay>), Error> {
+        let mut summary = ReplaySummary {
+            schema: report::SCHEMA,
+            finding: self.finding.clone(),
+            result: ReplayVerdict::NotReached,
+            times: 0,
+            confirmed: 0,
+            divergence: None,
+            switches: self.switches(),
+            runs: Vec::new(),
+            races: Vec::new(),
+            tsan: None,
+        };
+        let mut kept = None;
+        'all: for _ in 0..self.times {
+            let mut confirmed = true;
+            for (index, &order) in self.orders.iter().enumerate() {
+                let replayed = self.once(order);
+                if self.cancellation.is_cancelled() {
+                    // It was ended, perhaps before it left anything, and not seen to its end.
+                    break 'all;
+                }
+                let replayed = replayed?;
+                // What was not followed to its end was not seen.
+                confirmed &= replayed.verdict == ReplayVerdict::Confirmed && self.until.is_none();
+                if summary.divergence.is_none() {
+                    summary.divergence = replayed.divergence.clone();
+                }
+                if summary.runs.len() <= index {
+                    summary.runs.push(self.summed_up(order, &replayed));
+                    let trace = rerecording::trace_of(self, &replayed);
+                    summary.races.extend(trace.iter().flat_map(|trace| self.other_races(trace)));
+                    watch(order, &replayed, trace.as_ref());
+                }
+                if index == 0 {
+                    kept = Some(replayed);
+                }
+            }
+            summary.times += 1;
+            summary.confirmed += u64::from(confirmed);
+        }
+        self.add_recorded_values(&mut summary.runs);
+        summary.races.sort();
+        summary.races.dedup();
+        summary.result = match (summary.confirmed, &summary.divergence) {
+            (1.., _) => ReplayVerdict::Confirmed,
+            (0, Some(_)) => ReplayVerdict::Diverged,
+            (0, None) => ReplayVerdict::NotReached,
+        };
+        Ok((summary, kept))
+    }
+
+    /// Adds what reads saw in the recorded run, as far as a replay along it can be carried out.
+    fn add_recorded_values(&self, runs: &mut [ReplayRun]) {
+        let (Some(plan), None, false) = (&self.recorded, self.until, self.cancellation.is_cancelled()) else {
+            return;
+        };
+        let replayed = replay::replay(plan, &self.command, self.settings(RaceOrder::Ab, false));
+        let Some(replayed) = replayed.ok().filter(|replayed| replayed.verdict == ReplayVerdict::Confirmed)
+        else {
+            return;
+        };
+        for (seen, event) in runs.iter_mut().flat_map(|run| run.events.iter_mut().zip(self.plan.goal.named()))
+        {
+            let reads = matches!(event.kind, Kind::Read | Kind::AtomicRead | Kind::AtomicUpdate);
+            let same = replayed.events.iter().find(|observed| observed.event == *event);
+            seen.recorded = same.filter(|_| reads).and_then(|same| same.before.as_deref()).map(value);
+        }
+    }
+
+    /// Runs the program under the genuine ThreadSanitizer along the schedule.
+    pub fn second_opinion(&self, asked: &ThreadSanitizer) -> Result<SecondOpinion, Error> {
+        let opinion = asked.asked(&self.plan, &self.command, self.limit).map_err(no_opinion)?;
+        Ok(SecondOpinion { reported: !opinion.report.is_empty(), report: opinion.report })
+    }
+
+    /// The genuine ThreadSanitizer, if it is there and the program is one for it.
+    pub fn second_judge(&self) -> Result<ThreadSanitizer, Error> {
+        let program = run::program::Program::find(&self.command.words[0]);
+        if program.is_ok_and(|program| program.sight != Sight::Full) {
+            return Err(Error::from(ErrorKind::NotBuiltByGcc).help(AS_GCC_DOES));
+        }
+        ThreadSanitizer::find().map_err(no_opinion)
+    }
+
+    /// At which step the program left the schedule, in words.
+    pub fn step_in_words(&self, left: &Divergence) -> String {
+        match self.plan.steps.len() {
+            steps if left.step < steps => format!("step {} of {steps}", left.step + 1),
+            _ => "the end".to_owned(),
+        }
+    }
+
+    fn switches(&self) -> usize {
+        self.plan.steps.windows(2).filter(|pair| pair[0].thread != pair[1].thread).count()
+    }
+
+    /// Races of a run that are not the one in question.
+    fn other_races(&self, trace: &Trace) -> Vec<OtherRace> {
+        let asked = |race: &OtherRace| match &self.plan.goal {
+            Goal::Race(a, b) => {
+                let mut locations = [a.location.clone(), b.location.clone()];
+                locations.sort();
+                race.object == a.object && race.locations == locations
+            }
+            _ => false,
+        };
+        let mut races: Vec<OtherRace> = races_of(trace).into_iter().filter(|race| !asked(race)).collect();
+        races.sort();
+        races.dedup();
+        races
+    }
+
+    fn cannot_run(&self, error: &str) -> Error {
+        let program = self.command.words[0].display().to_string();
+        ErrorKind::CannotReplay { program, why: error.to_owned() }.into()
+    }
+
+    fn summed_up(&self, order: RaceOrder, replayed: &Replay) -> ReplayRun {
+        let is_race = matches!(self.plan.goal, Goal::Race(..));
+        ReplayRun {
+            order: is_race.then_some(order),
+            result: match replayed.verdict {
+                ReplayVerdict::Confirmed if self.until.is_some() => ReplayVerdict::NotReached,
+                verdict => verdict,
+            },
+            ending: replayed.ending,
+            seconds: replayed.elapsed.as_secs_f64(),
+            events: replayed.events.iter().map(|observed| self.replayed_event(observed)).collect(),
+            threads: replayed.threads.clone(),
+            output: tail(&replayed.output),
+        }
+    }
+
+    fn replayed_event(&self, observed: &ObservedEvent) -> ReplayedEvent {
+        let ObservedEvent { event, before, after, stack } = observed;
+        ReplayedEvent {
+            thread: self.plan.thread_name(&event.thread),
+            operation: format!("{}({})", trace::text::op_name(event.kind), event.object),
+            location: event.location.clone(),
+            before: before.as_deref().map(value),
+            after: after.as_deref().map(value),
+            recorded: None,
+            stack: stack.iter().map(|frame| frame.to_string()).collect(),
+        }
+    }
+}
+
+/// The races of a run by happens-before, named by what they are about and where.
+fn races_of(trace: &Trace) -> Vec<OtherRace> {
+    let symbols = trace.symbols();
+    let location = |event: EventId| symbols.location(trace.location(event)).to_owned();
+    let named = hb::races(trace).filter_map(|RacePair { first, second, .. }| {
+        let variable = trace.op(first).access()?.variable;
+        let mut locations = [location(first), location(second)];
+        locations.sort();
+        Some(OtherRace { object: symbols.variable(variable).to_owned(), locations })
+    });
+    named.collect()
+}
+
+const AS_GCC_DOES: &str = "build it with `FORETELL_CC=gcc foretell cc`, and record it again";
+
+fn no_opinion(error: NoOpinion) -> Error {
+    let (note, help) = match &error {
+        NoOpinion::NoThreadSanitizer => (
+            Some("`gcc -print-file-name=libtsan.so.2` must print its path".to_owned()),
+            Some("install gcc 12 or later with its libtsan (Debian: gcc and libtsan2)"),
+        ),
+        NoOpinion::CannotRun { said } => (Some(said.clone()), Some(AS_GCC_DOES)),
+        NoOpinion::Run(_) => (None, None),
+    };
+    let error = Error::from(ErrorKind::from(error)).help_if(help);
+    match note {
+        Some(note) => error.note(note),
+        None => error,
+    }
+}
+
+/// The schedule came from elsewhere.
+pub fn cannot_be_replayed(finding: &str) -> Error {
+    Error::from(ErrorKind::NotReplayable(finding.to_owned()))
+        .note("it stays `predicted` or `possible`")
+        .help("native traces written by `foretell record` can be replayed")
+}
+
+/// What memory holds, as a person reads it.
+fn value(bytes: &[u8]) -> String {
+    match bytes.len() {
+        1 | 2 | 4 | 8 => {
+            let number = bytes.iter().rev().fold(0u64, |number, &byte| number << 8 | u64::from(byte));
+            let unused = 64 - 8 * bytes.len() as u32;
+            let signed = (number << unused) as i64 >> unused;
+            // What is far from zero is an address, or several things at once.
+            if signed.unsigned_abs() < 1 << 32 { signed.to_string() } else { format!("{number:#x}") }
+        }
+        _ => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
+}
+
+/// The end of an output.
+fn tail(output: &[u8]) -> String {
+    const MOST: usize = 2000;
+    let start = output.len().saturating_sub(MOST);
+    String::from_utf8_lossy(&output[start..]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_shown_as_numbers() {
+        assert_eq!(value(&[21, 0, 0, 0]), "21");
+        assert_eq!(value(&[0xff, 0xff, 0xff, 0xff]), "-1");
+        assert_eq!(value(&[0xff]), "-1");
+        assert_eq!(value(&[0, 0, 0, 0, 0xf0, 0x7f, 0, 0]), "0x7ff000000000");
+        assert_eq!(value(&[1, 2, 3]), "010203");
+    }
+}

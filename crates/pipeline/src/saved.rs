@@ -1,0 +1,206 @@
+//! Findings that were saved: `findings.json` beside a trace, as `predict --json` prints it, or any file of that form.
+//!
+//! What is read is trusted no more than the trace: every finding is verified against the trace before it is shown.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use check::{Certainty, Model, Question, check_schedule};
+use report::{Finding, Predictions, Rung, SCHEMA};
+use trace::Trace;
+
+use crate::error::{Error, ErrorKind};
+use crate::observer::Observer;
+use crate::predict::{PredictOptions, predict};
+use crate::trace_file::{ExploredTrace, TraceFile};
+
+/// What a run's findings are called in its directory.
+pub const FINDINGS: &str = "findings.json";
+/// What a run's trace is called in its directory.
+pub const TRACE: &str = "trace.ftr";
+/// The run that is meant when none is named.
+pub const LATEST: &str = ".foretell/latest";
+
+/// The trace that an argument names: itself, or the one in the directory of a run.
+pub fn trace_of(argument: &OsStr) -> OsString {
+    match Path::new(argument).is_dir() {
+        true => Path::new(argument).join(TRACE).into(),
+        false => argument.to_owned(),
+    }
+}
+
+/// The trace and the finding that two words name; if there is only one, it is the finding, of the last hunt. A finding of
+/// a replay that went its own way is of the recording of that.
+pub fn named(first: &OsStr, second: Option<&str>) -> Result<(OsString, String), Error> {
+    let (trace, id) = match second {
+        Some(id) => (trace_of(first), id.to_owned()),
+        None => (trace_of(OsStr::new(LATEST)), first.to_string_lossy().into_owned()),
+    };
+    let saved = beside(&trace)?;
+    let findings = saved.iter().flat_map(|saved| &saved.findings);
+    let recording =
+        findings.filter(|finding| finding.id == id).find_map(|finding| finding.recording.as_ref());
+    Ok(match recording {
+        Some(recording) => (Path::new(&trace).with_file_name(recording).into(), id),
+        None => (trace, id),
+    })
+}
+
+/// The findings that were saved beside a trace, if there are any and they are about it.
+pub fn beside(trace: &OsStr) -> Result<Option<Predictions>, Error> {
+    let trace = Path::new(trace);
+    let path = trace.with_file_name(FINDINGS);
+    if trace == Path::new("-") || !path.is_file() {
+        return Ok(None);
+    }
+    let predictions = read(&path)?;
+    let named = predictions.trace.path.as_deref().map(Path::new).and_then(Path::file_name);
+    let recordings = predictions.findings.iter().filter_map(|finding| finding.recording.as_deref());
+    let is_theirs = recordings.map(OsStr::new).any(|recording| Some(recording) == trace.file_name());
+    Ok((named == trace.file_name() || is_theirs).then_some(predictions))
+}
+
+/// The other recordings that findings are of.
+pub fn others(
+    findings: &Path,
+    predictions: &Predictions,
+    observer: &mut dyn Observer,
+) -> Result<Vec<ExploredTrace>, Error> {
+    let mut names: Vec<&String> =
+        predictions.findings.iter().filter_map(|finding| finding.recording.as_ref()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let directory = findings.parent().unwrap_or(Path::new(""));
+    let explored = names.into_iter().map(|name| {
+        let file = TraceFile::open(directory.join(name).as_os_str(), observer)?;
+        Ok(ExploredTrace { name: name.clone(), file })
+    });
+    explored.collect()
+}
+
+/// The finding with this id, verified, and what is known of its search: saved beside the trace, or found again.
+pub fn finding(
+    path: &OsStr,
+    opened: &TraceFile,
+    id: &str,
+    options: &PredictOptions,
+    observer: &mut dyn Observer,
+) -> Result<Predictions, Error> {
+    let predictions = match beside(path)? {
+        Some(saved) => saved,
+        None => predict(opened, options, observer)?,
+    };
+    let finding = find(&predictions, id)?.clone();
+    let recording = finding.recording.clone();
+    let only = Predictions { findings: vec![finding], ..predictions };
+    verify(&opened.trace, recording.as_deref(), &only)?;
+    Ok(only)
+}
+
+fn find<'p>(predictions: &'p Predictions, id: &str) -> Result<&'p Finding, Error> {
+    predictions.findings.iter().find(|finding| finding.id == id).ok_or_else(|| {
+        let ids: Vec<&str> =
+            predictions.findings.iter().map(|finding| finding.id.as_str()).take(12).collect();
+        let error = Error::from(ErrorKind::NoSuchFinding(id.to_owned()));
+        match (&ids[..], predictions.findings.len()) {
+            ([], _) => error.note("nothing was found in this trace"),
+            (_, all) if all > ids.len() => error.note(format!("there are {all}: {}, ..", ids.join(", "))),
+            _ => error.note(format!("there are {}", ids.join(", "))),
+        }
+    })
+}
+
+/// Reads saved findings.
+pub fn read(path: &Path) -> Result<Predictions, Error> {
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| Error::io("read", format!("`{name}`"), error))?;
+    let predictions: Predictions = serde_json::from_slice(&bytes).map_err(|error| {
+        Error::from(ErrorKind::NotFindings)
+            .in_file(name.as_str())
+            .note(error.to_string())
+            .help("`foretell predict --json` prints findings")
+    })?;
+    let recordings = || predictions.findings.iter().filter_map(|finding| finding.recording.as_deref());
+    if let Some(recording) = recordings().find(|recording| !is_file_name(recording)) {
+        return Err(Error::from(ErrorKind::NotARecording(report::shown(recording))).in_file(name));
+    }
+    match predictions.schema {
+        SCHEMA => Ok(predictions),
+        other => Err(Error::from(ErrorKind::UnknownSchema(other)).in_file(name)),
+    }
+}
+
+/// Where the trace of saved findings is: beside them, or as they name it.
+pub fn trace_for(findings: &Path, predictions: &Predictions) -> Result<PathBuf, Error> {
+    let directory = findings.parent().unwrap_or(Path::new(""));
+    let named = predictions.trace.path.as_deref().map(Path::new);
+    let beside = named.and_then(Path::file_name).map(|name| directory.join(name));
+    let candidates = [
+        Some(directory.join(TRACE)),
+        beside,
+        named.map(|path| directory.join(path)),
+        named.map(Path::to_owned),
+    ];
+    let found = candidates.into_iter().flatten().find(|path| path.is_file());
+    found.ok_or_else(|| {
+        let name =
+            named.map_or("which came through a pipe".to_owned(), |path| format!("`{}`", path.display()));
+        Error::from(ErrorKind::NoTrace(name))
+            .in_file(findings.display().to_string())
+            .help("name it with `--trace`")
+    })
+}
+
+/// Whether a name is that of a file in the directory at hand, and nothing else.
+fn is_file_name(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!((parts.next(), parts.next()), (Some(std::path::Component::Normal(_)), None))
+}
+
+/// Verifies that every finding of a recording (none: of the trace that the findings name) holds for it.
+pub fn verify(trace: &Trace, recording: Option<&str>, predictions: &Predictions) -> Result<(), Error> {
+    let findings = predictions.findings.iter().filter(|finding| finding.recording.as_deref() == recording);
+    findings.into_iter().try_for_each(|finding| {
+        holds(trace, finding, predictions.model).map_err(|why| {
+            Error::from(ErrorKind::DoesNotHold(finding.id.clone()))
+                .note(why)
+                .help("the findings belong to another trace, or were changed; run `foretell predict` again")
+        })
+    })
+}
+
+fn holds(trace: &Trace, finding: &Finding, model: Model) -> Result<(), String> {
+    if let Some((event, place)) = finding.ids().find(|(event, _)| event.index() >= trace.len()) {
+        return Err(format!("{place}: there is no event {event}: the trace has {} events", trace.len()));
+    }
+    let question = finding.question.about(trace).map_err(|error| error.to_string())?;
+    question.validate(trace).map_err(|error| error.to_string())?;
+    let certainty = certainty(trace, &question, finding, model)?;
+    match finding.guaranteed && !certainty.guaranteed {
+        true => {
+            Err("it claims to be guaranteed, but its schedule continues after a read that sees another value"
+                .into())
+        }
+        false => Ok(()),
+    }
+}
+
+/// What the checker makes of a finding's schedule, under the strongest model it fits. What is predicted keeps to what reads saw.
+fn certainty(
+    trace: &Trace,
+    question: &Question,
+    finding: &Finding,
+    model: Model,
+) -> Result<Certainty, String> {
+    let checked = |model| check_schedule(trace, question, model, &finding.schedule);
+    let fault = match checked(Model::ReadsFrom) {
+        Ok(certainty) => return Ok(certainty),
+        Err(fault) => fault,
+    };
+    match checked(model).or_else(|_| checked(Model::Sync)) {
+        Ok(_) if finding.rung == Rung::Predicted => {
+            Err(format!("it claims to be predicted, but is only possible: {fault}"))
+        }
+        checked => checked.map_err(|_| fault.to_string()),
+    }
+}

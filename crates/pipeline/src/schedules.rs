@@ -1,0 +1,49 @@
+//! A finding's schedule as the file that travels.
+
+use check::{Model, Question};
+use report::{About, Finding, Fingerprint, Rung, ScheduleFile};
+use trace::EventId;
+
+use crate::error::{Error, ErrorKind};
+use crate::minimize::minimized;
+use crate::trace_file::TraceFile;
+
+/// In a longer recording the recorded order is not replayed.
+const LONGEST: usize = 100_000;
+
+/// The recorded run up to the last event that a finding names, if it is one of what reads see: a replay along it sees what was seen.
+pub fn recorded_order(
+    opened: &TraceFile,
+    finding: &Finding,
+    model: Model,
+) -> Result<Option<ScheduleFile>, Error> {
+    let ordered = matches!(finding.question, Question::Order(_) | Question::Reads(..));
+    let Some(last) = finding.named_events().max().filter(|_| ordered) else { return Ok(None) };
+    if last.index() >= LONGEST {
+        return Ok(None);
+    }
+    let schedule = (0..=last.index()).map(EventId::new).collect();
+    schedule_file(opened, &Finding { schedule, ..finding.clone() }, model, false).map(Some)
+}
+
+/// The schedule file of a finding under the model it was looked for; with as few switches as can be, if so wished.
+pub fn schedule_file(
+    opened: &TraceFile,
+    finding: &Finding,
+    model: Model,
+    minimize: bool,
+) -> Result<ScheduleFile, Error> {
+    let trace = &opened.trace;
+    let question = finding.question.about(trace).map_err(|error| ErrorKind::Question(error.to_string()))?;
+    let about = About::new(opened.path(), Fingerprint::of(trace));
+    // What is possible only was found under the weaker model.
+    let model = if finding.rung == Rung::Possible { Model::Sync } else { model };
+    let shorter;
+    let mut schedule = &finding.schedule;
+    if minimize {
+        shorter = minimized(trace, &question, model, schedule);
+        schedule = &shorter;
+    }
+    ScheduleFile::new(trace, &question, model, about, finding.guaranteed, schedule)
+        .map_err(|error| Error::from(ErrorKind::Schedule(error.to_string())).in_file(opened.name.as_str()))
+}

@@ -1,0 +1,352 @@
+//! Loading a trace from a file or standard input, whatever form and compression it is in: the
+//! content decides, never the name.
+
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use report::counted;
+use trace::native::{self, Completeness};
+use trace::open::{Decoded, Form, SNIFFED, decode, sniff};
+use trace::stream::Take;
+use trace::{Trace, text};
+
+use crate::error::{Error, ErrorKind, Excerpt, Place};
+use crate::observer::{Observer, Progress, Stage};
+
+/// A trace and what is known of where it came from.
+#[derive(Debug)]
+pub struct TraceFile {
+    /// The trace.
+    pub trace: Trace,
+    /// The file as the user named it.
+    pub name: String,
+    /// The size of the file, unless it came through a pipe.
+    pub bytes: Option<u64>,
+    path: Option<String>,
+    /// The form of the trace, without any compression around it: native or text.
+    form: Form,
+    /// What was around it: gzip or zstd.
+    compression: Option<Form>,
+    completeness: Completeness,
+}
+
+/// The recording of a replay that took a path of its own.
+#[derive(Debug)]
+pub struct ExploredTrace {
+    /// What findings call it: its file, beside theirs.
+    pub name: String,
+    /// What is in it.
+    pub file: TraceFile,
+}
+
+/// Passes on the events of the trace an argument names as they are read, without keeping them (but for native traces
+/// within a compression, whose bytes are kept). Warns about a trace that ends early.
+pub fn stream(argument: &OsStr, observer: &mut dyn Observer, take: &mut Take<'_>) -> Result<(), Error> {
+    let source = Source::named(argument);
+    let (input, bytes) = source.input()?;
+    observer.begin(&Stage::Reading { bytes });
+    let streamed = {
+        let shared: Shared<'_> = RefCell::new(&mut *observer);
+        let input = source.decoded(input, bytes, &shared)?;
+        source.stream_decoded(input, take)
+    };
+    observer.end(None);
+    if let Completeness::Truncated { offset, what } = streamed? {
+        let warning = Error::from(ErrorKind::TruncatedTrace).in_file(source.name());
+        observer.warning(warning.note(format!("at byte {offset}: {what}")));
+    }
+    Ok(())
+}
+
+impl TraceFile {
+    /// Loads the trace an argument names; `-` is standard input. Warns about a trace that is empty or ends early.
+    pub fn open(argument: &OsStr, observer: &mut dyn Observer) -> Result<TraceFile, Error> {
+        let opened = Source::named(argument).load(observer)?;
+        let name = opened.name.as_str();
+        match opened.completeness {
+            Completeness::Truncated { offset, what } => observer.warning(
+                Error::from(ErrorKind::TruncatedTrace)
+                    .in_file(name)
+                    .note(format!("at byte {offset}: {what}"))
+                    .note(format!("{} before it", counted(opened.trace.len() as u64, "event"))),
+            ),
+            Completeness::Complete if opened.trace.is_empty() => {
+                observer.warning(Error::from(ErrorKind::EmptyTrace).in_file(name));
+            }
+            Completeness::Complete => {}
+        }
+        Ok(opened)
+    }
+
+    /// A trace that is in memory only, under a name for messages.
+    pub fn in_memory(trace: Trace, name: &str) -> TraceFile {
+        TraceFile {
+            trace,
+            name: name.to_owned(),
+            bytes: None,
+            path: None,
+            form: Form::Native,
+            compression: None,
+            completeness: Completeness::Complete,
+        }
+    }
+
+    /// Where the trace can be found again; `None`: it came through a pipe.
+    pub fn path(&self) -> Option<String> {
+        self.path.clone()
+    }
+
+    /// `text`, `text in gzip`, `native`.
+    pub fn form_in_words(&self) -> String {
+        match self.compression_name() {
+            Some(compression) => format!("{} in {compression}", self.form_name()),
+            None => self.form_name().to_owned(),
+        }
+    }
+
+    /// `text` or `native`.
+    pub fn form_name(&self) -> &'static str {
+        if self.form == Form::Native { "native" } else { "text" }
+    }
+
+    /// `gzip` or `zstd`, where there is one around it.
+    pub fn compression_name(&self) -> Option<&'static str> {
+        match self.compression? {
+            Form::Gzip => Some("gzip"),
+            Form::Zstd => Some("zstd"),
+            Form::Native | Form::Text => None,
+        }
+    }
+
+    /// Whether it is all that its writer meant to write, where the form can tell.
+    pub fn completeness_in_words(&self) -> Option<String> {
+        match self.completeness {
+            Completeness::Complete if self.form == Form::Native => Some("yes".to_owned()),
+            Completeness::Complete => None,
+            truncated => Some(format!("no, {truncated}")),
+        }
+    }
+
+    /// Whether the file ends where its writer meant it to. Text cannot tell, so it counts as whole.
+    pub fn is_complete(&self) -> bool {
+        self.completeness == Completeness::Complete
+    }
+}
+
+/// What standard input is called.
+const STDIN: &str = "<stdin>";
+
+/// Where a trace is read from.
+enum Source {
+    Stdin,
+    File(PathBuf),
+}
+
+/// An input whose progress is passed on.
+type Input<'o, 'm> = Decoded<Watched<'o, 'm>>;
+
+/// The observer of a reader, which whoever made the reader needs, too.
+type Shared<'m> = RefCell<&'m mut dyn Observer>;
+
+/// A reader that says how much of it was read.
+struct Watched<'o, 'm> {
+    inner: Box<dyn Read>,
+    observer: &'o Shared<'m>,
+    done: u64,
+    total: Option<u64>,
+}
+
+impl Read for Watched<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.done += count as u64;
+        self.observer.borrow_mut().advance(Progress::Counted { done: self.done, total: self.total });
+        Ok(count)
+    }
+}
+
+impl Source {
+    fn named(argument: &OsStr) -> Source {
+        if argument == "-" { Source::Stdin } else { Source::File(argument.into()) }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Source::Stdin => STDIN.to_owned(),
+            Source::File(path) => path.display().to_string(),
+        }
+    }
+
+    fn load(&self, observer: &mut dyn Observer) -> Result<TraceFile, Error> {
+        let (input, bytes) = self.input()?;
+        observer.begin(&Stage::Reading { bytes });
+        let opened = self.load_decoded(input, bytes, &RefCell::new(&mut *observer));
+        observer.end(None);
+        opened
+    }
+
+    fn decoded<'o, 'm>(
+        &self,
+        inner: Box<dyn Read>,
+        total: Option<u64>,
+        observer: &'o Shared<'m>,
+    ) -> Result<Input<'o, 'm>, Error> {
+        decode(Watched { inner, observer, done: 0, total }).map_err(|error| self.unreadable(error))
+    }
+
+    fn stream_decoded(&self, mut input: Input<'_, '_>, take: &mut Take<'_>) -> Result<Completeness, Error> {
+        let native = |bytes: &[u8], take: &mut Take<'_>| {
+            native::stream(bytes, take).map_err(|error| self.refused_native(&error))
+        };
+        let text = |error| self.refused_text(error);
+        match (input.form(), self) {
+            (Form::Native, Source::File(path)) if is_regular(path) => {
+                let mapped = run::mapping::map_file(path).map_err(|error| self.unreadable(error))?;
+                native(&mapped, take)
+            }
+            (Form::Text, _) => text::stream(input, take).map(|()| Completeness::Complete).map_err(text),
+            _ => {
+                let mut start = Vec::with_capacity(SNIFFED);
+                let sniffed = input.by_ref().take(SNIFFED as u64).read_to_end(&mut start);
+                sniffed.map_err(|error| self.unreadable(error))?;
+                if sniff(&start) == Form::Native {
+                    input.read_to_end(&mut start).map_err(|error| self.unreadable(error))?;
+                    return native(&start, take);
+                }
+                let whole = Cursor::new(start).chain(input);
+                text::stream(whole, take).map(|()| Completeness::Complete).map_err(text)
+            }
+        }
+    }
+
+    /// The bytes of the source, and how many there are if that is known.
+    fn input(&self) -> Result<(Box<dyn Read>, Option<u64>), Error> {
+        let path = match self {
+            Source::Stdin => return Ok((Box::new(io::stdin()), None)),
+            Source::File(path) => path,
+        };
+        let file = File::open(path).map_err(|error| self.unreadable(error))?;
+        let metadata = file.metadata().map_err(|error| self.unreadable(error))?;
+        if metadata.is_dir() {
+            let error = Error::from(ErrorKind::IsDirectory(path.clone()));
+            return Err(error.help("name a trace file in it"));
+        }
+        let bytes = metadata.is_file().then_some(metadata.len());
+        Ok((Box::new(file), bytes))
+    }
+
+    fn load_decoded(
+        &self,
+        input: Box<dyn Read>,
+        bytes: Option<u64>,
+        observer: &Shared<'_>,
+    ) -> Result<TraceFile, Error> {
+        let mut input = self.decoded(input, bytes, observer)?;
+        let outer = input.form();
+        let compression = matches!(outer, Form::Gzip | Form::Zstd).then_some(outer);
+        let (trace, form, completeness) = match (outer, self, bytes) {
+            (Form::Native, Source::File(path), Some(_)) => {
+                drop(input);
+                let mapped = run::mapping::map_file(path).map_err(|error| self.unreadable(error))?;
+                let (trace, completeness) = self.native(&mapped, observer)?;
+                (trace, Form::Native, completeness)
+            }
+            (Form::Text, ..) => (self.text(input)?, Form::Text, Completeness::Complete),
+            _ => {
+                let mut start = Vec::with_capacity(SNIFFED);
+                let sniffed = input.by_ref().take(SNIFFED as u64).read_to_end(&mut start);
+                sniffed.map_err(|error| self.unreadable(error))?;
+                let form = sniff(&start);
+                if form == Form::Native {
+                    input.read_to_end(&mut start).map_err(|error| self.unreadable(error))?;
+                    let (trace, completeness) = self.native(&start, observer)?;
+                    (trace, form, completeness)
+                } else {
+                    (self.text(Cursor::new(start).chain(input))?, Form::Text, Completeness::Complete)
+                }
+            }
+        };
+        let path = matches!(self, Source::File(_)).then(|| self.name());
+        Ok(TraceFile { trace, name: self.name(), bytes, path, form, compression, completeness })
+    }
+
+    fn text(&self, input: impl Read) -> Result<Trace, Error> {
+        text::read(input).map_err(|error| self.refused_text(error))
+    }
+
+    fn native(&self, bytes: &[u8], observer: &Shared<'_>) -> Result<(Trace, Completeness), Error> {
+        let total = Some(bytes.len() as u64);
+        native::read_with(bytes, |position| {
+            observer.borrow_mut().advance(Progress::Counted { done: position as u64, total });
+        })
+        .map_err(|error| self.refused_native(&error))
+    }
+
+    fn refused_native(&self, error: &native::ReadError) -> Error {
+        let (title, advice) = title_and_advice(&error.problem.to_string());
+        let refused = Error::from(ErrorKind::MalformedTrace(title)).in_file(self.name());
+        refused.note(format!("at byte {}", error.offset)).help_if(advice)
+    }
+
+    fn unreadable(&self, error: io::Error) -> Error {
+        Error::io("read", format!("`{}`", self.name()), error)
+    }
+
+    /// A text that is not a trace, with the line at fault.
+    fn refused_text(&self, error: text::ReadError) -> Error {
+        let (place, message, line) = match error {
+            text::ReadError::Io(error) => return self.unreadable(error),
+            text::ReadError::Line { place, problem, line } => (place, problem.to_string(), Some(line)),
+            text::ReadError::Malformed { place, explanation, .. } => {
+                (place, explanation, self.line(place.line))
+            }
+        };
+        let (title, advice) = title_and_advice(&message);
+        let excerpt = line.map(|text| Excerpt { span: span(place, &text), text, label: String::new() });
+        let line = usize::try_from(place.line).ok();
+        let refused = Error::from(ErrorKind::MalformedTrace(title));
+        let refused = refused.at(Place { file: self.name(), line, excerpt }).help_if(advice);
+        if place.line > 1 {
+            return refused;
+        }
+        refused.note(
+            "a trace is STD text (`thread|op(object)|location`), plain or compressed with gzip or zstd, or in the native format",
+        )
+    }
+
+    /// A line of the file, read again for the sake of the message.
+    fn line(&self, number: u64) -> Option<String> {
+        let Source::File(path) = self else { return None };
+        let index = usize::try_from(number.checked_sub(1)?).ok()?;
+        let lines = BufReader::new(decode(regular(path)?).ok()?).lines();
+        lines.map_while(Result::ok).nth(index)
+    }
+}
+
+/// The file, if it can be read a second time.
+fn regular(path: &Path) -> Option<File> {
+    is_regular(path).then(|| File::open(path).ok()).flatten()
+}
+
+fn is_regular(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file())
+}
+
+/// What the readers say is 'what is wrong; what was expected': the first is the title, the second
+/// the help below the excerpt.
+fn title_and_advice(message: &str) -> (String, Option<String>) {
+    match message.rsplit_once("; ") {
+        Some((title, advice)) => (title.to_owned(), Some(advice.to_owned())),
+        None => (message.to_owned(), None),
+    }
+}
+
+fn span(place: text::Place, line: &str) -> std::ops::Range<usize> {
+    match place.column {
+        0 => 0..line.len(),
+        column => column - 1..column - 1 + place.length,
+    }
+}
