@@ -9,9 +9,8 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fe
 
 use wire::Kind;
 
-use crate::hooks::{enter_access, enter_point};
+use crate::inside::{enter_access, enter_point};
 use crate::interpose::hook;
-use crate::writer;
 
 /// Sixteen bytes, changed by `cmpxchg16b`.
 #[repr(C, align(16))]
@@ -101,9 +100,9 @@ macro_rules! atomics {
                 let inside = enter_access(Kind::$update, cell as u64, size_of::<$value>() as u64, pc);
                 let result = (*cell).compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
                 if let Some(inside) = inside {
-                    (*inside.0).in_std.loaded = 0;
+                    inside.thread().loaded.set(0);
                     let kind = if result.is_ok() { Kind::$update } else { Kind::$read };
-                    writer::simple(inside.0, kind, pc, cell as u64);
+                    inside.simple(kind, pc, cell as u64);
                 }
                 result
             }
@@ -121,15 +120,15 @@ macro_rules! atomics {
             hook!(fn $load(cell: *const $atomic; pc in "rsi") -> $value {
                 let inside = enter_access(Kind::$read, cell as u64, size_of::<$value>() as u64, pc);
                 if let Some(inside) = &inside {
-                    (*inside.0).in_std.loaded = cell as u64;
-                    writer::simple(inside.0, Kind::$read, pc, cell as u64);
+                    inside.thread().loaded.set(cell as u64);
+                    inside.simple(Kind::$read, pc, cell as u64);
                 }
                 (*cell).load(Ordering::SeqCst)
             });
             hook!(fn $store(cell: *const $atomic, value: $value; pc in $after_value) {
                 let inside = enter_access(Kind::$write, cell as u64, size_of::<$value>() as u64, pc);
                 if let Some(inside) = &inside {
-                    writer::simple(inside.0, Kind::$write, pc, cell as u64);
+                    inside.simple(Kind::$write, pc, cell as u64);
                 }
                 (*cell).store(value, Ordering::SeqCst);
             });
@@ -147,7 +146,7 @@ macro_rules! atomics {
                     let inside = enter_access(Kind::$update, cell as u64, size_of::<$value>() as u64, pc);
                     let old = (*cell).$operation(value, Ordering::SeqCst);
                     if let Some(inside) = inside {
-                        writer::simple(inside.0, Kind::$update, pc, cell as u64);
+                        inside.simple(Kind::$update, pc, cell as u64);
                     }
                     old
                 });
@@ -214,7 +213,7 @@ atomics! {
 hook! {
     fn __tsan_atomic_thread_fence(order: u64; pc in "rsi") {
         if let Some(inside) = enter_point() {
-            writer::simple(inside.0, Kind::Fence, pc, order & 0xff);
+            inside.simple(Kind::Fence, pc, order & 0xff);
         }
         fence(Ordering::SeqCst);
     }

@@ -2,7 +2,6 @@
 //! schedule; the real deadline says how long a thread sleeps when nobody else can run.
 
 use crate::sys;
-use crate::thread::NEVER;
 
 /// Virtual nanoseconds an event takes.
 pub(crate) const EVENT: u64 = 50;
@@ -14,23 +13,6 @@ pub(crate) struct Wait {
     pub(crate) length: u64,
     /// The end in real nanoseconds of the monotonic clock.
     pub(crate) real_end: u64,
-}
-
-/// When a wait ends: in virtual nanoseconds, and in real ones of the monotonic clock.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct End {
-    pub(crate) virtual_time: u64,
-    pub(crate) real_time: u64,
-}
-
-impl End {
-    /// Never.
-    pub(crate) const NEVER: End = End { virtual_time: NEVER, real_time: NEVER };
-
-    /// Whether a wait goes on for as long as it takes.
-    pub(crate) fn is_never(self) -> bool {
-        self.virtual_time == NEVER
-    }
 }
 
 impl Wait {

@@ -3,19 +3,16 @@
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
-use core::sync::atomic::Ordering;
 
-use crate::thread::{self, gate};
+use crate::thread;
+use crate::token::gate;
 
 #[inline(always)]
 unsafe fn branch() {
-    let thread = thread::current();
-    if thread.is_null() {
-        return;
-    }
-    (*thread).branches += 1;
-    if !(*thread).gated(gate::BRANCHES) {
-        (*thread).gate.fetch_or(gate::BRANCHES, Ordering::Relaxed);
+    let Some(thread) = thread::current() else { return };
+    thread.branches.set(thread.branches.get() + 1);
+    if !thread.gated(gate::BRANCHES) {
+        thread.seat.presence.add(gate::BRANCHES);
     }
 }
 

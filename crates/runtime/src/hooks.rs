@@ -4,202 +4,76 @@
 //! path is an access that the predictor expected, by a thread with budget left: no call, no lock, no system call.
 
 use core::arch::naked_asm;
-use core::sync::atomic::{Ordering, compiler_fence};
+use core::sync::atomic::Ordering;
 
-use wire::{Key, Kind};
+use wire::Kind;
 
-use crate::interpose::{hook, signals};
-use crate::policy::GaveUp;
-use crate::scheduler::{self, scheduler};
-use crate::sys;
-use crate::thread::{self, Pending, Thread, gate};
-use crate::writer::{self, writer};
-
-/// Keeps the thread inside the runtime. While it lives, functions of ours that are called go straight to the
-/// real ones, and signals are put off.
-pub(crate) struct Inside(pub(crate) *mut Thread);
-
-impl Drop for Inside {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: the thread is the caller's.
-        unsafe {
-            compiler_fence(Ordering::SeqCst);
-            (*self.0).inside.store(0, Ordering::Relaxed);
-            if (*self.0).gated(gate::SIGNALS) {
-                signals::deliver_outside(self.0);
-            }
-        }
-    }
-}
-
-/// Enters the runtime with the token, from a function that stands before a real one. None: the runtime is passive or
-/// already inside, so the real function is all that is wanted.
-#[inline]
-pub(crate) unsafe fn enter() -> Option<Inside> {
-    let thread = thread::current();
-    if thread.is_null() || (*thread).inside.load(Ordering::Relaxed) != 0 {
-        return enter_unknown(thread);
-    }
-    let inside = come_in(thread)?;
-    Some(inside)
-}
-
-/// Enters, and lets others run first if the thread's time is over: before anything that counts as a place.
-#[inline]
-pub(crate) unsafe fn enter_point() -> Option<Inside> {
-    let inside = enter()?;
-    point(inside.0);
-    Some(inside)
-}
-
-/// The same before an access, which is told to whoever looks at the thread while others run.
-#[inline]
-pub(crate) unsafe fn enter_access(kind: Kind, address: u64, length: u64, pc: u64) -> Option<Inside> {
-    let inside = enter()?;
-    stop_before(inside.0, kind, address, length, pc);
-    Some(inside)
-}
-
-/// Lets others run if the thread's time is over; what it is about to do is told.
-#[inline]
-pub(crate) unsafe fn stop_before(thread: *mut Thread, kind: Kind, address: u64, length: u64, pc: u64) {
-    if (*thread).budget <= 0 {
-        let place = (*thread).place();
-        (*thread).stands_before = Pending { place, kind: kind as u8, address, length, pc };
-        scheduler().preempt(thread, GaveUp::Quantum);
-    }
-}
-
-#[cold]
-unsafe fn enter_unknown(thread: *mut Thread) -> Option<Inside> {
-    if !thread.is_null() || !scheduler::is_active() {
-        return None;
-    }
-    crate::start::attach().and_then(|thread| come_in(thread))
-}
-
-#[inline(always)]
-unsafe fn come_in(thread: *mut Thread) -> Option<Inside> {
-    (*thread).inside.store(1, Ordering::Relaxed);
-    compiler_fence(Ordering::SeqCst);
-    if (*thread).gate.load(Ordering::Relaxed) != 0 && !pass_gate(thread) {
-        (*thread).inside.store(0, Ordering::Relaxed);
-        return None;
-    }
-    Some(Inside(thread))
-}
-
-/// Deals with every reason to leave the hot path; whether the event is to be written or scheduled.
-#[cold]
-unsafe fn pass_gate(thread: *mut Thread) -> bool {
-    if (*thread).gated(gate::PASSIVE) || (*thread).gated(gate::SHARED) && !is_itself(thread) {
-        return false;
-    }
-    if (*thread).gated(gate::STOLEN) {
-        scheduler().come_back(thread);
-    }
-    if (*thread).gated(gate::SIGNALS) {
-        signals::deliver(thread);
-    }
-    if (*thread).gated(gate::BRANCHES) {
-        (*thread).gate.fetch_and(!gate::BRANCHES, Ordering::Relaxed);
-        let count = core::mem::take(&mut (*thread).branches);
-        writer::detailed(thread, Kind::Branches, 0, 0, &[count], b"");
-    }
-    true
-}
-
-/// Whether the caller is this thread, and not another that shares its memory.
-unsafe fn is_itself(thread: *mut Thread) -> bool {
-    (*thread).kernel_id.load(Ordering::Relaxed) == sys::gettid()
-}
-
-/// Lets others run if the thread's time is over.
-#[inline(always)]
-pub(crate) unsafe fn point(thread: *mut Thread) {
-    if (*thread).budget <= 0 {
-        scheduler().preempt(thread, GaveUp::Quantum);
-    }
-}
+use crate::inside::{Inside, enter, enter_access};
+use crate::interpose::hook;
+use crate::program::is_active;
+use crate::thread;
+use crate::writer;
 
 /// An access of a simple kind.
 #[inline(always)]
-unsafe fn access(kind: Kind, address: u64, pc: u64) {
-    let thread = thread::current();
-    if thread.is_null() {
-        if scheduler::is_active() {
+fn access(kind: Kind, address: u64, pc: u64) {
+    let Some(thread) = thread::current() else {
+        if is_active() {
             access_slowly(kind, address, pc);
         }
         return;
-    }
-    (*thread).inside.store(1, Ordering::Relaxed);
-    compiler_fence(Ordering::SeqCst);
-    if (*thread).budget <= 0 || (*thread).gate.load(Ordering::Relaxed) != 0 {
-        (*thread).inside.store(0, Ordering::Relaxed);
+    };
+    let presence = &thread.seat.presence;
+    let reasons = presence.enter();
+    let budget = thread.budget.load(Ordering::Relaxed);
+    if budget <= 0 || reasons != 0 {
+        presence.leave();
         return access_slowly(kind, address, pc);
     }
-    (*thread).budget -= 1;
-    count_or_write(thread, kind, address, pc);
-    compiler_fence(Ordering::SeqCst);
-    (*thread).inside.store(0, Ordering::Relaxed);
-}
-
-#[inline(always)]
-unsafe fn count_or_write(thread: *mut Thread, kind: Kind, address: u64, pc: u64) {
-    let key = Key::new(kind, pc);
-    if (*(*thread).table).hit(&mut (*thread).context, key, address) {
-        *(*(*thread).progress).as_ptr() += 1;
-    } else {
-        write_missed(thread, key, address);
-    }
-}
-
-#[inline(never)]
-unsafe fn write_missed(thread: *mut Thread, key: Key, address: u64) {
-    writer().missed(&mut *(*thread).table, &mut (*thread).context, key, address);
+    thread.budget.store(budget - 1, Ordering::Relaxed);
+    // SAFETY: the thread is inside without a reason to stay out, so it has the token.
+    unsafe { writer::predicted_or_written(thread, kind, pc, address) };
+    presence.leave();
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn access_slowly(kind: Kind, address: u64, pc: u64) {
+fn access_slowly(kind: Kind, address: u64, pc: u64) {
     if let Some(inside) = enter_access(kind, address, kind.size().into(), pc) {
-        writer::simple(inside.0, kind, pc, address);
+        inside.simple(kind, pc, address);
     }
 }
 
-/// A function starts or ends: no place, so nobody else gets a turn.
+/// A function starts or ends: no position, so nobody else gets a turn.
 #[inline(always)]
-unsafe fn frame(kind: Kind, address: u64, pc: u64) {
-    let thread = thread::current();
-    if thread.is_null() {
-        if scheduler::is_active() {
+fn frame(kind: Kind, address: u64, pc: u64) {
+    let Some(thread) = thread::current() else {
+        if is_active() {
             frame_slowly(kind, address, pc);
         }
         return;
-    }
-    (*thread).inside.store(1, Ordering::Relaxed);
-    compiler_fence(Ordering::SeqCst);
-    if (*thread).gate.load(Ordering::Relaxed) != 0 || writer::run((*thread).progress) > wire::MAX_RUN / 2 {
-        (*thread).inside.store(0, Ordering::Relaxed);
+    };
+    let presence = &thread.seat.presence;
+    if presence.enter() != 0 || writer::run(thread.progress()) > wire::MAX_RUN / 2 {
+        presence.leave();
         return frame_slowly(kind, address, pc);
     }
-    count_or_write(thread, kind, address, pc);
-    compiler_fence(Ordering::SeqCst);
-    (*thread).inside.store(0, Ordering::Relaxed);
+    // SAFETY: the thread is inside without a reason to stay out, so it has the token.
+    unsafe { writer::predicted_or_written(thread, kind, pc, address) };
+    presence.leave();
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn frame_slowly(kind: Kind, address: u64, pc: u64) {
+fn frame_slowly(kind: Kind, address: u64, pc: u64) {
     if let Some(inside) = enter() {
-        writer().cut_run();
-        writer::simple(inside.0, kind, pc, address);
+        inside.cut_run();
+        inside.simple(kind, pc, address);
     }
 }
 
 /// An access to a range. Short ranges are simple accesses, which the predictor knows.
-pub(crate) unsafe fn range(thread: *mut Thread, reads: bool, address: u64, length: u64, pc: u64) {
+pub(crate) fn range(inside: &Inside, reads: bool, address: u64, length: u64, pc: u64) {
     let kind = match (length, reads) {
         (0, _) => return,
         (1, true) => Kind::Read1,
@@ -214,30 +88,30 @@ pub(crate) unsafe fn range(thread: *mut Thread, reads: bool, address: u64, lengt
         (16, false) => Kind::Write16,
         _ => {
             let kind = if reads { Kind::ReadRange } else { Kind::WriteRange };
-            return writer::detailed(thread, kind, pc, address, &[length], b"");
+            return inside.detailed(kind, pc, address, &[length], b"");
         }
     };
-    writer::simple(thread, kind, pc, address);
+    inside.simple(kind, pc, address);
 }
 
 #[inline(never)]
-unsafe extern "C" fn read_range(address: u64, length: u64, pc: u64) {
+extern "C" fn read_range(address: u64, length: u64, pc: u64) {
     if let Some(inside) = enter_access(Kind::ReadRange, address, length, pc) {
-        range(inside.0, true, address, length, pc);
+        range(&inside, true, address, length, pc);
     }
 }
 
 #[inline(never)]
-unsafe extern "C" fn write_range(address: u64, length: u64, pc: u64) {
+extern "C" fn write_range(address: u64, length: u64, pc: u64) {
     if let Some(inside) = enter_access(Kind::WriteRange, address, length, pc) {
-        range(inside.0, false, address, length, pc);
+        range(&inside, false, address, length, pc);
     }
 }
 
 macro_rules! hooks {
     ($($body:ident = $path:ident($kind:ident): $($name:ident)* ; pc: $($with_pc:ident)*;)*) => {
         $(
-            unsafe extern "C" fn $body(address: u64, pc: u64) {
+            extern "C" fn $body(address: u64, pc: u64) {
                 $path(Kind::$kind, address, pc);
             }
             $(
@@ -285,13 +159,14 @@ hooks! {
     function_entry = frame(FunctionEntry): __tsan_func_entry ; pc: ;
 }
 
-unsafe extern "C" fn function_exit(pc: u64) {
+extern "C" fn function_exit(pc: u64) {
     frame(Kind::FunctionExit, 0, pc);
 }
 
 unsafe extern "C" fn vptr_update(address: *mut *mut u8, value: *mut u8, pc: u64) {
     // Constructors write the same pointer again and again; only a change can be a race.
-    if *address != value {
+    // SAFETY: the program is about to write there.
+    if unsafe { *address } != value {
         access(Kind::Write8, address as u64, pc);
     }
 }

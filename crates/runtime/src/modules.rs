@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::settings::{self, Settings};
 use crate::sys;
-use crate::writer::writer;
+use crate::writer;
 
 const MAPS: usize = 4 << 20;
 
@@ -54,9 +54,10 @@ fn find_c_library(maps: &[u8]) {
 /// Brings the modules file up to date, and returns where the first thread's stack ends.
 ///
 /// # Safety
-/// By the holder of the token.
+/// As for [`writer::with`]: the caller has the token, or is the process's only thread.
 pub(crate) unsafe fn write(settings: &Settings, process: u32) -> Option<u64> {
-    let written = &mut *WRITTEN.0.get();
+    // SAFETY: by this function's contract nobody else is here, and nothing below comes back.
+    let written = unsafe { &mut *WRITTEN.0.get() };
     if written.memory.is_null() {
         written.memory = sys::map_memory(2 * MAPS);
         if written.memory.is_null() {
@@ -66,7 +67,9 @@ pub(crate) unsafe fn write(settings: &Settings, process: u32) -> Option<u64> {
     if written.process != process {
         (written.process, written.used) = (process, 0);
     }
-    let (maps, lines) = slice::from_raw_parts_mut(written.memory, 2 * MAPS).split_at_mut(MAPS);
+    // SAFETY: the mapping is so long, stays, and is used here alone.
+    let memory = unsafe { slice::from_raw_parts_mut(written.memory, 2 * MAPS) };
+    let (maps, lines) = memory.split_at_mut(MAPS);
     let before = written.used;
     let mut stack = None;
     let maps = read_maps(maps);
@@ -85,7 +88,12 @@ pub(crate) unsafe fn write(settings: &Settings, process: u32) -> Option<u64> {
     let process = settings::decimal(u64::from(process), &mut digits);
     let mut path = Settings::path_buffer();
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND;
-    let file = sys::open(settings.path(&mut path, &[process, writer().suffix(), b".modules"]), flags);
+    // SAFETY: by this function's contract.
+    let file = unsafe {
+        writer::with(|writer| {
+            sys::open(settings.path(&mut path, &[process, writer.suffix(), b".modules"]), flags)
+        })
+    };
     if file >= 0 {
         sys::write_all(file, &lines[before..written.used]);
         sys::close(file);

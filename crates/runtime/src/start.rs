@@ -1,22 +1,38 @@
 //! The runtime's own beginning and end, and threads it meets late.
 
+use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use wire::Stop;
 
-use crate::hooks::enter;
+use crate::inside::{Inside, enter};
 use crate::interpose::{children, signals, threads};
 use crate::modules;
-use crate::policy::GaveUp;
-use crate::replay::replay;
-use crate::scheduler::{self, scheduler};
+use crate::program::{self, is_active, scheduler};
+use crate::replay;
+use crate::schedule::GaveUp;
 use crate::settings;
 use crate::settings::Settings;
 use crate::sys;
-use crate::thread::{self, State, Thread, gate};
+use crate::thread::{self, Thread};
+use crate::token::gate;
 use crate::watchdog;
-use crate::writer::writer;
+use crate::writer;
+
+/// What the launcher asks for: written once, before there are threads.
+struct SettingsCell(UnsafeCell<Settings>);
+
+// SAFETY: `init` writes it once, in the process's only thread and before anyone reads; from then on it is read only.
+unsafe impl Sync for SettingsCell {}
+
+static SETTINGS: SettingsCell = SettingsCell(UnsafeCell::new(Settings::NONE));
+
+/// What the launcher asks for.
+pub(crate) fn settings() -> &'static Settings {
+    // SAFETY: nobody writes it any more; see `SettingsCell`.
+    unsafe { &*SETTINGS.0.get() }
+}
 
 static STARTED: AtomicBool = AtomicBool::new(false);
 /// The program has loaded something since the modules file was written.
@@ -26,34 +42,38 @@ static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// Called by each instrumented object, before any of its code.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __tsan_init() {
+extern "C" fn __tsan_init() {
     init();
 }
 
 /// A program that is not instrumented has us preloaded.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static INIT: unsafe extern "C" fn() = init;
+static INIT: extern "C" fn() = init;
 
-unsafe extern "C" fn init() {
+extern "C" fn init() {
     if STARTED.swap(true, Ordering::Relaxed) {
         return;
     }
-    let this = scheduler();
-    if !this.settings.load() || !is_wanted(&this.settings) {
+    // SAFETY: this runs once, before the program's own code, so there is one thread, and nobody has asked for the settings yet.
+    if !unsafe { (*SETTINGS.0.get()).load() } || !is_wanted(settings()) {
         return;
     }
-    if this.settings.replays {
-        replay().load(&this.settings);
+    if settings().replays
+        && let Some(replay) = replay::load(settings())
+    {
+        scheduler().with_lock(|schedule, _| schedule.replay = replay);
     }
-    if record() {
+    // SAFETY: there is one thread.
+    if unsafe { record() } {
         children::watch_forks();
-        on_exit(Some(exiting), core::ptr::null_mut());
+        // SAFETY: the handler stays as long as the process.
+        unsafe { on_exit(Some(exiting), core::ptr::null_mut()) };
     }
 }
 
 unsafe extern "C" {
-    fn on_exit(handler: Option<unsafe extern "C" fn(c_int, *mut c_void)>, argument: *mut c_void) -> c_int;
+    fn on_exit(handler: Option<extern "C" fn(c_int, *mut c_void)>, argument: *mut c_void) -> c_int;
 }
 
 /// Whether this program is the one that was started, or children are wanted, too. The first process puts its number
@@ -73,15 +93,21 @@ fn is_wanted(settings: &Settings) -> bool {
 }
 
 /// Opens a log and starts the scheduler with the calling thread; whether that worked.
+///
+/// # Safety
+/// The process has one thread.
 pub(crate) unsafe fn record() -> bool {
-    let settings = &scheduler().settings;
-    if !writer().open(settings) {
+    // SAFETY: there is one thread.
+    if !unsafe { writer::with(|writer| writer.open(settings())) } {
         return false;
     }
     let process = sys::getpid();
     PROCESS.store(process, Ordering::Relaxed);
-    let stack = modules::write(settings, process).unwrap_or(0);
-    scheduler::begin_with((stack.saturating_sub(8 << 20), stack));
+    // SAFETY: there is one thread.
+    unsafe {
+        let stack = modules::write(settings(), process).unwrap_or(0);
+        program::begin((stack.saturating_sub(8 << 20), stack));
+    }
     threads::watch_end();
     true
 }
@@ -93,48 +119,53 @@ pub(crate) fn is_own_process() -> bool {
 
 /// The program is about to load or unload something: what is mapped now is written, and again when the scheduler next
 /// looks.
-pub(crate) unsafe fn modules_change() {
-    if scheduler::is_active() && is_own_process() {
-        if let Some(_inside) = enter() {
-            modules::write(&scheduler().settings, sys::getpid());
+pub(crate) fn modules_change() {
+    if is_active() && is_own_process() {
+        if let Some(inside) = enter() {
+            write_modules(&inside);
         }
         MODULES_STALE.store(true, Ordering::Relaxed);
     }
 }
 
 /// Writes the modules file again if it may be old.
-pub(crate) unsafe fn refresh_modules() {
+pub(crate) fn refresh_modules(inside: &Inside) {
     if MODULES_STALE.load(Ordering::Relaxed) && MODULES_STALE.swap(false, Ordering::Relaxed) {
-        modules::write(&scheduler().settings, sys::getpid());
+        write_modules(inside);
     }
+}
+
+/// Brings the modules file up to date.
+pub(crate) fn write_modules(_: &Inside) {
+    // SAFETY: the calling thread has the token.
+    unsafe { modules::write(settings(), sys::getpid()) };
 }
 
 /// Meets a thread that was not created through us.
 #[cold]
-pub(crate) unsafe fn attach() -> Option<*mut Thread> {
+pub(crate) fn attach() -> Option<&'static Thread> {
     // Functions of ours that the compiler calls meanwhile must not try the same.
     thread::set_current(threads::nobody());
-    let this = scheduler();
-    this.lock();
-    let added = this.add();
-    if let Some(thread) = added {
-        (*thread).state = State::Outside;
-        this.outside += 1;
-    }
-    this.unlock();
-    let thread = added?;
-    (*thread).kernel_id.store(sys::gettid(), Ordering::Relaxed);
-    (*thread).handle = libc::pthread_self();
-    (*thread).detached = true;
-    (*thread).inside.store(1, Ordering::Relaxed);
-    (*thread).gate.fetch_or(gate::STOLEN, Ordering::Relaxed);
-    thread::set_current(thread);
-    this.come_back(thread);
+    let slot = scheduler().with_lock(|schedule, program| {
+        let slot = schedule.attach(program)?;
+        program::thread_in(slot).seat.presence.add(gate::AWAY);
+        Some(slot)
+    })?;
+    let thread = program::thread_in(slot);
+    thread.kernel_id.store(sys::gettid(), Ordering::Relaxed);
+    // SAFETY: takes nothing, touches nothing.
+    thread.handle.store(unsafe { libc::pthread_self() }, Ordering::Relaxed);
+    thread.seat.presence.enter();
+    thread::set_current(Some(thread));
+    scheduler().come_back(slot);
+    thread.detached.set(true);
+    // SAFETY: the thread is inside, and has the token now.
+    let inside = unsafe { Inside::assume(thread) };
     // It may go on to something that blocks where we do not look.
-    watchdog::start();
-    scheduler::begin(thread, threads::stack_of_caller(8 << 20));
+    watchdog::start(&inside);
+    program::begin_thread(&inside, threads::stack_of_caller(8 << 20));
     threads::watch_end();
-    (*thread).inside.store(0, Ordering::Relaxed);
+    drop(inside);
     signals::attached();
     Some(thread)
 }
@@ -142,10 +173,11 @@ pub(crate) unsafe fn attach() -> Option<*mut Thread> {
 /// Has the threads that can still run when the program ends do so for a while: what they would have done is worth seeing, and whether
 /// they get to it is up to the machine anyway. Asked for when the first thread is made, so that it comes before the end of whatever
 /// was there by then. Any thread with the token may call it, any number of times.
-pub(crate) unsafe fn linger_at_exit() {
+pub(crate) fn linger_at_exit() {
     static ASKED: AtomicBool = AtomicBool::new(false);
     if !ASKED.swap(true, Ordering::Relaxed) {
-        on_exit(Some(linger), core::ptr::null_mut());
+        // SAFETY: the handler stays as long as the process.
+        unsafe { on_exit(Some(linger), core::ptr::null_mut()) };
     }
 }
 
@@ -153,43 +185,46 @@ pub(crate) unsafe fn linger_at_exit() {
 const LINGERING_EVENTS: u64 = 200_000;
 const LINGERING_TURNS: u32 = 10_000;
 
-unsafe extern "C" fn linger(_: c_int, _: *mut c_void) {
-    if !scheduler::is_active() || !is_own_process() {
+extern "C" fn linger(_: c_int, _: *mut c_void) {
+    if !is_active() || !is_own_process() {
         return;
     }
     let Some(inside) = enter() else { return };
-    let this = scheduler();
-    let until = this.events + LINGERING_EVENTS;
+    let own = inside.thread().slot;
+    let look =
+        || scheduler().with_lock(|schedule, _| (schedule.others_can_run(own), schedule.events()));
+    let until = look().1 + LINGERING_EVENTS;
     for _ in 0..LINGERING_TURNS {
-        this.lock();
-        let others = this.others_can_run(inside.0);
-        this.unlock();
-        if !others || this.events >= until {
+        let (others, events) = look();
+        if !others || events >= until {
             return;
         }
-        this.preempt(inside.0, GaveUp::Willingly);
+        inside.preempt(GaveUp::Willingly, None);
     }
 }
 
 /// The C library calls this with the status the program ends with. We asked before anyone else could, so
 /// everyone else's handlers and destructors have run.
-unsafe extern "C" fn exiting(status: c_int, _: *mut c_void) {
+extern "C" fn exiting(status: c_int, _: *mut c_void) {
     end(Stop::Exit(status));
 }
 
 /// Ends the log for this reason; the runtime is passive from here on.
-pub(crate) unsafe fn end(reason: Stop) {
-    if !scheduler::is_active() || !is_own_process() {
+pub(crate) fn end(reason: Stop) {
+    if !is_active() || !is_own_process() {
         return;
     }
     let thread = thread::current();
-    if !thread.is_null() {
-        (*thread).inside.store(1, Ordering::Relaxed);
-        if (*thread).gated(gate::STOLEN) {
-            scheduler().come_back(thread);
+    if let Some(thread) = thread {
+        thread.seat.presence.enter();
+        if thread.gated(gate::AWAY) {
+            scheduler().come_back(thread.slot);
         }
     }
-    modules::write(&scheduler().settings, sys::getpid());
-    writer().stop(thread, reason);
-    scheduler::stop();
+    // SAFETY: the calling thread has the token, or is not known and the process is about to end whatever others do.
+    unsafe {
+        modules::write(settings(), sys::getpid());
+        writer::stop(thread, reason);
+    }
+    program::stop();
 }

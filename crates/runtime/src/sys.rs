@@ -1,6 +1,7 @@
 //! System calls, made directly: the C library's wrappers may be interposed, set `errno` or be points of cancellation.
 
 use core::arch::asm;
+use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
 
 /// A system call with up to six arguments. Returns what the kernel returns: an error is a negative errno.
@@ -94,6 +95,13 @@ pub(crate) fn map_memory(bytes: usize) -> *mut u8 {
     // SAFETY: a new private mapping overlaps nothing.
     let result = unsafe { call(libc::SYS_mmap, [0, bytes, protection, flags, usize::MAX, 0]) };
     if result < 0 { core::ptr::null_mut() } else { result as *mut u8 }
+}
+
+/// Fresh memory for so many values, for good; none if there is none.
+pub(crate) fn map_array<T>(count: usize) -> Option<&'static mut [MaybeUninit<T>]> {
+    let start: *mut MaybeUninit<T> = map_memory((count * size_of::<T>()).max(1)).cast();
+    // SAFETY: a new mapping that is so long, aligned to a page, and never given back.
+    (!start.is_null()).then(|| unsafe { core::slice::from_raw_parts_mut(start, count) })
 }
 
 /// A piece of a file, shared; null if it cannot be.

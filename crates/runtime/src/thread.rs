@@ -2,13 +2,16 @@
 //! instructions.
 
 use core::arch::{asm, global_asm};
+use core::cell::{Cell, UnsafeCell};
 use core::ffi::c_void;
-use core::ptr;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 
-use wire::{Context, Table, Waker};
+use wire::{Context, Table};
 
 use crate::interpose::rust::InStd;
+use crate::program::Program;
+use crate::schedule::Slot;
+use crate::token::Seat;
 
 global_asm!(
     ".pushsection .tbss.foretell_current,\"awT\",@nobits",
@@ -22,10 +25,10 @@ global_asm!(
     ".popsection",
 );
 
-/// The calling thread, or null: the runtime is passive, or has not met the thread yet.
+/// The calling thread. None: the runtime is passive, or has not met the thread yet.
 #[inline(always)]
-pub(crate) fn current() -> *mut Thread {
-    let thread: *mut Thread;
+pub(crate) fn current() -> Option<&'static Thread> {
+    let thread: *const Thread;
     // SAFETY: reads the thread's own variable; initial-exec, since the library is loaded at the start.
     unsafe {
         asm!(
@@ -35,7 +38,8 @@ pub(crate) fn current() -> *mut Thread {
             options(nostack, readonly, preserves_flags),
         );
     }
-    thread
+    // SAFETY: null, or what was set: a thread, whose memory stays.
+    unsafe { thread.as_ref() }
 }
 
 /// How far below the thread pointer the thread-local variable lies.
@@ -53,7 +57,8 @@ pub(crate) fn distance_of_storage() -> usize {
 }
 
 /// Sets what [`current`] returns.
-pub(crate) fn set_current(thread: *mut Thread) {
+pub(crate) fn set_current(thread: Option<&'static Thread>) {
+    let thread: *const Thread = thread.map_or(core::ptr::null(), core::ptr::from_ref);
     // SAFETY: writes the thread's own variable.
     unsafe {
         asm!(
@@ -66,172 +71,127 @@ pub(crate) fn set_current(thread: *mut Thread) {
     }
 }
 
-/// Reasons for a hook to leave the hot path.
-pub(crate) mod gate {
-    /// The watchdog took the token away.
-    pub(crate) const STOLEN: u32 = 1;
-    /// Branches were counted and not yet written.
-    pub(crate) const BRANCHES: u32 = 2;
-    /// Nothing is written any more; the scheduler goes on.
-    pub(crate) const QUIET: u32 = 4;
-    /// Signals arrived inside the runtime.
-    pub(crate) const SIGNALS: u32 = 8;
-    /// The thread has ended, or the program is past its end: hooks return at once.
-    pub(crate) const PASSIVE: u32 = 16;
-    /// A process was made that shares the thread's memory, this value included.
-    pub(crate) const SHARED: u32 = 32;
-}
-
-/// What a thread is doing. Changed under the scheduler's lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum State {
-    /// Could run.
-    Ready,
-    /// Has the token.
-    Running,
-    /// Waits for a wake-up on its key, or until its deadline.
-    Waiting,
-    /// Runs without the token: in a call that blocks.
-    Outside,
-    /// Has ended.
-    Finished,
-}
-
-/// No deadline.
-pub(crate) const NEVER: u64 = u64::MAX;
 /// The most signals that can be put off.
 pub(crate) const PUT_OFF: usize = 16;
 
 /// The C function a thread runs.
 pub(crate) type Routine = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
-/// An access that a thread stands before, its budget used up.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pending {
-    /// Its place in the thread.
-    pub(crate) place: u64,
-    /// The number of its kind.
-    pub(crate) kind: u8,
-    pub(crate) address: u64,
-    pub(crate) length: u64,
-    pub(crate) pc: u64,
-}
-
-/// A thread. A value of zero bytes is not one; see [`Thread::reset`].
+/// A thread, as far as the scheduler's decisions do not need it: those are about an [`Entry`](crate::schedule::Entry).
+///
+/// # Who may use what
+///
+/// Words and atomics are everybody's. Cells are the holder's of the token, whichever thread it is: the token's way from one thread to the
+/// next orders what they do. The thread itself uses `caller`, `branches` and `pending` without the token, and nobody else does.
+///
+/// Zero bytes are a thread; [`Thread::reset`] makes it one with a number. The memory is never given back, but is another thread's
+/// after this one is forgotten.
 #[repr(C, align(64))]
 pub(crate) struct Thread {
     // What the hot path touches, together.
     /// Schedulable events the thread may still perform before the scheduler is asked.
-    pub(crate) budget: i64,
-    /// Not 0 while the thread is inside the runtime.
-    pub(crate) inside: AtomicU32,
-    /// Reasons to leave the hot path.
-    pub(crate) gate: AtomicU32,
+    pub(crate) budget: AtomicI64,
+    pub(crate) seat: Seat<Program>,
     /// The log's progress word.
-    pub(crate) progress: *mut AtomicU64,
-    pub(crate) table: *mut Table,
-    pub(crate) context: Context,
-    pub(crate) branches: u64,
+    progress: *const AtomicU64,
+    table: *mut Table,
+    context: UnsafeCell<Context>,
+    pub(crate) branches: Cell<u64>,
     /// Where the program called an allocating function that calls another one; 0: nowhere.
-    pub(crate) caller: u64,
+    pub(crate) caller: Cell<u64>,
 
     // The rest.
+    pub(crate) slot: Slot,
+    /// Its number in the log.
     pub(crate) number: u32,
     pub(crate) table_number: u32,
-    /// The place at which the budget was granted, and how much that was.
-    place_at_grant: u64,
-    granted: i64,
-
-    pub(crate) state: State,
-    /// What a waiting thread waits for: an address, or 0.
-    pub(crate) key: u64,
-    /// Until when it waits, in virtual nanoseconds.
-    pub(crate) deadline: u64,
-    /// The same in real nanoseconds.
-    pub(crate) real_deadline: u64,
-    /// When it began to wait: the first comes first.
-    pub(crate) since: u64,
-    /// What ended the wait for a condition variable.
-    pub(crate) woken: Waker,
-    /// Whether the wait ended because its time ran out.
-    pub(crate) timed_out: bool,
-    /// Whether the thread got the token to sleep out its time, since nobody else could run.
-    pub(crate) sleeps_out: bool,
-    /// 0: not this thread's turn; 1: it is; 2: it is not and the thread sleeps.
-    pub(crate) turn: AtomicU32,
-    pub(crate) priority: u64,
-
     pub(crate) kernel_id: AtomicU32,
-    pub(crate) handle: u64,
-    pub(crate) detached: bool,
+    pub(crate) handle: AtomicU64,
+    pub(crate) detached: Cell<bool>,
     /// Whether someone asked for the thread's end.
-    pub(crate) cancelled: bool,
-    pub(crate) began: bool,
-    pub(crate) routine: Option<Routine>,
-    pub(crate) argument: *mut c_void,
-    pub(crate) stack_size: u64,
+    pub(crate) cancelled: AtomicBool,
+    pub(crate) routine: Cell<Option<Routine>>,
+    pub(crate) argument: Cell<*mut c_void>,
+    pub(crate) stack_size: Cell<u64>,
     /// The signal mask it starts with.
-    pub(crate) mask: u64,
+    pub(crate) mask: Cell<u64>,
     /// How often the thread-specific destructor has been put off.
-    pub(crate) endings: u32,
-
-    /// Its number in the table of threads of a schedule that is followed, if it is there.
-    pub(crate) role: Option<u32>,
-    /// How many threads it has created.
-    pub(crate) children: u32,
-    /// What it stands before; it counts if its place is the thread's.
-    pub(crate) stands_before: Pending,
-
+    pub(crate) endings: Cell<u32>,
     /// What it does in Rust's std.
-    pub(crate) in_std: InStd,
-
-    pub(crate) pending: [libc::siginfo_t; PUT_OFF],
+    pub(crate) in_std: Cell<InStd>,
+    /// What it last loaded atomically, if it has not exchanged anything since.
+    pub(crate) loaded: Cell<u64>,
+    pub(crate) pending: Cell<[libc::siginfo_t; PUT_OFF]>,
     pub(crate) pending_count: AtomicU32,
 }
 
 impl Thread {
-    /// Makes this memory the thread with this number. The table and what the predictor knows stay.
+    /// Makes zeroed memory, or that of a thread that is gone, the thread with this number. The table and what the predictor knows stay.
     ///
     /// # Safety
-    /// The memory is ours and nobody uses it.
-    pub(crate) unsafe fn reset(this: *mut Thread, number: u32, progress: *mut AtomicU64) {
-        let (table, table_number) = ((*this).table, (*this).table_number);
-        ptr::write_bytes(this.cast::<u8>(), 0, size_of::<Thread>());
-        (*this).table = table;
-        (*this).table_number = table_number;
-        (*this).number = number;
-        (*this).progress = progress;
-        (*this).deadline = NEVER;
-        (*this).real_deadline = NEVER;
-        (*this).stands_before.place = u64::MAX;
-        (*this).role = None;
+    /// The memory is a thread's and nobody uses it; the table is set.
+    pub(crate) unsafe fn reset(this: *mut Thread, slot: Slot, number: u32, progress: *const AtomicU64) {
+        // SAFETY: nobody else uses the memory, and zero bytes are a thread.
+        unsafe {
+            let (table, table_number) = ((*this).table, (*this).table_number);
+            this.write_bytes(0, 1);
+            (*this).table = table;
+            (*this).table_number = table_number;
+            (*this).slot = slot;
+            (*this).number = number;
+            (*this).progress = progress;
+        }
+    }
+
+    /// Gives zeroed memory its predictor table.
+    ///
+    /// # Safety
+    /// Nobody uses the memory; the table is one, for good, and is used by holders of the token alone.
+    pub(crate) unsafe fn set_table(this: *mut Thread, table: *mut Table, number: u32) {
+        // SAFETY: nobody else uses the memory.
+        unsafe {
+            (*this).table = table;
+            (*this).table_number = number;
+        }
+    }
+
+    /// Its predictor table.
+    pub(crate) fn table(&self) -> *mut Table {
+        self.table
+    }
+
+    /// The log's progress word.
+    #[inline(always)]
+    pub(crate) fn progress(&self) -> &AtomicU64 {
+        // SAFETY: it was set to the log's word, whose page is never unmapped.
+        unsafe { &*self.progress }
+    }
+
+    /// Uses the thread's predictor.
+    ///
+    /// # Safety
+    /// The caller has the token, and `act` does not come here again.
+    #[inline(always)]
+    pub(crate) unsafe fn with_predictor<R>(&self, act: impl FnOnce(&mut Table, &mut Context) -> R) -> R {
+        // SAFETY: tables and contexts are used by the holder of the token alone, and not twice at a time, by this function's contract.
+        unsafe { act(&mut *self.table, &mut *self.context.get()) }
     }
 
     /// Where the function starts that the thread runs, as a return address would say it; 0 if that is not known.
     pub(crate) fn start(&self) -> u64 {
-        self.routine.map_or(0, |routine| routine as usize as u64 + 1)
-    }
-
-    /// How many schedulable events the thread has performed.
-    pub(crate) fn place(&self) -> u64 {
-        self.place_at_grant + self.used()
-    }
-
-    /// How much of its budget the thread has used.
-    pub(crate) fn used(&self) -> u64 {
-        (self.granted - self.budget) as u64
-    }
-
-    /// Lets the thread perform so many events before the scheduler is asked again.
-    pub(crate) fn grant(&mut self, events: i64) {
-        self.place_at_grant = self.place();
-        self.granted = events;
-        self.budget = events;
+        self.routine.get().map_or(0, |routine| routine as usize as u64 + 1)
     }
 
     /// Whether any of these reasons to leave the hot path holds.
+    #[inline(always)]
     pub(crate) fn gated(&self, reasons: u32) -> bool {
-        self.gate.load(Ordering::Relaxed) & reasons != 0
+        self.seat.presence.has(reasons)
+    }
+
+    /// Changes what is known of what it does in Rust's std.
+    pub(crate) fn change_in_std(&self, change: impl FnOnce(&mut InStd)) {
+        let mut in_std = self.in_std.get();
+        change(&mut in_std);
+        self.in_std.set(in_std);
     }
 }

@@ -9,13 +9,14 @@
 use core::arch::naked_asm;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use crate::inside::Inside;
 use crate::interpose::{signals, threads};
-use crate::replay::replay;
-use crate::scheduler::{Scheduler, pass_turn, scheduler};
+use crate::program::{Program, scheduler, thread_in};
+use crate::schedule::{Schedule, Slot, World};
 use crate::settings;
 use crate::sys;
-use crate::thread::{self, Thread, gate};
-use crate::writer::writer;
+use crate::thread;
+use crate::writer;
 
 /// How often it looks, in nanoseconds.
 const TICK: u64 = 4_000_000;
@@ -32,15 +33,13 @@ const STACK: usize = 64 << 10;
 static STARTED: AtomicBool = AtomicBool::new(false);
 
 /// Starts the watchdog if it does not run yet.
-///
-/// # Safety
-/// By the holder of the token.
-pub(crate) unsafe fn start() {
+pub(crate) fn start(_: &Inside) {
     if STARTED.swap(true, Ordering::Relaxed) {
         return;
     }
     const REGISTER_PRIVATE_EXPEDITED: usize = 1 << 4;
-    sys::call(libc::SYS_membarrier, [REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0]);
+    // SAFETY: takes numbers.
+    unsafe { sys::call(libc::SYS_membarrier, [REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0]) };
     let stack = sys::map_memory(STACK);
     let storage = make_storage();
     if stack.is_null() || storage.is_null() {
@@ -56,22 +55,25 @@ pub(crate) unsafe fn start() {
         | libc::CLONE_THREAD
         | libc::CLONE_SETTLS
         | libc::CLONE_SYSVSEM;
-    clone_into(flags as usize, stack.add(STACK), storage);
+    // SAFETY: the new thread has a stack and storage of its own, and runs `watch`, which returns to nobody.
+    unsafe { clone_into(flags as usize, stack.add(STACK), storage) };
     mask_signals(&before, &mut 0);
 }
 
 /// Thread-local storage with room for our own variable and nothing else; null if there is no memory.
-unsafe fn make_storage() -> *mut u8 {
+fn make_storage() -> *mut u8 {
     const PAGE: usize = 4096;
     let below = thread::distance_of_storage().next_multiple_of(PAGE);
     let start = sys::map_memory(below + PAGE);
     if start.is_null() {
         return start;
     }
-    let storage = start.add(below);
-    // By convention it begins with its own address.
-    storage.cast::<*mut u8>().write(storage);
-    storage
+    // SAFETY: inside the mapping, which has a page from there on; nobody else uses it. By convention storage begins with its own address.
+    unsafe {
+        let storage = start.add(below);
+        storage.cast::<*mut u8>().write(storage);
+        storage
+    }
 }
 
 /// The watchdog is not there after a fork.
@@ -79,11 +81,16 @@ pub(crate) fn is_gone_in_child() {
     STARTED.store(false, Ordering::Relaxed);
 }
 
-unsafe fn mask_signals(new: &u64, old: &mut u64) {
+fn mask_signals(new: &u64, old: &mut u64) {
     let (new, old) = (core::ptr::from_ref(new) as usize, core::ptr::from_mut(old) as usize);
-    sys::call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, new, old, 8, 0, 0]);
+    // SAFETY: the kernel reads one mask and writes the other.
+    unsafe { sys::call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, new, old, 8, 0, 0]) };
 }
 
+/// Starts a kernel thread that runs [`watch`].
+///
+/// # Safety
+/// The stack and the storage are the new thread's alone.
 #[unsafe(naked)]
 unsafe extern "C" fn clone_into(flags: usize, stack: *mut u8, storage: *mut u8) {
     naked_asm!(
@@ -104,89 +111,94 @@ unsafe extern "C" fn clone_into(flags: usize, stack: *mut u8, storage: *mut u8) 
     );
 }
 
-/// What was seen at the last tick.
-struct Seen {
-    holder: *mut Thread,
-    progress: u64,
+/// What the last tick found.
+struct LastTick {
+    /// Who had the token, and the log's progress.
+    holder: Option<(Slot, u64)>,
+    /// The processor time that the holder had used when it was first found like this.
     processor_time: u64,
+    /// Ticks without a change.
     still: u32,
+    /// Ticks without a holder.
     idle: u32,
 }
 
-unsafe extern "C" fn watch() -> ! {
+/// What the holder of the token is like.
+struct Holder {
+    slot: Slot,
+    progress: u64,
+    kernel_id: u32,
+    is_inside: bool,
+}
+
+extern "C" fn watch() -> ! {
     thread::set_current(threads::nobody());
-    let mut seen = Seen { holder: core::ptr::null_mut(), progress: 0, processor_time: 0, still: 0, idle: 0 };
+    let mut last = LastTick { holder: None, processor_time: 0, still: 0, idle: 0 };
     loop {
         sys::sleep(TICK);
-        look(scheduler(), &mut seen);
+        look(&mut last);
     }
 }
 
-unsafe fn look(scheduler: &mut Scheduler, seen: &mut Seen) {
-    let holder = core::ptr::read_volatile(&raw const scheduler.running);
-    if holder.is_null() {
-        return nobody_runs(scheduler, seen);
-    }
-    seen.idle = 0;
-    let progress = (*(*holder).progress).load(Ordering::Relaxed);
-    let kernel_id = (*holder).kernel_id.load(Ordering::Relaxed);
-    if holder != seen.holder || progress != seen.progress {
-        let processor_time = sys::now(processor_clock(kernel_id));
-        *seen = Seen { holder, progress, processor_time, still: 0, idle: 0 };
+fn look(last: &mut LastTick) {
+    let Some(holder) = holder() else { return nobody_runs(last) };
+    last.idle = 0;
+    let processor_clock = processor_clock(holder.kernel_id);
+    let found = Some((holder.slot, holder.progress));
+    if found != last.holder {
+        *last = LastTick { holder: found, processor_time: sys::now(processor_clock), still: 0, idle: 0 };
         return;
     }
-    seen.still += 1;
-    if seen.still < BLOCKED_TICKS || (*holder).inside.load(Ordering::Relaxed) != 0 {
+    last.still += 1;
+    if last.still < BLOCKED_TICKS || holder.is_inside {
         return;
     }
-    let stuck = is_blocked(kernel_id)
-        || sys::now(processor_clock(kernel_id)).saturating_sub(seen.processor_time) > BUSY;
-    if stuck {
-        take_away(scheduler, holder, progress);
+    let is_stuck = is_blocked(holder.kernel_id)
+        || sys::now(processor_clock).saturating_sub(last.processor_time) > BUSY;
+    if is_stuck {
+        let progress = || writer::progress().map_or(0, |progress| progress.load(Ordering::SeqCst));
+        scheduler().take_away(holder.slot, || progress() != holder.progress);
     }
+}
+
+fn holder() -> Option<Holder> {
+    scheduler().with_lock(|schedule, _| {
+        let slot = schedule.running()?;
+        let thread = thread_in(slot);
+        Some(Holder {
+            slot,
+            progress: thread.progress().load(Ordering::Relaxed),
+            kernel_id: thread.kernel_id.load(Ordering::Relaxed),
+            is_inside: thread.seat.presence.is_inside(),
+        })
+    })
 }
 
 /// Nobody has the token: everyone waits or is outside.
-unsafe fn nobody_runs(scheduler: &mut Scheduler, seen: &mut Seen) {
-    scheduler.lock();
-    let mut next = core::ptr::null_mut();
-    if scheduler.running.is_null() {
-        next = scheduler.pick_for_nobody();
-        seen.idle += 1;
-        if next.is_null() && seen.idle > AWAY_TICKS && replay().is_following() {
-            replay().give_up(scheduler);
-            next = scheduler.pick_for_nobody();
+fn nobody_runs(last: &mut LastTick) {
+    let next = scheduler().with_lock(|schedule, program| {
+        if schedule.running().is_some() {
+            return None;
         }
-        let waits = next.is_null() && scheduler.outside == 0 && scheduler.someone_waits();
-        if waits && seen.idle > DEAD_TICKS && !writer().is_closed() && !signals::timer_is_set() {
-            scheduler.deadlock(core::ptr::null_mut());
+        last.idle += 1;
+        let next = pick(schedule, program, last.idle);
+        let is_dead = next.is_none() && schedule.outside() == 0 && schedule.someone_waits();
+        if is_dead && last.idle > DEAD_TICKS && !writer::is_closed() && !signals::timer_is_set() {
+            program.deadlock(None);
         }
-    }
-    scheduler.unlock();
-    pass_turn(next);
+        next
+    });
+    scheduler().pass(next);
 }
 
-/// Takes the token away, unless the thread is inside the runtime: after the barrier it sees the gate at its next
-/// hook, or we see it inside.
-unsafe fn take_away(scheduler: &mut Scheduler, holder: *mut Thread, progress: u64) {
-    const PRIVATE_EXPEDITED: usize = 1 << 3;
-    scheduler.lock();
-    let mut next = core::ptr::null_mut();
-    if scheduler.running == holder {
-        scheduler.catch_up();
+/// Who gets the token that nobody had for so many ticks. A replay whose next thread stays away is given up.
+fn pick(schedule: &mut Schedule, program: &Program, idle: u32) -> Option<Slot> {
+    let next = schedule.pick_for_nobody(program);
+    if next.is_none() && idle > AWAY_TICKS && schedule.replay.is_following() {
+        schedule.abandon_replay(program);
+        return schedule.pick_for_nobody(program);
     }
-    if scheduler.running == holder && scheduler.others_can_run(holder) {
-        (*holder).gate.fetch_or(gate::STOLEN, Ordering::SeqCst);
-        sys::call(libc::SYS_membarrier, [PRIVATE_EXPEDITED, 0, 0, 0, 0, 0]);
-        let moved = (*(*holder).progress).load(Ordering::SeqCst) != progress;
-        if moved || (*holder).inside.load(Ordering::SeqCst) != 0 {
-            (*holder).gate.fetch_and(!gate::STOLEN, Ordering::SeqCst);
-        } else {
-            next = scheduler.take_away(holder);
-        }
-    }
-    scheduler.unlock();
-    pass_turn(next);
+    next
 }
 
 /// The clock of the processor time of a thread.

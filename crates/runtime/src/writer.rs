@@ -1,4 +1,5 @@
-//! The log: a file mapped into memory, a window at a time. Only the holder of the token writes.
+//! The log: a file mapped into memory, a window at a time. Only the holder of the token writes, or who has the scheduler's lock while
+//! nobody has the token; [`with`] makes the only references to the writer, and they do not outlive it.
 //!
 //! The mapping is shared, so what is written survives the program's end of any kind. The head is a mapping of its
 //! own; its progress word makes a record count, with one store, after the record is whole.
@@ -6,16 +7,16 @@
 use core::cell::UnsafeCell;
 use core::ptr;
 use core::slice;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use wire::{
-    Context, Header, Key, Kind, MAX_RECORD, MAX_RUN, Progress, STREAM_START, Sink, Stop, Table,
+    Context, Header, Key, Kind, MAX_RECORD, MAX_RUN, Progress, STREAM_START, Sink, Stop,
     write_detailed, write_run, write_simple, write_switch,
 };
 
 use crate::settings::{self, Settings};
 use crate::sys;
-use crate::thread::{Thread, gate};
+use crate::thread::Thread;
 
 /// How much of the file is mapped at a time.
 const WINDOW: usize = 8 << 20;
@@ -23,7 +24,6 @@ const WINDOW: usize = 8 << 20;
 /// The log of this process.
 pub(crate) struct Writer {
     file: i32,
-    head: *mut u8,
     window: *mut u8,
     /// Where in the stream the window starts.
     window_start: u64,
@@ -31,8 +31,6 @@ pub(crate) struct Writer {
     written: u64,
     /// Whose events the reader expects now.
     current: u32,
-    /// Nothing is written any more.
-    closed: bool,
     suffix: [u8; 2],
     suffix_length: usize,
 }
@@ -50,22 +48,61 @@ unsafe impl Sync for Cell {}
 
 static WRITER: Cell = Cell(UnsafeCell::new(Writer {
     file: -1,
-    head: ptr::null_mut(),
     window: ptr::null_mut(),
     window_start: 0,
     written: 0,
     current: 0,
-    closed: true,
     suffix: [b'-', b'1'],
     suffix_length: 0,
 }));
 
-/// The log.
+/// Nothing is written any more.
+static CLOSED: AtomicBool = AtomicBool::new(true);
+/// The progress word, in the file's head: a mapping of its own that stays.
+static PROGRESS: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+
+/// Uses the log.
 ///
 /// # Safety
-/// The caller holds the token and keeps no other reference.
-pub(crate) unsafe fn writer() -> &'static mut Writer {
-    &mut *WRITER.0.get()
+/// The caller has the token, or the scheduler's lock while nobody has the token, or is the process's only thread; and `act` does not
+/// come here again.
+#[inline(always)]
+pub(crate) unsafe fn with<R>(act: impl FnOnce(&mut Writer) -> R) -> R {
+    // SAFETY: by this function's contract nobody else has a reference to the writer now.
+    act(unsafe { &mut *WRITER.0.get() })
+}
+
+/// Writes why nothing more comes, as the event of this thread if it is one's, and closes the log.
+///
+/// # Safety
+/// As for [`with`]; the thread is the one that has the token or had it last.
+pub(crate) unsafe fn stop(thread: Option<&Thread>, reason: Stop) {
+    let write = |context: &mut Context| {
+        // SAFETY: by this function's contract.
+        unsafe { with(|writer| writer.stop(context, reason)) };
+    };
+    match thread {
+        // SAFETY: by this function's contract nobody else uses the thread's context.
+        Some(thread) => unsafe { thread.with_predictor(|_, context| write(context)) },
+        None => write(&mut Context::default()),
+    }
+}
+
+/// Whether nothing is written any more.
+pub(crate) fn is_closed() -> bool {
+    CLOSED.load(Ordering::Relaxed)
+}
+
+/// The progress word; none before the first log.
+pub(crate) fn progress() -> Option<&'static AtomicU64> {
+    // SAFETY: null, or in a mapping that stays.
+    unsafe { PROGRESS.load(Ordering::Relaxed).as_ref() }
+}
+
+/// The length of the run of predicted events in progress.
+#[inline(always)]
+pub(crate) fn run(progress: &AtomicU64) -> u64 {
+    Progress(progress.load(Ordering::Relaxed)).run()
 }
 
 impl Writer {
@@ -83,30 +120,19 @@ impl Writer {
         let header = Header { process, progress: Progress::new(0, 0) }.to_bytes();
         // SAFETY: the head is a whole page.
         unsafe { ptr::copy_nonoverlapping(header.as_ptr(), head, header.len()) };
+        // SAFETY: inside the head's page.
+        PROGRESS.store(unsafe { head.add(Progress::OFFSET) }.cast(), Ordering::Relaxed);
         *self = Writer {
             file,
-            head,
             window: ptr::null_mut(),
             window_start: 0,
             written: 0,
             current: 0,
-            closed: false,
             suffix: [b'-', generation],
             suffix_length: if generation == b'1' { 0 } else { 2 },
         };
         self.slide();
-        !self.closed
-    }
-
-    /// Whether nothing is written any more.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed
-    }
-
-    /// The progress word in the head.
-    pub(crate) fn progress(&self) -> *mut AtomicU64 {
-        // SAFETY: inside the head's page.
-        unsafe { self.head.add(Progress::OFFSET).cast() }
+        !is_closed()
     }
 
     /// Moves the window to where the next record goes. Without room on the disk the log ends there.
@@ -124,21 +150,20 @@ impl Writer {
             self.window = sys::map_file(self.file, offset, WINDOW);
         }
         self.window_start = start;
-        self.closed = self.window.is_null();
+        CLOSED.store(self.window.is_null(), Ordering::Relaxed);
     }
 
     /// Writes one record after the run of predicted events that came before.
     #[inline]
     fn record(&mut self, write: impl FnOnce(&mut Sink<'_>)) {
-        if self.closed {
+        if is_closed() {
             return;
         }
         let at = (self.written - self.window_start) as usize;
         // SAFETY: `slide` keeps room for a record before the window's end.
         let room = unsafe { slice::from_raw_parts_mut(self.window.add(at), MAX_RECORD) };
         let mut sink = Sink::new(room);
-        // SAFETY: the head is mapped while the log is open.
-        let progress = unsafe { &*self.progress() };
+        let Some(progress) = progress() else { return };
         write_run(&mut sink, Progress(progress.load(Ordering::Relaxed)).run());
         write(&mut sink);
         let used = sink.used();
@@ -157,58 +182,56 @@ impl Writer {
         }
     }
 
-    /// A simple event that was not predicted.
-    #[inline(never)]
-    pub(crate) fn missed(&mut self, table: &mut Table, context: &mut Context, key: Key, address: u64) {
-        self.record(|sink| write_simple(sink, table, context, key, address));
-    }
-
     /// Ends the run of predicted events if it gets long.
     pub(crate) fn cut_run(&mut self) {
-        // SAFETY: the head is mapped while the log is open.
-        if !self.closed && unsafe { run(self.progress()) } > MAX_RUN / 2 {
+        if !is_closed() && progress().is_some_and(|progress| run(progress) > MAX_RUN / 2) {
             self.record(|_| ());
         }
     }
 
     /// Writes why nothing more comes, and closes the log.
-    pub(crate) fn stop(&mut self, thread: *mut Thread, reason: Stop) {
-        if self.closed {
+    fn stop(&mut self, context: &mut Context, reason: Stop) {
+        if is_closed() {
             return;
         }
-        let mut context = Context::default();
-        // SAFETY: the thread is the holder of the token, or null.
-        let context = unsafe { thread.as_mut() }.map_or(&mut context, |thread| &mut thread.context);
         self.record(|sink| write_detailed(sink, context, Kind::Stop, 0, 0, &reason.arguments(), b""));
         sys::truncate_file(self.file, STREAM_START as u64 + self.written);
-        self.closed = true;
+        CLOSED.store(true, Ordering::Relaxed);
     }
 
     /// Writes why nothing more will come, unless it is taken back.
-    pub(crate) fn announce(&mut self, thread: *mut Thread, reason: Stop) -> Option<Mark> {
-        if self.closed {
+    pub(crate) fn announce(&mut self, context: &mut Context, reason: Stop) -> Option<Mark> {
+        if is_closed() {
             return None;
         }
         self.record(|_| ());
-        // SAFETY: the thread is the holder of the token.
-        let context = unsafe { &mut (*thread).context };
         let mark = Mark { written: self.written, context: *context };
         self.record(|sink| write_detailed(sink, context, Kind::Stop, 0, 0, &reason.arguments(), b""));
         Some(mark)
     }
 
     /// Goes on with the log as it was before the announcement.
-    pub(crate) fn take_back(&mut self, thread: *mut Thread, mark: Option<Mark>) {
-        let Some(mark) = mark else { return };
+    pub(crate) fn take_back(&mut self, context: &mut Context, mark: Mark) {
         self.written = mark.written;
-        // SAFETY: the thread is the holder of the token; the head is mapped while the log is open.
-        unsafe {
-            (*thread).context = mark.context;
-            (*self.progress()).store(Progress::new(self.written, 0).0, Ordering::Release);
+        *context = mark.context;
+        if let Some(progress) = progress() {
+            progress.store(Progress::new(self.written, 0).0, Ordering::Release);
         }
         if self.written < self.window_start {
             self.slide();
         }
+    }
+
+    /// Writes an event with arguments.
+    pub(crate) fn detailed(
+        &mut self,
+        context: &mut Context,
+        kind: Kind,
+        (pc, address): (u64, u64),
+        arguments: &[u64],
+        text: &[u8],
+    ) {
+        self.record(|sink| write_detailed(sink, context, kind, pc, address, arguments, text));
     }
 
     /// What its name has after the number of the process: a program that replaced another has the next name.
@@ -219,17 +242,8 @@ impl Writer {
     /// Leaves the log to the parent: this is a child after `fork`.
     pub(crate) fn abandon(&mut self) {
         sys::close(self.file);
-        self.closed = true;
+        CLOSED.store(true, Ordering::Relaxed);
     }
-}
-
-/// The length of the run in progress.
-///
-/// # Safety
-/// The word is mapped.
-#[inline(always)]
-pub(crate) unsafe fn run(progress: *mut AtomicU64) -> u64 {
-    Progress((*progress).load(Ordering::Relaxed)).run()
 }
 
 /// Makes the file, the first or another of the process. A process that replaced itself finds its own log there and takes the next name.
@@ -248,42 +262,34 @@ fn create(settings: &Settings, process: u32) -> Option<(i32, u8)> {
     })
 }
 
-/// Writes an event of a simple kind.
+/// Writes an event of a simple kind: the run grows by it if it was predicted.
 ///
 /// # Safety
-/// The thread is the caller's and holds the token.
+/// The thread is the caller's and has the token.
 #[inline(always)]
-pub(crate) unsafe fn simple(thread: *mut Thread, kind: Kind, pc: u64, address: u64) {
-    if kind.is_schedulable() {
-        (*thread).budget -= 1;
-    }
-    if (*thread).gated(gate::QUIET) {
-        return;
-    }
+pub(crate) unsafe fn predicted_or_written(thread: &Thread, kind: Kind, pc: u64, address: u64) {
     let key = Key::new(kind, pc);
-    if (*(*thread).table).hit(&mut (*thread).context, key, address) {
-        let word = (*(*thread).progress).as_ptr();
-        *word += 1;
+    // SAFETY: the thread has the token, by this function's contract; the predictor does not come here again.
+    let is_predicted = unsafe { thread.with_predictor(|table, context| table.hit(context, key, address)) };
+    if is_predicted {
+        let progress = thread.progress();
+        progress.store(progress.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     } else {
-        writer().missed(&mut *(*thread).table, &mut (*thread).context, key, address);
+        // SAFETY: by this function's contract.
+        unsafe { write_unpredicted(thread, key, address) };
     }
 }
 
-/// Writes an event with arguments.
+/// Writes an event that was not predicted.
 ///
 /// # Safety
-/// As for [`simple`].
-pub(crate) unsafe fn detailed(
-    thread: *mut Thread,
-    kind: Kind,
-    pc: u64,
-    address: u64,
-    arguments: &[u64],
-    text: &[u8],
-) {
-    if kind.is_schedulable() {
-        (*thread).budget -= 1;
+/// The thread is the caller's and has the token.
+#[inline(never)]
+unsafe fn write_unpredicted(thread: &Thread, key: Key, address: u64) {
+    // SAFETY: the thread has the token, by this function's contract; neither the predictor nor the log come here again.
+    unsafe {
+        thread.with_predictor(|table, context| {
+            with(|writer| writer.record(|sink| write_simple(sink, table, context, key, address)));
+        });
     }
-    let context = &mut (*thread).context;
-    writer().record(|sink| write_detailed(sink, context, kind, pc, address, arguments, text));
 }

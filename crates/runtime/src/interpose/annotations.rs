@@ -9,8 +9,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use wire::Kind;
 
 use super::{EXCLUSIVE, SHARED, hook};
-use crate::hooks::{enter, enter_point};
-use crate::writer;
+use crate::inside::{enter, enter_point};
 
 type Object = *mut c_void;
 type File = *const c_char;
@@ -22,14 +21,14 @@ const FAILED: u32 = 1 << 5;
 
 unsafe fn tell(kind: Kind, object: u64, pc: u64) {
     if let Some(inside) = enter_point() {
-        writer::simple(inside.0, kind, pc, object);
+        inside.simple(kind, pc, object);
     }
 }
 
 /// Something that is no place: it must not change the schedule.
 unsafe fn remark(kind: Kind, address: u64, argument: u64, pc: u64) {
     if let Some(inside) = enter() {
-        writer::detailed(inside.0, kind, pc, address, &[argument], b"");
+        inside.detailed(kind, pc, address, &[argument], b"");
     }
 }
 
@@ -41,8 +40,8 @@ const INSIDE_A_LOCK: u64 = 7;
 
 unsafe fn name_thread(name: *const c_char, pc: u64) {
     if let Some(inside) = enter() {
-        let number = u64::from((*inside.0).number);
-        writer::detailed(inside.0, Kind::ThreadName, pc, 0, &[number], CStr::from_ptr(name).to_bytes());
+        let number = u64::from(inside.thread().number);
+        inside.detailed(Kind::ThreadName, pc, 0, &[number], CStr::from_ptr(name).to_bytes());
     }
 }
 
@@ -85,7 +84,7 @@ hook! {
     fn __tsan_mutex_pre_lock(lock: Object, flags: u32; pc in "rdx") {
         // Not a place: whether the lock is free is not known yet.
         if flags & TRIES == 0 && let Some(inside) = enter() {
-            writer::simple(inside.0, held(flags & READS != 0).request, pc, lock as u64);
+            inside.simple(held(flags & READS != 0).request, pc, lock as u64);
         }
         remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
     }

@@ -5,11 +5,9 @@ use core::ffi::{c_int, c_uint, c_void};
 use wire::{Kind, Waker};
 
 use super::{hook, outside};
-use crate::clock::End;
-use crate::hooks::{enter, enter_point, point};
+use crate::inside::{Ended, enter, enter_point};
 use crate::real::real;
-use crate::scheduler::{Ended, scheduler};
-use crate::writer;
+use crate::schedule::{End, Key};
 
 /// What is known of glibc's barrier on x86-64.
 #[repr(C)]
@@ -27,30 +25,29 @@ hook! {
             barrier => *mut Barrier, attributes => *const c_void, count => c_uint
         ) -> c_int);
         if let (0, Some(inside)) = (result, inside) {
-            writer::detailed(inside.0, Kind::BarrierInit, pc, barrier as u64, &[u64::from(count)], b"");
+            inside.detailed(Kind::BarrierInit, pc, barrier as u64, &[u64::from(count)], b"");
         }
         result
     }
     fn pthread_barrier_wait(barrier: *mut Barrier; pc in "rsi") -> c_int {
         let really = || real!(pthread_barrier_wait(barrier => *mut Barrier) -> c_int);
         let Some(inside) = enter_point() else { return really() };
-        let thread = inside.0;
-        writer::simple(thread, Kind::BarrierEnter, pc, barrier as u64);
+        inside.simple(Kind::BarrierEnter, pc, barrier as u64);
         if (*barrier).shared != 0 {
             let result = outside(inside, really);
             if let Some(inside) = enter() {
-                writer::simple(inside.0, Kind::BarrierExit, pc, barrier as u64);
+                inside.simple(Kind::BarrierExit, pc, barrier as u64);
             }
             return result;
         }
-        let last = scheduler().waiters(barrier as u64) + 1 >= (*barrier).count as usize;
+        let last = inside.waiters(barrier as u64) + 1 >= (*barrier).count as usize;
         if last {
-            scheduler().wake_all(barrier as u64, Waker::Broadcast);
+            inside.wake_all(barrier as u64, Waker::Broadcast);
         } else {
-            while scheduler().block(thread, barrier as u64, End::NEVER) == Ended::Interrupted {}
+            while inside.block(Key::address(barrier as u64), End::NEVER) == Ended::Interrupted {}
         }
-        point(thread);
-        writer::simple(thread, Kind::BarrierExit, pc, barrier as u64);
+        inside.point();
+        inside.simple(Kind::BarrierExit, pc, barrier as u64);
         if last { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
     }
 }

@@ -6,10 +6,10 @@ use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 use wire::Waker;
 
 use super::{children, outside, rust};
-use crate::clock::{self, End, Wait};
-use crate::hooks::enter;
+use crate::clock::{self, Wait};
+use crate::inside::{Ended, enter};
 use crate::real::real;
-use crate::scheduler::{Ended, scheduler};
+use crate::schedule::{End, Key};
 
 /// Functions that block until something happens.
 macro_rules! always {
@@ -149,25 +149,25 @@ unsafe fn futex(
             let end = if limit.is_null() {
                 End::NEVER
             } else if command == libc::FUTEX_WAIT {
-                scheduler().end_of(inside.0, Wait::nanoseconds(clock::nanoseconds(limit)?))
+                inside.end_of(Wait::nanoseconds(clock::nanoseconds(limit)?))
             } else {
                 let real = operation & libc::FUTEX_CLOCK_REALTIME != 0;
                 let clock = if real { libc::CLOCK_REALTIME } else { libc::CLOCK_MONOTONIC };
-                scheduler().end_of(inside.0, Wait::until(clock, limit)?)
+                inside.end_of(Wait::until(clock, limit)?)
             };
-            let ended = scheduler().block(inside.0, key, end);
-            rust::waited(inside.0, word as u64, ended);
+            let ended = inside.block(Key::address(key), end);
+            rust::waited(&inside, word as u64, ended);
             Some(match ended {
-                Ended::Woken => 0,
+                Ended::Woken(_) => 0,
                 Ended::TimedOut => fail(libc::ETIMEDOUT),
                 Ended::Interrupted => fail(libc::EINTR),
             })
         }
         libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => {
-            let waiters = scheduler().waiters(key).min(value as usize);
+            let waiters = inside.waiters(key).min(value as usize);
             let by = if value == EVERYONE { Waker::Broadcast } else { Waker::Signal };
             for _ in 0..waiters {
-                scheduler().wake_one(key, by);
+                inside.wake_one(key, by);
             }
             // Threads we do not schedule, and other processes, wait in the kernel.
             (waiters > 0).then_some(waiters as c_long)

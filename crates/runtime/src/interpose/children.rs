@@ -4,45 +4,45 @@
 //! recorded: what it does in the name of the thread that made it is left out.
 
 use core::ffi::{c_char, c_int, c_long, c_void};
-use core::sync::atomic::Ordering;
 
 use wire::Stop;
 
 use super::variadic::{Arguments, variadic};
-use crate::hooks::{enter, enter_point};
-use crate::modules;
+use crate::inside::{enter, enter_point};
 use crate::real::real;
-use crate::replay::replay;
-use crate::scheduler::{self, scheduler};
+use crate::program;
 use crate::start;
 use crate::sys;
-use crate::thread::gate;
+use crate::token::gate;
 use crate::watchdog;
-use crate::writer::writer;
+use crate::writer;
 
 unsafe extern "C" {
     /// What `pthread_atfork` is made of; handlers that belong to no library stay for good.
     fn __register_atfork(
         prepare: Option<unsafe extern "C" fn()>,
         parent: Option<unsafe extern "C" fn()>,
-        child: Option<unsafe extern "C" fn()>,
+        child: Option<extern "C" fn()>,
         library: *mut c_void,
     ) -> c_int;
 }
 
 /// Asks to be called in each child that the C library forks, whoever asked it to, and before the program's own handlers.
-pub(crate) unsafe fn watch_forks() {
-    __register_atfork(None, None, Some(in_child), core::ptr::null_mut());
+pub(crate) fn watch_forks() {
+    // SAFETY: the handler stays as long as the process.
+    unsafe { __register_atfork(None, None, Some(in_child), core::ptr::null_mut()) };
 }
 
 /// The child has one thread and a copy of the parent's memory. It gets a log of its own or none.
-unsafe extern "C" fn in_child() {
+extern "C" fn in_child() {
     watchdog::is_gone_in_child();
-    writer().abandon();
-    replay().forget();
-    scheduler::stop();
-    if scheduler().settings.follow_children {
-        start::record();
+    // SAFETY: the child has one thread.
+    unsafe {
+        writer::with(|writer| writer.abandon());
+        program::stop_in_child();
+        if start::settings().follow_children {
+            start::record();
+        }
     }
 }
 
@@ -123,7 +123,7 @@ unsafe extern "C" fn clone(
     if flags & libc::CLONE_VM != 0 {
         // It has our memory and, if it does not bring its own, our thread-local storage.
         if flags & libc::CLONE_SETTLS == 0 {
-            (*inside.0).gate.fetch_or(gate::SHARED, Ordering::Relaxed);
+            inside.thread().seat.presence.add(gate::SHARED);
         }
         drop(inside);
         return really(routine, argument);
@@ -136,10 +136,10 @@ unsafe extern "C" fn clone(
 /// Puts another program in this one's place. If that fails the log goes on.
 unsafe fn replaced(really: impl FnOnce() -> c_int) -> c_int {
     let Some(inside) = enter_point() else { return really() };
-    modules::write(&scheduler().settings, sys::getpid());
-    let before = writer().announce(inside.0, Stop::Exec);
+    start::write_modules(&inside);
+    let before = inside.announce(Stop::Exec);
     let result = really();
-    writer().take_back(inside.0, before);
+    inside.take_back(before);
     result
 }
 

@@ -6,11 +6,10 @@ use wire::{Kind, Waker};
 
 use super::mutexes::{self, Lock, Patience};
 use super::{hook, limited, outside, threads};
-use crate::clock::{End, Wait};
-use crate::hooks::{enter_point, point};
+use crate::clock::Wait;
+use crate::inside::{Ended, enter_point};
 use crate::real::real;
-use crate::scheduler::{Ended, scheduler};
-use crate::writer;
+use crate::schedule::{End, Key};
 
 /// What is known of glibc's condition variable on x86-64.
 #[repr(C)]
@@ -52,7 +51,6 @@ pub(crate) unsafe fn wait(condition: Cond, mutex: Lock, limit: Limit, pc: u64) -
     if (*condition).flags & FLAG_SHARED != 0 {
         return outside(inside, || really_wait(condition, mutex, limit));
     }
-    let thread = inside.0;
     let own_clock =
         if (*condition).flags & FLAG_MONOTONIC != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME };
     let time = match limit {
@@ -63,25 +61,25 @@ pub(crate) unsafe fn wait(condition: Cond, mutex: Lock, limit: Limit, pc: u64) -
     let end = match time {
         None => End::NEVER,
         Some(None) => return libc::EINVAL,
-        Some(Some(time)) => scheduler().end_of(thread, time),
+        Some(Some(time)) => inside.end_of(time),
     };
-    let result = mutexes::unlock_to_wait(mutex);
+    let result = mutexes::unlock_to_wait(&inside, mutex);
     if result != 0 {
         return result;
     }
     if !end.is_never() {
-        limited(thread, pc);
+        limited(&inside, pc);
     }
-    writer::detailed(thread, Kind::Wait, pc, condition as u64, &[mutex as u64], b"");
-    let ended = scheduler().block(thread, condition as u64, end);
+    inside.detailed(Kind::Wait, pc, condition as u64, &[mutex as u64], b"");
+    let ended = inside.block(Key::address(condition as u64), end);
     let by = match ended {
         Ended::TimedOut => Waker::Timeout,
         Ended::Interrupted => Waker::Spurious,
-        Ended::Woken => (*thread).woken,
+        Ended::Woken(by) => by,
     };
-    writer::detailed(thread, Kind::Woken, pc, condition as u64, &[by.code()], b"");
-    point(thread);
-    let result = mutexes::take(thread, mutex, Patience::Forever, pc);
+    inside.detailed(Kind::Woken, pc, condition as u64, &[by.code()], b"");
+    inside.point();
+    let result = mutexes::take(&inside, mutex, Patience::Forever, pc);
     drop(inside);
     threads::cancellation_point();
     match result {
@@ -94,8 +92,8 @@ pub(crate) unsafe fn wait(condition: Cond, mutex: Lock, limit: Limit, pc: u64) -
 pub(crate) unsafe fn signal(condition: Cond, pc: u64) -> c_int {
     let really = || real!(pthread_cond_signal(condition => Cond) -> c_int);
     let Some(inside) = enter_point() else { return really() };
-    writer::simple(inside.0, Kind::Signal, pc, condition as u64);
-    scheduler().wake_one(condition as u64, Waker::Signal);
+    inside.simple(Kind::Signal, pc, condition as u64);
+    inside.wake_one(condition as u64, Waker::Signal);
     if (*condition).flags & FLAG_SHARED != 0 { really() } else { 0 }
 }
 
@@ -103,8 +101,8 @@ pub(crate) unsafe fn signal(condition: Cond, pc: u64) -> c_int {
 pub(crate) unsafe fn broadcast(condition: Cond, pc: u64) -> c_int {
     let really = || real!(pthread_cond_broadcast(condition => Cond) -> c_int);
     let Some(inside) = enter_point() else { return really() };
-    writer::simple(inside.0, Kind::Broadcast, pc, condition as u64);
-    scheduler().wake_all(condition as u64, Waker::Broadcast);
+    inside.simple(Kind::Broadcast, pc, condition as u64);
+    inside.wake_all(condition as u64, Waker::Broadcast);
     if (*condition).flags & FLAG_SHARED != 0 { really() } else { 0 }
 }
 

@@ -11,10 +11,9 @@ use wire::{Kind, Passage};
 use super::passages::{passage, remember_pair};
 use super::ranges::tell;
 use super::{hook, hook_of_six, outside};
-use crate::hooks::{enter, enter_point, stop_before};
+use crate::inside::{enter, enter_point};
 use crate::real::real;
 use crate::sys;
-use crate::writer;
 
 type Bytes = *mut c_void;
 type Parts = *const libc::iovec;
@@ -32,8 +31,8 @@ unsafe fn is_ready(file: c_int, events: i16) -> bool {
 unsafe fn ordered(kind: Kind, passage: Passage, pc: u64) {
     if let Some(inside) = enter() {
         let object = passage.object();
-        stop_before(inside.0, kind, object, 1, pc);
-        writer::simple(inside.0, kind, pc, object);
+        inside.stop_before(kind, object, 1, pc);
+        inside.simple(kind, pc, object);
     }
 }
 

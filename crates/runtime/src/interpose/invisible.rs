@@ -5,10 +5,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use wire::Waker;
 
-use crate::clock::End;
-use crate::hooks::enter;
-use crate::replay::replay;
-use crate::scheduler::scheduler;
+use crate::inside::enter;
+use crate::program::is_following;
+use crate::schedule::{End, Key};
 use crate::sys;
 
 /// How many bits of the word say how many threads the barrier holds back; the others count those that have arrived. Older users have a
@@ -33,9 +32,9 @@ unsafe extern "C" fn __tsan_testonly_barrier_wait(barrier: *const AtomicU32) {
         return;
     };
     if is_full() {
-        scheduler().wake_all(barrier as u64, Waker::Broadcast);
+        inside.wake_all(barrier as u64, Waker::Broadcast);
     }
-    while !is_full() && !replay().is_following() {
-        scheduler().block(inside.0, barrier as u64, End::NEVER);
+    while !is_full() && !is_following() {
+        inside.block(Key::address(barrier as u64), End::NEVER);
     }
 }

@@ -5,13 +5,12 @@ use core::ffi::{CStr, c_char, c_longlong};
 use wire::Kind;
 
 use super::hook;
-use crate::hooks::enter_point;
-use crate::writer;
+use crate::inside::enter_point;
 
 unsafe fn tell(kind: Kind, name: *const c_char, arguments: &[u64], pc: u64) {
     if let Some(inside) = enter_point() {
         let text = if name.is_null() { b"" } else { CStr::from_ptr(name).to_bytes() };
-        writer::detailed(inside.0, kind, pc, 0, arguments, text);
+        inside.detailed(kind, pc, 0, arguments, text);
     }
 }
 

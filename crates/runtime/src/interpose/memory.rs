@@ -8,11 +8,10 @@ use core::ptr;
 use wire::Kind;
 
 use super::{hook, rust};
-use crate::hooks::{enter, point};
+use crate::inside::{Inside, enter};
 use crate::modules::is_c_library;
-use crate::replay::replay;
-use crate::thread::{self, Thread};
-use crate::writer;
+use crate::program::is_following;
+use crate::thread;
 
 type Block = *mut c_void;
 
@@ -25,26 +24,26 @@ unsafe extern "C" {
 }
 
 /// Where the program asked for the memory: `operator new` has noted its caller, since it calls `malloc` itself.
-unsafe fn site(thread: *mut Thread, pc: u64) -> u64 {
-    match core::mem::take(&mut (*thread).caller) {
+unsafe fn site(inside: &Inside, pc: u64) -> u64 {
+    match inside.thread().caller.take() {
         0 => pc,
         caller => caller,
     }
 }
 
 /// Whether memory is managed for the C library's or Rust's own output, by whoever comes first.
-unsafe fn is_private(thread: *mut Thread, pc: u64) -> bool {
-    is_c_library(pc) || (*thread).in_std.prints()
+unsafe fn is_private(inside: &Inside, pc: u64) -> bool {
+    is_c_library(pc) || inside.thread().in_std.get().prints()
 }
 
 /// A schedule that is followed may stop the thread before it allocates; the C library is not stopped, since it may hold locks
 /// we do not see.
 unsafe fn may_stop(pc: u64) {
-    if replay().is_following()
+    if is_following()
         && !is_c_library(pc)
         && let Some(inside) = enter()
     {
-        point(inside.0);
+        inside.point();
     }
 }
 
@@ -53,9 +52,9 @@ pub(crate) unsafe fn allocated(block: Block, size: usize, pc: u64) -> Block {
     if !block.is_null()
         && let Some(inside) = enter()
     {
-        let pc = site(inside.0, pc);
-        let kind = if is_private(inside.0, pc) { Kind::AllocateInside } else { Kind::Allocate };
-        writer::detailed(inside.0, kind, pc, block as u64, &[size as u64], b"");
+        let pc = site(&inside, pc);
+        let kind = if is_private(&inside, pc) { Kind::AllocateInside } else { Kind::Allocate };
+        inside.detailed(kind, pc, block as u64, &[size as u64], b"");
     }
     block
 }
@@ -66,7 +65,7 @@ unsafe fn zeroed(block: Block, size: usize, pc: u64) {
         && rust::has_hidden_std()
         && let Some(inside) = enter()
     {
-        writer::detailed(inside.0, Kind::Zeroed, pc, block as u64, &[size as u64], b"");
+        inside.detailed(Kind::Zeroed, pc, block as u64, &[size as u64], b"");
     }
 }
 
@@ -75,12 +74,12 @@ pub(crate) unsafe fn freed(block: Block, pc: u64) {
     if !block.is_null()
         && let Some(inside) = enter()
     {
-        let pc = site(inside.0, pc);
-        let own = is_private(inside.0, pc);
-        if !own && replay().is_following() {
-            point(inside.0);
+        let pc = site(&inside, pc);
+        let own = is_private(&inside, pc);
+        if !own && is_following() {
+            inside.point();
         }
-        writer::simple(inside.0, if own { Kind::FreeInside } else { Kind::Free }, pc, block as u64);
+        inside.simple(if own { Kind::FreeInside } else { Kind::Free }, pc, block as u64);
     }
 }
 
@@ -161,9 +160,8 @@ hook! {
 
 /// Notes who called `operator new` or `delete`, and returns the real one to go on with.
 unsafe extern "C" fn note_caller(real: &crate::real::Real, pc: u64) -> *mut c_void {
-    let thread = thread::current();
-    if !thread.is_null() {
-        (*thread).caller = pc;
+    if let Some(thread) = thread::current() {
+        thread.caller.set(pc);
     }
     real.get()
 }

@@ -6,12 +6,9 @@ use wire::{Kind, Waker};
 
 use super::{EXCLUSIVE, acquire, attempted, hook, outside, told};
 use crate::clock::Wait;
-use crate::hooks::enter_point;
+use crate::inside::{Inside, enter_point};
 use crate::real::real;
-use crate::scheduler::scheduler;
 use crate::sys;
-use crate::thread::Thread;
-use crate::writer;
 
 /// What is known of glibc's mutex on x86-64.
 #[repr(C)]
@@ -54,7 +51,6 @@ unsafe fn really_lock(mutex: Lock, patience: Patience) -> c_int {
 /// Takes a mutex.
 pub(crate) unsafe fn lock(mutex: Lock, patience: Patience, pc: u64) -> c_int {
     let Some(inside) = enter_point() else { return really_lock(mutex, patience) };
-    let thread = inside.0;
     if (*mutex).kind & KIND_SHARED != 0 {
         // Another process may have it: we would not see it given back.
         let tell = match patience {
@@ -62,23 +58,23 @@ pub(crate) unsafe fn lock(mutex: Lock, patience: Patience, pc: u64) -> c_int {
             Patience::Until(..) => attempted,
         };
         if let Patience::Forever = patience {
-            writer::simple(thread, Kind::Request, pc, mutex as u64);
+            inside.simple(Kind::Request, pc, mutex as u64);
         }
         let mut result = really_try(mutex);
         if result == libc::EBUSY {
             result = outside(inside, || really_lock(mutex, patience));
-            let Some(inside) = crate::hooks::enter() else { return result };
-            return tell(inside.0, &EXCLUSIVE, mutex as u64, pc, result);
+            let Some(inside) = crate::inside::enter() else { return result };
+            return tell(&inside, &EXCLUSIVE, mutex as u64, pc, result);
         }
-        return tell(thread, &EXCLUSIVE, mutex as u64, pc, result);
+        return tell(&inside, &EXCLUSIVE, mutex as u64, pc, result);
     }
-    take(thread, mutex, patience, pc)
+    take(&inside, mutex, patience, pc)
 }
 
 /// Takes a mutex of this process: the thread has the token.
-pub(crate) unsafe fn take(thread: *mut Thread, mutex: Lock, patience: Patience, pc: u64) -> c_int {
+pub(crate) unsafe fn take(inside: &Inside, mutex: Lock, patience: Patience, pc: u64) -> c_int {
     let checks = (*mutex).kind & KIND_TYPE == libc::PTHREAD_MUTEX_ERRORCHECK;
-    let own = (*thread).kernel_id.load(core::sync::atomic::Ordering::Relaxed) as c_int;
+    let own = inside.thread().kernel_id.load(core::sync::atomic::Ordering::Relaxed) as c_int;
     if checks && (*mutex).owner == own {
         return libc::EDEADLK;
     }
@@ -86,18 +82,18 @@ pub(crate) unsafe fn take(thread: *mut Thread, mutex: Lock, patience: Patience, 
     if let Patience::Until(clock, time) = patience {
         let result = really_try(mutex);
         if result != libc::EBUSY {
-            return attempted(thread, &EXCLUSIVE, mutex as u64, pc, result);
+            return attempted(inside, &EXCLUSIVE, mutex as u64, pc, result);
         }
         let Some(wait) = Wait::until(clock, time) else { return libc::EINVAL };
-        end = Some(scheduler().end_of(thread, wait));
+        end = Some(inside.end_of(wait));
     }
-    acquire(thread, &EXCLUSIVE, mutex as u64, end, pc, || really_try(mutex))
+    acquire(inside, &EXCLUSIVE, mutex as u64, end, pc, || really_try(mutex))
 }
 
 /// Tries to take a mutex.
 pub(crate) unsafe fn try_lock(mutex: Lock, pc: u64) -> c_int {
     let Some(inside) = enter_point() else { return really_try(mutex) };
-    attempted(inside.0, &EXCLUSIVE, mutex as u64, pc, really_try(mutex))
+    attempted(&inside, &EXCLUSIVE, mutex as u64, pc, really_try(mutex))
 }
 
 /// Gives a mutex back.
@@ -106,17 +102,17 @@ pub(crate) unsafe fn unlock(mutex: Lock, pc: u64) -> c_int {
     let Some(inside) = enter_point() else { return really() };
     let result = really();
     if result == 0 {
-        writer::simple(inside.0, Kind::Release, pc, mutex as u64);
-        scheduler().wake_all(mutex as u64, Waker::Signal);
+        inside.simple(Kind::Release, pc, mutex as u64);
+        inside.wake_all(mutex as u64, Waker::Signal);
     }
     result
 }
 
 /// Gives a mutex back as part of a wait, which the log tells as one event.
-pub(crate) unsafe fn unlock_to_wait(mutex: Lock) -> c_int {
+pub(crate) unsafe fn unlock_to_wait(inside: &Inside, mutex: Lock) -> c_int {
     let result = real!(pthread_mutex_unlock(mutex => Lock) -> c_int);
     if result == 0 {
-        scheduler().wake_all(mutex as u64, Waker::Signal);
+        inside.wake_all(mutex as u64, Waker::Signal);
     }
     result
 }
@@ -133,7 +129,7 @@ struct RobustList {
 
 /// The thread is about to end: the robust mutexes it holds are given back as the kernel will do it, and whoever takes one next learns that
 /// its owner died.
-pub(crate) unsafe fn give_back_robust(thread: *mut Thread) {
+pub(crate) unsafe fn give_back_robust(inside: &Inside) {
     const MOST: usize = 4096;
     let (mut list, mut size): (*const RobustList, usize) = (core::ptr::null(), 0);
     let (list_at, size_at) = ((&raw mut list) as usize, (&raw mut size) as usize);
@@ -147,9 +143,9 @@ pub(crate) unsafe fn give_back_robust(thread: *mut Thread) {
         }
         let mutex = entry.wrapping_add_signed((*list).distance) as u64;
         // Who learns of the death comes after it in every run, not only after the lock was given back.
-        writer::simple(thread, Kind::HappensBefore, (*thread).start(), mutex);
-        writer::simple(thread, Kind::Release, (*thread).start(), mutex);
-        scheduler().wake_all(mutex, Waker::Signal);
+        inside.simple(Kind::HappensBefore, inside.thread().start(), mutex);
+        inside.simple(Kind::Release, inside.thread().start(), mutex);
+        inside.wake_all(mutex, Waker::Signal);
         entry = *(entry as *const usize) & !1;
     }
 }
@@ -172,7 +168,7 @@ hook! {
     }
     fn pthread_spin_lock(lock: *mut c_void; pc in "rsi") -> c_int {
         let Some(inside) = enter_point() else { return real!(pthread_spin_lock(lock => *mut c_void) -> c_int) };
-        acquire(inside.0, &EXCLUSIVE, lock as u64, None, pc, || {
+        acquire(&inside, &EXCLUSIVE, lock as u64, None, pc, || {
             real!(pthread_spin_trylock(lock => *mut c_void) -> c_int)
         })
     }
@@ -180,7 +176,7 @@ hook! {
         let inside = enter_point();
         let result = real!(pthread_spin_trylock(lock => *mut c_void) -> c_int);
         if let Some(inside) = inside {
-            attempted(inside.0, &EXCLUSIVE, lock as u64, pc, result);
+            attempted(&inside, &EXCLUSIVE, lock as u64, pc, result);
         }
         result
     }
@@ -188,8 +184,8 @@ hook! {
         let inside = enter_point();
         let result = real!(pthread_spin_unlock(lock => *mut c_void) -> c_int);
         if let Some(inside) = inside {
-            writer::simple(inside.0, Kind::Release, pc, lock as u64);
-            scheduler().wake_all(lock as u64, Waker::Signal);
+            inside.simple(Kind::Release, pc, lock as u64);
+            inside.wake_all(lock as u64, Waker::Signal);
         }
         result
     }

@@ -6,11 +6,9 @@ use core::ffi::c_int;
 use wire::{Kind, Waker};
 
 use super::hook;
-use crate::clock::End;
-use crate::hooks::{enter, enter_point};
+use crate::inside::{enter, enter_point};
 use crate::real::real;
-use crate::scheduler::scheduler;
-use crate::writer;
+use crate::schedule::{End, Key};
 
 type Routine = unsafe extern "C" fn();
 
@@ -23,10 +21,10 @@ pub(crate) unsafe fn once(control: *mut c_int, routine: Routine, pc: u64) -> c_i
     let really = || real!(pthread_once(control => *mut c_int, routine => Routine) -> c_int);
     let Some(inside) = enter_point() else { return really() };
     while control.read_volatile() & 3 == RUNNING {
-        scheduler().block(inside.0, control as u64, End::NEVER);
+        inside.block(Key::address(control as u64), End::NEVER);
     }
     if control.read_volatile() & DONE != 0 {
-        writer::simple(inside.0, Kind::AtomicRead4, pc, control as u64);
+        inside.simple(Kind::AtomicRead4, pc, control as u64);
         return 0;
     }
     drop(inside);
@@ -34,8 +32,8 @@ pub(crate) unsafe fn once(control: *mut c_int, routine: Routine, pc: u64) -> c_i
     let result = really();
     // It is marked as done by now, so nobody may come in before that is written.
     if let Some(inside) = enter() {
-        writer::simple(inside.0, Kind::AtomicWrite4, pc, control as u64);
-        scheduler().wake_all(control as u64, Waker::Signal);
+        inside.simple(Kind::AtomicWrite4, pc, control as u64);
+        inside.wake_all(control as u64, Waker::Signal);
     }
     result
 }
@@ -54,10 +52,10 @@ hook! {
     fn __cxa_guard_acquire(guard: *mut Guard; pc in "rsi") -> c_int {
         let Some(inside) = enter_point() else { return real!(__cxa_guard_acquire(guard => *mut Guard) -> c_int) };
         while (&raw const (*guard).running).read_volatile() != 0 {
-            scheduler().block(inside.0, guard as u64, End::NEVER);
+            inside.block(Key::address(guard as u64), End::NEVER);
         }
         if (*guard).done != 0 {
-            writer::simple(inside.0, Kind::AtomicRead1, pc, guard as u64);
+            inside.simple(Kind::AtomicRead1, pc, guard as u64);
             return 0;
         }
         (*guard).running = 1;
@@ -66,13 +64,13 @@ hook! {
     fn __cxa_guard_release(guard: *mut Guard; pc in "rsi") {
         let Some(inside) = enter_point() else { return real!(__cxa_guard_release(guard => *mut Guard)) };
         *guard = Guard { done: 1, running: 0 };
-        writer::simple(inside.0, Kind::AtomicWrite1, pc, guard as u64);
-        scheduler().wake_all(guard as u64, Waker::Signal);
+        inside.simple(Kind::AtomicWrite1, pc, guard as u64);
+        inside.wake_all(guard as u64, Waker::Signal);
     }
     fn __cxa_guard_abort(guard: *mut Guard; pc in "rsi") {
         let Some(inside) = enter_point() else { return real!(__cxa_guard_abort(guard => *mut Guard)) };
         *guard = Guard { done: 0, running: 0 };
-        writer::simple(inside.0, Kind::AtomicWrite1, pc, guard as u64);
-        scheduler().wake_all(guard as u64, Waker::Signal);
+        inside.simple(Kind::AtomicWrite1, pc, guard as u64);
+        inside.wake_all(guard as u64, Waker::Signal);
     }
 }

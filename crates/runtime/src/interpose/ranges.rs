@@ -5,9 +5,10 @@ use core::ffi::{c_char, c_int, c_void};
 use wire::Kind;
 
 use super::{hook, rust};
-use crate::hooks::{enter, range, stop_before};
+use crate::hooks::range;
+use crate::inside::enter;
 use crate::real::real;
-use crate::replay::replay;
+use crate::program::is_following;
 
 type Bytes = *mut c_void;
 type Text = *const c_char;
@@ -27,11 +28,11 @@ unsafe fn tell_hooked(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) 
     let writes = writes.iter().map(|&range| (Kind::WriteRange, range));
     let mut first = true;
     for (kind, (address, length)) in reads.chain(writes) {
-        if first || replay().is_following() {
-            stop_before(inside.0, kind, address, length as u64, pc);
+        if first || is_following() {
+            inside.stop_before(kind, address, length as u64, pc);
         }
         first = false;
-        range(inside.0, kind == Kind::ReadRange, address, length as u64, pc);
+        range(&inside, kind == Kind::ReadRange, address, length as u64, pc);
     }
 }
 

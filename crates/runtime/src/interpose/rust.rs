@@ -9,10 +9,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use wire::{Kind, Waker};
 
 use super::limited;
-use crate::hooks::{enter, point};
-use crate::scheduler::Ended;
-use crate::thread::Thread;
-use crate::writer;
+use crate::inside::{Ended, Inside, enter};
 
 /// A call of std's, as crates/compile/src/rust/calls.rs numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +60,6 @@ pub(crate) struct InStd {
     pc: u64,
     /// The futex it waited for last.
     waited_for: u64,
-    /// What it last loaded atomically, if it has not exchanged anything since.
-    pub(crate) loaded: u64,
     /// The counts of a scope, before one of its threads is counted as ended.
     scope: [u64; SCOPE],
     /// How many calls of `print!` it is in.
@@ -100,32 +95,36 @@ extern "C" fn foretell_rust_program() {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn foretell_rust_enter(call: u64, first: u64, second: u64, pc: u64) -> u64 {
     let (Some(call), Some(inside)) = (Call::numbered(call), enter()) else { return 0 };
-    let thread = inside.0;
+    let thread = inside.thread();
     if !matches!(call, Call::Contended | Call::Print) {
-        point(thread);
+        inside.point();
     }
-    let in_std = &mut (*thread).in_std;
     match call {
         Call::Wait | Call::WaitAWhile => {
-            (in_std.condition, in_std.mutex, in_std.pc) = (first, second, pc);
+            thread.change_in_std(|in_std| {
+                (in_std.condition, in_std.mutex, in_std.pc) = (first, second, pc);
+            });
             if call == Call::WaitAWhile {
-                limited(thread, pc);
+                limited(&inside, pc);
             }
-            writer::detailed(thread, Kind::Wait, pc, first, &[second], b"");
+            inside.detailed(Kind::Wait, pc, first, &[second], b"");
         }
-        Call::NotifyOne => writer::simple(thread, Kind::Signal, pc, first),
-        Call::NotifyAll => writer::simple(thread, Kind::Broadcast, pc, first),
-        Call::Barrier => writer::simple(thread, Kind::BarrierEnter, pc, first),
+        Call::NotifyOne => inside.simple(Kind::Signal, pc, first),
+        Call::NotifyAll => inside.simple(Kind::Broadcast, pc, first),
+        Call::Barrier => inside.simple(Kind::BarrierEnter, pc, first),
         Call::Once => {
-            in_std.waited_for = 0;
+            thread.change_in_std(|in_std| in_std.waited_for = 0);
             return u64::from((first as *const u32).read_volatile());
         }
-        Call::ScopeEnd => in_std.scope = (first as *const [u64; SCOPE]).read_volatile(),
-        // A reader that finds the lock taken does not even try: the number of places must not depend on that.
-        Call::Contended if in_std.loaded == first => {
-            writer::simple(thread, Kind::TryFailedShared, pc, first);
+        Call::ScopeEnd => {
+            let scope = (first as *const [u64; SCOPE]).read_volatile();
+            thread.change_in_std(|in_std| in_std.scope = scope);
         }
-        Call::Print => in_std.printing += 1,
+        // A reader that finds the lock taken does not even try: the number of places must not depend on that.
+        Call::Contended if thread.loaded.get() == first => {
+            inside.simple(Kind::TryFailedShared, pc, first);
+        }
+        Call::Print => thread.change_in_std(|in_std| in_std.printing += 1),
         Call::Contended => {}
     }
     0
@@ -135,53 +134,54 @@ unsafe extern "C" fn foretell_rust_enter(call: u64, first: u64, second: u64, pc:
 #[unsafe(no_mangle)]
 unsafe extern "C" fn foretell_rust_leave(call: u64, first: u64, second: u64, pc: u64, entered: u64) {
     let (Some(call), Some(inside)) = (Call::numbered(call), enter()) else { return };
-    let thread = inside.0;
+    let thread = inside.thread();
     match call {
         Call::Wait | Call::WaitAWhile => {
-            if (*thread).in_std.condition != 0 {
-                woken(thread, Ended::Interrupted);
+            if thread.in_std.get().condition != 0 {
+                woken(&inside, Ended::Interrupted);
             }
-            writer::simple(thread, Kind::Acquire, pc, second);
+            inside.simple(Kind::Acquire, pc, second);
         }
-        Call::Barrier => writer::simple(thread, Kind::BarrierExit, pc, first),
+        Call::Barrier => inside.simple(Kind::BarrierExit, pc, first),
         Call::Once => {
-            let did = (*thread).in_std.waited_for != first
+            let did = thread.in_std.get().waited_for != first
                 && u64::from((first as *const u32).read_volatile()) != entered;
             let kind = if did { Kind::AtomicWrite4 } else { Kind::AtomicRead4 };
-            writer::simple(thread, kind, pc, first);
+            inside.simple(kind, pc, first);
         }
         Call::ScopeEnd => {
-            let before = (*thread).in_std.scope;
+            let before = thread.in_std.get().scope;
             let after = (first as *const [u64; SCOPE]).read_volatile();
             if let Some(count) = (0..SCOPE).find(|&at| after[at].wrapping_add(1) == before[at]) {
-                writer::simple(thread, Kind::AtomicUpdate8, pc, first + 8 * count as u64);
+                inside.simple(Kind::AtomicUpdate8, pc, first + 8 * count as u64);
             }
         }
-        Call::Print => (*thread).in_std.printing = (*thread).in_std.printing.saturating_sub(1),
-        Call::Contended => writer::simple(thread, Kind::Obtained, pc, first),
+        Call::Print => thread.change_in_std(|in_std| in_std.printing = in_std.printing.saturating_sub(1)),
+        Call::Contended => inside.simple(Kind::Obtained, pc, first),
         Call::NotifyOne | Call::NotifyAll => {}
     }
 }
 
 /// The thread has waited for a futex.
-pub(crate) unsafe fn waited(thread: *mut Thread, word: u64, ended: Ended) {
-    (*thread).in_std.waited_for = word;
+pub(crate) unsafe fn waited(inside: &Inside, word: u64, ended: Ended) {
+    let thread = inside.thread();
+    thread.change_in_std(|in_std| in_std.waited_for = word);
     // std waits again after a signal.
-    if (*thread).in_std.condition == word && ended != Ended::Interrupted {
-        woken(thread, ended);
+    if thread.in_std.get().condition == word && ended != Ended::Interrupted {
+        woken(inside, ended);
     }
 }
 
 /// The wait for a condition variable is over; the mutex is wanted next.
-unsafe fn woken(thread: *mut Thread, ended: Ended) {
+unsafe fn woken(inside: &Inside, ended: Ended) {
     let by = match ended {
         Ended::TimedOut => Waker::Timeout,
         Ended::Interrupted => Waker::Spurious,
-        Ended::Woken => (*thread).woken,
+        Ended::Woken(by) => by,
     };
-    let InStd { condition, mutex, pc, .. } = (*thread).in_std;
-    (*thread).in_std.condition = 0;
-    writer::detailed(thread, Kind::Woken, pc, condition, &[by.code()], b"");
-    point(thread);
-    writer::simple(thread, Kind::Request, pc, mutex);
+    let InStd { condition, mutex, pc, .. } = inside.thread().in_std.get();
+    inside.thread().change_in_std(|in_std| in_std.condition = 0);
+    inside.detailed(Kind::Woken, pc, condition, &[by.code()], b"");
+    inside.point();
+    inside.simple(Kind::Request, pc, mutex);
 }

@@ -8,10 +8,8 @@ use wire::{Kind, Waker};
 use super::mutexes::Patience;
 use super::{EXCLUSIVE, LockKinds, SHARED, acquire, attempted, hook, outside, told};
 use crate::clock::Wait;
-use crate::hooks::{enter, enter_point};
+use crate::inside::{enter, enter_point};
 use crate::real::real;
-use crate::scheduler::scheduler;
-use crate::writer;
 
 /// What is known of glibc's lock on x86-64.
 #[repr(C)]
@@ -71,34 +69,33 @@ const WRITING: Ways = Ways {
 
 unsafe fn lock(ways: &Ways, lock: Lock, patience: Patience, pc: u64) -> c_int {
     let Some(inside) = enter_point() else { return (ways.block)(lock, patience) };
-    let thread = inside.0;
     if (*lock).shared_between_processes != 0 {
         if let Patience::Forever = patience {
-            writer::simple(thread, ways.kinds.request, pc, lock as u64);
+            inside.simple(ways.kinds.request, pc, lock as u64);
         }
         let result = outside(inside, || (ways.block)(lock, patience));
         let Some(inside) = enter() else { return result };
         return match patience {
-            Patience::Forever => told(inside.0, ways.kinds, lock as u64, pc, result),
-            Patience::Until(..) => attempted(inside.0, ways.kinds, lock as u64, pc, result),
+            Patience::Forever => told(&inside, ways.kinds, lock as u64, pc, result),
+            Patience::Until(..) => attempted(&inside, ways.kinds, lock as u64, pc, result),
         };
     }
-    if (*lock).writer == (*thread).kernel_id.load(Ordering::Relaxed) as c_int {
+    if (*lock).writer == inside.thread().kernel_id.load(Ordering::Relaxed) as c_int {
         return libc::EDEADLK;
     }
     let mut end = None;
     if let Patience::Until(clock, time) = patience {
         let Some(wait) = Wait::until(clock, time) else { return libc::EINVAL };
-        end = Some(scheduler().end_of(thread, wait));
+        end = Some(inside.end_of(wait));
     }
-    acquire(thread, ways.kinds, lock as u64, end, pc, || (ways.attempt)(lock))
+    acquire(&inside, ways.kinds, lock as u64, end, pc, || (ways.attempt)(lock))
 }
 
 unsafe fn try_lock(ways: &Ways, lock: Lock, pc: u64) -> c_int {
     let inside = enter_point();
     let result = (ways.attempt)(lock);
     if let Some(inside) = inside {
-        attempted(inside.0, ways.kinds, lock as u64, pc, result);
+        attempted(&inside, ways.kinds, lock as u64, pc, result);
     }
     result
 }
@@ -134,8 +131,8 @@ hook! {
         let kind = if (*it).writer != 0 { Kind::Release } else { Kind::ReleaseShared };
         let result = really();
         if result == 0 {
-            writer::simple(inside.0, kind, pc, it as u64);
-            scheduler().wake_all(it as u64, Waker::Signal);
+            inside.simple(kind, pc, it as u64);
+            inside.wake_all(it as u64, Waker::Signal);
         }
         result
     }

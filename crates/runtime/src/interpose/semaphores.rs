@@ -1,16 +1,15 @@
 //! Semaphores, unnamed and named.
 
 use core::ffi::{c_int, c_uint};
+use core::sync::atomic::Ordering;
 
 use wire::{Kind, Waker};
 
 use super::{hook, limited, outside, threads};
-use crate::clock::{End, Wait};
-use crate::hooks::{enter, enter_point};
+use crate::clock::Wait;
+use crate::inside::{Ended, Inside, enter, enter_point};
 use crate::real::real;
-use crate::scheduler::{Ended, scheduler};
-use crate::thread::Thread;
-use crate::writer;
+use crate::schedule::{End, Key};
 
 /// What is known of glibc's semaphore on x86-64.
 #[repr(C)]
@@ -28,28 +27,28 @@ unsafe fn fail(error: c_int) -> c_int {
 }
 
 /// Lowers the semaphore, waiting at most until then: the thread has the token.
-unsafe fn take(thread: *mut Thread, semaphore: Sem, end: End, pc: u64) -> c_int {
+unsafe fn take(inside: &Inside, semaphore: Sem, end: End, pc: u64) -> c_int {
     while real!(sem_trywait(semaphore => Sem) -> c_int) != 0 {
         let error = *libc::__errno_location();
         if error != libc::EAGAIN {
             return -1;
         }
-        let failed = match scheduler().block(thread, semaphore as u64, end) {
-            Ended::Woken if (*thread).cancelled => libc::EINTR,
-            Ended::Woken => continue,
+        let failed = match inside.block(Key::address(semaphore as u64), end) {
+            Ended::Woken(_) if inside.thread().cancelled.load(Ordering::Relaxed) => libc::EINTR,
+            Ended::Woken(_) => continue,
             Ended::TimedOut => libc::ETIMEDOUT,
             Ended::Interrupted => libc::EINTR,
         };
         if real!(sem_trywait(semaphore => Sem) -> c_int) == 0 {
             break;
         }
-        writer::simple(thread, Kind::TakeFailed, pc, semaphore as u64);
+        inside.simple(Kind::TakeFailed, pc, semaphore as u64);
         return fail(failed);
     }
     if !end.is_never() {
-        limited(thread, pc);
+        limited(inside, pc);
     }
-    writer::simple(thread, Kind::Take, pc, semaphore as u64);
+    inside.simple(Kind::Take, pc, semaphore as u64);
     0
 }
 
@@ -69,21 +68,21 @@ unsafe fn wait(semaphore: Sem, time: Option<(c_int, Time)>, pc: u64) -> c_int {
         let result = outside(inside, really);
         if let Some(inside) = enter() {
             if time.is_some() {
-                limited(inside.0, pc);
+                limited(&inside, pc);
             }
             let kind = if result == 0 { Kind::Take } else { Kind::TakeFailed };
-            writer::simple(inside.0, kind, pc, semaphore as u64);
+            inside.simple(kind, pc, semaphore as u64);
         }
         return result;
     }
     let end = match time {
         None => End::NEVER,
         Some((clock, time)) => match Wait::until(clock, time) {
-            Some(wait) => scheduler().end_of(inside.0, wait),
+            Some(wait) => inside.end_of(wait),
             None => return fail(libc::EINVAL),
         },
     };
-    let result = take(inside.0, semaphore, end, pc);
+    let result = take(&inside, semaphore, end, pc);
     drop(inside);
     threads::cancellation_point();
     result
@@ -94,7 +93,7 @@ hook! {
         let inside = enter();
         let result = real!(sem_init(semaphore => Sem, shared => c_int, value => c_uint) -> c_int);
         if let (0, Some(inside)) = (result, inside) {
-            writer::detailed(inside.0, Kind::SemaphoreInit, pc, semaphore as u64, &[u64::from(value)], b"");
+            inside.detailed(Kind::SemaphoreInit, pc, semaphore as u64, &[u64::from(value)], b"");
         }
         result
     }
@@ -108,7 +107,7 @@ hook! {
         {
             let mut now = 0;
             real!(sem_getvalue(result => Sem, &raw mut now => *mut c_int) -> c_int);
-            writer::detailed(inside.0, Kind::SemaphoreInit, pc, result as u64, &[now.max(0) as u64], b"");
+            inside.detailed(Kind::SemaphoreInit, pc, result as u64, &[now.max(0) as u64], b"");
         }
         result
     }
@@ -125,9 +124,9 @@ hook! {
         let inside = enter_point();
         let result = real!(sem_trywait(semaphore => Sem) -> c_int);
         if let Some(inside) = inside {
-            limited(inside.0, pc);
+            limited(&inside, pc);
             let kind = if result == 0 { Kind::Take } else { Kind::TakeFailed };
-            writer::simple(inside.0, kind, pc, semaphore as u64);
+            inside.simple(kind, pc, semaphore as u64);
         }
         result
     }
@@ -135,8 +134,8 @@ hook! {
         let inside = enter_point();
         let result = real!(sem_post(semaphore => Sem) -> c_int);
         if let (0, Some(inside)) = (result, inside) {
-            writer::simple(inside.0, Kind::Post, pc, semaphore as u64);
-            scheduler().wake_all(semaphore as u64, Waker::Signal);
+            inside.simple(Kind::Post, pc, semaphore as u64);
+            inside.wake_all(semaphore as u64, Waker::Signal);
         }
         result
     }

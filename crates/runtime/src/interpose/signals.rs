@@ -14,12 +14,12 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use wire::{Kind, Passage, Signal, Target};
 
 use super::{hook, outside};
-use crate::hooks::{enter, enter_point};
+use crate::inside::{Inside, enter, enter_point};
+use crate::program;
 use crate::real::real;
-use crate::scheduler::scheduler;
 use crate::sys;
-use crate::thread::{self, PUT_OFF, Thread, gate};
-use crate::writer;
+use crate::thread::{self, PUT_OFF, Thread};
+use crate::token::gate;
 
 const SIGNALS: usize = 65;
 /// Handlers of the program, as it gave them.
@@ -57,7 +57,7 @@ unsafe fn is_own_doing(signal: c_int, info: *const libc::siginfo_t) -> bool {
 unsafe fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let handler = HANDLERS[signal as usize].load(Ordering::Relaxed);
     if handler > libc::SIG_IGN {
-        if !thread::current().is_null() {
+        if thread::current().is_some() {
             reached(signal, handler as u64 + 1);
         }
         // With or without more arguments, a handler takes the first in the same place.
@@ -67,83 +67,82 @@ unsafe fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void
 }
 
 /// Tells that a signal reaches the calling thread, in this place of the program.
-unsafe fn reached(signal: c_int, pc: u64) {
+fn reached(signal: c_int, pc: u64) {
     if let Some(inside) = enter() {
-        writer::simple(inside.0, Kind::Signalled, pc, signal as u64);
+        inside.simple(Kind::Signalled, pc, signal as u64);
     }
 }
 
 /// Tells that the calling thread is about to cause a signal, or to say what is done about it.
-unsafe fn published(signal: c_int, target: Target, pc: u64) {
+fn published(signal: c_int, target: Target, pc: u64) {
     if let Some(inside) = enter_point() {
         let passage = Passage::Signal(Signal(signal as u8), target);
-        writer::simple(inside.0, Kind::HappensBefore, pc, passage.object());
+        inside.simple(Kind::HappensBefore, pc, passage.object());
     }
 }
 
 /// What the kernel calls.
 unsafe extern "C" fn arrived(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let thread = thread::current();
-    if thread.is_null() {
-        return handle(signal, info, context);
-    }
-    let inside = (*thread).inside.load(Ordering::Relaxed) != 0;
+    let Some(thread) = thread::current() else { return handle(signal, info, context) };
+    let presence = &thread.seat.presence;
+    let inside = presence.is_inside();
     if inside && !is_own_doing(signal, info) {
         return put_off(thread, info);
     }
-    let was_outside = (*thread).gated(gate::STOLEN);
-    (*thread).inside.store(0, Ordering::Relaxed);
+    let was_outside = thread.gated(gate::AWAY);
+    presence.leave();
     handle(signal, info, context);
     if inside {
-        (*thread).inside.store(1, Ordering::Relaxed);
+        presence.enter();
     } else if was_outside
-        && !(*thread).gated(gate::STOLEN)
+        && !thread.gated(gate::AWAY)
         && let Some(inside) = enter()
     {
         // The handler took the token; the call it interrupted may go on blocking.
-        scheduler().leave(inside.0);
+        inside.leave();
     }
 }
 
-unsafe fn put_off(thread: *mut Thread, info: *const libc::siginfo_t) {
-    let count = (*thread).pending_count.load(Ordering::Relaxed) as usize;
+unsafe fn put_off(thread: &Thread, info: *const libc::siginfo_t) {
+    let count = thread.pending_count.load(Ordering::Relaxed) as usize;
     if count < PUT_OFF {
-        (*thread).pending[count] = *info;
-        (*thread).pending_count.store(count as u32 + 1, Ordering::Relaxed);
-        (*thread).gate.fetch_or(gate::SIGNALS, Ordering::Relaxed);
+        let mut pending = thread.pending.get();
+        pending[count] = *info;
+        thread.pending.set(pending);
+        thread.pending_count.store(count as u32 + 1, Ordering::Relaxed);
+        thread.seat.presence.add(gate::SIGNALS);
         // About to sleep until its turn comes? It should look again.
-        let _ = (*thread).turn.compare_exchange(2, 0, Ordering::Relaxed, Ordering::Relaxed);
+        thread.seat.turn.rouse();
     }
 }
 
 /// Handles what was put off, and goes on inside the runtime; whether there was anything.
-///
-/// # Safety
-/// The thread is the caller's, inside, and holds the token.
-pub(crate) unsafe fn deliver(thread: *mut Thread) -> bool {
-    if !(*thread).gated(gate::SIGNALS) {
+pub(crate) fn deliver(inside: &Inside) -> bool {
+    let thread = inside.thread();
+    if !thread.gated(gate::SIGNALS) {
         return false;
     }
-    (*thread).inside.store(0, Ordering::Relaxed);
+    thread.seat.presence.leave();
     deliver_outside(thread);
-    (*thread).inside.store(1, Ordering::Relaxed);
+    thread.seat.presence.enter();
     true
 }
 
-/// Handles what was put off: the thread is about to leave the runtime.
-///
-/// # Safety
-/// The thread is the caller's and not inside.
+/// Handles what was put off: the calling thread is about to leave the runtime, or has just left it.
 #[cold]
-pub(crate) unsafe fn deliver_outside(thread: *mut Thread) {
-    (*thread).gate.fetch_and(!gate::SIGNALS, Ordering::Relaxed);
-    let pending = (*thread).pending;
-    let count = (*thread).pending_count.swap(0, Ordering::Relaxed) as usize;
-    let error = *libc::__errno_location();
-    for mut info in pending.into_iter().take(count) {
-        handle(info.si_signo, &raw mut info, core::ptr::null_mut());
+pub(crate) fn deliver_outside(thread: &Thread) {
+    thread.seat.presence.remove(gate::SIGNALS);
+    let pending = thread.pending.get();
+    let count = thread.pending_count.swap(0, Ordering::Relaxed) as usize;
+    // SAFETY: the thread's own error number, which stays where it is; the signals came for this thread.
+    unsafe {
+        let error = libc::__errno_location();
+        let before = *error;
+        for mut info in pending.into_iter().take(count) {
+            handle(info.si_signo, &raw mut info, core::ptr::null_mut());
+        }
+        *error = before;
     }
-    *libc::__errno_location() = error;
 }
 
 unsafe fn install(signal: c_int, new: *const libc::sigaction, old: Action, pc: u64) -> c_int {
@@ -288,13 +287,13 @@ hook! {
 const ANY_SIGNAL: c_int = 0;
 
 /// Tells that the calling thread is about to set a timer which causes this signal.
-unsafe fn set_timer(signal: c_int, pc: u64) {
+fn set_timer(signal: c_int, pc: u64) {
     TIMER_IS_SET.store(true, Ordering::Relaxed);
     published(signal, Target::Anyone, pc);
 }
 
 /// The calling thread was not created through us: a timer may have started it, so it comes after what was done before that.
-pub(crate) unsafe fn attached() {
+pub(crate) fn attached() {
     reached(ANY_SIGNAL, 0);
 }
 
@@ -302,6 +301,6 @@ pub(crate) unsafe fn attached() {
 unsafe fn target(handle: libc::pthread_t) -> Target {
     let Some(inside) = enter() else { return Target::Anyone };
     let own = handle == libc::pthread_self();
-    let thread = if own { Some(inside.0) } else { scheduler().find(handle) };
-    thread.map_or(Target::Anyone, |thread| Target::Thread((*thread).number))
+    let thread = if own { Some(inside.thread()) } else { program::find(handle) };
+    thread.map_or(Target::Anyone, |thread| Target::Thread(thread.number))
 }

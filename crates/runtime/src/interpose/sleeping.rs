@@ -4,17 +4,17 @@ use core::ffi::{c_int, c_uint};
 
 use super::threads;
 use crate::clock::{self, Wait};
-use crate::hooks::enter;
+use crate::inside::{Ended, enter};
 use crate::real::real;
-use crate::scheduler::{Ended, scheduler};
+use crate::schedule::Key;
 
 type Time = *const libc::timespec;
 
 /// Sleeps in the scheduler; none if the runtime is passive. Whether a signal ended it.
 unsafe fn sleep(wait: Wait) -> Option<Ended> {
     let inside = enter()?;
-    let end = scheduler().end_of(inside.0, wait);
-    let ended = scheduler().block(inside.0, 0, end);
+    let end = inside.end_of(wait);
+    let ended = inside.block(Key::NONE, end);
     drop(inside);
     threads::cancellation_point();
     Some(ended)

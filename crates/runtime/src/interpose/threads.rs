@@ -7,17 +7,16 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use wire::Kind;
 
 use super::{hook, limited, mutexes, outside};
-use crate::clock::{End, Wait};
-use crate::hooks::{self, enter, enter_point};
-use crate::policy::GaveUp;
+use crate::clock::Wait;
+use crate::inside::{Ended, Inside, enter, enter_point};
+use crate::program::{self, scheduler};
 use crate::real::real;
-use crate::replay::replay;
-use crate::scheduler::{self, Ended, scheduler};
+use crate::schedule::{End, GaveUp, Key, State};
 use crate::start;
 use crate::sys;
-use crate::thread::{self, Routine, State, Thread, gate};
+use crate::thread::{self, Routine, Thread};
+use crate::token::gate;
 use crate::watchdog;
-use crate::writer;
 
 type Attributes = *const libc::pthread_attr_t;
 
@@ -30,40 +29,47 @@ static KEY_IS_MADE: AtomicBool = AtomicBool::new(false);
 static ENDED: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 
 /// A thread that is always passive.
-pub(crate) fn nobody() -> *mut Thread {
-    ENDED.load(Ordering::Relaxed)
+pub(crate) fn nobody() -> Option<&'static Thread> {
+    // SAFETY: null, or a thread whose memory stays.
+    unsafe { ENDED.load(Ordering::Relaxed).as_ref() }
 }
 
 /// Asks to be called at the end of the calling thread, after the program's own destructors.
-pub(crate) unsafe fn watch_end() {
+pub(crate) fn watch_end() {
     if !KEY_IS_MADE.swap(true, Ordering::Relaxed) {
         let ended: *mut Thread = sys::map_memory(size_of::<Thread>()).cast();
-        if !ended.is_null() {
-            (*ended).gate.store(gate::PASSIVE, Ordering::Relaxed);
-        }
         ENDED.store(ended, Ordering::Relaxed);
+        if let Some(nobody) = nobody() {
+            nobody.seat.presence.add(gate::PASSIVE);
+        }
         let mut key = 0;
-        libc::pthread_key_create(&raw mut key, Some(end_of_thread));
+        // SAFETY: the key is ours, and the destructor stays.
+        unsafe { libc::pthread_key_create(&raw mut key, Some(end_of_thread)) };
         KEY.store(key, Ordering::Relaxed);
     }
-    libc::pthread_setspecific(KEY.load(Ordering::Relaxed), thread::current().cast());
+    set_own_key();
+}
+
+fn set_own_key() {
+    let thread: *const Thread = thread::current().map_or(core::ptr::null(), core::ptr::from_ref);
+    // SAFETY: the key is ours; its values are looked at by `end_of_thread` alone.
+    unsafe { libc::pthread_setspecific(KEY.load(Ordering::Relaxed), thread.cast()) };
 }
 
 /// The C library calls this up to four times, as long as it asks for more: the last time everybody else's
 /// destructors have run.
-unsafe extern "C" fn end_of_thread(this: *mut c_void) {
+unsafe extern "C" fn end_of_thread(_: *mut c_void) {
     const ROUNDS: u32 = 4;
-    let thread: *mut Thread = this.cast();
-    (*thread).endings += 1;
-    if (*thread).endings < ROUNDS {
-        libc::pthread_setspecific(KEY.load(Ordering::Relaxed), this);
-        return;
+    let Some(thread) = thread::current() else { return };
+    thread.endings.set(thread.endings.get() + 1);
+    if thread.endings.get() < ROUNDS {
+        return set_own_key();
     }
     let Some(inside) = enter_point() else { return };
-    mutexes::give_back_robust(thread);
-    scheduler().finish(thread);
+    // SAFETY: the thread is about to end.
+    unsafe { mutexes::give_back_robust(&inside) };
+    inside.finish();
     // The memory may be another thread's by now.
-    core::mem::forget(inside);
     thread::set_current(nobody());
 }
 
@@ -93,24 +99,26 @@ unsafe extern "C" fn start_thread(thread: *mut c_void) -> *mut c_void {
     );
 }
 
-unsafe extern "C" fn first_turn(thread: *mut Thread) -> Start {
-    thread::set_current(thread);
-    (*thread).inside.store(1, Ordering::Relaxed);
-    (*thread).kernel_id.store(sys::gettid(), Ordering::Relaxed);
-    scheduler::await_turn(thread);
-    (*thread).handle = libc::pthread_self();
-    scheduler::begin(thread, stack_of_caller((*thread).stack_size));
+unsafe extern "C" fn first_turn(thread: &'static Thread) -> Start {
+    thread::set_current(Some(thread));
+    thread.seat.presence.enter();
+    thread.kernel_id.store(sys::gettid(), Ordering::Relaxed);
+    scheduler().await_turn(thread.slot);
+    let inside = Inside::assume(thread);
+    thread.handle.store(libc::pthread_self(), Ordering::Relaxed);
+    program::begin_thread(&inside, stack_of_caller(thread.stack_size.get()));
     watch_end();
-    let start = Start { routine: (*thread).routine.unwrap_unchecked(), argument: (*thread).argument };
-    let mask = (*thread).mask;
-    drop(hooks::Inside(thread));
+    let start = Start { routine: thread.routine.get().unwrap_unchecked(), argument: thread.argument.get() };
+    let mask = thread.mask.get();
+    drop(inside);
     sys::call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, (&raw const mask) as usize, 0, 8, 0, 0]);
     start
 }
 
 /// Roughly where the calling thread's stack is, if it is so long: the C library keeps its own data at the high end.
-pub(crate) unsafe fn stack_of_caller(size: u64) -> (u64, u64) {
-    let high = libc::pthread_self();
+pub(crate) fn stack_of_caller(size: u64) -> (u64, u64) {
+    // SAFETY: takes nothing, touches nothing.
+    let high = unsafe { libc::pthread_self() };
     (high.saturating_sub(size), high)
 }
 
@@ -128,34 +136,43 @@ pub(crate) unsafe fn create(
         ) -> c_int)
     };
     let Some(inside) = enter_point() else { return really(routine, argument) };
-    watchdog::start();
+    watchdog::start(&inside);
     start::linger_at_exit();
-    let Some(child) = scheduler().add_locked() else { return really(routine, argument) };
-    (*child).routine = Some(routine);
-    (*child).argument = argument;
-    (*child).detached = is_detached(attributes);
-    (*child).stack_size = stack_size(attributes);
+    let Some(slot) = scheduler().with_lock(|schedule, program| schedule.add(program)) else {
+        return really(routine, argument);
+    };
+    let child = program::thread_in(slot);
+    child.routine.set(Some(routine));
+    child.argument.set(argument);
+    child.detached.set(is_detached(attributes));
+    child.stack_size.set(stack_size(attributes));
     // A signal must not reach the child before it knows itself.
     let all = u64::MAX;
-    let mask = &raw mut (*child).mask;
+    let mask = child.mask.as_ptr();
     sys::call(
         libc::SYS_rt_sigprocmask,
         [libc::SIG_SETMASK as usize, (&raw const all) as usize, mask as usize, 8, 0, 0],
     );
     let before = *mask;
-    let result = really(start_thread, child.cast());
+    let result = really(start_thread, core::ptr::from_ref(child).cast_mut().cast());
     sys::call(
         libc::SYS_rt_sigprocmask,
         [libc::SIG_SETMASK as usize, (&raw const before) as usize, 0, 8, 0, 0],
     );
     if result == 0 {
-        (*child).handle = *handle;
-        replay().created(inside.0, child);
-        writer::detailed(inside.0, Kind::Create, pc, 0, &[u64::from((*child).number)], b"");
-        scheduler().give_budget(inside.0);
-        scheduler().let_begin(child, inside.0);
+        child.handle.store(*handle, Ordering::Relaxed);
+        let own = inside.thread().slot;
+        scheduler().with_lock(|schedule, _| schedule.created(own, slot));
+        inside.detailed(Kind::Create, pc, 0, &[u64::from(child.number)], b"");
+        let comes_first = scheduler().with_lock(|schedule, program| {
+            schedule.give_budget(own, program);
+            schedule.begins_at_once(slot, own)
+        });
+        if comes_first {
+            inside.preempt(GaveUp::ToANewThread, None);
+        }
     } else {
-        scheduler().take_back(child);
+        scheduler().with_lock(|schedule, _| schedule.take_back(slot));
     }
     result
 }
@@ -185,21 +202,21 @@ pub(crate) unsafe fn join(
 ) -> c_int {
     let really = || real!(pthread_join(handle => libc::pthread_t, result => *mut *mut c_void) -> c_int);
     let Some(inside) = enter_point() else { return really() };
-    let child = scheduler().find(handle).filter(|&child| child != inside.0);
+    let child = program::find(handle).filter(|child| child.slot != inside.thread().slot);
     let Some(child) = child else { return outside(inside, really) };
-    if (*child).state != State::Finished {
+    if !is_finished(child) {
         let end = match limit {
             None => End::NEVER,
             Some((clock, time)) => match Wait::until(clock, time) {
-                Some(wait) => scheduler().end_of(inside.0, wait),
+                Some(wait) => inside.end_of(wait),
                 None => return libc::EINVAL,
             },
         };
-        while (&raw const (*child).state).read_volatile() != State::Finished {
-            if scheduler().block(inside.0, child as u64, end) == Ended::TimedOut {
+        while !is_finished(child) {
+            if inside.block(Key::end_of(child.slot), end) == Ended::TimedOut {
                 return libc::ETIMEDOUT;
             }
-            if (*inside.0).cancelled {
+            if inside.thread().cancelled.load(Ordering::Relaxed) {
                 drop(inside);
                 cancellation_point();
                 return join(handle, result, limit, pc);
@@ -209,12 +226,20 @@ pub(crate) unsafe fn join(
     let status = really();
     if status == 0 {
         if limit.is_some() {
-            limited(inside.0, pc);
+            limited(&inside, pc);
         }
-        writer::detailed(inside.0, Kind::Join, pc, 0, &[u64::from((*child).number)], b"");
-        scheduler().forget(child);
+        inside.detailed(Kind::Join, pc, 0, &[u64::from(child.number)], b"");
+        forget(child);
     }
     status
+}
+
+fn is_finished(thread: &Thread) -> bool {
+    scheduler().with_lock(|schedule, _| schedule.state(thread.slot)) == State::Finished
+}
+
+fn forget(thread: &Thread) {
+    scheduler().with_lock(|schedule, _| schedule.forget(thread.slot));
 }
 
 /// Detaches a thread.
@@ -222,12 +247,12 @@ pub(crate) unsafe fn detach(handle: libc::pthread_t, pc: u64) -> c_int {
     let inside = enter_point();
     let result = real!(pthread_detach(handle => libc::pthread_t) -> c_int);
     if let (0, Some(inside)) = (result, inside)
-        && let Some(child) = scheduler().find(handle)
+        && let Some(child) = program::find(handle)
     {
-        (*child).detached = true;
-        writer::detailed(inside.0, Kind::Detach, pc, 0, &[u64::from((*child).number)], b"");
-        if (*child).state == State::Finished {
-            scheduler().forget(child);
+        child.detached.set(true);
+        inside.detailed(Kind::Detach, pc, 0, &[u64::from(child.number)], b"");
+        if is_finished(child) {
+            forget(child);
         }
     }
     result
@@ -236,8 +261,7 @@ pub(crate) unsafe fn detach(handle: libc::pthread_t, pc: u64) -> c_int {
 /// Ends the calling thread here if that was asked for: at the end of a function that waits, outside the runtime.
 #[inline]
 pub(crate) unsafe fn cancellation_point() {
-    let thread = thread::current();
-    if !thread.is_null() && (*thread).cancelled {
+    if thread::current().is_some_and(|thread| thread.cancelled.load(Ordering::Relaxed)) {
         pthread_testcancel();
     }
 }
@@ -251,7 +275,7 @@ unsafe extern "C" {
 /// Lets others run.
 pub(crate) unsafe fn give_way() -> c_int {
     if let Some(inside) = enter() {
-        scheduler().preempt(inside.0, GaveUp::Willingly);
+        inside.preempt(GaveUp::Willingly, None);
     }
     sys::yield_now();
     0
@@ -272,8 +296,8 @@ hook! {
     }
     fn pthread_tryjoin_np(handle: libc::pthread_t, result: *mut *mut c_void; pc in "rdx") -> c_int {
         if let Some(_inside) = enter()
-            && let Some(child) = scheduler().find(handle)
-            && (*child).state != State::Finished
+            && let Some(child) = program::find(handle)
+            && !is_finished(child)
         {
             return libc::EBUSY;
         }
@@ -286,10 +310,10 @@ hook! {
         let inside = enter();
         let result = real!(pthread_cancel(handle => libc::pthread_t) -> c_int);
         if let (0, Some(_inside)) = (result, inside)
-            && let Some(target) = scheduler().find(handle)
+            && let Some(target) = program::find(handle)
         {
-            (*target).cancelled = true;
-            scheduler().rouse(target);
+            target.cancelled.store(true, Ordering::Relaxed);
+            scheduler().with_lock(|schedule, _| schedule.rouse(target.slot));
         }
         result
     }
@@ -298,10 +322,10 @@ hook! {
         let result = real!(pthread_setname_np(handle => libc::pthread_t, name => *const c_char) -> c_int);
         if let (0, Some(inside)) = (result, inside) {
             let own = handle == libc::pthread_self();
-            let named = if own { Some(inside.0) } else { scheduler().find(handle) };
+            let named = if own { Some(inside.thread()) } else { program::find(handle) };
             if let Some(named) = named {
                 let text = CStr::from_ptr(name).to_bytes();
-                writer::detailed(inside.0, Kind::ThreadName, pc, 0, &[u64::from((*named).number)], text);
+                inside.detailed(Kind::ThreadName, pc, 0, &[u64::from(named.number)], text);
             }
         }
         result

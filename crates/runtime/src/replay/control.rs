@@ -24,7 +24,7 @@ use crate::sys;
 
 /// One line of the control file.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Instruction {
+pub(crate) enum Instruction {
     Run { thread: u32, until: u64 },
     Block { thread: u32, before: u64 },
     See { thread: u32, place: u64 },
@@ -36,7 +36,7 @@ pub(super) enum Instruction {
 
 impl Instruction {
     /// The thread that must come to something for the instruction to be over.
-    pub(super) fn runs(self) -> Option<u32> {
+    pub(crate) fn runs(self) -> Option<u32> {
         match self {
             Instruction::Run { thread, .. } | Instruction::Block { thread, .. } => Some(thread),
             _ => None,
@@ -46,25 +46,25 @@ impl Instruction {
 
 /// Whose thread a thread of the table is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Origin {
-    pub(super) parent: u32,
-    pub(super) nth: u32,
+pub(crate) struct Origin {
+    pub(crate) parent: u32,
+    pub(crate) nth: u32,
 }
 
 /// No thread of the table.
-pub(super) const NOBODY: u32 = u32::MAX;
+pub(crate) const NOBODY: u32 = u32::MAX;
 
 /// The file, read.
-pub(super) struct Control {
-    pub(super) instructions: &'static [Instruction],
-    pub(super) origins: &'static [Origin],
+pub(crate) struct Control {
+    pub(crate) instructions: &'static [Instruction],
+    pub(crate) origins: &'static [Origin],
     /// What threads are called.
-    pub(super) names: &'static [(u32, &'static [u8])],
-    pub(super) stops_at_divergence: bool,
+    pub(crate) names: &'static [(u32, &'static [u8])],
+    pub(crate) stops_at_divergence: bool,
 }
 
 impl Control {
-    pub(super) const NONE: Control =
+    pub(crate) const NONE: Control =
         Control { instructions: &[], origins: &[], names: &[], stops_at_divergence: false };
 
     /// Reads the control file of the run directory. It stays in memory to the end.

@@ -1,6 +1,6 @@
 //! Functions of the C library that the program calls and we stand before, by what they are about.
 //!
-//! Each asks [`enter`](crate::hooks::enter): inside the runtime, or while it is passive, the real function is all there is to
+//! Each asks [`enter`]: inside the runtime, or while it is passive, the real function is all there is to
 //! do. What could block is tried without blocking first, and waited for in the scheduler.
 
 pub(crate) mod annotations;
@@ -32,11 +32,9 @@ use core::ffi::c_int;
 
 use wire::Kind;
 
-use crate::clock::End;
-use crate::hooks::{self, Inside};
-use crate::scheduler::{Ended, scheduler};
-use crate::thread::Thread;
-use crate::writer;
+use crate::inside::{Ended, Inside, enter};
+use crate::program::scheduler;
+use crate::schedule::{End, Key};
 
 /// Defines exported functions that get their return address in a register after (or instead of) their arguments.
 macro_rules! hook {
@@ -100,7 +98,7 @@ pub(crate) const SHARED: LockKinds =
 /// Takes a lock by trying until it is free or the time is over. The request of a call that can block for ever is told even
 /// if the lock is free: it tells it from one that gives up by itself.
 pub(crate) unsafe fn acquire(
-    thread: *mut Thread,
+    inside: &Inside,
     kinds: &LockKinds,
     lock: u64,
     end: Option<End>,
@@ -108,55 +106,55 @@ pub(crate) unsafe fn acquire(
     attempt: impl Fn() -> c_int,
 ) -> c_int {
     if end.is_none() {
-        writer::simple(thread, kinds.request, pc, lock);
+        inside.simple(kinds.request, pc, lock);
     }
     let mut result = attempt();
     while result == libc::EBUSY {
-        let ended = scheduler().block(thread, lock, end.unwrap_or(End::NEVER));
+        let ended = inside.block(Key::address(lock), end.unwrap_or(End::NEVER));
         result = attempt();
         if ended == Ended::TimedOut && result == libc::EBUSY {
             result = libc::ETIMEDOUT;
         }
     }
     match end {
-        None => told(thread, kinds, lock, pc, result),
-        Some(_) => attempted(thread, kinds, lock, pc, result),
+        None => told(inside, kinds, lock, pc, result),
+        Some(_) => attempted(inside, kinds, lock, pc, result),
     }
 }
 
 /// Writes how a call that gives up by itself went.
 pub(crate) unsafe fn attempted(
-    thread: *mut Thread,
+    inside: &Inside,
     kinds: &LockKinds,
     lock: u64,
     pc: u64,
     result: c_int,
 ) -> c_int {
-    limited(thread, pc);
-    told(thread, kinds, lock, pc, result)
+    limited(inside, pc);
+    told(inside, kinds, lock, pc, result)
 }
 
 /// Says that what follows is by a call that gives up by itself.
-pub(crate) unsafe fn limited(thread: *mut Thread, pc: u64) {
-    writer::simple(thread, Kind::Limited, pc, 0);
+pub(crate) unsafe fn limited(inside: &Inside, pc: u64) {
+    inside.simple(Kind::Limited, pc, 0);
 }
 
 /// Writes how an attempt to take a lock went.
 pub(crate) unsafe fn told(
-    thread: *mut Thread,
+    inside: &Inside,
     kinds: &LockKinds,
     lock: u64,
     pc: u64,
     result: c_int,
 ) -> c_int {
     match result {
-        0 => writer::simple(thread, kinds.acquire, pc, lock),
+        0 => inside.simple(kinds.acquire, pc, lock),
         // The owner died, but the lock is taken.
         libc::EOWNERDEAD => {
-            writer::simple(thread, kinds.acquire, pc, lock);
-            writer::simple(thread, Kind::HappensAfter, pc, lock);
+            inside.simple(kinds.acquire, pc, lock);
+            inside.simple(Kind::HappensAfter, pc, lock);
         }
-        libc::EBUSY | libc::ETIMEDOUT => writer::simple(thread, kinds.failed, pc, lock),
+        libc::EBUSY | libc::ETIMEDOUT => inside.simple(kinds.failed, pc, lock),
         _ => {}
     }
     result
@@ -164,11 +162,12 @@ pub(crate) unsafe fn told(
 
 /// Calls something that may block in the outside world: others run meanwhile.
 pub(crate) unsafe fn outside<R>(inside: Inside, call: impl FnOnce() -> R) -> R {
-    if !scheduler().is_alone() {
-        scheduler().leave(inside.0);
+    if scheduler().with_lock(|schedule, _| schedule.is_alone()) {
+        drop(inside);
+    } else {
+        inside.leave();
     }
-    drop(inside);
     let result = call();
-    drop(hooks::enter());
+    drop(enter());
     result
 }

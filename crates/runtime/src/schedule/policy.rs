@@ -1,14 +1,13 @@
 //! Which thread runs next, and for how long: the seam at which a schedule is chosen.
 //!
-//! A policy sees the threads that could run, in the order of their creation, and nothing of the real time (but for
-//! [`Os`], which is made of it). So the same seed chooses the same.
+//! A policy sees the threads that could run, in the order of their creation, and nothing of the real time (except
+//! [`Policy::Os`], which is made of it). So the same seed chooses the same.
 
-use crate::settings::{PolicyName, Settings};
-use crate::sys;
-use crate::thread::Thread;
+use super::{Entries, Entry, Slot, World};
+use crate::settings::PolicyName;
 
 /// Random numbers from a seed: splitmix64.
-pub(crate) struct Dice(u64);
+struct Dice(u64);
 
 impl Dice {
     /// The next number.
@@ -24,10 +23,14 @@ impl Dice {
     fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.roll()) * u128::from(bound)) >> 64) as u64
     }
+
+    fn index(&mut self, length: usize) -> usize {
+        self.below(length as u64) as usize
+    }
 }
 
-/// A way to choose. Replaying a schedule is another one.
-pub(crate) enum Policy {
+/// A way to choose. Following a replay is another one.
+enum Policy {
     /// Any thread, for any time around the quantum.
     Random,
     /// The thread of the highest priority, which falls to the lowest at rare random moments (probabilistic
@@ -48,31 +51,43 @@ pub(crate) struct Chooser {
 
 /// Priorities of new threads lie above this, lowered ones below.
 const HIGH: u64 = 1 << 40;
+/// How long a slice of real time is, in nanoseconds.
 const SLICE: u64 = 4_000_000;
+
+/// Why the token is up for a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GaveUp {
+    /// The thread's budget is used up.
+    Quantum,
+    /// The thread cannot go on, or asks for others to run.
+    Willingly,
+    /// The thread made another that comes first.
+    ToANewThread,
+}
 
 impl Chooser {
     /// Chooses nothing yet.
     pub(crate) const NONE: Chooser = Chooser { policy: Policy::RoundRobin, dice: Dice(0), quantum: 0 };
 
-    /// What the settings ask for.
-    pub(crate) fn new(settings: &Settings) -> Chooser {
-        let policy = match settings.policy {
+    /// This policy, with this seed. A quantum of 0 leaves it to the policy.
+    pub(crate) fn new(name: PolicyName, seed: u64, quantum: u64) -> Chooser {
+        let policy = match name {
             PolicyName::Random => Policy::Random,
             PolicyName::Pct => Policy::Pct { lowest: HIGH },
             PolicyName::RoundRobin => Policy::RoundRobin,
             PolicyName::Os => Policy::Os { slice_end: 0 },
         };
-        Chooser { policy, dice: Dice(settings.seed), quantum: settings.quantum }
+        Chooser { policy, dice: Dice(seed), quantum }
     }
 
-    /// A thread is new.
-    pub(crate) fn welcome(&mut self, thread: &mut Thread) {
-        thread.priority = HIGH + self.dice.roll() % HIGH;
+    /// The priority of a new thread.
+    pub(super) fn first_priority(&mut self) -> u64 {
+        HIGH + self.dice.roll() % HIGH
     }
 
     /// How many events the chosen thread may perform, after so many in the whole program. A short program is
     /// switched often, so that its threads meet at all; a long one seldom, since switching costs.
-    pub(crate) fn quantum(&mut self, events: u64) -> i64 {
+    pub(super) fn quantum(&mut self, events: u64) -> i64 {
         let own = |divisor: u64, most: u64| (events / divisor).clamp(50, most);
         let mean = match (self.quantum, &self.policy) {
             (0, Policy::Pct { .. }) => own(8, 1_000_000),
@@ -87,49 +102,48 @@ impl Chooser {
     }
 
     /// Whether a new thread runs before the one that made it goes on.
-    pub(crate) fn begins_at_once(&self, new: &Thread, maker: &Thread) -> bool {
+    pub(super) fn begins_at_once(&self, new: &Entry, maker: &Entry) -> bool {
         matches!(self.policy, Policy::Pct { .. }) && new.priority > maker.priority
     }
 
     /// The index of the thread that runs next; `current` had the token and may or may not be among them.
-    pub(crate) fn choose(
+    pub(super) fn choose(
         &mut self,
-        current: *mut Thread,
-        candidates: &[*mut Thread],
+        current: Option<Slot>,
+        candidates: &[Slot],
+        entries: &mut Entries,
         gave_up: GaveUp,
+        world: &impl World,
     ) -> usize {
-        let here = candidates.iter().position(|&thread| thread == current);
+        let own = candidates.iter().position(|&thread| Some(thread) == current);
         match &mut self.policy {
-            Policy::Random => match (gave_up, here) {
-                (GaveUp::Willingly, Some(here)) if candidates.len() > 1 => {
-                    let other = self.dice.below(candidates.len() as u64 - 1) as usize;
-                    other + usize::from(other >= here)
+            Policy::Random => match (gave_up, own) {
+                (GaveUp::Willingly, Some(own)) if candidates.len() > 1 => {
+                    let other = self.dice.index(candidates.len() - 1);
+                    other + usize::from(other >= own)
                 }
-                _ => self.dice.below(candidates.len() as u64) as usize,
+                _ => self.dice.index(candidates.len()),
             },
             Policy::Pct { lowest } => {
-                if here.is_some() && gave_up != GaveUp::ToANewThread {
+                if let Some(own) = own
+                    && gave_up != GaveUp::ToANewThread
+                {
                     *lowest -= 1;
-                    // SAFETY: candidates are threads, and we have the scheduler's lock.
-                    unsafe { (*current).priority = *lowest };
+                    entries[candidates[own]].priority = *lowest;
                 }
-                // SAFETY: as above.
-                best(candidates, |thread| unsafe { (**thread).priority })
+                first_max(candidates, |thread| entries[thread].priority)
             }
             Policy::RoundRobin => {
-                // SAFETY: a thread's number never changes while the thread is known.
-                let number = |thread: &*mut Thread| unsafe { (**thread).number };
-                let mine = if current.is_null() { u32::MAX } else { number(&current) };
-                candidates.iter().position(|thread| number(thread) > mine).unwrap_or(0)
+                let own = current.map_or(u32::MAX, |current| entries[current].number);
+                candidates.iter().position(|&thread| entries[thread].number > own).unwrap_or(0)
             }
             Policy::Os { slice_end } => {
-                let now = sys::now(libc::CLOCK_MONOTONIC);
-                match here {
-                    Some(here) if now < *slice_end && gave_up == GaveUp::Quantum => here,
+                let now = world.real_time();
+                match own {
+                    Some(own) if now < *slice_end && gave_up == GaveUp::Quantum => own,
                     _ => {
                         *slice_end = now + SLICE;
-                        // SAFETY: candidates are threads, and we have the scheduler's lock.
-                        best(candidates, |thread| unsafe { u64::MAX - (**thread).since })
+                        longest_waiting(candidates, entries)
                     }
                 }
             }
@@ -137,30 +151,23 @@ impl Chooser {
     }
 
     /// Which of the waiters of a condition variable a signal wakes.
-    pub(crate) fn choose_waiter(&mut self, waiters: &[*mut Thread]) -> usize {
+    pub(super) fn choose_waiter(&mut self, waiters: &[Slot], entries: &Entries) -> usize {
         match self.policy {
-            Policy::Random | Policy::Pct { .. } => self.dice.below(waiters.len() as u64) as usize,
-            // SAFETY: waiters are threads, and we have the scheduler's lock.
-            _ => best(waiters, |thread| unsafe { u64::MAX - (**thread).since }),
+            Policy::Random | Policy::Pct { .. } => self.dice.index(waiters.len()),
+            Policy::RoundRobin | Policy::Os { .. } => longest_waiting(waiters, entries),
         }
     }
 }
 
-/// Why the token is up for a choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GaveUp {
-    /// The thread's budget is used up.
-    Quantum,
-    /// The thread cannot go on, or asks for others to run.
-    Willingly,
-    /// The thread made another that comes first.
-    ToANewThread,
+fn longest_waiting(threads: &[Slot], entries: &Entries) -> usize {
+    first_max(threads, |thread| u64::MAX - entries[thread].since)
 }
 
-fn best<K: Ord>(threads: &[*mut Thread], key: impl Fn(&*mut Thread) -> K) -> usize {
+/// The index of the thread with the largest key, the first of them if there are several.
+fn first_max(threads: &[Slot], key: impl Fn(Slot) -> u64) -> usize {
     let mut best = 0;
     for index in 1..threads.len() {
-        if key(&threads[index]) > key(&threads[best]) {
+        if key(threads[index]) > key(threads[best]) {
             best = index;
         }
     }

@@ -1,0 +1,285 @@
+//! The calling thread inside the runtime, with the token: what a function that stands before a real one needs to write events, wait and wake.
+
+use core::sync::atomic::Ordering;
+
+use wire::{Kind, Stop, Waker};
+
+use crate::clock::Wait;
+use crate::interpose::signals;
+use crate::program::{self, is_active, scheduler};
+use crate::schedule::{End, GaveUp, Key, Pending};
+use crate::start;
+use crate::sys;
+use crate::thread::{self, Thread};
+use crate::token::gate;
+use crate::writer::{self, Mark};
+
+/// Proves that the calling thread is inside the runtime and has the token. While it lives, functions of ours that are called go straight to
+/// the real ones, and signals are put off.
+///
+/// It cannot be sent to another thread, since a [`Thread`] cannot be shared.
+pub(crate) struct Inside(&'static Thread);
+
+impl Drop for Inside {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.seat.presence.leave();
+        if self.0.gated(gate::SIGNALS) {
+            signals::deliver_outside(self.0);
+        }
+    }
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Woken(Waker),
+    TimedOut,
+    /// Signals arrived and were handled.
+    Interrupted,
+}
+
+/// Enters the runtime with the token, from a function that stands before a real one. None: the runtime is passive or
+/// already inside, so the real function is all that is wanted.
+#[inline]
+pub(crate) fn enter() -> Option<Inside> {
+    match thread::current() {
+        Some(thread) if !thread.seat.presence.is_inside() => come_in(thread),
+        Some(_) => None,
+        None => enter_unknown(),
+    }
+}
+
+/// Enters, and lets others run first if the thread's time is over: before anything that counts as a position.
+#[inline]
+pub(crate) fn enter_point() -> Option<Inside> {
+    let inside = enter()?;
+    inside.point();
+    Some(inside)
+}
+
+/// The same before an access, which whoever looks at the thread while others run can see.
+#[inline]
+pub(crate) fn enter_access(kind: Kind, address: u64, length: u64, pc: u64) -> Option<Inside> {
+    let inside = enter()?;
+    inside.stop_before(kind, address, length, pc);
+    Some(inside)
+}
+
+#[cold]
+fn enter_unknown() -> Option<Inside> {
+    if !is_active() {
+        return None;
+    }
+    start::attach().and_then(come_in)
+}
+
+#[inline(always)]
+fn come_in(thread: &'static Thread) -> Option<Inside> {
+    let reasons = thread.seat.presence.enter();
+    if reasons != 0 && !pass_gate(thread) {
+        thread.seat.presence.leave();
+        return None;
+    }
+    Some(Inside(thread))
+}
+
+/// Deals with every reason to leave the hot path; whether the event is to be written or scheduled.
+#[cold]
+fn pass_gate(thread: &'static Thread) -> bool {
+    if thread.gated(gate::PASSIVE) || thread.gated(gate::SHARED) && !is_itself(thread) {
+        return false;
+    }
+    if thread.gated(gate::AWAY) {
+        scheduler().come_back(thread.slot);
+    }
+    // SAFETY: it is inside, and has the token now.
+    unsafe { Inside::borrow(thread, |inside| inside.catch_up()) };
+    true
+}
+
+/// Whether the caller is this thread, and not another that shares its memory.
+fn is_itself(thread: &Thread) -> bool {
+    thread.kernel_id.load(Ordering::Relaxed) == sys::gettid()
+}
+
+impl Inside {
+    /// What says that the thread is inside, for a thread that has come in by other ways than [`enter`].
+    ///
+    /// # Safety
+    /// The thread is the caller's, is inside, and has the token.
+    pub(crate) unsafe fn assume(thread: &'static Thread) -> Inside {
+        Inside(thread)
+    }
+
+    /// Does something inside, and leaves it at that.
+    ///
+    /// # Safety
+    /// As for [`Inside::assume`].
+    pub(crate) unsafe fn borrow<R>(thread: &'static Thread, act: impl FnOnce(&Inside) -> R) -> R {
+        let inside = core::mem::ManuallyDrop::new(Inside(thread));
+        act(&inside)
+    }
+
+    /// The calling thread.
+    #[inline(always)]
+    pub(crate) fn thread(&self) -> &'static Thread {
+        self.0
+    }
+
+    /// Handles signals that were put off, and writes branches that were counted.
+    fn catch_up(&self) {
+        if self.0.gated(gate::SIGNALS) {
+            signals::deliver(self);
+        }
+        if self.0.gated(gate::BRANCHES) {
+            self.0.seat.presence.remove(gate::BRANCHES);
+            self.detailed(Kind::Branches, 0, 0, &[self.0.branches.take()], b"");
+        }
+    }
+
+    /// Lets others run if the thread's time is over.
+    #[inline(always)]
+    pub(crate) fn point(&self) {
+        if self.0.budget.load(Ordering::Relaxed) <= 0 {
+            self.preempt(GaveUp::Quantum, None);
+        }
+    }
+
+    /// Lets others run if the thread's time is over; what it is about to do is kept for whoever looks.
+    #[inline]
+    pub(crate) fn stop_before(&self, kind: Kind, address: u64, length: u64, pc: u64) {
+        if self.0.budget.load(Ordering::Relaxed) <= 0 {
+            self.preempt(GaveUp::Quantum, Some(Pending { kind: kind as u8, address, length, pc }));
+        }
+    }
+
+    /// Someone else's turn, perhaps.
+    #[cold]
+    pub(crate) fn preempt(&self, gave_up: GaveUp, pending: Option<Pending>) {
+        self.account();
+        scheduler().preempt(self.0.slot, gave_up, pending);
+    }
+
+    /// Counts what the thread has done, and sees to the log's limits.
+    fn account(&self) {
+        let is_over = scheduler().with_lock(|schedule, program| {
+            schedule.count(self.0.slot, program);
+            schedule.is_over_limit()
+        });
+        start::refresh_modules(self);
+        // SAFETY: the thread has the token.
+        unsafe { writer::with(|writer| writer.cut_run()) };
+        if is_over && !writer::is_closed() {
+            // SAFETY: as above.
+            unsafe { writer::stop(Some(self.0), Stop::Limit) };
+            program::quieten();
+        }
+    }
+
+    /// Writes an event of a simple kind.
+    #[inline(always)]
+    pub(crate) fn simple(&self, kind: Kind, pc: u64, address: u64) {
+        if kind.is_schedulable() {
+            self.spend();
+        }
+        if !self.0.gated(gate::QUIET) {
+            // SAFETY: the thread has the token.
+            unsafe { writer::predicted_or_written(self.0, kind, pc, address) };
+        }
+    }
+
+    /// Writes an event with arguments.
+    pub(crate) fn detailed(&self, kind: Kind, pc: u64, address: u64, arguments: &[u64], text: &[u8]) {
+        if kind.is_schedulable() {
+            self.spend();
+        }
+        // SAFETY: the thread has the token; the log does not come back to the predictor.
+        unsafe {
+            self.0.with_predictor(|_, context| {
+                writer::with(|writer| writer.detailed(context, kind, (pc, address), arguments, text));
+            });
+        }
+    }
+
+    /// One schedulable event less to perform.
+    #[inline(always)]
+    fn spend(&self) {
+        let budget = &self.0.budget;
+        budget.store(budget.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+    }
+
+    /// Ends the run of predicted events if it gets long.
+    pub(crate) fn cut_run(&self) {
+        // SAFETY: the thread has the token.
+        unsafe { writer::with(|writer| writer.cut_run()) };
+    }
+
+    /// Writes why nothing more will come, unless it is taken back.
+    pub(crate) fn announce(&self, reason: Stop) -> Option<Mark> {
+        // SAFETY: the thread has the token; the log does not come back to the predictor.
+        unsafe { self.0.with_predictor(|_, context| writer::with(|writer| writer.announce(context, reason))) }
+    }
+
+    /// Goes on with the log as it was before the announcement.
+    pub(crate) fn take_back(&self, mark: Option<Mark>) {
+        let Some(mark) = mark else { return };
+        // SAFETY: as for `announce`.
+        unsafe { self.0.with_predictor(|_, context| writer::with(|writer| writer.take_back(context, mark))) };
+    }
+
+    /// When a wait that starts now ends.
+    pub(crate) fn end_of(&self, wait: Wait) -> End {
+        self.account();
+        scheduler().with_lock(|schedule, program| {
+            schedule.give_budget(self.0.slot, program);
+            End { virtual_time: schedule.after(wait.length), real_time: wait.real_end }
+        })
+    }
+
+    /// Waits for a wake-up of the key, not longer than asked for. Signals that arrive meanwhile are handled before
+    /// this returns.
+    pub(crate) fn block(&self, key: Key, end: End) -> Ended {
+        self.account();
+        let resumed = scheduler().wait(self.0.slot, key, end);
+        if resumed.timed_out {
+            Ended::TimedOut
+        } else if signals::deliver(self) {
+            Ended::Interrupted
+        } else {
+            Ended::Woken(resumed.woken)
+        }
+    }
+
+    /// Makes everyone who waits for the object at this address ready.
+    #[inline]
+    pub(crate) fn wake_all(&self, address: u64, by: Waker) {
+        scheduler().wake_all(Key::address(address), by);
+    }
+
+    /// Makes one of those who wait for the object at this address ready.
+    pub(crate) fn wake_one(&self, address: u64, by: Waker) {
+        scheduler().wake_one(Key::address(address), by);
+    }
+
+    /// How many threads wait for the object at this address.
+    pub(crate) fn waiters(&self, address: u64) -> usize {
+        scheduler().waiters(Key::address(address))
+    }
+
+    /// Gives the token up: the thread is about to block outside. It has it again when it next enters.
+    pub(crate) fn leave(self) {
+        self.account();
+        scheduler().leave(self.0.slot);
+    }
+
+    /// The thread has ended. Its memory may be another thread's afterwards.
+    pub(crate) fn finish(self) {
+        let thread = self.0;
+        self.simple(Kind::End, thread.start(), 0);
+        self.account();
+        core::mem::forget(self);
+        program::set_exiting(thread.kernel_id.load(Ordering::Relaxed));
+        scheduler().finish(thread.slot, thread.detached.get());
+    }
+}

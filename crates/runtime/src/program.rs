@@ -1,0 +1,317 @@
+//! The scheduler of a recorded program: its threads' memory, and the kernel to sleep in.
+
+use core::cell::UnsafeCell;
+use core::hint;
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
+
+use wire::{Kind, MAX_TABLES, Stop, Table};
+
+use crate::inside::Inside;
+use crate::interpose::signals;
+use crate::replay;
+use crate::schedule::{Chooser, Fixed, Glance, Report, Room, Schedule, Slot, World};
+use crate::scheduler::{Platform, Scheduler};
+use crate::start;
+use crate::sys;
+use crate::thread::{self, Thread};
+use crate::token::{Lock, Machine, Plain, Seat, gate};
+use crate::writer;
+
+/// The most threads at a time. More are not scheduled but run outside our sight.
+const MAX_THREADS: usize = 1 << 15;
+/// The exit status of a program that was ended because no thread could go on.
+const DEADLOCK_STATUS: i32 = 99;
+/// The exit status of a program that was ended because it left a replay's instructions, or came to their end.
+const ENDED_STATUS: i32 = 98;
+
+/// What a recorded program's scheduler runs on: the processor and the kernel.
+pub(crate) struct Program;
+
+static GLANCE: Glance = Glance::new();
+
+static SCHEDULER: Scheduler<Program> = Scheduler {
+    platform: Program,
+    lock: Lock(AtomicU32::new(0)),
+    schedule: Plain(UnsafeCell::new(Schedule::empty(&GLANCE))),
+    glance: &GLANCE,
+};
+
+/// The threads by their slots; null where there was none yet.
+static THREADS: [AtomicPtr<Thread>; MAX_THREADS] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; MAX_THREADS];
+/// Whether threads are scheduled at all. Without, the runtime is passive.
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+/// The kernel id of a thread that has ended but may not be gone; 0: none.
+static EXITING: AtomicU32 = AtomicU32::new(0);
+
+/// The scheduler.
+#[inline(always)]
+pub(crate) fn scheduler() -> &'static Scheduler<Program> {
+    &SCHEDULER
+}
+
+/// Whether threads are scheduled at all.
+#[inline(always)]
+pub(crate) fn is_active() -> bool {
+    ACTIVE.load(Ordering::Relaxed)
+}
+
+/// Whether a replay's instructions are being followed. For the holder of the token.
+#[inline]
+pub(crate) fn is_following() -> bool {
+    GLANCE.is_following()
+}
+
+/// The thread in this slot.
+pub(crate) fn thread_in(slot: Slot) -> &'static Thread {
+    let thread = THREADS[slot.0 as usize].load(Ordering::Relaxed);
+    // SAFETY: a slot is handed out after `prepare` has set its thread, whose memory stays.
+    unsafe { &*thread }
+}
+
+/// The thread with this pthread handle.
+pub(crate) fn find(handle: u64) -> Option<&'static Thread> {
+    scheduler().with_lock(|schedule, _| {
+        let mut threads = schedule.known().iter().map(|&slot| thread_in(slot));
+        threads.find(|thread| thread.handle.load(Ordering::Relaxed) == handle && thread.number > 0)
+    })
+}
+
+/// Starts scheduling: the calling thread is the first and holds the token.
+///
+/// # Safety
+/// The process has one thread, and the log is open.
+pub(crate) unsafe fn begin(first_stack: (u64, u64)) {
+    // After a fork the watchdog, which is not there any more, may have left it taken.
+    SCHEDULER.lock.reset();
+    // A new log starts with empty tables, so threads that were here before keep their memory.
+    for thread in THREADS.iter().take_while(|thread| !thread.load(Ordering::Relaxed).is_null()) {
+        thread.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+    EXITING.store(0, Ordering::Relaxed);
+    let settings = start::settings();
+    let first = SCHEDULER.with_lock(|schedule, program| {
+        if !schedule.has_room() {
+            schedule.set_room(room()?);
+        }
+        let chooser = Chooser::new(settings.policy, settings.seed, settings.quantum);
+        schedule.begin(chooser, settings.max_events, program)
+    });
+    let Some(first) = first.map(thread_in) else { return };
+    first.kernel_id.store(sys::gettid(), Ordering::Relaxed);
+    thread::set_current(Some(first));
+    ACTIVE.store(true, Ordering::Relaxed);
+    // SAFETY: the only thread has the token. It is not inside, but there is no program's code to run before it would be.
+    unsafe { Inside::borrow(first, |inside| begin_thread(inside, first_stack)) };
+}
+
+fn room() -> Option<Room> {
+    Some(Room {
+        entries: Fixed::new(sys::map_array(MAX_THREADS)?),
+        order: Fixed::new(sys::map_array(MAX_THREADS)?),
+        free: Fixed::new(sys::map_array(MAX_THREADS)?),
+        candidates: Fixed::new(sys::map_array(MAX_THREADS)?),
+    })
+}
+
+/// Stops scheduling for good: every hook returns at once.
+pub(crate) fn stop() {
+    ACTIVE.store(false, Ordering::Relaxed);
+    shut_gates(gate::PASSIVE);
+}
+
+/// The process is the child of a fork: it has one thread, and no watchdog that could have taken the lock.
+///
+/// # Safety
+/// It is, and has.
+pub(crate) unsafe fn stop_in_child() {
+    SCHEDULER.lock.reset();
+    SCHEDULER.with_lock(|schedule, _| schedule.forget_replay());
+    stop();
+}
+
+/// Nothing is written any more, but the schedule goes on.
+pub(crate) fn quieten() {
+    shut_gates(gate::QUIET);
+}
+
+fn shut_gates(reason: u32) {
+    SCHEDULER.with_lock(|schedule, program| {
+        for &thread in schedule.known() {
+            program.seat(thread).presence.add(reason);
+        }
+    });
+}
+
+/// Writes the first event of the calling thread.
+pub(crate) fn begin_thread(inside: &Inside, (low, high): (u64, u64)) {
+    let thread = inside.thread();
+    let kernel_id = u64::from(thread.kernel_id.load(Ordering::Relaxed));
+    inside.detailed(Kind::Begin, thread.start(), low, &[high, u64::from(thread.table_number), kernel_id], b"");
+}
+
+/// The thread with this kernel id ends now. The next one waits until it is gone.
+pub(crate) fn set_exiting(kernel_id: u32) {
+    EXITING.store(kernel_id, Ordering::Relaxed);
+}
+
+/// Waits until the kernel has let go of the last thread that ended: its stack is used again, and which thread
+/// gets it should not depend on time.
+fn wait_for_exiting() {
+    if EXITING.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let (exiting, process) = (EXITING.swap(0, Ordering::Relaxed), sys::getpid());
+    if exiting == 0 || exiting == process {
+        return;
+    }
+    for round in 0..2000 {
+        if sys::is_gone(process, exiting) {
+            return;
+        }
+        if round < 100 {
+            sys::yield_now();
+        } else {
+            sys::sleep(50_000);
+        }
+    }
+}
+
+impl World for Program {
+    fn budget(&self, thread: Slot) -> i64 {
+        thread_in(thread).budget.load(Ordering::Relaxed)
+    }
+
+    fn set_budget(&self, thread: Slot, events: i64) {
+        thread_in(thread).budget.store(events, Ordering::Relaxed);
+    }
+
+    fn prepare(&self, thread: Slot, number: u32) -> bool {
+        let Some(progress) = writer::progress() else { return false };
+        let place = &THREADS[thread.0 as usize];
+        let mut memory = place.load(Ordering::Relaxed);
+        if memory.is_null() {
+            memory = make_thread(thread);
+            if memory.is_null() {
+                return false;
+            }
+        }
+        // SAFETY: fresh, or the memory of a thread that is forgotten: it does not use it any more, and others look under the lock, which is held.
+        unsafe { Thread::reset(memory, thread, number, progress) };
+        place.store(memory, Ordering::Relaxed);
+        if writer::is_closed() {
+            thread_in(thread).seat.presence.add(gate::QUIET);
+        }
+        true
+    }
+
+    fn real_time(&self) -> u64 {
+        sys::now(libc::CLOCK_MONOTONIC)
+    }
+
+    fn signals_may_arrive(&self) -> bool {
+        signals::may_arrive()
+    }
+
+    fn switch_to(&self, number: u32) {
+        // SAFETY: the scheduler's lock is held and the token is on its way, so nobody else writes.
+        unsafe { writer::with(|writer| writer.switch(number)) };
+    }
+
+    fn deadlock(&self, found_by: Option<Slot>) {
+        // SAFETY: the scheduler's lock is held and nobody has the token.
+        unsafe { writer::stop(found_by.map(thread_in), Stop::Deadlock) };
+        if start::settings().stop_at_deadlock {
+            sys::exit_group(DEADLOCK_STATUS);
+        }
+    }
+
+    fn report(&self, report: Report) {
+        replay::write(&report, start::settings());
+    }
+
+    fn name_thread(&self, thread: Slot, name: &[u8]) {
+        replay::name_thread(thread_in(thread).kernel_id.load(Ordering::Relaxed), name);
+    }
+
+    fn stop_for_debugger(&self) {
+        replay::foretell_stopped();
+    }
+
+    fn end_program(&self) {
+        sys::exit_group(ENDED_STATUS);
+    }
+}
+
+/// Memory for the thread in this slot and its table, set; null if there is none. Beyond the most tables, threads share them.
+fn make_thread(slot: Slot) -> *mut Thread {
+    let owns_table = u64::from(slot.0) < MAX_TABLES;
+    let bytes = size_of::<Thread>() + if owns_table { size_of::<Table>() } else { 0 };
+    let memory = sys::map_memory(bytes);
+    let thread: *mut Thread = memory.cast();
+    if thread.is_null() {
+        return thread;
+    }
+    // SAFETY: fresh memory, long enough for both; zero bytes are a table. A shared table is used by holders of the token, too.
+    unsafe {
+        if owns_table {
+            Thread::set_table(thread, memory.add(size_of::<Thread>()).cast(), slot.0);
+        } else {
+            let other = thread_in(Slot(slot.0 % MAX_TABLES as u32));
+            Thread::set_table(thread, other.table(), other.table_number);
+        }
+    }
+    thread
+}
+
+impl Platform for Program {
+    fn seat(&self, thread: Slot) -> &Seat<Program> {
+        &thread_in(thread).seat
+    }
+
+    fn has_signals(&self, thread: Slot) -> bool {
+        thread_in(thread).pending_count.load(Ordering::Relaxed) > 0
+    }
+
+    fn arrive(&self) {
+        wait_for_exiting();
+    }
+
+    fn sleep_until(&self, time: u64) {
+        sys::sleep(time.saturating_sub(sys::now(libc::CLOCK_MONOTONIC)));
+    }
+}
+
+impl Machine for Program {
+    type Word = AtomicU32;
+    type Cell<T> = Plain<T>;
+    const SPINS: u32 = 150;
+
+    fn sleep_while(word: &AtomicU32, value: u32) {
+        sys::futex_wait(word, value, None);
+    }
+
+    fn wake(word: &AtomicU32) {
+        sys::futex_wake(word);
+    }
+
+    fn pause() {
+        hint::spin_loop();
+    }
+
+    fn yield_now() {
+        sys::yield_now();
+    }
+
+    #[inline(always)]
+    fn light_fence() {
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    fn heavy_fence() {
+        const PRIVATE_EXPEDITED: usize = 1 << 3;
+        // SAFETY: takes numbers, and makes other threads' processors no more than wait.
+        unsafe { sys::call(libc::SYS_membarrier, [PRIVATE_EXPEDITED, 0, 0, 0, 0, 0]) };
+    }
+}

@@ -1,0 +1,362 @@
+//! Following a replay's instructions: they say which thread runs how far, and the schedule asks here instead of choosing.
+//!
+//! While instructions are followed exactly one thread may run: the one of the current instruction, with a budget that ends where the
+//! instruction does. So only positions matter on the way; whether the events at those positions are what they were in the recording is for
+//! the launcher to see, from the log, which a replay writes like any recording.
+
+use super::{Entries, Fixed, Key, NEVER, Pending, Slot, State, World};
+use crate::replay::{Control, Instruction, NOBODY};
+
+/// The longest stretch a thread runs without the schedule's being asked.
+const LONGEST: u64 = 1 << 20;
+
+/// What has become of a thread of the table.
+#[derive(Clone, Copy)]
+pub(crate) enum Actor {
+    /// It is not created yet.
+    NotYet,
+    Lives(Slot),
+    /// It has ended at this position.
+    Ended(u64),
+}
+
+/// The memory that a thread was last seen about to access.
+#[derive(Clone, Copy)]
+pub(crate) struct Watched {
+    address: u64,
+    length: u64,
+}
+
+/// Whether there are instructions to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Off,
+    Following,
+    Free,
+}
+
+/// What the schedule is to do.
+pub(super) enum Next {
+    /// This thread runs, and no other.
+    Run(Slot),
+    /// Nobody runs: the thread whose turn it is is in a call outside.
+    Await,
+    /// The policy chooses.
+    Choose,
+}
+
+/// Why an instruction cannot be performed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// The thread has ended.
+    Ended,
+    /// The thread was not created.
+    Absent,
+    /// The thread waits for something.
+    Waits,
+    /// The thread did not block.
+    GoesOn,
+    /// The thread stays in a call outside.
+    Outside,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WaitsFor {
+    Nothing,
+    Address(u64),
+    /// The end of the thread with this role.
+    EndOf(u32),
+}
+
+/// Something about a replay that its user is to learn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// The thread is about to make this access, and memory holds so much there.
+    Sees { role: u32, position: u64, pending: Pending },
+    /// The thread is not about to make an access there.
+    Nothing { role: u32, position: u64 },
+    /// What memory holds now where the thread was last seen about to access it.
+    Saw { role: u32, address: u64, length: u64 },
+    /// A thread when it is held, or where the replay diverged.
+    Thread { role: u32, state: State, position: u64, waits_for: WaitsFor, pc: u64 },
+    /// All threads were reported: this is what the replay was for.
+    Held,
+    /// The instruction with this number cannot be performed.
+    Diverged { instruction: usize, role: u32, reason: Reason, position: u64, waits_for: WaitsFor },
+    /// All instructions are performed.
+    Freed,
+}
+
+/// The replay of this process.
+pub(crate) struct Replay {
+    phase: Phase,
+    control: Control,
+    actors: Fixed<Actor>,
+    watched: Fixed<Watched>,
+    /// The current instruction.
+    at: usize,
+}
+
+impl Replay {
+    /// No replay.
+    pub(crate) const fn off() -> Replay {
+        Replay {
+            phase: Phase::Off,
+            control: Control::NONE,
+            actors: Fixed::EMPTY,
+            watched: Fixed::EMPTY,
+            at: 0,
+        }
+    }
+
+    /// Instructions to follow, and memory for as many threads as their table has.
+    pub(crate) fn new(control: Control, mut actors: Fixed<Actor>, mut watched: Fixed<Watched>) -> Replay {
+        for _ in control.origins {
+            actors.push(Actor::NotYet);
+            watched.push(Watched { address: 0, length: 0 });
+        }
+        Replay { phase: Phase::Following, control, actors, watched, at: 0 }
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.phase = Phase::Off;
+    }
+
+    /// Whether instructions are being followed.
+    pub(crate) fn is_following(&self) -> bool {
+        self.phase == Phase::Following
+    }
+
+    /// The program's first thread.
+    pub(super) fn begin(&mut self, first: Slot, entries: &mut Entries) {
+        self.take_part(first, NOBODY, 0, entries);
+    }
+
+    /// A thread has created another.
+    pub(super) fn created(&mut self, parent: Slot, child: Slot, entries: &mut Entries) {
+        entries[parent].children += 1;
+        if let Some(role) = entries[parent].role {
+            self.take_part(child, role, entries[parent].children, entries);
+        }
+    }
+
+    fn take_part(&mut self, thread: Slot, parent: u32, nth: u32, entries: &mut Entries) {
+        let mut origins = self.control.origins.iter();
+        if let Some(role) = origins.position(|origin| origin.parent == parent && origin.nth == nth) {
+            entries[thread].role = Some(role as u32);
+            self.actors[role] = Actor::Lives(thread);
+        }
+    }
+
+    /// A thread has performed its last event.
+    pub(super) fn ended(&mut self, thread: Slot, entries: &Entries, world: &impl World) {
+        if let Some(role) = entries[thread].role
+            && let Some(actor) = self.actors.get_mut(role as usize)
+        {
+            *actor = Actor::Ended(entries.position(thread, world));
+        }
+    }
+
+    /// How many events the thread may perform now; none if that is not ours to say.
+    pub(super) fn budget(&self, thread: Slot, entries: &Entries, world: &impl World) -> Option<i64> {
+        if !self.is_following() {
+            return None;
+        }
+        let own = entries[thread].role;
+        let until = match self.control.instructions.get(self.at) {
+            Some(&Instruction::Run { thread: role, until }) if own == Some(role) => until,
+            // If it gets that far it has not been held up.
+            Some(&Instruction::Block { thread: role, before }) if own == Some(role) => before.saturating_add(1),
+            _ => 0,
+        };
+        Some(until.saturating_sub(entries.position(thread, world)).min(LONGEST) as i64)
+    }
+
+    /// Who runs next. Performs all instructions that need nobody to run.
+    pub(super) fn next(&mut self, entries: &Entries, world: &impl World) -> Next {
+        while self.is_following() {
+            let Some(&instruction) = self.control.instructions.get(self.at) else {
+                world.report(Report::Freed);
+                self.phase = Phase::Free;
+                break;
+            };
+            let next = match instruction {
+                Instruction::Run { thread, until } => self.run(thread, until, entries, world),
+                Instruction::Block { thread, before } => self.block(thread, before, entries, world),
+                Instruction::See { thread, place } => self.see(thread, place, entries, world),
+                Instruction::Saw { thread } => {
+                    if let Some(&Watched { address, length }) = self.watched.get(thread as usize) {
+                        world.report(Report::Saw { role: thread, address, length });
+                    }
+                    None
+                }
+                Instruction::Held => {
+                    self.report_threads(entries, world);
+                    world.report(Report::Held);
+                    None
+                }
+                Instruction::Stop => {
+                    self.name_threads(world);
+                    world.stop_for_debugger();
+                    None
+                }
+                Instruction::End => {
+                    world.end_program();
+                    self.phase = Phase::Free;
+                    None
+                }
+            };
+            match next {
+                Some(next) => return next,
+                None => self.at += 1,
+            }
+        }
+        Next::Choose
+    }
+
+    /// Lets the thread run up to there; none if it has come so far.
+    fn run(&mut self, role: u32, until: u64, entries: &Entries, world: &impl World) -> Option<Next> {
+        let thread = match self.actor(role) {
+            Actor::Lives(thread) => thread,
+            Actor::Ended(position) if position >= until => return None,
+            Actor::Ended(position) => {
+                return Some(self.diverge(role, Reason::Ended, position, entries, world));
+            }
+            Actor::NotYet => return Some(self.diverge(role, Reason::Absent, 0, entries, world)),
+        };
+        let position = entries.position(thread, world);
+        if position >= until {
+            return None;
+        }
+        Some(match entries[thread].state {
+            State::Ready | State::Running => Next::Run(thread),
+            // Time passes as the instructions need it.
+            State::Waiting if entries[thread].deadline != NEVER => Next::Run(thread),
+            State::Waiting => self.diverge(role, Reason::Waits, position, entries, world),
+            State::Outside => Next::Await,
+            State::Finished => self.diverge(role, Reason::Ended, position, entries, world),
+        })
+    }
+
+    /// Lets the thread run until it waits for good; none if it does.
+    fn block(&mut self, role: u32, before: u64, entries: &Entries, world: &impl World) -> Option<Next> {
+        if let Actor::Lives(thread) = self.actor(role) {
+            let entry = &entries[thread];
+            let position = entries.position(thread, world);
+            // What waits for a futex has tried before.
+            let tried = position == before.saturating_add(1) && entry.key.is_futex();
+            if entry.waits_for_good() && (position <= before || tried) {
+                return None;
+            }
+            if position > before {
+                return Some(self.diverge(role, Reason::GoesOn, position, entries, world));
+            }
+        }
+        self.run(role, before.saturating_add(1), entries, world)
+    }
+
+    /// Reports what the thread is about to do. A thread that is somewhere else at this position goes on, and past it.
+    fn see(&mut self, role: u32, position: u64, entries: &Entries, world: &impl World) -> Option<Next> {
+        if let Actor::Lives(thread) = self.actor(role) {
+            if entries[thread].state == State::Outside {
+                return Some(Next::Await);
+            }
+            let is_there = entries.position(thread, world) == position;
+            if is_there && let Some(pending) = entries.pending(thread, world) {
+                let Pending { address, length, .. } = pending;
+                self.watched[role as usize] = Watched { address, length };
+                world.report(Report::Sees { role, position, pending });
+                return None;
+            }
+            // It has come so far, but not yet to the access: it may sleep on the way.
+            if is_there && !entries[thread].waits_for_good() {
+                return Some(Next::Run(thread));
+            }
+        }
+        world.report(Report::Nothing { role, position });
+        None
+    }
+
+    fn actor(&self, role: u32) -> Actor {
+        self.actors.get(role as usize).copied().unwrap_or(Actor::NotYet)
+    }
+
+    fn report_threads(&self, entries: &Entries, world: &impl World) {
+        for (role, &actor) in self.actors.iter().enumerate() {
+            if let Actor::Lives(thread) = actor {
+                world.report(Report::Thread {
+                    role: role as u32,
+                    state: entries[thread].state,
+                    position: entries.position(thread, world),
+                    waits_for: self.waits_for(thread, entries),
+                    pc: entries.pending(thread, world).map_or(0, |pending| pending.pc),
+                });
+            }
+        }
+    }
+
+    fn name_threads(&self, world: &impl World) {
+        for &(role, name) in self.control.names {
+            if let Actor::Lives(thread) = self.actor(role) {
+                world.name_thread(thread, name);
+            }
+        }
+    }
+
+    fn waits_for(&self, thread: Slot, entries: &Entries) -> WaitsFor {
+        let entry = &entries[thread];
+        if entry.state != State::Waiting || entry.key == Key::NONE {
+            return WaitsFor::Nothing;
+        }
+        match entry.key.ending() {
+            None => WaitsFor::Address(entry.key.to_address()),
+            Some(joined) => entries[joined].role.map_or(WaitsFor::Nothing, WaitsFor::EndOf),
+        }
+    }
+
+    /// The current instruction cannot be performed.
+    fn diverge(
+        &mut self,
+        role: u32,
+        reason: Reason,
+        position: u64,
+        entries: &Entries,
+        world: &impl World,
+    ) -> Next {
+        self.phase = Phase::Free;
+        self.report_threads(entries, world);
+        let waits_for = match self.actor(role) {
+            Actor::Lives(thread) => self.waits_for(thread, entries),
+            _ => WaitsFor::Nothing,
+        };
+        world.report(Report::Diverged { instruction: self.at, role, reason, position, waits_for });
+        if self.control.stops_at_divergence {
+            world.end_program();
+        }
+        Next::Choose
+    }
+
+    /// The thread whose turn it is has been outside for so long that it will not come back.
+    pub(super) fn abandon(&mut self, entries: &Entries, world: &impl World) {
+        let instruction = self.control.instructions.get(self.at);
+        if let (true, Some(instruction)) = (self.is_following(), instruction) {
+            let role = match *instruction {
+                Instruction::See { thread, .. } => thread,
+                instruction => instruction.runs().unwrap_or(0),
+            };
+            self.diverge(role, Reason::Outside, 0, entries, world);
+        }
+    }
+
+    /// Which of these waiters a signal wakes: the one the instructions want first. None: the policy chooses.
+    pub(super) fn choose_waiter(&self, waiters: &[Slot], entries: &Entries) -> Option<usize> {
+        if !self.is_following() {
+            return None;
+        }
+        let rest = self.control.instructions.get(self.at..)?;
+        rest.iter()
+            .filter_map(|instruction| instruction.runs())
+            .find_map(|role| waiters.iter().position(|&waiter| entries[waiter].role == Some(role)))
+    }
+}
