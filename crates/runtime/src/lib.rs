@@ -12,26 +12,34 @@
 //! # The story
 //!
 //! [`start`] reads the [`settings`] and decides between recording and being passive. A hook ([`hooks`], [`atomics`])
-//! finds its [`thread`], lets the [`scheduler`] take the token away if the thread's budget is used up, and writes
-//! to the [`writer`]. Functions of the C library that synchronise, block, allocate or end the program are in
-//! [`interpose`]; they call the [`real`] ones. A schedule to be followed comes from [`replay`]. RULES.md says what no code in this crate may do.
+//! finds its [`thread`] and writes to the log ([`writer`]), or, if the thread's budget is used up, lets the [`scheduler`] pass the
+//! token on. Functions of the C library that synchronise, block, allocate or end the program are in
+//! [`interpose`]; they go [`inside`] the runtime and call the [`real`] ones. RULES.md says what no code in this crate may do.
+//!
+//! The scheduler is in layers: the [`schedule`] decides and is plain data, the [`token`] is the few words that threads hand over, the
+//! [`scheduler`] puts the two together, and the [`program`] is what they run on. All but the last run on the host, in unit tests and models.
 
-mod atomics;
+// Only the code that stands inside a program uses all of what is tested on the host.
+#![cfg_attr(test, expect(dead_code, reason = "used by modules that are not part of a test binary"))]
+
 mod clock;
-mod cover;
-mod hooks;
-mod inside;
-mod interpose;
-mod modules;
-mod program;
-mod real;
 mod replay;
 mod schedule;
 mod scheduler;
 mod settings;
-mod start;
 mod sys;
-mod thread;
 mod token;
-mod watchdog;
-mod writer;
+
+/// Not in unit tests: these modules take the place of the C library's functions, or need those that do.
+macro_rules! only_inside_a_program {
+    ($($module:ident)*) => {
+        $(
+            #[cfg(not(test))]
+            mod $module;
+        )*
+    };
+}
+
+only_inside_a_program! {
+    atomics cover hooks inside interpose modules program real start thread watchdog writer
+}

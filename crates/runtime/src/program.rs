@@ -300,8 +300,11 @@ impl Machine for Program {
         hint::spin_loop();
     }
 
-    fn yield_now() {
-        sys::yield_now();
+    fn contend(_lock: &AtomicU32, round: u32) {
+        if round % 64 == 0 {
+            sys::yield_now();
+        }
+        hint::spin_loop();
     }
 
     #[inline(always)]

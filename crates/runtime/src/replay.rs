@@ -43,9 +43,7 @@ pub(crate) fn write(report: &Report, settings: &Settings) {
             .address(pending.pc)
             .memory(pending.address, pending.length),
         Report::Nothing { role, position } => Line::new("nothing").number(role.into()).number(position),
-        Report::Saw { role, address, length } => {
-            Line::new("saw").number(role.into()).memory(address, length)
-        }
+        Report::Saw { role, address, length } => Line::new("saw").number(role.into()).memory(address, length),
         Report::Thread { role, state, position, waits_for, pc } => {
             let line = Line::new("thread").number(role.into()).word(state_word(state)).number(position);
             wait(line, waits_for).address(pc)

@@ -22,6 +22,9 @@ mod waits;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(crate) use tests::room_for_tests;
+
 use core::ops::{Index, IndexMut};
 use core::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 

@@ -178,8 +178,8 @@ impl<P: Platform> Scheduler<P> {
                 return None;
             }
             schedule.catch_up(platform);
-            let takes = schedule.others_can_run(holder)
-                && platform.seat(holder).presence.shut_out(has_progressed);
+            let takes =
+                schedule.others_can_run(holder) && platform.seat(holder).presence.shut_out(has_progressed);
             if takes { schedule.take_away(holder, platform) } else { None }
         });
         self.pass(next);

@@ -12,6 +12,8 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 #[cfg(test)]
+mod handler;
+#[cfg(test)]
 mod model;
 
 /// A word that threads share: the processor's or a model's.
@@ -42,8 +44,10 @@ pub(crate) trait Machine {
     fn wake(word: &Self::Word);
     /// Waits awake for an instant.
     fn pause();
-    /// Lets another thread use the processor.
-    fn yield_now();
+    /// Waits for a moment, in this round, before a lock that is taken is tried again.
+    fn contend(lock: &Self::Word, round: u32);
+    /// The lock is given back. Real machines have nothing to do: who wants it tries again by itself.
+    fn uncontend(_lock: &Self::Word) {}
     /// Half of a fence, for the side that passes often: it holds against [`Machine::heavy_fence`] only.
     fn light_fence();
     /// The other half: a fence in this thread, and in every other one that runs.
@@ -57,12 +61,9 @@ impl<M: Machine> Lock<M> {
     /// Takes the lock until the guard goes.
     pub(crate) fn take(&self) -> Guard<'_, M> {
         let mut round = 0u32;
-        while self.0.swap(1, Ordering::Acquire) != 0 {
+        while self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             round += 1;
-            if round % 64 == 0 {
-                M::yield_now();
-            }
-            M::pause();
+            M::contend(&self.0, round);
         }
         Guard(self)
     }
@@ -80,6 +81,7 @@ pub(crate) struct Guard<'a, M: Machine>(&'a Lock<M>);
 impl<M: Machine> Drop for Guard<'_, M> {
     fn drop(&mut self) {
         self.0.0.store(0, Ordering::Release);
+        M::uncontend(&self.0.0);
     }
 }
 

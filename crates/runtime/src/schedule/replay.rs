@@ -167,7 +167,9 @@ impl Replay {
         let until = match self.control.instructions.get(self.at) {
             Some(&Instruction::Run { thread: role, until }) if own == Some(role) => until,
             // If it gets that far it has not been held up.
-            Some(&Instruction::Block { thread: role, before }) if own == Some(role) => before.saturating_add(1),
+            Some(&Instruction::Block { thread: role, before }) if own == Some(role) => {
+                before.saturating_add(1)
+            }
             _ => 0,
         };
         Some(until.saturating_sub(entries.position(thread, world)).min(LONGEST) as i64)

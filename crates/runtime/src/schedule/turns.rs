@@ -31,7 +31,12 @@ impl Schedule {
     }
 
     /// Who runs next, made running; none if nobody can.
-    pub(super) fn pick(&mut self, current: Option<Slot>, gave_up: GaveUp, world: &impl World) -> Option<Slot> {
+    pub(super) fn pick(
+        &mut self,
+        current: Option<Slot>,
+        gave_up: GaveUp,
+        world: &impl World,
+    ) -> Option<Slot> {
         let next = self.replay.next(&self.entries, world);
         self.publish_phase();
         let next = match next {

@@ -1,0 +1,134 @@
+//! Following instructions: a run that was simulated is repeated exactly, whatever the policy and the seed; and every way to leave the
+//! instructions is reported.
+
+use super::scripts::{self, Op, Scripts};
+use super::simulation::{Outcome, Simulation};
+use crate::replay::{Control, Instruction, NOBODY, Origin};
+use crate::schedule::{Chooser, Fixed, Reason, Replay, Report, WaitsFor};
+use crate::settings::PolicyName;
+
+fn replay(threads: usize, instructions: Vec<Instruction>, stops_at_divergence: bool) -> Replay {
+    let mut origins = vec![Origin { parent: NOBODY, nth: 0 }];
+    origins.extend((1..threads).map(|nth| Origin { parent: 0, nth: nth as u32 }));
+    let control = Control {
+        instructions: instructions.leak(),
+        origins: origins.leak(),
+        names: &[],
+        stops_at_divergence,
+    };
+    Replay::new(
+        control,
+        Fixed::new(Box::leak(Box::new_uninit_slice(threads))),
+        Fixed::new(Box::leak(Box::new_uninit_slice(threads))),
+    )
+}
+
+fn follow(scripts: Scripts, instructions: Vec<Instruction>, policy: PolicyName) -> (Outcome, Simulation) {
+    let replay = replay(scripts.len(), instructions, false);
+    let chooser = Chooser::new(policy, 99, 3);
+    let mut simulation = Simulation::new(scripts, chooser, |schedule| schedule.replay = replay);
+    let outcome = simulation.run();
+    (outcome, simulation)
+}
+
+fn run(thread: u32, until: u64) -> Instruction {
+    Instruction::Run { thread, until }
+}
+
+#[test]
+fn a_simulated_run_is_repeated() {
+    for seed in 0..800 {
+        let scripts = scripts::random(seed);
+        let chooser = Chooser::new(PolicyName::Random, seed, 1 + seed % 5);
+        let mut recorded = Simulation::new(scripts.clone(), chooser, |_| ());
+        let outcome = recorded.run();
+        let instructions = recorded.turns.iter().map(|&(thread, until)| run(thread as u32, until)).collect();
+        let (replayed_outcome, replayed) = follow(scripts, instructions, PolicyName::RoundRobin);
+        let reports = replayed.stage.reports.borrow();
+        assert!(
+            !reports.iter().any(|report| matches!(report, Report::Diverged { .. })),
+            "{seed}: {reports:?}"
+        );
+        assert_eq!(replayed.events, recorded.events, "seed {seed}");
+        assert_eq!(replayed_outcome, outcome, "seed {seed}");
+    }
+}
+
+/// The first report of a divergence.
+fn divergence(scripts: Scripts, instructions: Vec<Instruction>) -> Option<(u32, Reason, WaitsFor)> {
+    let (_, simulation) = follow(scripts, instructions, PolicyName::RoundRobin);
+    let reports = simulation.stage.reports.borrow();
+    reports.iter().find_map(|report| match *report {
+        Report::Diverged { role, reason, waits_for, .. } => Some((role, reason, waits_for)),
+        _ => None,
+    })
+}
+
+#[test]
+fn every_way_to_leave_the_instructions_is_reported() {
+    let two = || vec![vec![Op::Spawn(1), Op::Work(5)], vec![Op::Work(5)]];
+    assert_eq!(divergence(two(), vec![run(1, 3)]), Some((1, Reason::Absent, WaitsFor::Nothing)));
+    assert_eq!(
+        divergence(two(), vec![run(0, 3), run(1, 9)]),
+        Some((1, Reason::Ended, WaitsFor::Nothing)),
+        "it has six events"
+    );
+    let held =
+        vec![vec![Op::Lock(0), Op::Spawn(1), Op::Work(5), Op::Unlock(0)], vec![Op::Lock(0), Op::Work(5)]];
+    assert_eq!(
+        divergence(held.clone(), vec![run(0, 3), run(1, 1)]),
+        Some((1, Reason::Waits, WaitsFor::Address(0x1000)))
+    );
+    let block = Instruction::Block { thread: 1, before: 0 };
+    assert_eq!(divergence(held, vec![run(0, 3), block, run(0, 8)]), None, "it is blocked, as it should be");
+    assert_eq!(
+        divergence(two(), vec![run(0, 3), block]),
+        Some((1, Reason::GoesOn, WaitsFor::Nothing)),
+        "nothing blocks it"
+    );
+    let joins = vec![vec![Op::Spawn(1), Op::Join(1)], vec![Op::Work(5)]];
+    assert_eq!(
+        divergence(joins, vec![run(0, 1), run(1, 2), run(0, 2)]),
+        Some((0, Reason::Waits, WaitsFor::EndOf(1)))
+    );
+}
+
+#[test]
+fn a_deadlock_is_held_and_the_program_ended() {
+    let cross = |first, second| [Op::Lock(first), Op::Lock(second), Op::Unlock(second), Op::Unlock(first)];
+    let scripts = vec![Vec::from_iter([Op::Spawn(1)].into_iter().chain(cross(0, 1))), cross(1, 0).to_vec()];
+    let instructions = vec![
+        run(0, 2),
+        run(1, 1),
+        Instruction::Block { thread: 0, before: 2 },
+        Instruction::Block { thread: 1, before: 1 },
+        Instruction::Held,
+        Instruction::Stop,
+        Instruction::End,
+    ];
+    let (outcome, simulation) = follow(scripts, instructions, PolicyName::Random);
+    assert_eq!(outcome, Outcome::Ended);
+    assert_eq!(simulation.stage.stops.get(), 1);
+    let reports = simulation.stage.reports.borrow();
+    let waits: Vec<WaitsFor> = reports
+        .iter()
+        .filter_map(|report| match *report {
+            Report::Thread { waits_for, .. } => Some(waits_for),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(waits, [WaitsFor::Address(0x1010), WaitsFor::Address(0x1000)]);
+    assert_eq!(reports.last(), Some(&Report::Held));
+}
+
+#[test]
+fn what_a_thread_is_about_to_do_is_seen() {
+    let scripts = vec![vec![Op::Spawn(1), Op::Work(5)], vec![Op::Work(5)]];
+    let see = Instruction::See { thread: 1, place: 2 };
+    let saw = Instruction::Saw { thread: 1 };
+    let (outcome, simulation) = follow(scripts, vec![run(0, 3), run(1, 2), see, saw], PolicyName::Random);
+    assert_eq!(outcome, Outcome::AllDone);
+    let reports = simulation.stage.reports.borrow();
+    assert!(matches!(reports[0], Report::Sees { role: 1, position: 2, pending } if pending.address == 1));
+    assert_eq!(reports[1..], [Report::Saw { role: 1, address: 1, length: 1 }, Report::Freed]);
+}
