@@ -1,32 +1,23 @@
-//! Prose broken into lines that a terminal shows whole.
+//! Prose broken into lines that fit a terminal.
+
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// How wide prose may become.
 const WIDTH: usize = 100;
 
-/// The text in lines of at most 100 characters where its words allow it, the first indented by `first`,
+/// The text in lines of at most 100 columns where its words allow it, the first indented by `first`,
 /// the others by `rest` spaces. Ends with a line end.
 pub fn wrapped(text: &str, first: usize, rest: usize) -> String {
-    let mut out = " ".repeat(first);
-    let mut column = first;
-    let mut at_start = true;
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let length = word.chars().count();
-        if !at_start && column + 1 + length > WIDTH {
-            out.push('\n');
-            out.push_str(&" ".repeat(rest));
-            column = rest;
-            at_start = true;
-        }
-        if !at_start {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += length;
-        at_start = false;
-    }
-    out.push('\n');
-    out
+    let (first, rest) = (" ".repeat(first), " ".repeat(rest));
+    // Names and paths are never split, so that they can be searched and copied.
+    let options = Options::new(WIDTH)
+        .initial_indent(&first)
+        .subsequent_indent(&rest)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    textwrap::fill(text, options) + "\n"
 }
 
 #[cfg(test)]
@@ -41,5 +32,6 @@ mod tests {
         assert!(lines[0].starts_with("  w") && lines[1].starts_with("     w"));
         assert!(lines.iter().all(|line| line.len() <= WIDTH && !line.ends_with(' ')));
         assert_eq!(wrapped(&"x".repeat(200), 1, 2), format!(" {}\n", "x".repeat(200)));
+        assert_eq!(wrapped("a-b c", 0, 0), "a-b c\n");
     }
 }

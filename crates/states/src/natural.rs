@@ -1,7 +1,9 @@
-//! Counts of any size. Nearly all fit into 128 bits and stay there; the rest are limbs.
+//! Counts of any size. Nearly all fit into 128 bits and stay there, without allocation: counting multiplies and adds millions of them.
 
 use std::fmt;
 use std::ops::{AddAssign, Mul};
+
+use num_bigint::BigUint;
 
 /// A natural number. Equal numbers are stored alike.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -10,31 +12,28 @@ pub struct Natural(Form);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Form {
     Small(u128),
-    /// 2^128 or more: limbs, lowest first, the highest not zero.
-    Large(Vec<u64>),
+    /// 2^128 or more.
+    Large(BigUint),
 }
-
-/// The largest power of ten in a limb, and its exponent.
-const TEN_TO_19: u64 = 10_000_000_000_000_000_000;
-const DIGITS: usize = 19;
 
 impl Natural {
     /// Nothing.
     pub const ZERO: Natural = Natural(Form::Small(0));
 
-    fn limbs(&self) -> Vec<u64> {
+    fn to_large(&self) -> BigUint {
         match &self.0 {
-            Form::Small(number) => vec![*number as u64, (*number >> 64) as u64],
-            Form::Large(limbs) => limbs.clone(),
+            Form::Small(number) => BigUint::from(*number),
+            Form::Large(number) => number.clone(),
         }
     }
+}
 
-    fn of_limbs(mut limbs: Vec<u64>) -> Natural {
-        while limbs.last() == Some(&0) {
-            limbs.pop();
+impl From<BigUint> for Natural {
+    fn from(number: BigUint) -> Natural {
+        match u128::try_from(number) {
+            Ok(small) => Natural(Form::Small(small)),
+            Err(large) => Natural(Form::Large(large.into_original())),
         }
-        let at = |index: usize| u128::from(limbs.get(index).copied().unwrap_or(0));
-        if limbs.len() <= 2 { Natural(Form::Small(at(0) | at(1) << 64)) } else { Natural(Form::Large(limbs)) }
     }
 }
 
@@ -58,20 +57,10 @@ impl PartialEq<u128> for Natural {
 
 impl AddAssign<&Natural> for Natural {
     fn add_assign(&mut self, other: &Natural) {
-        if let (Form::Small(a), Form::Small(b)) = (&self.0, &other.0)
-            && let Some(sum) = a.checked_add(*b)
-        {
-            self.0 = Form::Small(sum);
-            return;
+        *self = match (&self.0, &other.0) {
+            (Form::Small(a), Form::Small(b)) if let Some(sum) = a.checked_add(*b) => sum.into(),
+            _ => (self.to_large() + other.to_large()).into(),
         }
-        let (mut sum, other) = (self.limbs(), other.limbs());
-        sum.resize(sum.len().max(other.len()) + 1, 0);
-        let mut carry = 0;
-        for (index, limb) in sum.iter_mut().enumerate() {
-            let whole = u128::from(*limb) + u128::from(other.get(index).copied().unwrap_or(0)) + carry;
-            (*limb, carry) = (whole as u64, whole >> 64);
-        }
-        *self = Natural::of_limbs(sum);
     }
 }
 
@@ -79,48 +68,20 @@ impl Mul<&Natural> for &Natural {
     type Output = Natural;
 
     fn mul(self, other: &Natural) -> Natural {
-        if let (Form::Small(a), Form::Small(b)) = (&self.0, &other.0)
-            && let Some(product) = a.checked_mul(*b)
-        {
-            return product.into();
+        match (&self.0, &other.0) {
+            (Form::Small(a), Form::Small(b)) if let Some(product) = a.checked_mul(*b) => product.into(),
+            _ => (self.to_large() * other.to_large()).into(),
         }
-        let (a, b) = (self.limbs(), other.limbs());
-        let mut product = vec![0u64; a.len() + b.len()];
-        for (low, &limb) in a.iter().enumerate() {
-            let mut carry = 0;
-            for (index, &other) in b.iter().enumerate() {
-                let whole = u128::from(product[low + index]) + u128::from(limb) * u128::from(other) + carry;
-                (product[low + index], carry) = (whole as u64, whole >> 64);
-            }
-            product[low + b.len()] = carry as u64;
-        }
-        Natural::of_limbs(product)
     }
 }
 
 /// Decimal digits.
 impl fmt::Display for Natural {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = match &self.0 {
-            Form::Small(number) => return write!(f, "{number}"),
-            Form::Large(limbs) => limbs.clone(),
-        };
-        let mut groups = Vec::new();
-        while !rest.is_empty() {
-            let mut remainder = 0;
-            for limb in rest.iter_mut().rev() {
-                let whole = remainder << 64 | u128::from(*limb);
-                *limb = (whole / u128::from(TEN_TO_19)) as u64;
-                remainder = whole % u128::from(TEN_TO_19);
-            }
-            groups.push(remainder);
-            while rest.last() == Some(&0) {
-                rest.pop();
-            }
+        match &self.0 {
+            Form::Small(number) => number.fmt(f),
+            Form::Large(number) => number.fmt(f),
         }
-        let mut groups = groups.into_iter().rev();
-        write!(f, "{}", groups.next().unwrap_or(0))?;
-        groups.try_for_each(|group| write!(f, "{group:0DIGITS$}"))
     }
 }
 
@@ -153,7 +114,7 @@ mod tests {
     fn products_are_as_at_school() {
         let mut power = Natural::from(1u64);
         let mut digits = "1".to_owned();
-        for factor in [u64::MAX, 3, 10, 1 << 63, 7, 1, TEN_TO_19, u64::MAX, 97, u64::MAX, 2].repeat(3) {
+        for factor in [u64::MAX, 3, 10, 1 << 63, 7, 1, 10_000_000_000_000_000_000, u64::MAX, 97, u64::MAX, 2].repeat(3) {
             power = &power * &Natural::from(factor);
             digits = naive_product(&digits, &factor.to_string());
             assert_eq!(power.to_string(), digits);
