@@ -114,7 +114,9 @@ mod tests {
     fn products_are_as_at_school() {
         let mut power = Natural::from(1u64);
         let mut digits = "1".to_owned();
-        for factor in [u64::MAX, 3, 10, 1 << 63, 7, 1, 10_000_000_000_000_000_000, u64::MAX, 97, u64::MAX, 2].repeat(3) {
+        for factor in
+            [u64::MAX, 3, 10, 1 << 63, 7, 1, 10_000_000_000_000_000_000, u64::MAX, 97, u64::MAX, 2].repeat(3)
+        {
             power = &power * &Natural::from(factor);
             digits = naive_product(&digits, &factor.to_string());
             assert_eq!(power.to_string(), digits);
