@@ -78,8 +78,7 @@ const DIMENSIONS: &[Dimension] = &[
 pub(crate) fn run() -> Outcome {
     let foretell = release_build()?;
     let mut section = format!(
-        "## Growth\n\n{}\nCPU seconds of the whole command, reading included, on traces of `foretell generate` in the native form; one run each. A line ends \
-         where the next trace is longer than its method is given here, or where it took more than {PATIENCE} s.\n",
+        "## Growth\n\n{}\nCPU seconds of the whole command, including reading, on traces of `foretell generate` in the native format; one run each. A line ends where the next trace is too long for its method here, or where it took more than {PATIENCE} s.\n",
         circumstances()
     );
     with_directory(|directory| {

@@ -27,10 +27,10 @@ const NOT_ASKED: &[(&str, &str)] = &[
     ("bench_", "measures ThreadSanitizer"),
     ("suppress", "ThreadSanitizer's suppressions"),
     ("race_top_suppression", "ThreadSanitizer's suppressions"),
-    ("ignorelist", "files that the compiler is told to leave alone"),
-    ("ignore_lib", "libraries that ThreadSanitizer is told to ignore"),
-    ("ignore-noninstrumented", "libraries that ThreadSanitizer is told to ignore"),
-    ("ignored-interceptors", "libraries that ThreadSanitizer is told to ignore"),
+    ("ignorelist", "files that the compiler must not instrument"),
+    ("ignore_lib", "libraries that ThreadSanitizer must ignore"),
+    ("ignore-noninstrumented", "libraries that ThreadSanitizer must ignore"),
+    ("ignored-interceptors", "libraries that ThreadSanitizer must ignore"),
     ("debug", "ThreadSanitizer's interface to debuggers"),
     ("default_options", "ThreadSanitizer's options"),
     ("default_suppressions", "ThreadSanitizer's suppressions"),
@@ -70,14 +70,14 @@ const NOT_ASKED: &[(&str, &str)] = &[
         "compare_exchange",
         "unordered only by weak memory orders; every atomic operation is sequentially consistent here",
     ),
-    ("cond_race", "destroying a condition variable is no access here"),
-    ("race_on_mutex", "making and destroying a lock is no access here"),
-    ("race_on_barrier", "making and destroying a barrier is no access here"),
-    ("mutex_lock_destroyed", "making and destroying a lock is no access here"),
-    ("fd_dup_race", "closing a file is no access here"),
-    ("fd_location", "closing a file is no access here"),
-    ("fd_pipe_race", "closing a file is no access here"),
-    ("fd_tid_recycled", "closing a file is no access here"),
+    ("cond_race", "destroying a condition variable is not an access here"),
+    ("race_on_mutex", "creating and destroying a lock is not an access here"),
+    ("race_on_barrier", "creating and destroying a barrier is not an access here"),
+    ("mutex_lock_destroyed", "creating and destroying a lock is not an access here"),
+    ("fd_dup_race", "closing a file is not an access here"),
+    ("fd_location", "closing a file is not an access here"),
+    ("fd_pipe_race", "closing a file is not an access here"),
+    ("fd_tid_recycled", "closing a file is not an access here"),
     ("ignore_sync", "synchronisation that the program wants ignored"),
     (
         "malloc_stack",
@@ -172,9 +172,9 @@ impl Suite<'_> {
         let not_asked = NOT_ASKED.iter().find(|(begin, _)| name.starts_with(begin)).map(|(_, why)| *why);
         let not_asked = match &expected {
             _ if not_asked.is_some() => not_asked.map(str::to_owned),
-            Expected::Other(kind) => {
-                Some(format!("expects the report \"{kind}\", a kind of mistake that is not looked for"))
-            }
+            Expected::Other(kind) => Some(format!(
+                "expects the report \"{kind}\", a kind of mistake that Foretell does not search for"
+            )),
             _ if !text.contains("%run") => Some("is not run".to_owned()),
             _ => None,
         };
@@ -321,10 +321,8 @@ fn section(rows: &[Row]) -> String {
     let _ = write!(
         text,
         "\n`FORETELL_LLVM_TSAN=.. cargo xtask bench llvm`: {} programs, built with clang by `foretell cc` as their own RUN lines say, each recorded once (seed 0) by \
-         `foretell hunt --only race --only deadlock --only order`. A test that expects a race counts as found if one is reported (or a use of freed memory). The barriers that the tests \
-         arrange their runs with order nothing, and hold nobody up in a replay. Of those that were not asked, the ones about weak memory orders, closing files, and \
-         making or destroying locks expect races that Foretell does not see: they are misses by design, and were set apart after they had been seen to be missed.\n\n\
-         | expected | confirmed by replay | foretold only | kept silent | missed | false alarm | did not come to an end | not asked |\n|---|---|---|---|---|---|---|---|\n",
+         `foretell hunt --only race --only deadlock --only order`. A test that expects a race counts as found if one is reported (or a use of freed memory). The barriers with which the tests arrange their runs order nothing, and block no thread in a replay. Among the tests that were not run, those about weak memory orders, closing files, and creating or destroying locks expect races that Foretell does not see. They are misses by design, and were set apart after they had been missed.\n\n\
+         | expected | confirmed by replay | only predicted | kept silent | missed | false alarm | did not come to an end | not asked |\n|---|---|---|---|---|---|---|---|\n",
         rows.len()
     );
     type IsKind<'a> = &'a dyn Fn(&Expected) -> bool;
@@ -349,7 +347,7 @@ fn section(rows: &[Row]) -> String {
         }
         text.push('\n');
     }
-    text.push_str("\nThose that were foretold only, missed, alarming, or did not come to an end:\n\n| test | expected | what came |\n|---|---|---|\n");
+    text.push_str("\nThose that were only predicted, were missed, raised a false alarm, or did not end:\n\n| test | expected | what came |\n|---|---|---|\n");
     let open = [Verdict::Predicted, Verdict::Missed, Verdict::FalseAlarm, Verdict::Failed];
     for row in rows.iter().filter(|row| open.contains(&row.verdict)) {
         let _ = writeln!(text, "| {} | {:?} | {:?} {} |", row.name, row.expected, row.verdict, row.remark);

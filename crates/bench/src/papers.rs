@@ -70,22 +70,21 @@ pub(crate) fn run() -> Outcome {
     let foretell = release_build()?;
     let mut section = format!("## The papers' tables\n\n{}\n", circumstances());
     section.push_str(
-        "`cargo xtask bench papers`. No input of the papers is public: every row is a reconstruction (corpus/README.md says of what) or generated to \
-         the sizes that the paper prints. Each figure is ours / the paper's.\n\n",
+        "`cargo xtask bench papers`. The papers' inputs are not public: every row is a reconstruction (see corpus/README.md) or generated to the sizes that the paper prints. Each figure is ours / the paper's.\n\n",
     );
     section.push_str(&paper_1(&foretell)?);
     section.push_str(
-        "### Paper 2, table 1: global states\n\nThe section *Global states* is this table, the paper's figures beside ours (`cargo xtask bench states`).\n\n",
+        "### Paper 2, table 1: global states\n\nThe section *Global states* has this table, with the paper's figures and ours (`cargo xtask bench states`).\n\n",
     );
     section.push_str(&paper_3()?);
     section.push_str(&printed(
         "### Paper 4, table A1: nondeterministic reads\n\nTraces generated to the numbers of threads, events, locks and variables of each row, with about as many \
-         witnesses; how many of them are feasible depends on what the row does not tell.\n\n",
+         witnesses; how many of them are feasible depends on details that the row does not contain.\n\n",
         "nondeterminism",
     )?);
     section.push_str(&printed(
         "### Paper 5, table 2: atomicity violations in large traces\n\nGenerated traces with as many events as the paper's. The paper's over-approximation, filter and \
-         seconds: Apache web server 155, 1, 12.1 s; FFmpeg 29, 0, 11.6 s; MySQL 5,202, 1, 4,322 s. Here candidates and findings are one for each three places in the source.\n\n",
+         seconds: Apache web server 155, 1, 12.1 s; FFmpeg 29, 0, 11.6 s; MySQL 5,202, 1, 4,322 s. Here there is one candidate or finding for each three source locations.\n\n",
         "table2",
     )?);
     section.push_str(&paper_5(&foretell)?);
@@ -178,17 +177,17 @@ fn paper_3() -> Result<String, String> {
         return Err(format!("unknown columns: {all}"));
     };
     Ok(format!(
-        "### Paper 3, table 1: scenarios\n\nThe programs of corpus/scenarios are reconstructions; our figures are those of the section *Scenarios* (`cargo xtask bench scenarios`), where they are told one by one.\n\n\
+        "### Paper 3, table 1: scenarios\n\nThe programs of corpus/scenarios are reconstructions. Our figures are from the section *Scenarios* (`cargo xtask bench scenarios`), which lists them one by one.\n\n\
          | whose | scenarios | errors | found | confirmed by replay | by ThreadSanitizer |\n|---|---|---|---|---|---|\n\
          | the paper's | 48 | 31 | 31 | 31 | 21 |\n\
          | ours | {programs} | {errors} | {foretold} | {confirmed} | {tsan} in 100 runs, {tsan_one} in one |\n\n\
-         ### Paper 3, table 2: applications\n\nThe section *Real programs* has this table, the paper's figures beside ours (`cargo xtask bench peers`).\n\n"
+         ### Paper 3, table 2: applications\n\nThe section *Real programs* has this table, with the paper's figures and ours (`cargo xtask bench peers`).\n\n"
     ))
 }
 
 fn paper_5(foretell: &str) -> Result<String, String> {
     let mut table = String::from(
-        "### Paper 5, table 3: shared variables with an atomicity violation\n\nThe programs are reconstructions, made so that the paper's columns come out as printed; `exact` has no column there.\n\n\
+        "### Paper 5, table 3: shared variables with an atomicity violation\n\nThe programs are reconstructions, constructed so that the paper's columns come out as printed; `exact` has no column there.\n\n\
          | program | over / OA | avfilter / AVFilter | under / UA | exact | seconds, all four |\n|---|---|---|---|---|---|\n",
     );
     for Violations(program, [over, filtered, under]) in PAPER_5 {

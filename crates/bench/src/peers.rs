@@ -128,9 +128,9 @@ impl Bench<'_> {
 fn introduction() -> String {
     format!(
         "\n`FORETELL_PEERS=.. cargo xtask bench peers`: built with {} as the manifests say (bench/peers.toml, and the one in the directory named), each with `CC=gcc`, `CC=\"gcc -fsanitize=thread\"` and \
-         `CC=\"foretell cc\"`. Ours is one recording (seed 0) and `foretell hunt --only race --only deadlock --only order`, every finding replayed three times and confirmed if it was seen; \
-         ThreadSanitizer has 20 runs, and 100 if a run takes less than {SHORT_RUN} s; {} one. A bug is a pair of lines. How a finding is judged is from reading the source (bench/peers.toml and its like). \
-         CPU seconds are medians of {ROUNDS} rounds of plain, ThreadSanitizer and recorded; what recording costs is told without loading, and the analysis by itself.\n\n",
+         `CC=\"foretell cc\"`. Ours is one recording (seed 0) and `foretell hunt --only race --only deadlock --only order`, with every finding replayed three times, and confirmed if a replay saw it; \
+         ThreadSanitizer has 20 runs, and 100 if a run takes less than {SHORT_RUN} s; {} one. A bug is a pair of lines. Findings are judged by reading the source (bench/peers.toml and similar files). \
+         CPU seconds are medians of {ROUNDS} rounds of plain, ThreadSanitizer and recorded; the cost of recording excludes loading, and the analysis is listed separately.\n\n",
         output_of("gcc", &["--version"]).lines().next().unwrap_or("gcc"),
         output_of("valgrind", &["--version"]),
     )
@@ -209,7 +209,7 @@ fn skips(skipped: &[String]) -> String {
 
 fn costs(rows: &[Row]) -> String {
     let mut text = String::from(
-        "### What it costs\n\n| program | plain, CPU s | ThreadSanitizer / plain | recorded / plain | recorded / ThreadSanitizer | events | bytes an event on disk | analysis, CPU s | left open |\n\
+        "### What it costs\n\n| program | plain, CPU s | ThreadSanitizer / plain | recorded / plain | recorded / ThreadSanitizer | events | bytes per event on disk | analysis, CPU s | left open |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
     let mut against = Vec::new();

@@ -104,7 +104,7 @@ impl Bench<'_> {
         };
         format!(
             "\nTraces of {EVENTS} generated events with 32 locks, 9 % synchronisation, cut down to what RAPID accepts. \
-             CPU seconds of the whole process, reading included. RAPID's engines may take {PATIENCE} s.{absent}"
+             CPU seconds of the whole process, including reading. RAPID's engines have a limit of {PATIENCE} s.{absent}"
         )
     }
 
@@ -112,7 +112,7 @@ impl Bench<'_> {
         let mut text = self.introduction();
         let _ = writeln!(
             text,
-            " From text and (ours only) in the native form; `--raw`: what the method reports, undecided; the median of {RUNS} runs."
+            " Ours is also measured in the native format. `--raw`: what the method reports, undecided. Medians of {RUNS} runs."
         );
         for threads in [8, 64] {
             let files = self.files(threads)?;
@@ -133,7 +133,7 @@ impl Bench<'_> {
     fn predicting_beside_rapid(&self) -> Result<String, String> {
         let mut text = self.introduction();
         text.push_str(
-            " Ours decides each race and tells it in words, once for each pair of places: that is the number in its row.\n",
+            " Ours decides and describes each race, once for each pair of locations: that is the number in its row.\n",
         );
         for threads in [8, 64] {
             let files = self.files(threads)?;
@@ -181,14 +181,14 @@ impl Bench<'_> {
             let _ = writeln!(text, "| 10^{exponent} | {cpu:.3} | {rate:.1} | {peak:.0} |");
         }
         let _ = std::fs::remove_file(self.file("curve.ftr"));
-        text.push_str("\nMemory is the mapped file as far as it was read; what the method itself keeps does not grow.\n");
+        text.push_str("\nMemory is the part of the mapped file that was read; what the method itself stores does not grow.\n");
         Ok(text)
     }
 
     fn exact(&self) -> Result<String, String> {
         let mut text = String::from(
-            "\n`poly` (every race decided and told in words, `--budget` as it is by default), native traces:\n\n\
-             | events | threads | conflicting pairs | asked of the engine | races | unknown | wall s | CPU s | peak memory MB |\n|---|---|---|---|---|---|---|---|---|\n",
+            "\n`poly` (every race decided and described, default `--budget`), native traces:\n\n\
+             | events | threads | conflicting pairs | decided by the engine | races | unknown | wall s | CPU s | peak memory MB |\n|---|---|---|---|---|---|---|---|---|\n",
         );
         for exponent in 4..=6 {
             for threads in [8, 64] {
@@ -201,7 +201,7 @@ impl Bench<'_> {
                     text,
                     "| 10^{exponent} | {threads} | {} | {} | {} | {} | {:.2} | {:.2} | {:.0} |",
                     figure(" conflicting pair"),
-                    figure(" were asked of the engine"),
+                    figure(" were decided by the engine"),
                     figure(" finding"),
                     figure(" question"),
                     cost.wall.as_secs_f64(),

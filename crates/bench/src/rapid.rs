@@ -32,11 +32,8 @@ pub(crate) fn run() -> Outcome {
         return Err(format!("the comparison failed:\n{printed}"));
     }
     let mut section = format!(
-        "## RAPID's racy events and ours\n\n{}\n`cargo xtask bench rapid`: the racy events (later events of racing pairs) that RAPID's engines and our methods report of the \
-         same text, as sets. HB, lockset and SyncP stand beside our methods of that name; SHB and WCP, which we do not have, beside `poly`, which \
-         reports exactly what can happen. Whether an event that one side alone reports is racy was decided by the oracle on the \
-         tiny traces and by `poly` on the others; without a word on it, the trace was too long or a pair was left unknown. An engine may take 300 s of CPU time. The optimistic sync-reversal engine is not in RAPID's public \
-         repository; `crates/candidates/tests/poly.rs` says what is known of its counts.\n\n\
+        "## RAPID's racy events and ours\n\n{}\n`cargo xtask bench rapid`: the racy events (later events of racing pairs) that RAPID's engines and our methods report for the same text, as sets. HB, lockset and SyncP are compared with our methods of the same name; SHB and WCP, which we do not have, with `poly`, which reports exactly what can happen. If only one side reports an event, the oracle (tiny traces) or `poly` (the others) decides whether it is racy; where this is missing, the trace was too long or a pair was left unknown. Each engine has a limit of 300 s of CPU time. The optimistic sync-reversal engine is not in RAPID's public \
+         repository; `crates/candidates/tests/poly.rs` says what is known about its counts.\n\n\
          | trace | engine | both | only RAPID | only ours | differences, by the name of the kept case |\n|---|---|---|---|---|---|\n",
         circumstances()
     );

@@ -54,8 +54,7 @@ impl Bench<'_> {
     /// One row for each program.
     fn speeds(&self) -> Result<String, String> {
         let mut table = format!(
-            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with \
-             -fsanitize=thread and gcc's own runtime, and recorded; medians of {RUNS} rounds of all three.\n\n\
+            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, and recorded. Medians of {RUNS} rounds of all three.\n\n\
              | program | plain | ThreadSanitizer | recorded | recorded / plain | recorded / ThreadSanitizer |\n\
              |---|---|---|---|---|---|\n"
         );
@@ -122,7 +121,7 @@ impl Bench<'_> {
     fn large(&self) -> Result<String, String> {
         let mut text = String::from(
             "\nTraces (`foretell record`, then `foretell stats`; once each), of what threads share:\n\n\
-             | program | events | bytes an event on disk | record and load, CPU s | peak memory MB | stats, CPU s | million events a CPU second |\n\
+             | program | events | bytes per event on disk | record and load, CPU s | peak memory MB | stats, CPU s | million events a CPU second |\n\
              |---|---|---|---|---|---|---|\n",
         );
         let large = ("lu", "LU decomposition, 392 x 392", LARGE_LU);

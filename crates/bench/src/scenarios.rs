@@ -60,13 +60,9 @@ pub(crate) fn run() -> Outcome {
     section.push_str(&circumstances());
     let _ = write!(
         section,
-        "\n`cargo xtask bench scenarios`: each program is recorded once (seed 0), every error expected of it is looked for among the findings of `foretell predict`, \
-         and replayed {REPLAYS} times; gcc's ThreadSanitizer gets {TSAN_RUNS} runs of the same program, as the machine schedules them. A run of ThreadSanitizer counts if it \
+        "\n`cargo xtask bench scenarios`: each program is recorded once (seed 0), every expected error is looked up among the findings of `foretell predict` and replayed {REPLAYS} times; gcc's ThreadSanitizer gets {TSAN_RUNS} runs of the same program, as the machine schedules them. A run of ThreadSanitizer counts if it \
          reports anything.\n\n\
-         Paper 3's table 1 has 48 scenarios with 31 errors; these are ours (corpus/scenarios/README.md). Their short sleeps make the innocent order likely, as it is in \
-         programs whose bugs stay hidden for long: that is to ThreadSanitizer's disadvantage, which reports what it meets, and what it finds here says nothing of how \
-         often it finds bugs in other programs. A run of it that does not end within ten seconds counts as silent. Unexpected is every finding that the head of a program neither \
-         expects nor allows: there, atomicity violations of programs with errors, and reads that can see something else, are allowed.\n\n"
+         Paper 3's table 1 has 48 scenarios with 31 errors; these are ours (corpus/scenarios/README.md). Their short sleeps make the harmless order likely, as in programs whose bugs stay hidden for long. This is a disadvantage for ThreadSanitizer, which reports only what happens; the figures do not show how often it finds bugs in other programs. A ThreadSanitizer run that does not end within ten seconds counts as silent. A finding is unexpected if the head of its program neither expects nor allows it; atomicity violations in programs with errors, and reads that can see another value, are allowed.\n\n"
     );
     section.push_str(&by_family(&scenarios));
     section.push_str(&one_by_one("One by one", &scenarios));
@@ -213,7 +209,7 @@ fn locations(finding: &Value) -> Vec<String> {
 
 fn by_family(rows: &[Row]) -> String {
     let mut table = String::from(
-        "| family | programs | errors | TSan, 1 run | TSan, 100 runs | foretold | confirmed | replays that confirmed | false alarms: TSan | ours |\n\
+        "| family | programs | errors | TSan, 1 run | TSan, 100 runs | predicted | confirmed | replays that confirmed | false alarms: TSan | ours |\n\
          |---|---|---|---|---|---|---|---|---|---|\n",
     );
     let all = [("", "all")];
@@ -240,7 +236,7 @@ fn by_family(rows: &[Row]) -> String {
 
 fn one_by_one(title: &str, rows: &[Row]) -> String {
     let mut table = format!(
-        "\n{title}:\n\n| program | errors | TSan reports: the first run | of {TSAN_RUNS} runs | foretold | replays that confirmed | unexpected findings |\n\
+        "\n{title}:\n\n| program | errors | TSan reports: the first run | of {TSAN_RUNS} runs | predicted | replays that confirmed | unexpected findings |\n\
          |---|---|---|---|---|---|---|\n"
     );
     for row in rows {

@@ -37,9 +37,7 @@ pub(crate) fn decide() -> Outcome {
         cargo_output(&["bench", "--quiet", "--package", "foretell-decide", "--bench", "questions"])?;
     let _ = write!(
         section,
-        "\n`cargo bench --package foretell-decide --bench questions`. Only pairs without a common lock are asked about. What \
-         questions cost hardly grows with the trace, at the median and at 95 %; the worst are those that no small window of the trace \
-         settles.\n\n{}\n",
+        "\n`cargo bench --package foretell-decide --bench questions`. Only pairs without a common lock are asked about. At the median and at 95 %, the cost of a question hardly grows with the trace. The most expensive questions are those that no small window of the trace settles.\n\n{}\n",
         printed.trim()
     );
     replace_section("decide", &section)
@@ -53,8 +51,7 @@ pub(crate) fn bugs() -> Outcome {
     let _ = write!(
         section,
         "\n`cargo bench --package foretell-papers --bench bugs`, with the command line's default budget; seconds of processor time. \
-         `unknown` counts the patterns left open, and one more where a search was `cut_short`: there are more cycles of places than \
-         anybody can look at, and the limits (docs/json.md) were chosen so that a million events take less than 5 s. With 100,000 places \
+         `unknown` counts the patterns left open, plus one if a search was `cut_short`: there are too many cycles of locations to examine all of them, and the limits (docs/json.md) were chosen so that a million events take less than 5 s. With 100,000 places \
          there are 292,272 and 388,015 candidates.\n\n"
     );
     for line in printed.lines().filter(|line| !line.trim().is_empty()) {
@@ -71,8 +68,7 @@ pub(crate) fn states() -> Outcome {
     let _ = write!(
         section,
         "\n`cargo bench --package foretell-states --bench states`: the fastest of three runs in one process. The paper's figures are its table 1, on a \
-         2.67 GHz Xeon. Where its states and ours differ the row is rebuilt in shape only (corpus/README.md), and rates are \
-         compared.\n\n{}\n",
+         2.67 GHz Xeon. Where its number of states and ours differ, the row is reconstructed in shape only (corpus/README.md), and rates are compared.\n\n{}\n",
         printed.trim()
     );
     replace_section("states", &section)
@@ -115,6 +111,6 @@ fn table_of_commands(foretell: &str, trace: &str) -> Result<String, String> {
         Err(error) => Err(format!("{file}: {error}")),
     };
     let (native, text) = (bytes_an_event(&native)?, bytes_an_event(&text)?);
-    let _ = writeln!(table, "\nOn disk: native {native:.2}, text {text:.2} bytes an event.");
+    let _ = writeln!(table, "\nOn disk: native {native:.2}, text {text:.2} bytes per event.");
     Ok(table)
 }

@@ -118,7 +118,9 @@ pub enum QuestionError {
         "events {0} and {1} are of the same thread; a deadlock has one event for each thread in the cycle"
     )]
     SameThread(EventId, EventId),
-    #[error("event {0} cannot block: it is no acquire, request, join, wait, barrier exit or semaphore take")]
+    #[error(
+        "event {0} cannot block: it is not an acquire, request, join, wait, barrier exit or semaphore take"
+    )]
     CannotBlock(EventId),
     #[error("an order needs at least two events")]
     OrderTooShort,

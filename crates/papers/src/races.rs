@@ -70,7 +70,7 @@ impl fmt::Display for Method {
 
 /// A name that no method has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no method '{0}' to find races: it is one of {names}", names = names())]
+#[error("unknown method `{0}`; methods for races are {names}", names = names())]
 pub struct UnknownMethod(String);
 
 fn names() -> String {

@@ -29,7 +29,7 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Exhausted {
     /// So many states were looked at.
-    #[error("{0} states were looked at, which is all the budget allows")]
+    #[error("the budget of {0} states is used up")]
     States(u64),
     /// The engine could not decide one state within so many steps.
     #[error("whether a state is reachable was not settled within {0} steps")]

@@ -32,8 +32,8 @@ fn measure(what: &str, trace: &Trace) {
         native::write(trace, &mut bytes).expect("memory can be written to");
         bytes
     });
-    println!("  {:.3} bytes an event on disk", bytes.len() as f64 / events);
-    println!("  {:.1} bytes an event in memory", trace.memory().0 as f64 / events);
+    println!("  {:.3} bytes per event on disk", bytes.len() as f64 / events);
+    println!("  {:.1} bytes per event in memory", trace.memory().0 as f64 / events);
     println!("  write {:.1} million events a second", rate(events, writing));
     let (_, copying) = median(|| bytes.clone());
     println!("  (copying the file's bytes: {copying:.1?})");

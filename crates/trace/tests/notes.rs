@@ -227,10 +227,10 @@ fn wrong_notes_are_told() {
         said(&[notes_chunk(&[[0, 0]])]),
         "the notes of 1 events follow a chunk of 2 events, expected the same"
     );
-    assert_eq!(said(&[fine.clone(), fine.clone()]), "notes that do not follow the events they are of");
+    assert_eq!(said(&[fine.clone(), fine.clone()]), "notes that do not follow their events");
     assert_eq!(
         said(&[chunk(Tag::Notes, Codec::Stored, 2, 12, &[0; 12])]),
-        "the notes of 2 events take 12 bytes before compression, expected 8 an event"
+        "the notes of 2 events take 12 bytes before compression, expected 8 per event"
     );
     assert_eq!(said(&[notes_chunk(&[[0, 0], [1, 0]])]), "event 1 is noted to have stack 1, but there are 0");
     // Found when asked for: nobody unpacks notes before.

@@ -194,7 +194,7 @@ fn table(suite: &Suite, rows: &BTreeMap<Truth, Vec<Reported>>, unbuilt: usize) -
         }
     }
     if !listed.is_empty() {
-        let _ = write!(text, "\nWhere we say something else than the program:\n\n{listed}");
+        let _ = write!(text, "\nWhere we differ from the program:\n\n{listed}");
     }
     text.push('\n');
     text

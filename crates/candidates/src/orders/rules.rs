@@ -17,7 +17,9 @@ pub struct Rule {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "each message is its documentation")]
 pub enum RuleError {
-    #[error("`{0}` is not an order: two events or places with `<` between them, as in `use.c:7 < init.c:3`")]
+    #[error(
+        "`{0}` is not an order; expected two events or locations with `<` between them, as in `use.c:7 < init.c:3`"
+    )]
     NoOrder(String),
     #[error("there is no event {event}: the trace has {events} events, numbered from 0")]
     NoSuchEvent { event: String, events: usize },

@@ -27,7 +27,7 @@ pub enum Std {
 #[derive(Debug, thiserror::Error)]
 pub enum CargoError {
     /// The user asks for another target.
-    #[error("programs for `{0}` cannot be recorded, those for {TARGET} can")]
+    #[error("programs for `{0}` cannot be recorded, only those for {TARGET}")]
     Foreign(String),
     /// The compiler or the runtime is not there.
     #[error(transparent)]

@@ -13,5 +13,6 @@ mod sessions;
 mod show;
 mod states;
 mod stats;
+mod style;
 mod support;
 mod suppressions;

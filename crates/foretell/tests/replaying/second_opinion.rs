@@ -73,5 +73,5 @@ fn without_a_threadsanitizer_there_is_a_clear_word() {
     let refused = replay.env("PATH", program.shop.path("nowhere")).output().expect("it can be run");
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("gcc's own libtsan.so.2 is not there") && said.contains("install"), "{said}");
+    assert!(said.contains("gcc's own libtsan.so.2 was not found") && said.contains("install"), "{said}");
 }

@@ -28,7 +28,7 @@ pub struct Opinion {
 #[derive(Debug, thiserror::Error)]
 pub enum NoOpinion {
     /// There is nobody to ask.
-    #[error("gcc's own libtsan.so.2 is not there")]
+    #[error("gcc's own libtsan.so.2 was not found")]
     NoThreadSanitizer,
     /// The program does not run under it.
     #[error("the program cannot run under gcc's own ThreadSanitizer")]

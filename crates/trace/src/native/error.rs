@@ -68,7 +68,7 @@ pub enum Problem {
         "the trace has version {found} of the format, newer than the {VERSION} known here; a newer Foretell reads it"
     )]
     NewerVersion { found: u32 },
-    #[error("the trace has version {found} of the format, which never was; expected {VERSION}")]
+    #[error("the trace has version {found} of the format, which does not exist; expected {VERSION}")]
     UnknownVersion { found: u32 },
     #[error("unknown flags {found:#x}, expected 0")]
     Flags { found: u32 },
@@ -96,7 +96,7 @@ pub enum Problem {
 
     #[error("an events chunk of {found} events, expected at most {MAX_CHUNK_EVENTS}")]
     ChunkEvents { found: u32 },
-    #[error("an events chunk of {count} events takes {raw} bytes before compression, expected 12 an event")]
+    #[error("an events chunk of {count} events takes {raw} bytes before compression, expected 12 per event")]
     EventsLength { count: u32, raw: u32 },
     #[error("more than {MAX_EVENTS} events")]
     TooManyEvents,
@@ -111,9 +111,9 @@ pub enum Problem {
 
     #[error("the notes of {found} events follow a chunk of {expected} events, expected the same")]
     NotesOf { found: u32, expected: u32 },
-    #[error("notes that do not follow the events they are of")]
+    #[error("notes that do not follow their events")]
     NotesWithoutEvents,
-    #[error("the notes of {count} events take {raw} bytes before compression, expected 8 an event")]
+    #[error("the notes of {count} events take {raw} bytes before compression, expected 8 per event")]
     NotesLength { count: u32, raw: u32 },
     #[error("event {event} is noted to have stack {found}, but there are {known}")]
     NoteStack { event: EventId, found: u32, known: usize },

@@ -107,19 +107,17 @@ pub enum Problem {
     BadSemaphore { found: String },
     #[error("semaphore `{name}` is declared a second time; expected one declaration")]
     SemaphoreDeclaredTwice { name: String },
-    #[error("`{found}` says nothing of threads; expected `#! threads as-written`")]
+    #[error("`{found}` is not a setting of threads; expected `#! threads as-written`")]
     BadThreads { found: String },
-    #[error(
-        "this is not metadata: {reason}; expected an object of JSON as docs/trace-format.md describes it"
-    )]
+    #[error("this is not metadata: {reason}; expected a JSON object as described in docs/trace-format.md")]
     BadMetadata { reason: String },
-    #[error("metadata are given a second time; expected them once")]
+    #[error("metadata is given twice; expected it once")]
     MetadataTwice,
     #[error("byte 0x{byte:02x} is not valid UTF-8; expected text in UTF-8")]
     InvalidUtf8 { byte: u8 },
     #[error("the text starts with a byte order mark; expected UTF-8 without one")]
     ByteOrderMark,
-    #[error("this line is longer than 1 MiB; expected one event a line")]
+    #[error("this line is longer than 1 MiB; expected one event per line")]
     LineTooLong,
     #[error("more events than a trace can hold; expected at most {most}")]
     TooManyEvents { most: usize },

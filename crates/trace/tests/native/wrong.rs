@@ -106,7 +106,10 @@ fn a_wrong_header_is_told() {
         with(8, &[2]),
         "byte 8: the trace has version 2 of the format, newer than the 1 known here; a newer Foretell reads it"
     );
-    assert_eq!(with(8, &[0]), "byte 8: the trace has version 0 of the format, which never was; expected 1");
+    assert_eq!(
+        with(8, &[0]),
+        "byte 8: the trace has version 0 of the format, which does not exist; expected 1"
+    );
     assert_eq!(with(12, &[0, 1]), "byte 12: unknown flags 0x100, expected 0");
 }
 
@@ -242,7 +245,7 @@ fn wrong_events_are_told() {
     check(&[events(&[fine]), few_names(), end(1)], "byte 16: event 0 is of threads 0, but there are 0");
     check(
         &[stored(Tag::Events, 2, &[0; 12]), end(2)],
-        "byte 16: an events chunk of 2 events takes 12 bytes before compression, expected 12 an event",
+        "byte 16: an events chunk of 2 events takes 12 bytes before compression, expected 12 per event",
     );
     let many = MAX_CHUNK_EVENTS + 1;
     check(

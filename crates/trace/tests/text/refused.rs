@@ -112,13 +112,13 @@ fn every_mistake_is_refused_in_its_own_words() {
         ),
         (
             "#! threads by-number\n",
-            "line 1: `by-number` says nothing of threads; expected `#! threads as-written`",
+            "line 1: `by-number` is not a setting of threads; expected `#! threads as-written`",
         ),
         (
             "#! metadata nonsense\n",
-            "line 1: this is not metadata: expected ident at line 1 column 2; expected an object of JSON as docs/trace-format.md describes it",
+            "line 1: this is not metadata: expected ident at line 1 column 2; expected a JSON object as described in docs/trace-format.md",
         ),
-        ("#! metadata {}\n#! metadata {}\n", "line 2: metadata are given a second time; expected them once"),
+        ("#! metadata {}\n#! metadata {}\n", "line 2: metadata is given twice; expected it once"),
         (
             "\u{feff}T|r(x)|1\n",
             "line 1, column 1: the text starts with a byte order mark; expected UTF-8 without one",
@@ -150,7 +150,7 @@ fn a_line_of_more_than_a_mebibyte_is_refused() {
         let longest = format!("T|r(x)|1\n{}{end}", line_of(text::MAX_LINE));
         assert_eq!(read(&longest).len(), 2);
         assert_eq!(text::read(longest.as_bytes()).unwrap().len(), 2);
-        let message = "line 2: this line is longer than 1 MiB; expected one event a line";
+        let message = "line 2: this line is longer than 1 MiB; expected one event per line";
         for excess in [1, 1 << 18, 3 << 20] {
             let too_long = format!("T|r(x)|1\n{}{end}", line_of(text::MAX_LINE + excess));
             check_refused(too_long.as_bytes(), message);
