@@ -31,7 +31,8 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use check::{Model, Question};
-use decide::{MustOrder, Setup, Verdict, Witness};
+use decide::{Setup, Verdict, Witness, must_order};
+use order::{MustOrder, ReadOrder};
 use rustc_hash::FxHashSet;
 use trace::{EventId, LocationId, ThreadId, VariableId};
 
@@ -122,15 +123,14 @@ pub fn search_within(
     limits: Limits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
-    let all = AllPairs::of(setup.trace(), intent);
+    let all = AllPairs::of(setup, intent);
     let mut search = Search {
         setup,
         model: settings.model,
         extent: limits.extent,
         pass: Pass::Constructing,
         criterion,
-        must: MustOrder::new(setup, settings.model),
-        always: OnceCell::new(),
+        must: must_order(setup, settings.model),
         syncp: OnceCell::new(),
         all: &all,
         asking: Asking::new(setup, settings, limits, report),
@@ -175,9 +175,7 @@ struct Search<'a> {
     extent: Extent,
     pass: Pass,
     criterion: &'a dyn Criterion,
-    must: MustOrder,
-    /// The orders that hold whatever reads see, if the model is another.
-    always: OnceCell<MustOrder>,
+    must: &'a MustOrder,
     syncp: OnceCell<Syncp<'a>>,
     all: &'a AllPairs,
     asking: Asking<'a, Pattern>,
@@ -214,7 +212,7 @@ impl Search<'_> {
         }
         let triples = |search: &Self, pair: &Pair, width: usize| {
             let &Pair { first, second } = pair;
-            let band = search.band(&search.must, pair, pairs.thread, points);
+            let band = search.band(search.must, pair, pairs.thread, points);
             let near = outward(&points.events, band, first).take(width);
             near.map(|index| Triple { first, between: points.events[index], second }).collect::<Vec<_>>()
         };
@@ -320,16 +318,13 @@ impl Search<'_> {
             return None;
         }
         let (setup, model) = (self.setup, self.model);
-        let syncp = self.syncp.get_or_init(|| Syncp::under(setup.trace(), model));
+        let syncp = self.syncp.get_or_init(|| Syncp::under(setup, model));
         Insert { setup, syncp, model }.witness(Triple { first, between, second })
     }
 
     /// The orders that hold whatever reads see.
     fn always(&self) -> &MustOrder {
-        match self.model {
-            Model::Sync => &self.must,
-            _ => self.always.get_or_init(|| MustOrder::new(self.setup, Model::Sync)),
-        }
+        self.setup.must_order(ReadOrder::Free)
     }
 
     /// Whether nothing but this order is possible, by forks, joins, signals and barriers.
@@ -337,6 +332,6 @@ impl Search<'_> {
         let holds = |must: &MustOrder| {
             must.precedes(self.setup, first, between) && must.precedes(self.setup, between, second)
         };
-        !self.all.of_regions && holds(&self.must) && holds(self.always())
+        !self.all.of_regions && holds(self.must) && holds(self.always())
     }
 }

@@ -30,7 +30,8 @@ mod permits;
 mod preserving;
 
 use check::Question;
-use decide::{MustOrder, Setup, Witness};
+use decide::{Setup, Witness, must_order};
+use order::MustOrder;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{EventId, LocationId};
 
@@ -102,12 +103,11 @@ pub fn search_within(
     limits: Limits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
-    let blocked = Blocked::of(setup.trace());
+    let blocked = Blocked::of(setup);
     let mut search = Search {
         setup,
         settings,
         limits,
-        must: None,
         blocked: &blocked,
         asking: Asking::new(setup, settings, limits.each, report),
         seen: FxHashSet::default(),
@@ -158,8 +158,6 @@ struct Search<'a> {
     setup: &'a Setup<'a>,
     settings: Settings,
     limits: Limits,
-    /// Made when there is a cycle.
-    must: Option<MustOrder>,
     blocked: &'a Blocked,
     asking: Asking<'a, Pattern>,
     /// Instances that have been asked: one may be found by way of several locks.
@@ -194,7 +192,7 @@ impl<'a> Search<'a> {
         let Some(&number) = cycle.get(places.len()) else { return self.instances(places) };
         let node = &blocked.nodes[number as usize];
         for group in &node.groups {
-            if places.iter().any(|place| blocked.sets.exclude(place.group.held, group.held)) {
+            if places.iter().any(|place| self.setup.open().sets().exclude(place.group.held, group.held)) {
                 continue;
             }
             places.push(Place { node, group });
@@ -225,8 +223,8 @@ impl<'a> Search<'a> {
 
     /// Finds the first instance that is reached with all sections in the order of the trace.
     fn preserving(&mut self, cycle: &[Place<'a>], pattern: PatternId) -> Go {
-        let (trace, model) = (self.setup.trace(), self.settings.model);
-        let syncp = self.syncp.get_or_insert_with(|| Syncp::under(trace, model));
+        let (setup, model) = (self.setup, self.settings.model);
+        let syncp = self.syncp.get_or_insert_with(|| Syncp::under(setup, model));
         let threads = self.setup.threads();
         if let Some(found) = preserving::first(syncp, threads, cycle, &mut self.steps) {
             let (instance, _) = self.turned(cycle, &found.events);
@@ -240,11 +238,11 @@ impl<'a> Search<'a> {
             return Go::Stop;
         }
         let (setup, model) = (self.setup, self.settings.model);
-        let must = self.must.take().unwrap_or_else(|| MustOrder::new(setup, model));
+        let must = must_order(setup, model);
         let mut steps = self.steps;
         let blocked = self.blocked;
         let mut each = |width: usize, visit: &mut dyn FnMut(&[EventId]) -> Go| {
-            Instances { setup, must: &must, blocked, cycle, width, steps: &mut steps }.each(visit)
+            Instances { setup, must, blocked, cycle, width, steps: &mut steps }.each(visit)
         };
         let mut nearest: Vec<Vec<EventId>> = Vec::new();
         each(1, &mut |events| {
@@ -252,11 +250,10 @@ impl<'a> Search<'a> {
             Go::On
         });
         nearest.sort_by_key(|events| span(events));
-        if nearest.iter().all(|events| self.instance(&must, cycle, events, pattern) == Go::On) {
-            each(usize::MAX, &mut |events| self.instance(&must, cycle, events, pattern));
+        if nearest.iter().all(|events| self.instance(must, cycle, events, pattern) == Go::On) {
+            each(usize::MAX, &mut |events| self.instance(must, cycle, events, pattern));
         }
         self.steps = steps;
-        self.must = Some(must);
         if self.steps == 0 { Go::Stop } else { Go::On }
     }
 
@@ -326,8 +323,8 @@ impl<'a> Search<'a> {
     }
 
     fn preserving_lost(&mut self, question: &Question) -> Option<Witness> {
-        let (trace, model) = (self.setup.trace(), self.settings.model);
-        let syncp = self.syncp.get_or_insert_with(|| Syncp::under(trace, model));
+        let (setup, model) = (self.setup, self.settings.model);
+        let syncp = self.syncp.get_or_insert_with(|| Syncp::under(setup, model));
         lost::preserving(self.setup, syncp, question)
     }
 

@@ -8,7 +8,6 @@ mod nearest;
 pub mod nondeterminism;
 pub mod orders;
 pub mod races;
-mod sections;
 
 pub use asking::{Extent, Limits, ask};
 pub use found::{Found, Object, Remarks, Report, Settings, Waited};

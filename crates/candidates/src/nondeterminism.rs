@@ -57,7 +57,7 @@ pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Repo
         let variable = op.reads()?;
         setup.writes(variable).iter().any(|&write| write != read).then_some((read, variable))
     };
-    let syncp = Syncp::under(trace, settings.model);
+    let syncp = Syncp::under(setup, settings.model);
     let reads: Vec<(EventId, VariableId)> = trace.events().filter_map(contested).collect();
     counts.reads = reads.len() as u64;
     for (done, &(read, variable)) in reads.iter().enumerate() {
@@ -102,7 +102,7 @@ fn preserving(setup: &Setup<'_>, syncp: &Syncp<'_>, read: EventId, source: Sourc
     }
     let mut ideal = Vec::new();
     syncp.next_together(&next, &mut ideal).ok()?;
-    let seen = match syncp.latest_write(setup, &ideal, variable) {
+    let seen = match syncp.latest_write(&ideal, variable) {
         Latest::Write(write) => Source::Write(write),
         Latest::None => Source::Initial,
         Latest::TooFar => return None,

@@ -23,7 +23,8 @@ mod memory;
 mod rules;
 
 use check::{Question, Source};
-use decide::{MustOrder, Setup};
+use decide::{Setup, must_order};
+use order::MustOrder;
 use trace::{EventId, LocationId, Op};
 
 use self::memory::Life;
@@ -69,7 +70,7 @@ pub fn search_for(
     if rules.is_empty() && lives.is_empty() {
         return Counts::default();
     }
-    let must = MustOrder::new(setup, settings.model);
+    let must = must_order(setup, settings.model);
     let asking = Asking::new(setup, settings, limits, report);
     let mut search = Search { setup, must, asking, counts: Counts::default() };
     rules.iter().enumerate().for_each(|(number, rule)| search.rule(number, rule));
@@ -99,7 +100,7 @@ enum Kind {
 
 struct Search<'a> {
     setup: &'a Setup<'a>,
-    must: MustOrder,
+    must: &'a MustOrder,
     asking: Asking<'a, Pattern>,
     counts: Counts,
 }

@@ -4,7 +4,7 @@
 use check::{Model, Question, Source};
 use trace::{EventId, LockId, Op, SemaphoreId, ThreadId};
 
-use crate::setup::Setup;
+use crate::Setup;
 
 /// What a schedule must do to answer a question.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl Ask {
             starved: Vec::new(),
             not_blocked: None,
             both_held: None,
-            earliest: EventId::new(setup.trace.len()),
+            earliest: EventId::new(setup.trace().len()),
         };
         match question {
             Question::Race(a, b) => {
@@ -64,7 +64,7 @@ impl Ask {
                     ask.stop_at(setup, event);
                 }
                 ask.block(setup, blocked);
-                ask.needs.extend(question.spent_posts(setup.trace));
+                ask.needs.extend(question.spent_posts(setup.trace()));
             }
             Question::Order(events) => {
                 ask.needs.extend(events);
@@ -84,7 +84,7 @@ impl Ask {
                     let reach = match source {
                         Source::Write(write) => Some(write),
                         Source::Initial => setup
-                            .trace
+                            .trace()
                             .op(*read)
                             .reads()
                             .and_then(|variable| setup.writes(variable).first().copied()),
@@ -93,10 +93,10 @@ impl Ask {
                 }
             }
             Question::Cut(counts) => {
-                for thread in 0..setup.threads.threads() {
+                for thread in 0..setup.threads().threads() {
                     let count = counts.get(thread).copied().unwrap_or(0);
                     let thread = ThreadId::new(thread);
-                    let events = setup.threads.of_thread(thread);
+                    let events = setup.threads().of_thread(thread);
                     ask.stops.push((thread, count));
                     ask.needs.extend(count.checked_sub(1).map(|last| events[last as usize]));
                     if let Some(&next) = events.get(count as usize) {
@@ -115,12 +115,12 @@ impl Ask {
 
     /// The event is to be the next of its thread: all before it happens, and it does not.
     fn stop_at(&mut self, setup: &Setup<'_>, event: EventId) {
-        let thread = setup.trace.thread(event);
-        let place = setup.threads.place(event);
+        let thread = setup.trace().thread(event);
+        let place = setup.threads().place(event);
         self.stops.push((thread, place as u32));
         let before = match place {
-            0 => setup.trace.fork_of(thread),
-            _ => Some(setup.threads.of_thread(thread)[place - 1]),
+            0 => setup.trace().fork_of(thread),
+            _ => Some(setup.threads().of_thread(thread)[place - 1]),
         };
         self.needs.extend(before);
         self.earliest = self.earliest.min(event);
@@ -130,7 +130,7 @@ impl Ask {
     fn block(&mut self, setup: &Setup<'_>, blocked: &[EventId]) {
         for (index, &event) in blocked.iter().enumerate() {
             let blocker = blocked[(index + 1) % blocked.len()];
-            if let Op::Take(semaphore) = setup.trace.op(event) {
+            if let Op::Take(semaphore) = setup.trace().op(event) {
                 self.starved.push((semaphore, event));
             }
             if self.not_blocked.is_none() && !can_block(setup, event, blocker) {
@@ -152,18 +152,18 @@ impl Ask {
             return Some(source);
         }
         let free = self.model == Model::Sync || self.exempt.contains(&read);
-        (!free).then(|| setup.trace.reads_from(read).map_or(Source::Initial, Source::Write))
+        (!free).then(|| setup.trace().reads_from(read).map_or(Source::Initial, Source::Write))
     }
 }
 
 /// Whether a later event of the same thread is named too.
 fn goes_on(setup: &Setup<'_>, named: &[EventId], event: EventId) -> bool {
-    named.iter().any(|&other| other > event && setup.trace.thread(other) == setup.trace.thread(event))
+    named.iter().any(|&other| other > event && setup.trace().thread(other) == setup.trace().thread(event))
 }
 
 /// Whether `event` can be blocked by the thread of `blocker` standing right before `blocker`.
 fn can_block(setup: &Setup<'_>, event: EventId, blocker: EventId) -> bool {
-    let trace = setup.trace;
+    let trace = setup.trace();
     let thread = trace.thread(blocker);
     let to_come = |other: EventId| trace.thread(other) == thread && other >= blocker;
     let holds = |lock, exclusive_only| {
@@ -192,13 +192,13 @@ fn can_block(setup: &Setup<'_>, event: EventId, blocker: EventId) -> bool {
 fn both_held(setup: &Setup<'_>, stops: &[(ThreadId, u32)]) -> Option<(EventId, EventId)> {
     let mut held: Vec<(LockId, EventId, ThreadId, bool)> = Vec::new();
     for &(thread, count) in stops {
-        held.extend(setup.held_after(thread, count).filter_map(
-            |section| match setup.trace.op(section.acquire) {
+        held.extend(setup.held_after(thread, count).filter_map(|section| {
+            match setup.trace().op(section.acquire) {
                 Op::Acquire(lock) => Some((lock, section.acquire, thread, false)),
                 Op::AcquireShared(lock) => Some((lock, section.acquire, thread, true)),
                 _ => None,
-            },
-        ));
+            }
+        }));
     }
     held.sort_unstable();
     let exclude = |(_, _, thread, shared): &(LockId, EventId, ThreadId, bool),

@@ -39,9 +39,9 @@ impl State<'_> {
     /// Finds out what a newly needed event depends on.
     #[inline]
     fn register(&mut self, node: Node) -> Result<(), Conflict> {
-        let trace = self.setup.trace;
+        let trace = self.setup.trace();
         let thread = self.chains[node.chain as usize].thread;
-        let event = self.setup.threads.of_thread(thread)[node.position as usize];
+        let event = self.setup.threads().of_thread(thread)[node.position as usize];
         if node.position == 0
             && let Some(fork) = trace.fork_of(thread)
         {
@@ -132,9 +132,9 @@ impl State<'_> {
     /// Under the branch model: if this event goes beyond a branch, the reads before that branch must see what they
     /// saw.
     fn bind_branched(&mut self, node: Node) -> Result<(), Conflict> {
-        let trace = self.setup.trace;
+        let trace = self.setup.trace();
         let chain = &self.chains[node.chain as usize];
-        let events = self.setup.threads.of_thread(chain.thread);
+        let events = self.setup.threads().of_thread(chain.thread);
         let floor = chain.floor;
         let is_branch = |place: u32| matches!(trace.op(events[place as usize]), Op::Branch(1..));
         let Some(branch) = node.position.checked_sub(1).filter(|&place| place >= floor && is_branch(place))

@@ -195,7 +195,7 @@ impl<'a, 's> Tracer<'a, 's> {
                 Reason::Exclusion { path }
             }
             Why::NeverReleased => {
-                let acquire = self.state.setup.trace.section_end(self.state.event(from));
+                let acquire = self.state.setup.trace().section_end(self.state.event(from));
                 if let Some(acquire) = acquire.filter(|&acquire| acquire >= self.state.window.start) {
                     let acquire = self.state.locate(acquire);
                     self.need(acquire, index);
@@ -350,7 +350,7 @@ impl<'a, 's> Tracer<'a, 's> {
 
     /// No take is left that could empty the semaphore.
     fn permits_left(&mut self, take: EventId) {
-        let Op::Take(semaphore) = self.state.setup.trace.op(take) else { return };
+        let Op::Take(semaphore) = self.state.setup.trace().op(take) else { return };
         let uses = self.state.semaphore_index.get(&semaphore);
         let posts = uses.map_or_else(Vec::new, |&index| self.state.semaphores[index].posts.clone());
         for post in posts {

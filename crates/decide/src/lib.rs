@@ -27,19 +27,18 @@ mod closure;
 mod explain;
 mod linearise;
 mod many;
-mod must;
 mod outlook;
 mod permits;
 mod progress;
 mod rules;
 mod search;
-mod setup;
 mod simplify;
+mod sources;
 mod state;
-mod uses;
 mod witness;
 
 use check::{Model, Question, QuestionError, Refutation, Split};
+use order::{Index, MustOrder, ReadOrder};
 use trace::EventId;
 
 use crate::ask::{Ask, Exemption};
@@ -47,10 +46,10 @@ use crate::linearise::{Guess, Values};
 use crate::search::Found;
 use crate::state::{Before, State, Window};
 pub use many::{Answer, Phases, Witnesses};
-pub use must::MustOrder;
+pub use order::Index as Setup;
 pub use outlook::outlook;
-pub use setup::Setup;
 pub use simplify::simplify;
+pub use sources::other_sources;
 pub use witness::Witness;
 
 /// The stack that a thread needs which asks questions: evidence is as deep as the search for it, and dropped recursively.
@@ -68,6 +67,19 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options { budget: 200_000_000, reach: 256 }
+    }
+}
+
+/// The orders that hold in every schedule under a model.
+pub fn must_order<'a>(index: &'a Index<'_>, model: Model) -> &'a MustOrder {
+    index.must_order(read_order(model))
+}
+
+/// Which reads put threads in order under a model. Under `branch` a read is bound only if its thread goes on beyond a branch.
+pub fn read_order(model: Model) -> ReadOrder {
+    match model {
+        Model::ReadsFrom => ReadOrder::Kept,
+        Model::Sync | Model::Branch => ReadOrder::Free,
     }
 }
 
@@ -131,7 +143,7 @@ fn any_source(
 ) -> Verdict {
     let mut cases = Vec::new();
     let mut unknown = None;
-    for source in setup.other_sources(read) {
+    for source in other_sources(setup, read) {
         let question = Question::Reads(read, Some(source));
         let ask = Ask::new(setup, &question, model, Exemption::AllNamed);
         match reach(setup, &ask, options, effort) {
@@ -170,7 +182,7 @@ fn certain_first(
 fn reach(setup: &Setup<'_>, ask: &Ask, options: Options, effort: &mut Effort) -> Verdict {
     let mut spent = 0;
     let mut reach = options.reach;
-    let mut values = Values::new(setup.trace.symbols().variables.len());
+    let mut values = Values::new(setup.trace().symbols().variables.len());
     loop {
         let start = EventId(ask.earliest.0.saturating_sub(reach));
         let remaining = options.budget.saturating_sub(spent);

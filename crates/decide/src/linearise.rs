@@ -98,7 +98,7 @@ impl State<'_> {
 
     /// A blocked take needs its semaphore empty: if permits are left, more takes must happen.
     fn surplus(&mut self, semaphore: SemaphoreId, take: EventId, schedule: &[EventId]) -> Option<Guess> {
-        let trace = self.setup.trace;
+        let trace = self.setup.trace();
         let count = |op| schedule.iter().filter(|&&event| trace.op(event) == op).count() as i64;
         let left = self.permits_at_start(semaphore) + count(Op::Post(semaphore)) - count(Op::Take(semaphore));
         if left == 0 {
@@ -228,7 +228,7 @@ impl<'a, 's> Run<'a, 's> {
         match self.obstacle(event, node) {
             None => return false,
             Some(Obstacle::Held(section)) => {
-                let trace = self.state.setup.trace;
+                let trace = self.state.setup.trace();
                 let release = match section {
                     EventId(NONE) => None,
                     acquire if is_acquire(trace.op(acquire)) => trace.section_end(acquire),
@@ -253,7 +253,7 @@ impl<'a, 's> Run<'a, 's> {
     /// What keeps an event from happening now, though all before it has happened.
     #[inline]
     fn obstacle(&mut self, event: EventId, node: Node) -> Option<Obstacle> {
-        let trace = self.state.setup.trace;
+        let trace = self.state.setup.trace();
         match trace.op(event) {
             Op::Acquire(lock) if !trace.is_nested(event) => self.excluding(lock, event, true),
             Op::AcquireShared(lock) if !trace.is_nested(event) => self.excluding(lock, event, false),
@@ -302,7 +302,7 @@ impl<'a, 's> Run<'a, 's> {
     }
 
     fn excluding(&mut self, lock: LockId, event: EventId, exclusive: bool) -> Option<Obstacle> {
-        let thread = self.state.setup.trace.thread(event);
+        let thread = self.state.setup.trace().thread(event);
         let holders = self.holders(lock);
         let shared = holders.shared.iter().filter(|_| exclusive);
         let other = holders.exclusive.iter().chain(shared).find(|(holder, _)| *holder != thread);
@@ -336,7 +336,7 @@ impl<'a, 's> Run<'a, 's> {
 
     #[inline]
     fn perform(&mut self, event: EventId, node: Node) {
-        let trace = self.state.setup.trace;
+        let trace = self.state.setup.trace();
         let op = trace.op(event);
         let thread = self.state.chains[node.chain as usize].thread;
         match op {
@@ -370,7 +370,7 @@ impl<'a, 's> Run<'a, 's> {
 
     /// Finds the choice behind a standstill.
     fn blocked(&mut self) -> Blocked {
-        let trace = self.state.setup.trace;
+        let trace = self.state.setup.trace();
         let mut blocked = Blocked { choice: None, release: None, take: None };
         let waiting = (0..self.state.chains.len() as u32).filter_map(|chain| self.next(chain));
         let mut waiting: Vec<(EventId, Node)> = waiting.map(|node| (self.state.event(node), node)).collect();
@@ -423,8 +423,8 @@ impl<'a, 's> Run<'a, 's> {
         // What keeps a thread from its next post keeps it from all later ones.
         let mut tried: Vec<ThreadId> = Vec::new();
         for &post in posts {
-            let thread = setup.trace.thread(post);
-            if self.is_over_budget() || tried.len() == setup.threads.threads() {
+            let thread = setup.trace().thread(post);
+            if self.is_over_budget() || tried.len() == setup.threads().threads() {
                 return false;
             }
             if tried.contains(&thread) || self.state.needed(post).is_some() {

@@ -12,10 +12,10 @@
 //! Exact: what is not screened out nor answered is decided by [`crate::decide`].
 
 use check::{Model, Question, Source};
+use order::MustOrder;
 use trace::EventId;
 
-use crate::must::MustOrder;
-use crate::{Effort, Options, Setup, Verdict, Witness, decide_with_effort};
+use crate::{Effort, Options, Setup, Verdict, Witness, decide_with_effort, must_order, other_sources};
 
 /// Whether a read can see a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Witnesses<'s> {
     setup: &'s Setup<'s>,
     model: Model,
     options: Options,
-    must: MustOrder,
+    must: &'s MustOrder,
     /// How the answers came about, so far.
     pub phases: Phases,
 }
@@ -63,9 +63,9 @@ pub struct Phases {
 }
 
 impl<'s> Witnesses<'s> {
-    /// Prepares to answer about a trace. Takes 4 bytes for each event and thread.
+    /// Prepares to answer about a trace.
     pub fn new(setup: &'s Setup<'s>, model: Model, options: Options) -> Self {
-        Witnesses { setup, model, options, must: MustOrder::new(setup, model), phases: Phases::default() }
+        Witnesses { setup, model, options, must: must_order(setup, model), phases: Phases::default() }
     }
 
     /// Every source a read could see but the one it saw, with the answer.
@@ -79,8 +79,8 @@ impl<'s> Witnesses<'s> {
         read: EventId,
         mut known: impl FnMut(Source) -> Option<Witness>,
     ) -> Vec<(Source, Answer)> {
-        let hiding = self.must.hiding(self.setup, read);
-        let sources = self.setup.other_sources(read);
+        let hiding = self.must.hiding_writes(self.setup, read);
+        let sources = other_sources(self.setup, read);
         let mut answer = |source| {
             self.phases.witnesses += 1;
             if self.is_ordered(read, source, &hiding) {

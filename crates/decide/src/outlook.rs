@@ -11,10 +11,10 @@
 use check::{Model, Question, QuestionError, Refutation};
 use trace::EventId;
 
+use crate::Setup;
 use crate::ask::{Ask, Exemption};
 use crate::explain::explain;
 use crate::linearise::{Guess, Values};
-use crate::setup::Setup;
 use crate::state::{Before, State, Window};
 
 /// How many recorded events before the question the first window reaches.
@@ -50,6 +50,6 @@ pub fn outlook(
 fn is_guessed(setup: &Setup<'_>, ask: &Ask) -> bool {
     let start = EventId(ask.earliest.0.saturating_sub(REACH));
     let mut state = State::new(setup, ask, Window { start, before: Before::Recorded }, u64::MAX);
-    let mut values = Values::new(setup.trace.symbols().variables.len());
+    let mut values = Values::new(setup.trace().symbols().variables.len());
     state.pose().is_ok() && matches!(state.linearise(&mut values), Guess::Complete(_))
 }

@@ -13,12 +13,10 @@
 //! learnt of the other chain.
 
 use check::Model;
-use order::Node;
+use order::{LockUse, Node, Section};
 use trace::{EventId, LockId, ThreadId, VariableId};
 
-use crate::setup::Section;
 use crate::state::{Before, Conflict, NONE, Seen, State, Stretch, Why};
-use crate::uses::Held;
 
 /// A needed section, and where it is.
 #[derive(Clone, Copy)]
@@ -35,7 +33,7 @@ impl Place {
         Node { chain: self.chain, position: self.acquire }
     }
 
-    fn excludes(self, other: &Held) -> bool {
+    fn excludes(self, other: &LockUse) -> bool {
         !(self.shared && other.shared)
     }
 }
@@ -81,14 +79,14 @@ impl<'s> State<'s> {
         }
         for &position in self.contended(thread, stretch) {
             let node = Node { chain: stretch.chain, position };
-            let event = setup.threads.of_thread(thread)[position as usize];
-            let op = setup.trace.op(event);
+            let event = setup.threads().of_thread(thread)[position as usize];
+            let op = setup.trace().op(event);
             if op.reads().is_some() {
                 self.look_at_bound(node)?;
             }
             if let Some(variable) = op.writes() {
                 self.after_first_reads(variable, node)?;
-                for (other, _) in setup.thread_writes.of(variable.index()) {
+                for (other, _) in setup.thread_writes().of(variable.index()) {
                     self.after_reads(variable, node, other)?;
                 }
             }
@@ -100,11 +98,11 @@ impl<'s> State<'s> {
     /// A read newly bound to its source.
     fn look_at_bound(&mut self, read: Node) -> Result<(), Conflict> {
         let event = self.event(read);
-        let (Some(variable), Some(seen)) = (self.setup.trace.op(event).reads(), self.demanded(event, read))
+        let (Some(variable), Some(seen)) = (self.setup.trace().op(event).reads(), self.demanded(event, read))
         else {
             return Ok(());
         };
-        for (other, writes) in self.setup.thread_writes.of(variable.index()) {
+        for (other, writes) in self.setup.thread_writes().of(variable.index()) {
             self.before_overwrite(read, seen, other, writes)?;
             self.before_source(read, seen, other, writes)?;
         }
@@ -124,10 +122,10 @@ impl<'s> State<'s> {
         }
         for &position in self.contended(thread, stretch) {
             let node = Node { chain: stretch.chain, position };
-            let event = setup.threads.of_thread(thread)[position as usize];
-            let op = setup.trace.op(event);
+            let event = setup.threads().of_thread(thread)[position as usize];
+            let op = setup.trace().op(event);
             let Some(access) = op.access() else { continue };
-            let writes = setup.thread_writes.by(access.variable.index(), other);
+            let writes = setup.thread_writes().by(access.variable.index(), other);
             if writes.is_empty() {
                 continue;
             }
@@ -149,18 +147,18 @@ impl<'s> State<'s> {
         if self.ask.model == Model::Sync && self.ask.source.is_none() {
             return &[];
         }
-        self.setup.contended(thread, stretch.first, stretch.end)
+        self.setup.contested_between(thread, stretch.first, stretch.end)
     }
 
     /// The needed sections that are open where a stretch begins, but began in the window.
     fn open_at(&self, stretch: Stretch) -> Vec<Place> {
         let chain = &self.chains[stretch.chain as usize];
-        let open = self.setup.held_after(chain.thread, stretch.first).map(|section| self.place(&section));
+        let open = self.setup.held_after(chain.thread, stretch.first).map(|section| self.place(section));
         open.filter(|section| section.acquire >= chain.floor).collect()
     }
 
     fn place(&self, section: &Section) -> Place {
-        let place = |event: EventId| self.setup.threads.place(event) as u32;
+        let place = |event: EventId| self.setup.threads().place(event) as u32;
         Place {
             lock: section.lock,
             chain: self.chain_of[section.thread.index()],
@@ -171,7 +169,7 @@ impl<'s> State<'s> {
     }
 
     fn exclude_with_all(&mut self, section: Place) -> Result<(), Conflict> {
-        for (other, _) in self.setup.thread_sections.of(section.lock.index()) {
+        for (other, _) in self.setup.thread_sections().of(section.lock.index()) {
             self.exclude_known(section, other)?;
         }
         Ok(())
@@ -199,7 +197,7 @@ impl<'s> State<'s> {
     ) -> Result<(), Conflict> {
         let chain = self.chain_of[other.index()];
         let floor = self.chains[chain as usize].floor;
-        let list = self.setup.thread_sections.by(section.lock.index(), other);
+        let list = self.setup.thread_sections().by(section.lock.index(), other);
         let mut count = list.partition_point(|held| held.acquire < before);
         while let Some(index) = count.checked_sub(1) {
             let held = list[index];
@@ -249,7 +247,7 @@ impl<'s> State<'s> {
     /// Of a new section and one of another chain that never ends, the one that never ends comes last.
     fn exclude_unending(&mut self, section: Place) -> Result<(), Conflict> {
         let ends = section.release < self.chains[section.chain as usize].ceiling;
-        for (other, list) in self.setup.thread_sections.of(section.lock.index()) {
+        for (other, list) in self.setup.thread_sections().of(section.lock.index()) {
             let chain = self.chain_of[other.index()];
             if chain == NONE || chain == section.chain {
                 continue;
@@ -265,7 +263,7 @@ impl<'s> State<'s> {
                 .rev()
                 .take_while(|held| held.latest_release >= ceiling && held.acquire >= floor);
             let unending = unending.filter(|held| held.release >= ceiling && section.excludes(held));
-            if let Some(&Held { acquire, release, shared, .. }) = unending.last() {
+            if let Some(&LockUse { acquire, release, shared, .. }) = unending.last() {
                 let last = Place { lock: section.lock, chain, acquire, release, shared };
                 self.come_after(last, section.acquire(), section.release, false)?;
             }
@@ -364,7 +362,7 @@ impl<'s> State<'s> {
             None => floor,
         };
         let setup = self.setup;
-        let sources = setup.thread_writes.by(variable.index(), other);
+        let sources = setup.thread_writes().by(variable.index(), other);
         let sources = &sources[sources.partition_point(|&source| source < from)..];
         for &position in sources.iter().take_while(|&&source| source < known) {
             let source = Node { chain, position };
@@ -395,7 +393,7 @@ impl<'s> State<'s> {
     /// The write of the same variable before this one in its thread, if it is in the window.
     fn write_before(&self, variable: VariableId, write: Node) -> Option<Node> {
         let chain = &self.chains[write.chain as usize];
-        let own = self.setup.thread_writes.by(variable.index(), chain.thread);
+        let own = self.setup.thread_writes().by(variable.index(), chain.thread);
         let index = own.partition_point(|&position| position < write.position).checked_sub(1)?;
         (own[index] >= chain.floor).then_some(Node { chain: write.chain, position: own[index] })
     }

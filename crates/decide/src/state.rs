@@ -16,9 +16,9 @@ use order::{Chains, Node};
 use rustc_hash::FxHashMap;
 use trace::{EventId, SemaphoreId, ThreadId};
 
+use crate::Setup;
 use crate::agenda::Agenda;
 use crate::ask::Ask;
-use crate::setup::Setup;
 
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -176,7 +176,7 @@ impl<'s> State<'s> {
             window,
             order: Chains::new(),
             chains: Vec::new(),
-            chain_of: vec![NONE; setup.threads.threads()],
+            chain_of: vec![NONE; setup.threads().threads()],
             semaphores: Vec::new(),
             semaphore_index: FxHashMap::default(),
             log: Vec::new(),
@@ -229,7 +229,7 @@ impl<'s> State<'s> {
 
     /// Takes a case: the edges it adds are logged as decided at this level.
     pub(crate) fn assume(&mut self, split: Split, first_case: bool, level: u32) -> Result<(), Conflict> {
-        let trace = self.setup.trace;
+        let trace = self.setup.trace();
         let why = Why::Decided(level);
         match split {
             Split::Sections(a, b) => {
@@ -288,7 +288,7 @@ impl<'s> State<'s> {
         if known != NONE {
             return known;
         }
-        let events = self.setup.threads.of_thread(thread);
+        let events = self.setup.threads().of_thread(thread);
         let floor = events.partition_point(|&event| event < self.window.start) as u32;
         let chain = self.order.add_chain();
         self.order.grow(chain, floor);
@@ -308,21 +308,21 @@ impl<'s> State<'s> {
     #[inline]
     pub(crate) fn locate(&mut self, event: EventId) -> Node {
         debug_assert!(event >= self.window.start);
-        let chain = self.chain(self.setup.trace.thread(event));
-        Node { chain, position: self.setup.threads.place(event) as u32 }
+        let chain = self.chain(self.setup.trace().thread(event));
+        Node { chain, position: self.setup.threads().place(event) as u32 }
     }
 
     /// The event at a node.
     #[inline]
     pub(crate) fn event(&self, node: Node) -> EventId {
-        self.setup.threads.of_thread(self.chains[node.chain as usize].thread)[node.position as usize]
+        self.setup.threads().of_thread(self.chains[node.chain as usize].thread)[node.position as usize]
     }
 
     /// The node of an event, if it is needed.
     #[inline]
     pub(crate) fn needed(&self, event: EventId) -> Option<Node> {
-        let chain = self.chain_of[self.setup.trace.thread(event).index()];
-        let position = self.setup.threads.place(event) as u32;
+        let chain = self.chain_of[self.setup.trace().thread(event).index()];
+        let position = self.setup.threads().place(event) as u32;
         (chain != NONE && event >= self.window.start && position < self.order.len(chain))
             .then_some(Node { chain, position })
     }
@@ -404,7 +404,7 @@ impl<'s> State<'s> {
     pub(crate) fn readers(&self, write: EventId) -> impl Iterator<Item = Node> + '_ {
         let named =
             self.ask.source.filter(|&(_, source)| source == Source::Write(write)).map(|(read, _)| read);
-        let reads = self.setup.readers.of_write(write).chain(named);
+        let reads = self.setup.readers().of_write(write).chain(named);
         reads.filter_map(move |read| {
             let node = self.needed(read)?;
             (self.demanded(read, node) == Some(Seen::Write(write))).then_some(node)
@@ -416,7 +416,7 @@ impl<'s> State<'s> {
         &self,
         variable: trace::VariableId,
     ) -> impl Iterator<Item = (Node, Seen)> + '_ {
-        let (trace, start) = (self.setup.trace, self.window.start);
+        let (trace, start) = (self.setup.trace(), self.window.start);
         let reads = self.setup.reads_since(variable, start).iter().copied();
         let first = reads.take_while(move |&read| trace.reads_from(read).is_none_or(|write| write < start));
         let named =
@@ -433,7 +433,7 @@ impl<'s> State<'s> {
     /// The permits of a semaphore where the window begins.
     pub(crate) fn permits_at_start(&self, semaphore: SemaphoreId) -> i64 {
         let before = |events: &[EventId]| events.partition_point(|&e| e < self.window.start) as i64;
-        i64::from(self.setup.trace.initial_permits(semaphore)) + before(self.setup.posts(semaphore))
+        i64::from(self.setup.trace().initial_permits(semaphore)) + before(self.setup.posts(semaphore))
             - before(self.setup.takes(semaphore))
     }
 }

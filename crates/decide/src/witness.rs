@@ -8,7 +8,7 @@
 use check::{Model, Question, Source};
 use trace::{EventId, Op, ThreadId};
 
-use crate::setup::Setup;
+use crate::Setup;
 
 /// A schedule, not yet written out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,13 +75,13 @@ impl Witness {
 fn restricted<'s>(setup: &'s Setup<'_>, counts: &'s [u32]) -> impl Iterator<Item = EventId> + 's {
     let mut left = counts.to_vec();
     let mut missing: u64 = counts.iter().map(|&count| u64::from(count)).sum();
-    let all = (0..setup.trace.len()).map(EventId::new);
+    let all = (0..setup.trace().len()).map(EventId::new);
     let counted = all.map_while(move |event| {
         // When all have happened the rest of the trace need not be looked at.
         if missing == 0 {
             return None;
         }
-        let left = &mut left[setup.trace.thread(event).index()];
+        let left = &mut left[setup.trace().thread(event).index()];
         let happens = *left > 0;
         *left -= u32::from(happens);
         missing -= u64::from(happens);
@@ -104,10 +104,10 @@ struct Slice<'a> {
 
 impl<'a> Slice<'a> {
     fn new(setup: &'a Setup<'a>, question: &'a Question, model: Model, whole: &'a [EventId]) -> Self {
-        let kept = vec![0; setup.threads.threads()];
+        let kept = vec![0; setup.threads().threads()];
         let mut has = kept.clone();
         for &event in whole {
-            has[setup.trace.thread(event).index()] += 1;
+            has[setup.trace().thread(event).index()] += 1;
         }
         Slice { setup, question, model, whole, has, kept, changed: false }
     }
@@ -125,12 +125,12 @@ impl<'a> Slice<'a> {
     }
 
     fn keeps(&self, event: EventId) -> bool {
-        (self.setup.threads.place(event) as u32) < self.kept[self.setup.trace.thread(event).index()]
+        (self.setup.threads().place(event) as u32) < self.kept[self.setup.trace().thread(event).index()]
     }
 
     fn keep(&mut self, event: EventId) {
-        let count = self.setup.threads.place(event) as u32 + 1;
-        self.keep_count(self.setup.trace.thread(event), count);
+        let count = self.setup.threads().place(event) as u32 + 1;
+        self.keep_count(self.setup.trace().thread(event), count);
     }
 
     fn keep_count(&mut self, thread: ThreadId, count: u32) {
@@ -150,7 +150,7 @@ impl<'a> Slice<'a> {
             Question::Deadlock(blocked) => {
                 for &event in blocked {
                     self.keep_up_to(event);
-                    if let Op::Take(semaphore) = self.setup.trace.op(event) {
+                    if let Op::Take(semaphore) = self.setup.trace().op(event) {
                         self.keep_permits(Op::Post(semaphore), Op::Take(semaphore));
                     }
                 }
@@ -167,9 +167,9 @@ impl<'a> Slice<'a> {
 
     /// Keeps everything before an event that is to be next in its thread.
     fn keep_up_to(&mut self, event: EventId) {
-        let thread = self.setup.trace.thread(event);
-        self.keep_count(thread, self.setup.threads.place(event) as u32);
-        if let Some(fork) = self.setup.trace.fork_of(thread) {
+        let thread = self.setup.trace().thread(event);
+        self.keep_count(thread, self.setup.threads().place(event) as u32);
+        if let Some(fork) = self.setup.trace().fork_of(thread) {
             self.keep(fork);
         }
     }
@@ -177,7 +177,7 @@ impl<'a> Slice<'a> {
     /// How many permits are left at the end is part of the question.
     fn keep_permits(&mut self, post: Op, take: Op) {
         for &event in self.whole {
-            let op = self.setup.trace.op(event);
+            let op = self.setup.trace().op(event);
             if op == post || op == take {
                 self.keep(event);
             }
@@ -186,7 +186,7 @@ impl<'a> Slice<'a> {
 
     /// Keeps what kept events depend on, in one walk from the end.
     fn pass(&mut self) {
-        let trace = self.setup.trace;
+        let trace = self.setup.trace();
         let symbols = trace.symbols();
         // What a kept event later in the schedule asks of the events before it.
         let mut acquired = vec![false; symbols.locks.len()];
@@ -227,10 +227,11 @@ impl<'a> Slice<'a> {
     }
 
     fn end_section(&mut self, acquire: EventId, others_follow: bool) {
-        let release = self.setup.trace.section_end(acquire).filter(|_| others_follow);
+        let release = self.setup.trace().section_end(acquire).filter(|_| others_follow);
         // Without its release in the schedule, those that follow are of the same thread.
         let happens = |release: &EventId| {
-            (self.setup.threads.place(*release) as u32) < self.has[self.setup.trace.thread(*release).index()]
+            (self.setup.threads().place(*release) as u32)
+                < self.has[self.setup.trace().thread(*release).index()]
         };
         if let Some(release) = release.filter(happens) {
             self.keep(release);
@@ -246,8 +247,8 @@ impl<'a> Slice<'a> {
     }
 
     fn keep_awaited(&mut self, event: EventId, op: Op) {
-        let trace = self.setup.trace;
-        if self.setup.threads.place(event) == 0
+        let trace = self.setup.trace();
+        if self.setup.threads().place(event) == 0
             && let Some(fork) = trace.fork_of(trace.thread(event))
         {
             self.keep(fork);

@@ -1,7 +1,7 @@
 //! Orders that are said to hold in every schedule do, by the oracle.
 
 use check::{Model, Question};
-use decide::{MustOrder, Setup};
+use decide::{Setup, must_order};
 use trace::{EventId, Trace};
 
 fn read(text: &str) -> Trace {
@@ -11,7 +11,7 @@ fn read(text: &str) -> Trace {
 
 fn precedes(trace: &Trace, first: u32, second: u32) -> bool {
     let setup = Setup::new(trace);
-    MustOrder::new(&setup, Model::Sync).precedes(&setup, EventId(first), EventId(second))
+    must_order(&setup, Model::Sync).precedes(&setup, EventId(first), EventId(second))
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn no_schedule_has_them_the_other_way_round() {
         let trace = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
         for model in [Model::Sync, Model::ReadsFrom] {
             let setup = Setup::new(&trace);
-            let must = MustOrder::new(&setup, model);
+            let must = must_order(&setup, model);
             let takes = |event: EventId| matches!(trace.op(event), trace::Op::Take(_));
             let events = || (0..trace.len()).map(EventId::new);
             // A sample that has all orders of takes.

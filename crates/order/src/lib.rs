@@ -1,22 +1,34 @@
-//! Orders over the events of a trace, and what several analyses need to know about a trace.
+//! Orders over the events of a trace, and the index of a trace that all analyses share.
 //!
+//! - [`Index`]: the events of each thread, the accesses of each variable, the sections of each lock and thread, the locks held
+//!   after each event, and the orders that hold in every schedule ([`MustOrder`]);
 //! - [`Chains`]: a partial order over the chains of k threads, kept transitively closed as edges arrive;
-//! - [`LockSets`] and [`HeldLocks`]: which locks each thread holds, as interned sets;
-//! - [`Needs`]: the events that any schedule keeping reads-from executes before an event;
-//! - [`AccessKind`]: how an access takes part in races.
+//! - [`LockSets`] and [`HeldLocks`]: sets of held locks, interned, also for traces that are only streamed;
+//! - [`Needs`]: the events that any schedule keeping reads-from executes before an event.
 //!
 //! Each fast structure has a naive twin in the tests. The checker and the oracle use none of this.
 
 mod access;
 mod chains;
+mod clocks;
+mod groups;
+mod index;
 mod lock_sets;
+mod must;
 mod needs;
+mod readers;
+mod sections;
 mod supply;
 
 pub use access::{AccessKind, contested_variables};
 pub use chains::{Chains, Cycle, Node, Raised, Step};
-pub use lock_sets::{HeldLocks, LockSetId, LockSets};
-pub use needs::Needs;
+pub use groups::ByThread;
+pub use index::Index;
+pub use lock_sets::{HeldLocks, Hold, LockSetId, LockSets};
+pub use must::{MustOrder, ReadOrder};
+pub use needs::{Needs, for_each_awaited};
+pub use readers::Readers;
+pub use sections::{LockUse, NONE, OpenSections, Section};
 pub use supply::Supply;
 
 /// The entry at an index of a table that grows as it is used.

@@ -33,9 +33,18 @@ impl Default for LockSetId {
 
 /// A lock held, and in which form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Hold {
-    lock: LockId,
-    exclusive: bool,
+pub struct Hold {
+    /// The lock.
+    pub lock: LockId,
+    /// Not together with other readers.
+    pub exclusive: bool,
+}
+
+impl Hold {
+    /// Whether holders of the two keep each other out.
+    pub fn excludes(self, other: Hold) -> bool {
+        self.lock == other.lock && (self.exclusive || other.exclusive)
+    }
 }
 
 /// A set of holds as bits, a bit standing for every 64th lock: enough to tell most sets apart.
@@ -101,6 +110,31 @@ impl LockSets {
         id
     }
 
+    /// The set of these holds, in any order. A lock held in both forms is held exclusively.
+    pub fn set_of(&mut self, holds: impl Iterator<Item = Hold>) -> LockSetId {
+        let mut holds: Vec<Hold> = holds.collect();
+        if holds.is_empty() {
+            return LockSetId::EMPTY;
+        }
+        holds.sort_unstable();
+        holds.dedup_by(|next, kept| {
+            let same = next.lock == kept.lock;
+            kept.exclusive |= same && next.exclusive;
+            same
+        });
+        self.intern(&holds)
+    }
+
+    /// The locks of a set.
+    pub fn holds(&self, set: LockSetId) -> &[Hold] {
+        &self.sets[set.index()]
+    }
+
+    /// Whether a holder of a lock keeps out holders of a set.
+    pub fn excludes_one(&self, set: LockSetId, hold: Hold) -> bool {
+        self.holds(set).iter().any(|&other| other.excludes(hold))
+    }
+
     #[inline]
     fn mask(&self, set: LockSetId) -> Mask {
         self.masks[set.index()]
@@ -134,8 +168,7 @@ impl LockSets {
 
     fn surely_exclude(&self, a: LockSetId, b: LockSetId) -> bool {
         let other = &self.sets[b.index()];
-        let excludes = |x: &Hold| other.iter().any(|y| x.lock == y.lock && (x.exclusive || y.exclusive));
-        self.sets[a.index()].iter().any(excludes)
+        self.sets[a.index()].iter().any(|x| other.iter().any(|&y| x.excludes(y)))
     }
 
     /// Whether whoever is kept out by the first set is kept out by the second.

@@ -28,12 +28,8 @@ impl<'t> Needs<'t> {
     pub fn of(&mut self, event: EventId, op: Op, mut need: impl FnMut(EventId)) {
         let Needs { trace, supplies } = self;
         match op {
-            Op::Read(_) | Op::AtomicRead(_) | Op::AtomicUpdate(_) | Op::Join(_) | Op::Wait(_) => {
+            Op::Read(_) | Op::AtomicRead(_) | Op::AtomicUpdate(_) => {
                 trace.link(event).event().into_iter().for_each(need);
-            }
-            Op::BarrierExit(_) => {
-                let instance = trace.barrier_instance(event).index();
-                trace.matching().barrier_instances()[instance].enters.iter().for_each(|&enter| need(enter));
             }
             Op::Post(semaphore) => supplies[semaphore.index()].post(event),
             Op::Take(semaphore) => {
@@ -41,27 +37,47 @@ impl<'t> Needs<'t> {
                     need(post);
                 }
             }
-            Op::Begin
-            | Op::End
-            | Op::Fence
-            | Op::Fork(_)
-            | Op::Write(_)
-            | Op::AtomicWrite(_)
-            | Op::Request(_)
-            | Op::Acquire(_)
-            | Op::Release(_)
-            | Op::RequestShared(_)
-            | Op::AcquireShared(_)
-            | Op::ReleaseShared(_)
-            | Op::Signal(_)
-            | Op::Broadcast(_)
-            | Op::BarrierEnter(_)
-            | Op::Allocate(_)
-            | Op::Free(_)
-            | Op::Branch(_)
-            | Op::Mark(_)
-            | Op::RegionBegin(_)
-            | Op::RegionEnd(_) => {}
+            _ => for_each_awaited(trace, event, op, need),
         }
+    }
+}
+
+/// Calls `await_event` with each event of the recorded run that this one waits for, in whatever schedule: a join for the last event of
+/// the thread, a wait for its signal, a barrier exit for all enters.
+#[inline]
+pub fn for_each_awaited(trace: &Trace, event: EventId, op: Op, mut await_event: impl FnMut(EventId)) {
+    match op {
+        Op::Join(_) | Op::Wait(_) => trace.link(event).event().into_iter().for_each(await_event),
+        Op::BarrierExit(_) => {
+            let instance = trace.barrier_instance(event).index();
+            let enters = &trace.matching().barrier_instances()[instance].enters;
+            enters.iter().for_each(|&enter| await_event(enter));
+        }
+        Op::Begin
+        | Op::End
+        | Op::Fence
+        | Op::Fork(_)
+        | Op::Read(_)
+        | Op::Write(_)
+        | Op::AtomicRead(_)
+        | Op::AtomicWrite(_)
+        | Op::AtomicUpdate(_)
+        | Op::Request(_)
+        | Op::Acquire(_)
+        | Op::Release(_)
+        | Op::RequestShared(_)
+        | Op::AcquireShared(_)
+        | Op::ReleaseShared(_)
+        | Op::Signal(_)
+        | Op::Broadcast(_)
+        | Op::BarrierEnter(_)
+        | Op::Post(_)
+        | Op::Take(_)
+        | Op::Allocate(_)
+        | Op::Free(_)
+        | Op::Branch(_)
+        | Op::Mark(_)
+        | Op::RegionBegin(_)
+        | Op::RegionEnd(_) => {}
     }
 }

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use candidates::races::syncp::Syncp;
 use generate::{Generator, Settings};
+use order::Index;
 use papers::races::hb::{self, Hb};
 use papers::races::lockset::{self, Lockset};
 use trace::{EventId, Trace};
@@ -60,7 +61,7 @@ fn measure(threads: u32, trace: &Trace) {
     report("lockset", events, || lockset::races(trace).count());
     report("hb", events, || hb::races(trace).count());
     if events <= MOST_FOR_SYNCP {
-        report("syncp", events, || Syncp::new(trace).races().count());
+        report("syncp", events, || Syncp::new(&Index::new(trace)).races().count());
     }
     let mut native = Vec::new();
     trace::native::write(trace, &mut native).expect("memory can be written to");

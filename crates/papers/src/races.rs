@@ -97,7 +97,7 @@ pub fn for_each_pair(
     match method {
         Method::Lockset => lockset::pairs(trace).for_each(take),
         Method::Hb => hb::races(trace).for_each(take),
-        Method::Syncp => Syncp::new(trace).races().for_each(|race| take(race.pair)),
+        Method::Syncp => Syncp::new(setup).races().for_each(|race| take(race.pair)),
         Method::Cp => Cp::new(trace)?.pairs().for_each(take),
         Method::Ucg => ucg::pairs(setup).for_each(take),
         Method::Poly => unreachable!("poly reports schedules, not pairs"),

@@ -155,7 +155,7 @@ impl Tail<'_> {
         if let Some(&write) = self.done.iter().rev().find(writes) {
             return trace.reads_from(read) == Some(write);
         }
-        match self.insert.syncp.latest_write(setup, self.ideal, variable) {
+        match self.insert.syncp.latest_write(self.ideal, variable) {
             Latest::Write(write) => trace.reads_from(read) == Some(write),
             Latest::None => trace.reads_from(read).is_none(),
             Latest::TooFar => false,

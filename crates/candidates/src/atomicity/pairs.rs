@@ -1,11 +1,11 @@
 //! What is meant to be atomic, and what could come between: pairs of accesses of one thread, and accesses of others,
 //! gathered by variable, thread, place in the source and locks held.
 
+use order::{Index, LockSetId, LockSets};
 use rustc_hash::FxHashMap;
 use trace::{Access, EventId, LocationId, Op, ThreadId, Trace, VariableId};
 
 use super::calls::{Call, Calls};
-use crate::sections::{HeldId, HeldSets, Open, OpenSections};
 
 /// What is meant to be atomic.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) struct PairGroup {
     /// Both accesses write.
     pub(super) both_write: bool,
     /// The locks held from the first to the second without a break.
-    pub(super) cover: HeldId,
+    pub(super) cover: LockSetId,
     pub(super) pairs: Vec<Pair>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct PointGroup {
     pub(super) thread: ThreadId,
     pub(super) site: LocationId,
     pub(super) writes: bool,
-    pub(super) held: HeldId,
+    pub(super) held: LockSetId,
     pub(super) events: Vec<EventId>,
 }
 
@@ -59,7 +59,8 @@ pub(super) struct Contested {
 pub(super) struct AllPairs {
     /// By variable.
     pub(super) variables: Vec<Contested>,
-    pub(super) sets: HeldSets,
+    /// The sets of locks that are held somewhere, and those that are held across a pair.
+    pub(super) sets: LockSets,
     /// How many pairs there are.
     pub(super) count: u64,
     /// They are those of the user's regions.
@@ -81,8 +82,6 @@ pub(super) struct RegionRun {
 pub(super) struct Inside {
     pub(super) event: EventId,
     pub(super) access: Access,
-    /// The sections it is in.
-    pub(super) sections: Box<[Open]>,
 }
 
 impl PairGroup {
@@ -94,7 +93,8 @@ impl PairGroup {
 }
 
 impl AllPairs {
-    pub(super) fn of(trace: &Trace, intent: &Intent) -> Self {
+    pub(super) fn of(index: &Index<'_>, intent: &Intent) -> Self {
+        let trace = index.trace();
         let contested = order::contested_variables(trace);
         let has_regions = || trace.events().any(|(_, _, op)| matches!(op, Op::RegionBegin(_)));
         let source = match intent {
@@ -103,14 +103,12 @@ impl AllPairs {
             Intent::Stated if has_regions() => Source::Regions,
             Intent::Stated => Source::Consecutive,
         };
-        let mut gather = Gather::new(trace, source);
-        let mut open = OpenSections::new(trace);
+        let mut gather = Gather::new(index, source);
         for (event, thread, op) in trace.events() {
             gather.region(thread, op);
             if let Some(access) = op.access().filter(|access| contested[access.variable.index()]) {
-                gather.access(event, thread, access, &open);
+                gather.access(event, thread, access);
             }
-            open.step(trace, event, op, &mut gather.all.sets);
         }
         gather.running.drain(..).flatten().for_each(|run| gather.all.regions.extend(run.over_several()));
         gather.all
@@ -160,7 +158,7 @@ struct PairKey {
     own: Own,
     sites: [LocationId; 2],
     both_write: bool,
-    cover: HeldId,
+    cover: LockSetId,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -168,7 +166,7 @@ struct PointKey {
     own: Own,
     site: LocationId,
     writes: bool,
-    held: HeldId,
+    held: LockSetId,
 }
 
 /// How deep a thread is in regions, and how many outermost ones it has entered.
@@ -179,6 +177,7 @@ struct Region {
 }
 
 struct Gather<'t> {
+    index: &'t Index<'t>,
     trace: &'t Trace,
     source: Source<'t>,
     regions: Vec<Region>,
@@ -191,11 +190,13 @@ struct Gather<'t> {
 }
 
 impl<'t> Gather<'t> {
-    fn new(trace: &'t Trace, source: Source<'t>) -> Self {
+    fn new(index: &'t Index<'t>, source: Source<'t>) -> Self {
+        let trace = index.trace();
         let threads = trace.symbols().threads.len();
         let mut variables = Vec::new();
         variables.resize_with(trace.symbols().variables.len(), Contested::default);
         Gather {
+            index,
             trace,
             source,
             regions: vec![Region::default(); threads],
@@ -205,7 +206,7 @@ impl<'t> Gather<'t> {
             points: FxHashMap::default(),
             all: AllPairs {
                 variables,
-                sets: HeldSets::default(),
+                sets: index.open().sets().clone(),
                 count: 0,
                 of_regions: source == Source::Regions,
                 regions: Vec::new(),
@@ -235,11 +236,11 @@ impl<'t> Gather<'t> {
         }
     }
 
-    fn access(&mut self, event: EventId, thread: ThreadId, access: Access, open: &OpenSections) {
+    fn access(&mut self, event: EventId, thread: ThreadId, access: Access) {
         let own = Own { thread, variable: access.variable };
-        self.point(event, own, access.writes, open.held(thread));
+        self.point(event, own, access.writes, self.index.open().locks_after(event));
         if let Some(run) = &mut self.running[thread.index()] {
-            run.accesses.push(Inside { event, access, sections: open.of(thread).into() });
+            run.accesses.push(Inside { event, access });
         }
         let region = self.regions[thread.index()];
         let call = match self.source {
@@ -257,25 +258,21 @@ impl<'t> Gather<'t> {
         let both = read.into_iter().chain(before.write);
         match self.source {
             Source::Regions if region.depth == 0 => {}
-            Source::Regions => both.for_each(|first| self.pair(first, event, own, open)),
+            Source::Regions => both.for_each(|first| self.pair(first, event, own)),
             Source::Calls(_) if !call.is_known() => {}
-            Source::Calls(_) => both.for_each(|first| self.pair(first, event, own, open)),
+            Source::Calls(_) => both.for_each(|first| self.pair(first, event, own)),
             Source::Sections => {
-                let covered =
-                    |first: &EventId| open.of(thread).iter().any(|section| section.acquire < *first);
-                both.filter(covered).for_each(|first| self.pair(first, event, own, open));
+                let index = self.index;
+                let covered = |first: &EventId| index.open_after(event).any(|open| open.acquire < *first);
+                both.filter(covered).for_each(|first| self.pair(first, event, own));
             }
             Source::Consecutive => {
-                before
-                    .read
-                    .max(before.write)
-                    .into_iter()
-                    .for_each(|first| self.pair(first, event, own, open));
+                before.read.max(before.write).into_iter().for_each(|first| self.pair(first, event, own));
             }
         }
     }
 
-    fn point(&mut self, event: EventId, own: Own, writes: bool, held: HeldId) {
+    fn point(&mut self, event: EventId, own: Own, writes: bool, held: LockSetId) {
         let site = self.trace.location(event);
         let groups = &mut self.all.variables[own.variable.index()].points;
         let group = *self.points.entry(PointKey { own, site, writes, held }).or_insert_with(|| {
@@ -285,8 +282,14 @@ impl<'t> Gather<'t> {
         groups[group as usize].events.push(event);
     }
 
-    fn pair(&mut self, first: EventId, second: EventId, own: Own, open: &OpenSections) {
-        let cover = self.all.sets.cover(open.of(own.thread), first);
+    /// The locks held from one event of a thread to another without a break.
+    fn cover(&mut self, first: EventId, second: EventId) -> LockSetId {
+        let open = self.index.open_after(second).filter(|section| section.acquire < first);
+        self.all.sets.set_of(open.map(|section| section.hold()))
+    }
+
+    fn pair(&mut self, first: EventId, second: EventId, own: Own) {
+        let cover = self.cover(first, second);
         let sites = [self.trace.location(first), self.trace.location(second)];
         let writes = |event: EventId| self.trace.op(event).writes().is_some();
         let both_write = writes(first) && writes(second);

@@ -20,6 +20,7 @@
 use std::rc::Rc;
 
 use check::Question;
+use order::Hold;
 use rustc_hash::FxHashMap;
 use trace::{Access, EventId, LocationId, ThreadId, VariableId};
 
@@ -27,7 +28,6 @@ use super::pairs::{AllPairs, Inside, Pair, PointGroup, RegionRun};
 use super::{Pattern, Search};
 use crate::asking::{Instance, PatternId};
 use crate::nearest::outward;
-use crate::sections::Hold;
 use crate::{Extent, Object, Remarks};
 
 /// How many groups to look at for cycles.
@@ -52,8 +52,8 @@ struct Ends {
 impl Ends {
     fn of(search: &Search<'_>, run: &RegionRun, a: &Inside, b: &Inside) -> Ends {
         let site = |inside: &Inside| search.setup.trace().location(inside.event);
-        let held = b.sections.iter().filter(|section| section.acquire < a.event);
-        let mut locked: Vec<Hold> = held.map(|section| section.hold).collect();
+        let held = search.setup.open_after(b.event).filter(|section| section.acquire < a.event);
+        let mut locked: Vec<Hold> = held.map(|section| section.hold()).collect();
         locked.sort_unstable();
         Ends {
             thread: run.thread,
@@ -130,7 +130,7 @@ impl<'a> Search<'a> {
         };
         let points = stop.points;
         // What is named is free to see something else, so it holds back nothing that is named later.
-        let must = if chosen.len() == 1 { &self.must } else { self.always() };
+        let must = if chosen.len() == 1 { self.must } else { self.always() };
         let mut band = self.band(must, pair, own, points);
         let last = chosen[chosen.len() - 1];
         if self.setup.trace().thread(last) == points.thread {

@@ -1,12 +1,12 @@
 //! Where threads can be blocked, by what they wait for and how they block others.
 
+use order::{Hold, Index, LockSetId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{
     BarrierId, ConditionId, EventId, LocationId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace,
 };
 
 use crate::Waited;
-use crate::sections::{HeldId, HeldSets, Hold, OpenSections};
 
 /// What a blocked thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,7 +75,7 @@ pub(super) struct Node {
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) site: LocationId,
-    pub(super) held: HeldId,
+    pub(super) held: LockSetId,
     pub(super) events: Vec<EventId>,
 }
 
@@ -83,32 +83,37 @@ pub(super) struct Group {
 #[derive(Debug)]
 pub(super) struct Blocked {
     pub(super) nodes: Vec<Node>,
-    pub(super) sets: HeldSets,
     /// How many events can be blocked.
     pub(super) events: u64,
     ahead: Ahead,
 }
 
 impl Blocked {
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub(super) fn of(index: &Index<'_>) -> Self {
+        let trace = index.trace();
         let ahead = Ahead::of(trace);
         let mut tries = Tries::of(trace);
         let mut found = Gathered::default();
-        let mut sets = HeldSets::default();
-        let mut open = OpenSections::new(trace);
         for (event, thread, op) in trace.events() {
             let is_try = tries.step(trace, event, thread, op);
             if let Some(wanted) = Wanted::of(trace, event, op).filter(|_| !is_try) {
-                let held = open.held(thread);
                 found.events += 1;
-                let vias = open.of(thread).iter().map(|section| Via::Lock(section.hold));
+                // What it holds when it is next, oldest first.
+                let last = index.threads().place(event).checked_sub(1);
+                let last = last.map(|last| index.threads().of_thread(thread)[last]);
+                let held = last.map_or(LockSetId::EMPTY, |last| index.open().locks_after(last));
+                let open: Vec<Hold> = last
+                    .into_iter()
+                    .flat_map(|last| index.open_after(last))
+                    .map(|section| section.hold())
+                    .collect();
+                let vias = open.into_iter().rev().map(Via::Lock);
                 for via in vias.chain(ahead.awaited[thread.index()].then_some(Via::Ahead)) {
                     found.add(trace, event, Place { thread, wanted, via }, held);
                 }
             }
-            open.step(trace, event, op, &mut sets);
         }
-        Blocked { nodes: found.nodes, sets, events: found.events, ahead }
+        Blocked { nodes: found.nodes, events: found.events, ahead }
     }
 
     /// Whether a thread that is blocked at `a` can be blocked by one that is at `b`, for all that is known without
@@ -211,7 +216,7 @@ struct Place {
 struct GroupKey {
     node: u32,
     site: LocationId,
-    held: HeldId,
+    held: LockSetId,
 }
 
 #[derive(Default)]
@@ -223,7 +228,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn add(&mut self, trace: &Trace, event: EventId, place: Place, held: HeldId) {
+    fn add(&mut self, trace: &Trace, event: EventId, place: Place, held: LockSetId) {
         let Place { thread, wanted, via } = place;
         let node = *self.numbers.entry(place).or_insert_with(|| {
             self.nodes.push(Node { thread, wanted, via, groups: Vec::new() });

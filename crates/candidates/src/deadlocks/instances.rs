@@ -5,7 +5,8 @@
 
 use std::ops::Range;
 
-use decide::{MustOrder, Setup};
+use decide::Setup;
+use order::MustOrder;
 use trace::{EventId, ThreadId};
 
 use super::blocked::{Blocked, Group, Node};

@@ -1,6 +1,7 @@
 //! Deadlocks of takes that cannot be, because a permit must still come.
 
-use decide::{MustOrder, Setup};
+use decide::Setup;
+use order::MustOrder;
 use trace::{EventId, Op, ThreadId, Trace};
 
 use super::blocked::Blocked;

@@ -13,8 +13,8 @@
 //! Promise: sound and complete for the model, but for the pairs counted as unknown. Cost: linear for the first stages and the pairs left, each a question.
 
 use check::Question;
-use decide::{MustOrder, Setup, Verdict, Witness};
-use order::{AccessKind, HeldLocks, LockSetId, LockSets};
+use decide::{Setup, Verdict, Witness, must_order};
+use order::{AccessKind, LockSetId, LockSets, MustOrder};
 use trace::{EventId, ThreadId, VariableId};
 
 use super::RacePair;
@@ -45,12 +45,12 @@ pub struct Funnel {
 
 /// Finds all races, in the order of the later event within each variable.
 pub fn races(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Funnel {
-    let (variables, locksets) = Accesses::by_variable(setup);
-    let must = MustOrder::new(setup, settings.model);
-    let syncp = Syncp::new(setup.trace());
+    let variables = Accesses::by_variable(setup);
+    let must = must_order(setup, settings.model);
+    let (lock_sets, syncp) = (setup.open().sets(), Syncp::new(setup));
     let funnel = Funnel::default();
     let batch = Batch::new(setup, settings);
-    let mut search = Search { setup, must, syncp, locksets, funnel, batch, report, done: 0, total: 0 };
+    let mut search = Search { setup, must, syncp, lock_sets, funnel, batch, report, done: 0, total: 0 };
     search.total = variables.iter().filter(|v| v.can_race()).map(|v| v.all.len() as u64).sum();
     search.funnel.accesses = search.total;
     for (variable, accesses) in variables.iter().enumerate().filter(|(_, accesses)| accesses.can_race()) {
@@ -106,20 +106,19 @@ impl ThreadAccesses {
 }
 
 impl Accesses {
-    fn by_variable(setup: &Setup<'_>) -> (Vec<Accesses>, LockSets) {
+    fn by_variable(setup: &Setup<'_>) -> Vec<Accesses> {
         let trace = setup.trace();
         let mut variables: Vec<Accesses> = Vec::new();
         variables.resize_with(trace.symbols().variables.len(), Accesses::default);
-        let mut held = HeldLocks::default();
+        let open = setup.open();
         for (event, thread, op) in trace.events() {
-            held.step(thread, op);
             if let (Some(kind), Some(access)) = (AccessKind::of(op), op.access()) {
                 let place = setup.threads().place(event) as u32;
-                let point = AccessPoint { event, place, kind, held: held.by(thread) };
+                let point = AccessPoint { event, place, kind, held: open.locks_after(event) };
                 variables[access.variable.index()].push(thread, point, access.writes);
             }
         }
-        (variables, held.into_sets())
+        variables
     }
 
     fn push(&mut self, thread: ThreadId, point: AccessPoint, writes: bool) {
@@ -143,9 +142,9 @@ impl Accesses {
 
 struct Search<'a> {
     setup: &'a Setup<'a>,
-    must: MustOrder,
+    must: &'a MustOrder,
     syncp: Syncp<'a>,
-    locksets: LockSets,
+    lock_sets: &'a LockSets,
     funnel: Funnel,
     /// Races and questions that are not yet reported.
     batch: Batch<'a, (VariableId, Question)>,
@@ -178,7 +177,7 @@ impl Search<'_> {
         self.funnel.pairs += other.conflicting(earlier, second.kind);
         self.funnel.ordered += other.conflicting(ordered, second.kind);
         for first in points[ordered..earlier].iter().filter(|first| first.kind.conflicts(second.kind)) {
-            if self.locksets.exclude(first.held, second.held) {
+            if self.lock_sets.exclude(first.held, second.held) {
                 self.funnel.locked += 1;
             } else {
                 self.ask(variable, first.event, second.event);

@@ -14,12 +14,11 @@
 //! *Cost.* The ideal of what comes before a single event grows along its thread, so all of them take one pass: linear in
 //! the events times the threads. The ideal of a pair is closed from the union of two. Ideals also grow
 //! along the later thread, so an event that fell into one never has to be looked at again: [`Syncp::races`] asks for about as many
-//! ideals as there are accesses and other threads with accesses of the same variable that are not protected by a lock. Memory: some 24
+//! ideals as there are accesses and other threads with accesses of the same variable that are not protected by a lock. Memory: 4
 //! bytes an event, and 4 for each thread at each event that learns of another thread.
 
 use check::Model;
-use decide::Setup;
-use order::{AccessKind, HeldLocks, LockSetId, Needs};
+use order::{AccessKind, Index, LockSetId, NONE, Needs, Section};
 use rustc_hash::FxHashSet;
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace, VariableId};
 
@@ -41,23 +40,22 @@ pub struct SyncpRace {
 /// A trace made ready to be asked for ideals.
 #[derive(Debug)]
 pub struct Syncp<'t> {
+    index: &'t Index<'t>,
     trace: &'t Trace,
-    threads: ThreadEvents,
-    sections: Sections,
+    threads: &'t ThreadEvents,
     singles: Singles,
 }
 
 impl<'t> Syncp<'t> {
     /// Computes the ideals of all single events, in which every read sees what it saw.
-    pub fn new(trace: &'t Trace) -> Self {
-        Syncp::under(trace, Model::ReadsFrom)
+    pub fn new(index: &'t Index<'t>) -> Self {
+        Syncp::under(index, Model::ReadsFrom)
     }
 
     /// Computes the ideals of all single events. Under `sync` reads see anything.
-    pub fn under(trace: &'t Trace, model: Model) -> Self {
-        let threads = ThreadEvents::of(trace);
-        let sections = Sections::of(trace, &threads);
-        let mut syncp = Syncp { trace, singles: Singles::new(&threads), threads, sections };
+    pub fn under(index: &'t Index<'t>, model: Model) -> Self {
+        let (trace, threads) = (index.trace(), index.threads());
+        let mut syncp = Syncp { index, trace, threads, singles: Singles::new(threads) };
         syncp.compute_singles(model);
         syncp
     }
@@ -71,7 +69,7 @@ impl<'t> Syncp<'t> {
 
     /// Every event that is in a race with an earlier one, with one such race, in order.
     pub fn races(&self) -> impl Iterator<Item = SyncpRace> + '_ {
-        let unprotected = unprotected_variables(self.trace);
+        let unprotected = unprotected_variables(self.index);
         let mut variables: Vec<Vec<Accesses>> = vec![Vec::new(); unprotected.len()];
         let mut scratch = Vec::new();
         self.trace.events().filter_map(move |(event, thread, op)| {
@@ -101,11 +99,11 @@ impl<'t> Syncp<'t> {
             let known = self.count_before(second, accesses.thread);
             let Accesses { events, dead, .. } = accesses;
             let dead = dead_for(dead, thread);
-            skip_below(&self.threads, events, dead, known);
+            skip_below(self.threads, events, dead, known);
             while let Some(&first) = events.get(*dead as usize) {
                 match self.try_pair(RacePair { first, second }, ideal) {
                     Ok(()) => return Some(first),
-                    Err(Within(count)) => skip_below(&self.threads, events, dead, count),
+                    Err(Within(count)) => skip_below(self.threads, events, dead, count),
                 }
             }
         }
@@ -138,7 +136,7 @@ impl<'t> Syncp<'t> {
     }
 
     /// What the trace restricted to an ideal leaves in a variable.
-    pub(crate) fn latest_write(&self, setup: &Setup<'_>, ideal: &[u32], variable: VariableId) -> Latest {
+    pub(crate) fn latest_write(&self, ideal: &[u32], variable: VariableId) -> Latest {
         let happens =
             |write: &EventId| (self.threads.place(*write) as u32) < ideal[self.trace.thread(*write).index()];
         let ends = ideal.iter().enumerate().filter_map(|(thread, &count)| {
@@ -146,7 +144,7 @@ impl<'t> Syncp<'t> {
             self.threads.of_thread(ThreadId::new(thread)).get(place).copied()
         });
         let Some(end) = ends.max() else { return Latest::None };
-        let all = setup.writes(variable);
+        let all = self.index.writes(variable);
         let within = &all[..all.partition_point(|&write| write <= end)];
         match within.iter().rev().take(REACH).copied().find(happens) {
             Some(write) => Latest::Write(write),
@@ -157,31 +155,21 @@ impl<'t> Syncp<'t> {
 
     /// Whether a thread that has done so many events holds a lock, and if so whether alone.
     pub(crate) fn holds(&self, thread: ThreadId, count: u32, lock: LockId) -> Option<Exclusive> {
-        let last = self.threads.of_thread(thread)[count.checked_sub(1)? as usize];
-        let open = self.sections.open_after(last).find(|open| open.lock == lock)?;
-        Some(Exclusive(open.exclusive))
-    }
-
-    /// What comes right before an event: in its thread, or else its thread's fork.
-    fn previous(&self, event: EventId) -> Option<EventId> {
-        let thread = self.trace.thread(event);
-        match self.threads.place(event) {
-            0 => self.trace.fork_of(thread),
-            place => Some(self.threads.of_thread(thread)[place - 1]),
-        }
+        let open = self.index.held_after(thread, count).find(|open| open.lock == lock)?;
+        Some(Exclusive(!open.shared))
     }
 
     /// Adds the ideal of all before an event in its thread.
     fn include_before(&self, event: EventId, ideal: &mut [u32]) {
-        if let Some(previous) = self.previous(event) {
+        if let Some(previous) = self.index.previous(event) {
             self.include(previous, ideal);
         }
     }
 
     /// How many events of another thread the ideal of all before an event has.
     fn count_before(&self, event: EventId, other: ThreadId) -> u32 {
-        let count = |previous| self.singles.count(self.trace, &self.threads, previous, other);
-        self.previous(event).map_or(0, count)
+        let count = |previous| self.singles.count(self.trace, self.threads, previous, other);
+        self.index.previous(event).map_or(0, count)
     }
 
     /// Adds the ideal of one event. Whether that is more than it was.
@@ -206,9 +194,9 @@ impl<'t> Syncp<'t> {
             for thread in 0..ideal.len() {
                 let Some(last) = ideal[thread].checked_sub(1) else { continue };
                 let last = self.threads.of_thread(ThreadId::new(thread))[last as usize];
-                for open in self.sections.open_after(last) {
+                for open in self.index.open_after(last) {
                     if let Some(release) = open.release
-                        && self.sections.another_after(open, thread, ideal)
+                        && self.another_after(open, ideal)
                     {
                         grown |= self.include(release, ideal);
                     }
@@ -218,6 +206,20 @@ impl<'t> Syncp<'t> {
                 return Ok(());
             }
         }
+    }
+
+    /// Whether another thread's section of the same lock, that the open one excludes, begins later and in the ideal.
+    fn another_after(&self, open: &Section, ideal: &[u32]) -> bool {
+        self.index.thread_sections().of(open.lock.index()).any(|(thread, sections)| {
+            let within = sections.partition_point(|section| section.acquire < ideal[thread.index()]);
+            let Some(last) = within.checked_sub(1).filter(|_| thread != open.thread) else { return false };
+            let last = match open.shared {
+                false => last,
+                true if sections[last].last_exclusive == NONE => return false,
+                true => sections[last].last_exclusive as usize,
+            };
+            self.threads.of_thread(thread)[sections[last].acquire as usize] > open.acquire
+        })
     }
 
     fn compute_singles(&mut self, model: Model) {
@@ -252,7 +254,7 @@ impl<'t> Syncp<'t> {
 }
 
 /// For each variable, whether two conflicting accesses of it hold no lock that keeps them apart. There are no races on others.
-fn unprotected_variables(trace: &Trace) -> Vec<bool> {
+fn unprotected_variables(index: &Index<'_>) -> Vec<bool> {
     /// Accesses that are alike as far as locks go.
     #[derive(Clone, Copy, PartialEq, Eq, Hash)]
     struct Class {
@@ -260,26 +262,26 @@ fn unprotected_variables(trace: &Trace) -> Vec<bool> {
         kind: AccessKind,
         locks: LockSetId,
     }
+    let (trace, open) = (index.trace(), index.open());
     let variables = trace.symbols().variables.len();
     let mut unprotected = vec![false; variables];
     let mut classes: Vec<Vec<Class>> = vec![Vec::new(); variables];
     let mut known: FxHashSet<(VariableId, Class)> = FxHashSet::default();
-    let mut held = HeldLocks::default();
-    for (_, thread, op) in trace.events() {
-        let Some(kind) = AccessKind::of(op) else {
-            held.step(thread, op);
-            continue;
-        };
+    for (event, thread, op) in trace.events() {
+        let Some(kind) = AccessKind::of(op) else { continue };
         let variable = VariableId(op.target());
         let (unprotected, classes) = (&mut unprotected[variable.index()], &mut classes[variable.index()]);
-        let class = Class { thread, kind, locks: held.by(thread) };
-        if *unprotected || classes.last() == Some(&class) || !known.insert((variable, class)) {
+        if *unprotected {
+            continue;
+        }
+        let class = Class { thread, kind, locks: open.locks_after(event) };
+        if classes.last() == Some(&class) || !known.insert((variable, class)) {
             continue;
         }
         *unprotected = classes.iter().any(|other| {
             other.thread != thread
                 && other.kind.conflicts(kind)
-                && !held.sets().exclude(other.locks, class.locks)
+                && !open.sets().exclude(other.locks, class.locks)
         });
         classes.push(class);
     }
@@ -388,111 +390,5 @@ fn push(variable: &mut Vec<Accesses>, event: EventId, thread: ThreadId, kind: Ac
 fn skip_below(threads: &ThreadEvents, events: &[EventId], dead: &mut u32, count: u32) {
     while events.get(*dead as usize).is_some_and(|&event| (threads.place(event) as u32) < count) {
         *dead += 1;
-    }
-}
-
-/// A section that is open after some event of its thread.
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    lock: LockId,
-    acquire: EventId,
-    release: Option<EventId>,
-    exclusive: bool,
-    /// The next open section of the same thread, or [`NONE`].
-    next: u32,
-}
-
-const NONE: u32 = u32::MAX;
-
-/// Acquires of one lock by one thread, in order, each with its place.
-#[derive(Clone, Debug, Default)]
-struct Acquires {
-    thread: usize,
-    all: Vec<(EventId, u32)>,
-    exclusive: Vec<(EventId, u32)>,
-}
-
-/// All sections: those of each lock, and those open after each event.
-#[derive(Debug)]
-struct Sections {
-    by_lock: Vec<Vec<Acquires>>,
-    /// Lists of open sections, as heads by event.
-    heads: Vec<u32>,
-    opens: Vec<Open>,
-}
-
-impl Sections {
-    fn of(trace: &Trace, threads: &ThreadEvents) -> Self {
-        let mut sections = Sections {
-            by_lock: vec![Vec::new(); trace.symbols().locks.len()],
-            heads: Vec::with_capacity(trace.len()),
-            opens: Vec::new(),
-        };
-        let mut heads = vec![NONE; threads.threads()];
-        for (event, thread, op) in trace.events() {
-            let head = &mut heads[thread.index()];
-            match op {
-                Op::Acquire(lock) | Op::AcquireShared(lock) if !trace.is_nested(event) => {
-                    let exclusive = matches!(op, Op::Acquire(_));
-                    let release = trace.section_end(event);
-                    *head = sections.open(Open { lock, acquire: event, release, exclusive, next: *head });
-                    sections.add(lock, thread, event, threads.place(event) as u32, exclusive);
-                }
-                Op::Release(_) | Op::ReleaseShared(_) if !trace.is_nested(event) => {
-                    *head = sections.without(*head, event);
-                }
-                _ => {}
-            }
-            sections.heads.push(*head);
-        }
-        sections
-    }
-
-    fn open(&mut self, open: Open) -> u32 {
-        self.opens.push(open);
-        self.opens.len() as u32 - 1
-    }
-
-    /// The list without the section that ends with this release. Lists are shared, so what comes before it is copied.
-    fn without(&mut self, head: u32, release: EventId) -> u32 {
-        if head == NONE {
-            return NONE;
-        }
-        let open = self.opens[head as usize];
-        if open.release == Some(release) {
-            return open.next;
-        }
-        let next = self.without(open.next, release);
-        self.open(Open { next, ..open })
-    }
-
-    fn add(&mut self, lock: LockId, thread: ThreadId, event: EventId, place: u32, exclusive: bool) {
-        let users = &mut self.by_lock[lock.index()];
-        let index = match users.iter().position(|user| user.thread == thread.index()) {
-            Some(index) => index,
-            None => {
-                users.push(Acquires { thread: thread.index(), ..Acquires::default() });
-                users.len() - 1
-            }
-        };
-        users[index].all.push((event, place));
-        if exclusive {
-            users[index].exclusive.push((event, place));
-        }
-    }
-
-    /// The sections of its thread that are open after an event.
-    fn open_after(&self, event: EventId) -> impl Iterator<Item = &Open> {
-        let get = |index: u32| self.opens.get(index as usize);
-        std::iter::successors(get(self.heads[event.index()]), move |open| get(open.next))
-    }
-
-    /// Whether another thread's section of the same lock, that the open one excludes, begins later and in the ideal.
-    fn another_after(&self, open: &Open, thread: usize, ideal: &[u32]) -> bool {
-        self.by_lock[open.lock.index()].iter().filter(|user| user.thread != thread).any(|user| {
-            let acquires = if open.exclusive { &user.all } else { &user.exclusive };
-            let next = acquires.partition_point(|&(acquire, _)| acquire < open.acquire);
-            acquires.get(next).is_some_and(|&(_, place)| place < ideal[user.thread])
-        })
     }
 }

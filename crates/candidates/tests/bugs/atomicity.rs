@@ -31,7 +31,7 @@ fn run_within(trace: &Trace, model: Model, intent: &Intent, limits: Limits) -> (
 fn inherent(trace: &Trace, events: &Events) -> bool {
     let regions = trace.events().any(|(_, _, op)| matches!(op, Op::RegionBegin(_)));
     let setup = Setup::new(trace);
-    let must = decide::MustOrder::new(&setup, Model::Sync);
+    let must = decide::must_order(&setup, Model::Sync);
     let pairs = events.iter().flatten().zip(events.iter().flatten().skip(1));
     !regions && events.len() == 3 && pairs.into_iter().all(|(&a, &b)| must.precedes(&setup, a, b))
 }

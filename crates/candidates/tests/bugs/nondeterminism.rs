@@ -18,7 +18,7 @@ pub(crate) fn compare(seed: u64, trace: &Trace, model: Model) -> usize {
     let questions: Vec<Question> = reads
         .flat_map(|read| {
             let other = |source| Question::Reads(read, Some(source));
-            setup.other_sources(read).into_iter().map(other).collect::<Vec<_>>()
+            decide::other_sources(&setup, read).into_iter().map(other).collect::<Vec<_>>()
         })
         .collect();
     let answers = oracle::answer_all(trace, model, &questions);

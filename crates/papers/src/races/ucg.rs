@@ -9,13 +9,14 @@
 
 use candidates::races::RacePair;
 use check::{Model, Question};
-use decide::{MustOrder, Setup, outlook};
+use decide::{Setup, outlook};
+use order::{MustOrder, ReadOrder};
 
 use super::lockset;
 
 /// All pairs that rule 1 does not refute, lazily, in the order of [`lockset::pairs`].
 pub fn pairs<'s>(setup: &'s Setup<'_>) -> impl Iterator<Item = RacePair> + 's {
-    let must = MustOrder::uncounted(setup, Model::Sync);
+    let must = MustOrder::uncounted(setup, ReadOrder::Free);
     lockset::pairs(setup.trace()).filter(move |pair| {
         let before = must.run_up(setup, pair.second, setup.trace().thread(pair.first));
         if before > setup.threads().place(pair.first) as u32 {

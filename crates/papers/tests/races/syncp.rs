@@ -6,6 +6,7 @@ use candidates::races::RacePair;
 use candidates::races::syncp::{Ideal, Syncp};
 use check::{Model, Question};
 use decide::{Setup, Witness};
+use order::Index;
 use trace::{EventId, Op, Trace};
 
 use crate::graph::supplier;
@@ -20,7 +21,8 @@ fn schedule(trace: &Trace, question: &Question, ideal: Ideal) -> Vec<EventId> {
 fn ideals_agree_with_brute_force_and_are_schedules() {
     let mut races = 0;
     on_tiny_traces(0..4_000, |seed, trace| {
-        let syncp = Syncp::new(trace);
+        let index = Index::new(trace);
+        let syncp = Syncp::new(&index);
         let reachable = Reachable::of(trace);
         let mut expected = BTreeSet::new();
         for pair in conflicting_pairs(trace) {
@@ -143,7 +145,7 @@ fn a_race_that_happens_before_hides() {
          T2|rel(l)
          T2|w(x)",
     );
-    let races: Vec<_> = Syncp::new(&trace).races().collect();
+    let races: Vec<_> = Syncp::new(&Index::new(&trace)).races().collect();
     assert_eq!(races.len(), 1);
     assert_eq!(races[0].pair, pair(0, 5));
     let question = Question::Race(EventId(0), EventId(5));
@@ -160,5 +162,5 @@ fn a_race_that_needs_sections_reversed_is_not_of_the_class() {
          T2|rel(l)
          T2|w(x)",
     );
-    assert_eq!(Syncp::new(&trace).ideal(pair(1, 5)), None);
+    assert_eq!(Syncp::new(&Index::new(&trace)).ideal(pair(1, 5)), None);
 }

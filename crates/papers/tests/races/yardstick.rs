@@ -21,6 +21,7 @@ use std::collections::BTreeSet;
 
 use candidates::races::RacePair;
 use candidates::races::syncp::Syncp;
+use order::Index;
 use papers::races::{hb, lockset};
 use trace::{EventId, LocationId, LockId, Op, Trace};
 
@@ -85,7 +86,11 @@ fn counts_agree_with_rapid() {
         assert!(ours.is_subset(&eraser), "{}: not all of our potential races are Eraser's", row.name);
         let found = [
             ("hb", row.hb, count(&trace, later(hb::races(&trace)))),
-            ("syncp", row.syncp, count(&trace, Syncp::new(&trace).races().map(|race| race.pair.second))),
+            (
+                "syncp",
+                row.syncp,
+                count(&trace, Syncp::new(&Index::new(&trace)).races().map(|race| race.pair.second)),
+            ),
             ("eraser", row.eraser, count(&trace, eraser.iter().copied())),
             ("lockset", row.lockset, count(&trace, ours.iter().copied())),
         ];
@@ -109,7 +114,7 @@ fn sunflow_without_forks_and_joins_is_what_rapid_sees() {
         text.lines().filter(|line| !line.contains("|fork(") && !line.contains("|join(")).collect();
     let trace = trace::text::read(lines.join("\n").as_bytes()).expect("a well-formed trace");
     assert_eq!(count(&trace, later(hb::races(&trace))), (388, 11));
-    assert_eq!(count(&trace, Syncp::new(&trace).races().map(|race| race.pair.second)), (134, 9));
+    assert_eq!(count(&trace, Syncp::new(&Index::new(&trace)).races().map(|race| race.pair.second)), (134, 9));
 }
 
 /// RAPID's lockset engine: each variable keeps the locks that all accesses so far held, a lock of the thread itself

@@ -7,6 +7,7 @@ use candidates::races::{RacePair, poly};
 use candidates::{Report, Settings};
 use check::{Model, Question};
 use decide::{Options, Setup};
+use order::Index;
 use papers::races::{Method, hb, lockset};
 use trace::{EventId, Trace};
 
@@ -18,7 +19,7 @@ pub(crate) fn racy(method: Method, trace: &Trace) -> Racy {
     match method {
         Method::Hb => hb::races(trace).map(later).collect(),
         Method::Lockset => lockset::races(trace).map(later).collect(),
-        Method::Syncp => Syncp::new(trace).races().map(|race| race.pair.second).collect(),
+        Method::Syncp => Syncp::new(&Index::new(trace)).races().map(|race| race.pair.second).collect(),
         Method::Poly => decided(trace).expect("nothing unknown"),
         Method::Cp | Method::Ucg => unreachable!("no engine of RAPID is compared with it"),
     }

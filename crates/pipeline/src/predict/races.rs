@@ -4,7 +4,8 @@ use candidates::races::syncp::{Syncp, SyncpRace};
 use candidates::races::{RacePair, poly};
 use candidates::{Found, Object, Remarks, Report, Settings};
 use check::{Model, Question};
-use decide::{MustOrder, Setup, Verdict, Witness};
+use decide::{Setup, Verdict, Witness, must_order};
+use order::MustOrder;
 use papers::races::{Method, for_each_pair};
 use report::{FindingKind, Funnel, Predictions, Rung};
 
@@ -69,7 +70,7 @@ fn sync_preserving(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
     let trace = gatherer.setup.trace();
     let total = Some(trace.len() as u64);
     gatherer.observer.begin(&Stage::Searching(FindingKind::Race));
-    for SyncpRace { pair, ideal } in Syncp::new(trace).races() {
+    for SyncpRace { pair, ideal } in Syncp::new(gatherer.setup).races() {
         gatherer.observer.advance(Progress::Counted { done: u64::from(pair.second.0), total });
         predictions.candidates += 1;
         let question = Question::Race(pair.first, pair.second);
@@ -123,7 +124,7 @@ enum Climb {
 /// Judges reported pairs. There can be millions, so what settles most of them cheaply comes before the engine.
 struct Climber<'s> {
     /// What comes in one order in every schedule in which reads see what they saw.
-    must: MustOrder,
+    must: &'s MustOrder,
     /// Schedules in the order of the trace's own synchronisation, for each of [`RUNGS`].
     preserving: [Syncp<'s>; 2],
 }
@@ -132,9 +133,9 @@ struct Climber<'s> {
 const RUNGS: [(Model, Rung); 2] = [(Model::ReadsFrom, Rung::Predicted), (Model::Sync, Rung::Possible)];
 
 impl<'s> Climber<'s> {
-    fn new(setup: &'s Setup<'_>) -> Self {
-        let preserving = RUNGS.map(|(model, _)| Syncp::under(setup.trace(), model));
-        Climber { must: MustOrder::new(setup, Model::ReadsFrom), preserving }
+    fn new(setup: &'s Setup<'s>) -> Self {
+        let preserving = RUNGS.map(|(model, _)| Syncp::under(setup, model));
+        Climber { must: must_order(setup, Model::ReadsFrom), preserving }
     }
 
     /// Whether the first event must have happened before the second can be next.

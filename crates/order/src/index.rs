@@ -1,0 +1,195 @@
+//! The index of a trace: what all analyses of it share, built once in linear time. A question then touches only its
+//! neighbourhood. Parts that not every analysis needs are built when they are first asked for.
+
+use std::sync::OnceLock;
+
+use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace, VariableId};
+
+use crate::access::contested_variables;
+use crate::groups::{ByThread, Groups};
+use crate::must::{MustOrder, ReadOrder};
+use crate::readers::Readers;
+use crate::sections::{LockUse, OpenSections, Section, Sections};
+
+/// A trace with its index.
+#[derive(Debug)]
+pub struct Index<'t> {
+    trace: &'t Trace,
+    threads: ThreadEvents,
+    writes: Groups<EventId>,
+    /// The same by thread, as places.
+    thread_writes: ByThread<u32>,
+    reads: Groups<EventId>,
+    readers: Readers,
+    /// Places of the accesses of contested variables, by thread.
+    contested: Groups<u32>,
+    sections: Sections,
+    posts: Groups<EventId>,
+    takes: Groups<EventId>,
+    /// Places of the branches of each thread.
+    branches: Groups<u32>,
+    open: OnceLock<OpenSections>,
+    must: [OnceLock<MustOrder>; 2],
+}
+
+impl<'t> Index<'t> {
+    /// Builds the index of a trace.
+    pub fn new(trace: &'t Trace) -> Self {
+        let symbols = trace.symbols();
+        let by_kind = |groups: usize, key: &dyn Fn(Op) -> Option<usize>| {
+            Groups::new(groups, || {
+                trace.events().filter_map(move |(event, _, op)| key(op).map(|group| (group, event)))
+            })
+        };
+        let threads = ThreadEvents::of(trace);
+        let places = |is: &dyn Fn(Op) -> bool| {
+            Groups::new(symbols.threads.len(), || {
+                let wanted = trace.events().filter(move |&(_, _, op)| is(op));
+                wanted.map(|(event, thread, _)| (thread.index(), threads.place(event) as u32))
+            })
+        };
+        let contested = contested_variables(trace);
+        let is_contested = |op: Op| op.access().is_some_and(|access| contested[access.variable.index()]);
+        Index {
+            trace,
+            writes: by_kind(symbols.variables.len(), &|op| op.writes().map(VariableId::index)),
+            thread_writes: ByThread::new(symbols.variables.len(), trace, &threads, |_, op, place| {
+                op.writes().map(|variable| (variable.index(), place))
+            }),
+            reads: by_kind(symbols.variables.len(), &|op| op.reads().map(VariableId::index)),
+            readers: Readers::of(trace),
+            contested: places(&is_contested),
+            sections: Sections::of(trace, &threads),
+            posts: by_kind(symbols.semaphores.len(), &|op| match op {
+                Op::Post(semaphore) => Some(semaphore.index()),
+                _ => None,
+            }),
+            takes: by_kind(symbols.semaphores.len(), &|op| match op {
+                Op::Take(semaphore) => Some(semaphore.index()),
+                _ => None,
+            }),
+            branches: places(&|op| matches!(op, Op::Branch(1..))),
+            threads,
+            open: OnceLock::new(),
+            must: [OnceLock::new(), OnceLock::new()],
+        }
+    }
+
+    /// The trace.
+    #[inline]
+    pub fn trace(&self) -> &'t Trace {
+        self.trace
+    }
+
+    /// The events of each thread.
+    #[inline]
+    pub fn threads(&self) -> &ThreadEvents {
+        &self.threads
+    }
+
+    /// The event that must have happened for this one to be next: the one before it in its thread, or the fork.
+    #[inline]
+    pub fn previous(&self, event: EventId) -> Option<EventId> {
+        let thread = self.trace.thread(event);
+        match self.threads.place(event) {
+            0 => self.trace.fork_of(thread),
+            place => Some(self.threads.of_thread(thread)[place - 1]),
+        }
+    }
+
+    /// The orders that hold in every schedule.
+    pub fn must_order(&self, reads: ReadOrder) -> &MustOrder {
+        self.must[reads as usize].get_or_init(|| MustOrder::new(self, reads))
+    }
+
+    /// The writes of a variable in the order of the trace.
+    pub fn writes(&self, variable: VariableId) -> &[EventId] {
+        self.writes.group(variable.index())
+    }
+
+    /// The writes of each variable by thread, as places.
+    #[inline]
+    pub fn thread_writes(&self) -> &ByThread<u32> {
+        &self.thread_writes
+    }
+
+    /// The reads that saw each write.
+    #[inline]
+    pub fn readers(&self) -> &Readers {
+        &self.readers
+    }
+
+    /// The posts of a semaphore in the order of the trace.
+    pub fn posts(&self, semaphore: SemaphoreId) -> &[EventId] {
+        self.posts.group(semaphore.index())
+    }
+
+    /// The takes of a semaphore in the order of the trace.
+    pub fn takes(&self, semaphore: SemaphoreId) -> &[EventId] {
+        self.takes.group(semaphore.index())
+    }
+
+    /// The reads of a variable from an event on, in the order of the trace.
+    pub fn reads_since(&self, variable: VariableId, start: EventId) -> &[EventId] {
+        let reads = self.reads.group(variable.index());
+        &reads[reads.partition_point(|&read| read < start)..]
+    }
+
+    /// The places between two of a thread's accesses that compete with those of others: the only ones whose order with other
+    /// threads can matter.
+    pub fn contested_between(&self, thread: ThreadId, first: u32, end: u32) -> &[u32] {
+        between(self.contested.group(thread.index()), first, end, |&place| place)
+    }
+
+    /// All sections, by thread, those of a thread in the order of their acquires.
+    pub fn sections(&self) -> &[Section] {
+        self.sections.all()
+    }
+
+    /// The sections of each lock by thread, as places.
+    #[inline]
+    pub fn thread_sections(&self) -> &ByThread<LockUse> {
+        &self.sections.uses
+    }
+
+    /// The sections that a thread opens between two places.
+    pub fn sections_between(&self, thread: ThreadId, first: u32, end: u32) -> &[Section] {
+        let place = |section: &Section| self.threads.place(section.acquire) as u32;
+        between(self.sections.of_thread(thread), first, end, place)
+    }
+
+    /// The sections of a lock that are open when the recorded prefix before `at` has happened, latest first.
+    pub fn open_sections(&self, lock: LockId, at: EventId) -> impl Iterator<Item = Section> + '_ {
+        self.sections.open_at(lock, at)
+    }
+
+    /// The sections open after each event, and the locks held.
+    #[inline]
+    pub fn open(&self) -> &OpenSections {
+        self.open.get_or_init(|| OpenSections::of(self.trace, &self.sections))
+    }
+
+    /// The sections that the thread of an event has open after it, latest first.
+    #[inline]
+    pub fn open_after(&self, event: EventId) -> impl Iterator<Item = &Section> + '_ {
+        self.open().after(event).map(|section| &self.sections.all()[section as usize])
+    }
+
+    /// The sections that a thread has open when it has executed so many of its events, latest first.
+    pub fn held_after(&self, thread: ThreadId, count: u32) -> impl Iterator<Item = &Section> + '_ {
+        let last = count.checked_sub(1).map(|last| self.threads.of_thread(thread)[last as usize]);
+        last.into_iter().flat_map(|last| self.open_after(last))
+    }
+
+    /// The place of a thread's first branch after a place.
+    pub fn branch_after(&self, thread: ThreadId, place: u32) -> Option<u32> {
+        let branches = self.branches.group(thread.index());
+        branches.get(branches.partition_point(|&branch| branch <= place)).copied()
+    }
+}
+
+/// The items whose places are at least `first` and less than `end`.
+fn between<T>(items: &[T], first: u32, end: u32, place: impl Fn(&T) -> u32) -> &[T] {
+    let from = items.partition_point(|item| place(item) < first);
+    &items[from..from + items[from..].partition_point(|item| place(item) < end)]
+}
