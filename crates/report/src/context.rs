@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use trace::{EventId, LockId, Op, ThreadId, Trace};
 
-use crate::findings::Finding;
 use crate::place::{SourcePlace, Sources};
 use crate::words::Words;
+use findings::Finding;
 
 /// What is known around the events of some findings.
 pub struct Context<'t> {

@@ -8,7 +8,7 @@ mod data;
 mod window;
 
 use crate::context::Contexts;
-use crate::findings::Predictions;
+use findings::Predictions;
 
 pub use data::{Lattice, RuledOut};
 

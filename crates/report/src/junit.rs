@@ -4,10 +4,10 @@ use check::Question;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::context::{Context, Contexts};
-use crate::findings::{Finding, Predictions};
 use crate::interleaving::Steps;
 use crate::summary::summary;
 use crate::terminal::{finding_in_words, title};
+use findings::{Finding, Predictions};
 
 /// The whole file. `questions` are those of the findings, in their order.
 pub fn junit(contexts: &Contexts<'_>, predictions: &Predictions, questions: &[Question]) -> String {

@@ -10,7 +10,6 @@ mod edges;
 mod evidence;
 mod explain;
 mod figures;
-mod findings;
 mod fingerprint;
 mod html;
 mod interleaving;

@@ -8,8 +8,8 @@ use trace::EventId;
 
 use crate::context::{Context, Contexts};
 use crate::edges::edges;
-use crate::findings::{Finding, Predictions};
 use crate::terminal::title;
+use findings::{Finding, Predictions};
 
 /// So many steps of the observed run, and of each schedule, from their ends: viewers take no more gladly.
 const MOST_STEPS: usize = 100_000;

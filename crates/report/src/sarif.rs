@@ -14,10 +14,10 @@ use trace::{EventId, Op, ThreadId};
 
 use crate::context::{Context, Contexts};
 use crate::figures::{counted, number};
-use crate::findings::{Finding, FindingKind, Predictions, Rung};
 use crate::place::SourcePlace;
 use crate::terminal::title;
 use crate::words::shown;
+use findings::{Finding, FindingKind, Predictions, Rung};
 use shape::*;
 
 /// Results that GitHub takes in one run.

@@ -1,7 +1,7 @@
 //! The last lines of a report: how many of what, and what was left open.
 
 use crate::figures::{counted, number};
-use crate::findings::{Finding, FindingKind, Predictions, Rung};
+use findings::{Finding, FindingKind, Predictions, Rung};
 
 /// How many findings there are of which kind and rung.
 #[derive(Clone, Debug, Default)]

@@ -9,8 +9,8 @@
 use trace::EventId;
 
 use crate::context::Context;
-use crate::findings::{Finding, FindingKind};
 use crate::place::SourcePlace;
+use findings::{Finding, FindingKind};
 
 /// A file of suppressions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

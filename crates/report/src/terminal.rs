@@ -7,11 +7,11 @@ use check::Question;
 use trace::EventId;
 
 use crate::context::Context;
-use crate::findings::{Finding, FindingKind, Rung};
 use crate::interleaving::{Steps, interleaving};
 use crate::place::{SourcePlace, telling_span};
 use crate::words::{listed, printable, shown};
 use crate::wrap::wrapped;
+use findings::{Finding, FindingKind, Rung};
 
 /// The finding told in full. Its question must make sense about the trace.
 pub fn finding_in_words(

@@ -14,6 +14,7 @@
 
 use check::Question;
 use decide::{Setup, Verdict, Witness, must_order};
+use findings::Funnel;
 use order::{AccessKind, LockSetId, LockSets, MustOrder};
 use trace::{EventId, ThreadId, VariableId};
 
@@ -21,27 +22,6 @@ use super::RacePair;
 use super::batch::Batch;
 use super::syncp::Syncp;
 use crate::{Found, Object, Remarks, Report, Settings};
-
-/// How many conflicting pairs each stage settled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Funnel {
-    /// Accesses of variables that more than one thread touches and someone writes.
-    pub accesses: u64,
-    /// Conflicting pairs of them.
-    pub pairs: u64,
-    /// Of those: ordered in every schedule.
-    pub ordered: u64,
-    /// Kept apart by a common lock.
-    pub locked: u64,
-    /// Races in the order of the trace's own synchronisation.
-    pub preserving: u64,
-    /// Asked of the engine.
-    pub asked: u64,
-    /// Races.
-    pub feasible: u64,
-    /// Left open by the budget.
-    pub unknown: u64,
-}
 
 /// Finds all races, in the order of the later event within each variable.
 pub fn races(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Funnel {

@@ -11,11 +11,11 @@ use super::window::{Room, Window, Windows};
 use crate::context::{Context, Contexts, Frame};
 use crate::edges::{EdgeKind, edges};
 use crate::figures::counted;
-use crate::findings::{Finding, Predictions};
 use crate::place::SourcePlace;
 use crate::terminal::{reproduction, title};
 use crate::values::changed_reads;
 use crate::words::shown;
+use findings::{Finding, Predictions};
 
 /// So many findings a page lists.
 const MOST_FINDINGS: usize = 2_000;

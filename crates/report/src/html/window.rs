@@ -5,8 +5,8 @@
 use trace::EventId;
 
 use crate::context::Context;
-use crate::findings::Finding;
 use crate::perfetto::with_next;
+use findings::Finding;
 
 /// So many steps are shown of an order.
 const MOST: usize = 10_000;

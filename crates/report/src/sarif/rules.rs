@@ -1,7 +1,7 @@
 //! The rules of a SARIF file: one a kind of bug.
 
 use super::shape::{Configuration, Message, Rule, RuleProperties};
-use crate::findings::FindingKind;
+use findings::FindingKind;
 
 const KINDS: [FindingKind; 6] = [
     FindingKind::Race,

@@ -1,9 +1,10 @@
-//! Findings: bugs foretold, as programs read them. The contract is docs/json.md.
-
-use serde::{Deserialize, Serialize};
-use trace::{EventId, Trace};
+//! Findings: predicted bugs, as programs read them. The contract is docs/json.md.
+//!
+//! Searches count ([`Funnel`]), the pipeline makes findings, and reports show them: this is what they share.
 
 use check::{Model, WrittenQuestion};
+use serde::{Deserialize, Serialize};
+use trace::{EventId, Trace};
 
 /// What kind of bug a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -223,12 +224,15 @@ impl Size {
     }
 }
 
-/// How many pairs each stage of the search for races settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How many pairs of conflicting accesses each stage of the search for races settled. JSON has the stages only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Funnel {
-    /// Conflicting pairs of accesses of shared variables.
+    /// Accesses of variables that more than one thread touches and someone writes.
+    #[serde(skip)]
+    pub accesses: u64,
+    /// Conflicting pairs of them.
     pub pairs: u64,
-    /// Ordered in every schedule.
+    /// Of those: ordered in every schedule.
     pub ordered: u64,
     /// Kept apart by a common lock.
     pub locked: u64,
@@ -236,4 +240,10 @@ pub struct Funnel {
     pub preserving: u64,
     /// Asked of the engine.
     pub asked: u64,
+    /// Races.
+    #[serde(skip)]
+    pub feasible: u64,
+    /// Left open by the budget.
+    #[serde(skip)]
+    pub unknown: u64,
 }
