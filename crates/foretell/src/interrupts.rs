@@ -22,7 +22,6 @@ static CANCELLATION: LazyLock<Cancellation> = LazyLock::new(Cancellation::defaul
 pub fn handle() {
     let handler = || {
         if HEEDED.load(Ordering::SeqCst) && !CANCELLATION.cancel() {
-            run::stopping::ask();
             if AT_ONCE.load(Ordering::SeqCst) {
                 end_with_findings();
             }

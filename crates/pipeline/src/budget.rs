@@ -1,8 +1,8 @@
-//! What work may cost, and how it is called off. Both come in as values: nothing here knows of signals or arguments.
+//! What work may cost. It comes in as a value: nothing here knows of arguments.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+pub use run::Cancellation;
 
 /// What work may cost. Time and memory are looked at between steps of the work, not within a question to the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,22 +45,6 @@ fn resident() -> Option<u64> {
     Some(pages * 4096)
 }
 
-/// Whether the work is called off. Copies share one state.
-#[derive(Clone, Debug, Default)]
-pub struct Cancellation(Arc<AtomicBool>);
-
-impl Cancellation {
-    /// Calls the work off; whether it was called off before.
-    pub fn cancel(&self) -> bool {
-        self.0.swap(true, Ordering::SeqCst)
-    }
-
-    /// Whether the work is called off.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,13 +56,5 @@ mod tests {
         assert!(past.is_exhausted() && past.time_left() == Some(Duration::ZERO));
         assert!(Budget { memory: Some(4096), ..Budget::default() }.is_exhausted());
         assert!(!Budget { memory: Some(1 << 44), ..Budget::default() }.is_exhausted());
-    }
-
-    #[test]
-    fn copies_of_a_cancellation_share_it() {
-        let one = Cancellation::default();
-        let other = one.clone();
-        assert!(!other.is_cancelled() && !one.cancel());
-        assert!(other.is_cancelled() && other.cancel());
     }
 }

@@ -162,7 +162,8 @@ impl Replayer {
     /// How a plan is followed.
     pub fn settings(&self, order: RaceOrder, debugger: bool) -> replay::Settings {
         let &Replayer { on_divergence, until, limit, .. } = self;
-        replay::Settings { order, on_divergence, debugger, until, limit, seed: 1 }
+        let cancellation = self.cancellation.clone();
+        replay::Settings { order, on_divergence, debugger, until, limit, cancellation, seed: 1 }
     }
 
     /// One run.
@@ -252,7 +253,8 @@ impl Replayer {
 
     /// Runs the program under the genuine ThreadSanitizer along the schedule.
     pub fn second_opinion(&self, asked: &ThreadSanitizer) -> Result<SecondOpinion, Error> {
-        let opinion = asked.asked(&self.plan, &self.command, self.limit).map_err(no_opinion)?;
+        let opinion =
+            asked.asked(&self.plan, &self.command, self.limit, &self.cancellation).map_err(no_opinion)?;
         Ok(SecondOpinion { reported: !opinion.report.is_empty(), report: opinion.report })
     }
 

@@ -2,9 +2,11 @@
 //!
 //! [`program`] says whether a file can be recorded; [`record`] runs it under the recorder; [`replay`] runs it along a schedule.
 
+mod cancellation;
 pub mod mapping;
 pub mod program;
 pub mod record;
 pub mod replay;
 mod signals;
-pub mod stopping;
+
+pub use cancellation::Cancellation;

@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
+use crate::Cancellation;
 use load::look::{Looked, look};
 use load::{LoadError, Recorded};
 use outcome::{Look, Outcome};
@@ -38,7 +39,7 @@ pub enum ReplayError {
 }
 
 /// How a plan is carried out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// Which of two racing accesses goes first.
     pub order: RaceOrder,
@@ -50,6 +51,8 @@ pub struct Settings {
     pub until: Option<usize>,
     /// When to end a program that does not end.
     pub limit: Duration,
+    /// Ends the program when the replay is called off.
+    pub cancellation: Cancellation,
     /// The seed of the random choices once the schedule has been followed.
     pub seed: u64,
 }
@@ -69,7 +72,13 @@ impl Settings {
 pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Replay, ReplayError> {
     let plan = &*shortened(plan, settings.until);
     let control = Control::new(plan, &settings);
-    let ran = run::run(command, &control.text(), &settings.text(&plan.goal), settings.limit)?;
+    let ran = run::run(
+        command,
+        &control.text(),
+        &settings.text(&plan.goal),
+        settings.limit,
+        &settings.cancellation,
+    )?;
     let outcome = Outcome::parse(&ran.outcome());
     let log = ran.log();
     let wanted = wanted(plan, &control, &outcome);

@@ -7,7 +7,7 @@ use check::{Model, Question};
 use decide::{Setup, Verdict, Witness, must_order};
 use order::MustOrder;
 use papers::races::{Method, for_each_pair};
-use report::{FindingKind, Funnel, Predictions, Rung};
+use report::{FindingKind, Predictions, Rung};
 
 use super::gather::Gatherer;
 use crate::error::{Error, ErrorKind};
@@ -56,13 +56,7 @@ fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
     gatherer.observer.end(None);
     predictions.candidates += funnel.pairs - funnel.ordered;
     predictions.unknown += funnel.unknown;
-    predictions.funnel = Some(Funnel {
-        pairs: funnel.pairs,
-        ordered: funnel.ordered,
-        locked: funnel.locked,
-        preserving: funnel.preserving,
-        asked: funnel.asked,
-    });
+    predictions.funnel = Some(funnel);
 }
 
 /// Races in the order of the trace's own synchronisation. Each comes with the schedule that shows it, under every model.

@@ -322,6 +322,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::Cancellation;
 
     fn event(thread: &[u32], place: u64, kind: Kind) -> PlannedEvent {
         PlannedEvent {
@@ -333,17 +334,20 @@ mod tests {
         }
     }
 
-    const SETTINGS: Settings = Settings {
-        order: RaceOrder::Ba,
-        on_divergence: OnDivergence::Stop,
-        debugger: false,
-        until: None,
-        limit: Duration::from_secs(1),
-        seed: 1,
-    };
+    fn settings() -> Settings {
+        Settings {
+            order: RaceOrder::Ba,
+            on_divergence: OnDivergence::Stop,
+            debugger: false,
+            until: None,
+            limit: Duration::from_secs(1),
+            cancellation: Cancellation::default(),
+            seed: 1,
+        }
+    }
 
     fn control(steps: Vec<PlannedEvent>, goal: Goal) -> Control {
-        Control::new(&Plan { steps, goal, names: BTreeMap::new() }, &SETTINGS)
+        Control::new(&Plan { steps, goal, names: BTreeMap::new() }, &settings())
     }
 
     #[test]

@@ -13,8 +13,8 @@ use tempfile::TempDir;
 use trace::Metadata;
 
 use super::result::Ending;
+use crate::Cancellation;
 use crate::signals;
-use crate::stopping;
 use compile::embedded;
 
 /// A command and what it was run with.
@@ -89,10 +89,16 @@ impl Ran {
 }
 
 /// Runs the command under the control file to its end, or until its time is over.
-pub(super) fn run(command: &Command, control: &str, settings: &str, limit: Duration) -> io::Result<Ran> {
+pub(super) fn run(
+    command: &Command,
+    control: &str,
+    settings: &str,
+    limit: Duration,
+    cancellation: &Cancellation,
+) -> io::Result<Ran> {
     let directory = prepared(control, settings)?;
     let program = program(command, directory.path())?;
-    execute(program, command, directory, limit)
+    execute(program, command, directory, limit, cancellation)
 }
 
 /// Runs a program to its end, or until its time is over; its output goes into the directory.
@@ -101,6 +107,7 @@ pub(super) fn execute(
     command: &Command,
     directory: TempDir,
     limit: Duration,
+    cancellation: &Cancellation,
 ) -> io::Result<Ran> {
     let output = File::create(directory.path().join("output"))?;
     program.stdin(input(command)?).stdout(output.try_clone()?).stderr(output);
@@ -108,7 +115,7 @@ pub(super) fn execute(
     without_surprises(&mut program);
     let started = Instant::now();
     let mut child = program.spawn()?;
-    let (status, in_time) = wait(&mut child, started + limit)?;
+    let (status, in_time) = wait(&mut child, started + limit, cancellation)?;
     // Whatever it started ends with it.
     signals::send(-(child.id() as i32), libc::SIGKILL);
     let ending = match (in_time, status.code(), status.signal()) {
@@ -224,16 +231,16 @@ fn without_surprises(program: &mut std::process::Command) {
     unsafe { program.pre_exec(prepare) };
 }
 
-/// Waits for the end, or kills the program and all it started, when its time is over or the user wants to stop; whether it was
+/// Waits for the end, or kills the program and all it started, when its time is over or the run is called off; whether it was
 /// in time.
-fn wait(child: &mut Child, until: Instant) -> io::Result<(ExitStatus, bool)> {
+fn wait(child: &mut Child, until: Instant, cancellation: &Cancellation) -> io::Result<(ExitStatus, bool)> {
     let mut pause = Duration::from_micros(200);
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok((status, true));
         }
         let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() || stopping::is_asked() {
+        if left.is_zero() || cancellation.is_cancelled() {
             signals::send(-(child.id() as i32), libc::SIGKILL);
             return Ok((child.wait()?, false));
         }

@@ -13,6 +13,7 @@ use trace::Kind;
 use super::plan::{Cast, Plan, PlannedEvent};
 use super::result::Ending;
 use super::run::{self, Command};
+use crate::Cancellation;
 use compile::embedded;
 
 /// What ThreadSanitizer said.
@@ -65,7 +66,13 @@ impl ThreadSanitizer {
     }
 
     /// Runs the command under it, along the synchronisation of the plan.
-    pub fn asked(&self, plan: &Plan, command: &Command, limit: Duration) -> Result<Opinion, NoOpinion> {
+    pub fn asked(
+        &self,
+        plan: &Plan,
+        command: &Command,
+        limit: Duration,
+        cancellation: &Cancellation,
+    ) -> Result<Opinion, NoOpinion> {
         let directory = run::directory()?;
         let order = directory.path().join("order");
         std::fs::write(&order, order_of(plan))?;
@@ -76,7 +83,7 @@ impl ThreadSanitizer {
         program.env("LD_BIND_NOW", "1").env("FORETELL_ORDER", &order);
         let said = directory.path().join("report");
         program.env("TSAN_OPTIONS", format!("exitcode={STATUS}:log_path={}", said.display()));
-        let ran = run::execute(program, command, directory, limit)?;
+        let ran = run::execute(program, command, directory, limit, cancellation)?;
         let report = reports_in(ran.directory.path())?;
         if ran.ending == Ending::Exited(NOT_LOADED) && report.is_empty() {
             let output = ran.output();
