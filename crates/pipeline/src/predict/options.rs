@@ -242,7 +242,7 @@ mod tests {
         let options =
             PredictOptions { only: races, orders: vec!["a < b".into()], ..PredictOptions::default() };
         let error = options.kinds().unwrap_err();
-        assert_eq!(error.to_string(), "`--order` is about the kind `order`, which is not looked for");
+        assert_eq!(error.to_string(), "`--order` applies to the kind `order`, which is not searched for");
         assert_eq!(error.advice(), ["add `order` to `--only`"]);
     }
 
