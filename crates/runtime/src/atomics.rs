@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fe
 use wire::Kind;
 
 use crate::inside::{enter_access, enter_point};
-use crate::interpose::hook;
+use crate::interpose::{hook, safe_hook};
 
 /// Sixteen bytes, changed by `cmpxchg16b`.
 #[repr(C, align(16))]
@@ -96,9 +96,12 @@ macro_rules! atomics {
         $($fetch:ident $operation:ident),*
     ) => {
         const _: () = {
+            /// # Safety
+            /// The cell is one.
             unsafe fn exchange(cell: *const $atomic, old: $value, new: $value, pc: u64) -> Result<$value, $value> {
                 let inside = enter_access(Kind::$update, cell as u64, size_of::<$value>() as u64, pc);
-                let result = (*cell).compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
+                // SAFETY: the cell is the program's.
+                let result = unsafe { (*cell).compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst) };
                 if let Some(inside) = inside {
                     inside.thread().loaded.set(0);
                     let kind = if result.is_ok() { Kind::$update } else { Kind::$read };
@@ -107,12 +110,17 @@ macro_rules! atomics {
                 result
             }
 
+            /// # Safety
+            /// The cell is one, and so is what is expected.
             unsafe fn exchange_through(cell: *const $atomic, old: *mut $value, new: $value, pc: u64) -> i32 {
-                match exchange(cell, *old, new, pc) {
-                    Ok(_) => 1,
-                    Err(found) => {
-                        *old = found;
-                        0
+                // SAFETY: both are the program's.
+                unsafe {
+                    match exchange(cell, *old, new, pc) {
+                        Ok(_) => 1,
+                        Err(found) => {
+                            *old = found;
+                            0
+                        }
                     }
                 }
             }
@@ -210,7 +218,7 @@ atomics! {
     __tsan_atomic128_fetch_nand fetch_nand
 }
 
-hook! {
+safe_hook! {
     fn __tsan_atomic_thread_fence(order: u64; pc in "rsi") {
         if let Some(inside) = enter_point() {
             inside.simple(Kind::Fence, pc, order & 0xff);
@@ -221,4 +229,4 @@ hook! {
 
 /// A fence against the thread's own signal handlers: nothing another thread could see.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __tsan_atomic_signal_fence(_order: i32) {}
+extern "C" fn __tsan_atomic_signal_fence(_order: i32) {}

@@ -27,8 +27,11 @@ impl Wait {
     /// # Safety
     /// The pointer is a `timespec`'s.
     pub(crate) unsafe fn until(clock: i32, time: *const libc::timespec) -> Option<Wait> {
-        let end = nanoseconds(time)?;
-        Some(Wait::nanoseconds(end.saturating_sub(sys::now(clock))))
+        // SAFETY: the pointer is a `timespec`'s.
+        unsafe {
+            let end = nanoseconds(time)?;
+            Some(Wait::nanoseconds(end.saturating_sub(sys::now(clock))))
+        }
     }
 }
 
@@ -37,13 +40,16 @@ impl Wait {
 /// # Safety
 /// The pointer is a `timespec`'s.
 pub(crate) unsafe fn nanoseconds(time: *const libc::timespec) -> Option<u64> {
-    let libc::timespec { tv_sec, tv_nsec } = *time;
-    if !(0..1_000_000_000).contains(&tv_nsec) {
-        return None;
+    // SAFETY: the pointer is a `timespec`'s.
+    unsafe {
+        let libc::timespec { tv_sec, tv_nsec } = *time;
+        if !(0..1_000_000_000).contains(&tv_nsec) {
+            return None;
+        }
+        // Before the epoch is long past.
+        let seconds = u64::try_from(tv_sec).unwrap_or(0);
+        Some(seconds.saturating_mul(1_000_000_000).saturating_add(tv_nsec as u64))
     }
-    // Before the epoch is long past.
-    let seconds = u64::try_from(tv_sec).unwrap_or(0);
-    Some(seconds.saturating_mul(1_000_000_000).saturating_add(tv_nsec as u64))
 }
 
 /// A length with its low digits rounded away. A deadline is computed from the real time, so the length differs a

@@ -8,7 +8,7 @@ use crate::thread;
 use crate::token::gate;
 
 #[inline(always)]
-unsafe fn branch() {
+fn branch() {
     let Some(thread) = thread::current() else { return };
     thread.branches.set(thread.branches.get() + 1);
     if !thread.gated(gate::BRANCHES) {
@@ -17,24 +17,24 @@ unsafe fn branch() {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __sanitizer_cov_trace_pc() {
+extern "C" fn __sanitizer_cov_trace_pc() {
     branch();
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __sanitizer_cov_trace_pc_guard(_guard: *mut u32) {
+extern "C" fn __sanitizer_cov_trace_pc_guard(_guard: *mut u32) {
     branch();
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __sanitizer_cov_trace_pc_guard_init(_start: *mut u32, _stop: *mut u32) {}
+extern "C" fn __sanitizer_cov_trace_pc_guard_init(_start: *mut u32, _stop: *mut u32) {}
 
 /// Functions of libtsan's interface that say nothing about the program's order of events.
 macro_rules! nothing {
     ($($name:ident($($argument:ident: $type:ty),*) $(-> $result:ty = $value:expr)?;)*) => {
         $(
             #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name($($argument: $type),*) $(-> $result)? {
+            extern "C" fn $name($($argument: $type),*) $(-> $result)? {
                 $($value)?
             }
         )*

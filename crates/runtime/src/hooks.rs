@@ -163,6 +163,8 @@ extern "C" fn function_exit(pc: u64) {
     frame(Kind::FunctionExit, 0, pc);
 }
 
+/// # Safety
+/// The program is about to write this value to this address.
 unsafe extern "C" fn vptr_update(address: *mut *mut u8, value: *mut u8, pc: u64) {
     // Constructors write the same pointer again and again; only a change can be a race.
     // SAFETY: the program is about to write there.
@@ -190,12 +192,16 @@ with_caller! {
     __tsan_write_range => write_range with "rdx";
 }
 
+/// # Safety
+/// As libtsan's.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 unsafe extern "C" fn __tsan_read_range_pc() {
     naked_asm!("jmp {}", sym read_range);
 }
 
+/// # Safety
+/// As libtsan's.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 unsafe extern "C" fn __tsan_write_range_pc() {

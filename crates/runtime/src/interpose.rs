@@ -2,6 +2,13 @@
 //!
 //! Each asks [`enter`]: inside the runtime, or while it is passive, the real function is all there is to
 //! do. What could block is tried without blocking first, and waited for in the scheduler.
+//!
+//! # Safety
+//!
+//! The program calls each exported function in place of the C library's, or libtsan's, function of that name. Its arguments are as that
+//! function demands: pointers are null where that is allowed, or to what they should be, and nobody else changes that meanwhile except as
+//! the function allows. What we pass on to the real function, and what we look at ourselves, are these arguments and no others. A
+//! program that breaks the contract would have broken it without us.
 
 pub(crate) mod annotations;
 pub(crate) mod barriers;
@@ -41,7 +48,12 @@ macro_rules! hook {
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),*; $pc:ident in $register:expr) $(-> $result:ty)? $body:block)*) => {
         $(
             const _: () = {
-                unsafe extern "C" fn body($($argument: $type,)* $pc: u64) $(-> $result)? $body
+                /// # Safety
+                /// See the head of this module.
+                unsafe extern "C" fn body($($argument: $type,)* $pc: u64) $(-> $result)? {
+                    // SAFETY: see the head of this module.
+                    unsafe { $body }
+                }
 
                 $(#[$attribute])*
                 #[unsafe(no_mangle)]
@@ -55,12 +67,35 @@ macro_rules! hook {
 }
 pub(crate) use hook;
 
+/// The same for functions whose arguments are used as numbers alone.
+macro_rules! safe_hook {
+    ($(fn $name:ident($($argument:ident: $type:ty),*; $pc:ident in $register:expr) $(-> $result:ty)? $body:block)*) => {
+        $(
+            const _: () = {
+                extern "C" fn body($($argument: $type,)* $pc: u64) $(-> $result)? $body
+
+                #[unsafe(no_mangle)]
+                #[unsafe(naked)]
+                unsafe extern "C" fn $name() {
+                    core::arch::naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym body);
+                }
+            };
+        )*
+    };
+}
+pub(crate) use safe_hook;
+
 /// Functions with six arguments, whose return address comes on the stack.
 macro_rules! hook_of_six {
     ($(fn $name:ident($($argument:ident: $type:ty),*; $pc:ident) -> $result:ty $body:block)*) => {
         $(
             const _: () = {
-                unsafe extern "C" fn body($($argument: $type,)* $pc: u64) -> $result $body
+                /// # Safety
+                /// See the head of this module.
+                unsafe extern "C" fn body($($argument: $type,)* $pc: u64) -> $result {
+                    // SAFETY: see the head of this module.
+                    unsafe { $body }
+                }
 
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
@@ -97,7 +132,7 @@ pub(crate) const SHARED: LockKinds =
 
 /// Takes a lock by trying until it is free or the time is over. The request of a call that can block for ever is told even
 /// if the lock is free: it tells it from one that gives up by itself.
-pub(crate) unsafe fn acquire(
+pub(crate) fn acquire(
     inside: &Inside,
     kinds: &LockKinds,
     lock: u64,
@@ -123,7 +158,7 @@ pub(crate) unsafe fn acquire(
 }
 
 /// Writes how a call that gives up by itself went.
-pub(crate) unsafe fn attempted(
+pub(crate) fn attempted(
     inside: &Inside,
     kinds: &LockKinds,
     lock: u64,
@@ -135,12 +170,12 @@ pub(crate) unsafe fn attempted(
 }
 
 /// Says that what follows is by a call that gives up by itself.
-pub(crate) unsafe fn limited(inside: &Inside, pc: u64) {
+pub(crate) fn limited(inside: &Inside, pc: u64) {
     inside.simple(Kind::Limited, pc, 0);
 }
 
 /// Writes how an attempt to take a lock went.
-pub(crate) unsafe fn told(
+pub(crate) fn told(
     inside: &Inside,
     kinds: &LockKinds,
     lock: u64,
@@ -161,7 +196,7 @@ pub(crate) unsafe fn told(
 }
 
 /// Calls something that may block in the outside world: others run meanwhile.
-pub(crate) unsafe fn outside<R>(inside: Inside, call: impl FnOnce() -> R) -> R {
+pub(crate) fn outside<R>(inside: Inside, call: impl FnOnce() -> R) -> R {
     if scheduler().with_lock(|schedule, _| schedule.is_alone()) {
         drop(inside);
     } else {

@@ -301,7 +301,7 @@ impl Machine for Program {
     }
 
     fn contend(_lock: &AtomicU32, round: u32) {
-        if round % 64 == 0 {
+        if round.is_multiple_of(64) {
             sys::yield_now();
         }
         hint::spin_loop();

@@ -1,26 +1,11 @@
 //! System calls, made directly: the C library's wrappers may be interposed, set `errno` or be points of cancellation.
 
-use core::arch::asm;
+mod call;
+
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
 
-/// A system call with up to six arguments. Returns what the kernel returns: an error is a negative errno.
-///
-/// # Safety
-/// As for the system call in question.
-#[inline]
-pub(crate) unsafe fn call(number: i64, arguments: [usize; 6]) -> isize {
-    let result: isize;
-    asm!(
-        "syscall",
-        inlateout("rax") number as isize => result,
-        in("rdi") arguments[0], in("rsi") arguments[1], in("rdx") arguments[2],
-        in("r10") arguments[3], in("r8") arguments[4], in("r9") arguments[5],
-        lateout("rcx") _, lateout("r11") _,
-        options(nostack),
-    );
-    result
-}
+pub(crate) use call::call;
 
 /// The kernel's id of this thread.
 pub(crate) fn gettid() -> u32 {
@@ -122,7 +107,10 @@ pub(crate) fn map_file(file: i32, offset: u64, bytes: usize) -> *mut u8 {
 /// # Safety
 /// Nobody uses it any more.
 pub(crate) unsafe fn unmap(start: *mut u8, bytes: usize) {
-    call(libc::SYS_munmap, [start as usize, bytes, 0, 0, 0, 0]);
+    // SAFETY: nobody uses the mapping.
+    unsafe {
+        call(libc::SYS_munmap, [start as usize, bytes, 0, 0, 0, 0]);
+    }
 }
 
 /// Opens the file with this name, which ends with a zero; negative if that fails.

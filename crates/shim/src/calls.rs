@@ -67,12 +67,14 @@ macro_rules! calls {
                         Err(_) => panic!(),
                     },
                 );
-                let real: unsafe extern "C-unwind" fn($($type),*) -> c_int = core::mem::transmute(REAL.get());
+                // SAFETY: the next library's function of this name has this type.
+                let real: unsafe extern "C-unwind" fn($($type),*) -> c_int = unsafe { core::mem::transmute(REAL.get()) };
                 let mut turn = order::enter($kind);
                 if Overtaken::$overtaken == Overtaken::AtOnce {
                     finish(turn.take(), false);
                 }
-                let result = real($($argument),*);
+                // SAFETY: the arguments are as the real function demands, by the contract of this one.
+                let result = unsafe { real($($argument),*) };
                 finish(turn, Overtaken::$overtaken == Overtaken::IfInVain && result != 0);
                 result
             }
@@ -130,14 +132,18 @@ unsafe extern "C-unwind" fn pthread_create(
 ) -> c_int {
     static REAL: Real = Real::new(c"pthread_create");
     type Create = unsafe extern "C-unwind" fn(*mut libc::pthread_t, *const c_void, Routine, Pointer) -> c_int;
-    let real: Create = core::mem::transmute(REAL.get());
+    // SAFETY: the next library's function of this name has this type.
+    let real: Create = unsafe { core::mem::transmute(REAL.get()) };
     let turn = order::enter(b'c');
     let start: *mut Start = sys::memory(size_of::<Start>()).cast();
     if start.is_null() {
         return libc::EAGAIN;
     }
-    start.write(Start { routine, argument, role: order::child() });
-    let result = real(thread, attributes, run, start.cast());
+    // SAFETY: the memory is fresh; the arguments are as the real function demands, and what `run` gets is a `Start`.
+    let result = unsafe {
+        start.write(Start { routine, argument, role: order::child() });
+        real(thread, attributes, run, start.cast())
+    };
     if result == 0 {
         order::has_created();
     }
@@ -145,11 +151,21 @@ unsafe extern "C-unwind" fn pthread_create(
     result
 }
 
+/// The first function of a new thread.
+///
+/// # Safety
+/// What starts it is a [`Start`], which is this thread's alone.
 unsafe extern "C-unwind" fn run(start: Pointer) -> Pointer {
-    let Start { routine, argument, role } = start.cast::<Start>().read();
-    sys::call(libc::SYS_munmap, [start as usize, size_of::<Start>(), 0, 0, 0, 0]);
+    // SAFETY: it is a `Start` in a mapping of its own, which nobody uses after this.
+    let Start { routine, argument, role } = unsafe {
+        let start = start.cast::<Start>();
+        let taken = start.read();
+        sys::call(libc::SYS_munmap, [start as usize, size_of::<Start>(), 0, 0, 0, 0]);
+        taken
+    };
     order::begin(role);
-    routine(argument)
+    // SAFETY: the program gave the routine to run with this argument.
+    unsafe { routine(argument) }
 }
 
 /// Programs that count their branches call this; ThreadSanitizer's library has nothing by this name.

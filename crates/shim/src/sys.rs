@@ -1,24 +1,12 @@
 //! The kernel, asked directly: what goes through the C library may be seen by ThreadSanitizer.
 
-use core::arch::asm;
+// One file for both libraries, without a crate between them.
+#[path = "../../runtime/src/sys/call.rs"]
+mod call;
+
 use core::sync::atomic::AtomicU32;
 
-/// A system call.
-///
-/// # Safety
-/// As for the system call in question.
-pub(crate) unsafe fn call(number: i64, arguments: [usize; 6]) -> isize {
-    let result: isize;
-    asm!(
-        "syscall",
-        inlateout("rax") number as isize => result,
-        in("rdi") arguments[0], in("rsi") arguments[1], in("rdx") arguments[2],
-        in("r10") arguments[3], in("r8") arguments[4], in("r9") arguments[5],
-        lateout("rcx") _, lateout("r11") _,
-        options(nostack),
-    );
-    result
-}
+pub(crate) use call::call;
 
 /// Sleeps while the word has this value, at most so many milliseconds.
 pub(crate) fn wait(word: &AtomicU32, value: u32, milliseconds: i64) {

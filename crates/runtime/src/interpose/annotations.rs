@@ -8,7 +8,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 
 use wire::Kind;
 
-use super::{EXCLUSIVE, SHARED, hook};
+use super::{EXCLUSIVE, SHARED, hook, safe_hook};
 use crate::inside::{enter, enter_point};
 
 type Object = *mut c_void;
@@ -19,14 +19,14 @@ const READS: u32 = 1 << 3;
 const TRIES: u32 = 1 << 4;
 const FAILED: u32 = 1 << 5;
 
-unsafe fn tell(kind: Kind, object: u64, pc: u64) {
+fn tell(kind: Kind, object: u64, pc: u64) {
     if let Some(inside) = enter_point() {
         inside.simple(kind, pc, object);
     }
 }
 
 /// Something that is no place: it must not change the schedule.
-unsafe fn remark(kind: Kind, address: u64, argument: u64, pc: u64) {
+fn remark(kind: Kind, address: u64, argument: u64, pc: u64) {
     if let Some(inside) = enter() {
         inside.detailed(kind, pc, address, &[argument], b"");
     }
@@ -38,11 +38,16 @@ const IGNORED: u64 = 3;
 /// Atomic accesses, too.
 const INSIDE_A_LOCK: u64 = 7;
 
+/// # Safety
+/// The name is a string with its end.
 unsafe fn name_thread(name: *const c_char, pc: u64) {
+// SAFETY: the name is a string with its end.
+unsafe {
     if let Some(inside) = enter() {
         let number = u64::from(inside.thread().number);
         inside.detailed(Kind::ThreadName, pc, 0, &[number], CStr::from_ptr(name).to_bytes());
     }
+}
 }
 
 fn held(reads: bool) -> &'static super::LockKinds {
@@ -53,7 +58,7 @@ fn released(reads: bool) -> Kind {
     if reads { Kind::ReleaseShared } else { Kind::Release }
 }
 
-hook! {
+safe_hook! {
     fn __tsan_acquire(object: Object; pc in "rsi") {
         tell(Kind::HappensAfter, object as u64, pc);
     }
@@ -146,9 +151,6 @@ hook! {
     fn WTFAnnotateBenignRaceSized(_file: File, _line: c_int, address: Object, size: usize, _why: File; pc in "r9") {
         remark(Kind::Benign, address as u64, size as u64, pc);
     }
-    fn AnnotateThreadName(_file: File, _line: c_int, name: *const c_char; pc in "rcx") {
-        name_thread(name, pc);
-    }
     fn __tsan_java_acquire(object: Object; pc in "rsi") {
         tell(Kind::HappensAfter, object as u64, pc);
     }
@@ -169,5 +171,11 @@ hook! {
     }
     fn __tsan_java_mutex_read_unlock(lock: Object; pc in "rsi") {
         tell(Kind::ReleaseShared, lock as u64, pc);
+    }
+}
+
+hook! {
+    fn AnnotateThreadName(_file: File, _line: c_int, name: *const c_char; pc in "rcx") {
+        name_thread(name, pc);
     }
 }

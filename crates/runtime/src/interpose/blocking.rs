@@ -17,7 +17,8 @@ macro_rules! always {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-                let really = || real!($name($($argument => $type),*) -> $result);
+                // SAFETY: see the head of `interpose`.
+                let really = || unsafe { real!($name($($argument => $type),*) -> $result) };
                 match enter() {
                     Some(inside) => outside(inside, really),
                     None => really(),
@@ -33,9 +34,12 @@ macro_rules! limited {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type,)* $limit: $limit_type $(, $after: $after_type)*) -> c_int {
-                let really = |limit: $limit_type| real!(
-                    $name($($argument => $type,)* limit => $limit_type $(, $after => $after_type)*) -> c_int
-                );
+                // SAFETY: see the head of `interpose`.
+                let really = |limit: $limit_type| unsafe {
+                    real!(
+                        $name($($argument => $type,)* limit => $limit_type $(, $after => $after_type)*) -> c_int
+                    )
+                };
                 let Some(inside) = enter() else { return really($limit) };
                 match really($now) {
                     0 => outside(inside, || really($limit)),
@@ -76,7 +80,7 @@ limited! {
 }
 
 /// `fcntl`: waiting for a file lock blocks.
-unsafe fn control(file: c_int, command: c_int, argument: usize, really: impl Fn() -> c_int) -> c_int {
+fn control(file: c_int, command: c_int, argument: usize, really: impl Fn() -> c_int) -> c_int {
     let _ = (file, argument);
     match enter() {
         Some(inside) if matches!(command, libc::F_SETLKW | libc::F_OFD_SETLKW) => outside(inside, really),
@@ -84,8 +88,12 @@ unsafe fn control(file: c_int, command: c_int, argument: usize, really: impl Fn(
     }
 }
 
+/// # Safety
+/// As for the function of that name that it stands before.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fcntl(file: c_int, command: c_int, argument: usize) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     control(
         file,
         command,
@@ -93,9 +101,14 @@ unsafe extern "C" fn fcntl(file: c_int, command: c_int, argument: usize) -> c_in
         || real!(fcntl(file => c_int, command => c_int, argument => usize) -> c_int),
     )
 }
+}
 
+/// # Safety
+/// As for the function of that name that it stands before.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fcntl64(file: c_int, command: c_int, argument: usize) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     control(
         file,
         command,
@@ -103,8 +116,12 @@ unsafe extern "C" fn fcntl64(file: c_int, command: c_int, argument: usize) -> c_
         || real!(fcntl64(file => c_int, command => c_int, argument => usize) -> c_int),
     )
 }
+}
 
 /// System calls by number: futexes are the scheduler's affair, children are looked after, others go through.
+///
+/// # Safety
+/// As for the function of that name that it stands before.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall(
     number: c_long,
@@ -115,6 +132,8 @@ unsafe extern "C" fn syscall(
     e: usize,
     f: usize,
 ) -> c_long {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     if number == libc::SYS_futex
         && let Some(result) = futex(a as *mut u32, b as c_int, c as u32, d as *const libc::timespec)
     {
@@ -127,17 +146,23 @@ unsafe extern "C" fn syscall(
     };
     if children::copies(number, a) { children::copied(really) } else { really() }
 }
+}
 
 /// How many waiters a futex wakes if it wakes all.
 const EVERYONE: u32 = i32::MAX as u32;
 
 /// A futex of this process alone; none if the kernel should see to it.
+///
+/// # Safety
+/// The word and the time limit are as for the system call.
 unsafe fn futex(
     word: *mut u32,
     operation: c_int,
     value: u32,
     limit: *const libc::timespec,
 ) -> Option<c_long> {
+// SAFETY: the program gives the word and the limit as it would to the kernel.
+unsafe {
     let command = operation & libc::FUTEX_CMD_MASK;
     let key = word as u64 | 1;
     let inside = enter()?;
@@ -175,8 +200,12 @@ unsafe fn futex(
         _ => None,
     }
 }
+}
 
-unsafe fn fail(error: c_int) -> c_long {
+fn fail(error: c_int) -> c_long {
+// SAFETY: the thread's own error number.
+unsafe {
     *libc::__errno_location() = error;
     -1
+}
 }

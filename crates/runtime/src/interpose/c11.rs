@@ -69,12 +69,17 @@ hook! {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn thrd_yield() {
+extern "C" fn thrd_yield() {
     threads::give_way();
 }
 
+/// # Safety
+/// As for the function of that name that it stands before.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn thrd_sleep(length: Time, rest: *mut libc::timespec) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     sleeping::sleep_for(length)
         .unwrap_or_else(|| real!(thrd_sleep(length => Time, rest => *mut libc::timespec) -> c_int))
+}
 }

@@ -46,21 +46,36 @@ extern "C" fn in_child() {
     }
 }
 
+/// # Safety
+/// As for the function of that name that it stands before.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fork() -> libc::pid_t {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     // With the token, but not inside: handlers that the program asked to be called at a fork have events of their own.
     drop(enter());
     real!(fork() -> libc::pid_t)
 }
-
-/// A child that borrows its parent's memory would act as the parent's thread; with a copy it behaves as it should.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn vfork() -> libc::pid_t {
-    fork()
 }
 
+/// A child that borrows its parent's memory would act as the parent's thread; with a copy it behaves as it should.
+///
+/// # Safety
+/// As for the function of that name that it stands before.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vfork() -> libc::pid_t {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
+    fork()
+}
+}
+
+/// # Safety
+/// As for the function of that name that it stands before.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _Fork() -> libc::pid_t {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     // No handlers are called, ours neither.
     let recorded = enter().is_some();
     let child = real!(_Fork() -> libc::pid_t);
@@ -68,6 +83,7 @@ unsafe extern "C" fn _Fork() -> libc::pid_t {
         in_child();
     }
     child
+}
 }
 
 /// A system call that makes a process; whether it is one, and copies our memory.
@@ -80,7 +96,7 @@ pub(crate) fn copies(number: c_long, flags: usize) -> bool {
 }
 
 /// Makes a process by a system call of the program's own.
-pub(crate) unsafe fn copied(really: impl FnOnce() -> c_long) -> c_long {
+pub(crate) fn copied(really: impl FnOnce() -> c_long) -> c_long {
     let recorded = enter().is_some();
     let child = really();
     if child == 0 && recorded {
@@ -97,12 +113,19 @@ struct First {
     argument: *mut c_void,
 }
 
+/// # Safety
+/// What is first is a [`First`].
 unsafe extern "C" fn start_child(first: *mut c_void) -> c_int {
+// SAFETY: it is a `First`, whose routine is the program's for this argument.
+unsafe {
     in_child();
     let First { routine, argument } = *first.cast::<First>();
     routine(argument)
 }
+}
 
+/// # Safety
+/// As for the function of that name that it stands before.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn clone(
     routine: Start,
@@ -113,6 +136,8 @@ unsafe extern "C" fn clone(
     storage: *mut c_void,
     child_id: *mut c_void,
 ) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let really = |routine: Start, argument: *mut c_void| {
         real!(clone(
             routine => Start, stack => *mut c_void, flags => c_int, argument => *mut c_void,
@@ -132,9 +157,10 @@ unsafe extern "C" fn clone(
     let mut first = First { routine, argument };
     really(start_child, (&raw mut first).cast())
 }
+}
 
 /// Puts another program in this one's place. If that fails the log goes on.
-unsafe fn replaced(really: impl FnOnce() -> c_int) -> c_int {
+fn replaced(really: impl FnOnce() -> c_int) -> c_int {
     let Some(inside) = enter_point() else { return really() };
     start::write_modules(&inside);
     let before = inside.announce(Stop::Exec);
@@ -151,7 +177,8 @@ macro_rules! replacing {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-                replaced(|| real!($name($($argument => $type),*) -> c_int))
+                // SAFETY: see the head of `interpose`.
+                replaced(|| unsafe { real!($name($($argument => $type),*) -> c_int) })
             }
         )*
     };
@@ -168,7 +195,12 @@ replacing! {
 
 /// The arguments up to the null that ends them, the first of which is given, as a list; in memory that is never given back, since
 /// the program is replaced.
+///
+/// # Safety
+/// The list of arguments ends with a null.
 unsafe fn listed(first: Text, rest: &mut Arguments) -> Texts {
+// SAFETY: the list is fresh memory, filled up to its length; the arguments are there up to their null.
+unsafe {
     const ROOM: usize = 1 << 20;
     let list: *mut Text = sys::map_memory(ROOM).cast();
     let mut next = first;
@@ -180,6 +212,7 @@ unsafe fn listed(first: Text, rest: &mut Arguments) -> Texts {
         next = rest.next() as Text;
     }
     list
+}
 }
 
 variadic! {

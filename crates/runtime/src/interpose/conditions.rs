@@ -33,7 +33,11 @@ pub(crate) enum Limit {
     Clock(c_int, Time),
 }
 
+/// # Safety
+/// The condition variable and the mutex are ones, and the time limit, if any, is a `timespec`'s.
 unsafe fn really_wait(condition: Cond, mutex: Lock, limit: Limit) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     match limit {
         Limit::None => real!(pthread_cond_wait(condition => Cond, mutex => Lock) -> c_int),
         Limit::Own(time) => {
@@ -44,9 +48,15 @@ unsafe fn really_wait(condition: Cond, mutex: Lock, limit: Limit) -> c_int {
         ) -> c_int),
     }
 }
+}
 
 /// Waits for the condition variable.
+///
+/// # Safety
+/// As for [`really_wait`].
 pub(crate) unsafe fn wait(condition: Cond, mutex: Lock, limit: Limit, pc: u64) -> c_int {
+// SAFETY: the condition variable, the mutex and the time are what this function's contract says.
+unsafe {
     let Some(inside) = enter_point() else { return really_wait(condition, mutex, limit) };
     if (*condition).flags & FLAG_SHARED != 0 {
         return outside(inside, || really_wait(condition, mutex, limit));
@@ -87,23 +97,36 @@ pub(crate) unsafe fn wait(condition: Cond, mutex: Lock, limit: Limit, pc: u64) -
         _ => result,
     }
 }
+}
 
 /// Wakes one waiter.
+///
+/// # Safety
+/// The condition variable is one.
 pub(crate) unsafe fn signal(condition: Cond, pc: u64) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let really = || real!(pthread_cond_signal(condition => Cond) -> c_int);
     let Some(inside) = enter_point() else { return really() };
     inside.simple(Kind::Signal, pc, condition as u64);
     inside.wake_one(condition as u64, Waker::Signal);
     if (*condition).flags & FLAG_SHARED != 0 { really() } else { 0 }
 }
+}
 
 /// Wakes all waiters.
+///
+/// # Safety
+/// The condition variable is one.
 pub(crate) unsafe fn broadcast(condition: Cond, pc: u64) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let really = || real!(pthread_cond_broadcast(condition => Cond) -> c_int);
     let Some(inside) = enter_point() else { return really() };
     inside.simple(Kind::Broadcast, pc, condition as u64);
     inside.wake_all(condition as u64, Waker::Broadcast);
     if (*condition).flags & FLAG_SHARED != 0 { really() } else { 0 }
+}
 }
 
 hook! {

@@ -22,13 +22,16 @@ type Parts = *const libc::iovec;
 const MOST_PARTS: usize = 16;
 
 /// Whether the file is ready for this, now.
-unsafe fn is_ready(file: c_int, events: i16) -> bool {
+fn is_ready(file: c_int, events: i16) -> bool {
+// SAFETY: the kernel writes into what we own.
+unsafe {
     let mut what = libc::pollfd { fd: file, events, revents: 0 };
     sys::call(libc::SYS_poll, [(&raw mut what) as usize, 1, 0, 0, 0, 0]) != 0
 }
+}
 
 /// An order through a file, as an event of the calling thread.
-unsafe fn ordered(kind: Kind, passage: Passage, pc: u64) {
+fn ordered(kind: Kind, passage: Passage, pc: u64) {
     if let Some(inside) = enter() {
         let object = passage.object();
         inside.stop_before(kind, object, 1, pc);
@@ -40,13 +43,17 @@ unsafe fn ordered(kind: Kind, passage: Passage, pc: u64) {
 struct Ranges([(u64, usize); MOST_PARTS]);
 
 impl Ranges {
-    unsafe fn one(bytes: Bytes, size: usize) -> Ranges {
+    fn one(bytes: Bytes, size: usize) -> Ranges {
         let mut ranges = [(0, 0); MOST_PARTS];
         ranges[0] = (bytes as u64, size);
         Ranges(ranges)
     }
 
+    /// # Safety
+    /// There are so many parts.
     unsafe fn of(parts: Parts, count: usize) -> Ranges {
+// SAFETY: there are so many parts.
+unsafe {
         let mut ranges = [(0, 0); MOST_PARTS];
         for (index, range) in ranges.iter_mut().enumerate().take(count) {
             let part = &*parts.add(index);
@@ -54,10 +61,16 @@ impl Ranges {
         }
         Ranges(ranges)
     }
+}
 
+    /// # Safety
+    /// The message is one.
     unsafe fn of_message(message: *const libc::msghdr) -> Ranges {
+// SAFETY: the message is one, with so many parts.
+unsafe {
         Ranges::of((*message).msg_iov, (*message).msg_iovlen)
     }
+}
 
     fn first(mut self, bytes: usize) -> Ranges {
         let mut left = bytes;
@@ -70,7 +83,7 @@ impl Ranges {
 }
 
 /// Waits for what comes through a file, and takes it.
-unsafe fn receive(
+fn receive(
     file: c_int,
     into: impl FnOnce() -> Ranges,
     pc: u64,
@@ -92,7 +105,7 @@ unsafe fn receive(
 }
 
 /// Sends something through a file.
-unsafe fn send_through(file: c_int, from: Ranges, pc: u64, really: impl FnOnce() -> isize) -> isize {
+fn send_through(file: c_int, from: Ranges, pc: u64, really: impl FnOnce() -> isize) -> isize {
     let Some(inside) = enter_point() else { return really() };
     drop(inside);
     tell(pc, &from.0, &[]);
@@ -215,7 +228,7 @@ hook! {
 }
 
 /// Waits for events of many files: tried without waiting first.
-unsafe fn wait_for_events(pc: u64, limit: c_int, really: impl Fn(c_int) -> c_int) -> c_int {
+fn wait_for_events(pc: u64, limit: c_int, really: impl Fn(c_int) -> c_int) -> c_int {
     let Some(inside) = enter_point() else { return really(limit) };
     let result = match really(0) {
         0 => outside(inside, || really(limit)),

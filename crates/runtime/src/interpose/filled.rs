@@ -11,18 +11,24 @@ type Bytes = *mut c_void;
 type Text = *mut c_char;
 
 /// Tells that so many bytes were written there, unless that is nowhere.
-unsafe fn filled(to: Bytes, size: usize, pc: u64) {
+fn filled(to: Bytes, size: usize, pc: u64) {
     if !to.is_null() {
         tell(pc, &[], &[(to as u64, size)]);
     }
 }
 
 /// Tells that this text was written, unless it is none.
+///
+/// # Safety
+/// The text is null or ends with a zero.
 unsafe fn written(text: Text, pc: u64) -> Text {
+// SAFETY: the text is not null.
+unsafe {
     if !text.is_null() {
         filled(text.cast(), length(text) + 1, pc);
     }
     text
+}
 }
 
 /// Functions that fill one object of a known size and say by their result whether they did.
@@ -178,7 +184,7 @@ variadic! {
 }
 
 /// Prints into memory of this size.
-unsafe fn printed(to: Text, size: usize, pc: u64, really: impl FnOnce() -> c_int) -> c_int {
+fn printed(to: Text, size: usize, pc: u64, really: impl FnOnce() -> c_int) -> c_int {
     let length = really();
     if length >= 0 && size > 0 {
         filled(to.cast(), (length as usize).saturating_add(1).min(size), pc);
@@ -187,7 +193,12 @@ unsafe fn printed(to: Text, size: usize, pc: u64, really: impl FnOnce() -> c_int
 }
 
 /// Reads a line into memory that the C library makes larger if it is too small.
+///
+/// # Safety
+/// As for `getline`.
 unsafe fn grown(line: *mut Text, size: *mut usize, pc: u64, really: impl FnOnce() -> isize) -> isize {
+// SAFETY: both are the program's variables, which `getline` may read and write.
+unsafe {
     tell(pc, &[(line as u64, size_of::<Text>()), (size as u64, size_of::<usize>())], &[]);
     let (line_before, size_before) = (*line, *size);
     let length = really();
@@ -201,4 +212,5 @@ unsafe fn grown(line: *mut Text, size: *mut usize, pc: u64, really: impl FnOnce(
         filled((*line).cast(), length as usize + 1, pc);
     }
     length
+}
 }

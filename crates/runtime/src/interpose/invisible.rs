@@ -15,13 +15,22 @@ use crate::sys;
 const COUNT_BITS: u32 = 10;
 const ONE_ARRIVED: u32 = 1 << COUNT_BITS;
 
+/// # Safety
+/// As for the function of that name that it stands before.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tsan_testonly_barrier_init(barrier: *const AtomicU32, count: u32) {
+// SAFETY: the word is the program's, which gives it as a barrier.
+unsafe {
     (*barrier).store(count % ONE_ARRIVED, Ordering::Relaxed);
 }
+}
 
+/// # Safety
+/// As for the function of that name that it stands before.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tsan_testonly_barrier_wait(barrier: *const AtomicU32) {
+// SAFETY: the word is the program's, which gives it as a barrier.
+unsafe {
     let word = (*barrier).fetch_add(ONE_ARRIVED, Ordering::SeqCst) + ONE_ARRIVED;
     let all = (word >> COUNT_BITS).next_multiple_of((word % ONE_ARRIVED).max(1));
     let is_full = || (*barrier).load(Ordering::SeqCst) >> COUNT_BITS >= all;
@@ -37,4 +46,5 @@ unsafe extern "C" fn __tsan_testonly_barrier_wait(barrier: *const AtomicU32) {
     while !is_full() && !is_following() {
         inside.block(Key::address(barrier as u64), End::NEVER);
     }
+}
 }

@@ -12,7 +12,7 @@ type Block = *mut c_void;
 /// More is address space to be filled later rather than memory.
 const LARGEST: usize = 1 << 30;
 
-unsafe fn mapped(block: Block, size: usize, protection: c_int, pc: u64) -> Block {
+fn mapped(block: Block, size: usize, protection: c_int, pc: u64) -> Block {
     if block == libc::MAP_FAILED || protection == libc::PROT_NONE || size > LARGEST {
         return block;
     }

@@ -7,11 +7,16 @@ use wire::Kind;
 use super::hook;
 use crate::inside::enter_point;
 
+/// # Safety
+/// The name is null or a string with its end.
 unsafe fn tell(kind: Kind, name: *const c_char, arguments: &[u64], pc: u64) {
+// SAFETY: the name is a string with its end.
+unsafe {
     if let Some(inside) = enter_point() {
         let text = if name.is_null() { b"" } else { CStr::from_ptr(name).to_bytes() };
         inside.detailed(kind, pc, 0, arguments, text);
     }
+}
 }
 
 hook! {

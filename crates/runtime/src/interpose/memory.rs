@@ -24,7 +24,7 @@ unsafe extern "C" {
 }
 
 /// Where the program asked for the memory: `operator new` has noted its caller, since it calls `malloc` itself.
-unsafe fn site(inside: &Inside, pc: u64) -> u64 {
+fn site(inside: &Inside, pc: u64) -> u64 {
     match inside.thread().caller.take() {
         0 => pc,
         caller => caller,
@@ -32,13 +32,13 @@ unsafe fn site(inside: &Inside, pc: u64) -> u64 {
 }
 
 /// Whether memory is managed for the C library's or Rust's own output, by whoever comes first.
-unsafe fn is_private(inside: &Inside, pc: u64) -> bool {
+fn is_private(inside: &Inside, pc: u64) -> bool {
     is_c_library(pc) || inside.thread().in_std.get().prints()
 }
 
 /// A schedule that is followed may stop the thread before it allocates; the C library is not stopped, since it may hold locks
 /// we do not see.
-unsafe fn may_stop(pc: u64) {
+fn may_stop(pc: u64) {
     if is_following()
         && !is_c_library(pc)
         && let Some(inside) = enter()
@@ -48,7 +48,7 @@ unsafe fn may_stop(pc: u64) {
 }
 
 /// Writes that a block is there. Nobody else gets a turn here: the C library may hold locks we do not see.
-pub(crate) unsafe fn allocated(block: Block, size: usize, pc: u64) -> Block {
+pub(crate) fn allocated(block: Block, size: usize, pc: u64) -> Block {
     if !block.is_null()
         && let Some(inside) = enter()
     {
@@ -60,7 +60,7 @@ pub(crate) unsafe fn allocated(block: Block, size: usize, pc: u64) -> Block {
 }
 
 /// Writes that a new block holds zeroes. In C, `calloc` is also a way not to say what belongs there; in Rust it is asked for.
-unsafe fn zeroed(block: Block, size: usize, pc: u64) {
+fn zeroed(block: Block, size: usize, pc: u64) {
     if !block.is_null()
         && rust::has_hidden_std()
         && let Some(inside) = enter()
@@ -70,7 +70,7 @@ unsafe fn zeroed(block: Block, size: usize, pc: u64) {
 }
 
 /// Writes that a block is going.
-pub(crate) unsafe fn freed(block: Block, pc: u64) {
+pub(crate) fn freed(block: Block, pc: u64) {
     if !block.is_null()
         && let Some(inside) = enter()
     {
@@ -159,7 +159,7 @@ hook! {
 }
 
 /// Notes who called `operator new` or `delete`, and returns the real one to go on with.
-unsafe extern "C" fn note_caller(real: &crate::real::Real, pc: u64) -> *mut c_void {
+extern "C" fn note_caller(real: &crate::real::Real, pc: u64) -> *mut c_void {
     if let Some(thread) = thread::current() {
         thread.caller.set(pc);
     }

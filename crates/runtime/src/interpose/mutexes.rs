@@ -32,11 +32,20 @@ pub(crate) enum Patience {
 
 pub(crate) type Lock = *mut Mutex;
 
+/// # Safety
+/// The mutex is one.
 unsafe fn really_try(mutex: Lock) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     real!(pthread_mutex_trylock(mutex => Lock) -> c_int)
 }
+}
 
+/// # Safety
+/// The mutex is one, and the time limit, if any, is a `timespec`'s.
 unsafe fn really_lock(mutex: Lock, patience: Patience) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     match patience {
         Patience::Forever => real!(pthread_mutex_lock(mutex => Lock) -> c_int),
         Patience::Until(libc::CLOCK_REALTIME, time) => {
@@ -47,9 +56,15 @@ unsafe fn really_lock(mutex: Lock, patience: Patience) -> c_int {
         }
     }
 }
+}
 
 /// Takes a mutex.
+///
+/// # Safety
+/// As for [`really_lock`].
 pub(crate) unsafe fn lock(mutex: Lock, patience: Patience, pc: u64) -> c_int {
+// SAFETY: the mutex and the time are what this function's contract says.
+unsafe {
     let Some(inside) = enter_point() else { return really_lock(mutex, patience) };
     if (*mutex).kind & KIND_SHARED != 0 {
         // Another process may have it: we would not see it given back.
@@ -70,9 +85,15 @@ pub(crate) unsafe fn lock(mutex: Lock, patience: Patience, pc: u64) -> c_int {
     }
     take(&inside, mutex, patience, pc)
 }
+}
 
 /// Takes a mutex of this process: the thread has the token.
+///
+/// # Safety
+/// As for [`really_lock`].
 pub(crate) unsafe fn take(inside: &Inside, mutex: Lock, patience: Patience, pc: u64) -> c_int {
+// SAFETY: the mutex and the time are what this function's contract says.
+unsafe {
     let checks = (*mutex).kind & KIND_TYPE == libc::PTHREAD_MUTEX_ERRORCHECK;
     let own = inside.thread().kernel_id.load(core::sync::atomic::Ordering::Relaxed) as c_int;
     if checks && (*mutex).owner == own {
@@ -89,15 +110,27 @@ pub(crate) unsafe fn take(inside: &Inside, mutex: Lock, patience: Patience, pc: 
     }
     acquire(inside, &EXCLUSIVE, mutex as u64, end, pc, || really_try(mutex))
 }
+}
 
 /// Tries to take a mutex.
+///
+/// # Safety
+/// The mutex is one.
 pub(crate) unsafe fn try_lock(mutex: Lock, pc: u64) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let Some(inside) = enter_point() else { return really_try(mutex) };
     attempted(&inside, &EXCLUSIVE, mutex as u64, pc, really_try(mutex))
 }
+}
 
 /// Gives a mutex back.
+///
+/// # Safety
+/// The mutex is one.
 pub(crate) unsafe fn unlock(mutex: Lock, pc: u64) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let really = || real!(pthread_mutex_unlock(mutex => Lock) -> c_int);
     let Some(inside) = enter_point() else { return really() };
     let result = really();
@@ -107,14 +140,21 @@ pub(crate) unsafe fn unlock(mutex: Lock, pc: u64) -> c_int {
     }
     result
 }
+}
 
 /// Gives a mutex back as part of a wait, which the log tells as one event.
+///
+/// # Safety
+/// The mutex is one.
 pub(crate) unsafe fn unlock_to_wait(inside: &Inside, mutex: Lock) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let result = real!(pthread_mutex_unlock(mutex => Lock) -> c_int);
     if result == 0 {
         inside.wake_all(mutex as u64, Waker::Signal);
     }
     result
+}
 }
 
 /// The kernel's list of the robust mutexes that a thread holds.
@@ -129,7 +169,12 @@ struct RobustList {
 
 /// The thread is about to end: the robust mutexes it holds are given back as the kernel will do it, and whoever takes one next learns that
 /// its owner died.
+///
+/// # Safety
+/// The calling thread is about to end.
 pub(crate) unsafe fn give_back_robust(inside: &Inside) {
+// SAFETY: the kernel's list is the thread's own, which changes it no more; its entries are part of mutexes that it holds.
+unsafe {
     const MOST: usize = 4096;
     let (mut list, mut size): (*const RobustList, usize) = (core::ptr::null(), 0);
     let (list_at, size_at) = ((&raw mut list) as usize, (&raw mut size) as usize);
@@ -148,6 +193,7 @@ pub(crate) unsafe fn give_back_robust(inside: &Inside) {
         inside.wake_all(mutex, Waker::Signal);
         entry = *(entry as *const usize) & !1;
     }
+}
 }
 
 hook! {

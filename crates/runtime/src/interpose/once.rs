@@ -17,7 +17,12 @@ const RUNNING: c_int = 1;
 const DONE: c_int = 2;
 
 /// Runs the routine unless it has run.
+///
+/// # Safety
+/// As for `pthread_once`.
 pub(crate) unsafe fn once(control: *mut c_int, routine: Routine, pc: u64) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let really = || real!(pthread_once(control => *mut c_int, routine => Routine) -> c_int);
     let Some(inside) = enter_point() else { return really() };
     while control.read_volatile() & 3 == RUNNING {
@@ -36,6 +41,7 @@ pub(crate) unsafe fn once(control: *mut c_int, routine: Routine, pc: u64) -> c_i
         inside.wake_all(control as u64, Waker::Signal);
     }
     result
+}
 }
 
 /// The guard of a static variable, as the C++ ABI and libstdc++ have it.

@@ -18,7 +18,7 @@ static PAIRS: [[AtomicU64; 2]; MOST_PAIRS] = [const { [const { AtomicU64::new(0)
 static PAIR_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// What the file passes from thread to thread.
-pub(crate) unsafe fn passage(file: c_int) -> Passage {
+pub(crate) fn passage(file: c_int) -> Passage {
     let Some(about) = about(file) else { return Passage::None };
     match about.st_mode & libc::S_IFMT {
         libc::S_IFIFO => Passage::Pipe(about.st_ino),
@@ -32,14 +32,17 @@ pub(crate) unsafe fn passage(file: c_int) -> Passage {
     }
 }
 
-unsafe fn about(file: c_int) -> Option<libc::stat> {
+fn about(file: c_int) -> Option<libc::stat> {
+// SAFETY: the kernel writes into what we own, for which zero bytes are a value.
+unsafe {
     let mut about: libc::stat = zeroed();
     let failed = sys::call(libc::SYS_fstat, [file as usize, (&raw mut about) as usize, 0, 0, 0, 0]) != 0;
     (!failed).then_some(about)
 }
+}
 
 /// Remembers that these two sockets are connected to each other.
-pub(crate) unsafe fn remember_pair(one: c_int, other: c_int) {
+pub(crate) fn remember_pair(one: c_int, other: c_int) {
     let (Some(one), Some(other)) = (about(one), about(other)) else { return };
     let index = PAIR_COUNT.fetch_add(1, Ordering::Relaxed);
     if let Some(pair) = PAIRS.get(index) {
@@ -70,7 +73,7 @@ fn remembered(number: u64) -> Option<Passage> {
 }
 
 /// The connection of a socket with this number, which is remembered.
-unsafe fn connected(file: c_int, number: u64) -> Option<Passage> {
+fn connected(file: c_int, number: u64) -> Option<Passage> {
     let connection = connection(file)?;
     let [socket, known] = &CONNECTIONS[number as usize % REMEMBERED];
     known.store(connection, Ordering::Relaxed);
@@ -79,7 +82,9 @@ unsafe fn connected(file: c_int, number: u64) -> Option<Passage> {
 }
 
 /// The connection that a stream socket of the internet is an end of, as a number that both ends come to.
-unsafe fn connection(file: c_int) -> Option<u64> {
+fn connection(file: c_int) -> Option<u64> {
+// SAFETY: the kernel writes into what we own.
+unsafe {
     let mut kind: c_int = 0;
     let mut length = size_of::<c_int>() as u32;
     let (kind_at, length_at) = ((&raw mut kind) as usize, (&raw mut length) as usize);
@@ -92,9 +97,12 @@ unsafe fn connection(file: c_int) -> Option<u64> {
     // Whichever end asks.
     Some(own.wrapping_add(other) % (1 << 47) + (1 << 47))
 }
+}
 
 /// A number made of the address of one end, as this system call tells it.
-unsafe fn end(file: c_int, call: i64) -> Option<u64> {
+fn end(file: c_int, call: i64) -> Option<u64> {
+// SAFETY: the kernel writes into what we own, for which zero bytes are a value; the family says which address it is.
+unsafe {
     let mut address: libc::sockaddr_storage = zeroed();
     let mut length = size_of::<libc::sockaddr_storage>() as u32;
     let (address_at, length_at) = ((&raw mut address) as usize, (&raw mut length) as usize);
@@ -117,4 +125,5 @@ unsafe fn end(file: c_int, call: i64) -> Option<u64> {
     };
     let mixed = (host as u64 ^ (host >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     Some((mixed ^ u64::from(port)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 17)
+}
 }

@@ -10,39 +10,58 @@ use crate::start;
 use crate::sys;
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn _exit(status: c_int) -> ! {
+extern "C" fn _exit(status: c_int) -> ! {
     start::end(Stop::Exit(status));
     sys::exit_group(status)
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn _Exit(status: c_int) -> ! {
+extern "C" fn _Exit(status: c_int) -> ! {
     _exit(status)
 }
 
+/// # Safety
+/// As for the function of that name that it stands before.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn quick_exit(status: c_int) -> ! {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     start::end(Stop::Exit(status));
     real!(quick_exit(status => c_int));
     sys::exit_group(status)
 }
+}
 
+/// # Safety
+/// As for the function of that name that it stands before.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn abort() -> ! {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     start::end(Stop::Killed(libc::SIGABRT));
     real!(abort());
     sys::exit_group(127)
 }
+}
 
 /// Not in the C library but in each program, except that a program linked with libtsan takes it from there.
+///
+/// # Safety
+/// As for the function of that name that it stands before.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn atexit(handler: *mut c_void) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     real!(__cxa_atexit(
         handler => *mut c_void, core::ptr::null_mut() => *mut c_void, core::ptr::null_mut() => *mut c_void
     ) -> c_int)
 }
+}
 
 /// The same, for a function that returns twice: it must see its caller's frame.
+///
+/// # Safety
+/// As for the function of that name that it stands before.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 unsafe extern "C" fn sigsetjmp() {
@@ -50,7 +69,7 @@ unsafe extern "C" fn sigsetjmp() {
 }
 
 /// Called before the program loads or unloads something.
-unsafe extern "C" fn modules_change(real: &Real) -> *mut c_void {
+extern "C" fn modules_change(real: &Real) -> *mut c_void {
     start::modules_change();
     real.get()
 }

@@ -15,14 +15,14 @@ type Text = *const c_char;
 
 /// Tells what is read and written, in this order: address, length. All of it happens at once, afterwards; only a schedule
 /// that is followed may stop the thread in between.
-pub(crate) unsafe fn tell(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
+pub(crate) fn tell(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
     // rustc calls hooks of their own from what it instruments.
     if !rust::has_hidden_std() {
         tell_hooked(pc, reads, writes);
     }
 }
 
-unsafe fn tell_hooked(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
+fn tell_hooked(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
     let Some(inside) = enter() else { return };
     let reads = reads.iter().map(|&range| (Kind::ReadRange, range));
     let writes = writes.iter().map(|&range| (Kind::WriteRange, range));
@@ -37,16 +37,27 @@ unsafe fn tell_hooked(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) 
 }
 
 /// The length of a text, which is not told.
+///
+/// # Safety
+/// The text ends with a zero.
 pub(crate) unsafe fn length(text: Text) -> usize {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     real!(strlen(text => Text) -> usize)
 }
+}
 
+/// # Safety
+/// The text ends with a zero, or is so long.
 unsafe fn limited_length(text: Text, most: usize) -> usize {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     real!(strnlen(text => Text, most => usize) -> usize)
+}
 }
 
 /// Tells that a text of this length was copied there, if it was.
-unsafe fn copied(to: Text, length: usize, pc: u64) -> Text {
+fn copied(to: Text, length: usize, pc: u64) -> Text {
     if !to.is_null() {
         tell(pc, &[], &[(to as u64, length + 1)]);
     }
@@ -54,7 +65,12 @@ unsafe fn copied(to: Text, length: usize, pc: u64) -> Text {
 }
 
 /// How far two texts are compared: up to the first difference or the end, not further than the limit.
+///
+/// # Safety
+/// Both texts end with a zero, or are as long as the limit.
 unsafe fn compared(a: Text, b: Text, limit: usize) -> usize {
+// SAFETY: nothing is read beyond the end of either text, or the limit.
+unsafe {
     let mut at = 0;
     while at < limit {
         let (x, y) = (a.add(at).read(), b.add(at).read());
@@ -64,6 +80,7 @@ unsafe fn compared(a: Text, b: Text, limit: usize) -> usize {
         }
     }
     at
+}
 }
 
 hook! {

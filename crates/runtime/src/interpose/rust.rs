@@ -92,8 +92,13 @@ extern "C" fn foretell_rust_program() {
 }
 
 /// The program is about to call a function of std. What is returned is handed to [`foretell_rust_leave`].
+///
+/// # Safety
+/// The arguments are those of the call of std's.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn foretell_rust_enter(call: u64, first: u64, second: u64, pc: u64) -> u64 {
+// SAFETY: the call's first argument is the address of the object it is about.
+unsafe {
     let (Some(call), Some(inside)) = (Call::numbered(call), enter()) else { return 0 };
     let thread = inside.thread();
     if !matches!(call, Call::Contended | Call::Print) {
@@ -129,10 +134,16 @@ unsafe extern "C" fn foretell_rust_enter(call: u64, first: u64, second: u64, pc:
     }
     0
 }
+}
 
 /// The function of std has returned.
+///
+/// # Safety
+/// As for [`foretell_rust_enter`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn foretell_rust_leave(call: u64, first: u64, second: u64, pc: u64, entered: u64) {
+// SAFETY: as in `foretell_rust_enter`.
+unsafe {
     let (Some(call), Some(inside)) = (Call::numbered(call), enter()) else { return };
     let thread = inside.thread();
     match call {
@@ -161,9 +172,10 @@ unsafe extern "C" fn foretell_rust_leave(call: u64, first: u64, second: u64, pc:
         Call::NotifyOne | Call::NotifyAll => {}
     }
 }
+}
 
 /// The thread has waited for a futex.
-pub(crate) unsafe fn waited(inside: &Inside, word: u64, ended: Ended) {
+pub(crate) fn waited(inside: &Inside, word: u64, ended: Ended) {
     let thread = inside.thread();
     thread.change_in_std(|in_std| in_std.waited_for = word);
     // std waits again after a signal.
@@ -173,7 +185,7 @@ pub(crate) unsafe fn waited(inside: &Inside, word: u64, ended: Ended) {
 }
 
 /// The wait for a condition variable is over; the mutex is wanted next.
-unsafe fn woken(inside: &Inside, ended: Ended) {
+fn woken(inside: &Inside, ended: Ended) {
     let by = match ended {
         Ended::TimedOut => Waker::Timeout,
         Ended::Interrupted => Waker::Spurious,

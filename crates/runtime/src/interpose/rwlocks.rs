@@ -67,7 +67,11 @@ const WRITING: Ways = Ways {
     },
 };
 
+/// # Safety
+/// The lock is one, and the time limit, if any, is a `timespec`'s.
 unsafe fn lock(ways: &Ways, lock: Lock, patience: Patience, pc: u64) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let Some(inside) = enter_point() else { return (ways.block)(lock, patience) };
     if (*lock).shared_between_processes != 0 {
         if let Patience::Forever = patience {
@@ -90,14 +94,20 @@ unsafe fn lock(ways: &Ways, lock: Lock, patience: Patience, pc: u64) -> c_int {
     }
     acquire(&inside, ways.kinds, lock as u64, end, pc, || (ways.attempt)(lock))
 }
+}
 
+/// # Safety
+/// The lock is one.
 unsafe fn try_lock(ways: &Ways, lock: Lock, pc: u64) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let inside = enter_point();
     let result = (ways.attempt)(lock);
     if let Some(inside) = inside {
         attempted(&inside, ways.kinds, lock as u64, pc, result);
     }
     result
+}
 }
 
 hook! {

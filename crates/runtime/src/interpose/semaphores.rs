@@ -21,13 +21,21 @@ struct Semaphore {
 type Sem = *mut Semaphore;
 type Time = *const libc::timespec;
 
-unsafe fn fail(error: c_int) -> c_int {
+fn fail(error: c_int) -> c_int {
+// SAFETY: the thread's own error number.
+unsafe {
     *libc::__errno_location() = error;
     -1
 }
+}
 
 /// Lowers the semaphore, waiting at most until then: the thread has the token.
+///
+/// # Safety
+/// The semaphore is one.
 unsafe fn take(inside: &Inside, semaphore: Sem, end: End, pc: u64) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     while real!(sem_trywait(semaphore => Sem) -> c_int) != 0 {
         let error = *libc::__errno_location();
         if error != libc::EAGAIN {
@@ -51,8 +59,13 @@ unsafe fn take(inside: &Inside, semaphore: Sem, end: End, pc: u64) -> c_int {
     inside.simple(Kind::Take, pc, semaphore as u64);
     0
 }
+}
 
+/// # Safety
+/// The semaphore is one, and the time, if any, is a `timespec`'s.
 unsafe fn wait(semaphore: Sem, time: Option<(c_int, Time)>, pc: u64) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let really = || match time {
         None => real!(sem_wait(semaphore => Sem) -> c_int),
         Some((libc::CLOCK_REALTIME, time)) => {
@@ -86,6 +99,7 @@ unsafe fn wait(semaphore: Sem, time: Option<(c_int, Time)>, pc: u64) -> c_int {
     drop(inside);
     threads::cancellation_point();
     result
+}
 }
 
 hook! {

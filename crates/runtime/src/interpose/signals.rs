@@ -46,15 +46,25 @@ pub(crate) fn timer_is_set() -> bool {
 }
 
 /// Whether the thread's own instruction caused the signal.
+///
+/// # Safety
+/// The information is a signal's.
 unsafe fn is_own_doing(signal: c_int, info: *const libc::siginfo_t) -> bool {
+// SAFETY: the information is a signal's.
+unsafe {
     let by_instruction = matches!(
         signal,
         libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL | libc::SIGTRAP | libc::SIGSYS
     );
     by_instruction && (*info).si_code > 0
 }
+}
 
+/// # Safety
+/// The arguments are what the kernel calls a handler with.
 unsafe fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+// SAFETY: the program installed the handler, for such arguments; with or without more of them, it takes the first in the same place.
+unsafe {
     let handler = HANDLERS[signal as usize].load(Ordering::Relaxed);
     if handler > libc::SIG_IGN {
         if thread::current().is_some() {
@@ -64,6 +74,7 @@ unsafe fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void
         let handler: Handler = core::mem::transmute(handler);
         handler(signal, info, context);
     }
+}
 }
 
 /// Tells that a signal reaches the calling thread, in this place of the program.
@@ -82,7 +93,12 @@ fn published(signal: c_int, target: Target, pc: u64) {
 }
 
 /// What the kernel calls.
+///
+/// # Safety
+/// The kernel calls it, as a handler.
 unsafe extern "C" fn arrived(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+// SAFETY: the arguments are the kernel's.
+unsafe {
     let Some(thread) = thread::current() else { return handle(signal, info, context) };
     let presence = &thread.seat.presence;
     let inside = presence.is_inside();
@@ -102,8 +118,13 @@ unsafe extern "C" fn arrived(signal: c_int, info: *mut libc::siginfo_t, context:
         inside.leave();
     }
 }
+}
 
+/// # Safety
+/// The information is a signal's.
 unsafe fn put_off(thread: &Thread, info: *const libc::siginfo_t) {
+// SAFETY: the information is a signal's.
+unsafe {
     let count = thread.pending_count.load(Ordering::Relaxed) as usize;
     if count < PUT_OFF {
         let mut pending = thread.pending.get();
@@ -114,6 +135,7 @@ unsafe fn put_off(thread: &Thread, info: *const libc::siginfo_t) {
         // About to sleep until its turn comes? It should look again.
         thread.seat.turn.rouse();
     }
+}
 }
 
 /// Handles what was put off, and goes on inside the runtime; whether there was anything.
@@ -145,7 +167,11 @@ pub(crate) fn deliver_outside(thread: &Thread) {
     }
 }
 
+/// # Safety
+/// As for `sigaction`.
 unsafe fn install(signal: c_int, new: *const libc::sigaction, old: Action, pc: u64) -> c_int {
+// SAFETY: the actions are null or the program's, which `sigaction` may read and write.
+unsafe {
     let really = |new: *const libc::sigaction| real!(sigaction(signal => c_int, new => *const libc::sigaction, old => Action) -> c_int);
     let Some(index) = usize::try_from(signal).ok().filter(|&index| index < SIGNALS) else {
         return really(new);
@@ -174,9 +200,10 @@ unsafe fn install(signal: c_int, new: *const libc::sigaction, old: Action, pc: u
     }
     result
 }
+}
 
 /// Waits for a signal in the outside world; the number of the one that came, if one came.
-unsafe fn wait(pc: u64, really: impl FnOnce() -> c_int, came: impl FnOnce(c_int) -> Option<c_int>) -> c_int {
+fn wait(pc: u64, really: impl FnOnce() -> c_int, came: impl FnOnce(c_int) -> Option<c_int>) -> c_int {
     let result = match enter() {
         Some(inside) => outside(inside, really),
         None => return really(),
@@ -298,9 +325,12 @@ pub(crate) fn attached() {
 }
 
 /// The thread with this handle, as far as it is known.
-unsafe fn target(handle: libc::pthread_t) -> Target {
+fn target(handle: libc::pthread_t) -> Target {
+// SAFETY: takes nothing, touches nothing.
+unsafe {
     let Some(inside) = enter() else { return Target::Anyone };
     let own = handle == libc::pthread_self();
     let thread = if own { Some(inside.thread()) } else { program::find(handle) };
     thread.map_or(Target::Anyone, |thread| Target::Thread(thread.number))
+}
 }

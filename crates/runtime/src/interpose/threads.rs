@@ -58,7 +58,7 @@ fn set_own_key() {
 
 /// The C library calls this up to four times, as long as it asks for more: the last time everybody else's
 /// destructors have run.
-unsafe extern "C" fn end_of_thread(_: *mut c_void) {
+extern "C" fn end_of_thread(_: *mut c_void) {
     const ROUNDS: u32 = 4;
     let Some(thread) = thread::current() else { return };
     thread.endings.set(thread.endings.get() + 1);
@@ -82,6 +82,9 @@ struct Start {
 
 /// The first function of a new thread. It is assembly so that the program can unwind through it, as `pthread_exit`
 /// does.
+///
+/// # Safety
+/// The argument is the [`Thread`] that was made for the calling thread.
 #[unsafe(naked)]
 unsafe extern "C" fn start_thread(thread: *mut c_void) -> *mut c_void {
     naked_asm!(
@@ -99,7 +102,11 @@ unsafe extern "C" fn start_thread(thread: *mut c_void) -> *mut c_void {
     );
 }
 
+/// # Safety
+/// It is the calling thread, which has just begun.
 unsafe extern "C" fn first_turn(thread: &'static Thread) -> Start {
+// SAFETY: the thread waited for its turn, so it has the token; it was made with a routine.
+unsafe {
     thread::set_current(Some(thread));
     thread.seat.presence.enter();
     thread.kernel_id.store(sys::gettid(), Ordering::Relaxed);
@@ -114,6 +121,7 @@ unsafe extern "C" fn first_turn(thread: &'static Thread) -> Start {
     sys::call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, (&raw const mask) as usize, 0, 8, 0, 0]);
     start
 }
+}
 
 /// Roughly where the calling thread's stack is, if it is so long: the C library keeps its own data at the high end.
 pub(crate) fn stack_of_caller(size: u64) -> (u64, u64) {
@@ -123,6 +131,9 @@ pub(crate) fn stack_of_caller(size: u64) -> (u64, u64) {
 }
 
 /// Creates a thread.
+///
+/// # Safety
+/// As for `pthread_create`.
 pub(crate) unsafe fn create(
     handle: *mut libc::pthread_t,
     attributes: Attributes,
@@ -130,6 +141,8 @@ pub(crate) unsafe fn create(
     argument: *mut c_void,
     pc: u64,
 ) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let really = |routine: Routine, argument: *mut c_void| {
         real!(pthread_create(
             handle => *mut libc::pthread_t, attributes => Attributes, routine => Routine, argument => *mut c_void
@@ -176,30 +189,46 @@ pub(crate) unsafe fn create(
     }
     result
 }
+}
 
+/// # Safety
+/// The attributes are null or ones.
 unsafe fn is_detached(attributes: Attributes) -> bool {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let mut state: c_int = 0;
     !attributes.is_null()
         && real!(pthread_attr_getdetachstate(attributes => Attributes, &raw mut state => *mut c_int) -> c_int)
             == 0
         && state == libc::PTHREAD_CREATE_DETACHED
 }
+}
 
+/// # Safety
+/// The attributes are null or ones.
 unsafe fn stack_size(attributes: Attributes) -> u64 {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let mut size = 0;
     if attributes.is_null() || libc::pthread_attr_getstacksize(attributes, &raw mut size) != 0 {
         size = 8 << 20;
     }
     size as u64
 }
+}
 
 /// Waits for the end of a thread, at most until then, and joins it.
+///
+/// # Safety
+/// As for `pthread_timedjoin_np`.
 pub(crate) unsafe fn join(
     handle: libc::pthread_t,
     result: *mut *mut c_void,
     limit: Option<(c_int, *const libc::timespec)>,
     pc: u64,
 ) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let really = || real!(pthread_join(handle => libc::pthread_t, result => *mut *mut c_void) -> c_int);
     let Some(inside) = enter_point() else { return really() };
     let child = program::find(handle).filter(|child| child.slot != inside.thread().slot);
@@ -233,6 +262,7 @@ pub(crate) unsafe fn join(
     }
     status
 }
+}
 
 fn is_finished(thread: &Thread) -> bool {
     scheduler().with_lock(|schedule, _| schedule.state(thread.slot)) == State::Finished
@@ -243,7 +273,12 @@ fn forget(thread: &Thread) {
 }
 
 /// Detaches a thread.
+///
+/// # Safety
+/// As for `pthread_detach`.
 pub(crate) unsafe fn detach(handle: libc::pthread_t, pc: u64) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
     let inside = enter_point();
     let result = real!(pthread_detach(handle => libc::pthread_t) -> c_int);
     if let (0, Some(inside)) = (result, inside)
@@ -257,13 +292,17 @@ pub(crate) unsafe fn detach(handle: libc::pthread_t, pc: u64) -> c_int {
     }
     result
 }
+}
 
 /// Ends the calling thread here if that was asked for: at the end of a function that waits, outside the runtime.
 #[inline]
-pub(crate) unsafe fn cancellation_point() {
+pub(crate) fn cancellation_point() {
+// SAFETY: the thread is outside the runtime, and the frames from here to the program hold nothing.
+unsafe {
     if thread::current().is_some_and(|thread| thread.cancelled.load(Ordering::Relaxed)) {
         pthread_testcancel();
     }
+}
 }
 
 unsafe extern "C" {
@@ -273,7 +312,7 @@ unsafe extern "C" {
 }
 
 /// Lets others run.
-pub(crate) unsafe fn give_way() -> c_int {
+pub(crate) fn give_way() -> c_int {
     if let Some(inside) = enter() {
         inside.preempt(GaveUp::Willingly, None);
     }
@@ -333,11 +372,11 @@ hook! {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sched_yield() -> c_int {
+extern "C" fn sched_yield() -> c_int {
     give_way()
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_yield() -> c_int {
+extern "C" fn pthread_yield() -> c_int {
     give_way()
 }

@@ -20,6 +20,8 @@ impl Arguments {
     /// # Safety
     /// There is one more.
     pub(crate) unsafe fn next(&mut self) -> u64 {
+// SAFETY: there is one more argument, in a register or on the stack.
+unsafe {
         if self.general < GENERAL {
             let value = self.registers.byte_add(self.general as usize).read();
             self.general += 8;
@@ -30,23 +32,29 @@ impl Arguments {
         value
     }
 }
+}
 
 /// Defines exported functions with so many fixed arguments and any number of others.
 macro_rules! variadic {
     ($($(#[$attribute:meta])* fn $name:ident([$($argument:ident: $type:ty),*], $rest:ident, $pc:ident) -> $result:ty $body:block)*) => {
         $(
             const _: () = {
+                /// # Safety
+                /// The assembly below calls it.
                 unsafe extern "C" fn body(
                     mut fixed: *const u64,
                     $rest: *mut $crate::interpose::variadic::Arguments,
                     $pc: u64,
                 ) -> $result {
-                    $(
-                        let $argument = fixed.cast::<$type>().read();
-                        fixed = fixed.add(1);
-                    )*
-                    let _ = fixed;
-                    $body
+                    // SAFETY: the assembly below has put the fixed arguments there; for the rest see the head of `interpose`.
+                    unsafe {
+                        $(
+                            let $argument = fixed.cast::<$type>().read();
+                            fixed = fixed.add(1);
+                        )*
+                        let _ = fixed;
+                        $body
+                    }
                 }
 
                 $(#[$attribute])*

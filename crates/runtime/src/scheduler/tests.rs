@@ -184,7 +184,7 @@ fn live(scheduler: &Scheduler<Host>, thread: Slot) {
 fn lock_and_unlock(scheduler: &Scheduler<Host>, thread: Slot) {
     let is_taken = scheduler.platform.is_taken.0.get();
     // SAFETY: the thread has the token whenever it looks.
-    while unsafe { *is_taken } {
+    while unsafe { is_taken.read() } {
         assert!(!scheduler.wait(thread, Key::address(KEY), End::NEVER).timed_out);
     }
     // SAFETY: as above.
