@@ -3,6 +3,7 @@
 mod demo;
 mod fuzz;
 mod instructions;
+mod sanitize;
 mod setup;
 mod test;
 
@@ -22,6 +23,7 @@ cargo xtask fuzz-bugs [--from S] [--seeds N]
                                likewise for the searches for deadlocks, atomicity and order violations, nondeterministic reads
 cargo xtask instructions [--keep]
                                count the instructions of the hot paths; fails above a tenth more than bench/instructions.txt
+cargo xtask sanitize           run the runtime's host tests under the address and thread sanitizers, if a nightly toolchain is installed
 cargo xtask measure -- CMD..   run a command and print its wall time, CPU time and peak memory";
 
 fn main() -> ExitCode {
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         ["fuzz-bugs", options @ ..] => seeds_and_flags(options, &[]).and_then(|(seeds, _)| fuzz::bugs(seeds)),
         ["instructions"] => instructions::run(false),
         ["instructions", "--keep"] => instructions::run(true),
+        ["sanitize"] => sanitize::run(),
         ["measure", ..] => bench(&arguments),
         [] | ["--help" | "-h" | "help"] => {
             println!("{USAGE}");

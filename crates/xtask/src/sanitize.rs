@@ -1,0 +1,74 @@
+//! `cargo xtask sanitize`: the runtime's host tests under AddressSanitizer and ThreadSanitizer.
+//!
+//! The sanitizers need a nightly compiler. They watch this repository's code and not the standard library's, which comes compiled without
+//! them. Loom's models switch stacks by themselves, which ThreadSanitizer cannot follow, so it runs the other tests; loom looks for the
+//! same races in its models, and for more.
+
+use std::process::{Command, Stdio};
+
+use xtask::Outcome;
+use xtask::cargo::root;
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// A sanitizer, and what it needs.
+struct Sanitizer {
+    name: &'static str,
+    /// The rest of the compiler's flags.
+    flags: &'static str,
+    /// Options of its own at run time.
+    options: (&'static str, &'static str),
+    /// Tests that it cannot run, by a part of their names.
+    skip: &'static [&'static str],
+}
+
+const SANITIZERS: [Sanitizer; 2] = [
+    // What the runtime maps it never gives back, and tests imitate that.
+    Sanitizer { name: "address", flags: "", options: ("ASAN_OPTIONS", "detect_leaks=0"), skip: &[] },
+    Sanitizer {
+        name: "thread",
+        flags: "-Cunsafe-allow-abi-mismatch=sanitizer",
+        options: ("TSAN_OPTIONS", "halt_on_error=1"),
+        skip: &["token::model"],
+    },
+];
+
+pub(crate) fn run() -> Outcome {
+    if !nightly(&["cargo", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|s| s.success())
+    {
+        println!(
+            "skipped: the sanitizers need a nightly toolchain, and `rustup run nightly cargo` finds none"
+        );
+        return Ok(());
+    }
+    SANITIZERS.iter().try_for_each(run_under)
+}
+
+fn run_under(sanitizer: &Sanitizer) -> Outcome {
+    println!("{} sanitizer", sanitizer.name);
+    let directory = format!("target/sanitize-{}", sanitizer.name);
+    let mut test = nightly(&["cargo", "test", "--target", TARGET, "--target-dir", &directory]);
+    test.args(["--package", "foretell-runtime", "--lib", "--"]);
+    for name in sanitizer.skip {
+        test.args(["--skip", name]);
+    }
+    test.env("RUSTFLAGS", format!("-Zsanitizer={} {}", sanitizer.name, sanitizer.flags));
+    test.env(sanitizer.options.0, sanitizer.options.1);
+    match test.status().map_err(|error| format!("cannot run rustup: {error}"))?.success() {
+        true => Ok(()),
+        false => Err(format!("the runtime's host tests fail under the {} sanitizer", sanitizer.name)),
+    }
+}
+
+/// A command of the nightly toolchain, in the root of the repository.
+fn nightly(arguments: &[&str]) -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly"]).args(arguments).current_dir(root());
+    // What the stable cargo that runs this chore has set for itself.
+    command.env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN");
+    command
+}
