@@ -21,8 +21,8 @@ use crate::observer::Observer;
 pub struct RecordOptions {
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// What the runtime is told: names and values.
-    pub runtime: Vec<(&'static str, String)>,
+    /// How threads are scheduled, and for how long.
+    pub runtime: wire::Settings,
     /// End the program after this long.
     pub duration: Option<Duration>,
     /// Where its output goes, standard error included; none: where ours goes.
@@ -118,9 +118,8 @@ impl<'a> Recorder<'a> {
     /// Runs the command with this seed to its end, and writes nothing yet.
     pub(crate) fn run(&self, seed: u64) -> Result<Ran, Error> {
         let options = self.options;
-        let mut runtime = vec![("mode", "record".to_owned()), ("seed", seed.to_string())];
-        runtime.extend(options.runtime.iter().cloned());
-        runtime.push(("children", if options.children { "follow" } else { "ignore" }.to_owned()));
+        let children = if options.children { wire::Children::Follow } else { wire::Children::Ignore };
+        let runtime = wire::Settings { seed, children, ..options.runtime };
         let sight = if options.only_sync { Sight::SyncOnly } else { self.program.sight };
         let sight = if options.children && !options.only_sync { Sight::Full } else { sight };
         let settings =
@@ -134,12 +133,14 @@ impl<'a> Recorder<'a> {
         let Recorder { options, program } = self;
         let text = |word: &OsString| word.to_string_lossy().into_owned();
         let environment = || {
-            let ours = |name: &OsString| name.to_string_lossy().starts_with("FORETELL_RUN");
+            let ours = |name: &OsString| name.to_string_lossy().starts_with(wire::RUN_VARIABLE);
             let variables = std::env::vars_os().filter(|(name, _)| !ours(name));
             variables.map(|(name, value)| format!("{}={}", text(&name), text(&value))).collect()
         };
-        let mut settings: Vec<(String, String)> = vec![("seed".into(), seed.to_string())];
-        settings.extend(options.runtime.iter().map(|(name, value)| ((*name).into(), value.clone())));
+        let runtime = wire::Settings { seed, ..options.runtime }.to_string();
+        let lines = runtime.lines().filter_map(|line| line.split_once('='));
+        let mut settings: Vec<(String, String)> =
+            lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         if options.only_sync {
             settings.push(("only-sync".into(), "yes".into()));
         }

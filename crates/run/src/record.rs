@@ -5,7 +5,6 @@
 //! there is complete up to its last event, however it ended.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -26,8 +25,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How a program is run.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// What the runtime is told: names and values.
-    pub runtime: Vec<(&'static str, String)>,
+    /// What the runtime is told.
+    pub runtime: wire::Settings,
     /// End the program after this long.
     pub duration: Option<Duration>,
     /// Where its output goes, standard error included; none: where ours goes.
@@ -55,7 +54,7 @@ pub struct Process {
 impl Process {
     /// The raw log, and the list of the files that were mapped.
     pub fn read(&self) -> io::Result<(Mapping, String)> {
-        let modules = fs::read(self.log.with_extension("modules")).unwrap_or_default();
+        let modules = fs::read(self.log.with_extension(wire::MODULES_EXTENSION)).unwrap_or_default();
         Ok((map_file(&self.log)?, String::from_utf8_lossy(&modules).into_owned()))
     }
 }
@@ -72,13 +71,9 @@ impl Ran {
 pub fn run(command: &[OsString], sight: Sight, settings: &Settings) -> io::Result<Ran> {
     let installed = embedded::unpack()?;
     let directory = tempfile::Builder::new().prefix("foretell-").tempdir()?;
-    let mut text = String::new();
-    for (name, value) in &settings.runtime {
-        let _ = writeln!(text, "{name}={value}");
-    }
-    fs::write(directory.path().join("settings"), text)?;
+    fs::write(directory.path().join(wire::SETTINGS_FILE), settings.runtime.to_string())?;
     let mut program = Command::new(&command[0]);
-    program.args(&command[1..]).env("FORETELL_RUN", directory.path());
+    program.args(&command[1..]).env(wire::RUN_VARIABLE, directory.path());
     let library = installed.library.parent().unwrap_or(Path::new("/"));
     prepend(&mut program, "LD_LIBRARY_PATH", library.as_os_str());
     if sight != Sight::Full {
@@ -134,7 +129,7 @@ fn processes(directory: &Path, program: u32) -> io::Result<Vec<Process>> {
         let (number, generation) = stem.split_once('-').unwrap_or((stem, "1"));
         let names =
             (number.parse::<u32>(), generation.parse::<u32>(), log.extension().and_then(OsStr::to_str));
-        if let (Ok(number), Ok(generation), Some("log")) = names {
+        if let (Ok(number), Ok(generation), Some(wire::LOG_EXTENSION)) = names {
             logs.push((number != program, number, generation, log));
         }
     }

@@ -13,19 +13,22 @@ mod verify;
 
 use std::borrow::Cow;
 use std::io;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use crate::Cancellation;
 use load::look::{Looked, look};
 use load::{LoadError, Recorded};
-use outcome::{Look, Outcome};
+use outcome::Outcome;
 use plan::Control;
-pub use plan::{Goal, OnDivergence, Plan, PlannedEvent, RaceOrder};
+pub use plan::{Goal, Plan, PlannedEvent, RaceOrder};
 pub use result::{Divergence, Ending, ObservedEvent, Replay, ReplayVerdict, ThreadStatus};
 pub use run::Command;
 use trace::ThreadPath;
 pub use tsan::{NoOpinion, Opinion, ThreadSanitizer};
 use verify::Verifying;
+use wire::Memory;
+pub use wire::OnDivergence;
 
 /// What can keep a replay from being carried out.
 #[derive(Debug, thiserror::Error)]
@@ -58,13 +61,19 @@ pub struct Settings {
 }
 
 impl Settings {
-    fn text(&self, goal: &Goal) -> String {
-        let mut text = format!("mode=replay\nseed={}\n", self.seed);
-        if matches!(goal, Goal::State) {
-            // Together in a state, together out of it.
-            text.push_str("policy=round-robin\nquantum=1\n");
+    /// What the runtime is told.
+    fn for_runtime(&self, goal: &Goal) -> wire::Settings {
+        let settings =
+            wire::Settings { mode: wire::Mode::Replay, seed: self.seed, ..wire::Settings::DEFAULT };
+        match goal {
+            // Threads that are in a state together leave it together.
+            Goal::State => wire::Settings {
+                policy: wire::Policy::RoundRobin,
+                quantum: Some(NonZeroU64::MIN),
+                ..settings
+            },
+            _ => settings,
         }
-        text
     }
 }
 
@@ -74,12 +83,12 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
     let control = Control::new(plan, &settings);
     let ran = run::run(
         command,
-        &control.text(),
-        &settings.text(&plan.goal),
+        &control.to_bytes(),
+        &settings.for_runtime(&plan.goal),
         settings.limit,
         &settings.cancellation,
     )?;
-    let outcome = Outcome::parse(&ran.outcome());
+    let outcome = Outcome::read(&ran.outcome());
     let log = ran.log();
     let wanted = wanted(plan, &control, &outcome);
     let looked = match &log {
@@ -132,8 +141,7 @@ fn is_open_deadlock(goal: &Goal) -> bool {
 pub fn debug(plan: &Plan, command: &Command, settings: Settings) -> io::Result<()> {
     let plan = &*shortened(plan, settings.until);
     let control = Control::new(plan, &settings);
-    let text = control.text() + &control.cast.named(&plan.names);
-    run::debug(command, &text, &settings.text(&plan.goal)).map(|_| ())
+    run::debug(command, &control.to_bytes(), &settings.for_runtime(&plan.goal)).map(|_| ())
 }
 
 /// Where the log is looked into: every step, every event that the goal names, and where each thread stood at the end of the
@@ -144,22 +152,22 @@ fn wanted(plan: &Plan, control: &Control, outcome: &Outcome) -> Vec<(ThreadPath,
     let standing = outcome
         .threads
         .iter()
-        .map(|standing| (control.cast.path(standing.thread).cloned().unwrap_or_default(), standing.place));
+        .map(|report| (control.cast.path(report.thread).cloned().unwrap_or_default(), report.place));
     events.chain(standing).collect()
 }
 
 /// The threads at the end of the schedule.
 fn statuses(plan: &Plan, control: &Control, outcome: &Outcome, looked: &Looked) -> Vec<ThreadStatus> {
     let found = &looked.found[plan.steps.len() + plan.goal.named().len()..];
-    let threads = outcome.threads.iter().zip(found).filter_map(|(standing, found)| {
-        let thread = control.cast.path(standing.thread)?;
+    let threads = outcome.threads.iter().zip(found).filter_map(|(report, found)| {
+        let thread = control.cast.path(report.thread)?;
         // What it did next, it did from where it stood.
         let stack = match found {
             Some(found) => Some(found.stack.clone()),
             None => looked.last.get(thread).cloned(),
         };
         let thread = plan.thread_name(thread);
-        Some(ThreadStatus { thread, state: standing.state, stack: stack.unwrap_or_default() })
+        Some(ThreadStatus { thread, state: report.state, stack: stack.unwrap_or_default() })
     });
     threads.collect()
 }
@@ -170,11 +178,16 @@ fn observed(plan: &Plan, control: &Control, outcome: &Outcome, looked: &Looked) 
     let named = plan.goal.named().into_iter().zip(found);
     let observe = |(event, found): (&PlannedEvent, &Option<load::look::Found>)| {
         let thread = control.cast.number(&event.thread);
-        let look = event.place.and_then(|place| outcome.look(thread, place));
+        let sight = event.place.and_then(|place| outcome.sight(thread, place));
         let at_the_end = || looked.last.get(&event.thread).cloned();
         let stack = found.as_ref().map(|found| found.stack.clone()).or_else(at_the_end);
-        let Look { before, after, .. } = look.cloned().unwrap_or_default();
-        ObservedEvent { event: event.clone(), before, after, stack: stack.unwrap_or_default() }
+        let bytes = |memory: Option<Memory>| memory.map(|memory| memory.as_bytes().to_vec());
+        ObservedEvent {
+            event: event.clone(),
+            before: sight.and_then(|sight| bytes(sight.before)),
+            after: sight.and_then(|sight| bytes(sight.after)),
+            stack: stack.unwrap_or_default(),
+        }
     };
     named.map(observe).collect()
 }

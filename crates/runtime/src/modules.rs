@@ -91,7 +91,7 @@ pub(crate) unsafe fn write(settings: &Settings, process: u32) -> Option<u64> {
     // SAFETY: by this function's contract.
     let file = unsafe {
         writer::with(|writer| {
-            sys::open(settings.path(&mut path, &[process, writer.suffix(), b".modules"]), flags)
+            sys::open(settings.path(&mut path, &[process, writer.suffix(), b".", wire::MODULES_EXTENSION.as_bytes()]), flags)
         })
     };
     if file >= 0 {

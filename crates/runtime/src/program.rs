@@ -2,6 +2,7 @@
 
 use core::cell::UnsafeCell;
 use core::hint;
+use core::num::NonZeroU64;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
 
@@ -20,10 +21,6 @@ use crate::writer;
 
 /// The most threads at a time. More are not scheduled but run outside our sight.
 const MAX_THREADS: usize = 1 << 15;
-/// The exit status of a program that was ended because no thread could go on.
-const DEADLOCK_STATUS: i32 = 99;
-/// The exit status of a program that was ended because it left a replay's instructions, or came to their end.
-const ENDED_STATUS: i32 = 98;
 
 /// What a recorded program's scheduler runs on: the processor and the kernel.
 pub(crate) struct Program;
@@ -90,13 +87,13 @@ pub(crate) unsafe fn begin(first_stack: (u64, u64)) {
         thread.store(ptr::null_mut(), Ordering::Relaxed);
     }
     EXITING.store(0, Ordering::Relaxed);
-    let settings = start::settings();
+    let settings = &start::settings().asked;
     let first = SCHEDULER.with_lock(|schedule, program| {
         if !schedule.has_room() {
             schedule.set_room(room()?);
         }
-        let chooser = Chooser::new(settings.policy, settings.seed, settings.quantum);
-        schedule.begin(chooser, settings.max_events, program)
+        let chooser = Chooser::new(settings.policy, settings.seed, settings.quantum.map_or(0, NonZeroU64::get));
+        schedule.begin(chooser, settings.max_events.map_or(u64::MAX, NonZeroU64::get), program)
     });
     let Some(first) = first.map(thread_in) else { return };
     first.kernel_id.store(sys::gettid(), Ordering::Relaxed);
@@ -222,8 +219,8 @@ impl World for Program {
     fn deadlock(&self, found_by: Option<Slot>) {
         // SAFETY: the scheduler's lock is held and nobody has the token.
         unsafe { writer::stop(found_by.map(thread_in), Stop::Deadlock) };
-        if start::settings().stop_at_deadlock {
-            sys::exit_group(DEADLOCK_STATUS);
+        if start::settings().asked.at_deadlock == wire::AtDeadlock::Stop {
+            sys::exit_group(wire::DEADLOCK_STATUS);
         }
     }
 
@@ -240,7 +237,7 @@ impl World for Program {
     }
 
     fn end_program(&self) {
-        sys::exit_group(ENDED_STATUS);
+        sys::exit_group(wire::REPLAY_OVER_STATUS);
     }
 }
 

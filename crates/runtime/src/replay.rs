@@ -4,13 +4,10 @@
 mod control;
 mod outcome;
 
-pub(crate) use control::{Control, Instruction, NOBODY};
+pub(crate) use control::Control;
+use wire::{Kind, Obstacle, OutcomeRecord, PendingAccess, WaitsFor};
 
-#[cfg(test)]
-pub(crate) use control::Origin;
-use outcome::Line;
-
-use crate::schedule::{Fixed, Reason, Replay, Report, State, WaitsFor};
+use crate::schedule::{Fixed, Replay, Report};
 use crate::settings::{Settings, decimal};
 use crate::sys;
 
@@ -24,7 +21,14 @@ pub(crate) extern "C" fn foretell_stopped() {
 /// Reads what is to be done. Without a control file that makes sense the program runs freely, and the outcome says so.
 pub(crate) fn load(settings: &Settings) -> Option<Replay> {
     let Some(control) = Control::load(settings) else {
-        Line::new("diverged 0 0 control 0 0").write(settings);
+        let unreadable = OutcomeRecord::Diverged {
+            instruction: 0,
+            thread: 0,
+            obstacle: Obstacle::NoControl,
+            place: 0,
+            waits_for: WaitsFor::Nothing,
+        };
+        outcome::append(&unreadable, settings);
         return None;
     };
     let threads = control.origins.len();
@@ -33,56 +37,38 @@ pub(crate) fn load(settings: &Settings) -> Option<Replay> {
 
 /// Adds a report to the outcome.
 pub(crate) fn write(report: &Report, settings: &Settings) {
+    outcome::append(&record(report), settings);
+}
+
+/// The report as the launcher reads it, with what memory holds now.
+fn record(report: &Report) -> OutcomeRecord {
     match *report {
-        Report::Sees { role, position, pending } => Line::new("sees")
-            .number(role.into())
-            .number(position)
-            .number(pending.kind.into())
-            .address(pending.address)
-            .number(pending.length)
-            .address(pending.pc)
-            .memory(pending.address, pending.length),
-        Report::Nothing { role, position } => Line::new("nothing").number(role.into()).number(position),
-        Report::Saw { role, address, length } => Line::new("saw").number(role.into()).memory(address, length),
-        Report::Thread { role, state, position, waits_for, pc } => {
-            let line = Line::new("thread").number(role.into()).word(state_word(state)).number(position);
-            wait(line, waits_for).address(pc)
+        Report::Sees { role: thread, position: place, pending } => match Kind::from_code(pending.kind) {
+            Some(kind) => OutcomeRecord::Sees {
+                thread,
+                place,
+                access: PendingAccess {
+                    kind,
+                    address: pending.address,
+                    length: pending.length,
+                    pc: pending.pc,
+                },
+                memory: outcome::memory(pending.address, pending.length),
+            },
+            None => OutcomeRecord::Nothing { thread, place },
+        },
+        Report::Nothing { role: thread, position: place } => OutcomeRecord::Nothing { thread, place },
+        Report::Saw { role: thread, address, length } => {
+            OutcomeRecord::Saw { thread, memory: outcome::memory(address, length) }
         }
-        Report::Held => Line::new("held"),
-        Report::Diverged { instruction, role, reason, position, waits_for } => {
-            let line = Line::new("diverged").number(instruction as u64).number(role.into());
-            wait(line.word(reason_word(reason)).number(position), waits_for)
+        Report::Thread { role: thread, state, position: place, waits_for, pc } => {
+            OutcomeRecord::Thread { thread, state, place, waits_for, pc }
         }
-        Report::Freed => Line::new("freed"),
-    }
-    .write(settings);
-}
-
-fn wait(line: Line, waits_for: WaitsFor) -> Line {
-    match waits_for {
-        WaitsFor::Nothing => line.address(0),
-        WaitsFor::Address(address) => line.address(address),
-        WaitsFor::EndOf(role) => line.word(b"T").number(role.into()),
-    }
-}
-
-fn state_word(state: State) -> &'static [u8] {
-    match state {
-        State::Ready => b"ready",
-        State::Running => b"running",
-        State::Waiting => b"waiting",
-        State::Outside => b"outside",
-        State::Finished => b"finished",
-    }
-}
-
-fn reason_word(reason: Reason) -> &'static [u8] {
-    match reason {
-        Reason::Ended => b"ended",
-        Reason::Absent => b"absent",
-        Reason::Waits => b"waits",
-        Reason::GoesOn => b"goes-on",
-        Reason::Outside => b"outside",
+        Report::Held => OutcomeRecord::Held,
+        Report::Diverged { instruction, role: thread, obstacle, position: place, waits_for } => {
+            OutcomeRecord::Diverged { instruction: instruction as u64, thread, obstacle, place, waits_for }
+        }
+        Report::Freed => OutcomeRecord::Freed,
     }
 }
 

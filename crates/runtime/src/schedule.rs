@@ -9,7 +9,7 @@
 //!
 //! - At most one thread is [`State::Running`], and it is the one that [`Schedule::running`] names: it holds the token.
 //! - A thread waits for a [`Key`] or a deadline exactly while it is [`State::Waiting`]; a wake-up of the key makes it ready.
-//! - The same seed and the same calls give the same decisions. Real time decides only under [`PolicyName::Os`](crate::settings::PolicyName)
+//! - The same seed and the same calls give the same decisions. Real time decides only under [`Policy::Os`](wire::Policy)
 //!   and in [`Schedule::catch_up`].
 
 mod fixed;
@@ -32,9 +32,10 @@ use wire::Waker;
 
 pub(crate) use fixed::Fixed;
 pub(crate) use policy::{Chooser, GaveUp};
-pub(crate) use replay::{Reason, Replay, Report, WaitsFor};
+pub(crate) use replay::{Replay, Report};
 pub(crate) use turns::Return;
 pub(crate) use waits::Resumed;
+pub(crate) use wire::ThreadState as State;
 
 use crate::clock::EVENT;
 
@@ -85,21 +86,6 @@ impl Key {
     fn hash(self) -> usize {
         (self.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize
     }
-}
-
-/// What a thread is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// Could run.
-    Ready,
-    /// Has the token.
-    Running,
-    /// Waits for a wake-up of its key, or until its deadline.
-    Waiting,
-    /// Runs without the token: in a call that blocks.
-    Outside,
-    /// Has ended.
-    Finished,
 }
 
 /// An access that a thread is about to make, its budget used up.

@@ -1,53 +1,27 @@
-//! What the launcher asks for: the run directory from the environment, and the file `settings` in it.
+//! What the launcher asks for: the run directory from the environment, and the settings in it.
 //!
 //! gcc's start-up object calls us before the C library has set `environ`, so the environment is read from the kernel.
+
+pub(crate) use wire::decimal;
 
 use crate::sys;
 
 /// The longest name of a run directory.
 const MAX_PATH: usize = 3072;
 
-/// How the next thread is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PolicyName {
-    Random,
-    Pct,
-    RoundRobin,
-    Os,
-}
-
-/// What the launcher asks for.
+/// What the launcher asks for, and where.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    pub(crate) seed: u64,
-    pub(crate) policy: PolicyName,
-    /// Mean number of events between switches; 0: the runtime's own choice.
-    pub(crate) quantum: u64,
-    /// Recording stops after so many schedulable events.
-    pub(crate) max_events: u64,
-    /// Whether child processes are recorded, too.
-    pub(crate) follow_children: bool,
-    /// Whether a program in which no thread can go on is ended.
-    pub(crate) stop_at_deadlock: bool,
-    /// Whether a schedule is to be followed.
-    pub(crate) replays: bool,
+    /// What it asks for.
+    pub(crate) asked: wire::Settings,
     directory: [u8; MAX_PATH],
     directory_length: usize,
 }
 
 impl Settings {
     /// Nothing asked for.
-    pub(crate) const NONE: Settings = Settings {
-        seed: 0,
-        policy: PolicyName::Random,
-        quantum: 0,
-        max_events: u64::MAX,
-        follow_children: false,
-        stop_at_deadlock: true,
-        replays: false,
-        directory: [0; MAX_PATH],
-        directory_length: 0,
-    };
+    pub(crate) const NONE: Settings =
+        Settings { asked: wire::Settings::DEFAULT, directory: [0; MAX_PATH], directory_length: 0 };
 
     /// Fills in what the environment and the file say; whether this process was started to be recorded.
     pub(crate) fn load(&mut self) -> bool {
@@ -66,7 +40,9 @@ impl Settings {
 
     fn load_with(&mut self, buffer: &mut [u8]) -> bool {
         let Some(environment) = read(b"/proc/self/environ\0", buffer) else { return false };
-        let run = environment.split(|&byte| byte == 0).find_map(|entry| entry.strip_prefix(b"FORETELL_RUN="));
+        let run = environment
+            .split(|&byte| byte == 0)
+            .find_map(|entry| entry.strip_prefix(wire::RUN_VARIABLE.as_bytes())?.strip_prefix(b"="));
         match run {
             Some(directory) if !directory.is_empty() && directory.len() < MAX_PATH - 64 => {
                 self.directory[..directory.len()].copy_from_slice(directory);
@@ -75,34 +51,10 @@ impl Settings {
             _ => return false,
         }
         let mut path = [0; MAX_PATH];
-        if let Some(text) = read(self.path(&mut path, &[b"settings"]), buffer) {
-            for line in text.split(|&byte| byte == b'\n') {
-                if let Some(equals) = line.iter().position(|&byte| byte == b'=') {
-                    self.set(line[..equals].trim_ascii(), line[equals + 1..].trim_ascii());
-                }
-            }
+        if let Some(text) = read(self.path(&mut path, &[wire::SETTINGS_FILE.as_bytes()]), buffer) {
+            self.asked = wire::Settings::parse(text);
         }
         true
-    }
-
-    fn set(&mut self, key: &[u8], value: &[u8]) {
-        match key {
-            b"seed" => self.seed = number(value).unwrap_or(0),
-            b"quantum" => self.quantum = number(value).unwrap_or(0),
-            b"max-events" => self.max_events = number(value).filter(|&n| n > 0).unwrap_or(u64::MAX),
-            b"children" => self.follow_children = value == b"follow",
-            b"mode" => self.replays = value == b"replay",
-            b"deadlock" => self.stop_at_deadlock = value != b"hang",
-            b"policy" => {
-                self.policy = match value {
-                    b"pct" => PolicyName::Pct,
-                    b"round-robin" => PolicyName::RoundRobin,
-                    b"os" => PolicyName::Os,
-                    _ => PolicyName::Random,
-                }
-            }
-            _ => {}
-        }
     }
 
     /// The name of a file in the run directory, with its closing zero.
@@ -135,30 +87,4 @@ fn read<'a>(path: &[u8], buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     let length = sys::read_all(file, buffer);
     sys::close(file);
     Some(&buffer[..length])
-}
-
-/// The decimal number that is this text.
-pub(crate) fn number(text: &[u8]) -> Option<u64> {
-    if text.is_empty() {
-        return None;
-    }
-    text.iter().try_fold(0u64, |number, &digit| {
-        number
-            .checked_mul(10)?
-            .checked_add(u64::from(digit.wrapping_sub(b'0')))
-            .filter(|_| digit.is_ascii_digit())
-    })
-}
-
-/// The number as text.
-pub(crate) fn decimal(mut number: u64, buffer: &mut [u8; 20]) -> &[u8] {
-    let mut at = buffer.len();
-    loop {
-        at -= 1;
-        buffer[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return &buffer[at..];
-        }
-    }
 }

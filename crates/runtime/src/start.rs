@@ -59,7 +59,7 @@ extern "C" fn init() {
     if !unsafe { (*SETTINGS.0.get()).load() } || !is_wanted(settings()) {
         return;
     }
-    if settings().replays
+    if settings().asked.mode == wire::Mode::Replay
         && let Some(replay) = replay::load(settings())
     {
         scheduler().with_lock(|schedule, _| schedule.replay = replay);
@@ -80,7 +80,7 @@ unsafe extern "C" {
 /// into a file; a program that takes the place of the first is like a child.
 fn is_wanted(settings: &Settings) -> bool {
     let mut path = Settings::path_buffer();
-    let path = settings.path(&mut path, &[b"first"]);
+    let path = settings.path(&mut path, &[wire::FIRST_FILE.as_bytes()]);
     let mut digits = [0; 20];
     let process = settings::decimal(u64::from(sys::getpid()), &mut digits);
     let file = sys::open(path, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL);
@@ -89,7 +89,7 @@ fn is_wanted(settings: &Settings) -> bool {
         sys::close(file);
         return true;
     }
-    settings.follow_children
+    settings.asked.children == wire::Children::Follow
 }
 
 /// Opens a log and starts the scheduler with the calling thread; whether that worked.

@@ -252,12 +252,12 @@ fn create(settings: &Settings, process: u32) -> Option<(i32, u8)> {
     let process = settings::decimal(u64::from(process), &mut digits);
     let mut path = Settings::path_buffer();
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
-    let file = sys::open(settings.path(&mut path, &[process, b".log"]), flags);
+    let file = sys::open(settings.path(&mut path, &[process, b".", wire::LOG_EXTENSION.as_bytes()]), flags);
     if file >= 0 {
         return Some((file, b'1'));
     }
     (b'2'..=b'9').find_map(|digit| {
-        let file = sys::open(settings.path(&mut path, &[process, b"-", &[digit], b".log"]), flags);
+        let file = sys::open(settings.path(&mut path, &[process, b"-", &[digit], b".", wire::LOG_EXTENSION.as_bytes()]), flags);
         (file >= 0).then_some((file, digit))
     })
 }

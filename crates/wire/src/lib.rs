@@ -1,6 +1,8 @@
-//! The raw log of a recorded run: what the runtime writes inside the program, and what the loader reads.
+//! Everything the launcher and the runtime say to each other, defined once: how a program is run ([`Settings`]), what a replay is to do
+//! ([`Control`]) and what came of it ([`OutcomeRecord`]), the names of files, variables and exit statuses, and the raw log of a run, which
+//! the rest of this page describes. Nothing here allocates where the runtime uses it, and no reader panics, whatever the bytes.
 //!
-//! # The promise
+//! # The raw log
 //!
 //! A log is one stream of events in the one order in which they happened; the thread that holds the
 //! runtime's token writes. Writer and reader mirror each other: both keep the same [`Table`]s and
@@ -40,21 +42,34 @@
 //! The *place* of an event is the number of schedulable events ([`Kind::is_schedulable`]) its thread has
 //! performed before.
 
+mod control;
+mod decimal;
 mod decode;
+mod directory;
 mod encode;
 mod event;
 mod header;
 mod kind;
 mod number;
 mod object;
+mod outcome;
 mod predict;
+mod settings;
 mod state;
 
+pub use control::{Control, Instruction, OnDivergence, Origin, ThreadName, write_control};
+pub use decimal::{decimal, parse_decimal};
 pub use decode::{Damage, NotALog, Reader};
+pub use directory::{
+    CONTROL_FILE, DEADLOCK_STATUS, FIRST_FILE, LOG_EXTENSION, MODULES_EXTENSION, ORDER_VARIABLE,
+    OUTCOME_FILE, REPLAY_OVER_STATUS, RUN_VARIABLE, SETTINGS_FILE,
+};
 pub use encode::{MAX_RECORD, MAX_TEXT, Sink, write_detailed, write_run, write_simple, write_switch};
 pub use event::{Event, Hold, Op, Stop, Waker};
 pub use header::{Header, MAGIC, MAX_RUN, Progress, STREAM_START, VERSION};
 pub use kind::{Kind, MAX_ARGUMENTS};
 pub use object::{Passage, Signal, Target};
+pub use outcome::{MAX_MEMORY, Memory, OUTCOME_RECORD, Obstacle, OutcomeRecord, PendingAccess, WaitsFor};
 pub use predict::{Context, Key, MAX_TABLES, Table};
+pub use settings::{AtDeadlock, Children, Mode, Policy, Settings};
 pub use state::ThreadState;

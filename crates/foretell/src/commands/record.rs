@@ -1,6 +1,7 @@
 //! `foretell record`: run a program and write what its threads did.
 
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -102,6 +103,17 @@ enum Policy {
     Os,
 }
 
+impl From<Policy> for wire::Policy {
+    fn from(policy: Policy) -> wire::Policy {
+        match policy {
+            Policy::Random => wire::Policy::Random,
+            Policy::Pct => wire::Policy::Pct,
+            Policy::RoundRobin => wire::Policy::RoundRobin,
+            Policy::Os => wire::Policy::Os,
+        }
+    }
+}
+
 /// What becomes of child processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Children {
@@ -157,10 +169,12 @@ impl Record {
     }
 
     fn options(&self) -> RecordOptions {
-        let policy = self.policy.to_possible_value().map(|value| value.get_name().to_owned());
-        let mut runtime = vec![("policy", policy.unwrap_or_default())];
-        runtime.extend(self.quantum.map(|quantum| ("quantum", quantum.to_string())));
-        runtime.extend(self.max_events.map(|events| ("max-events", events.to_string())));
+        let runtime = wire::Settings {
+            policy: self.policy.into(),
+            quantum: self.quantum.and_then(NonZeroU64::new),
+            max_events: self.max_events.and_then(NonZeroU64::new),
+            ..wire::Settings::DEFAULT
+        };
         let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect();
         RecordOptions {
             command: self.command.clone(),

@@ -5,6 +5,7 @@
 //! does not crash is recorded, if there is one.
 
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use run::record::Ran;
@@ -29,15 +30,17 @@ pub(super) fn record(
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
     observer.begin(&Stage::Recording);
+    let runtime =
+        wire::Settings { max_events: NonZeroU64::new(options.max_events), ..wire::Settings::DEFAULT };
     let undisturbed = RecordOptions {
         command,
-        runtime: vec![("max-events", options.max_events.to_string())],
+        runtime,
         duration: Some(options.run_limit),
         output: Some(directory.output()),
         ..RecordOptions::default()
     };
     let switching = RecordOptions {
-        runtime: vec![("max-events", options.max_events.to_string()), ("quantum", OFTEN.to_string())],
+        runtime: wire::Settings { quantum: NonZeroU64::new(OFTEN), ..runtime },
         ..undisturbed.clone()
     };
     let mut recorder = Recorder::new(&undisturbed, observer)?;

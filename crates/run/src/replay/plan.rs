@@ -1,9 +1,9 @@
-//! What a replay is to do, and how the runtime is told: the file `control`, described in crates/runtime/src/replay/control.rs.
+//! What a replay is to do, and the instructions for the runtime that follow from it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use trace::{Kind, ThreadPath};
+use wire::{Instruction, OnDivergence, Origin, ThreadName};
 
 use super::Settings;
 
@@ -106,28 +106,6 @@ impl RaceOrder {
     }
 }
 
-/// What becomes of a program that leaves the schedule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnDivergence {
-    /// It is ended.
-    #[default]
-    Stop,
-    /// It runs on freely.
-    Continue,
-}
-
-/// An instruction of the control file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Instruction {
-    Run { thread: usize, until: u64 },
-    Block { thread: usize, before: u64 },
-    See { thread: usize, place: u64 },
-    Saw { thread: usize },
-    Held,
-    Stop,
-    End,
-}
-
 /// The threads of a plan, parents before children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cast(Vec<ThreadPath>);
@@ -143,9 +121,9 @@ impl Cast {
     }
 
     /// The number of a thread.
-    pub(super) fn number(&self, path: &ThreadPath) -> usize {
+    pub(super) fn number(&self, path: &ThreadPath) -> u32 {
         let known = self.0.binary_search_by(|known| (known.depth(), known).cmp(&(path.depth(), path)));
-        known.unwrap_or(0)
+        known.unwrap_or(0) as u32
     }
 
     /// How many there are.
@@ -153,36 +131,33 @@ impl Cast {
         self.0.len()
     }
 
-    /// The table of threads, as control files and others have it.
-    pub(super) fn table(&self) -> String {
-        let line = |path: &ThreadPath| match path.parent() {
-            None => "thread - 0\n".to_owned(),
-            Some((parent, nth)) => format!("thread {} {nth}\n", self.number(&parent)),
+    /// How each thread comes to be.
+    pub(super) fn origins(&self) -> Vec<Origin> {
+        let origin = |path: &ThreadPath| match path.parent() {
+            None => Origin { parent: None, nth: 0 },
+            Some((parent, nth)) => Origin { parent: Some(self.number(&parent)), nth },
         };
-        self.0.iter().map(line).collect()
+        self.0.iter().map(origin).collect()
     }
 
-    /// What its threads are called, in lines of a control file. The kernel takes short names only.
-    pub(super) fn named(&self, names: &BTreeMap<ThreadPath, String>) -> String {
-        let known = self.0.iter().enumerate().filter_map(|(number, path)| Some((number, names.get(path)?)));
-        let line = |(number, name): (usize, &String)| {
-            let short: String = name.chars().filter(|c| c.is_ascii_graphic()).take(15).collect();
-            format!("name {number} {short}\n")
-        };
-        known.map(line).collect()
+    /// What its threads are called, of those that have names.
+    fn names(&self, names: &BTreeMap<ThreadPath, String>) -> Vec<ThreadName> {
+        let named = self.0.iter().zip(0..).filter_map(|(path, number)| Some((number, names.get(path)?)));
+        named.map(|(number, name)| ThreadName::new(number, name)).collect()
     }
 
     /// The thread with this number.
-    pub(super) fn path(&self, number: usize) -> Option<&ThreadPath> {
-        self.0.get(number)
+    pub(super) fn path(&self, number: u32) -> Option<&ThreadPath> {
+        self.0.get(number as usize)
     }
 }
 
-/// A control file and what it was made of.
+/// What the runtime is told of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Control {
     pub(super) cast: Cast,
     pub(super) instructions: Vec<Instruction>,
+    names: Vec<ThreadName>,
     on_divergence: OnDivergence,
 }
 
@@ -201,31 +176,21 @@ impl Control {
             making.instructions.push(Instruction::End);
         }
         let instructions = making.instructions;
-        Control { cast, instructions, on_divergence: settings.on_divergence }
+        Control { names: cast.names(&plan.names), cast, instructions, on_divergence: settings.on_divergence }
     }
 
-    /// The file.
-    pub(super) fn text(&self) -> String {
-        let mut text = String::from("foretell-control 1\n");
-        let on_divergence = match self.on_divergence {
-            OnDivergence::Stop => "stop",
-            OnDivergence::Continue => "continue",
-        };
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "divergence {on_divergence}");
-        text.push_str(&self.cast.table());
-        for instruction in &self.instructions {
-            let _ = match instruction {
-                Instruction::Run { thread, until } => writeln!(text, "run {thread} {until}"),
-                Instruction::Block { thread, before } => writeln!(text, "block {thread} {before}"),
-                Instruction::See { thread, place } => writeln!(text, "see {thread} {place}"),
-                Instruction::Saw { thread } => writeln!(text, "saw {thread}"),
-                Instruction::Held => writeln!(text, "held"),
-                Instruction::Stop => writeln!(text, "stop"),
-                Instruction::End => writeln!(text, "end"),
-            };
-        }
-        text
+    /// The control file.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut write = |part: &[u8]| bytes.extend_from_slice(part);
+        wire::write_control(
+            self.on_divergence,
+            &self.cast.origins(),
+            &self.instructions,
+            &self.names,
+            &mut write,
+        );
+        bytes
     }
 }
 
@@ -234,7 +199,7 @@ struct Making<'a> {
     cast: &'a Cast,
     plan: &'a Plan,
     /// Of threads that are to stand before an event: its place.
-    limits: BTreeMap<usize, u64>,
+    limits: BTreeMap<u32, u64>,
     instructions: Vec<Instruction>,
 }
 
@@ -264,7 +229,7 @@ impl Making<'_> {
     }
 
     /// Lets the thread run on, if it does already, or now.
-    fn run(&mut self, thread: usize, until: u64) {
+    fn run(&mut self, thread: u32, until: u64) {
         match self.instructions.last_mut() {
             Some(Instruction::Run { thread: running, until: before }) if *running == thread => {
                 *before = until.max(*before);
@@ -362,9 +327,29 @@ mod tests {
         ];
         let goal = Goal::Race(event(&[1], 1, Kind::Write), event(&[2], 4, Kind::Read));
         let control = control(steps, goal);
-        let text = "foretell-control 1\ndivergence stop\nthread - 0\nthread 0 1\nthread 0 2\nrun 0 3\nrun 2 4\nrun 1 1\n\
-                    run 2 4\nsee 1 1\nsee 2 4\nheld\nsee 2 4\nrun 2 5\nsaw 2\nsee 1 1\nrun 1 2\nsaw 1\n";
-        assert_eq!(control.text(), text);
+        let origin = |parent, nth| Origin { parent, nth };
+        assert_eq!(control.cast.origins(), [origin(None, 0), origin(Some(0), 1), origin(Some(0), 2)]);
+        use Instruction::{Held, Run, Saw, See};
+        let expected = [
+            Run { thread: 0, until: 3 },
+            Run { thread: 2, until: 4 },
+            Run { thread: 1, until: 1 },
+            Run { thread: 2, until: 4 },
+            See { thread: 1, place: 1 },
+            See { thread: 2, place: 4 },
+            Held,
+            See { thread: 2, place: 4 },
+            Run { thread: 2, until: 5 },
+            Saw { thread: 2 },
+            See { thread: 1, place: 1 },
+            Run { thread: 1, until: 2 },
+            Saw { thread: 1 },
+        ];
+        assert_eq!(control.instructions, expected);
+        let bytes = control.to_bytes();
+        let read = wire::Control::parse(&bytes).unwrap();
+        assert_eq!(read.on_divergence, OnDivergence::Stop);
+        assert_eq!(read.instructions().collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -379,10 +364,10 @@ mod tests {
     fn grandchildren_come_after_their_parents() {
         let goal = Goal::Deadlock(vec![event(&[1, 3], 4, Kind::Acquire), event(&[2], 4, Kind::Acquire)]);
         let control = control(Vec::new(), goal);
-        assert!(
-            control.text().contains(
-                "thread - 0\nthread 0 1\nthread 0 2\nthread 1 3\nblock 3 4\nblock 2 4\nheld\nend\n"
-            )
-        );
+        let origin = |parent, nth| Origin { parent, nth };
+        let origins = [origin(None, 0), origin(Some(0), 1), origin(Some(0), 2), origin(Some(1), 3)];
+        assert_eq!(control.cast.origins(), origins);
+        let block = |thread| Instruction::Block { thread, before: 4 };
+        assert_eq!(control.instructions, [block(3), block(2), Instruction::Held, Instruction::End]);
     }
 }

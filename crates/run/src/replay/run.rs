@@ -50,9 +50,8 @@ impl Command {
     }
 }
 
-/// What the runtime's statuses mean; they are in crates/runtime.
-const ENDED_STATUS: i32 = 98;
-const DEADLOCK_STATUS: i32 = 99;
+/// What the program prints, on both streams, in the directory of the run.
+const OUTPUT_FILE: &str = "output";
 
 /// A program that ran.
 #[derive(Debug)]
@@ -63,36 +62,36 @@ pub(super) struct Ran {
 }
 
 impl Ran {
-    /// What the runtime told.
-    pub(super) fn outcome(&self) -> String {
-        self.read("outcome")
+    /// What the runtime reported.
+    pub(super) fn outcome(&self) -> Vec<u8> {
+        self.read(wire::OUTCOME_FILE)
     }
 
     /// What the program printed, on both streams.
     pub(super) fn output(&self) -> Vec<u8> {
-        fs::read(self.directory.path().join("output")).unwrap_or_default()
+        self.read(OUTPUT_FILE)
     }
 
     /// The log and the list of modules of the first process, if it came so far.
     pub(super) fn log(&self) -> Option<(crate::mapping::Mapping, String)> {
-        let first = self.read("first");
+        let first = self.read(wire::FIRST_FILE);
+        let first = String::from_utf8_lossy(&first);
         let name = |extension: &str| self.directory.path().join(format!("{}.{extension}", first.trim()));
-        let log = crate::mapping::map_file(name("log")).ok()?;
-        let modules = fs::read(name("modules")).unwrap_or_default();
+        let log = crate::mapping::map_file(name(wire::LOG_EXTENSION)).ok()?;
+        let modules = fs::read(name(wire::MODULES_EXTENSION)).unwrap_or_default();
         Some((log, String::from_utf8_lossy(&modules).into_owned()))
     }
 
-    pub(super) fn read(&self, name: &str) -> String {
-        let bytes = fs::read(self.directory.path().join(name)).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.directory.path().join(name)).unwrap_or_default()
     }
 }
 
 /// Runs the command under the control file to its end, or until its time is over.
 pub(super) fn run(
     command: &Command,
-    control: &str,
-    settings: &str,
+    control: &[u8],
+    settings: &wire::Settings,
     limit: Duration,
     cancellation: &Cancellation,
 ) -> io::Result<Ran> {
@@ -109,7 +108,7 @@ pub(super) fn execute(
     limit: Duration,
     cancellation: &Cancellation,
 ) -> io::Result<Ran> {
-    let output = File::create(directory.path().join("output"))?;
+    let output = File::create(directory.path().join(OUTPUT_FILE))?;
     program.stdin(input(command)?).stdout(output.try_clone()?).stderr(output);
     program.process_group(0);
     without_surprises(&mut program);
@@ -120,8 +119,8 @@ pub(super) fn execute(
     signals::send(-(child.id() as i32), libc::SIGKILL);
     let ending = match (in_time, status.code(), status.signal()) {
         (false, ..) => Ending::TimedOut,
-        (_, Some(ENDED_STATUS), _) => Ending::Ended,
-        (_, Some(DEADLOCK_STATUS), _) => Ending::Deadlocked,
+        (_, Some(wire::REPLAY_OVER_STATUS), _) => Ending::Ended,
+        (_, Some(wire::DEADLOCK_STATUS), _) => Ending::Deadlocked,
         (_, Some(status), _) => Ending::Exited(status),
         (.., signal) => Ending::Killed(signal.unwrap_or(0)),
     };
@@ -129,7 +128,7 @@ pub(super) fn execute(
 }
 
 /// Runs the command in the debugger, which stops at the hold and then belongs to the user.
-pub(super) fn debug(command: &Command, control: &str, settings: &str) -> io::Result<ExitStatus> {
+pub(super) fn debug(command: &Command, control: &[u8], settings: &wire::Settings) -> io::Result<ExitStatus> {
     let directory = prepared(control, settings)?;
     let program = program(command, directory.path())?;
     let mut gdb = std::process::Command::new("gdb");
@@ -158,10 +157,10 @@ pub(super) fn directory() -> io::Result<TempDir> {
     tempfile::Builder::new().prefix("foretell-").tempdir()
 }
 
-fn prepared(control: &str, settings: &str) -> io::Result<TempDir> {
+fn prepared(control: &[u8], settings: &wire::Settings) -> io::Result<TempDir> {
     let directory = directory()?;
-    fs::write(directory.path().join("settings"), settings)?;
-    fs::write(directory.path().join("control"), control)?;
+    fs::write(directory.path().join(wire::SETTINGS_FILE), settings.to_string())?;
+    fs::write(directory.path().join(wire::CONTROL_FILE), control)?;
     Ok(directory)
 }
 
@@ -173,7 +172,7 @@ fn program(command: &Command, run: &Path) -> io::Result<std::process::Command> {
     if command.only_sync {
         prepend(&mut program, command, "LD_PRELOAD", installed.library.as_os_str());
     }
-    program.env("FORETELL_RUN", run);
+    program.env(wire::RUN_VARIABLE, run);
     Ok(program)
 }
 

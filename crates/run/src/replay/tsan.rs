@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use trace::Kind;
+use wire::Origin;
 
 use super::plan::{Cast, Plan, PlannedEvent};
 use super::result::Ending;
@@ -80,7 +81,7 @@ impl ThreadSanitizer {
         run::prepend(&mut program, command, "LD_LIBRARY_PATH", self.directory.as_os_str());
         run::prepend(&mut program, command, "LD_PRELOAD", embedded::unpack()?.shim.as_os_str());
         // What it lacks is to be seen at once, not when it is first called.
-        program.env("LD_BIND_NOW", "1").env("FORETELL_ORDER", &order);
+        program.env("LD_BIND_NOW", "1").env(wire::ORDER_VARIABLE, &order);
         let said = directory.path().join("report");
         program.env("TSAN_OPTIONS", format!("exitcode={STATUS}:log_path={}", said.display()));
         let ran = run::execute(program, command, directory, limit, cancellation)?;
@@ -113,7 +114,14 @@ fn reports_in(directory: &Path) -> io::Result<String> {
 /// The order file: crates/shim/src/order.rs describes it.
 fn order_of(plan: &Plan) -> String {
     let cast = Cast::of(plan);
-    let mut text = format!("foretell-order 1\n{}", cast.table());
+    let mut text = String::from("foretell-order 1\n");
+    for Origin { parent, nth } in cast.origins() {
+        // Writing to a string cannot fail.
+        let _ = match parent {
+            None => writeln!(text, "thread - {nth}"),
+            Some(parent) => writeln!(text, "thread {parent} {nth}"),
+        };
+    }
     let mut waiting: Vec<Option<&PlannedEvent>> = vec![None; cast.len()];
     for (index, step) in plan.steps.iter().enumerate() {
         let thread = cast.number(&step.thread);
@@ -122,7 +130,7 @@ fn order_of(plan: &Plan) -> String {
             Kind::Join => 'j',
             Kind::Acquire | Kind::AcquireShared => {
                 // The last part of a wait for a condition variable is no call.
-                if waiting[thread].take().is_some_and(|wait| wait.location == step.location) {
+                if waiting[thread as usize].take().is_some_and(|wait| wait.location == step.location) {
                     continue;
                 }
                 'l'
@@ -132,7 +140,7 @@ fn order_of(plan: &Plan) -> String {
                 let mut after = after.filter(|later| !matches!(later.kind, Kind::Branch | Kind::Request));
                 match after.next() {
                     Some(next) if next.kind == Kind::Wait && next.location == step.location => {
-                        waiting[thread] = Some(step);
+                        waiting[thread as usize] = Some(step);
                         'w'
                     }
                     _ => 'u',
@@ -144,7 +152,6 @@ fn order_of(plan: &Plan) -> String {
             Kind::Take => 't',
             _ => continue,
         };
-        // Writing to a string cannot fail.
         let _ = writeln!(text, "call {thread} {kind}");
     }
     text

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 use trace::{Kind, ThreadPath};
-use wire::ThreadState;
+use wire::{Instruction, Obstacle, ThreadState, WaitsFor};
 
-use super::outcome::{Key, Left, Outcome};
-use super::plan::{Control, Goal, Instruction, Plan, PlannedEvent};
+use super::outcome::{Outcome, Stuck};
+use super::plan::{Control, Goal, Plan, PlannedEvent};
 use super::result::Divergence;
 use load::look::{Found, Looked};
 
@@ -38,8 +38,8 @@ impl<'a> Verifying<'a> {
             }
             last = found.order;
         }
-        if let Some(left) = &self.outcome.diverged {
-            return Some(self.left(left));
+        if let Some(stuck) = &self.outcome.diverged {
+            return Some(self.stuck(stuck));
         }
         if !self.outcome.held {
             return None;
@@ -142,8 +142,8 @@ impl<'a> Verifying<'a> {
         let mut accesses = Vec::new();
         for event in [a, b] {
             let thread = self.control.cast.number(&event.thread);
-            let look = event.place.and_then(|place| self.outcome.look(thread, place));
-            match look.and_then(|look| look.access) {
+            let sight = event.place.and_then(|place| self.outcome.sight(thread, place));
+            match sight.and_then(|sight| sight.access) {
                 Some(access) => accesses.push(access),
                 None => return Some(self.at(end, event, "no access there".to_owned())),
             }
@@ -163,19 +163,19 @@ impl<'a> Verifying<'a> {
         }
         for (index, event) in events.iter().enumerate() {
             let next = &events[(index + 1) % events.len()];
-            let standing = self.outcome.standing(self.control.cast.number(&event.thread));
-            let waits = standing.filter(|standing| standing.state == ThreadState::Waiting);
+            let report = self.outcome.thread(self.control.cast.number(&event.thread));
+            let waits = report.filter(|report| report.state == ThreadState::Waiting);
             let Some(waits) = waits else {
                 return Some(self.at(end, event, "it does not wait".to_owned()));
             };
-            let for_next = match (event.kind, waits.key) {
-                (Kind::Join, Key::Thread(thread)) => self.control.cast.path(thread) == Some(&next.thread),
+            let for_next = match (event.kind, waits.waits_for) {
+                (Kind::Join, WaitsFor::EndOf(thread)) => self.control.cast.path(thread) == Some(&next.thread),
                 (
                     Kind::Acquire | Kind::AcquireShared | Kind::Request | Kind::RequestShared,
-                    Key::Address(lock),
+                    WaitsFor::Address(lock),
                 ) => self.holders(lock).contains(&next.thread),
                 // Who will signal, post or arrive is not written anywhere. The program ran on, so whoever could has done so.
-                (_, Key::Address(_)) => true,
+                (_, WaitsFor::Address(_)) => true,
                 _ => false,
             };
             if !for_next {
@@ -196,12 +196,13 @@ impl<'a> Verifying<'a> {
     }
 
     /// What the runtime says of the instruction it could not perform.
-    fn left(&self, left: &Left) -> Divergence {
-        let instruction = self.control.instructions.get(left.at);
-        let path = self.control.cast.path(left.thread).cloned().unwrap_or_default();
+    fn stuck(&self, stuck: &Stuck) -> Divergence {
+        let instruction = usize::try_from(stuck.instruction).ok();
+        let instruction = instruction.and_then(|index| self.control.instructions.get(index));
+        let path = self.control.cast.path(stuck.thread).cloned().unwrap_or_default();
         let steps = self.plan.steps.iter().enumerate();
         let pending = |(_, step): &(usize, &PlannedEvent)| {
-            step.thread == path && step.place.is_some_and(|place| place >= left.place)
+            step.thread == path && step.place.is_some_and(|place| place >= stuck.place)
         };
         let named = || self.plan.goal.named().into_iter().find(|event| event.thread == path);
         let (step, expected) = match steps.into_iter().find(pending) {
@@ -210,21 +211,21 @@ impl<'a> Verifying<'a> {
             }
             _ => (self.plan.steps.len(), named().map_or_else(String::new, in_words)),
         };
-        let came = match (left.reason.as_str(), left.key) {
-            ("ended", _) => "the thread has ended".to_owned(),
-            ("absent", _) => "the thread has not been created".to_owned(),
-            ("waits", Key::Thread(other)) => {
+        let came = match (stuck.obstacle, stuck.waits_for) {
+            (Obstacle::Ended, _) => "the thread has ended".to_owned(),
+            (Obstacle::Absent, _) => "the thread has not been created".to_owned(),
+            (Obstacle::Waits, WaitsFor::EndOf(other)) => {
                 let other = self.control.cast.path(other).map_or_else(String::new, ThreadPath::to_string);
                 format!("the thread waits for the end of {other}")
             }
-            ("waits", Key::Address(lock)) => match self.holders(lock).first() {
-                Some(holder) => format!("the thread waits for a lock that {} holds", holder),
+            (Obstacle::Waits, WaitsFor::Address(lock)) => match self.holders(lock).first() {
+                Some(holder) => format!("the thread waits for a lock that {holder} holds"),
                 None => "the thread waits to be woken".to_owned(),
             },
-            ("waits", Key::Nothing) => "the thread waits".to_owned(),
-            ("goes-on", _) => "the thread was not held up".to_owned(),
-            ("outside", _) => "the thread is blocked in a call outside our sight".to_owned(),
-            (other, _) => format!("the runtime could not go on: {other}"),
+            (Obstacle::Waits, WaitsFor::Nothing) => "the thread waits".to_owned(),
+            (Obstacle::GoesOn, _) => "the thread was not held up".to_owned(),
+            (Obstacle::Outside, _) => "the thread is blocked in a call outside our sight".to_owned(),
+            (Obstacle::NoControl, _) => "the runtime could not read the instructions".to_owned(),
         };
         Divergence { step, thread: self.plan.thread_name(&path), expected, came }
     }

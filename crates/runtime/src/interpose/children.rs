@@ -40,7 +40,7 @@ extern "C" fn in_child() {
     unsafe {
         writer::with(|writer| writer.abandon());
         program::stop_in_child();
-        if start::settings().follow_children {
+        if start::settings().asked.children == wire::Children::Follow {
             start::record();
         }
     }

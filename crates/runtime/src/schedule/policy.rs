@@ -4,7 +4,6 @@
 //! [`Policy::Os`], which is made of it). So the same seed chooses the same.
 
 use super::{Entries, Entry, Slot, World};
-use crate::settings::PolicyName;
 
 /// Random numbers from a seed: splitmix64.
 struct Dice(u64);
@@ -70,12 +69,12 @@ impl Chooser {
     pub(crate) const NONE: Chooser = Chooser { policy: Policy::RoundRobin, dice: Dice(0), quantum: 0 };
 
     /// This policy, with this seed. A quantum of 0 leaves it to the policy.
-    pub(crate) fn new(name: PolicyName, seed: u64, quantum: u64) -> Chooser {
+    pub(crate) fn new(name: wire::Policy, seed: u64, quantum: u64) -> Chooser {
         let policy = match name {
-            PolicyName::Random => Policy::Random,
-            PolicyName::Pct => Policy::Pct { lowest: HIGH },
-            PolicyName::RoundRobin => Policy::RoundRobin,
-            PolicyName::Os => Policy::Os { slice_end: 0 },
+            wire::Policy::Random => Policy::Random,
+            wire::Policy::Pct => Policy::Pct { lowest: HIGH },
+            wire::Policy::RoundRobin => Policy::RoundRobin,
+            wire::Policy::Os => Policy::Os { slice_end: 0 },
         };
         Chooser { policy, dice: Dice(seed), quantum }
     }

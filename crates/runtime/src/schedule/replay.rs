@@ -4,8 +4,10 @@
 //! instruction does. So only positions matter on the way; whether the events at those positions are what they were in the recording is for
 //! the launcher to see, from the log, which a replay writes like any recording.
 
+use wire::{Instruction, Obstacle, OnDivergence, Origin, WaitsFor};
+
 use super::{Entries, Fixed, Key, NEVER, Pending, Slot, State, World};
-use crate::replay::{Control, Instruction, NOBODY};
+use crate::replay::Control;
 
 /// The longest stretch a thread runs without the schedule's being asked.
 const LONGEST: u64 = 1 << 20;
@@ -45,30 +47,6 @@ pub(super) enum Next {
     Choose,
 }
 
-/// Why an instruction cannot be performed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
-    /// The thread has ended.
-    Ended,
-    /// The thread was not created.
-    Absent,
-    /// The thread waits for something.
-    Waits,
-    /// The thread did not block.
-    GoesOn,
-    /// The thread stays in a call outside.
-    Outside,
-}
-
-/// What a thread waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WaitsFor {
-    Nothing,
-    Address(u64),
-    /// The end of the thread with this role.
-    EndOf(u32),
-}
-
 /// Something about a replay that its user is to learn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
@@ -83,7 +61,7 @@ pub(crate) enum Report {
     /// All threads were reported: this is what the replay was for.
     Held,
     /// The instruction with this number cannot be performed.
-    Diverged { instruction: usize, role: u32, reason: Reason, position: u64, waits_for: WaitsFor },
+    Diverged { instruction: usize, role: u32, obstacle: Obstacle, position: u64, waits_for: WaitsFor },
     /// All instructions are performed.
     Freed,
 }
@@ -130,20 +108,20 @@ impl Replay {
 
     /// The program's first thread.
     pub(super) fn begin(&mut self, first: Slot, entries: &mut Entries) {
-        self.take_part(first, NOBODY, 0, entries);
+        self.take_part(first, None, 0, entries);
     }
 
     /// A thread has created another.
     pub(super) fn created(&mut self, parent: Slot, child: Slot, entries: &mut Entries) {
         entries[parent].children += 1;
         if let Some(role) = entries[parent].role {
-            self.take_part(child, role, entries[parent].children, entries);
+            self.take_part(child, Some(role), entries[parent].children, entries);
         }
     }
 
-    fn take_part(&mut self, thread: Slot, parent: u32, nth: u32, entries: &mut Entries) {
+    fn take_part(&mut self, thread: Slot, parent: Option<u32>, nth: u32, entries: &mut Entries) {
         let mut origins = self.control.origins.iter();
-        if let Some(role) = origins.position(|origin| origin.parent == parent && origin.nth == nth) {
+        if let Some(role) = origins.position(|&origin| origin == Origin { parent, nth }) {
             entries[thread].role = Some(role as u32);
             self.actors[role] = Actor::Lives(thread);
         }
@@ -223,9 +201,9 @@ impl Replay {
             Actor::Lives(thread) => thread,
             Actor::Ended(position) if position >= until => return None,
             Actor::Ended(position) => {
-                return Some(self.diverge(role, Reason::Ended, position, entries, world));
+                return Some(self.diverge(role, Obstacle::Ended, position, entries, world));
             }
-            Actor::NotYet => return Some(self.diverge(role, Reason::Absent, 0, entries, world)),
+            Actor::NotYet => return Some(self.diverge(role, Obstacle::Absent, 0, entries, world)),
         };
         let position = entries.position(thread, world);
         if position >= until {
@@ -235,9 +213,9 @@ impl Replay {
             State::Ready | State::Running => Next::Run(thread),
             // Time passes as the instructions need it.
             State::Waiting if entries[thread].deadline != NEVER => Next::Run(thread),
-            State::Waiting => self.diverge(role, Reason::Waits, position, entries, world),
+            State::Waiting => self.diverge(role, Obstacle::Waits, position, entries, world),
             State::Outside => Next::Await,
-            State::Finished => self.diverge(role, Reason::Ended, position, entries, world),
+            State::Finished => self.diverge(role, Obstacle::Ended, position, entries, world),
         })
     }
 
@@ -252,7 +230,7 @@ impl Replay {
                 return None;
             }
             if position > before {
-                return Some(self.diverge(role, Reason::GoesOn, position, entries, world));
+                return Some(self.diverge(role, Obstacle::GoesOn, position, entries, world));
             }
         }
         self.run(role, before.saturating_add(1), entries, world)
@@ -299,9 +277,9 @@ impl Replay {
     }
 
     fn name_threads(&self, world: &impl World) {
-        for &(role, name) in self.control.names {
-            if let Actor::Lives(thread) = self.actor(role) {
-                world.name_thread(thread, name);
+        for name in self.control.names {
+            if let Actor::Lives(thread) = self.actor(name.thread) {
+                world.name_thread(thread, name.as_bytes());
             }
         }
     }
@@ -321,7 +299,7 @@ impl Replay {
     fn diverge(
         &mut self,
         role: u32,
-        reason: Reason,
+        obstacle: Obstacle,
         position: u64,
         entries: &Entries,
         world: &impl World,
@@ -332,8 +310,8 @@ impl Replay {
             Actor::Lives(thread) => self.waits_for(thread, entries),
             _ => WaitsFor::Nothing,
         };
-        world.report(Report::Diverged { instruction: self.at, role, reason, position, waits_for });
-        if self.control.stops_at_divergence {
+        world.report(Report::Diverged { instruction: self.at, role, obstacle, position, waits_for });
+        if self.control.on_divergence == OnDivergence::Stop {
             world.end_program();
         }
         Next::Choose
@@ -347,7 +325,7 @@ impl Replay {
                 Instruction::See { thread, .. } => thread,
                 instruction => instruction.runs().unwrap_or(0),
             };
-            self.diverge(role, Reason::Outside, 0, entries, world);
+            self.diverge(role, Obstacle::Outside, 0, entries, world);
         }
     }
 

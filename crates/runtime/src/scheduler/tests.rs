@@ -10,9 +10,9 @@ use wire::Waker;
 
 use super::{Platform, Scheduler};
 use crate::schedule::{Chooser, End, GaveUp, Glance, Key, Report, Schedule, Slot, World, room_for_tests};
-use crate::settings::PolicyName;
 use crate::sys;
 use crate::token::{Lock, Machine, Plain, Presence, Seat, Turn, gate};
+use wire::Policy;
 
 /// This process, with so many threads under the scheduler.
 struct Host {
@@ -129,7 +129,7 @@ fn scheduler() -> Scheduler<Host> {
     let glance = Box::leak(Box::new(Glance::new()));
     let mut schedule = Schedule::empty(glance);
     schedule.set_room(room_for_tests(THREADS as usize));
-    schedule.begin(Chooser::new(PolicyName::Random, 5, 3), u64::MAX, &platform).expect("there is room");
+    schedule.begin(Chooser::new(Policy::Random, 5, 3), u64::MAX, &platform).expect("there is room");
     for _ in 1..THREADS {
         schedule.add(&platform).expect("there is room");
     }

@@ -17,7 +17,7 @@ use crate::schedule::{
     Chooser, End, GaveUp, Glance, Key, Report, Schedule, Slot, State, World, room_for_tests,
 };
 use crate::scheduler::{Platform, Scheduler};
-use crate::settings::PolicyName;
+use wire::Policy;
 
 /// A word that can be slept on, as a futex.
 struct ModelWord {
@@ -192,7 +192,7 @@ fn scheduler(threads: u32) -> Arc<Scheduler<Model>> {
     let glance = Box::leak(Box::new(Glance::new()));
     let mut schedule = Schedule::empty(glance);
     schedule.set_room(room_for_tests(threads as usize));
-    schedule.begin(Chooser::new(PolicyName::RoundRobin, 0, 1), u64::MAX, &platform).expect("there is room");
+    schedule.begin(Chooser::new(Policy::RoundRobin, 0, 1), u64::MAX, &platform).expect("there is room");
     for _ in 1..threads {
         schedule.add(&platform).expect("there is room");
     }

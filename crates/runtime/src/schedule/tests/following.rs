@@ -3,19 +3,16 @@
 
 use super::scripts::{self, Op, Scripts};
 use super::simulation::{Outcome, Simulation};
-use crate::replay::{Control, Instruction, NOBODY, Origin};
-use crate::schedule::{Chooser, Fixed, Reason, Replay, Report, WaitsFor};
-use crate::settings::PolicyName;
+use wire::{Instruction, Obstacle, OnDivergence, Origin, Policy, WaitsFor};
 
-fn replay(threads: usize, instructions: Vec<Instruction>, stops_at_divergence: bool) -> Replay {
-    let mut origins = vec![Origin { parent: NOBODY, nth: 0 }];
-    origins.extend((1..threads).map(|nth| Origin { parent: 0, nth: nth as u32 }));
-    let control = Control {
-        instructions: instructions.leak(),
-        origins: origins.leak(),
-        names: &[],
-        stops_at_divergence,
-    };
+use crate::replay::Control;
+use crate::schedule::{Chooser, Fixed, Replay, Report};
+
+fn replay(threads: usize, instructions: Vec<Instruction>, on_divergence: OnDivergence) -> Replay {
+    let mut origins = vec![Origin { parent: None, nth: 0 }];
+    origins.extend((1..threads).map(|nth| Origin { parent: Some(0), nth: nth as u32 }));
+    let control =
+        Control { instructions: instructions.leak(), origins: origins.leak(), names: &[], on_divergence };
     Replay::new(
         control,
         Fixed::new(Box::leak(Box::new_uninit_slice(threads))),
@@ -23,8 +20,8 @@ fn replay(threads: usize, instructions: Vec<Instruction>, stops_at_divergence: b
     )
 }
 
-fn follow(scripts: Scripts, instructions: Vec<Instruction>, policy: PolicyName) -> (Outcome, Simulation) {
-    let replay = replay(scripts.len(), instructions, false);
+fn follow(scripts: Scripts, instructions: Vec<Instruction>, policy: Policy) -> (Outcome, Simulation) {
+    let replay = replay(scripts.len(), instructions, OnDivergence::Continue);
     let chooser = Chooser::new(policy, 99, 3);
     let mut simulation = Simulation::new(scripts, chooser, |schedule| schedule.replay = replay);
     let outcome = simulation.run();
@@ -39,11 +36,11 @@ fn run(thread: u32, until: u64) -> Instruction {
 fn a_simulated_run_is_repeated() {
     for seed in 0..800 {
         let scripts = scripts::random(seed);
-        let chooser = Chooser::new(PolicyName::Random, seed, 1 + seed % 5);
+        let chooser = Chooser::new(Policy::Random, seed, 1 + seed % 5);
         let mut recorded = Simulation::new(scripts.clone(), chooser, |_| ());
         let outcome = recorded.run();
         let instructions = recorded.turns.iter().map(|&(thread, until)| run(thread as u32, until)).collect();
-        let (replayed_outcome, replayed) = follow(scripts, instructions, PolicyName::RoundRobin);
+        let (replayed_outcome, replayed) = follow(scripts, instructions, Policy::RoundRobin);
         let reports = replayed.stage.reports.borrow();
         assert!(
             !reports.iter().any(|report| matches!(report, Report::Diverged { .. })),
@@ -55,11 +52,11 @@ fn a_simulated_run_is_repeated() {
 }
 
 /// The first report of a divergence.
-fn divergence(scripts: Scripts, instructions: Vec<Instruction>) -> Option<(u32, Reason, WaitsFor)> {
-    let (_, simulation) = follow(scripts, instructions, PolicyName::RoundRobin);
+fn divergence(scripts: Scripts, instructions: Vec<Instruction>) -> Option<(u32, Obstacle, WaitsFor)> {
+    let (_, simulation) = follow(scripts, instructions, Policy::RoundRobin);
     let reports = simulation.stage.reports.borrow();
     reports.iter().find_map(|report| match *report {
-        Report::Diverged { role, reason, waits_for, .. } => Some((role, reason, waits_for)),
+        Report::Diverged { role, obstacle, waits_for, .. } => Some((role, obstacle, waits_for)),
         _ => None,
     })
 }
@@ -67,29 +64,29 @@ fn divergence(scripts: Scripts, instructions: Vec<Instruction>) -> Option<(u32, 
 #[test]
 fn every_way_to_leave_the_instructions_is_reported() {
     let two = || vec![vec![Op::Spawn(1), Op::Work(5)], vec![Op::Work(5)]];
-    assert_eq!(divergence(two(), vec![run(1, 3)]), Some((1, Reason::Absent, WaitsFor::Nothing)));
+    assert_eq!(divergence(two(), vec![run(1, 3)]), Some((1, Obstacle::Absent, WaitsFor::Nothing)));
     assert_eq!(
         divergence(two(), vec![run(0, 3), run(1, 9)]),
-        Some((1, Reason::Ended, WaitsFor::Nothing)),
+        Some((1, Obstacle::Ended, WaitsFor::Nothing)),
         "it has six events"
     );
     let held =
         vec![vec![Op::Lock(0), Op::Spawn(1), Op::Work(5), Op::Unlock(0)], vec![Op::Lock(0), Op::Work(5)]];
     assert_eq!(
         divergence(held.clone(), vec![run(0, 3), run(1, 1)]),
-        Some((1, Reason::Waits, WaitsFor::Address(0x1000)))
+        Some((1, Obstacle::Waits, WaitsFor::Address(0x1000)))
     );
     let block = Instruction::Block { thread: 1, before: 0 };
     assert_eq!(divergence(held, vec![run(0, 3), block, run(0, 8)]), None, "it is blocked, as it should be");
     assert_eq!(
         divergence(two(), vec![run(0, 3), block]),
-        Some((1, Reason::GoesOn, WaitsFor::Nothing)),
+        Some((1, Obstacle::GoesOn, WaitsFor::Nothing)),
         "nothing blocks it"
     );
     let joins = vec![vec![Op::Spawn(1), Op::Join(1)], vec![Op::Work(5)]];
     assert_eq!(
         divergence(joins, vec![run(0, 1), run(1, 2), run(0, 2)]),
-        Some((0, Reason::Waits, WaitsFor::EndOf(1)))
+        Some((0, Obstacle::Waits, WaitsFor::EndOf(1)))
     );
 }
 
@@ -106,7 +103,7 @@ fn a_deadlock_is_held_and_the_program_ended() {
         Instruction::Stop,
         Instruction::End,
     ];
-    let (outcome, simulation) = follow(scripts, instructions, PolicyName::Random);
+    let (outcome, simulation) = follow(scripts, instructions, Policy::Random);
     assert_eq!(outcome, Outcome::Ended);
     assert_eq!(simulation.stage.stops.get(), 1);
     let reports = simulation.stage.reports.borrow();
@@ -126,7 +123,7 @@ fn what_a_thread_is_about_to_do_is_seen() {
     let scripts = vec![vec![Op::Spawn(1), Op::Work(5)], vec![Op::Work(5)]];
     let see = Instruction::See { thread: 1, place: 2 };
     let saw = Instruction::Saw { thread: 1 };
-    let (outcome, simulation) = follow(scripts, vec![run(0, 3), run(1, 2), see, saw], PolicyName::Random);
+    let (outcome, simulation) = follow(scripts, vec![run(0, 3), run(1, 2), see, saw], Policy::Random);
     assert_eq!(outcome, Outcome::AllDone);
     let reports = simulation.stage.reports.borrow();
     assert!(matches!(reports[0], Report::Sees { role: 1, position: 2, pending } if pending.address == 1));

@@ -9,7 +9,7 @@ use crate::schedule::{
     Chooser, End, Entry, Fixed, GaveUp, Glance, Key, Pending, Report, Return, Room, Schedule, Slot, State,
     World,
 };
-use crate::settings::PolicyName;
+use wire::Policy;
 
 /// A world without a machine.
 #[derive(Default)]
@@ -422,10 +422,9 @@ impl Simulation {
     }
 }
 
-const POLICIES: [PolicyName; 4] =
-    [PolicyName::Random, PolicyName::Pct, PolicyName::RoundRobin, PolicyName::Os];
+const POLICIES: [Policy; 4] = [Policy::Random, Policy::Pct, Policy::RoundRobin, Policy::Os];
 
-fn simulate(scripts: u64, policy: PolicyName, seed: u64) -> (Outcome, Vec<usize>) {
+fn simulate(scripts: u64, policy: Policy, seed: u64) -> (Outcome, Vec<usize>) {
     let chooser = Chooser::new(policy, seed, 1 + seed % 7);
     let mut simulation = Simulation::new(scripts::random(scripts), chooser, |_| ());
     let outcome = simulation.run();
@@ -451,7 +450,7 @@ fn random_scripts_agree_with_the_model() {
 #[test]
 fn the_same_seed_decides_the_same() {
     for scripts in 0..300 {
-        for policy in [PolicyName::Random, PolicyName::Pct, PolicyName::RoundRobin] {
+        for policy in [Policy::Random, Policy::Pct, Policy::RoundRobin] {
             assert_eq!(simulate(scripts, policy, 3), simulate(scripts, policy, 3));
         }
     }
@@ -465,7 +464,7 @@ fn seeds_differ() {
         vec![Op::Work(200)],
     ];
     let events = |seed| {
-        let chooser = Chooser::new(PolicyName::Random, seed, 5);
+        let chooser = Chooser::new(Policy::Random, seed, 5);
         let mut simulation = Simulation::new(scripts.clone(), chooser, |_| ());
         assert_eq!(simulation.run(), Outcome::AllDone);
         simulation.events
@@ -484,7 +483,7 @@ fn a_lock_cycle_is_a_deadlock_exactly_if_it_closes() {
     scripts[0].extend(cross(0, 1));
     let mut outcomes = Vec::new();
     for seed in 0..50 {
-        let chooser = Chooser::new(PolicyName::Random, seed, 1);
+        let chooser = Chooser::new(Policy::Random, seed, 1);
         outcomes.push(Simulation::new(scripts.clone(), chooser, |_| ()).run());
     }
     assert!(outcomes.contains(&Outcome::AllDone) && outcomes.contains(&Outcome::Deadlock));

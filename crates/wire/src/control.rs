@@ -1,0 +1,259 @@
+//! What a replay is to do: the file [`CONTROL_FILE`](crate::CONTROL_FILE).
+//!
+//! A header, a table of threads, instructions that are performed in order, and names of threads for debuggers. All parts have a
+//! fixed size, so the runtime reads them where they are: nothing is parsed from text, nothing is allocated. After the last instruction
+//! the program runs freely. Numbers are little endian.
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 8 | `fortlctl` |
+//! | 8 | 4 | the version, 2 |
+//! | 12 | 4 | 0: the program is ended when it leaves the schedule; 1: it runs on |
+//! | 16 | 4, 4, 4 | how many threads, instructions and names follow |
+//! | 28 | 4 | 0 |
+//! | 32 | 8 each | threads: the parent's position in this table (`u32::MAX`: none), and which of its threads it is |
+//! | .. | 16 each | instructions: what, which thread, which place |
+//! | .. | 20 each | names: which thread, 16 bytes of name |
+
+const MAGIC: [u8; 8] = *b"fortlctl";
+const VERSION: u32 = 2;
+const HEADER: usize = 32;
+const ORIGIN: usize = 8;
+const INSTRUCTION: usize = 16;
+const NAME: usize = 4 + MAX_NAME;
+/// The longest name the kernel keeps for a thread, with its closing zero.
+const MAX_NAME: usize = 16;
+const NO_PARENT: u32 = u32::MAX;
+
+/// One instruction of a replay. A *place* counts the schedulable events of a thread, from 0; a thread is named by its position in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instruction {
+    /// The thread runs until it has performed its places before this one, and stands before it if it can be stopped there.
+    Run {
+        /// Which thread.
+        thread: u32,
+        /// Until it comes to this place.
+        until: u64,
+    },
+    /// The thread runs until it waits for something, before it has performed this place.
+    Block {
+        /// Which thread.
+        thread: u32,
+        /// The place that it must not have performed.
+        before: u64,
+    },
+    /// The thread, which has performed its places before this one, comes to it. What it is about to do there is
+    /// reported, and what memory holds.
+    See {
+        /// Which thread.
+        thread: u32,
+        /// The place.
+        place: u64,
+    },
+    /// What memory holds now, where the thread was last seen, is reported.
+    Saw {
+        /// Which thread.
+        thread: u32,
+    },
+    /// The state of every thread is reported: this is what the replay was for.
+    Held,
+    /// A debugger waits for this.
+    Stop,
+    /// The program is ended.
+    End,
+}
+
+impl Instruction {
+    /// The thread that must come to something for the instruction to be over.
+    pub fn runs(self) -> Option<u32> {
+        match self {
+            Instruction::Run { thread, .. } | Instruction::Block { thread, .. } => Some(thread),
+            _ => None,
+        }
+    }
+
+    /// The thread that it is about.
+    pub fn thread(self) -> Option<u32> {
+        match self {
+            Instruction::Run { thread, .. }
+            | Instruction::Block { thread, .. }
+            | Instruction::See { thread, .. }
+            | Instruction::Saw { thread } => Some(thread),
+            Instruction::Held | Instruction::Stop | Instruction::End => None,
+        }
+    }
+
+    fn encode(self) -> [u8; INSTRUCTION] {
+        let (code, thread, place) = match self {
+            Instruction::Run { thread, until } => (0u32, thread, until),
+            Instruction::Block { thread, before } => (1, thread, before),
+            Instruction::See { thread, place } => (2, thread, place),
+            Instruction::Saw { thread } => (3, thread, 0),
+            Instruction::Held => (4, 0, 0),
+            Instruction::Stop => (5, 0, 0),
+            Instruction::End => (6, 0, 0),
+        };
+        let mut bytes = [0; INSTRUCTION];
+        bytes[..4].copy_from_slice(&code.to_le_bytes());
+        bytes[4..8].copy_from_slice(&thread.to_le_bytes());
+        bytes[8..].copy_from_slice(&place.to_le_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Instruction> {
+        let (code, thread, place) = (word(bytes, 0)?, word(bytes, 4)?, long(bytes, 8)?);
+        Some(match code {
+            0 => Instruction::Run { thread, until: place },
+            1 => Instruction::Block { thread, before: place },
+            2 => Instruction::See { thread, place },
+            3 => Instruction::Saw { thread },
+            4 => Instruction::Held,
+            5 => Instruction::Stop,
+            6 => Instruction::End,
+            _ => return None,
+        })
+    }
+}
+
+/// How a thread of the table comes to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The position of the thread that creates it, which comes before it in the table; none for the program's first thread.
+    pub parent: Option<u32>,
+    /// Which of its parent's threads it is, counted from 1; 0 for the first thread.
+    pub nth: u32,
+}
+
+/// What a thread is called, for debuggers: printable ASCII, cut to what the kernel keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadName {
+    /// The thread's position in the table.
+    pub thread: u32,
+    bytes: [u8; MAX_NAME],
+}
+
+impl ThreadName {
+    /// A name for a thread. What is not printable ASCII is left out.
+    pub fn new(thread: u32, name: &str) -> ThreadName {
+        let mut bytes = [0; MAX_NAME];
+        let printable = name.bytes().filter(u8::is_ascii_graphic).take(MAX_NAME - 1);
+        bytes.iter_mut().zip(printable).for_each(|(byte, letter)| *byte = letter);
+        ThreadName { thread, bytes }
+    }
+
+    /// The name.
+    pub fn as_bytes(&self) -> &[u8] {
+        let end = self.bytes.iter().position(|&byte| byte == 0).unwrap_or(MAX_NAME);
+        &self.bytes[..end]
+    }
+}
+
+/// What becomes of a program that leaves the schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDivergence {
+    /// It is ended.
+    #[default]
+    Stop,
+    /// It runs on freely.
+    Continue,
+}
+
+/// Writes a control file, part by part.
+pub fn write_control(
+    on_divergence: OnDivergence,
+    origins: &[Origin],
+    instructions: &[Instruction],
+    names: &[ThreadName],
+    write: &mut impl FnMut(&[u8]),
+) {
+    let goes_on = u32::from(on_divergence == OnDivergence::Continue);
+    write(&MAGIC);
+    for number in [VERSION, goes_on, origins.len() as u32, instructions.len() as u32, names.len() as u32, 0] {
+        write(&number.to_le_bytes());
+    }
+    for origin in origins {
+        write(&origin.parent.unwrap_or(NO_PARENT).to_le_bytes());
+        write(&origin.nth.to_le_bytes());
+    }
+    instructions.iter().for_each(|instruction| write(&instruction.encode()));
+    for name in names {
+        write(&name.thread.to_le_bytes());
+        write(&name.bytes);
+    }
+}
+
+/// A control file, checked: every part is there, and every thread that is named is in the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Control<'a> {
+    /// What becomes of a program that leaves the schedule.
+    pub on_divergence: OnDivergence,
+    origins: &'a [u8],
+    instructions: &'a [u8],
+    names: &'a [u8],
+}
+
+impl<'a> Control<'a> {
+    /// Checks a control file; none if it is no such file, or not whole.
+    pub fn parse(bytes: &'a [u8]) -> Option<Control<'a>> {
+        if !bytes.starts_with(&MAGIC) || word(bytes, 8)? != VERSION {
+            return None;
+        }
+        let on_divergence = match word(bytes, 12)? {
+            0 => OnDivergence::Stop,
+            1 => OnDivergence::Continue,
+            _ => return None,
+        };
+        let size = |at: usize, each: usize| (word(bytes, at)? as usize).checked_mul(each);
+        let rest = bytes.get(HEADER..)?;
+        let (origins, rest) = rest.split_at_checked(size(16, ORIGIN)?)?;
+        let (instructions, rest) = rest.split_at_checked(size(20, INSTRUCTION)?)?;
+        let (names, rest) = rest.split_at_checked(size(24, NAME)?)?;
+        let control = Control { on_divergence, origins, instructions, names };
+        (rest.is_empty() && control.is_consistent()).then_some(control)
+    }
+
+    fn is_consistent(&self) -> bool {
+        let threads = self.origins().len() as u32;
+        let has = |thread: u32| thread < threads;
+        let is_before =
+            |(index, origin): (usize, Origin)| origin.parent.is_none_or(|parent| (parent as usize) < index);
+        self.origins().enumerate().all(is_before)
+            && self.instructions.chunks_exact(INSTRUCTION).all(|bytes| {
+                Instruction::decode(bytes).is_some_and(|instruction| instruction.thread().is_none_or(has))
+            })
+            && self.names().all(|name| has(name.thread))
+    }
+
+    /// The threads, parents before children.
+    pub fn origins(&self) -> impl ExactSizeIterator<Item = Origin> + 'a {
+        self.origins.chunks_exact(ORIGIN).map(|bytes| {
+            let parent = word(bytes, 0).filter(|&parent| parent != NO_PARENT);
+            Origin { parent, nth: word(bytes, 4).unwrap_or(0) }
+        })
+    }
+
+    /// The instructions, in order.
+    pub fn instructions(&self) -> impl ExactSizeIterator<Item = Instruction> + 'a {
+        // Each was decoded before.
+        self.instructions
+            .chunks_exact(INSTRUCTION)
+            .map(|bytes| Instruction::decode(bytes).unwrap_or(Instruction::End))
+    }
+
+    /// What threads are called.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = ThreadName> + 'a {
+        self.names.chunks_exact(NAME).map(|bytes| {
+            let mut name = [0; MAX_NAME];
+            name.copy_from_slice(&bytes[4..]);
+            ThreadName { thread: word(bytes, 0).unwrap_or(0), bytes: name }
+        })
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
