@@ -93,7 +93,7 @@ const NOT_ASKED: &[(&str, &str)] = &[
 
 /// What a test expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Expected {
+enum ExpectedReport {
     Race,
     Deadlock,
     /// Another kind of report, by its name.
@@ -115,7 +115,7 @@ enum Verdict {
 
 struct Row {
     name: String,
-    expected: Expected,
+    expected: ExpectedReport,
     verdict: Verdict,
     remark: String,
 }
@@ -172,7 +172,7 @@ impl Suite<'_> {
         let not_asked = NOT_ASKED.iter().find(|(begin, _)| name.starts_with(begin)).map(|(_, why)| *why);
         let not_asked = match &expected {
             _ if not_asked.is_some() => not_asked.map(str::to_owned),
-            Expected::Other(kind) => Some(format!(
+            ExpectedReport::Other(kind) => Some(format!(
                 "expects the report \"{kind}\", a kind of mistake that Foretell does not search for"
             )),
             _ if !text.contains("%run") => Some("is not run".to_owned()),
@@ -191,7 +191,7 @@ impl Suite<'_> {
         name: &str,
         source: &Path,
         text: &str,
-        expected: &Expected,
+        expected: &ExpectedReport,
     ) -> Result<(Verdict, String), String> {
         let work = self.directory.join(name.replace('/', "-"));
         std::fs::create_dir_all(&work).map_err(|error| format!("cannot make a directory: {error}"))?;
@@ -259,7 +259,7 @@ impl Suite<'_> {
     }
 }
 
-fn expected(text: &str) -> Expected {
+fn expected(text: &str) -> ExpectedReport {
     // `CHECK:`, `CHECK-NEXT:`, `CHECK-LINUX:` and the like; prose may speak of CHECK, too.
     let is_check = |line: &&str| {
         let after = line.split_once("CHECK").map_or("", |(_, after)| after);
@@ -270,36 +270,36 @@ fn expected(text: &str) -> Expected {
     let checks: String = checks.collect::<Vec<_>>().join("\n");
     let has = |what: &str| checks.contains(what);
     if has("data race") || has("heap-use-after-free") || has("race on") || has("invalid vptr") {
-        return Expected::Race;
+        return ExpectedReport::Race;
     }
     if has("lock-order-inversion") {
-        return Expected::Deadlock;
+        return ExpectedReport::Deadlock;
     }
     match checks.split_once("ThreadSanitizer: ") {
         Some((_, rest)) => {
             let kind: String = rest.chars().take_while(|&letter| letter != '\n' && letter != '(').collect();
-            Expected::Other(kind.trim().to_owned())
+            ExpectedReport::Other(kind.trim().to_owned())
         }
-        None if has("WARNING: ThreadSanitizer") => Expected::Other("any".to_owned()),
+        None if has("WARNING: ThreadSanitizer") => ExpectedReport::Other("any".to_owned()),
         // It is run until there is a report.
-        None if text.contains("%deflake") => Expected::Race,
-        None => Expected::Silence,
+        None if text.contains("%deflake") => ExpectedReport::Race,
+        None => ExpectedReport::Silence,
     }
 }
 
-fn judged(expected: &Expected, findings: &[&Value]) -> (Verdict, String) {
+fn judged(expected: &ExpectedReport, findings: &[&Value]) -> (Verdict, String) {
     let is = |finding: &Value, kinds: &[&str]| kinds.contains(&finding["kind"].as_str().unwrap_or_default());
     let kinds: &[&str] = match expected {
-        Expected::Race => &["race", "order"],
-        Expected::Deadlock => &["deadlock"],
-        Expected::Other(_) | Expected::Silence => &["race", "order", "deadlock"],
+        ExpectedReport::Race => &["race", "order"],
+        ExpectedReport::Deadlock => &["deadlock"],
+        ExpectedReport::Other(_) | ExpectedReport::Silence => &["race", "order", "deadlock"],
     };
     let mut wanted = findings.iter().filter(|finding| is(finding, kinds)).peekable();
     let told = wanted.peek().map(|finding| in_words(finding)).unwrap_or_default();
     let confirmed = findings.iter().any(|finding| is(finding, kinds) && finding["rung"] == "confirmed");
     match (expected, wanted.count(), confirmed) {
-        (Expected::Silence, 0, _) => (Verdict::Silent, String::new()),
-        (Expected::Silence, ..) => (Verdict::FalseAlarm, told),
+        (ExpectedReport::Silence, 0, _) => (Verdict::Silent, String::new()),
+        (ExpectedReport::Silence, ..) => (Verdict::FalseAlarm, told),
         (_, 0, _) => (Verdict::Missed, String::new()),
         (.., true) => (Verdict::Confirmed, String::new()),
         (.., false) => (Verdict::Predicted, told),
@@ -314,7 +314,7 @@ fn in_words(finding: &Value) -> String {
 }
 
 fn section(rows: &[Row]) -> String {
-    let count = |expected: &dyn Fn(&Expected) -> bool, verdict: Verdict| {
+    let count = |expected: &dyn Fn(&ExpectedReport) -> bool, verdict: Verdict| {
         rows.iter().filter(|row| expected(&row.expected) && row.verdict == verdict).count()
     };
     let mut text = format!("## LLVM's tests of ThreadSanitizer\n\n{}", circumstances());
@@ -325,12 +325,12 @@ fn section(rows: &[Row]) -> String {
          | expected | confirmed by replay | only predicted | kept silent | missed | false alarm | did not come to an end | not asked |\n|---|---|---|---|---|---|---|---|\n",
         rows.len()
     );
-    type IsKind<'a> = &'a dyn Fn(&Expected) -> bool;
+    type IsKind<'a> = &'a dyn Fn(&ExpectedReport) -> bool;
     let kinds: [(&str, IsKind<'_>); 4] = [
-        ("a race", &|expected| *expected == Expected::Race),
-        ("a deadlock", &|expected| *expected == Expected::Deadlock),
-        ("silence", &|expected| *expected == Expected::Silence),
-        ("another report", &|expected| matches!(expected, Expected::Other(_))),
+        ("a race", &|expected| *expected == ExpectedReport::Race),
+        ("a deadlock", &|expected| *expected == ExpectedReport::Deadlock),
+        ("silence", &|expected| *expected == ExpectedReport::Silence),
+        ("another report", &|expected| matches!(expected, ExpectedReport::Other(_))),
     ];
     for (name, kind) in kinds {
         let _ = write!(text, "| {name} |");
@@ -373,19 +373,19 @@ mod tests {
 
     #[test]
     fn checks_say_what_is_expected() {
-        assert_eq!(expected("// CHECK: WARNING: ThreadSanitizer: data race\n"), Expected::Race);
+        assert_eq!(expected("// CHECK: WARNING: ThreadSanitizer: data race\n"), ExpectedReport::Race);
         assert_eq!(
             expected("// CHECK-NOT: WARNING: ThreadSanitizer: data race\n// CHECK: DONE\n"),
-            Expected::Silence
+            ExpectedReport::Silence
         );
         assert_eq!(
             expected("// The data race CHECK-NOT below must be CHECK, since: it races\n"),
-            Expected::Silence
+            ExpectedReport::Silence
         );
-        assert_eq!(expected("// CHECK: ThreadSanitizer: lock-order-inversion\n"), Expected::Deadlock);
+        assert_eq!(expected("// CHECK: ThreadSanitizer: lock-order-inversion\n"), ExpectedReport::Deadlock);
         assert_eq!(
             expected("// CHECK: ThreadSanitizer: thread leak (x)\n"),
-            Expected::Other("thread leak".into())
+            ExpectedReport::Other("thread leak".into())
         );
     }
 

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use self::manifest::{Judged, Program, Sources, Verdict};
+use self::manifest::{Judgement, Program, Sources, Verdict};
 use self::reports::Pair;
 use self::trial::{Finding, ROUNDS, Row, SHORT_RUN, Trial};
 use xtask::Outcome;
@@ -83,7 +83,7 @@ fn measure(built: &str, directory: &Path) -> Result<String, String> {
             suites.push_str(&suite::section(suite, &source.directory, bench.foretell, &place)?);
         }
     }
-    let judged: Vec<&Judged> = sources.iter().flat_map(|source| &source.manifest.judged).collect();
+    let judged: Vec<&Judgement> = sources.iter().flat_map(|source| &source.manifest.judged).collect();
     Ok([
         introduction(),
         bugs(&rows, &judged),
@@ -137,7 +137,7 @@ fn introduction() -> String {
 }
 
 /// What is known of a finding.
-fn verdict<'j>(row: &Row, finding: &Finding, judged: &[&'j Judged]) -> Option<&'j Judged> {
+fn verdict<'j>(row: &Row, finding: &Finding, judged: &[&'j Judgement]) -> Option<&'j Judgement> {
     judged
         .iter()
         .find(|judged| {
@@ -156,7 +156,7 @@ fn confirmed(row: &Row) -> BTreeSet<Pair> {
     seen.filter_map(Finding::pair).collect()
 }
 
-fn bugs(rows: &[Row], judged: &[&Judged]) -> String {
+fn bugs(rows: &[Row], judged: &[&Judgement]) -> String {
     let mut text = String::from("### Distinct bugs\n");
     let mut group = "";
     for row in rows {
@@ -241,15 +241,17 @@ fn costs(rows: &[Row]) -> String {
 }
 
 /// The findings one by one, and what only ThreadSanitizer has.
-fn told(rows: &[Row], judged: &[&Judged]) -> String {
+fn told(rows: &[Row], judged: &[&Judgement]) -> String {
     let mut text = String::from("### One by one\n\n");
     for row in rows {
         let (ours, theirs) = (pairs(row), row.tsan.last().cloned().unwrap_or_default());
         for finding in &row.findings {
             let words = match verdict(row, finding, judged) {
-                Some(Judged { verdict: Verdict::Bug, why, .. }) => format!("a bug: {why}"),
-                Some(Judged { verdict: Verdict::Harmless, why, .. }) => format!("real, but harmless: {why}"),
-                Some(Judged { verdict: Verdict::FalseAlarm, why, .. }) => format!("a false alarm: {why}"),
+                Some(Judgement { verdict: Verdict::Bug, why, .. }) => format!("a bug: {why}"),
+                Some(Judgement { verdict: Verdict::Harmless, why, .. }) => {
+                    format!("real, but harmless: {why}")
+                }
+                Some(Judgement { verdict: Verdict::FalseAlarm, why, .. }) => format!("a false alarm: {why}"),
                 None => "not judged".to_owned(),
             };
             let Finding { kind, object, places, rung } = finding;

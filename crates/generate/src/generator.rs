@@ -43,7 +43,7 @@ pub struct Generator {
 }
 
 /// What became of a choice.
-pub(crate) enum Step {
+pub(crate) enum ChoiceOutcome {
     Did(Op),
     /// The thread has set out to do something it cannot do yet, or is about to end.
     Later,
@@ -207,9 +207,9 @@ impl Generator {
             let Some(choices) = &self.choices else { break };
             let choice = Choice::ALL[choices.draw(&mut self.rng)];
             match self.choose(thread, choice) {
-                Step::Did(op) => return Some(op),
-                Step::Later => return None,
-                Step::Senseless => {}
+                ChoiceOutcome::Did(op) => return Some(op),
+                ChoiceOutcome::Later => return None,
+                ChoiceOutcome::Senseless => {}
             }
         }
         Some(self.access(thread))
@@ -243,12 +243,12 @@ impl Generator {
     }
 
     /// Does it now or, if that is not possible, later.
-    pub(crate) fn set_out(&mut self, thread: ThreadId, intent: Intent) -> Step {
+    pub(crate) fn set_out(&mut self, thread: ThreadId, intent: Intent) -> ChoiceOutcome {
         if self.world.is_possible(thread, intent) {
-            return Step::Did(self.perform(thread, intent));
+            return ChoiceOutcome::Did(self.perform(thread, intent));
         }
         self.world.thread(thread).intent = Some(intent);
-        Step::Later
+        ChoiceOutcome::Later
     }
 
     /// One step of a thread towards its end.
@@ -271,8 +271,8 @@ impl Generator {
                 self.world.thread(thread).last_child = previous;
                 self.world.owed -= 1;
                 return match self.set_out(thread, Intent::Join(child)) {
-                    Step::Did(join) => Some(join),
-                    Step::Later | Step::Senseless => None,
+                    ChoiceOutcome::Did(join) => Some(join),
+                    ChoiceOutcome::Later | ChoiceOutcome::Senseless => None,
                 };
             }
         }
@@ -310,7 +310,7 @@ impl Generator {
 
     /// Follows a choice.
     #[inline]
-    fn choose(&mut self, thread: ThreadId, choice: Choice) -> Step {
+    fn choose(&mut self, thread: ThreadId, choice: Choice) -> ChoiceOutcome {
         let s = &self.settings;
         let op = match choice {
             Choice::Read
@@ -330,11 +330,11 @@ impl Generator {
             Choice::Join => return self.join(thread),
             Choice::End => {
                 self.world.thread(thread).stage = Stage::Closing;
-                return Step::Later;
+                return ChoiceOutcome::Later;
             }
             _ => self.choose_rare(thread, choice),
         };
-        op.map_or(Step::Senseless, Step::Did)
+        op.map_or(ChoiceOutcome::Senseless, ChoiceOutcome::Did)
     }
 
     /// The choices that never block and are rare in most runs.
@@ -399,14 +399,14 @@ impl Generator {
         Some(BlockId::new(block))
     }
 
-    fn join(&mut self, thread: ThreadId) -> Step {
+    fn join(&mut self, thread: ThreadId) -> ChoiceOutcome {
         let child = ThreadId(self.rng.below(self.settings.threads));
         let may_join = match self.world.threads[child.index()].stage {
             Stage::Done => child != thread,
             Stage::Running | Stage::Closing => child != thread && self.settings.stuck == Stuck::Stop,
             Stage::Unforked => false,
         };
-        if may_join { self.set_out(thread, Intent::Join(child)) } else { Step::Senseless }
+        if may_join { self.set_out(thread, Intent::Join(child)) } else { ChoiceOutcome::Senseless }
     }
 }
 

@@ -90,11 +90,11 @@ impl Named for MarkId {
 }
 
 /// The id each thing has in the trace, once it was mentioned.
-struct Known<I>(Vec<Option<I>>);
+struct NameTable<I>(Vec<Option<I>>);
 
-impl<I: Named> Known<I> {
+impl<I: Named> NameTable<I> {
     fn new(count: u32) -> Self {
-        Known(vec![None; count as usize])
+        NameTable(vec![None; count as usize])
     }
 
     #[inline]
@@ -113,16 +113,16 @@ impl<I: Named> Known<I> {
 struct Recorder {
     builder: TraceBuilder,
     declared: Vec<Option<u32>>,
-    threads: Known<ThreadId>,
-    variables: Known<VariableId>,
-    locks: Known<LockId>,
-    conditions: Known<ConditionId>,
-    barriers: Known<BarrierId>,
-    semaphores: Known<SemaphoreId>,
-    blocks: Known<BlockId>,
-    regions: Known<RegionId>,
-    marks: Known<MarkId>,
-    locations: Known<LocationId>,
+    threads: NameTable<ThreadId>,
+    variables: NameTable<VariableId>,
+    locks: NameTable<LockId>,
+    conditions: NameTable<ConditionId>,
+    barriers: NameTable<BarrierId>,
+    semaphores: NameTable<SemaphoreId>,
+    blocks: NameTable<BlockId>,
+    regions: NameTable<RegionId>,
+    marks: NameTable<MarkId>,
+    locations: NameTable<LocationId>,
 }
 
 impl Recorder {
@@ -132,16 +132,16 @@ impl Recorder {
             // Beyond that, growing costs little, and there may be fewer.
             builder: TraceBuilder::with_capacity(s.events.min(1 << 20) as usize),
             declared: declared.to_vec(),
-            threads: Known::new(s.threads),
-            variables: Known::new(s.variables),
-            locks: Known::new(s.locks),
-            conditions: Known::new(s.conditions),
-            barriers: Known::new(s.barriers),
-            semaphores: Known::new(s.semaphores),
-            blocks: Known::new(s.blocks),
-            regions: Known::new(s.regions),
-            marks: Known::new(s.marks),
-            locations: Known::new(s.locations.max(1)),
+            threads: NameTable::new(s.threads),
+            variables: NameTable::new(s.variables),
+            locks: NameTable::new(s.locks),
+            conditions: NameTable::new(s.conditions),
+            barriers: NameTable::new(s.barriers),
+            semaphores: NameTable::new(s.semaphores),
+            blocks: NameTable::new(s.blocks),
+            regions: NameTable::new(s.regions),
+            marks: NameTable::new(s.marks),
+            locations: NameTable::new(s.locations.max(1)),
         }
     }
 

@@ -2,15 +2,15 @@
 
 use trace::{ConditionId, LockId, Op, ThreadId};
 
-use crate::generator::{Generator, Step};
+use crate::generator::{ChoiceOutcome, Generator};
 use crate::settings::Stuck;
 use crate::world::{Form, Hold, Intent};
 
 impl Generator {
-    pub(crate) fn acquire(&mut self, thread: ThreadId, form: Form) -> Step {
+    pub(crate) fn acquire(&mut self, thread: ThreadId, form: Form) -> ChoiceOutcome {
         match self.pick_lock(thread) {
             Some(lock) => self.ask_for(thread, Hold { lock, form }),
-            None => Step::Senseless,
+            None => ChoiceOutcome::Senseless,
         }
     }
 
@@ -35,10 +35,10 @@ impl Generator {
         Some(LockId(lock)).filter(|&lock| !self.world.threads[thread.index()].holds_lock(lock))
     }
 
-    pub(crate) fn reacquire(&mut self, thread: ThreadId) -> Step {
+    pub(crate) fn reacquire(&mut self, thread: ThreadId) -> ChoiceOutcome {
         let state = &self.world.threads[thread.index()];
         if state.holds.is_empty() || state.holds.len() > self.settings.nesting as usize {
-            return Step::Senseless;
+            return ChoiceOutcome::Senseless;
         }
         let held = self.rng.pick(&state.holds);
         let form = match (self.rng.below(4), held.form) {
@@ -50,21 +50,21 @@ impl Generator {
     }
 
     /// Takes a lock, perhaps with a request first, now or later.
-    fn ask_for(&mut self, thread: ThreadId, hold: Hold) -> Step {
+    fn ask_for(&mut self, thread: ThreadId, hold: Hold) -> ChoiceOutcome {
         let state = &self.world.threads[thread.index()];
         let is_ordered = state.holds.iter().all(|held| held.lock < hold.lock);
         let intent = Intent::Acquire(hold);
         if self.settings.stuck == Stuck::GiveUp && !is_ordered {
             // To wait out of order could be to wait for good.
             return if self.world.is_possible(thread, intent) {
-                Step::Did(self.perform(thread, intent))
+                ChoiceOutcome::Did(self.perform(thread, intent))
             } else {
-                Step::Senseless
+                ChoiceOutcome::Senseless
             };
         }
         if self.rng.chance(self.chances.requests) {
             self.world.thread(thread).intent = Some(intent);
-            return Step::Did(match hold.form {
+            return ChoiceOutcome::Did(match hold.form {
                 Form::Exclusive => Op::Request(hold.lock),
                 Form::Shared => Op::RequestShared(hold.lock),
             });
@@ -89,11 +89,11 @@ impl Generator {
     }
 
     /// Waits for a condition, giving up for it the lock taken last if that sets it free.
-    pub(crate) fn wait(&mut self, thread: ThreadId) -> Step {
+    pub(crate) fn wait(&mut self, thread: ThreadId) -> ChoiceOutcome {
         let state = &self.world.threads[thread.index()];
         let open = state.holds.len();
         if open > 1 && self.settings.stuck == Stuck::GiveUp {
-            return Step::Senseless;
+            return ChoiceOutcome::Senseless;
         }
         let frees = |hold: &Hold| hold.form == Form::Exclusive && state.depth(*hold) == 1;
         let lock = state.holds.last().copied().filter(frees).map(|hold| hold.lock);
@@ -108,7 +108,7 @@ impl Generator {
             Some(_) => {
                 let release = self.release(thread, open - 1);
                 self.world.thread(thread).intent = Some(intent);
-                Step::Did(release)
+                ChoiceOutcome::Did(release)
             }
             None => self.set_out(thread, intent),
         }

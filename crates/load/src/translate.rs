@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
-use trace::native::{Note, Step, Table};
+use trace::native::{Distance, Note, Table};
 use trace::{Metadata, Op, ThreadId, VariableId};
 use wire::{Event, Hold, Op as Raw, Passage, Waker};
 
@@ -280,16 +280,16 @@ impl<W: Write> Translator<W> {
         let branches = std::mem::take(&mut state.branches);
         if branches > 0 {
             let count = u32::try_from(branches).unwrap_or(u32::MAX);
-            let note = Note { stack: at.stack, step: Step::Same };
+            let note = Note { stack: at.stack, step: Distance::Same };
             state.place.get_or_insert(0);
             self.teller.writer.noted_event(thread, Op::Branch(count), at.location, note)?;
             self.loaded.events += 1;
             self.loaded.branches += 1;
         }
         let step = match (event.place, state.place) {
-            (Some(place), None) => Step::Over(narrowed(place)),
-            (Some(place), Some(last)) if place > last => Step::Over(narrowed(place - last - 1)),
-            _ => Step::Same,
+            (Some(place), None) => Distance::Over(narrowed(place)),
+            (Some(place), Some(last)) if place > last => Distance::Over(narrowed(place - last - 1)),
+            _ => Distance::Same,
         };
         state.place = event.place.or(state.place).or(Some(0));
         self.loaded.events += 1;
@@ -500,5 +500,5 @@ impl<W: Write> Translator<W> {
 }
 
 fn narrowed(places: u64) -> u32 {
-    u32::try_from(places).unwrap_or(Step::MOST).min(Step::MOST)
+    u32::try_from(places).unwrap_or(Distance::MOST).min(Distance::MOST)
 }

@@ -13,7 +13,7 @@
 //! Questions must be valid ([`Question::validate`]), and traces have at most 128 events.
 
 mod goal;
-mod many;
+mod graph;
 mod questions;
 mod rules;
 mod set;
@@ -24,7 +24,7 @@ use check::{Model, Question};
 use rustc_hash::FxHashSet;
 use trace::{EventId, Trace};
 
-pub use many::answer_all;
+pub use graph::answer_all;
 pub use questions::all_questions;
 use rules::{Rules, State};
 use set::EventSet;
@@ -86,10 +86,10 @@ pub fn reachable_cuts(trace: &Trace, model: Model) -> BTreeSet<Vec<u32>> {
         rules.threads.iter().map(|events| happened(events) as u32).collect()
     };
     let values = match model {
-        Model::Sync => many::Values::Forget,
-        Model::ReadsFrom | Model::Branch => many::Values::Keep,
+        Model::Sync => graph::Values::Forget,
+        Model::ReadsFrom | Model::Branch => graph::Values::Keep,
     };
-    many::Graph::explore(&rules, EventSet::EMPTY, values).states.iter().map(counts).collect()
+    graph::Graph::explore(&rules, EventSet::EMPTY, values).states.iter().map(counts).collect()
 }
 
 /// Shows every schedule that keeps to the model without exemptions to `visit`, the empty one first,

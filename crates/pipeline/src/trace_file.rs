@@ -344,7 +344,7 @@ fn title_and_advice(message: &str) -> (String, Option<String>) {
     }
 }
 
-fn span(place: text::Place, line: &str) -> std::ops::Range<usize> {
+fn span(place: text::TextPosition, line: &str) -> std::ops::Range<usize> {
     match place.column {
         0 => 0..line.len(),
         column => column - 1..column - 1 + place.length,

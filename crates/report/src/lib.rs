@@ -42,6 +42,6 @@ pub use schedule_file::{Line, ReplayPoint, ScheduleFile, ScheduleFileError, Sche
 pub use summary::{Tally, statistics, summary, summary_of};
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppression};
 pub use terminal::{finding_in_a_line, finding_in_words, quoted, reproduction, title};
-pub use values::{Changed, changed_reads};
+pub use values::{ChangedRead, changed_reads};
 pub use words::{Words, demand, shown};
 pub use wrap::wrapped;

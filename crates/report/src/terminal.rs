@@ -20,7 +20,7 @@ pub fn finding_in_words(
     question: &Question,
     steps: Steps,
 ) -> String {
-    let told = Told { context, finding };
+    let told = FindingText { context, finding };
     let mut text = told.excerpts();
     text.push_str(&told.statement(question));
     text.push_str(&told.accesses());
@@ -56,18 +56,18 @@ fn times(finding: &Finding) -> String {
     }
 }
 
-struct Told<'c> {
+struct FindingText<'c> {
     context: &'c Context<'c>,
     finding: &'c Finding,
 }
 
 /// A line of source with what is said of it.
-struct Marked<'p> {
+struct SourceExcerpt<'p> {
     place: SourcePlace<'p>,
     events: Vec<(usize, EventId)>,
 }
 
-impl Told<'_> {
+impl FindingText<'_> {
     /// The headline, and each line of source that an event is at under a caret, in the manner of rustc.
     fn excerpts(&self) -> String {
         let Finding { rung, .. } = self.finding;
@@ -84,7 +84,7 @@ impl Told<'_> {
         };
         let level = level.with_name(self.finding.id.as_str());
         let mut group = Group::with_title(level.primary_title(title));
-        let mut files: Vec<(&str, Vec<Marked<'_>>)> = Vec::new();
+        let mut files: Vec<(&str, Vec<SourceExcerpt<'_>>)> = Vec::new();
         for marked in self.marked() {
             match files.iter_mut().find(|(file, _)| *file == marked.place.file) {
                 Some((_, marks)) => marks.push(marked),
@@ -103,15 +103,16 @@ impl Told<'_> {
     }
 
     /// The places of the finding's events, events at the same place together.
-    fn marked(&self) -> Vec<Marked<'_>> {
-        let mut marked: Vec<Marked<'_>> = Vec::new();
+    fn marked(&self) -> Vec<SourceExcerpt<'_>> {
+        let mut marked: Vec<SourceExcerpt<'_>> = Vec::new();
         for (index, event) in self.finding.named_events().enumerate() {
             let Some(place) = self.context.place(event) else { continue };
-            let same =
-                |mark: &&mut Marked<'_>| mark.place.file == place.file && mark.place.line == place.line;
+            let same = |mark: &&mut SourceExcerpt<'_>| {
+                mark.place.file == place.file && mark.place.line == place.line
+            };
             match marked.iter_mut().find(same) {
                 Some(mark) => mark.events.push((index, event)),
-                None => marked.push(Marked { place, events: vec![(index, event)] }),
+                None => marked.push(SourceExcerpt { place, events: vec![(index, event)] }),
             }
         }
         marked
@@ -121,7 +122,7 @@ impl Told<'_> {
     fn snippet(
         &self,
         file: &str,
-        marks: &[Marked<'_>],
+        marks: &[SourceExcerpt<'_>],
     ) -> Option<Snippet<'static, annotate_snippets::Annotation<'static>>> {
         let text = self.context.source(file)?;
         let mut starts = vec![0];

@@ -5,7 +5,7 @@ use trace::{EventId, Trace};
 
 /// A read that sees something else than in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedRead {
     /// The read.
     pub read: EventId,
     /// What it sees in the schedule.
@@ -15,7 +15,7 @@ pub struct Changed {
 }
 
 /// The reads of a schedule that see something else than in the trace, in its order. The events must exist.
-pub fn changed_reads(trace: &Trace, schedule: &[EventId]) -> Vec<Changed> {
+pub fn changed_reads(trace: &Trace, schedule: &[EventId]) -> Vec<ChangedRead> {
     let symbols = trace.symbols();
     let mut values: Vec<Option<EventId>> = vec![None; symbols.variables.len()];
     let mut last: Vec<Option<EventId>> = vec![None; symbols.threads.len()];
@@ -27,14 +27,14 @@ pub fn changed_reads(trace: &Trace, schedule: &[EventId]) -> Vec<Changed> {
             let value = values[variable.index()];
             if value != trace.reads_from(event) {
                 let sees = value.map_or(Source::Initial, Source::Write);
-                changed.push(Changed { read: event, sees, goes_on: false });
+                changed.push(ChangedRead { read: event, sees, goes_on: false });
             }
         }
         if let Some(variable) = op.writes() {
             values[variable.index()] = Some(event);
         }
     }
-    for Changed { read, goes_on, .. } in &mut changed {
+    for ChangedRead { read, goes_on, .. } in &mut changed {
         *goes_on = last[trace.thread(*read).index()] != Some(*read);
     }
     changed

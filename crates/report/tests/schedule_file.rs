@@ -2,7 +2,7 @@
 
 use check::{Model, Question};
 use report::{About, Fingerprint, ReplayPoint, ScheduleFile};
-use trace::native::{Note, Step, Table, ThreadOrigin, Writer, read};
+use trace::native::{Distance, Note, Table, ThreadOrigin, Writer, read};
 use trace::{EventId, Kind, LocationId, Metadata, Op, ThreadId, Trace, VariableId};
 
 /// Two threads write a variable; the second passed over two places before.
@@ -20,14 +20,14 @@ fn recorded() -> Trace {
     writer.origin(ThreadId(1), ThreadOrigin { parent: Some(ThreadId(0)), nth: 1 }).unwrap();
     let lock = trace::LockId(0);
     let events = [
-        (0, Op::Begin, Step::Over(0)),
-        (0, Op::Fork(ThreadId(1)), Step::Over(0)),
-        (0, Op::Write(VariableId(0)), Step::Over(4)),
-        (1, Op::Begin, Step::Over(0)),
-        (1, Op::Request(lock), Step::Same),
-        (1, Op::Acquire(lock), Step::Over(1)),
-        (1, Op::Release(lock), Step::Over(0)),
-        (1, Op::Write(VariableId(0)), Step::Over(2)),
+        (0, Op::Begin, Distance::Over(0)),
+        (0, Op::Fork(ThreadId(1)), Distance::Over(0)),
+        (0, Op::Write(VariableId(0)), Distance::Over(4)),
+        (1, Op::Begin, Distance::Over(0)),
+        (1, Op::Request(lock), Distance::Same),
+        (1, Op::Acquire(lock), Distance::Over(1)),
+        (1, Op::Release(lock), Distance::Over(0)),
+        (1, Op::Write(VariableId(0)), Distance::Over(2)),
     ];
     for (thread, op, step) in events {
         writer.noted_event(ThreadId(thread), op, LocationId(0), Note { stack: None, step }).unwrap();

@@ -15,6 +15,6 @@ mod write;
 
 pub use error::{Completeness, Cut, Problem, ReadError};
 pub use layout::Table;
-pub use notes::{FrameNumber, Note, Notes, StackId, Step, ThreadOrigin};
+pub use notes::{Distance, FrameNumber, Note, Notes, StackId, ThreadOrigin};
 pub use read::{read, read_with, stream};
 pub use write::{Writer, write};

@@ -21,7 +21,7 @@ mod spelling;
 mod transactions;
 mod write;
 
-pub use error::{Place, Problem, ReadError};
+pub use error::{Problem, ReadError, TextPosition};
 pub use rapid::{Dropped, write_rapid};
 pub use read::{Progress, read, read_bytes, read_with, stream};
 pub use spelling::op_name;

@@ -4,7 +4,7 @@
 use trace::native::layout::{
     self, CHUNK_HEADER_LEN, ChunkHeader, Codec, HEADER_LEN, NO_PARENT, Section, Table, Tag,
 };
-use trace::native::{self, Completeness, Note, StackId, Step, ThreadOrigin, Writer};
+use trace::native::{self, Completeness, Distance, Note, StackId, ThreadOrigin, Writer};
 use trace::{EventId, LocationId, Metadata, Op, ThreadId, Trace, VariableId};
 
 /// Each event's thread, its stack, and its place: what the notes below must lead to.
@@ -33,9 +33,9 @@ fn recorded(chunk_events: usize) -> Vec<u8> {
     let mut last = [None; 3];
     for (thread, stack, place) in RUN {
         let step = match last[thread as usize] {
-            None => Step::Over(place as u32),
-            Some(known) if known == place => Step::Same,
-            Some(known) => Step::Over((place - known - 1) as u32),
+            None => Distance::Over(place as u32),
+            Some(known) if known == place => Distance::Same,
+            Some(known) => Distance::Over((place - known - 1) as u32),
         };
         last[thread as usize] = Some(place);
         let note = Note { stack: StackId::from_raw(stack), step };

@@ -16,7 +16,7 @@ use xtask::debian;
 pub(super) struct Manifest {
     pub(super) program: Vec<Program>,
     pub(super) suite: Vec<Suite>,
-    pub(super) judged: Vec<Judged>,
+    pub(super) judged: Vec<Judgement>,
 }
 
 /// A program that is built in a copy of its sources, and run.
@@ -56,7 +56,7 @@ pub(super) struct Suite {
 /// What is known of findings of a program, from reading its source.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Judged {
+pub(super) struct Judgement {
     pub(super) program: String,
     /// `file:line`; a finding all of whose places are among them is meant.
     pub(super) places: Vec<String>,

@@ -72,7 +72,7 @@ fn comment(line: &str) -> Option<&str> {
 }
 
 /// Who reported something in one program.
-struct Reported {
+struct SuiteResult {
     name: String,
     ours: Option<Finding>,
     tsan_first: bool,
@@ -88,7 +88,7 @@ pub(super) fn section(suite: &Suite, peers: &Path, foretell: &str, place: &Path)
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "c"));
     files.sort();
-    let (mut rows, mut unbuilt): (BTreeMap<Truth, Vec<Reported>>, usize) = (BTreeMap::new(), 0);
+    let (mut rows, mut unbuilt): (BTreeMap<Truth, Vec<SuiteResult>>, usize) = (BTreeMap::new(), 0);
     for file in &files {
         let source = String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned();
         let Some(truth) = Truth::of(&source) else { continue };
@@ -111,7 +111,7 @@ struct Small<'a> {
 
 impl Small<'_> {
     /// What all tools say; nothing if it cannot be built as it is.
-    fn reported(&self, truth: Truth) -> Option<Reported> {
+    fn reported(&self, truth: Truth) -> Option<SuiteResult> {
         let compilers = ["gcc", "gcc -fsanitize=thread", &format!("{} cc", self.foretell)];
         for (name, compiler) in ["plain", "tsan", "ours"].into_iter().zip(compilers) {
             let line = format!("{}\nmv program {name}", self.suite.build);
@@ -127,7 +127,7 @@ impl Small<'_> {
         let name = self.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         eprintln!("measuring: {name}");
         let mut reported =
-            Reported { name, ours: self.hunt(truth), tsan_first: false, tsan: false, helgrind: false };
+            SuiteResult { name, ours: self.hunt(truth), tsan_first: false, tsan: false, helgrind: false };
         let begin = Instant::now();
         // A program that hangs is not run again and again.
         for run in (0..RUNS).take_while(|_| begin.elapsed() < PATIENCE) {
@@ -160,7 +160,7 @@ impl Small<'_> {
     }
 }
 
-fn table(suite: &Suite, rows: &BTreeMap<Truth, Vec<Reported>>, unbuilt: usize) -> String {
+fn table(suite: &Suite, rows: &BTreeMap<Truth, Vec<SuiteResult>>, unbuilt: usize) -> String {
     let mut text = format!(
         "{}, every program that says where a race or deadlock is or is not, and that builds as it is ({unbuilt} do not):\n\n\
          | the program says | programs | reported by us | confirmed by replay | ThreadSanitizer, 1 run | {RUNS} runs | Helgrind |\n|---|---|---|---|---|---|---|\n",
@@ -168,7 +168,7 @@ fn table(suite: &Suite, rows: &BTreeMap<Truth, Vec<Reported>>, unbuilt: usize) -
     );
     let mut listed = String::new();
     for (truth, rows) in rows {
-        let count = |test: &dyn Fn(&Reported) -> bool| rows.iter().filter(|row| test(row)).count();
+        let count = |test: &dyn Fn(&SuiteResult) -> bool| rows.iter().filter(|row| test(row)).count();
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} |",

@@ -63,7 +63,7 @@ pub(super) struct Data {
     left_out: usize,
     recordings: Vec<Recording>,
     files: BTreeMap<String, Vec<Passage>>,
-    findings: Vec<Told>,
+    findings: Vec<FindingData>,
     ruled_out: Vec<RuledOut>,
     lattice: Option<Lattice>,
 }
@@ -92,11 +92,11 @@ struct Columns {
     kinds: Vec<String>,
     deeds: Vec<String>,
     objects: Vec<String>,
-    places: Vec<Place>,
+    places: Vec<LocationData>,
 }
 
 #[derive(Serialize)]
-struct Place {
+struct LocationData {
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
@@ -112,7 +112,7 @@ struct Passage {
 }
 
 #[derive(Serialize)]
-struct Told {
+struct FindingData {
     id: String,
     /// The number of its recording.
     recording: usize,
@@ -172,7 +172,7 @@ pub(super) fn of(contexts: &Contexts<'_>, predictions: &Predictions, extras: Ext
         let windows = room.windows(context, finding);
         used[number].extend(windows.observed.events.iter().chain(&windows.predicted.events));
         used[number].extend(finding.named_events());
-        Told { recording: number, ..told(context, finding, &windows) }
+        FindingData { recording: number, ..told(context, finding, &windows) }
     });
     let told = told.collect();
     let recordings: Vec<Recording> =
@@ -212,7 +212,7 @@ fn recording(context: &Context<'_>, used: &BTreeSet<EventId>) -> Recording {
     }
 }
 
-fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> Told {
+fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> FindingData {
     let words = context.words();
     let question = finding.question.about(context.trace).ok();
     let replay = finding.replay.as_ref().map(|replay| {
@@ -225,7 +225,7 @@ fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> Told {
         held: context.held_in_words(event),
         stack: context.stack(event).iter().map(frame).collect(),
     };
-    Told {
+    FindingData {
         id: finding.id.clone(),
         recording: 0,
         kind: finding.kind.name(),
@@ -341,18 +341,18 @@ fn columns(context: &Context<'_>, used: &BTreeSet<EventId>) -> Columns {
     columns
 }
 
-fn place_of(context: &Context<'_>, event: EventId) -> Place {
+fn place_of(context: &Context<'_>, event: EventId) -> LocationData {
     let SourcePlace { file, line, .. } = match context.place(event) {
         Some(place) => place,
-        None => return Place { text: context.words().location(event), file: None, line: None },
+        None => return LocationData { text: context.words().location(event), file: None, line: None },
     };
-    Place { text: context.words().location(event), file: Some(file.to_owned()), line: Some(line) }
+    LocationData { text: context.words().location(event), file: Some(file.to_owned()), line: Some(line) }
 }
 
 /// The source around all places, as far as it is at hand.
 fn files<'p>(
     context: &Context<'_>,
-    places: impl Iterator<Item = &'p Place>,
+    places: impl Iterator<Item = &'p LocationData>,
 ) -> BTreeMap<String, Vec<Passage>> {
     let mut wanted: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     for place in places {

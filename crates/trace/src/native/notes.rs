@@ -43,7 +43,7 @@ pub struct Note {
     /// Where it was called from.
     pub stack: Option<StackId>,
     /// How far it is from the event of its thread before it.
-    pub step: Step,
+    pub step: Distance,
 }
 
 /// How far an event's place is from that of the event of its thread before it.
@@ -51,39 +51,39 @@ pub struct Note {
 /// A place is the number of a thing the thread did at which it could have been stopped; those that
 /// did not become events have places too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum Distance {
     /// The same place: what the thread did there became several events.
     Same,
-    /// So many places were passed over. At most [`Step::MOST`].
+    /// So many places were passed over. At most [`Distance::MOST`].
     Over(u32),
 }
 
-impl Default for Step {
+impl Default for Distance {
     fn default() -> Self {
-        Step::Over(0)
+        Distance::Over(0)
     }
 }
 
-impl Step {
+impl Distance {
     /// The most places that can be passed over.
     pub const MOST: u32 = u32::MAX - 1;
 
-    fn from_raw(raw: u32) -> Step {
-        if raw == u32::MAX { Step::Same } else { Step::Over(raw) }
+    fn from_raw(raw: u32) -> Distance {
+        if raw == u32::MAX { Distance::Same } else { Distance::Over(raw) }
     }
 
     pub(super) fn raw(self) -> u32 {
         match self {
-            Step::Same => u32::MAX,
-            Step::Over(places) => places.min(Step::MOST),
+            Distance::Same => u32::MAX,
+            Distance::Over(places) => places.min(Distance::MOST),
         }
     }
 
     fn after(self, last: Option<u64>) -> u64 {
         match (self, last) {
-            (Step::Same, last) => last.unwrap_or(0),
-            (Step::Over(places), None) => u64::from(places),
-            (Step::Over(places), Some(last)) => last + 1 + u64::from(places),
+            (Distance::Same, last) => last.unwrap_or(0),
+            (Distance::Over(places), None) => u64::from(places),
+            (Distance::Over(places), Some(last)) => last + 1 + u64::from(places),
         }
     }
 }
@@ -127,7 +127,7 @@ impl NotesChunk {
         let (stacks, steps) = raw.split_at(raw.len() / 2);
         let rows = layout::join_planes(stacks).zip(layout::join_planes(steps));
         Ok(rows
-            .map(|(stack, step)| Note { stack: StackId::from_raw(stack), step: Step::from_raw(step) })
+            .map(|(stack, step)| Note { stack: StackId::from_raw(stack), step: Distance::from_raw(step) })
             .collect())
     }
 }

@@ -75,7 +75,7 @@ struct Chunk<'a> {
 }
 
 /// What comes next in a file.
-enum Step<'a> {
+enum NextChunk<'a> {
     Chunk(Chunk<'a>),
     Cut { offset: usize, what: Cut },
 }
@@ -95,24 +95,24 @@ impl<'a> Chunks<'a> {
     }
 
     /// The next chunk, its checksum right; or where and how the file is cut short.
-    fn next(&mut self) -> Result<Step<'a>, ReadError> {
+    fn next(&mut self) -> Result<NextChunk<'a>, ReadError> {
         let step = self.next_unchecked()?;
-        let Step::Chunk(chunk) = &step else { return Ok(step) };
+        let NextChunk::Chunk(chunk) = &step else { return Ok(step) };
         let (found, expected) = (chunk.header.checksum, chunk.header.checksum_with(chunk.stored));
         if found == expected {
             return Ok(step);
         }
         if all_zero(&self.bytes[self.offset..]) {
-            return Ok(Step::Cut { offset: chunk.offset, what: Cut::Checksum { found, expected } });
+            return Ok(NextChunk::Cut { offset: chunk.offset, what: Cut::Checksum { found, expected } });
         }
         Err(Problem::Checksum { found, expected }.at(chunk.offset))
     }
 
     /// The same without looking at the checksum.
-    fn next_unchecked(&mut self) -> Result<Step<'a>, ReadError> {
+    fn next_unchecked(&mut self) -> Result<NextChunk<'a>, ReadError> {
         let offset = self.offset;
         let rest = &self.bytes[offset..];
-        let cut = |what| Ok(Step::Cut { offset, what });
+        let cut = |what| Ok(NextChunk::Cut { offset, what });
         let inside =
             |expected: usize| Cut::InsideChunk { present: rest.len() as u64, expected: expected as u64 };
         if rest.is_empty() {
@@ -130,14 +130,14 @@ impl<'a> Chunks<'a> {
             return cut(inside(CHUNK_HEADER_LEN + header.stored_len as usize));
         };
         self.offset += CHUNK_HEADER_LEN + stored.len();
-        Ok(Step::Chunk(Chunk { offset, header, tag, codec, stored }))
+        Ok(NextChunk::Chunk(Chunk { offset, header, tag, codec, stored }))
     }
 
     /// How many events the headers promise, to make room for them at once. Bounded by the bytes there
     /// are, like everything the headers promise.
     fn count_events(mut self) -> usize {
         let mut events = 0;
-        while let Ok(Step::Chunk(chunk)) = self.next_unchecked() {
+        while let Ok(NextChunk::Chunk(chunk)) = self.next_unchecked() {
             match chunk.tag {
                 Tag::Events => events += chunk.header.raw_len as usize / EVENT_LEN,
                 Tag::Metadata | Tag::Names | Tag::Notes => {}
@@ -226,8 +226,8 @@ impl Contents {
         let mut unpacker = Unpacker::default();
         loop {
             let chunk = match chunks.next()? {
-                Step::Chunk(chunk) => chunk,
-                Step::Cut { offset, what } => {
+                NextChunk::Chunk(chunk) => chunk,
+                NextChunk::Cut { offset, what } => {
                     return Ok(Completeness::Truncated { offset: offset as u64, what });
                 }
             };

@@ -15,7 +15,7 @@ pub enum ReadError {
     #[error("{place}: {problem}")]
     Line {
         /// Where.
-        place: Place,
+        place: TextPosition,
         /// What is wrong there.
         problem: Problem,
         /// The line as it stands, cut after 4 KiB.
@@ -25,7 +25,7 @@ pub enum ReadError {
     #[error("{place}: {explanation}")]
     Malformed {
         /// The line of the event at fault.
-        place: Place,
+        place: TextPosition,
         /// The fault in terms of events.
         malformed: Box<Malformed>,
         /// The fault in terms of lines.
@@ -35,7 +35,7 @@ pub enum ReadError {
 
 impl ReadError {
     /// Where in the text the mistake is, unless the input itself failed.
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<TextPosition> {
         match self {
             ReadError::Io(_) => None,
             ReadError::Line { place, .. } | ReadError::Malformed { place, .. } => Some(*place),
@@ -45,7 +45,7 @@ impl ReadError {
 
 /// A place in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPosition {
     /// The line, from 1.
     pub line: u64,
     /// The byte in the line, from 1; 0 if the line as a whole is meant.
@@ -54,7 +54,7 @@ pub struct Place {
     pub length: usize,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for TextPosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.column {
             0 => write!(f, "line {}", self.line),

@@ -14,7 +14,7 @@ use crate::trace::Trace;
 
 use super::cut::cut_event;
 use super::directive::Directives;
-use super::error::{Place, Problem, ReadError};
+use super::error::{Problem, ReadError, TextPosition};
 use super::line_map::LineMap;
 use super::naming::Naming;
 use super::recent::Recent;
@@ -161,7 +161,11 @@ impl<'t> Parser<'t> {
     /// Parses the complete lines that the text starts with and returns their length.
     fn complete_lines(&mut self, text: &[u8]) -> Result<usize, ReadError> {
         if self.bytes == 0 && text.starts_with("\u{feff}".as_bytes()) {
-            return Err(self.refuse(Place { line: 1, column: 1, length: 3 }, Problem::ByteOrderMark, b""));
+            return Err(self.refuse(
+                TextPosition { line: 1, column: 1, length: 3 },
+                Problem::ByteOrderMark,
+                b"",
+            ));
         }
         let Some(last) = memrchr(b'\n', text) else {
             return if text.len() > MAX_LINE { Err(self.line_too_long(text)) } else { Ok(0) };
@@ -202,7 +206,7 @@ impl<'t> Parser<'t> {
                 if let Ok(text) = str::from_utf8(&block[..start]) {
                     self.all_lines(text)?;
                 }
-                let place = Place { line: self.line + 1, column: bad - start + 1, length: 1 };
+                let place = TextPosition { line: self.line + 1, column: bad - start + 1, length: 1 };
                 let line = &block[start..];
                 let line = &line[..memchr(b'\n', line).unwrap_or(line.len())];
                 Err(self.refuse(place, Problem::InvalidUtf8 { byte: block[bad] }, line))
@@ -260,7 +264,7 @@ impl<'t> Parser<'t> {
     fn finish(mut self) -> Result<Trace, ReadError> {
         if self.has_begin_or_end {
             let resolved = transactions::resolve(&mut self.builder);
-            let place = Place { line: self.line, column: 0, length: 0 };
+            let place = TextPosition { line: self.line, column: 0, length: 0 };
             resolved.map_err(|error| self.refuse(place, error.into(), b""))?;
         }
         let lines = self.lines;
@@ -269,12 +273,12 @@ impl<'t> Parser<'t> {
 
     #[cold]
     fn line_too_long(&self, line: &[u8]) -> ReadError {
-        let place = Place { line: self.line + 1, column: 0, length: 0 };
+        let place = TextPosition { line: self.line + 1, column: 0, length: 0 };
         self.refuse(place, Problem::LineTooLong, line)
     }
 
     #[cold]
-    fn refuse(&self, place: Place, problem: Problem, line: &[u8]) -> ReadError {
+    fn refuse(&self, place: TextPosition, problem: Problem, line: &[u8]) -> ReadError {
         const MOST_KEPT: usize = 4 << 10;
         let kept = line.strip_suffix(b"\r").unwrap_or(line);
         let kept = String::from_utf8_lossy(&kept[..kept.len().min(MOST_KEPT)]).into_owned();
@@ -285,7 +289,7 @@ impl<'t> Parser<'t> {
 /// The fault of a run, with lines in the place of events.
 #[cold]
 fn in_lines(malformed: Malformed, lines: &LineMap) -> ReadError {
-    let place = Place { line: lines.line(malformed.event), column: 0, length: 0 };
+    let place = TextPosition { line: lines.line(malformed.event), column: 0, length: 0 };
     let explanation = malformed.explain(|event| format!("line {}", lines.line(event)));
     ReadError::Malformed { place, malformed: Box::new(malformed), explanation }
 }

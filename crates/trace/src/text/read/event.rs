@@ -5,7 +5,7 @@ use crate::op::{Kind, Op};
 
 use super::Parser;
 use crate::text::cut::Cut;
-use crate::text::error::{Place, Problem, quote};
+use crate::text::error::{Problem, TextPosition, quote};
 use crate::text::escape::decode;
 use crate::text::is_number;
 use crate::text::naming::Change;
@@ -201,8 +201,8 @@ fn mark(object: &str) -> Result<(&str, i64), Problem> {
 
 /// Where a part of a line stands.
 #[cold]
-pub(super) fn place_of(part: Part, text: &str, cut: Option<Cut>, line: u64) -> Place {
-    let whole = Place { line, column: 0, length: 0 };
+pub(super) fn place_of(part: Part, text: &str, cut: Option<Cut>, line: u64) -> TextPosition {
+    let whole = TextPosition { line, column: 0, length: 0 };
     let Some(Cut { start, first, second, stop, .. }) = cut else {
         return whole;
     };
@@ -214,5 +214,5 @@ pub(super) fn place_of(part: Part, text: &str, cut: Option<Cut>, line: u64) -> P
         Part::Object => (open + 1, second - 1),
         Part::Location => (second + 1, stop),
     };
-    Place { line, column: from - start + 1, length: to - from }
+    TextPosition { line, column: from - start + 1, length: to - from }
 }

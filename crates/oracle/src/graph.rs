@@ -50,10 +50,10 @@ impl Values {
 /// with fewer events first: a step into a state comes before every step out of it.
 pub(crate) struct Graph {
     pub(crate) states: Vec<State>,
-    steps: Vec<Step>,
+    steps: Vec<Transition>,
 }
 
-struct Step {
+struct Transition {
     from: u32,
     event: EventId,
     to: u32,
@@ -75,7 +75,7 @@ impl Graph {
                     graph.states.push(after);
                     graph.states.len() as u32 - 1
                 });
-                graph.steps.push(Step { from: from as u32, event, to });
+                graph.steps.push(Transition { from: from as u32, event, to });
             }
             from += 1;
         }
