@@ -169,7 +169,7 @@ main|join(C)|table.c:41
 /// A race in a recording with call stacks, as a recorder writes it.
 pub(crate) fn recorded_race() -> Vec<u8> {
     use trace::native::layout::Table;
-    use trace::native::{Note, StackId, Step, Writer};
+    use trace::native::{Note, StackId, Distance, Writer};
     use trace::{LocationId, Op, ThreadId, VariableId};
     let mut writer = Writer::new(Vec::new()).expect("memory takes it");
     let metadata = trace::Metadata { command: vec!["./bank".into()], ..trace::Metadata::default() };
@@ -190,7 +190,7 @@ pub(crate) fn recorded_race() -> Vec<u8> {
         (1, Op::Write(VariableId(0)), 1, 3),
         (0, Op::Read(VariableId(0)), 2, 4),
     ] {
-        let note = Note { stack: StackId::from_raw(stack), step: Step::Over(0) };
+        let note = Note { stack: StackId::from_raw(stack), step: Distance::Over(0) };
         writer.noted_event(ThreadId(thread), op, LocationId(location), note).expect("memory takes it");
     }
     writer.finish().expect("memory takes it")
