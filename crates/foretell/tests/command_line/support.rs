@@ -169,7 +169,7 @@ main|join(C)|table.c:41
 /// A race in a recording with call stacks, as a recorder writes it.
 pub(crate) fn recorded_race() -> Vec<u8> {
     use trace::native::layout::Table;
-    use trace::native::{Note, StackId, Distance, Writer};
+    use trace::native::{Distance, Note, StackId, Writer};
     use trace::{LocationId, Op, ThreadId, VariableId};
     let mut writer = Writer::new(Vec::new()).expect("memory takes it");
     let metadata = trace::Metadata { command: vec!["./bank".into()], ..trace::Metadata::default() };
