@@ -25,7 +25,7 @@ pub struct RunDirectory {
 impl RunDirectory {
     /// A new one: the numbers of runs go up.
     pub(super) fn create(results: &Path) -> Result<Self, Error> {
-        let cannot = |error| Error::io("make a directory in", format!("`{}`", results.display()), error);
+        let cannot = |error| Error::io("create a directory in", format!("`{}`", results.display()), error);
         fs::create_dir_all(results).map_err(cannot)?;
         let mut number = last(results).map_err(cannot)?;
         loop {

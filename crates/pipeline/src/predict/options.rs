@@ -88,7 +88,7 @@ impl AtomicWithin {
 
 /// A name that no method has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{races}; nor one to find atomicity violations: {}", names())]
+#[error("{races}; methods for atomicity violations are {}", names())]
 pub struct UnknownMethod {
     races: races::UnknownMethod,
 }

@@ -31,8 +31,8 @@ function legend() {
   const line = (colour, text, dashed) =>
     el("span", {}, el("i", { style: `color:var(${colour})${dashed ? ";border-top-style:dashed" : ""}` }), text);
   return el("div", { class: "legend", style: "margin-top:0" },
-    dot("--read", "read"), dot("--write", "write"), dot("--lock", "lock taken or given back; held in between"), dot("--sync", "synchronisation"),
-    dot("--danger", "makes up the finding"), line("--lock", "lock handed over"), line("--sync", "fork, join, signal"),
+    dot("--read", "read"), dot("--write", "write"), dot("--lock", "lock acquired or released; held in between"), dot("--sync", "synchronisation"),
+    dot("--danger", "part of the finding"), line("--lock", "lock handed over"), line("--sync", "fork, join, signal"),
     line("--write", "what a read sees", true));
 }
 

@@ -35,7 +35,7 @@ function list() {
       el("b", {}, entry.title), el("span", { class: `badge ${entry.rung}` }, entry.rung === "ruled-out" ? "ruled out" : entry.rung),
       el("small", {}, entry.places))));
   }
-  byId("findings").replaceChildren(...(items.length ? items : [el("li", { class: "empty" }, "Nothing fits these filters.")]));
+  byId("findings").replaceChildren(...(items.length ? items : [el("li", { class: "empty" }, "No finding matches these filters.")]));
 }
 
 function options(select, all, values, label = (value) => value) {
@@ -70,7 +70,7 @@ function show(entry, step) {
       finding.count > 1 && el("span", { class: "badge" }, `${plural(finding.count, "set")} of events here`)),
     el("p", { class: "statement" }, `${capital(finding.statement)}.`),
     finding.replay && el("p", { class: "statement" }, `${finding.replay}.`),
-    !finding.guaranteed && finding.rung !== "confirmed" && el("p", { class: "notice" }, "Not guaranteed: a thread goes on after a read that sees something else than it saw; the program might turn elsewhere."),
+    !finding.guaranteed && finding.rung !== "confirmed" && el("p", { class: "notice" }, "Not guaranteed: a thread continues after a read that sees another value than in the trace; the program may take another path."),
     finding.command && command(finding.command),
     el("section", { class: "stage", "aria-label": "Interleaving" }, controls.element, inner),
     detailCards(view)].filter(Boolean));
@@ -125,8 +125,8 @@ function bar(view) {
     el("div", { class: "steps", role: "group", "aria-label": "View" },
       button("zoom-out", "−", "Zoom out (−)", () => zoom(1 / 1.4)), button("zoom-in", "+", "Zoom in (+)", () => zoom(1.4)),
       button("fit", "Fit", "Show everything (0)", () => current.timelines.forEach((t) => t.fit())),
-      button("show-sync", "Sync", "Arrows of synchronisation", toggle("sync"), "true"),
-      button("show-reads", "Reads", "Arrows to reads from what they see", toggle("reads"), "true")));
+      button("show-sync", "Sync", "Show synchronisation arrows", toggle("sync"), "true"),
+      button("show-reads", "Reads", "Show which write each read sees", toggle("reads"), "true")));
   return { element, where, forward: element.querySelector("#forward"), back: element.querySelector("#back"), play: element.querySelector("#play") };
 }
 
@@ -214,7 +214,7 @@ function neighbour(direction) {
 const KEYS = [
   ["→ or ↓", "step forward", (e) => ["ArrowRight", "ArrowDown", "l"].includes(e.key) && !e.shiftKey, () => go(current.step + 1)],
   ["← or ↑", "step back", (e) => ["ArrowLeft", "ArrowUp", "h"].includes(e.key) && !e.shiftKey, () => go(current.step - 1)],
-  ["Shift → ←", "to the next or previous switch of threads", (e) => e.shiftKey && ["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"].includes(e.key),
+  ["Shift → ←", "to the next or previous thread switch", (e) => e.shiftKey && ["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"].includes(e.key),
     (e) => go(switchFrom(current.step, ["ArrowRight", "ArrowDown"].includes(e.key) ? 1 : -1))],
   ["Home End", "to the start, to the end", (e) => ["Home", "End"].includes(e.key), (e) => go(e.key === "Home" ? 0 : Infinity)],
   ["space", "play or pause", (e) => e.key === " ", play],
@@ -279,7 +279,7 @@ function start() {
   document.title = `${name} · Foretell`;
   byId("about").textContent = [name, DATA.command, plural(events, "event"), plural(threads, "thread"), plural(locks, "lock"),
     DATA.unknown > 0 ? `${plural(DATA.unknown, "question")} left open` : "", DATA.suppressed > 0 ? `${DATA.suppressed} suppressed` : "",
-    DATA.left_out > 0 ? `${plural(DATA.left_out, "finding")} not in this page` : ""].filter(Boolean).join(" · ");
+    DATA.left_out > 0 ? `${plural(DATA.left_out, "finding")} not on this page` : ""].filter(Boolean).join(" · ");
   const counts = RUNGS.map((rung) => [rung, DATA.findings.filter((finding) => finding.rung === rung).length]).filter(([, count]) => count > 0);
   byId("rungs").replaceChildren(...counts.map(([rung, count]) => el("li", { class: `badge ${rung}` }, `${count} ${rung}`)));
   options(byId("kind"), "All kinds", [...new Set(ENTRIES.map((entry) => entry.kind))], capital);
@@ -294,7 +294,7 @@ function start() {
   const wanted = ENTRIES.find((entry) => `#${entry.id}` === location.hash) ?? ENTRIES[0];
   if (wanted) show(wanted);
   else main.replaceChildren(el("div", { class: "nothing" }, el("h2", {}, "Nothing found"),
-    el("p", {}, "No bug can be foretold from this run under these settings. Another run may have more to tell.")));
+    el("p", {}, "This run predicts no bugs with these settings. Another run may reach other code.")));
   document.documentElement.dataset.ready = "true";
 }
 
