@@ -28,7 +28,7 @@ function waitForPicture(waits) {
       svg("text", { x, y, "text-anchor": "middle", "dominant-baseline": "middle", "font-weight": 650 }, cut(DATA.threads[wait.thread], 9)),
     ];
   });
-  const told = waits.map((w) => `${DATA.threads[w.thread]} waits for ${w.object}, which ${DATA.threads[w.holder]} holds`).join("; ");
+  const told = waits.map((w) => `${DATA.threads[w.thread]} waits for ${w.object}, which ${DATA.threads[w.holder]} has`).join("; ");
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told, id: "wait-for" },
     svg("defs", {}, svg("marker", { id: "head", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
       svg("path", { d: "M0 0L8 4L0 8z", fill: "var(--danger)" }))),
