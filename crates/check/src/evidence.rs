@@ -1,47 +1,100 @@
 //! What counts as evidence that no schedule answers a question.
 //!
-//! A [`Refutation`] is a chain of small steps. Each [`Step`] says of two events that, if the second
-//! happens, the first happens before it, and why; the reasons refer to the trace, to the question,
-//! or to steps before. The steps end in something impossible ([`End`]). Where no single chain does, a
-//! [`Split`] lists cases one of which must hold, each with its own refutation.
+//! A [`Refutation`] is a flat list of [`Step`]s, numbered by their positions, as an LRAT proof is for a SAT solver. Most
+//! steps derive an order of two events, with a [`Reason`] that refers to the trace, the question or earlier steps. A
+//! *scope* is a stretch of the list that refutes what is assumed in it:
+//!
+//! ```text
+//! scope = order* end                              something is impossible
+//!       | order* split (case scope)* every-case   one of the cases must hold, and none can
+//! ```
+//!
+//! The whole list is a scope with no assumption. Each case is a scope that assumes one case of its split. What is derived in
+//! a scope holds until the scope ends, in the cases within it too. Scopes nest as deeply as they like: nothing that reads,
+//! writes, checks or drops the list recurses.
 
 use serde::{Deserialize, Serialize};
 use trace::EventId;
 
 /// Why there is no schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
-pub enum Refutation {
-    /// One chain of steps into something impossible.
-    Chain {
-        /// What follows, in order.
-        steps: Vec<Step>,
-        /// What is impossible.
-        end: End,
+#[serde(deny_unknown_fields)]
+pub struct Refutation {
+    /// The steps, in order.
+    pub steps: Vec<Step>,
+}
+
+impl Refutation {
+    /// How many contradictions it ends in: one more than the cases beyond the first of each split.
+    pub fn contradictions(&self) -> usize {
+        let is_contradiction = |step: &&Step| matches!(step, Step::End { end } if *end != End::EveryCase);
+        self.steps.iter().filter(is_contradiction).count()
+    }
+}
+
+/// One step of a refutation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, try_from = "Fields")]
+pub enum Step {
+    /// If the second event happens, the first happens before it.
+    Order {
+        /// The two events.
+        before: (EventId, EventId),
+        /// Why.
+        because: Reason,
     },
-    /// One of the cases must hold, and each is refuted.
+    /// One of these cases must hold. They follow, each refuted.
     Split {
-        /// What follows before the split, in order.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        steps: Vec<Step>,
         /// What the cases are.
         split: Split,
-        /// The refutation of each, in the order [`Split`] gives them.
-        cases: Vec<Refutation>,
+    },
+    /// A scope begins that assumes one case of the split before it.
+    Case {
+        /// Which case: they come in order, numbered from 0.
+        case: usize,
+    },
+    /// The scope ends, because what it assumes is impossible.
+    End {
+        /// Why.
+        end: End,
     },
 }
 
-/// If the second event happens, the first happens before it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
-    /// The two events.
-    pub before: (EventId, EventId),
-    /// Why.
-    pub because: Reason,
+/// The fields of a step of any kind. [`Step`] is read through this, so that an error says what is wrong and where.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    before: Option<(EventId, EventId)>,
+    because: Option<Reason>,
+    split: Option<Split>,
+    case: Option<usize>,
+    end: Option<End>,
+}
+
+impl TryFrom<Fields> for Step {
+    type Error = &'static str;
+
+    fn try_from(fields: Fields) -> Result<Self, Self::Error> {
+        match fields {
+            Fields { before: Some(before), because: Some(because), split: None, case: None, end: None } => {
+                Ok(Step::Order { before, because })
+            }
+            Fields { before: None, because: None, split: Some(split), case: None, end: None } => {
+                Ok(Step::Split { split })
+            }
+            Fields { before: None, because: None, split: None, case: Some(case), end: None } => {
+                Ok(Step::Case { case })
+            }
+            Fields { before: None, because: None, split: None, case: None, end: Some(end) } => {
+                Ok(Step::End { end })
+            }
+            _ => Err("a step has either `before` and `because`, or `split`, or `case`, or `end`"),
+        }
+    }
 }
 
 /// Why one event comes before another. A *path* is a list of events each of which comes before the
-/// next by program order or by a step before.
+/// next by program order or by an earlier step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -78,10 +131,12 @@ pub enum Reason {
     },
 }
 
-/// Something impossible.
+/// Why what a scope assumes is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
+    /// One of the cases of the split before it must hold, and each is refuted.
+    EveryCase,
     /// Each event before the next, and the last before the first.
     Cycle(Vec<EventId>),
     /// This event is needed, but it cannot happen: its thread is to stop before it.

@@ -4,6 +4,7 @@
 
 mod cut;
 mod evidence;
+mod facts;
 mod question;
 mod refutation;
 mod schedule;
@@ -11,5 +12,5 @@ mod schedule;
 pub use cut::CutChecker;
 pub use evidence::{End, Reason, Refutation, Split, Step};
 pub use question::{Model, Question, QuestionError, Source, UnknownModel, WrittenQuestion};
-pub use refutation::{RefutationFault, check_refutation};
+pub use refutation::{RefutationFault, StepProblem, check_refutation};
 pub use schedule::{Certainty, ScheduleFault, check_schedule};

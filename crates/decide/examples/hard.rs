@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use check::{Model, Question, Refutation};
+use check::{Model, Question};
 use decide::{Options, Setup, Verdict, decide};
 use generate::{Family, Hard, Outcome, hard};
 
@@ -63,7 +63,7 @@ fn row(family: Family, choices: u32, outcome: Outcome) -> Duration {
     }
     let steps = (0..63).find(|&power| !matches!(ask(1 << power), Verdict::Unknown { .. }));
     let leaves = match &verdict {
-        Verdict::Infeasible(refutation) => leaves(refutation).to_string(),
+        Verdict::Infeasible(refutation) => refutation.contradictions().to_string(),
         Verdict::Feasible(_) | Verdict::Unknown { .. } => "-".to_owned(),
     };
     let steps = steps.map_or("-".to_owned(), |power| format!("2^{power}"));
@@ -75,12 +75,4 @@ fn row(family: Family, choices: u32, outcome: Outcome) -> Duration {
         format!("{best:.1?}")
     );
     best
-}
-
-/// How many cases a refutation ends in.
-fn leaves(refutation: &Refutation) -> u64 {
-    match refutation {
-        Refutation::Chain { .. } => 1,
-        Refutation::Split { cases, .. } => cases.iter().map(leaves).sum(),
-    }
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::state::Stretch;
 
 /// The rules' work list.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Agenda {
     /// Newly needed events.
     pub(crate) new: VecDeque<Stretch>,
@@ -21,6 +21,13 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
+    pub(crate) fn clear(&mut self) {
+        self.new.clear();
+        self.bound.clear();
+        self.queue.clear();
+        self.learnt.clear();
+    }
+
     /// Notes what an edge has taught.
     pub(crate) fn note(&mut self, raised: &[Raised]) {
         for &Raised { chain, about, first, end } in raised {

@@ -5,10 +5,11 @@
 //! which costs least.
 
 use check::{Model, Source};
-use order::Node;
+use order::{Node, slot};
 use trace::{EventId, Op, SemaphoreId};
 
 use crate::state::{Conflict, SemaphoreUse, State, Why};
+use crate::trail::Undo;
 
 impl State<'_> {
     /// Follows every dependency until nothing more is needed.
@@ -64,7 +65,9 @@ impl State<'_> {
                 others.copied().try_for_each(|enter| self.depends(Some(enter), event, node, Why::Barrier))
             }
             Op::Post(semaphore) => {
-                self.semaphore_use(semaphore).posts.push(node);
+                let index = self.semaphore_use(semaphore);
+                self.semaphores[index].posts.push(node);
+                self.trail.note(Undo::Post { semaphore: index as u32 });
                 let deferred: Vec<_> =
                     self.deferred.iter().copied().filter(|&(_, post, _)| post == event).collect();
                 for (take, _, level) in deferred {
@@ -74,7 +77,9 @@ impl State<'_> {
                 Ok(())
             }
             Op::Take(semaphore) => {
-                self.semaphore_use(semaphore).takes.push(node);
+                let index = self.semaphore_use(semaphore);
+                self.semaphores[index].takes.push(node);
+                self.trail.note(Undo::Take { semaphore: index as u32 });
                 Ok(())
             }
             _ => Ok(()),
@@ -95,14 +100,12 @@ impl State<'_> {
         }
         // Events are registered in program order, but for reads bound late.
         if self.ask.model != Model::Branch {
-            let told = &mut self.chains[node.chain as usize].told;
-            if told.len() <= from.chain as usize {
-                told.resize(from.chain as usize + 1, 0);
-            }
-            if from.position < told[from.chain as usize] {
+            let covered = slot(&mut self.chains[node.chain as usize].covered, from.chain as usize);
+            if from.position < *covered {
                 return Ok(());
             }
-            told[from.chain as usize] = from.position + 1;
+            self.trail.note(Undo::Covered { chain: node.chain, other: from.chain, was: *covered });
+            *covered = from.position + 1;
         }
         let index = self.require(from, node, why)?;
         self.arrivals.push((event, index));
@@ -153,11 +156,11 @@ impl State<'_> {
         Ok(())
     }
 
-    fn semaphore_use(&mut self, semaphore: SemaphoreId) -> &mut SemaphoreUse {
-        let index = *self.semaphore_index.entry(semaphore).or_insert_with(|| {
+    fn semaphore_use(&mut self, semaphore: SemaphoreId) -> usize {
+        *self.semaphore_index.entry(semaphore).or_insert_with(|| {
             self.semaphores.push(SemaphoreUse::default());
+            self.trail.note(Undo::Semaphore(semaphore));
             self.semaphores.len() - 1
-        });
-        &mut self.semaphores[index]
+        })
     }
 }

@@ -15,9 +15,10 @@ use crate::permits;
 use crate::state::{Conflict, NONE, State, Why};
 
 /// A refutation and the decisions it depends on.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Explanation {
-    pub(crate) refutation: Refutation,
+    /// The steps of a scope that assumes those decisions.
+    steps: VecDeque<Step>,
     pub(crate) levels: BTreeSet<u32>,
     /// It rests on the events before the window having happened as recorded, so it refutes nothing
     /// but the window.
@@ -36,23 +37,44 @@ impl Explanation {
     ) -> Self {
         let mut tracer = Tracer::new(state, level);
         tracer.split(split);
-        let steps = tracer.trace_back();
+        let mut steps = in_turn(first.steps, second.steps);
+        steps.push_back(Step::End { end: End::EveryCase });
+        steps.push_front(Step::Case { case: 0 });
+        steps.push_front(Step::Split { split });
+        tracer.trace_back(&mut steps);
         let mut levels = std::mem::take(&mut tracer.levels);
         levels.extend(first.levels.union(&second.levels).copied());
         levels.remove(&level);
         let recorded = tracer.recorded || first.recorded || second.recorded;
-        let refutation = Refutation::Split { steps, split, cases: vec![first.refutation, second.refutation] };
-        Explanation { refutation, levels, recorded }
+        Explanation { steps, levels, recorded }
     }
+
+    /// The refutation, if it depends on no decision.
+    pub(crate) fn into_refutation(self) -> Refutation {
+        Refutation { steps: self.steps.into() }
+    }
+}
+
+/// The steps of the first case, then those of the second. The shorter list is moved, so all the steps of a refutation of n
+/// steps are moved at most n log n times, however deep its cases are nested.
+fn in_turn(mut first: VecDeque<Step>, mut second: VecDeque<Step>) -> VecDeque<Step> {
+    second.push_front(Step::Case { case: 1 });
+    if first.len() >= second.len() {
+        first.append(&mut second);
+        return first;
+    }
+    while let Some(step) = first.pop_back() {
+        second.push_front(step);
+    }
+    second
 }
 
 /// Explains a contradiction of a state that is this many splits below the root.
 pub(crate) fn explain(state: &mut State<'_>, conflict: &Conflict, depth: u32) -> Explanation {
     let mut tracer = Tracer::new(state, depth);
-    let end = tracer.end(conflict);
-    let steps = tracer.trace_back();
-    let refutation = Refutation::Chain { steps, end };
-    Explanation { refutation, levels: tracer.levels, recorded: tracer.recorded }
+    let mut steps = VecDeque::from([Step::End { end: tracer.end(conflict) }]);
+    tracer.trace_back(&mut steps);
+    Explanation { steps, levels: tracer.levels, recorded: tracer.recorded }
 }
 
 struct Tracer<'a, 's> {
@@ -151,10 +173,9 @@ impl<'a, 's> Tracer<'a, 's> {
         }
     }
 
-    /// Turns everything wanted into steps, wanting more on the way. A reason rests only on edges
+    /// Puts everything wanted before these steps, wanting more on the way. A reason rests only on edges
     /// logged before, so going down the log meets each edge once.
-    fn trace_back(&mut self) -> Vec<Step> {
-        let mut steps = Vec::new();
+    fn trace_back(&mut self, steps: &mut VecDeque<Step>) {
         while let Some(index) = self.wanted.pop_last() {
             let edge = self.state.log[index as usize];
             self.need(edge.to, index);
@@ -172,10 +193,8 @@ impl<'a, 's> Tracer<'a, 's> {
             }
             let because = self.reason(edge.from, edge.to, edge.why, index);
             let before = (self.state.event(edge.from), self.state.event(edge.to));
-            steps.push(Step { before, because });
+            steps.push_front(Step::Order { before, because });
         }
-        steps.reverse();
-        steps
     }
 
     fn reason(&mut self, from: Node, to: Node, why: Why, index: u32) -> Reason {

@@ -35,15 +35,16 @@ mod search;
 mod simplify;
 mod sources;
 mod state;
+mod trail;
 mod witness;
 
-use check::{Model, Question, QuestionError, Refutation, Split};
+use check::{End, Model, Question, QuestionError, Refutation, Split, Step};
 use order::{Index, MustOrder, ReadOrder};
 use trace::EventId;
 
 use crate::ask::{Ask, Exemption};
 use crate::linearise::{Guess, Values};
-use crate::search::Found;
+use crate::search::Outcome;
 use crate::state::{Before, State, Window};
 pub use many::{Answer, Phases, Witnesses};
 pub use order::Index as Setup;
@@ -51,9 +52,6 @@ pub use outlook::outlook;
 pub use simplify::simplify;
 pub use sources::other_sources;
 pub use witness::Witness;
-
-/// The stack that a thread needs which asks questions: evidence is as deep as the search for it, and dropped recursively.
-pub const STACK: usize = 256 << 20;
 
 /// How much work a question may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,22 +139,22 @@ fn any_source(
     options: Options,
     effort: &mut Effort,
 ) -> Verdict {
-    let mut cases = Vec::new();
+    let mut steps = vec![Step::Split { split: Split::Source(read) }];
     let mut unknown = None;
-    for source in other_sources(setup, read) {
+    for (case, source) in other_sources(setup, read).into_iter().enumerate() {
         let question = Question::Reads(read, Some(source));
         let ask = Ask::new(setup, &question, model, Exemption::AllNamed);
         match reach(setup, &ask, options, effort) {
-            Verdict::Infeasible(refutation) => cases.push(refutation),
+            Verdict::Infeasible(refutation) => {
+                steps.push(Step::Case { case });
+                steps.extend(refutation.steps);
+            }
             Verdict::Unknown { budget } => unknown = Some(Verdict::Unknown { budget }),
             feasible => return feasible,
         }
     }
-    unknown.unwrap_or(Verdict::Infeasible(Refutation::Split {
-        steps: Vec::new(),
-        split: Split::Source(read),
-        cases,
-    }))
+    steps.push(Step::End { end: End::EveryCase });
+    unknown.unwrap_or(Verdict::Infeasible(Refutation { steps }))
 }
 
 /// A schedule in which no thread goes on after a changed read is worth more: it is certain. So named
@@ -190,15 +188,15 @@ fn reach(setup: &Setup<'_>, ask: &Ask, options: Options, effort: &mut Effort) ->
         let patience = if start.0 == 0 { remaining } else { remaining.min(u64::from(reach) * 1000) };
         let recorded = Window { start, before: Before::Recorded };
         match attempt(setup, ask, recorded, patience, &mut values, &mut spent, effort) {
-            Found::Schedule(tail) => return Verdict::Feasible(Witness::in_window(start, tail)),
-            Found::Nothing(why) if !why.recorded => return Verdict::Infeasible(why.refutation),
-            Found::Unknown if start.0 == 0 => return Verdict::Unknown { budget: options.budget },
-            Found::Nothing(_) => assert!(start.0 > 0, "nothing is taken as given before the first event"),
-            Found::Unknown => {}
+            Outcome::Schedule(tail) => return Verdict::Feasible(Witness::in_window(start, tail)),
+            Outcome::Refuted(why) if !why.recorded => return Verdict::Infeasible(why.into_refutation()),
+            Outcome::Unknown if start.0 == 0 => return Verdict::Unknown { budget: options.budget },
+            Outcome::Refuted(_) => assert!(start.0 > 0, "nothing is taken as given before the first event"),
+            Outcome::Unknown => {}
         }
         let blind = Window { start, before: Before::Unknown };
-        if let Found::Nothing(why) = attempt(setup, ask, blind, patience, &mut values, &mut spent, effort) {
-            return Verdict::Infeasible(why.refutation);
+        if let Outcome::Refuted(why) = attempt(setup, ask, blind, patience, &mut values, &mut spent, effort) {
+            return Verdict::Infeasible(why.into_refutation());
         }
         reach = reach.saturating_mul(8).max(64);
     }
@@ -213,13 +211,13 @@ fn attempt(
     values: &mut Values,
     spent: &mut u64,
     effort: &mut Effort,
-) -> Found {
+) -> Outcome {
     effort.cases = 0;
     let mut state = State::new(setup, ask, window, patience);
     let mut posed = state.pose().and_then(|()| state.close());
     if posed.is_ok() && window.before == Before::Recorded {
         match state.linearise(values) {
-            Guess::Complete(schedule) => return Found::Schedule(schedule),
+            Guess::Complete(schedule) => return Outcome::Schedule(schedule),
             Guess::Impossible(conflict) => posed = Err(conflict),
             Guess::Stuck(_) => {}
         }

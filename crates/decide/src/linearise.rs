@@ -5,7 +5,6 @@
 //! finish, the guess finishes it. A guess that gets stuck names a choice it depended on, for the
 //! search to split on; once no choice is open, a guess cannot get stuck.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -60,22 +59,27 @@ impl Values {
 impl State<'_> {
     /// Looks for an order of the needed events that respects everything known.
     pub(crate) fn linearise(&mut self, values: &mut Values) -> Guess {
+        let before = self.mark();
         let mut run = Run::new(self, values);
         let mut choice = None;
-        loop {
+        let is_complete = loop {
             run.go();
             if run.is_complete() {
-                break;
+                break true;
             }
             let blocked = run.blocked();
-            let choice = *choice.get_or_insert(blocked.choice);
+            choice.get_or_insert(blocked.choice);
             if run.is_over_budget() || (!run.finish_section(&blocked) && !run.supply(&blocked)) {
-                self.steps += run.steps;
-                return self.stuck(choice);
+                break false;
             }
-        }
+        };
         let (schedule, steps) = (run.schedule, run.steps);
+        // What the guess made needed of its own is not known to be.
+        self.undo_to(before);
         self.steps += steps;
+        if !is_complete {
+            return self.stuck(choice.flatten());
+        }
         for &(semaphore, take) in &self.ask.starved {
             if let Some(guess) = self.surplus(semaphore, take, &schedule) {
                 // What the guess added of its own may be what is too much.
@@ -141,8 +145,8 @@ struct Holders {
 
 /// One guess.
 struct Run<'a, 's> {
-    /// The state guessed about; replaced by a copy of its own once the guess needs more events.
-    state: Cow<'a, State<'s>>,
+    /// The state guessed about. The guess may make more events needed.
+    state: &'a mut State<'s>,
     progress: Progress,
     schedule: Vec<EventId>,
     /// Chains that may go on, by the id of their next event.
@@ -156,7 +160,7 @@ struct Run<'a, 's> {
 }
 
 impl<'a, 's> Run<'a, 's> {
-    fn new(state: &'a State<'s>, values: &'a mut Values) -> Self {
+    fn new(state: &'a mut State<'s>, values: &'a mut Values) -> Self {
         values.forget();
         let mut run = Run {
             progress: Progress::new(state),
@@ -167,7 +171,7 @@ impl<'a, 's> Run<'a, 's> {
             permits: FxHashMap::default(),
             values,
             steps: 0,
-            state: Cow::Borrowed(state),
+            state,
         };
         run.enqueue_all();
         run
@@ -204,7 +208,7 @@ impl<'a, 's> Run<'a, 's> {
         loop {
             self.steps += 1;
             let node = Node { chain, position: self.progress.done(chain) };
-            if self.progress.must_wait(&self.state, node) || self.is_hindered(event, node) {
+            if self.progress.must_wait(self.state, node) || self.is_hindered(event, node) {
                 return;
             }
             self.perform(event, node);
@@ -376,7 +380,7 @@ impl<'a, 's> Run<'a, 's> {
         let mut waiting: Vec<(EventId, Node)> = waiting.map(|node| (self.state.event(node), node)).collect();
         waiting.sort_unstable();
         for (event, node) in waiting {
-            if self.progress.must_wait(&self.state, node) {
+            if self.progress.must_wait(self.state, node) {
                 continue;
             }
             match self.obstacle(event, node) {
@@ -445,7 +449,25 @@ impl<'a, 's> Run<'a, 's> {
 
     /// Makes one more event part of the guess.
     fn include(&mut self, event: EventId) -> bool {
-        let mut state = self.state.clone().into_owned();
+        let before = self.state.mark();
+        // What the rules have yet to look at is not for a guess to change.
+        let agenda = std::mem::take(&mut self.state.agenda);
+        let is_included = self.close_over(event);
+        self.state.forget_work();
+        self.state.agenda = agenda;
+        if !is_included {
+            self.state.undo_to(before);
+            return false;
+        }
+        self.progress.resume(self.state);
+        self.enqueue_all();
+        true
+    }
+
+    /// Makes an event needed, and what it depends on, if that can be.
+    fn close_over(&mut self, event: EventId) -> bool {
+        let state = &mut *self.state;
+        let chains = state.chains.len();
         let node = state.locate(event);
         if state.is_needed(node) || node.position >= state.chains[node.chain as usize].ceiling {
             return false;
@@ -453,27 +475,21 @@ impl<'a, 's> Run<'a, 's> {
         state.extend(node.chain, node.position + 1, NONE);
         let known = state.steps;
         let closed = state.close();
-        // The copy costs as much as it holds, and whether it is kept or not.
-        let held: u64 = (0..state.chains.len() as u32).map(|chain| u64::from(state.order.len(chain))).sum();
-        self.steps += state.steps - known + held;
+        self.steps += state.steps - known;
         state.steps = known;
-        if closed.is_err() || self.binds_too_late(&state) {
-            return false;
-        }
-        self.progress.resume(&state);
-        self.state = Cow::Owned(state);
-        self.enqueue_all();
-        true
+        closed.is_ok() && !self.binds_too_late(chains)
     }
 
     /// Whether a read that has happened is bound to what it saw only now, because its thread goes on (under
-    /// the branch model): then it is too late.
-    fn binds_too_late(&self, state: &State<'_>) -> bool {
-        state.ask.model == Model::Branch
-            && state.agenda.bound.iter().any(|&read| {
-                (read.chain as usize) < self.state.chains.len()
-                    && read.position < self.progress.done(read.chain)
-            })
+    /// the branch model): then it is too late. Only the first so many chains have begun.
+    fn binds_too_late(&self, chains: usize) -> bool {
+        self.state.ask.model == Model::Branch
+            && self
+                .state
+                .agenda
+                .bound
+                .iter()
+                .any(|&read| (read.chain as usize) < chains && read.position < self.progress.done(read.chain))
     }
 }
 

@@ -37,7 +37,7 @@ pub fn outlook(
         let mut state = State::new(setup, &ask, Window { start, before: Before::Unknown }, u64::MAX);
         let posed = state.pose();
         if let Err(conflict) = posed.and_then(|()| state.saturate()) {
-            return Ok(Some(explain(&mut state, &conflict, 0).refutation));
+            return Ok(Some(explain(&mut state, &conflict, 0).into_refutation()));
         }
         if start.0 == 0 {
             return Ok(None);

@@ -1,9 +1,8 @@
 //! The main loop: saturate, guess, and where neither decides, split into cases.
 //!
 //! The search is depth first. A contradiction is explained, and its explanation names the decisions it
-//! depends on: decisions it does not depend on are left without trying their other case (backjumping),
-//! and the explanations of both cases make that of the split. What comes out at the root is the
-//! refutation of the question.
+//! depends on. Decisions it does not depend on are undone without trying their other case (backjumping),
+//! and the explanations of both cases together explain the split. What is left at the root refutes the question.
 
 use check::Split;
 use trace::EventId;
@@ -11,90 +10,80 @@ use trace::EventId;
 use crate::explain::{Explanation, explain};
 use crate::linearise::{Guess, Values};
 use crate::state::{Conflict, State};
+use crate::trail::Mark;
 
-/// What the search found.
-pub(crate) enum Found {
+/// How a search ends.
+pub(crate) enum Outcome {
     Schedule(Vec<EventId>),
-    Nothing(Explanation),
+    Refuted(Explanation),
     /// The budget ran out.
     Unknown,
 }
 
 /// A split on the way from the root.
-struct Frame<'s> {
+struct Frame {
     split: Split,
     /// The state before the split.
-    state: State<'s>,
+    before: Mark,
     /// Why the first case is impossible, once it is.
     first: Option<Explanation>,
 }
 
 /// Decides whether a state can be completed to a schedule. `posed`: whether posing the question
-/// met a contradiction already. Counts the cases it goes into.
-pub(crate) fn search<'s>(
-    state: &mut State<'s>,
+/// already led to a contradiction. Counts the cases it tries.
+pub(crate) fn search(
+    state: &mut State<'_>,
     values: &mut Values,
     posed: Result<(), Conflict>,
     cases: &mut u64,
-) -> Found {
-    let mut frames: Vec<Frame<'s>> = Vec::new();
+) -> Outcome {
+    let mut frames: Vec<Frame> = Vec::new();
     let mut outcome = posed;
     loop {
         let conflict = match outcome.and_then(|()| state.saturate()) {
-            _ if state.steps > state.budget => return Found::Unknown,
+            _ if state.steps > state.budget => return Outcome::Unknown,
             Err(conflict) => conflict,
             Ok(()) => match state.linearise(values) {
-                Guess::Complete(schedule) => return Found::Schedule(schedule),
+                Guess::Complete(schedule) => return Outcome::Schedule(schedule),
                 Guess::Impossible(conflict) => conflict,
                 Guess::Stuck(split) => {
                     *cases += 1;
-                    outcome = state.branch(&mut frames, split);
+                    frames.push(Frame { split, before: state.mark(), first: None });
+                    outcome = state.assume(split, true, frames.len() as u32 - 1);
                     continue;
                 }
             },
         };
         let explanation = explain(state, &conflict, frames.len() as u32);
-        match backtrack(&mut frames, explanation) {
-            Ok((mut resumed, split)) => {
+        match backtrack(state, &mut frames, explanation) {
+            Ok(split) => {
                 *cases += 1;
-                resumed.steps = state.steps;
-                outcome = resumed.assume(split, false, frames.len() as u32 - 1);
-                *state = resumed;
+                outcome = state.assume(split, false, frames.len() as u32 - 1);
             }
-            Err(explanation) => return Found::Nothing(explanation),
+            Err(explanation) => return Outcome::Refuted(explanation),
         }
     }
 }
 
-impl<'s> State<'s> {
-    /// Keeps this state for the second case of a split and takes the first.
-    fn branch(&mut self, frames: &mut Vec<Frame<'s>>, split: Split) -> Result<(), Conflict> {
-        let level = frames.len() as u32;
-        frames.push(Frame { split, state: self.clone(), first: None });
-        self.assume(split, true, level)
-    }
-}
-
-/// The state before the latest split whose second case is still to be tried and matters.
-fn backtrack<'s>(
-    frames: &mut Vec<Frame<'s>>,
+/// Goes back to the latest split that matters and whose second case is still to be tried.
+fn backtrack(
+    state: &mut State<'_>,
+    frames: &mut Vec<Frame>,
     mut explanation: Explanation,
-) -> Result<(State<'s>, Split), Explanation> {
-    while let Some(mut frame) = frames.pop() {
+) -> Result<Split, Explanation> {
+    state.forget_work();
+    while let Some(Frame { split, before, first }) = frames.pop() {
         let level = frames.len() as u32;
         if !explanation.levels.contains(&level) {
             continue;
         }
-        match frame.first.take() {
+        state.undo_to(before);
+        match first {
             None => {
-                let resumed = (frame.state.clone(), frame.split);
-                frame.first = Some(explanation);
-                frames.push(frame);
-                return Ok(resumed);
+                frames.push(Frame { split, before: state.mark(), first: Some(explanation) });
+                return Ok(split);
             }
-            Some(first) => {
-                explanation = Explanation::of_split(&mut frame.state, frame.split, first, explanation, level);
-            }
+            Some(first) => explanation = Explanation::of_split(state, split, first, explanation, level),
         }
     }
     Err(explanation)

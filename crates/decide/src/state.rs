@@ -6,8 +6,8 @@
 //! thread, whose own edges follow: that is the *closure* of the question (`closure.rs`). What newly needed events do is
 //! not noted: the lists of [`Setup`] tell, up to how far a thread is needed.
 //!
-//! Every edge is logged with its reason, so that a contradiction can be explained (`explain.rs`).
-//! A state is cloned when a case is decided; there is nothing to undo.
+//! Every edge is logged with its reason, so that a contradiction can be explained (`explain.rs`). Every change is noted
+//! once a case has been decided, so that the decision can be undone (`trail.rs`).
 
 use std::collections::VecDeque;
 
@@ -19,6 +19,7 @@ use trace::{EventId, SemaphoreId, ThreadId};
 use crate::Setup;
 use crate::agenda::Agenda;
 use crate::ask::Ask;
+use crate::trail::{Trail, Undo};
 
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -104,7 +105,7 @@ pub(crate) enum Conflict {
 }
 
 /// The needed events of one thread.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Chain {
     pub(crate) thread: ThreadId,
     /// Events before this position lie before the window.
@@ -115,8 +116,8 @@ pub(crate) struct Chain {
     pub(crate) ceiling_level: u32,
     /// From which position on events are needed because of which logged edge (`NONE`: the question).
     pub(crate) causes: Vec<(u32, u32)>,
-    /// How many events of each other chain the dependencies so far told to come before.
-    pub(crate) told: Vec<u32>,
+    /// How many events of each other chain come before by the dependencies so far.
+    pub(crate) covered: Vec<u32>,
 }
 
 /// What a needed read must see.
@@ -129,7 +130,7 @@ pub(crate) enum Seen {
 }
 
 /// The needed events that use a semaphore.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct SemaphoreUse {
     pub(crate) takes: Vec<Node>,
     pub(crate) posts: Vec<Node>,
@@ -144,7 +145,6 @@ pub(crate) struct Stretch {
 }
 
 /// Everything known so far.
-#[derive(Clone)]
 pub(crate) struct State<'s> {
     pub(crate) setup: &'s Setup<'s>,
     pub(crate) ask: &'s Ask,
@@ -163,6 +163,8 @@ pub(crate) struct State<'s> {
     pub(crate) agenda: Agenda,
     /// Takes decided to come before a post that is not needed yet, and at which level.
     pub(crate) deferred: Vec<(Node, EventId, u32)>,
+    /// How to go back on decisions.
+    pub(crate) trail: Trail,
     /// Work done, and how much may be done.
     pub(crate) steps: u64,
     pub(crate) budget: u64,
@@ -184,6 +186,7 @@ impl<'s> State<'s> {
             arrivals: Vec::new(),
             agenda: Agenda::default(),
             deferred: Vec::new(),
+            trail: Trail::default(),
             steps: 0,
             budget,
         }
@@ -272,6 +275,8 @@ impl<'s> State<'s> {
                 let node = self.locate(event);
                 let chain = &mut self.chains[node.chain as usize];
                 if node.position < chain.ceiling {
+                    let (was, before) = (chain.ceiling, chain.ceiling_level);
+                    self.trail.note(Undo::Ceiling { chain: node.chain, was, level: before });
                     chain.ceiling = node.position;
                     chain.ceiling_level = level;
                     self.look_at_everything();
@@ -299,8 +304,9 @@ impl<'s> State<'s> {
             ceiling: events.len() as u32,
             ceiling_level: NONE,
             causes: Vec::new(),
-            told: Vec::new(),
+            covered: Vec::new(),
         });
+        self.trail.note(Undo::Chain);
         chain
     }
 
@@ -374,6 +380,7 @@ impl<'s> State<'s> {
             return;
         }
         self.chains[chain as usize].causes.push((from, cause));
+        self.trail.note(Undo::Extend { chain });
         self.order.grow(chain, upto);
         self.unread.push_back(Stretch { chain, first: from, end: upto });
     }

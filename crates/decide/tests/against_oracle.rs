@@ -4,7 +4,7 @@
 //! `cargo xtask fuzz-engine --seeds N` runs the same judge over more seeds (`FORETELL_FUZZ_SEEDS`,
 //! `FORETELL_FUZZ_FROM`) and keeps what it breaks, shrunken, in `corpus/found/`.
 
-use check::{Model, Question, Refutation, check_refutation, check_schedule};
+use check::{End, Model, Question, Refutation, Step, check_refutation, check_schedule};
 use decide::{Answer, Options, Setup, Verdict, Witnesses, decide, simplify};
 use trace::{EventId, Trace};
 
@@ -25,6 +25,8 @@ struct Tally {
     feasible: u64,
     splits: u64,
     mutants: u64,
+    /// A refutation of another question, perhaps about another trace.
+    latest: Option<Refutation>,
 }
 
 /// What went wrong, if anything did.
@@ -70,16 +72,19 @@ fn judge_one(
             if switches(trace, &simple) > switches(trace, &schedule) {
                 return Err(format!("{simple:?} is no simpler than {schedule:?}"));
             }
+            borrowed_refutation(trace, question, model, tally)?;
             mutated_schedules(trace, question, model, &schedule, tally)
         }
         Verdict::Infeasible(refutation) => {
             if feasible {
                 return Err(format!("refuted, but the oracle knows a schedule: {refutation:?}"));
             }
-            tally.splits += u64::from(matches!(refutation, Refutation::Split { .. }));
+            tally.splits += u64::from(refutation.steps.iter().any(|step| matches!(step, Step::Split { .. })));
             check_refutation(trace, question, model, &refutation)
                 .map_err(|fault| format!("{fault}: {refutation:?}"))?;
-            mutated_refutations(trace, question, model, &refutation, tally)
+            mutated_refutations(trace, question, model, &refutation, tally)?;
+            tally.latest = Some(refutation);
+            Ok(())
         }
         Verdict::Unknown { .. } => Err("unknown".to_owned()),
     }
@@ -119,9 +124,23 @@ fn mutated_schedules(
     Ok(())
 }
 
-/// A true refutation of another question would refute a feasible one: the checker must not accept
-/// this refutation for a question that the oracle answers. Here: with its steps dropped, the end must still
-/// be judged on what is left, so a chain whose end needs its steps is refused.
+/// What refutes one question must not be accepted for one that has an answer.
+fn borrowed_refutation(
+    trace: &Trace,
+    question: &Question,
+    model: Model,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let Some(borrowed) = &tally.latest else { return Ok(()) };
+    tally.mutants += 1;
+    match check_refutation(trace, question, model, borrowed) {
+        Ok(()) => Err(format!("the checker accepts a refutation of another question: {borrowed:?}")),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Refutations that cannot hold, whatever the trace: scopes that do not end, cases or ends left out, steps after the end.
+/// And one whose steps are dropped, so that its cycle rests on nothing.
 fn mutated_refutations(
     trace: &Trace,
     question: &Question,
@@ -129,21 +148,26 @@ fn mutated_refutations(
     refutation: &Refutation,
     tally: &mut Tally,
 ) -> Result<(), String> {
-    let mutant = match refutation {
-        Refutation::Split { steps, split, cases } if !cases.is_empty() => {
-            Refutation::Split { steps: steps.clone(), split: *split, cases: cases[1..].to_vec() }
-        }
-        Refutation::Chain { steps, end: check::End::Cycle(cycle) } if !steps.is_empty() => {
-            let reversed = cycle.iter().rev().copied().collect();
-            Refutation::Chain { steps: Vec::new(), end: check::End::Cycle(reversed) }
-        }
-        _ => return Ok(()),
-    };
-    tally.mutants += 1;
-    match check_refutation(trace, question, model, &mutant) {
-        Ok(()) => Err(format!("the checker accepts a mutant: {mutant:?}")),
-        Err(_) => Ok(()),
+    let steps = &refutation.steps;
+    // Another step each time.
+    let at = tally.mutants as usize % steps.len();
+    let mut forged = vec![steps[..at].to_vec(), [steps, &steps[at..]].concat()];
+    if !matches!(steps[at], Step::Order { .. }) {
+        forged.push([&steps[..at], &steps[at + 1..]].concat());
+        forged.push([&steps[..at], &[Step::End { end: End::EveryCase }], &steps[at..]].concat());
     }
+    if let [Step::Order { .. }, .., Step::End { end: End::Cycle(cycle) }] = &steps[..] {
+        let reversed = cycle.iter().rev().copied().collect();
+        forged.push(vec![Step::End { end: End::Cycle(reversed) }]);
+    }
+    for steps in forged {
+        tally.mutants += 1;
+        let mutant = Refutation { steps };
+        if check_refutation(trace, question, model, &mutant).is_ok() {
+            return Err(format!("the checker accepts a mutant: {mutant:?}"));
+        }
+    }
+    Ok(())
 }
 
 fn setting(name: &str, default: u64) -> u64 {

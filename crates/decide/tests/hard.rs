@@ -2,10 +2,13 @@
 
 mod judged;
 
-use check::{Model, Question};
-use decide::{Options, Setup};
+use check::{End, Model, Question, Step, check_refutation};
+use decide::{Options, Setup, Verdict, decide};
 use generate::{Family, Hard, Outcome, hard};
 use judged::{Cases, Judged, judge};
+
+/// So many choices make a search thousands of cases deep.
+const DEEP: u32 = 1500;
 
 /// Up to this many events the oracle takes part.
 const SMALL: usize = 64;
@@ -76,4 +79,32 @@ fn chains_of_several_choices_need_cases() {
         assert_eq!(judged, Judged::Infeasible { cases }, "{choices} choices");
         decided(Family::Chain, choices, Outcome::Feasible);
     }
+}
+
+/// The search goes thousands of cases deep and back on a small stack, and so does the checker on what it finds.
+#[test]
+fn deep_searches_need_no_stack() {
+    let work = || {
+        let Hard { trace, order } = hard(Family::Chain, DEEP, Outcome::Infeasible);
+        let setup = Setup::new(&trace);
+        let question = Question::Order(order);
+        let Ok(Verdict::Infeasible(refutation)) = decide(&setup, &question, Model::Sync, Options::default())
+        else {
+            panic!("it is infeasible");
+        };
+        let mut depth = 0;
+        let mut deepest = 0;
+        for step in &refutation.steps {
+            match step {
+                Step::Split { .. } => depth += 1,
+                Step::End { end: End::EveryCase } => depth -= 1,
+                _ => {}
+            }
+            deepest = deepest.max(depth);
+        }
+        assert!(deepest > 1_000, "{deepest}");
+        assert_eq!(check_refutation(&trace, &question, Model::Sync, &refutation), Ok(()));
+    };
+    let worker = std::thread::Builder::new().stack_size(1 << 20).spawn(work).expect("it starts");
+    worker.join().expect("no overflow");
 }

@@ -58,12 +58,75 @@ pub struct Chains {
     raised: Vec<Raised>,
     /// Scratch: what an edge brings that its target does not know.
     news: Vec<(u32, u32)>,
+    trail: Trail,
+}
+
+/// What it takes to go back to a [`Mark`]. Nothing is noted while there is none.
+#[derive(Clone, Debug, Default)]
+struct Trail {
+    is_on: bool,
+    undo: Vec<Undo>,
+    /// Steps that edges made superfluous, latest last.
+    superfluous: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Undo {
+    AddChain,
+    Grow {
+        chain: u32,
+        was: u32,
+    },
+    /// A step came to this place of what `chain` knows about `about`, and replaced so many.
+    Raise {
+        chain: u32,
+        about: u32,
+        place: u32,
+        replaced: u32,
+    },
+}
+
+/// A state of [`Chains`] to go back to. Marks nest: going back to one forgets those made after it.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    undo: usize,
+    is_on: bool,
 }
 
 impl Chains {
     /// No chains.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The state as it is now, to go back to. From here on every change is noted.
+    pub fn mark(&mut self) -> Mark {
+        let mark = Mark { undo: self.trail.undo.len(), is_on: self.trail.is_on };
+        self.trail.is_on = true;
+        mark
+    }
+
+    /// Goes back to a mark, in time proportional to what has changed since.
+    pub fn undo_to(&mut self, mark: Mark) {
+        while self.trail.undo.len() > mark.undo {
+            match self.trail.undo.pop() {
+                Some(Undo::AddChain) => {
+                    self.lengths.pop();
+                    self.steps.pop();
+                    for columns in &mut self.steps {
+                        columns.pop();
+                    }
+                }
+                Some(Undo::Grow { chain, was }) => self.lengths[chain as usize] = was,
+                Some(Undo::Raise { chain, about, place, replaced }) => {
+                    let steps = &mut self.steps[chain as usize][about as usize];
+                    let replaced = self.trail.superfluous.len() - replaced as usize;
+                    steps.splice(place as usize..=place as usize, self.trail.superfluous.drain(replaced..));
+                }
+                None => break,
+            }
+        }
+        self.trail.is_on = mark.is_on;
     }
 
     /// How many chains there are.
@@ -88,6 +151,7 @@ impl Chains {
             columns.push(Vec::new());
         }
         self.lengths.push(0);
+        self.note(Undo::AddChain);
         self.steps.push(vec![Vec::new(); self.lengths.len()]);
         (self.lengths.len() - 1) as u32
     }
@@ -95,14 +159,24 @@ impl Chains {
     /// Adds an event at the end of a chain.
     pub fn push(&mut self, chain: u32) -> Node {
         let position = self.lengths[chain as usize];
+        self.note(Undo::Grow { chain, was: position });
         self.lengths[chain as usize] += 1;
         Node { chain, position }
     }
 
     /// Adds events at the end of a chain until it has this many.
     pub fn grow(&mut self, chain: u32, length: u32) {
-        let known = &mut self.lengths[chain as usize];
-        *known = (*known).max(length);
+        let was = self.lengths[chain as usize];
+        if was < length {
+            self.note(Undo::Grow { chain, was });
+            self.lengths[chain as usize] = length;
+        }
+    }
+
+    fn note(&mut self, undo: Undo) {
+        if self.trail.is_on {
+            self.trail.undo.push(undo);
+        }
     }
 
     /// What the events of a chain know about another.
@@ -202,6 +276,11 @@ impl Chains {
         }
         let superfluous = steps[place..].partition_point(|step| step.count <= new.count);
         let end = steps.get(place + superfluous).map_or(self.lengths[chain as usize], |step| step.position);
+        if self.trail.is_on {
+            let (place, replaced) = (place as u32, superfluous as u32);
+            self.trail.undo.push(Undo::Raise { chain, about, place, replaced });
+            self.trail.superfluous.extend_from_slice(&steps[place as usize..][..superfluous]);
+        }
         if superfluous == 0 {
             steps.insert(place, new);
         } else {

@@ -21,7 +21,7 @@ mod sections;
 mod supply;
 
 pub use access::{AccessKind, contested_variables};
-pub use chains::{Chains, Cycle, Node, Raised, Step};
+pub use chains::{Chains, Cycle, Mark, Node, Raised, Step};
 pub use groups::ByThread;
 pub use index::Index;
 pub use lock_sets::{HeldLocks, Hold, LockSetId, LockSets};

@@ -101,3 +101,68 @@ proptest! {
         }
     }
 }
+
+/// Everything a caller can see.
+fn seen(chains: &Chains) -> Vec<(u32, Vec<Vec<order::Step>>)> {
+    let all = 0..chains.chains() as u32;
+    all.clone()
+        .map(|of| (chains.len(of), all.clone().map(|about| chains.steps(of, about).to_vec()).collect()))
+        .collect()
+}
+
+#[derive(Clone, Debug)]
+enum Change {
+    Mark,
+    Undo,
+    Do(Action),
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        1 => Just(Change::Mark),
+        1 => Just(Change::Undo),
+        6 => action().prop_map(Change::Do),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn going_back_restores_what_was(changes in prop::collection::vec(change(), 0..120)) {
+        let mut chains = Chains::new();
+        let mut marks = Vec::new();
+        let node = |chains: &Chains, index: usize| {
+            let nodes: Vec<Node> = (0..chains.chains() as u32)
+                .flat_map(|chain| (0..chains.len(chain)).map(move |position| Node { chain, position }))
+                .collect();
+            (!nodes.is_empty()).then(|| nodes[index % nodes.len()])
+        };
+        for change in changes {
+            match change {
+                Change::Mark => marks.push((seen(&chains), chains.mark())),
+                Change::Undo => {
+                    if let Some((before, mark)) = marks.pop() {
+                        chains.undo_to(mark);
+                        prop_assert_eq!(seen(&chains), before);
+                    }
+                }
+                Change::Do(Action::AddChain) if chains.chains() < 5 => {
+                    chains.add_chain();
+                }
+                Change::Do(Action::Push(chain)) if chains.chains() > 0 => {
+                    chains.push((chain % chains.chains()) as u32);
+                }
+                Change::Do(Action::Insert(a, b)) => {
+                    if let (Some(a), Some(b)) = (node(&chains, a), node(&chains, b)) {
+                        let _ = chains.insert(a, b);
+                    }
+                }
+                Change::Do(_) => {}
+            }
+        }
+        // The outermost first, too: it undoes those within it.
+        if let Some((before, mark)) = marks.into_iter().next() {
+            chains.undo_to(mark);
+            prop_assert_eq!(seen(&chains), before);
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use candidates::{Report, Settings, atomicity, deadlocks};
-use check::{Model, Question, Reason, Refutation, check_refutation};
+use check::{Model, Question, Reason, Refutation, Step, check_refutation};
 use decide::{Options, Setup, Verdict};
 use papers::races::lockset;
 use report::{
@@ -175,12 +175,12 @@ fn told(context: &Context<'_>, candidate: &Candidate, refutation: &Refutation) -
 
 /// How much there is to a refutation: more than forks and joins, and cases.
 fn subtlety(refutation: &Refutation) -> usize {
-    match refutation {
-        Refutation::Chain { steps, .. } => {
-            steps.iter().filter(|step| !matches!(step.because, Reason::Fork | Reason::Join)).count()
-        }
-        Refutation::Split { steps, cases, .. } => steps.len() + 1 + cases.iter().map(subtlety).sum::<usize>(),
-    }
+    let is_subtle = |step: &&Step| match step {
+        Step::Order { because, .. } => !matches!(because, Reason::Fork | Reason::Join),
+        Step::Split { .. } => true,
+        Step::Case { .. } | Step::End { .. } => false,
+    };
+    refutation.steps.iter().filter(is_subtle).count()
 }
 
 /// All reachable states, if they are few.

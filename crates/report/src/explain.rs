@@ -1,11 +1,11 @@
-//! A refutation as prose: numbered steps, each an order and why it holds, cases indented, each ending in
+//! A refutation as prose: numbered orders, each with its reason, cases indented, each ending in
 //! what is impossible. It says what the refutation says and adds nothing; whether that is true is for `check`.
 //!
-//! An event is told with its location when it is first mentioned, and without it afterwards.
+//! An event is shown with its location when it is first mentioned, and without it afterwards.
 
 mod ends;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use check::{End, Model, Question, Reason, Refutation, Source, Split, Step};
 use trace::{EventId, ThreadEvents, Trace};
@@ -14,104 +14,127 @@ use crate::figures::counted;
 use crate::words::{Words, demand, listed};
 use crate::wrap::wrapped;
 
-/// The refutation of a question, told from its premise to the contradiction. Its events must exist.
+/// The refutation of a question, from its premise to the contradiction. Its events must exist.
 pub fn explain(trace: &Trace, question: &Question, model: Model, refutation: &Refutation) -> String {
-    let mut teller = Teller::new(trace, question, model);
-    teller.premise();
-    teller.tell(refutation, 0);
-    teller.text
+    let mut prose = Prose::new(trace, question, model);
+    prose.premise();
+    refutation.steps.iter().for_each(|step| prose.step(step));
+    prose.text
 }
 
 /// Why there is no schedule, in one sentence without a full stop.
 pub fn in_one_sentence(trace: &Trace, question: &Question, model: Model, refutation: &Refutation) -> String {
-    let mut teller = Teller::new(trace, question, model);
-    match refutation {
-        Refutation::Chain { end: End::Cycle(events), .. } => match events[..] {
+    let mut prose = Prose::new(trace, question, model);
+    let steps = &refutation.steps;
+    match steps.iter().find(|step| !matches!(step, Step::Order { .. })) {
+        Some(Step::End { end: End::Cycle(events) }) => match events[..] {
             [a, b] => {
-                let (a, b) = (teller.event(a), teller.event(b));
+                let (a, b) = (prose.event(a), prose.event(b));
                 format!("{a} would have to come both before and after {b}")
             }
             _ if events.len() <= 4 => {
                 let first = events.first().copied().into_iter();
                 let circle: Vec<String> =
-                    events.iter().copied().chain(first).map(|e| teller.event(e)).collect();
+                    events.iter().copied().chain(first).map(|e| prose.event(e)).collect();
                 format!("the orders that follow from it run in a circle: {}", circle.join(", before "))
             }
             _ => format!("the orders that follow from it run in a circle of {} events", events.len()),
         },
-        Refutation::Chain { steps, end: End::CannotHappen(event) } => teller.out_of_reach(steps, *event),
-        Refutation::Chain { end, .. } => teller.impossible(end),
-        Refutation::Split { split: Split::Source(_), cases, .. } if cases.is_empty() => {
-            "there is nothing else for it to see".to_owned()
-        }
-        Refutation::Split { split: Split::Source(_), cases, .. } => {
-            format!("none of the {} can be seen instead", counted(cases.len() as u64, "other value"))
-        }
-        Refutation::Split { .. } => {
-            format!("each of {} ends in a contradiction", counted(leaves(refutation) as u64, "case"))
+        Some(Step::End { end: End::CannotHappen(event) }) => prose.out_of_reach(steps, *event),
+        Some(Step::End { end }) => prose.impossible(end),
+        Some(Step::Split { split: Split::Source(read) }) => match other_sources(trace, *read).len() {
+            0 => "there is nothing else for it to see".to_owned(),
+            others => format!("none of the {} can be seen instead", counted(others as u64, "other value")),
+        },
+        _ => {
+            let leaves = refutation.contradictions() as u64;
+            format!("each of {} ends in a contradiction", counted(leaves, "case"))
         }
     }
 }
 
-fn leaves(refutation: &Refutation) -> usize {
-    match refutation {
-        Refutation::Chain { .. } => 1,
-        Refutation::Split { cases, .. } => cases.iter().map(leaves).sum(),
-    }
-}
-
-/// An order that is known, and the number it was told under.
+/// An order that is known, and the number it was introduced with.
 #[derive(Clone, Copy)]
 struct Fact {
     before: (EventId, EventId),
     number: usize,
 }
 
-struct Teller<'t> {
+/// A split whose cases are being shown.
+struct OpenSplit {
+    split: Split,
+    /// What the cases of [`Split::Source`] are.
+    sources: Vec<Source>,
+    indent: usize,
+    /// How many cases have begun.
+    begun: usize,
+    /// What was known before the case at hand.
+    facts: usize,
+    absent: usize,
+    source: Option<Source>,
+}
+
+/// What a case assumes.
+enum Assumption {
+    Before(EventId, EventId),
+    Happens,
+    Absent(EventId),
+    Sees(EventId, Source),
+}
+
+struct Prose<'t> {
     trace: &'t Trace,
     threads: ThreadEvents,
     question: &'t Question,
     model: Model,
     words: Words<'t>,
     text: String,
-    /// Events whose location has been told.
-    told: HashSet<EventId>,
+    /// Events whose location has been shown.
+    located: HashSet<EventId>,
     /// What is known in the case at hand.
     facts: Vec<Fact>,
+    /// The number of each of these orders.
+    numbers: HashMap<(EventId, EventId), usize>,
     /// Events that do not happen in the case at hand, apart from what the question says.
     absent: Vec<EventId>,
     /// What the read that the question names sees in the case at hand.
     source: Option<Source>,
-    /// The number of the next step.
+    /// The number of the next order.
     next: usize,
+    /// The splits around the case at hand, innermost last.
+    open: Vec<OpenSplit>,
+    indent: usize,
 }
 
 /// How far a case stands from its split.
 const DEEPER: usize = 4;
 
-impl<'t> Teller<'t> {
+impl<'t> Prose<'t> {
     fn new(trace: &'t Trace, question: &'t Question, model: Model) -> Self {
         let source = match question {
             Question::Reads(_, source) => *source,
             _ => None,
         };
-        Teller {
+        Prose {
             trace,
             threads: ThreadEvents::of(trace),
             question,
             model,
             words: Words::new(trace),
             text: String::new(),
-            told: HashSet::new(),
+            located: HashSet::new(),
             facts: Vec::new(),
+            numbers: HashMap::new(),
             absent: Vec::new(),
             source,
             next: 1,
+            open: Vec::new(),
+            indent: 0,
         }
     }
 
     fn event(&mut self, event: EventId) -> String {
-        match self.told.insert(event) {
+        match self.located.insert(event) {
             true => self.words.event(event),
             false => self.words.brief(event),
         }
@@ -163,27 +186,27 @@ impl<'t> Teller<'t> {
         }
     }
 
-    fn tell(&mut self, refutation: &Refutation, indent: usize) {
-        match refutation {
-            Refutation::Chain { steps, end } => {
-                steps.iter().for_each(|step| self.step(step, indent));
-                self.end(end, indent);
-            }
-            Refutation::Split { steps, split, cases } => {
-                steps.iter().for_each(|step| self.step(step, indent));
-                self.split(*split, cases, indent);
+    fn step(&mut self, step: &Step) {
+        match step {
+            Step::Order { before, because } => self.order(*before, because),
+            Step::Split { split } => self.split(*split),
+            Step::Case { case } => self.case(*case),
+            Step::End { end: End::EveryCase } => self.every_case(),
+            Step::End { end } => {
+                self.end(end);
+                self.end_case();
             }
         }
     }
 
-    fn step(&mut self, step: &Step, indent: usize) {
-        let (x, y) = step.before;
+    fn order(&mut self, (x, y): (EventId, EventId), because: &Reason) {
         // What holds around a case is often shown again within it.
-        if self.facts.iter().any(|fact| fact.before == (x, y)) {
+        if self.numbers.contains_key(&(x, y)) {
             return;
         }
+        let indent = self.indent;
         let order = format!("{} comes before {}", self.event(x), self.event(y));
-        let (why, path): (String, &[EventId]) = match &step.because {
+        let (why, path): (String, &[EventId]) = match because {
             Reason::Fork => (format!("{} does nothing before it is forked", self.words.thread_of(y)), &[]),
             Reason::Join => (format!("the join waits for all that {} does", self.words.thread_of(x)), &[]),
             Reason::Signal => ("it is the signal that woke this wait".to_owned(), &[]),
@@ -242,6 +265,7 @@ impl<'t> Teller<'t> {
         let number = self.next;
         self.next += 1;
         self.facts.push(Fact { before: (x, y), number });
+        self.numbers.entry((x, y)).or_insert(number);
         number
     }
 
@@ -262,8 +286,8 @@ impl<'t> Teller<'t> {
         if self.trace.thread(x) == thread && self.threads.place(x) < self.threads.place(y) {
             return format!("later in {}", self.words.thread(thread));
         }
-        match self.facts.iter().find(|fact| fact.before == (x, y)) {
-            Some(fact) => format!("by {}", fact.number),
+        match self.numbers.get(&(x, y)) {
+            Some(number) => format!("by {number}"),
             None => "which was not shown".to_owned(),
         }
     }
@@ -283,7 +307,8 @@ impl<'t> Teller<'t> {
         }
     }
 
-    fn end(&mut self, end: &End, indent: usize) {
+    fn end(&mut self, end: &End) {
+        let indent = self.indent;
         if let End::Cycle(events) = end {
             self.say(indent, "Now each of these comes before the next, and the last before the first:");
             let around: Vec<EventId> = events.iter().copied().chain(events.first().copied()).collect();
@@ -301,118 +326,116 @@ impl<'t> Teller<'t> {
         self.say(indent, "That is a contradiction.");
     }
 
-    fn split(&mut self, split: Split, cases: &[Refutation], indent: usize) {
-        match split {
+    fn split(&mut self, split: Split) {
+        let mut sources = Vec::new();
+        let introduction = match split {
             Split::Sections(a, b) => {
                 let lock = self.words.object(self.trace.op(a));
                 let (first, second) = (self.event(a), self.event(b));
-                self.say(indent, &format!("{first} and {second} open sections of {lock}, which cannot overlap. One of them comes first."));
-                let order = |end: Option<EventId>, next: EventId| end.map(|end| (end, next));
-                let (end_a, end_b) = (self.trace.section_end(a), self.trace.section_end(b));
-                let orders = [order(end_a, b), order(end_b, a)];
-                self.ordered_cases(orders, cases, indent);
+                format!(
+                    "{first} and {second} open sections of {lock}, which cannot overlap. One of them comes first."
+                )
             }
             Split::Overwrite { read, write } => {
                 let source = self.must_see(read);
                 let (reader, writer, seen) = (self.event(read), self.event(write), self.source(read, source));
-                self.say(indent, &format!("{reader} must see {seen}, so {writer} must not come between the two. Either it comes before both, or after both."));
-                let first = match source {
-                    Source::Write(source) => Some((write, source)),
-                    Source::Initial => None,
-                };
-                self.ordered_cases([first, Some((read, write))], cases, indent);
+                format!(
+                    "{reader} must see {seen}, so {writer} must not come between the two. Either it comes before both, or after both."
+                )
             }
             Split::Supply { post, take } => {
                 let (giver, taker) = (self.event(post), self.event(take));
-                self.say(
-                    indent,
-                    &format!("Either {giver} comes before {taker}, or it comes after it, if at all."),
-                );
-                self.ordered_cases([Some((post, take)), Some((take, post))], cases, indent);
+                format!("Either {giver} comes before {taker}, or it comes after it, if at all.")
             }
-            Split::Happens(event) => {
-                let name = self.event(event);
-                self.say(indent, &format!("Either {name} happens, or it does not."));
-                for (index, case) in cases.iter().enumerate() {
-                    let (what, absent) = if index == 0 {
-                        ("suppose that it happens", None)
-                    } else {
-                        ("suppose that it does not", Some(event))
-                    };
-                    self.case(index, &format!("{what}."), case, indent, |teller| {
-                        teller.absent.extend(absent)
-                    });
-                }
-            }
+            Split::Happens(event) => format!("Either {} happens, or it does not.", self.event(event)),
             Split::Source(read) => {
-                let name = self.event(read);
-                self.say(
-                    indent,
-                    &format!(
-                        "There are {} that {name} could see instead.",
-                        counted(cases.len() as u64, "value")
-                    ),
-                );
-                let sources = other_sources(self.trace, read);
-                for (index, (case, source)) in cases.iter().zip(sources).enumerate() {
-                    let seen = self.source(read, source);
-                    self.case(index, &format!("suppose that it sees {seen}."), case, indent, |teller| {
-                        teller.source = Some(source);
-                    });
-                }
+                sources = other_sources(self.trace, read);
+                let values = counted(sources.len() as u64, "value");
+                format!("There are {values} that {} could see instead.", self.event(read))
+            }
+        };
+        let indent = self.indent;
+        self.say(indent, &introduction);
+        self.open.push(OpenSplit { split, sources, indent, begun: 0, facts: 0, absent: 0, source: None });
+    }
+
+    /// What a case of the innermost split assumes.
+    fn assumption(&self, case: usize) -> Option<Assumption> {
+        let OpenSplit { split, sources, .. } = self.open.last()?;
+        let before = |orders: [Option<(EventId, EventId)>; 2]| {
+            orders.get(case).copied().flatten().map(|(x, y)| Assumption::Before(x, y))
+        };
+        match *split {
+            Split::Sections(a, b) => {
+                let then = |section, next| self.trace.section_end(section).map(|end| (end, next));
+                before([then(a, b), then(b, a)])
+            }
+            Split::Overwrite { read, write } => {
+                let first = match self.must_see(read) {
+                    Source::Write(source) => Some((write, source)),
+                    Source::Initial => None,
+                };
+                before([first, Some((read, write))])
+            }
+            Split::Supply { post, take } => before([Some((post, take)), Some((take, post))]),
+            Split::Happens(_) if case == 0 => Some(Assumption::Happens),
+            Split::Happens(event) => Some(Assumption::Absent(event)),
+            Split::Source(read) => sources.get(case).map(|&source| Assumption::Sees(read, source)),
+        }
+    }
+
+    /// A case begins: what it assumes holds within it only.
+    fn case(&mut self, case: usize) {
+        let assumption = self.assumption(case);
+        let (facts, absent, source) = (self.facts.len(), self.absent.len(), self.source);
+        let Some(split) = self.open.last_mut() else { return };
+        split.begun += 1;
+        (split.facts, split.absent, split.source) = (facts, absent, source);
+        // Far in, lines would have no room left.
+        self.indent = (split.indent + DEEPER).min(MOST_INDENTED);
+        let assumed = match assumption {
+            Some(Assumption::Before(x, y)) => {
+                let order = format!("{} comes before {}", self.event(x), self.event(y));
+                format!("suppose that {order} (call it {}).", self.learn(x, y))
+            }
+            Some(Assumption::Happens) => "suppose that it happens.".to_owned(),
+            Some(Assumption::Absent(event)) => {
+                self.absent.push(event);
+                "suppose that it does not.".to_owned()
+            }
+            Some(Assumption::Sees(read, source)) => {
+                self.source = Some(source);
+                format!("suppose that it sees {}.", self.source(read, source))
+            }
+            None => "suppose otherwise.".to_owned(),
+        };
+        let head = format!("Case {}: ", case + 1);
+        self.text.push_str(&wrapped(&format!("{head}{assumed}"), self.indent - DEEPER + 2, self.indent));
+    }
+
+    /// A case is over: what was learnt in it is forgotten.
+    fn end_case(&mut self) {
+        let Some(split) = self.open.last() else { return };
+        for Fact { before, number } in self.facts.drain(split.facts..) {
+            if self.numbers.get(&before) == Some(&number) {
+                self.numbers.remove(&before);
             }
         }
-        let all = match cases.len() {
+        self.absent.truncate(split.absent);
+        self.source = split.source;
+    }
+
+    /// All cases of the innermost split are over, and with them the case around it.
+    fn every_case(&mut self) {
+        let Some(OpenSplit { begun, indent, .. }) = self.open.pop() else { return };
+        let all = match begun {
             0 => "There is no case: that is a contradiction.".to_owned(),
             1 => "The only case is impossible.".to_owned(),
             2 => "Both cases are impossible.".to_owned(),
             more => format!("All {more} cases are impossible."),
         };
         self.say(indent, &all);
-    }
-
-    /// Cases each of which adds one order.
-    fn ordered_cases(
-        &mut self,
-        orders: [Option<(EventId, EventId)>; 2],
-        cases: &[Refutation],
-        indent: usize,
-    ) {
-        for (index, (case, order)) in cases.iter().zip(orders).enumerate() {
-            let Some((x, y)) = order else { continue };
-            let assumption = format!("{} comes before {}", self.event(x), self.event(y));
-            let number = self.next;
-            self.case(
-                index,
-                &format!("suppose that {assumption} (call it {number})."),
-                case,
-                indent,
-                |teller| {
-                    teller.learn(x, y);
-                },
-            );
-        }
-    }
-
-    /// One case: what it assumes holds within it only.
-    fn case(
-        &mut self,
-        index: usize,
-        assumption: &str,
-        refutation: &Refutation,
-        indent: usize,
-        assume: impl FnOnce(&mut Self),
-    ) {
-        let (facts, absent, source) = (self.facts.len(), self.absent.len(), self.source);
-        // Far in, lines would have no room left.
-        let indent = (indent + DEEPER).min(MOST_INDENTED);
-        let head = format!("Case {}: ", index + 1);
-        self.text.push_str(&wrapped(&format!("{head}{assumption}"), indent - DEEPER + 2, indent));
-        assume(self);
-        self.tell(refutation, indent);
-        self.facts.truncate(facts);
-        self.absent.truncate(absent);
-        self.source = source;
+        self.end_case();
     }
 }
 

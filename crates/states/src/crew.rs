@@ -5,7 +5,6 @@
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-use decide::STACK;
 use rayon::prelude::*;
 use trace::Trace;
 
@@ -184,7 +183,7 @@ struct Walked<T> {
 impl<'a, M: Fn() -> Judge<'a> + Sync> Crew<'a, M> {
     pub(crate) fn new(rule: Rule<'a>, threads: &[usize], limits: Limits, make_judge: M) -> Self {
         // Without threads of its own it works on the one it is called on.
-        let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build().ok();
+        let pool = rayon::ThreadPoolBuilder::new().build().ok();
         Crew { pool, rule, threads: threads.to_vec(), limits, make_judge, resting: Mutex::default() }
     }
 

@@ -2,7 +2,7 @@
 //! have said.
 
 use check::Question;
-use decide::{STACK, Setup, Verdict, Witness, decide};
+use decide::{Setup, Verdict, Witness, decide};
 use rayon::prelude::*;
 
 use crate::Settings;
@@ -61,7 +61,7 @@ impl<'a, T: Send> Batch<'a, T> {
             }
         };
         if questions > 1 && self.pool.is_none() {
-            self.pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build().ok();
+            self.pool = rayon::ThreadPoolBuilder::new().build().ok();
         }
         match &self.pool {
             Some(pool) if questions > 1 => {

@@ -1,6 +1,6 @@
 //! The engine's answer to a question, once the checker has accepted its evidence.
 
-use check::{Model, Question, Refutation, Split, check_refutation, check_schedule};
+use check::{Model, Question, Refutation, Split, Step, check_refutation, check_schedule};
 use decide::{Options, Setup, Verdict, decide};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,15 +48,6 @@ pub(crate) fn judge(
 
 /// What a read sees is a case for each source by definition of the question, so that does not count.
 fn cases(refutation: &Refutation) -> Cases {
-    match refutation {
-        Refutation::Chain { .. } => Cases::NotNeeded,
-        Refutation::Split { split: Split::Source(_), cases: sources, .. } => {
-            if sources.iter().any(|source| cases(source) == Cases::Needed) {
-                Cases::Needed
-            } else {
-                Cases::NotNeeded
-            }
-        }
-        Refutation::Split { .. } => Cases::Needed,
-    }
+    let is_choice = |step: &Step| matches!(step, Step::Split { split } if !matches!(split, Split::Source(_)));
+    if refutation.steps.iter().any(is_choice) { Cases::Needed } else { Cases::NotNeeded }
 }

@@ -163,7 +163,6 @@ fn verify(trace: &Trace, evidence: &Evidence, file: Option<&ScheduleFile>) -> Re
             }
         }
         (VerdictName::Infeasible, None, Some(refutation)) => {
-            Fault::of_missing_event(trace, refutation)?;
             check_refutation(trace, &question, evidence.model, refutation)
                 .map_err(|fault| Fault::of_refutation(trace, refutation, &fault))
         }

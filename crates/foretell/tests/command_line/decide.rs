@@ -255,7 +255,7 @@ fn the_json_is_the_contract() {
     assert_eq!(ran.code, Some(0));
     let expected = json!({
         "schema": 1, "verdict": "infeasible", "guaranteed": null, "model": "sync", "schedule": null,
-        "refutation": {"steps": [], "end": {"never-released": {"held": 7, "wanted": 12, "path": []}}},
+        "refutation": {"steps": [{"end": {"never-released": {"held": 7, "wanted": 12, "path": []}}}]},
         "question": {"race": [8, 13]}, "trace": about, "budget": null
     });
     assert_eq!(ran.json(), expected);

@@ -1,16 +1,17 @@
-//! What is impossible, and why: where every chain of steps ends.
+//! What is impossible, and why: where every scope of a refutation ends.
 
 use check::{End, Question, Step};
 use trace::{EventId, Op, ThreadId};
 
-use super::Teller;
+use super::Prose;
 use crate::figures::counted;
 use crate::words::listed;
 
-impl Teller<'_> {
+impl Prose<'_> {
     /// What is impossible, in half a sentence.
     pub(super) fn impossible(&mut self, end: &End) -> String {
         match end {
+            End::EveryCase => "each case is impossible".to_owned(),
             End::Cycle(events) => {
                 format!(
                     "{} would each come before the next, in a circle",
@@ -43,10 +44,13 @@ impl Teller<'_> {
 
     /// An event that cannot happen, and what it has to come before, without the steps to that.
     pub(super) fn out_of_reach(&mut self, steps: &[Step], event: EventId) -> String {
-        let Some(step) = steps.iter().find(|step| self.reaches(step.before.0, event)) else {
+        let orders = steps.iter().filter_map(|step| match step {
+            Step::Order { before, .. } => Some(*before),
+            _ => None,
+        });
+        let Some((x, y)) = orders.into_iter().find(|&(x, _)| self.reaches(x, event)) else {
             return self.cannot_happen(event);
         };
-        let (x, y) = step.before;
         let (before, after) = (self.event(x), self.event(y));
         let thread = self.trace.thread(event);
         let stop = match self.stops_before(thread) == Some(x) {
@@ -69,12 +73,12 @@ impl Teller<'_> {
             (None, None) => "is needed".to_owned(),
         };
         let stops_here = self.stops_before(thread) == Some(event);
-        let told = self.event(event);
+        let name = self.event(event);
         let stop = match stops_here {
             true => format!("{} stops right before it", self.words.thread(thread)),
             false => self.stop(thread),
         };
-        format!("{told} {why}, and {stop}")
+        format!("{name} {why}, and {stop}")
     }
 
     /// Whether an event happens only if another one of its thread has happened.
@@ -99,7 +103,7 @@ impl Teller<'_> {
         let name = self.words.thread(thread);
         match (self.stops_before(thread), self.question) {
             (Some(event), _) => {
-                self.told.insert(event);
+                self.located.insert(event);
                 format!("{name} stops before its {}", self.words.own(event))
             }
             (None, Question::Cut(counts)) => {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use check::{Refutation, RefutationFault, ScheduleFault};
-use report::{Words, ids_named};
+use check::{Refutation, RefutationFault, ScheduleFault, Step, StepProblem};
+use report::{Words, events_named};
 use serde::Serialize;
 use trace::{EventId, Trace};
 
@@ -62,62 +62,39 @@ impl Fault {
         Fault::new(at, message).about(event)
     }
 
-    /// An event that a refutation names and the trace does not have.
-    pub(super) fn of_missing_event(trace: &Trace, refutation: &Refutation) -> Result<(), Fault> {
-        let mut first = None;
-        ids_named(refutation, &mut |path, event| {
-            if event.index() >= trace.len() && first.is_none() {
+    /// The step of a refutation that does not follow.
+    pub(super) fn of_refutation(trace: &Trace, refutation: &Refutation, fault: &RefutationFault) -> Self {
+        let RefutationFault::Step { step: number, problem } = fault else {
+            let at =
+                if matches!(fault, RefutationFault::NoQuestion(_)) { "question" } else { "refutation.steps" };
+            return Fault::new(at, fault);
+        };
+        let at = format!("refutation.steps[{number}]");
+        let step = &refutation.steps[*number];
+        match (problem, step) {
+            (StepProblem::NoSuchEvent(event), _) => {
+                let named = events_named(step).into_iter().find(|(_, named)| named == event);
+                let field = named.map_or_else(String::new, |(field, _)| format!(".{field}"));
                 let message =
                     format!("it names event {event}, but the trace has only {} events", trace.len());
-                first = Some(Fault::new(format!("refutation{}", path()), message).about(event));
+                Fault::new(format!("{at}{field}"), message).about(*event)
             }
-        });
-        first.map_or(Ok(()), Err)
-    }
-
-    /// The part of a refutation that does not follow.
-    pub(super) fn of_refutation(trace: &Trace, refutation: &Refutation, fault: &RefutationFault) -> Self {
-        let path = place_of(refutation, fault).unwrap_or_default();
-        let at = format!("refutation{path}");
-        let words = Words::new(trace);
-        match fault {
-            RefutationFault::NoQuestion(_) => Fault::new("question", fault),
-            RefutationFault::NoSuchEvent(event) => Fault::new(at, fault).about(*event),
-            RefutationFault::Unfounded(step) => {
-                let (x, y) = step.before;
-                let order = format!("{} comes before {}", words.event(x), words.event(y));
+            (StepProblem::Unfounded, Step::Order { before: (x, y), .. }) => {
+                let words = Words::new(trace);
+                let order = format!("{} comes before {}", words.event(*x), words.event(*y));
                 Fault::new(at, format!("it does not follow that {order}"))
             }
-            RefutationFault::NotImpossible(_) => {
+            (StepProblem::Unfounded | StepProblem::NotImpossible, _) => {
                 Fault::new(at, "what it calls impossible does not follow from the steps before it")
             }
-            RefutationFault::NotExhaustive(_) => Fault::new(
+            (StepProblem::NotExhaustive, _) => Fault::new(
                 at,
-                "the cases listed are not all the cases there are, or need not be told apart here",
+                "the cases listed are not all the cases there are, or there is nothing to split here",
             ),
+            (StepProblem::Misplaced, _) => Fault::new(at, MISPLACED),
         }
     }
 }
 
-/// The path to the part a fault is about, from the refutation on; the first that looks like it.
-fn place_of(refutation: &Refutation, fault: &RefutationFault) -> Option<String> {
-    let (Refutation::Chain { steps, .. } | Refutation::Split { steps, .. }) = refutation;
-    if let RefutationFault::Unfounded(wrong) = fault
-        && let Some(index) = steps.iter().position(|step| step == &**wrong)
-    {
-        return Some(format!(".steps[{index}]"));
-    }
-    match (refutation, fault) {
-        (Refutation::Chain { end, .. }, RefutationFault::NotImpossible(wrong)) if end == wrong => {
-            Some(".end".to_owned())
-        }
-        (Refutation::Split { split, .. }, RefutationFault::NotExhaustive(wrong)) if split == wrong => {
-            Some(".split".to_owned())
-        }
-        (Refutation::Split { cases, .. }, _) => cases
-            .iter()
-            .enumerate()
-            .find_map(|(index, case)| place_of(case, fault).map(|rest| format!(".cases[{index}]{rest}"))),
-        _ => None,
-    }
-}
+const MISPLACED: &str = "such a step cannot be here: after a `split` come its cases in order, each up to its `end`, and \
+                         then the end `every-case`";

@@ -41,7 +41,7 @@ pub(super) fn read(argument: &OsStr) -> Result<Vec<u8>, Diagnostic> {
     Ok(bytes)
 }
 
-/// Evidence from its bytes. Needs the room that [`Evidence::parse`] needs.
+/// Evidence from its bytes.
 pub(super) fn parse(argument: &OsStr, bytes: &[u8]) -> Result<Read, Diagnostic> {
     let name = named(argument);
     if ScheduleFile::is_one(bytes) {
@@ -71,9 +71,7 @@ fn wrong_json(name: &str, bytes: &[u8], error: &EvidenceError) -> Diagnostic {
             let start = column.saturating_sub(1);
             at(name, *line, text, start..start + 1, message.clone()).help(help)
         }
-        EvidenceError::TooDeep | EvidenceError::Schema(_) => {
-            Diagnostic::new(error.to_string()).in_file(name).help(help)
-        }
+        EvidenceError::Schema(_) => Diagnostic::new(error.to_string()).in_file(name).help(help),
     }
 }
 
