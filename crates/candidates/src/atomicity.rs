@@ -38,8 +38,8 @@ use trace::{EventId, LocationId, ThreadId, VariableId};
 
 use self::insert::Insert;
 use self::pairs::{AllPairs, Contested, Pair, PairGroup, PointGroup};
-use crate::asking::{Asked, Asking, Instance, PatternId, ask};
 use crate::nearest::outward;
+use crate::pattern_search::{Instance, PatternId, PatternSearch, Tally, ask};
 use crate::races::syncp::Syncp;
 use crate::{Extent, Limits, Object, Remarks, Report, Settings};
 pub use calls::Calls;
@@ -133,7 +133,7 @@ pub fn search_within(
         must: must_order(setup, settings.model),
         syncp: OnceCell::new(),
         all: &all,
-        asking: Asking::new(setup, settings, limits, report),
+        asking: PatternSearch::new(setup, settings, limits, report),
         counts: Counts { pairs: all.count, ..Counts::default() },
     };
     if limits.extent != Extent::All {
@@ -143,7 +143,7 @@ pub fn search_within(
     search.variables();
     search.regions();
     search.asking.second_look(|setup, question, settings| criterion.verdict(setup, question, settings));
-    let Asked { candidates, asked, feasible, unknown } = search.asking.finish();
+    let Tally { candidates, asked, feasible, unknown } = search.asking.finish();
     let unknown = unknown + u64::from(search.counts.cut_short);
     Counts { candidates, asked, feasible, unknown, ..search.counts }
 }
@@ -178,7 +178,7 @@ struct Search<'a> {
     must: &'a MustOrder,
     syncp: OnceCell<Syncp<'a>>,
     all: &'a AllPairs,
-    asking: Asking<'a, Pattern>,
+    asking: PatternSearch<'a, Pattern>,
     counts: Counts,
 }
 

@@ -37,9 +37,9 @@ use trace::{EventId, LocationId};
 
 use self::blocked::Blocked;
 use self::cycles::{Cycles, Go};
-use self::instances::{Instances, Place};
-use self::lost::Lost;
-use crate::asking::{Asked, Asking, Instance, Outcome, PatternId, ask};
+use self::instances::{CycleEntry, Instances};
+use self::lost::LostWakeUp;
+use crate::pattern_search::{Instance, Outcome, PatternId, PatternSearch, Tally, ask};
 use crate::races::syncp::Syncp;
 use crate::{Extent, Object, Remarks, Report, Settings};
 
@@ -109,7 +109,7 @@ pub fn search_within(
         settings,
         limits,
         blocked: &blocked,
-        asking: Asking::new(setup, settings, limits.each, report),
+        asking: PatternSearch::new(setup, settings, limits.each, report),
         seen: FxHashSet::default(),
         lost: FxHashSet::default(),
         counts: Counts { blocked: blocked.events, ..Counts::default() },
@@ -138,7 +138,7 @@ enum Pattern {
 }
 
 impl Pattern {
-    fn of_cycle(cycle: &[Place<'_>]) -> Pattern {
+    fn of_cycle(cycle: &[CycleEntry<'_>]) -> Pattern {
         let sites: Vec<LocationId> = cycle.iter().map(|place| place.group.site).collect();
         let turned = |by: usize| sites[by..].iter().chain(&sites[..by]).copied().collect::<Box<[_]>>();
         Pattern::Cycle((0..sites.len()).map(turned).min().unwrap_or_default())
@@ -159,7 +159,7 @@ struct Search<'a> {
     settings: Settings,
     limits: Limits,
     blocked: &'a Blocked,
-    asking: Asking<'a, Pattern>,
+    asking: PatternSearch<'a, Pattern>,
     /// Instances that have been asked: one may be found by way of several locks.
     seen: FxHashSet<Box<[EventId]>>,
     /// The patterns of lost wake-ups.
@@ -187,7 +187,7 @@ impl<'a> Search<'a> {
     }
 
     /// Chooses groups for the nodes of a cycle that no common lock keeps apart.
-    fn groups(&mut self, cycle: &[u32], places: &mut Vec<Place<'a>>) -> Go {
+    fn groups(&mut self, cycle: &[u32], places: &mut Vec<CycleEntry<'a>>) -> Go {
         let blocked = self.blocked;
         let Some(&number) = cycle.get(places.len()) else { return self.instances(places) };
         let node = &blocked.nodes[number as usize];
@@ -195,7 +195,7 @@ impl<'a> Search<'a> {
             if places.iter().any(|place| self.setup.open().sets().exclude(place.group.held, group.held)) {
                 continue;
             }
-            places.push(Place { node, group });
+            places.push(CycleEntry { node, group });
             let go = self.groups(cycle, places);
             places.pop();
             if go == Go::Stop {
@@ -207,7 +207,7 @@ impl<'a> Search<'a> {
 
     /// Asks the instances of a cycle: for each event of the first group the nearest ones, those that span least of the
     /// trace first; then the others.
-    fn instances(&mut self, cycle: &[Place<'a>]) -> Go {
+    fn instances(&mut self, cycle: &[CycleEntry<'a>]) -> Go {
         let pattern = self.asking.pattern(Pattern::of_cycle(cycle));
         if u64::from(pattern.0) >= self.limits.patterns {
             return Go::Stop;
@@ -222,7 +222,7 @@ impl<'a> Search<'a> {
     }
 
     /// Finds the first instance that is reached with all sections in the order of the trace.
-    fn preserving(&mut self, cycle: &[Place<'a>], pattern: PatternId) -> Go {
+    fn preserving(&mut self, cycle: &[CycleEntry<'a>], pattern: PatternId) -> Go {
         let (setup, model) = (self.setup, self.settings.model);
         let syncp = self.syncp.get_or_insert_with(|| Syncp::under(setup, model));
         let threads = self.setup.threads();
@@ -233,7 +233,7 @@ impl<'a> Search<'a> {
         if self.steps == 0 { Go::Stop } else { Go::On }
     }
 
-    fn deciding(&mut self, cycle: &[Place<'a>], pattern: PatternId) -> Go {
+    fn deciding(&mut self, cycle: &[CycleEntry<'a>], pattern: PatternId) -> Go {
         if self.asking.is_spent() {
             return Go::Stop;
         }
@@ -261,7 +261,7 @@ impl<'a> Search<'a> {
     fn instance(
         &mut self,
         must: &MustOrder,
-        cycle: &[Place<'a>],
+        cycle: &[CycleEntry<'a>],
         events: &[EventId],
         pattern: PatternId,
     ) -> Go {
@@ -276,7 +276,7 @@ impl<'a> Search<'a> {
     }
 
     /// An instance and its events, from the earliest one on.
-    fn turned(&self, cycle: &[Place<'a>], events: &[EventId]) -> (Instance, Vec<EventId>) {
+    fn turned(&self, cycle: &[CycleEntry<'a>], events: &[EventId]) -> (Instance, Vec<EventId>) {
         let least = (0..events.len()).min_by_key(|&index| events[index]).unwrap_or(0);
         let turned: Vec<EventId> = events[least..].iter().chain(&events[..least]).copied().collect();
         let waits = cycle[least..].iter().chain(&cycle[..least]);
@@ -292,11 +292,11 @@ impl<'a> Search<'a> {
 
     /// Asks about each place of a wait and its signal, those that span least of the trace first.
     fn lost_wake_ups(&mut self) {
-        let mut patterns: FxHashMap<[LocationId; 2], Vec<Lost>> = FxHashMap::default();
+        let mut patterns: FxHashMap<[LocationId; 2], Vec<LostWakeUp>> = FxHashMap::default();
         for lost in lost::candidates(self.setup) {
             patterns.entry(lost.sites).or_default().push(lost);
         }
-        let mut patterns: Vec<Vec<Lost>> = patterns.into_values().collect();
+        let mut patterns: Vec<Vec<LostWakeUp>> = patterns.into_values().collect();
         patterns.sort_by_key(|pattern| pattern[0].wait);
         for mut pattern in patterns {
             pattern.sort_by_key(|lost| span(&lost.question.named()));
@@ -304,8 +304,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn lost_wake_up(&mut self, instances: Vec<Lost>) {
-        for Lost { wait, question, object, sites } in instances {
+    fn lost_wake_up(&mut self, instances: Vec<LostWakeUp>) {
+        for LostWakeUp { wait, question, object, sites } in instances {
             let pattern = self.asking.pattern(Pattern::Lost(sites));
             if self.asking.is_settled(pattern) {
                 return;
@@ -334,7 +334,7 @@ impl<'a> Search<'a> {
     }
 
     fn finish(self) -> Counts {
-        let Asked { candidates, asked, feasible, unknown } = self.asking.finish();
+        let Tally { candidates, asked, feasible, unknown } = self.asking.finish();
         let unknown = unknown + u64::from(self.counts.cut_short);
         Counts { candidates, asked, feasible, unknown, ..self.counts }
     }

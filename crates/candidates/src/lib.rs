@@ -1,13 +1,13 @@
 //! From a trace to the questions worth asking, one module per kind of bug.
 
-mod asking;
 pub mod atomicity;
+mod bug;
 pub mod deadlocks;
-mod found;
 mod nearest;
 pub mod nondeterminism;
 pub mod orders;
+mod pattern_search;
 pub mod races;
 
-pub use asking::{Extent, Limits, ask};
-pub use found::{Found, Object, Remarks, Report, Settings, Waited};
+pub use bug::{Bug, Object, Remarks, Report, Resource, Settings};
+pub use pattern_search::{Extent, Limits, ask};

@@ -13,7 +13,7 @@ use decide::{Answer, Phases, Setup, Witness, Witnesses};
 use trace::{EventId, VariableId};
 
 use crate::races::syncp::{Latest, Syncp};
-use crate::{Found, Object, Remarks, Report, Settings};
+use crate::{Bug, Object, Remarks, Report, Settings};
 
 /// How many reads and witnesses there were, and what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Repo
                     };
                     let (events, object) = (vec![Some(read), seen], Object::Variable(variable));
                     let remarks = Remarks::default();
-                    report(Report::Found(Found { question, events, object, witness, remarks }));
+                    report(Report::Bug(Bug { question, events, object, witness, remarks }));
                 }
                 Answer::Infeasible => {}
                 Answer::Unknown => report(Report::Unknown(question)),

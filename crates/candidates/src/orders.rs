@@ -28,8 +28,8 @@ use order::MustOrder;
 use trace::{EventId, LocationId, Op};
 
 use self::memory::Life;
-use crate::asking::{Asked, Asking, Instance, PatternId, ask};
 use crate::nearest::outward;
+use crate::pattern_search::{Instance, PatternId, PatternSearch, Tally, ask};
 use crate::{Limits, Object, Remarks, Report, Settings};
 pub use rules::{Rule, RuleError};
 
@@ -71,7 +71,7 @@ pub fn search_for(
         return Counts::default();
     }
     let must = must_order(setup, settings.model);
-    let asking = Asking::new(setup, settings, limits, report);
+    let asking = PatternSearch::new(setup, settings, limits, report);
     let mut search = Search { setup, must, asking, counts: Counts::default() };
     rules.iter().enumerate().for_each(|(number, rule)| search.rule(number, rule));
     for life in &lives {
@@ -79,7 +79,7 @@ pub fn search_for(
         search.read_before_written(life);
     }
     search.asking.second_look(ask);
-    let Asked { candidates, asked, feasible, unknown } = search.asking.finish();
+    let Tally { candidates, asked, feasible, unknown } = search.asking.finish();
     Counts { candidates, asked, feasible, unknown, ..search.counts }
 }
 
@@ -101,7 +101,7 @@ enum Kind {
 struct Search<'a> {
     setup: &'a Setup<'a>,
     must: &'a MustOrder,
-    asking: Asking<'a, Pattern>,
+    asking: PatternSearch<'a, Pattern>,
     counts: Counts,
 }
 

@@ -15,7 +15,7 @@ fn found(trace: &Trace, model: Model) -> BTreeSet<(EventId, EventId)> {
     let mut pairs = BTreeSet::new();
     let settings = Settings { model, options: Options::default() };
     let funnel = poly::races(&setup, settings, &mut |report| match report {
-        Report::Found(found) => {
+        Report::Bug(found) => {
             let Question::Race(first, second) = found.question else { panic!("{:?}", found.question) };
             let schedule = found.witness.schedule(&setup, &found.question, model);
             check_schedule(trace, &found.question, model, &schedule).expect("a schedule that holds");
@@ -91,7 +91,7 @@ fn public_traces_have_the_racy_events_that_peers_find() {
         let mut racy = BTreeSet::new();
         let settings = Settings { model: Model::ReadsFrom, options: Options::default() };
         let funnel = poly::races(&setup, settings, &mut |report| {
-            if let Report::Found(found) = report {
+            if let Report::Bug(found) = report {
                 racy.extend(found.question.named().into_iter().max());
             }
         });

@@ -70,7 +70,7 @@ fn variables(trace: &Trace, method: Method, model: Model) -> usize {
     let limits = Limits { extent: Extent::PatternsOfVariables, ..LIMITS };
     let mut variables = BTreeSet::new();
     let counts = search_by(method, &setup, settings, &Intent::Stated, limits, &mut |report| {
-        let Report::Found(found) = report else { return };
+        let Report::Bug(found) = report else { return };
         let model = method.model(model);
         let schedule = found.witness.schedule(&setup, &found.question, model);
         check_schedule(trace, &found.question, model, &schedule).expect("a schedule that shows it");

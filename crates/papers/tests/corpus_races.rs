@@ -118,7 +118,7 @@ fn predicted(setup: &Setup<'_>) -> Vec<RacePair> {
     let mut pairs = Vec::new();
     let settings = Settings { model, options: Options::default() };
     poly::races(setup, settings, &mut |report| match report {
-        Report::Found(found) => {
+        Report::Bug(found) => {
             let Question::Race(first, second) = found.question else { panic!("{:?}", found.question) };
             let schedule = found.witness.schedule(setup, &found.question, model);
             check_schedule(trace, &found.question, model, &schedule).expect("a schedule that holds");

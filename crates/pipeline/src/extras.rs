@@ -141,7 +141,7 @@ fn allowed_by_sync(
     let options = Options { budget: BUDGET, ..Options::default() };
     let mut candidates = Vec::new();
     search(Settings { model: Model::Sync, options }, &mut |report| {
-        if let Report::Found(found) = report
+        if let Report::Bug(found) = report
             && !found.remarks.inherent
         {
             let events = found.events.iter().flatten();

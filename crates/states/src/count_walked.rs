@@ -11,13 +11,13 @@ use trace::Trace;
 use crate::budget::{Exhausted, Limits, Progress};
 use crate::class::Class;
 use crate::count::{Counter, Unstructured};
-use crate::crew::{Batch, Crew, Cutter, Shortcut};
 use crate::frames::Frames;
 use crate::judge::Judge;
 use crate::loset::Loset;
 use crate::natural::Natural;
 use crate::rule::Rule;
 use crate::walk::{Halt, Row};
+use crate::walker_pool::{Batch, Cutter, Shortcut, WalkerPool};
 
 /// Stretches of no more states are walked without asking whether all are easy: that would cost as much.
 const STRETCH: u64 = 1 << 18;
@@ -47,7 +47,7 @@ impl<'a> CountWalked<'a> {
     pub(crate) fn count(&mut self, part: &[usize]) -> Result<Natural, Exhausted> {
         let rule = Rule::of(self.loset, self.class);
         let make_judge = || Judge::new(self.trace, self.loset, self.class, self.limits);
-        let crew = Crew::new(rule, part, self.limits, make_judge);
+        let walkers = WalkerPool::new(rule, part, self.limits, make_judge);
         let (mut walked, mut batch) = (0u64, Batch::default());
         let row = |count: &mut u64, row: Row<'_>| {
             *count += u64::from(row.places.count_ones());
@@ -55,7 +55,7 @@ impl<'a> CountWalked<'a> {
         };
         let (looked, progress) = (&mut self.looked, &mut self.progress);
         let mut walk = |batch: &mut Batch| {
-            crew.walk(batch, looked, &row, &mut |count: u64, at| {
+            walkers.walk(batch, looked, &row, &mut |count: u64, at| {
                 walked += count;
                 progress(at);
                 ControlFlow::Continue(())

@@ -5,8 +5,7 @@
 //! enters before exits of a barrier. It is stored twice by place: what having done `n` events of a thread
 //! needs of every other, and how far every other may have come at most. Memory: 8 k bytes an event.
 
-use std::collections::VecDeque;
-
+use order::{Index, Supply, for_each_awaited};
 use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace};
 
 use crate::greedy::Constraints;
@@ -88,25 +87,31 @@ struct Edge {
 impl Loset {
     /// The loset of a trace. Linear in the events times the threads.
     pub fn of(trace: &Trace) -> Loset {
-        let threads = ThreadEvents::of(trace);
-        let mut loset = Loset::with_edges(trace, &threads, &edges(trace, &threads));
-        loset.permits = permits(trace, &threads);
+        Loset::of_index(&Index::new(trace))
+    }
+
+    /// The loset of a trace that has its index already.
+    pub fn of_index(index: &Index<'_>) -> Loset {
+        let (trace, threads) = (index.trace(), index.threads());
+        let mut loset = Loset::with_edges(index, &edges(trace, threads));
+        loset.permits = permits(trace, threads);
         if !loset.permits.is_empty() {
-            let mut all = edges(trace, &threads);
+            let mut all = edges(trace, threads);
             all.extend(recorded_permits(trace));
             all.sort_by_key(|edge| edge.to);
-            loset.matched = Some(Box::new(Loset::with_edges(trace, &threads, &all)));
+            loset.matched = Some(Box::new(Loset::with_edges(index, &all)));
         }
         loset
     }
 
     /// `edges` are sorted by where they lead.
-    fn with_edges(trace: &Trace, threads: &ThreadEvents, edges: &[Edge]) -> Loset {
+    fn with_edges(index: &Index<'_>, edges: &[Edge]) -> Loset {
+        let (trace, threads) = (index.trace(), index.threads());
         let lengths: Vec<u32> =
             (0..threads.threads()).map(|t| threads.of_thread(ThreadId::new(t)).len() as u32).collect();
         let needs = needs(trace, threads, &lengths, edges);
         let limits = limits(&lengths, &needs);
-        let sections = sections(trace, threads);
+        let sections = sections(index);
         let rivals = rivals(&sections, trace.symbols().locks.len());
         let contended: Vec<Section> = rivals.iter().flatten().map(|id| sections[id.0 as usize]).collect();
         let free = last_without(&lengths, &sections);
@@ -192,17 +197,7 @@ fn edges(trace: &Trace, threads: &ThreadEvents) -> Vec<Edge> {
         if threads.place(event) == 0 {
             edges.extend(trace.fork_of(thread).map(|from| Edge { from, to: event }));
         }
-        match op {
-            Op::Join(_) | Op::Wait(_) => {
-                edges.extend(trace.link(event).event().map(|from| Edge { from, to: event }));
-            }
-            Op::BarrierExit(_) => {
-                let instance = trace.barrier_instance(event);
-                let enters = &trace.matching().barrier_instances()[instance.index()].enters;
-                edges.extend(enters.iter().map(|&from| Edge { from, to: event }));
-            }
-            _ => {}
-        }
+        for_each_awaited(trace, event, op, |from| edges.push(Edge { from, to: event }));
     }
     edges.retain(|edge| trace.thread(edge.from) != trace.thread(edge.to));
     edges
@@ -210,16 +205,18 @@ fn edges(trace: &Trace, threads: &ThreadEvents) -> Vec<Edge> {
 
 /// For each take beyond the initial permits, the post that gave its permit, first come first served.
 fn recorded_permits(trace: &Trace) -> Vec<Edge> {
-    let mut sources: Vec<VecDeque<Option<EventId>>> = (0..trace.symbols().semaphores.len())
-        .map(|s| (0..trace.initial_permits(SemaphoreId::new(s))).map(|_| None).collect())
-        .collect();
+    let supply = |semaphore| {
+        let mut supply = Supply::default();
+        supply.declare(trace.initial_permits(SemaphoreId::new(semaphore)));
+        supply
+    };
+    let mut supplies: Vec<Supply<EventId>> = (0..trace.symbols().semaphores.len()).map(supply).collect();
     let mut edges = Vec::new();
     for (event, _, op) in trace.events() {
         match op {
-            Op::Post(semaphore) => sources[semaphore.index()].push_back(Some(event)),
+            Op::Post(semaphore) => supplies[semaphore.index()].post(event),
             Op::Take(semaphore) => {
-                let source = sources[semaphore.index()].pop_front().flatten();
-                edges.extend(source.map(|from| Edge { from, to: event }));
+                edges.extend(supplies[semaphore.index()].take().map(|from| Edge { from, to: event }));
             }
             _ => {}
         }
@@ -265,17 +262,19 @@ fn limits(lengths: &[u32], needs: &[Vec<u32>]) -> Vec<Vec<u32>> {
     limits
 }
 
-fn sections(trace: &Trace, threads: &ThreadEvents) -> Vec<Section> {
-    let section = |(event, thread, op): (EventId, ThreadId, Op)| {
-        let (lock, shared) = match op {
-            Op::Acquire(lock) if !trace.is_nested(event) => (lock, false),
-            Op::AcquireShared(lock) if !trace.is_nested(event) => (lock, true),
-            _ => return None,
-        };
-        let release = trace.section_end(event).map(|release| threads.place(release) as u32);
-        Some(Section { thread, lock, acquire: threads.place(event) as u32, release, shared })
+/// All sections, in the order of their acquires.
+fn sections(index: &Index<'_>) -> Vec<Section> {
+    let mut sections = index.sections().to_vec();
+    sections.sort_unstable_by_key(|section| section.acquire);
+    let place = |event: EventId| index.threads().place(event) as u32;
+    let in_places = |section: order::Section| Section {
+        thread: section.thread,
+        lock: section.lock,
+        acquire: place(section.acquire),
+        release: section.release.map(place),
+        shared: section.shared,
     };
-    trace.events().filter_map(section).collect()
+    sections.into_iter().map(in_places).collect()
 }
 
 /// Of each lock, the sections that some other section excludes.

@@ -13,9 +13,9 @@ use crate::budget::{Exhausted, Limits};
 use crate::class::Class;
 use crate::frames::Frames;
 use crate::judge::{Judge, Judgement};
-use crate::known::Known;
 use crate::loset::Loset;
 use crate::pairs::Pairs;
+use crate::reachable_window::ReachableWindow;
 use crate::rows::{Rows, bits, within, words};
 use crate::rule::Rule;
 
@@ -93,7 +93,7 @@ pub(crate) struct Walker<'a> {
     rows: Rows<'a>,
     judge: Judge<'a>,
     /// Only where states are judged.
-    known: Option<Known>,
+    known: Option<ReachableWindow>,
     /// Only where none is, and the last two threads can be taken together.
     pairs: Option<Pairs>,
     /// From this level on states are all combinations, and none is judged.
@@ -108,7 +108,7 @@ impl<'a> Walker<'a> {
     pub(crate) fn new(rule: Rule<'a>, judge: Judge<'a>, threads: &[usize]) -> Self {
         let frames = Frames::new(rule, threads);
         let rows = Rows::new(rule, threads[threads.len() - 1]);
-        let known = (!judge.is_done()).then(|| Known::new(&frames, rows.words()));
+        let known = (!judge.is_done()).then(|| ReachableWindow::new(&frames, rows.words()));
         let combined_from = if known.is_some() { frames.levels() } else { frames.independent_from() };
         let pairs = if known.is_none() { Pairs::new(&frames, &rows) } else { None };
         let state = vec![0; rule.loset.threads()];

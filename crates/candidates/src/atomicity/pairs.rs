@@ -74,12 +74,12 @@ pub(super) struct AllPairs {
 pub(super) struct RegionRun {
     pub(super) thread: ThreadId,
     /// Its accesses to contested variables, in their order.
-    pub(super) accesses: Vec<Inside>,
+    pub(super) accesses: Vec<RegionAccess>,
 }
 
 /// An access within a region.
 #[derive(Debug)]
-pub(super) struct Inside {
+pub(super) struct RegionAccess {
     pub(super) event: EventId,
     pub(super) access: Access,
 }
@@ -240,7 +240,7 @@ impl<'t> Gather<'t> {
         let own = Own { thread, variable: access.variable };
         self.point(event, own, access.writes, self.index.open().locks_after(event));
         if let Some(run) = &mut self.running[thread.index()] {
-            run.accesses.push(Inside { event, access });
+            run.accesses.push(RegionAccess { event, access });
         }
         let region = self.regions[thread.index()];
         let call = match self.source {

@@ -24,10 +24,10 @@ use order::Hold;
 use rustc_hash::FxHashMap;
 use trace::{Access, EventId, LocationId, ThreadId, VariableId};
 
-use super::pairs::{AllPairs, Inside, Pair, PointGroup, RegionRun};
+use super::pairs::{AllPairs, Pair, PointGroup, RegionAccess, RegionRun};
 use super::{Pattern, Search};
-use crate::asking::{Instance, PatternId};
 use crate::nearest::outward;
+use crate::pattern_search::{Instance, PatternId};
 use crate::{Extent, Object, Remarks};
 
 /// How many groups to look at for cycles.
@@ -50,8 +50,8 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(search: &Search<'_>, run: &RegionRun, a: &Inside, b: &Inside) -> Ends {
-        let site = |inside: &Inside| search.setup.trace().location(inside.event);
+    fn of(search: &Search<'_>, run: &RegionRun, a: &RegionAccess, b: &RegionAccess) -> Ends {
+        let site = |inside: &RegionAccess| search.setup.trace().location(inside.event);
         let held = search.setup.open_after(b.event).filter(|section| section.acquire < a.event);
         let mut locked: Vec<Hold> = held.map(|section| section.hold()).collect();
         locked.sort_unstable();
@@ -103,8 +103,8 @@ impl<'a> Search<'a> {
         self.counts.cut_short = steps == 0;
     }
 
-    fn cycle(&mut self, run: &RegionRun, [a, b]: [&Inside; 2], cycle: &[Stop<'a>]) {
-        let location = |inside: &Inside| self.setup.trace().location(inside.event);
+    fn cycle(&mut self, run: &RegionRun, [a, b]: [&RegionAccess; 2], cycle: &[Stop<'a>]) {
+        let location = |inside: &RegionAccess| self.setup.trace().location(inside.event);
         let between = cycle.iter().map(|stop| stop.points.site);
         let sites = std::iter::once(location(a)).chain(between).chain([location(b)]).collect();
         let pattern = self.asking.pattern(Pattern::Spread(sites));

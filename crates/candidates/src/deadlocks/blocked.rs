@@ -6,11 +6,11 @@ use trace::{
     BarrierId, ConditionId, EventId, LocationId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace,
 };
 
-use crate::Waited;
+use crate::Resource;
 
 /// What a blocked thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Wanted {
+pub(super) enum Demand {
     /// A lock, in this form.
     Lock(Hold),
     /// The end of a thread.
@@ -23,32 +23,32 @@ pub(super) enum Wanted {
     Semaphore(SemaphoreId),
 }
 
-impl Wanted {
+impl Demand {
     /// What an event waits for, if it can be blocked: it is no attempt. A request that was granted cannot: its acquire stands for it.
-    fn of(trace: &Trace, event: EventId, op: Op) -> Option<Wanted> {
-        let lock = |lock: LockId, exclusive: bool| Some(Wanted::Lock(Hold { lock, exclusive }));
+    fn of(trace: &Trace, event: EventId, op: Op) -> Option<Demand> {
+        let lock = |lock: LockId, exclusive: bool| Some(Demand::Lock(Hold { lock, exclusive }));
         match op {
             Op::Acquire(l) if !trace.is_nested(event) => lock(l, true),
             Op::AcquireShared(l) if !trace.is_nested(event) => lock(l, false),
             Op::Request(l) if trace.link(event).event().is_none() => lock(l, true),
             Op::RequestShared(l) if trace.link(event).event().is_none() => lock(l, false),
-            Op::Join(thread) => Some(Wanted::Thread(thread)),
-            Op::Wait(condition) => Some(Wanted::Condition(condition)),
-            Op::BarrierExit(barrier) => Some(Wanted::Barrier(barrier)),
-            Op::Take(semaphore) => Some(Wanted::Semaphore(semaphore)),
+            Op::Join(thread) => Some(Demand::Thread(thread)),
+            Op::Wait(condition) => Some(Demand::Condition(condition)),
+            Op::BarrierExit(barrier) => Some(Demand::Barrier(barrier)),
+            Op::Take(semaphore) => Some(Demand::Semaphore(semaphore)),
             _ => None,
         }
     }
 
     /// Its name in reports.
-    pub(super) fn waited(self, trace: &Trace) -> Waited {
+    pub(super) fn waited(self, trace: &Trace) -> Resource {
         let symbols = trace.symbols();
         match self {
-            Wanted::Lock(hold) => Waited::Lock(hold.lock),
-            Wanted::Thread(thread) => Waited::Named(symbols.thread(thread).to_owned()),
-            Wanted::Condition(condition) => Waited::Named(symbols.condition(condition).to_owned()),
-            Wanted::Barrier(barrier) => Waited::Named(symbols.barrier(barrier).to_owned()),
-            Wanted::Semaphore(semaphore) => Waited::Named(symbols.semaphore(semaphore).to_owned()),
+            Demand::Lock(hold) => Resource::Lock(hold.lock),
+            Demand::Thread(thread) => Resource::Named(symbols.thread(thread).to_owned()),
+            Demand::Condition(condition) => Resource::Named(symbols.condition(condition).to_owned()),
+            Demand::Barrier(barrier) => Resource::Named(symbols.barrier(barrier).to_owned()),
+            Demand::Semaphore(semaphore) => Resource::Named(symbols.semaphore(semaphore).to_owned()),
         }
     }
 }
@@ -66,7 +66,7 @@ pub(super) enum Via {
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) thread: ThreadId,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: Demand,
     pub(super) via: Via,
     pub(super) groups: Vec<Group>,
 }
@@ -93,10 +93,10 @@ impl Blocked {
         let trace = index.trace();
         let ahead = Ahead::of(trace);
         let mut tries = Tries::of(trace);
-        let mut found = Gathered::default();
+        let mut found = GraphBuilder::default();
         for (event, thread, op) in trace.events() {
             let is_try = tries.step(trace, event, thread, op);
-            if let Some(wanted) = Wanted::of(trace, event, op).filter(|_| !is_try) {
+            if let Some(wanted) = Demand::of(trace, event, op).filter(|_| !is_try) {
                 found.events += 1;
                 // What it holds when it is next, oldest first.
                 let last = index.threads().place(event).checked_sub(1);
@@ -109,7 +109,7 @@ impl Blocked {
                     .collect();
                 let vias = open.into_iter().rev().map(Via::Lock);
                 for via in vias.chain(ahead.awaited[thread.index()].then_some(Via::Ahead)) {
-                    found.add(trace, event, Place { thread, wanted, via }, held);
+                    found.add(trace, event, NodeKey { thread, wanted, via }, held);
                 }
             }
         }
@@ -120,8 +120,8 @@ impl Blocked {
     /// looking at events.
     pub(super) fn blocks(&self, a: &Node, b: &Node) -> bool {
         match (a.wanted, b.via) {
-            (Wanted::Lock(wanted), Via::Lock(held)) => wanted.excludes(held),
-            (Wanted::Lock(_), Via::Ahead) | (_, Via::Lock(_)) => false,
+            (Demand::Lock(wanted), Via::Lock(held)) => wanted.excludes(held),
+            (Demand::Lock(_), Via::Ahead) | (_, Via::Lock(_)) => false,
             (wanted, Via::Ahead) => self.ahead.suppliers[&wanted].contains(&b.thread),
         }
     }
@@ -206,9 +206,9 @@ impl Tries {
 
 /// Where a node stands for events.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Place {
+struct NodeKey {
     thread: ThreadId,
-    wanted: Wanted,
+    wanted: Demand,
     via: Via,
 }
 
@@ -220,16 +220,16 @@ struct GroupKey {
 }
 
 #[derive(Default)]
-struct Gathered {
+struct GraphBuilder {
     nodes: Vec<Node>,
-    numbers: FxHashMap<Place, u32>,
+    numbers: FxHashMap<NodeKey, u32>,
     groups: FxHashMap<GroupKey, u32>,
     events: u64,
 }
 
-impl Gathered {
-    fn add(&mut self, trace: &Trace, event: EventId, place: Place, held: LockSetId) {
-        let Place { thread, wanted, via } = place;
+impl GraphBuilder {
+    fn add(&mut self, trace: &Trace, event: EventId, place: NodeKey, held: LockSetId) {
+        let NodeKey { thread, wanted, via } = place;
         let node = *self.numbers.entry(place).or_insert_with(|| {
             self.nodes.push(Node { thread, wanted, via, groups: Vec::new() });
             self.nodes.len() as u32 - 1
@@ -253,7 +253,7 @@ struct Poster {
 /// Who supplies what is not a lock.
 #[derive(Debug, Default)]
 struct Ahead {
-    suppliers: FxHashMap<Wanted, Vec<ThreadId>>,
+    suppliers: FxHashMap<Demand, Vec<ThreadId>>,
     /// Threads that supply something.
     awaited: Vec<bool>,
     last_post: FxHashMap<Poster, EventId>,
@@ -263,7 +263,7 @@ impl Ahead {
     fn of(trace: &Trace) -> Self {
         let mut ahead = Ahead { awaited: vec![false; trace.symbols().threads.len()], ..Ahead::default() };
         for (event, thread, op) in trace.events() {
-            let Some(wanted) = Wanted::of(trace, event, op) else {
+            let Some(wanted) = Demand::of(trace, event, op) else {
                 if let Op::Post(semaphore) = op {
                     ahead.last_post.insert(Poster { semaphore, thread }, event);
                 }
@@ -286,7 +286,7 @@ impl Ahead {
         }
         let posters: Vec<Poster> = ahead.last_post.keys().copied().collect();
         for poster in posters {
-            let wanted = Wanted::Semaphore(poster.semaphore);
+            let wanted = Demand::Semaphore(poster.semaphore);
             if ahead.suppliers.contains_key(&wanted) {
                 ahead.add(wanted, poster.thread);
             }
@@ -294,7 +294,7 @@ impl Ahead {
         ahead
     }
 
-    fn add(&mut self, wanted: Wanted, supplier: ThreadId) {
+    fn add(&mut self, wanted: Demand, supplier: ThreadId) {
         self.awaited[supplier.index()] = true;
         let suppliers = self.suppliers.entry(wanted).or_default();
         if !suppliers.contains(&supplier) {

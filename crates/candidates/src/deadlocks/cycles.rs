@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use trace::ThreadId;
 
-use super::blocked::{Blocked, Via, Wanted};
+use super::blocked::{Blocked, Demand, Via};
 
 /// Walks through all cycles of threads that may block each other.
 pub(super) struct Cycles<'b> {
@@ -88,7 +88,7 @@ impl<'b> Cycles<'b> {
         let node = |number: u32| &self.blocked.nodes[number as usize];
         let (first, last) = (node(self.path[0]), node(self.path[self.path.len() - 1]));
         self.blocked.blocks(last, first)
-            && self.path.iter().any(|&n| matches!(node(n).wanted, Wanted::Lock(_) | Wanted::Semaphore(_)))
+            && self.path.iter().any(|&n| matches!(node(n).wanted, Demand::Lock(_) | Demand::Semaphore(_)))
     }
 }
 
@@ -103,7 +103,7 @@ fn blockers(blocked: &Blocked) -> Vec<Vec<u32>> {
         }
     }
     let of_node = |a: &super::blocked::Node| match a.wanted {
-        Wanted::Lock(wanted) => holders.get(&wanted.lock).into_iter().flatten().copied().collect(),
+        Demand::Lock(wanted) => holders.get(&wanted.lock).into_iter().flatten().copied().collect(),
         _ => ahead.values().flatten().copied().collect::<Vec<u32>>(),
     };
     let may_block = |a: &super::blocked::Node, b: u32| {

@@ -15,7 +15,7 @@ use crate::nearest::outward;
 
 /// One place of a cycle: a node and a group of its events.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'b> {
+pub(super) struct CycleEntry<'b> {
     pub(super) node: &'b Node,
     pub(super) group: &'b Group,
 }
@@ -25,7 +25,7 @@ pub(super) struct Instances<'a> {
     pub(super) setup: &'a Setup<'a>,
     pub(super) must: &'a MustOrder,
     pub(super) blocked: &'a Blocked,
-    pub(super) cycle: &'a [Place<'a>],
+    pub(super) cycle: &'a [CycleEntry<'a>],
     /// How many events to try at most in each place after the first, the nearest to it first.
     pub(super) width: usize,
     /// Events that may still be tried.

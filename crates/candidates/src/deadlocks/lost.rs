@@ -1,4 +1,4 @@
-//! Lost wake-ups: a signal that can come before its wait begins wakes nobody, and the wait never ends.
+//! LostWakeUp wake-ups: a signal that can come before its wait begins wakes nobody, and the wait never ends.
 //!
 //! A trace records where a wait ended, right after what its thread did before it began: for `pthread_cond_wait`, the release
 //! of the lock. So the question is whether the signal can come before that event. If it is a read, it is not named, because a named read may see
@@ -15,11 +15,11 @@ use trace::{ConditionId, EventId, LocationId, Op, Trace};
 
 use super::blocked::Attempts;
 use crate::races::syncp::Syncp;
-use crate::{Object, Waited};
+use crate::{Object, Resource};
 
 /// A wait that may miss its signal.
 #[derive(Clone, Debug)]
-pub(super) struct Lost {
+pub(super) struct LostWakeUp {
     pub(super) wait: EventId,
     pub(super) question: Question,
     pub(super) object: Object,
@@ -28,7 +28,7 @@ pub(super) struct Lost {
 }
 
 /// Every wait that may miss its signal.
-pub(super) fn candidates<'a>(setup: &'a Setup<'_>) -> impl Iterator<Item = Lost> + 'a {
+pub(super) fn candidates<'a>(setup: &'a Setup<'_>) -> impl Iterator<Item = LostWakeUp> + 'a {
     let trace = setup.trace();
     let attempts = Attempts::of(trace);
     let spare = last_spare_signals(trace);
@@ -44,10 +44,10 @@ pub(super) fn candidates<'a>(setup: &'a Setup<'_>) -> impl Iterator<Item = Lost>
         }
         let begins = begins(setup, wait).filter(|&begins| begins < signal)?;
         let name = trace.symbols().condition(condition).to_owned();
-        Some(Lost {
+        Some(LostWakeUp {
             wait,
             question: Question::Order(vec![signal, begins]),
-            object: Object::Cycle(vec![Waited::Named(name)]),
+            object: Object::Cycle(vec![Resource::Named(name)]),
             sites: [trace.location(wait), trace.location(signal)],
         })
     })

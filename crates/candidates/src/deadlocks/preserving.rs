@@ -10,12 +10,12 @@
 
 use trace::{EventId, ThreadEvents};
 
-use super::blocked::Wanted;
-use super::instances::Place;
+use super::blocked::Demand;
+use super::instances::CycleEntry;
 use crate::races::syncp::{Passed, Syncp};
 
 /// Blocked events, and how many events of each thread come before.
-pub(super) struct Preserving {
+pub(super) struct PreservingInstance {
     pub(super) events: Vec<EventId>,
     pub(super) ideal: Vec<u32>,
 }
@@ -24,10 +24,10 @@ pub(super) struct Preserving {
 pub(super) fn first(
     syncp: &Syncp<'_>,
     threads: &ThreadEvents,
-    cycle: &[Place<'_>],
+    cycle: &[CycleEntry<'_>],
     steps: &mut u64,
-) -> Option<Preserving> {
-    if !cycle.iter().all(|place| matches!(place.node.wanted, Wanted::Lock(_))) {
+) -> Option<PreservingInstance> {
+    if !cycle.iter().all(|place| matches!(place.node.wanted, Demand::Lock(_))) {
         return None;
     }
     let mut events: Vec<EventId> =
@@ -36,7 +36,7 @@ pub(super) fn first(
     while *steps > 0 {
         *steps -= 1;
         let Err(Passed { index, count }) = syncp.next_together(&events, &mut ideal) else {
-            return Some(Preserving { events, ideal });
+            return Some(PreservingInstance { events, ideal });
         };
         let group = &cycle[index].group.events;
         let next = group.partition_point(|&event| (threads.place(event) as u32) < count);

@@ -21,7 +21,7 @@ use trace::{EventId, ThreadId, VariableId};
 use super::RacePair;
 use super::batch::Batch;
 use super::syncp::Syncp;
-use crate::{Found, Object, Remarks, Report, Settings};
+use crate::{Bug, Object, Remarks, Report, Settings};
 
 /// Finds all races, in the order of the later event within each variable.
 pub fn races(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Funnel {
@@ -199,6 +199,6 @@ impl Search<'_> {
         let events = question.named().into_iter().map(Some).collect();
         let object = Object::Variable(variable);
         let remarks = Remarks::default();
-        (self.report)(Report::Found(Found { question, events, object, witness, remarks }));
+        (self.report)(Report::Bug(Bug { question, events, object, witness, remarks }));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use candidates::deadlocks::{Counts, Limits, search, search_within};
-use candidates::{Object, Waited};
+use candidates::{Object, Resource};
 use check::{Model, Question};
 use decide::Setup;
 use trace::{EventId, LocationId, Op, Trace};
@@ -198,8 +198,8 @@ fn two_locks_in_two_orders() {
     let names: Vec<&str> = waited
         .iter()
         .map(|waited| match waited {
-            Waited::Lock(lock) => trace.symbols().lock(*lock),
-            Waited::Named(name) => name,
+            Resource::Lock(lock) => trace.symbols().lock(*lock),
+            Resource::Named(name) => name,
         })
         .collect();
     assert_eq!(names, ["m", "l"]);

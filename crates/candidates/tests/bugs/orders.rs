@@ -134,7 +134,7 @@ fn memory_is_misused_where_the_oracle_says_so() {
                 }
             }
             let (reported, counts) = run(trace, model, &[], Limits::ALL);
-            let of_block = |found: &&candidates::Found| {
+            let of_block = |found: &&candidates::Bug| {
                 found.object.name(symbols).starts_with("block") && found.events.len() == 2
             };
             let found: BTreeSet<_> =

@@ -1,6 +1,6 @@
 //! What the comparisons of searches with the oracle share. Also used by the tests of `papers`.
 
-use candidates::{Found, Report, Settings};
+use candidates::{Bug, Report, Settings};
 use check::{Model, Question};
 use decide::{Options, Setup};
 use trace::{EventId, Trace};
@@ -8,14 +8,14 @@ use trace::{EventId, Trace};
 /// What a search reported.
 #[derive(Default)]
 pub(crate) struct Reported {
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<Bug>,
     pub(crate) unknown: Vec<Question>,
 }
 
 impl Reported {
     pub(crate) fn take(&mut self, report: Report) {
         match report {
-            Report::Found(found) => self.found.push(found),
+            Report::Bug(found) => self.found.push(found),
             Report::Unknown(question) => self.unknown.push(question),
             Report::Progress { done, total } => assert!(done <= total),
         }
@@ -32,7 +32,7 @@ pub(crate) fn settings(model: Model) -> Settings {
 }
 
 /// Every schedule must answer its question.
-pub(crate) fn assert_schedules(setup: &Setup<'_>, model: Model, found: &[Found]) {
+pub(crate) fn assert_schedules(setup: &Setup<'_>, model: Model, found: &[Bug]) {
     for found in found {
         let schedule = found.witness.schedule(setup, &found.question, model);
         let checked = check::check_schedule(setup.trace(), &found.question, model, &schedule);

@@ -40,13 +40,13 @@ fn outcome(method: Method, setup: &Setup<'_>, budget: u64) -> Outcome {
     let limits = Limits { extent: Extent::PatternsOfVariables, ..LIMITS };
     let counts =
         search_by(method, setup, settings(budget), &Intent::Stated, limits, &mut |report| match report {
-            Report::Found(found) if !found.remarks.inherent => {
+            Report::Bug(found) if !found.remarks.inherent => {
                 violations += 1;
                 if let Object::Variable(variable) = found.object {
                     variables.insert(variable);
                 }
             }
-            Report::Found(_) | Report::Unknown(_) | Report::Progress { .. } => {}
+            Report::Bug(_) | Report::Unknown(_) | Report::Progress { .. } => {}
         });
     let symbols = setup.trace().symbols();
     Outcome {

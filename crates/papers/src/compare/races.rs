@@ -44,7 +44,7 @@ fn outcome(method: Method, setup: &Setup<'_>, candidates: u64, budget: u64) -> O
     let whole = match method {
         Method::Poly => {
             let funnel = poly::races(setup, settings(budget), &mut |report| {
-                if let Report::Found(found) = report {
+                if let Report::Bug(found) = report {
                     racy.extend(found.question.named().into_iter().max());
                 }
             });

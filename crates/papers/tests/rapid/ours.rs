@@ -30,7 +30,7 @@ pub(crate) fn decided(trace: &Trace) -> Option<Racy> {
     let settings = Settings { model: Model::ReadsFrom, options: Options::default() };
     let mut racy = Racy::new();
     let funnel = poly::races(&Setup::new(trace), settings, &mut |report| {
-        if let Report::Found(found) = report {
+        if let Report::Bug(found) = report {
             racy.extend(found.question.named().into_iter().max());
         }
     });

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use candidates::Found;
+use candidates::Bug;
 use check::{CutChecker, Model, Question};
 use decide::{Options, Setup, Verdict};
 use report::{FindingKind, Rung};
@@ -23,7 +23,7 @@ struct Key {
 }
 
 struct Group {
-    found: Found,
+    found: Bug,
     rung: Rung,
     count: u64,
     /// One of its reads races.
@@ -73,7 +73,7 @@ impl<'s> Gatherer<'s> {
     }
 
     /// Takes in a bug that was found under the model asked for.
-    pub(super) fn take(&mut self, kind: FindingKind, found: Found) {
+    pub(super) fn take(&mut self, kind: FindingKind, found: Bug) {
         let rung = match self.model {
             Model::ReadsFrom => Rung::Predicted,
             Model::Sync | Model::Branch => self.rung(&found.question),
@@ -82,20 +82,20 @@ impl<'s> Gatherer<'s> {
     }
 
     /// Takes in a bug that was found by a method that keeps to another model than the one asked for.
-    pub(super) fn take_climbing(&mut self, kind: FindingKind, found: Found) {
+    pub(super) fn take_climbing(&mut self, kind: FindingKind, found: Bug) {
         match decide::decide(self.setup, &found.question, Model::ReadsFrom, self.options) {
-            Ok(Verdict::Feasible(witness)) => self.take_at(kind, Found { witness, ..found }, Rung::Predicted),
+            Ok(Verdict::Feasible(witness)) => self.take_at(kind, Bug { witness, ..found }, Rung::Predicted),
             _ => self.take_at(kind, found, Rung::Possible),
         }
     }
 
     /// Takes note of a race, so that reads that take part in one are known.
-    pub(super) fn note_race(&mut self, found: &Found) {
+    pub(super) fn note_race(&mut self, found: &Bug) {
         self.racy.extend(found.events.iter().flatten());
     }
 
     /// Takes in a bug whose rung is known.
-    pub(super) fn take_at(&mut self, kind: FindingKind, found: Found, rung: Rung) {
+    pub(super) fn take_at(&mut self, kind: FindingKind, found: Bug, rung: Rung) {
         let racy = kind == FindingKind::Nondeterminism
             && found.events.first().copied().flatten().is_some_and(|read| self.racy.contains(&read));
         let new = Group { found, rung, count: 1, racy };
@@ -161,6 +161,6 @@ impl<'s> Gatherer<'s> {
 }
 
 /// The latest event that makes a bug up, and the others: what comes earliest is shown first.
-fn last(found: &Found) -> (Option<EventId>, Vec<Option<EventId>>) {
+fn last(found: &Bug) -> (Option<EventId>, Vec<Option<EventId>>) {
     (found.events.iter().copied().max().flatten(), found.events.clone())
 }

@@ -1,9 +1,7 @@
 //! Deadlocks, atomicity violations, order violations and nondeterministic reads.
 
 use candidates::atomicity::{self, Intent};
-use candidates::{
-    Found, Limits, Report, Settings, deadlocks as dead, nondeterminism as nondet, orders as ord,
-};
+use candidates::{Bug, Limits, Report, Settings, deadlocks as dead, nondeterminism as nondet, orders as ord};
 use papers::atomicity::{Method, search_by};
 use report::{FindingKind, Predictions};
 
@@ -68,14 +66,14 @@ fn within(gatherer: &Gatherer<'_>, limits: Limits) -> Limits {
 fn gathered<'s, C>(
     kind: FindingKind,
     gatherer: &mut Gatherer<'s>,
-    take: fn(&mut Gatherer<'s>, FindingKind, Found),
+    take: fn(&mut Gatherer<'s>, FindingKind, Bug),
     search: impl FnOnce(&decide::Setup<'_>, Settings, &mut dyn FnMut(Report)) -> C,
 ) -> C {
     let settings = Settings { model: gatherer.model, options: gatherer.options };
     let setup = gatherer.setup;
     gatherer.observer.begin(&Stage::Searching(kind));
     let counts = search(setup, settings, &mut |report| match report {
-        Report::Found(found) => take(gatherer, kind, found),
+        Report::Bug(found) => take(gatherer, kind, found),
         Report::Unknown(_) => {}
         Report::Progress { done, total } => {
             gatherer.observer.advance(Progress::Counted { done, total: Some(total) });

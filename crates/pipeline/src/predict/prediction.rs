@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use candidates::Found;
+use candidates::Bug;
 use check::{CutChecker, Model};
 use decide::{Options, Setup, Verdict, Witness, simplify};
 use report::{Finding, FindingKind, Rung};
@@ -30,7 +30,7 @@ pub(super) struct PendingSchedule<'s> {
     /// How far it climbs.
     pub(super) rung: Rung,
     /// What was found.
-    pub(super) found: Found,
+    pub(super) found: Bug,
 }
 
 /// All of them with their schedules ([`Prediction::with_schedule`]), on all cores.
@@ -122,7 +122,7 @@ impl PendingSchedule<'_> {
 
     fn schedule(&self) -> Vec<EventId> {
         let shown = self.shown_under();
-        let Found { question, witness, .. } = &self.found;
+        let Bug { question, witness, .. } = &self.found;
         let climbed = match (self.rung, self.model) {
             (Rung::Predicted, Model::Sync | Model::Branch) => self.decided_again(),
             _ => None,
@@ -142,13 +142,13 @@ impl PendingSchedule<'_> {
     /// Whether the schedule is one of those that need not be written out to be verified, and is right.
     fn accepted_as_cut(&self) -> bool {
         let cuts = || self.cuts.get_or_init(|| CutChecker::new(self.setup.trace()));
-        let Found { question, witness, .. } = &self.found;
+        let Bug { question, witness, .. } = &self.found;
         witness.restriction().is_some_and(|counts| cuts().check(question, counts).is_ok())
     }
 
     /// Whether the program is certain to follow the schedule.
     fn verify(&self, schedule: &[EventId]) -> Result<bool, Error> {
-        let Found { question, .. } = &self.found;
+        let Bug { question, .. } = &self.found;
         let certainty = verify::schedule(self.setup.trace(), question, self.shown_under(), schedule)?;
         Ok(certainty.guaranteed)
     }

@@ -2,7 +2,7 @@
 
 use candidates::races::syncp::{Syncp, SyncpRace};
 use candidates::races::{RacePair, poly};
-use candidates::{Found, Object, Remarks, Report, Settings};
+use candidates::{Bug, Object, Remarks, Report, Settings};
 use check::{Model, Question};
 use decide::{Setup, Verdict, Witness, must_order};
 use order::MustOrder;
@@ -32,7 +32,7 @@ pub(super) fn note(gatherer: &mut Gatherer<'_>) {
     let settings = Settings { model: gatherer.model, options: gatherer.options };
     gatherer.observer.begin(&Stage::SearchingRacyReads);
     poly::races(gatherer.setup, settings, &mut |report| {
-        if let Report::Found(found) = report {
+        if let Report::Bug(found) = report {
             gatherer.note_race(&found);
         }
     });
@@ -44,7 +44,7 @@ fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
     gatherer.observer.begin(&Stage::Searching(FindingKind::Race));
     let setup = gatherer.setup;
     let funnel = poly::races(setup, settings, &mut |report| match report {
-        Report::Found(found) => {
+        Report::Bug(found) => {
             gatherer.note_race(&found);
             gatherer.take(FindingKind::Race, found);
         }
@@ -110,7 +110,7 @@ fn reported_by(
 }
 
 enum Climb {
-    To(Found, Rung),
+    To(Bug, Rung),
     Refuted,
     Unknown,
 }
@@ -163,9 +163,9 @@ impl<'s> Climber<'s> {
     }
 }
 
-fn found(gatherer: &Gatherer<'_>, question: Question, pair: RacePair, witness: Witness) -> Found {
+fn found(gatherer: &Gatherer<'_>, question: Question, pair: RacePair, witness: Witness) -> Bug {
     let variable = gatherer.setup.trace().op(pair.first).access().map(|access| access.variable);
     let object = variable.map_or(Object::Named(String::new()), Object::Variable);
     let events = vec![Some(pair.first), Some(pair.second)];
-    Found { question, events, object, witness, remarks: Remarks::default() }
+    Bug { question, events, object, witness, remarks: Remarks::default() }
 }

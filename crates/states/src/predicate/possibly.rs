@@ -12,10 +12,10 @@ use super::Predicate;
 use super::path::Path;
 use crate::budget::{Exhausted, Limits, Progress};
 use crate::class::Class;
-use crate::crew::walk_rule;
 use crate::loset::Loset;
 use crate::reach::Reach;
 use crate::rule::Rule;
+use crate::walker_pool::walk_rule;
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

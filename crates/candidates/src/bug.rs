@@ -15,7 +15,7 @@ pub struct Settings {
 
 /// One bug: the question it answers and how it comes about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct Bug {
     /// What was asked and is feasible.
     pub question: Question,
     /// The events that make it up, in the order the contract names them: a race, the pair; a deadlock, the blocked
@@ -44,14 +44,14 @@ pub enum Object {
     /// A variable.
     Variable(VariableId),
     /// Locks, or whatever else the threads of a cycle wait for, in the order of the cycle.
-    Cycle(Vec<Waited>),
+    Cycle(Vec<Resource>),
     /// Something with a name of its own.
     Named(String),
 }
 
 /// What a blocked thread waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Waited {
+pub enum Resource {
     /// A lock.
     Lock(LockId),
     /// A thread, condition variable, barrier or semaphore, by name.
@@ -66,8 +66,8 @@ impl Object {
             Object::Named(name) => name.clone(),
             Object::Cycle(waited) => {
                 let names = waited.iter().map(|waited| match waited {
-                    Waited::Lock(lock) => symbols.lock(*lock),
-                    Waited::Named(name) => name,
+                    Resource::Lock(lock) => symbols.lock(*lock),
+                    Resource::Named(name) => name,
                 });
                 names.collect::<Vec<_>>().join(", ")
             }
@@ -79,7 +79,7 @@ impl Object {
 #[derive(Debug)]
 pub enum Report {
     /// A bug.
-    Found(Found),
+    Bug(Bug),
     /// A question left open by the budget.
     Unknown(Question),
     /// So much of so much has been gone through.

@@ -52,7 +52,7 @@ pub(crate) fn walk_rule<T: Default + Send>(
         let _seen = visit(&mut made, &[]);
         return Ok(collect(made, Progress { looked: 1, share: 1.0 }));
     }
-    let crew = Crew::new(rule, &threads, limits, || Judge::new(trace, loset, class, limits));
+    let walkers = WalkerPool::new(rule, &threads, limits, || Judge::new(trace, loset, class, limits));
     let row = |made: &mut T, row: Row<'_>| row.visit(&mut |state: &[u32]| visit(made, state));
     let mut batch = Batch::default();
     let mut looked = 0;
@@ -63,7 +63,7 @@ pub(crate) fn walk_rule<T: Default + Send>(
         given: Vec::new(),
     };
     let mut walk = |batch: &mut Batch| {
-        crew.walk(batch, &mut looked, &row, &mut |made, progress| collect(made, progress))
+        walkers.walk(batch, &mut looked, &row, &mut |made, progress| collect(made, progress))
     };
     let cut = cutter.cut(&mut |stretch| {
         batch.push(stretch);
@@ -164,7 +164,7 @@ impl<S: Shortcut> Cutter<'_, S> {
 }
 
 /// Walkers that share the work.
-pub(crate) struct Crew<'a, M> {
+pub(crate) struct WalkerPool<'a, M> {
     pool: Option<rayon::ThreadPool>,
     rule: Rule<'a>,
     threads: Vec<usize>,
@@ -174,17 +174,17 @@ pub(crate) struct Crew<'a, M> {
 }
 
 /// What came of a stretch.
-struct Walked<T> {
+struct StretchOutcome<T> {
     made: T,
     looked: u64,
     result: Result<(), Halt>,
 }
 
-impl<'a, M: Fn() -> Judge<'a> + Sync> Crew<'a, M> {
+impl<'a, M: Fn() -> Judge<'a> + Sync> WalkerPool<'a, M> {
     pub(crate) fn new(rule: Rule<'a>, threads: &[usize], limits: Limits, make_judge: M) -> Self {
         // Without threads of its own it works on the one it is called on.
         let pool = rayon::ThreadPoolBuilder::new().build().ok();
-        Crew { pool, rule, threads: threads.to_vec(), limits, make_judge, resting: Mutex::default() }
+        WalkerPool { pool, rule, threads: threads.to_vec(), limits, make_judge, resting: Mutex::default() }
     }
 
     /// Walks a batch and leaves it empty. `looked` is how many states were looked at, in all batches so far.
@@ -198,7 +198,7 @@ impl<'a, M: Fn() -> Judge<'a> + Sync> Crew<'a, M> {
         let Batch { stretches, .. } = std::mem::take(batch);
         let left = self.limits.states - *looked;
         let walk_one = |stretch: &Stretch| self.one(stretch, left, row);
-        let walked: Vec<Walked<T>> = match &self.pool {
+        let walked: Vec<StretchOutcome<T>> = match &self.pool {
             Some(pool) if stretches.len() > 1 => {
                 pool.install(|| stretches.par_iter().with_max_len(1).map(walk_one).collect())
             }
@@ -231,7 +231,7 @@ impl<'a, M: Fn() -> Judge<'a> + Sync> Crew<'a, M> {
         stretch: &Stretch,
         left: u64,
         row: &impl Fn(&mut T, Row<'_>) -> ControlFlow<()>,
-    ) -> Walked<T> {
+    ) -> StretchOutcome<T> {
         let rested = self.resting.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut walker = rested.unwrap_or_else(|| Walker::new(self.rule, (self.make_judge)(), &self.threads));
         walker.allow(left);
@@ -239,6 +239,6 @@ impl<'a, M: Fn() -> Judge<'a> + Sync> Crew<'a, M> {
         let result = walker.stretch(&stretch.given, &mut |states| row(&mut made, states));
         let looked = walker.looked();
         self.resting.lock().unwrap_or_else(PoisonError::into_inner).push(walker);
-        Walked { made, looked, result }
+        StretchOutcome { made, looked, result }
     }
 }

@@ -10,7 +10,7 @@ use crate::frames::Frames;
 const MOST_WORDS: usize = 1 << 14;
 
 /// Bits for the states above the choices at the levels before the window.
-pub(crate) struct Known {
+pub(crate) struct ReachableWindow {
     /// The first level in the window as large as it can be, and for the stretch walked now.
     widest: usize,
     first: usize,
@@ -22,9 +22,9 @@ pub(crate) struct Known {
     place: Option<u32>,
 }
 
-impl Known {
+impl ReachableWindow {
     /// A window over the last levels, whose last one has so many words.
-    pub(crate) fn new(frames: &Frames<'_>, words: usize) -> Known {
+    pub(crate) fn new(frames: &Frames<'_>, words: usize) -> ReachableWindow {
         let last = frames.levels() - 1;
         let (mut strides, mut size, mut first) = (vec![0; last + 1], words, last);
         while first > 0 {
@@ -36,7 +36,14 @@ impl Known {
             size *= places;
             first -= 1;
         }
-        Known { widest: first, first, strides, now: vec![0; size], before: vec![0; size], place: None }
+        ReachableWindow {
+            widest: first,
+            first,
+            strides,
+            now: vec![0; size],
+            before: vec![0; size],
+            place: None,
+        }
     }
 
     /// Starts a stretch whose first levels are given.

@@ -2,7 +2,7 @@
 //!
 //! A pattern has instances, sets of events at its places. Unless [`Extent::All`] is wanted they are asked until one is feasible
 //! or [`Limits`] are reached. First each instance may cost a share of the budget, because another one may be easier; what that left open is
-//! asked again in the end, for ten times as much each ([`Asking::second_look`]). A pattern that is neither found nor refuted then is left
+//! asked again in the end, for ten times as much each ([`PatternSearch::second_look`]). A pattern that is neither found nor refuted then is left
 //! open: it is counted, and one of its questions reported as unknown.
 
 use std::hash::Hash;
@@ -12,7 +12,7 @@ use decide::{Setup, Verdict, Witness, decide};
 use rustc_hash::FxHashMap;
 use trace::EventId;
 
-use crate::{Found, Object, Remarks, Report, Settings};
+use crate::{Bug, Object, Remarks, Report, Settings};
 
 /// Which instances of a pattern to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(crate) enum Outcome {
 
 /// How many patterns and instances there were, and what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct Tally {
     /// Patterns with an instance that was looked at.
     pub(crate) candidates: u64,
     /// Instances asked of the engine.
@@ -84,7 +84,7 @@ pub(crate) struct PatternId(pub(crate) u32);
 
 /// What is known of a pattern.
 #[derive(Debug, Default)]
-struct Known {
+struct PatternState {
     found: bool,
     asked: u32,
     tried: u32,
@@ -97,19 +97,19 @@ struct Known {
 }
 
 /// Asks about instances of patterns.
-pub(crate) struct Asking<'a, P> {
+pub(crate) struct PatternSearch<'a, P> {
     pub(crate) setup: &'a Setup<'a>,
     settings: Settings,
     limits: Limits,
     numbers: FxHashMap<P, PatternId>,
-    known: Vec<Known>,
-    asked: Asked,
+    known: Vec<PatternState>,
+    asked: Tally,
     /// What was spent on questions that stayed open.
     in_vain: u64,
     report: &'a mut dyn FnMut(Report),
 }
 
-impl<'a, P: Eq + Hash> Asking<'a, P> {
+impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
     pub(crate) fn new(
         setup: &'a Setup<'a>,
         settings: Settings,
@@ -117,7 +117,7 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
         report: &'a mut dyn FnMut(Report),
     ) -> Self {
         let (numbers, known) = (FxHashMap::default(), Vec::new());
-        Asking { setup, settings, limits, numbers, known, asked: Asked::default(), in_vain: 0, report }
+        PatternSearch { setup, settings, limits, numbers, known, asked: Tally::default(), in_vain: 0, report }
     }
 
     /// The number of a pattern.
@@ -125,7 +125,7 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
         let next = PatternId(self.known.len() as u32);
         let number = *self.numbers.entry(pattern).or_insert(next);
         if number == next {
-            self.known.push(Known::default());
+            self.known.push(PatternState::default());
         }
         number
     }
@@ -248,7 +248,7 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
         let Instance { question, events, object, remarks } = instance;
         self.known[pattern.0 as usize].found = true;
         self.asked.feasible += 1;
-        (self.report)(Report::Found(Found { question, events, object, witness, remarks }));
+        (self.report)(Report::Bug(Bug { question, events, object, witness, remarks }));
         Outcome::Found
     }
 
@@ -257,14 +257,14 @@ impl<'a, P: Eq + Hash> Asking<'a, P> {
         (self.report)(Report::Progress { done, total });
     }
 
-    /// Reports the patterns that are neither found nor refuted, and counts everything. After [`Asking::second_look`].
-    pub(crate) fn finish(self) -> Asked {
+    /// Reports the patterns that are neither found nor refuted, and counts everything. After [`PatternSearch::second_look`].
+    pub(crate) fn finish(self) -> Tally {
         debug_assert!(
             self.known.iter().all(|known| known.open.is_empty()),
             "what is open was looked at again"
         );
         let looked_at = self.known.iter().filter(|known| known.found || known.tried > 0 || known.limited);
-        let mut asked = Asked { candidates: looked_at.count() as u64, ..self.asked };
+        let mut asked = Tally { candidates: looked_at.count() as u64, ..self.asked };
         let open = self.known.into_iter().filter(|known| !known.found);
         let mut questions: Vec<Question> = open.filter_map(|known| known.unknown).collect();
         questions.sort_by_key(Question::named);
