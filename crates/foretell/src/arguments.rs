@@ -62,9 +62,9 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
     })
 }
 
-/// How a command speaks: the same for all.
+/// What a command prints: the same options for all.
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub struct Manner {
+pub struct OutputMode {
     /// Print one JSON object instead of text (see docs/json.md).
     #[arg(long)]
     pub json: bool,

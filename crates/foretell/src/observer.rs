@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use pipeline::observer::{Event, Observer, Progress, RecordedEnd, Stage};
 use report::Finding;
 
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::interrupts;
 use crate::progress::{self, StatesBar};
@@ -16,7 +16,7 @@ use crate::table::counted;
 /// Shows what the pipeline says.
 #[derive(Debug)]
 pub struct TerminalObserver {
-    manner: Manner,
+    mode: OutputMode,
     /// The stages under way, the innermost last.
     stages: Vec<Running>,
 }
@@ -45,29 +45,29 @@ impl Bar {
 
 impl TerminalObserver {
     /// Speaks as the user wants.
-    pub fn new(manner: Manner) -> Self {
-        TerminalObserver { manner, stages: Vec::new() }
+    pub fn new(mode: OutputMode) -> Self {
+        TerminalObserver { mode, stages: Vec::new() }
     }
 
     fn bar(&self, stage: &Stage) -> Bar {
-        let manner = self.manner;
+        let mode = self.mode;
         Bar::Simple(match stage {
-            Stage::Reading { bytes: Some(bytes) } => progress::of_bytes("reading", *bytes, manner),
-            Stage::Reading { bytes: None } => progress::of_unknown("reading", manner),
+            Stage::Reading { bytes: Some(bytes) } => progress::of_bytes("reading", *bytes, mode),
+            Stage::Reading { bytes: None } => progress::of_unknown("reading", mode),
             Stage::Searching(kind) => {
-                progress::of_events(&format!("searching for {}", kind.title_of_many()), 0, manner)
+                progress::of_events(&format!("searching for {}", kind.title_of_many()), 0, mode)
             }
-            Stage::SearchingRacyReads => progress::of_unknown("searching for reads that race", manner),
+            Stage::SearchingRacyReads => progress::of_unknown("searching for reads that race", mode),
             Stage::Deciding { events } => {
-                progress::of_events("deciding what the method reports", *events, manner)
+                progress::of_events("deciding what the method reports", *events, mode)
             }
-            Stage::SearchingStates => return Bar::States(StatesBar::new("searching", manner)),
-            Stage::Building(source) => progress::of_stage(&format!("building {}", source.display()), manner),
-            Stage::Recording => progress::of_stage("recording", manner),
+            Stage::SearchingStates => return Bar::States(StatesBar::new("searching", mode)),
+            Stage::Building(source) => progress::of_stage(&format!("building {}", source.display()), mode),
+            Stage::Recording => progress::of_stage("recording", mode),
             // Each of its searches has a bar of its own.
             Stage::Predicting => ProgressBar::hidden(),
-            Stage::Replaying { findings } => progress::of_items(*findings as u64, "finding", manner),
-            Stage::Exploring => progress::of_stage("looking for new paths", manner),
+            Stage::Replaying { findings } => progress::of_items(*findings as u64, "finding", mode),
+            Stage::Exploring => progress::of_stage("looking for new paths", mode),
         })
     }
 
@@ -118,13 +118,13 @@ impl Observer for TerminalObserver {
         if stage == Stage::Predicting {
             interrupts::end_process_at_once(false);
         }
-        if let Some(event) = outcome.filter(|_| !self.manner.quiet) {
+        if let Some(event) = outcome.filter(|_| !self.mode.quiet) {
             progress::say(&format!("{} ({:.1} s)", in_words(event), started.elapsed().as_secs_f64()));
         }
     }
 
     fn event(&mut self, event: &Event) {
-        if !self.manner.quiet {
+        if !self.mode.quiet {
             self.print(|| progress::say(&in_words(event)));
         }
     }

@@ -5,21 +5,21 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 
 /// A bar over an amount of work that is known.
-pub fn of_bytes(doing: &str, bytes: u64, manner: Manner) -> ProgressBar {
-    bar(doing, bytes, "{binary_bytes}/{binary_total_bytes}, {eta} left", manner)
+pub fn of_bytes(doing: &str, bytes: u64, mode: OutputMode) -> ProgressBar {
+    bar(doing, bytes, "{binary_bytes}/{binary_total_bytes}, {eta} left", mode)
 }
 
 /// A bar over a number of events.
-pub fn of_events(doing: &str, events: u64, manner: Manner) -> ProgressBar {
-    bar(doing, events, "{human_pos}/{human_len} events, {eta} left", manner)
+pub fn of_events(doing: &str, events: u64, mode: OutputMode) -> ProgressBar {
+    bar(doing, events, "{human_pos}/{human_len} events, {eta} left", mode)
 }
 
 /// A sign of life where the amount of work is unknown.
-pub fn of_unknown(doing: &str, manner: Manner) -> ProgressBar {
-    if manner.quiet {
+pub fn of_unknown(doing: &str, mode: OutputMode) -> ProgressBar {
+    if mode.quiet {
         return ProgressBar::hidden();
     }
     let spinner = ProgressBar::new_spinner().with_message(doing.to_owned());
@@ -28,8 +28,8 @@ pub fn of_unknown(doing: &str, manner: Manner) -> ProgressBar {
 }
 
 /// A stage that nobody knows the length of.
-pub fn of_stage(doing: &str, manner: Manner) -> ProgressBar {
-    let bar = if manner.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+pub fn of_stage(doing: &str, mode: OutputMode) -> ProgressBar {
+    let bar = if mode.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
     bar.set_style(style("{spinner} {msg}, {elapsed}"));
     bar.set_message(doing.to_owned());
     bar.enable_steady_tick(TICK);
@@ -37,8 +37,8 @@ pub fn of_stage(doing: &str, manner: Manner) -> ProgressBar {
 }
 
 /// A stage over so many things of a kind.
-pub fn of_items(count: u64, kind: &str, manner: Manner) -> ProgressBar {
-    let bar = if manner.quiet { ProgressBar::hidden() } else { ProgressBar::new(count) };
+pub fn of_items(count: u64, kind: &str, mode: OutputMode) -> ProgressBar {
+    let bar = if mode.quiet { ProgressBar::hidden() } else { ProgressBar::new(count) };
     bar.set_style(style(&format!("{{spinner}} {{msg}} [{{bar:30}}] {{pos}}/{{len}} {kind}s, {{elapsed}}")));
     bar.enable_steady_tick(TICK);
     bar
@@ -69,10 +69,10 @@ const WHOLE: u64 = 10_000;
 
 impl StatesBar {
     /// Starts the clock.
-    pub fn new(doing: &str, manner: Manner) -> Self {
+    pub fn new(doing: &str, mode: OutputMode) -> Self {
         let bar = ProgressBar::with_draw_target(Some(WHOLE), ProgressDrawTarget::hidden());
         bar.set_style(style("{msg}"));
-        StatesBar { bar, doing: doing.to_owned(), started: Instant::now(), shown: manner.quiet }
+        StatesBar { bar, doing: doing.to_owned(), started: Instant::now(), shown: mode.quiet }
     }
 
     /// So many states were looked at; the share of the work that is done, if it can be told.
@@ -112,8 +112,8 @@ fn how_far(doing: &str, looked: u64, elapsed: Duration, share: Option<f64>) -> S
     }
 }
 
-fn bar(doing: &str, length: u64, figures: &str, manner: Manner) -> ProgressBar {
-    if manner.quiet {
+fn bar(doing: &str, length: u64, figures: &str, mode: OutputMode) -> ProgressBar {
+    if mode.quiet {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(length).with_message(doing.to_owned());

@@ -15,7 +15,7 @@ use pipeline::sources::Files;
 use pipeline::{ExploredTrace, TraceFile};
 use report::{Context, Contexts, Finding, Predictions, Steps, finding_in_words, ready_suppression, summary};
 
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::observer::TerminalObserver;
@@ -64,7 +64,7 @@ pub struct Reporting<'a> {
     /// Where to.
     pub outputs: &'a Outputs,
     /// How to speak.
-    pub manner: Manner,
+    pub mode: OutputMode,
     /// The options with which a search finds them again; none where they are saved.
     pub options: &'a [String],
 }
@@ -76,18 +76,18 @@ impl Reporting<'_> {
         environment::fill(&mut outputs)?;
         let sources = Files::of(self.file);
         let contexts = self.contexts(&sources, &predictions.findings);
-        let observer = &mut TerminalObserver::new(self.manner);
+        let observer = &mut TerminalObserver::new(self.mode);
         let suppressed =
             pipeline::suppress(&contexts, &outputs.suppressions, &mut predictions.findings, observer)?;
         predictions.suppressed += suppressed;
         self.write_files(&outputs, &contexts, &predictions)?;
-        if self.manner.json {
+        if self.mode.json {
             output::print_json(&predictions)?;
         } else {
             output::print(&self.in_words(&contexts, &predictions)?)?;
         }
         if outputs.print_suppressions {
-            print_suppressions(&contexts, &predictions, self.manner)?;
+            print_suppressions(&contexts, &predictions, self.mode)?;
         }
         Ok(exit_with(!predictions.findings.is_empty(), predictions.unknown > 0, outputs.exit_code))
     }
@@ -126,7 +126,7 @@ impl Reporting<'_> {
 
     fn in_words(&self, contexts: &Contexts<'_>, predictions: &Predictions) -> Result<String, Diagnostic> {
         let mut text = String::new();
-        if !self.manner.quiet {
+        if !self.mode.quiet {
             for finding in &predictions.findings {
                 text.push_str(&self.one_in_words(contexts.of(finding), finding)?);
                 text.push('\n');
@@ -185,7 +185,7 @@ fn write(file: &OsString, content: &str) -> Result<(), Diagnostic> {
 fn print_suppressions(
     contexts: &Contexts<'_>,
     predictions: &Predictions,
-    manner: Manner,
+    mode: OutputMode,
 ) -> Result<(), Diagnostic> {
     let mut text = String::new();
     let mut printed = Vec::new();
@@ -196,7 +196,7 @@ fn print_suppressions(
             printed.push(line);
         }
     }
-    match manner.json {
+    match mode.json {
         true => {
             eprint!("{text}");
             Ok(())

@@ -13,7 +13,7 @@ use report::{About, Evidence, Fingerprint, SCHEMA, ScheduleFile, VerdictName, Wo
 use serde::Serialize;
 use trace::Trace;
 
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::open;
@@ -46,7 +46,7 @@ pub struct Check {
     #[arg(long, value_name = "T")]
     trace: Option<OsString>,
     #[command(flatten)]
-    manner: Manner,
+    mode: OutputMode,
 }
 
 /// The contract is docs/json.md.
@@ -75,7 +75,7 @@ impl Check {
         }
         let trace = self.open_trace(&evidence.trace)?;
         let verified = verify(&trace, &evidence, file.as_ref());
-        if self.manner.json {
+        if self.mode.json {
             output::print_json(&Report {
                 schema: SCHEMA,
                 verified: verified.is_ok(),
@@ -104,7 +104,7 @@ impl Check {
         if path == "-" && self.file == "-" {
             return Err(Diagnostic::new("the evidence and the trace cannot both come from standard input"));
         }
-        let opened = open(&path, self.manner).map_err(|diagnostic| match self.trace {
+        let opened = open(&path, self.mode).map_err(|diagnostic| match self.trace {
             Some(_) => diagnostic,
             None => diagnostic.help("if the trace is elsewhere, name it with `--trace T`"),
         })?;

@@ -10,7 +10,7 @@ use pipeline::stack::with_room;
 use serde::Serialize;
 
 use self::layout::Form;
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::open;
@@ -58,7 +58,7 @@ pub struct Compare {
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "20M")]
     budget: u64,
     #[command(flatten)]
-    manner: Manner,
+    mode: OutputMode,
 }
 
 /// Which table.
@@ -93,10 +93,10 @@ impl Compare {
         let mut comparison = Comparison::default();
         let kinds = self.kinds();
         for trace in &self.traces {
-            let opened = open(trace, self.manner)?;
+            let opened = open(trace, self.mode)?;
             with_room(|| comparison.add(&opened.name, &opened.trace, &kinds, self.budget))?;
         }
-        if self.manner.json {
+        if self.mode.json {
             output::print_json(&Output { schema: report::SCHEMA, comparison: &comparison })?;
         } else {
             let tables: Vec<_> = kinds.iter().map(|&kind| comparison.table(kind)).collect();

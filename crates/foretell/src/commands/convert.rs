@@ -9,7 +9,7 @@ use serde::Serialize;
 use trace::text::Dropped;
 use trace::{Trace, native, text};
 
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::kinds::{name_of, words_of};
@@ -43,7 +43,7 @@ pub struct Convert {
     #[arg(long)]
     rapid: bool,
     #[command(flatten)]
-    manner: Manner,
+    mode: OutputMode,
 }
 
 /// The contract is docs/json.md.
@@ -62,7 +62,7 @@ impl Convert {
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = Target::named(&self.to)?;
         self.refuse_contradictions(&target)?;
-        let opened = open(&self.from, self.manner)?;
+        let opened = open(&self.from, self.mode)?;
         let trace = &opened.trace;
 
         let Some((written, dropped)) = self.write(trace, &target)? else {
@@ -72,7 +72,7 @@ impl Convert {
             warn_of_dropped(dropped);
         }
         let events = trace.len() as u64 - dropped.as_ref().map_or(0, Dropped::total);
-        if self.manner.json {
+        if self.mode.json {
             output::print_json(&Report {
                 schema: 1,
                 from: &opened.name,
@@ -81,7 +81,7 @@ impl Convert {
                 bytes: written,
                 dropped: dropped.iter().flat_map(Dropped::kinds).map(|(k, n)| (name_of(k), n)).collect(),
             })?;
-        } else if !self.manner.quiet && target != Target::Stdout {
+        } else if !self.mode.quiet && target != Target::Stdout {
             eprintln!("wrote {} to {} ({})", counted(events, "event"), target.name(), bytes(written));
         }
         Ok(Exit::Nothing)
@@ -92,7 +92,7 @@ impl Convert {
             return Err(Diagnostic::new("`--rapid` writes text, but `.ftr` is the native format")
                 .help("give the output a name that ends in `.std`"));
         }
-        if self.manner.json && *target == Target::Stdout {
+        if self.mode.json && *target == Target::Stdout {
             return Err(output::two_on_stdout());
         }
         Ok(())
@@ -101,7 +101,7 @@ impl Convert {
     /// How many bytes were written, and what RAPID would not have understood. `None`: the reader of
     /// standard output went away.
     fn write(&self, trace: &Trace, target: &Target) -> Result<Option<(u64, Option<Dropped>)>, Diagnostic> {
-        let bar = progress::of_unknown("writing", self.manner);
+        let bar = progress::of_unknown("writing", self.mode);
         let result = target.write(|out| {
             let mut out = Watched { inner: out, bar: bar.clone() };
             let dropped = self.write_form(trace, target.form(), &mut out)?;

@@ -17,7 +17,7 @@ use pipeline::verify;
 use report::{About, Evidence, Fingerprint, SCHEMA, ScheduleFile, Steps, VerdictName};
 use trace::{EventId, Trace};
 
-use crate::arguments::{Manner, model};
+use crate::arguments::{OutputMode, model};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::open;
@@ -72,7 +72,7 @@ pub struct Decide {
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "200M")]
     budget: u64,
     #[command(flatten)]
-    manner: Manner,
+    mode: OutputMode,
 }
 
 /// A verdict whose evidence has been verified.
@@ -86,7 +86,7 @@ impl Decide {
     /// Decides, and prints the verdict.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = self.target()?;
-        let opened = open(&self.trace, self.manner)?;
+        let opened = open(&self.trace, self.mode)?;
         with_room(|| self.answer(&opened, target.as_ref()))?
     }
 
@@ -113,7 +113,7 @@ impl Decide {
         if let Some(target) = target {
             self.write_schedule(trace, &question, model, &answer, about(), target)?;
         }
-        if self.manner.json {
+        if self.mode.json {
             output::print_json(&evidence(trace, &question, model, &answer, about()))?;
         } else {
             output::print(&self.render(trace, &question, model, &answer))?;
@@ -153,7 +153,7 @@ impl Decide {
     fn render(&self, trace: &Trace, question: &Question, model: Model, answer: &Answer) -> String {
         let told = text::Told { trace, question, model };
         let verdict = told.verdict(answer);
-        if self.manner.quiet {
+        if self.mode.quiet {
             return verdict;
         }
         let steps = if self.all_steps { Steps::All } else { Steps::Telling };

@@ -9,7 +9,7 @@ use clap::Args;
 use generate::{Generator, Settings, SettingsError, Weights};
 use serde::Serialize;
 
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::output::{self, Form, Target};
@@ -74,7 +74,7 @@ pub struct Generate {
     #[arg(short, long, value_name = "T")]
     output: OsString,
     #[command(flatten)]
-    manner: Manner,
+    mode: OutputMode,
 }
 
 /// The contract is docs/json.md.
@@ -91,7 +91,7 @@ impl Generate {
     /// Writes the trace, and says what was written.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = Target::named(&self.output)?;
-        if self.manner.json && target == Target::Stdout {
+        if self.mode.json && target == Target::Stdout {
             return Err(output::two_on_stdout());
         }
         let settings = self.settings();
@@ -100,10 +100,10 @@ impl Generate {
             return Ok(Exit::Nothing);
         };
         let written = target.size().unwrap_or(0);
-        if self.manner.json {
+        if self.mode.json {
             let to = target.name();
             output::print_json(&Report { schema: 1, to: &to, events, bytes: written, seed: self.seed })?;
-        } else if !self.manner.quiet && target != Target::Stdout {
+        } else if !self.mode.quiet && target != Target::Stdout {
             eprintln!("wrote {} to {} ({})", counted(events, "event"), target.name(), bytes(written));
         }
         Ok(Exit::Nothing)
@@ -127,7 +127,7 @@ impl Generate {
 
     /// How many events were written. `None`: the reader of standard output went away.
     fn write(&self, generator: Generator, target: &Target) -> Result<Option<u64>, Diagnostic> {
-        let bar = progress::of_events("generating", self.events.unwrap_or(0), self.manner);
+        let bar = progress::of_events("generating", self.events.unwrap_or(0), self.mode);
         let tell = |events: u64| bar.set_position(events);
         let written = target.write(|mut out: &mut dyn Write| -> io::Result<u64> {
             match target.form() {

@@ -12,7 +12,7 @@ use pipeline::hunt::{HuntOptions, HuntOutcome, SourceProgram, hunt};
 use pipeline::stack::with_room;
 
 use super::predict::Search;
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts;
@@ -79,7 +79,7 @@ pub struct Hunt {
     #[arg(long, value_name = "DIRECTORY", default_value = ".foretell")]
     results: PathBuf,
     #[command(flatten)]
-    manner: Manner,
+    mode: OutputMode,
     /// The program's arguments; without PROGRAM, the command to hunt in.
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -94,7 +94,7 @@ impl Hunt {
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let options = self.options();
         with_room(|| {
-            let outcome = hunt(&options, &mut TerminalObserver::new(self.manner))?;
+            let outcome = hunt(&options, &mut TerminalObserver::new(self.mode))?;
             self.report(outcome)
         })?
     }
@@ -125,15 +125,10 @@ impl Hunt {
         let mut outputs = self.outputs.clone();
         let page = outputs.html.get_or_insert_with(|| directory.report().into_os_string()).clone();
         let nothing = predictions.findings.is_empty();
-        let reporting = Reporting {
-            file: &file,
-            others: &explored,
-            outputs: &outputs,
-            manner: self.manner,
-            options: &[],
-        };
+        let reporting =
+            Reporting { file: &file, others: &explored, outputs: &outputs, mode: self.mode, options: &[] };
         let exit = reporting.deliver(predictions)?;
-        if !self.manner.quiet && !self.manner.json {
+        if !self.mode.quiet && !self.mode.json {
             if nothing {
                 let seed = self.seed.wrapping_add(1);
                 progress::say(&format!("Try `--seed {seed}`: another schedule may reach other code."));

@@ -15,7 +15,7 @@ use pipeline::stack::with_room;
 
 pub(crate) use search::Search;
 
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::observer::TerminalObserver;
@@ -68,7 +68,7 @@ pub struct Predict {
     #[arg(long)]
     raw: bool,
     #[command(flatten)]
-    manner: Manner,
+    mode: OutputMode,
     #[command(flatten)]
     search: Search,
     #[command(flatten)]
@@ -79,17 +79,17 @@ impl Predict {
     /// Searches, and reports what was found.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         if self.raw {
-            return raw::run(&self.trace, self.search.race_method(), self.search.wants_all(), self.manner);
+            return raw::run(&self.trace, self.search.race_method(), self.search.wants_all(), self.mode);
         }
-        let opened = open(&self.trace, self.manner)?;
+        let opened = open(&self.trace, self.mode)?;
         with_room(|| self.predict(&opened))?
     }
 
     fn predict(&self, file: &TraceFile) -> Result<Exit, Diagnostic> {
         let (words, options) = (self.search.again(), self.search.options());
-        let observer = &mut TerminalObserver::new(self.manner);
+        let observer = &mut TerminalObserver::new(self.mode);
         let reporting =
-            Reporting { file, others: &[], outputs: &self.outputs, manner: self.manner, options: &words };
+            Reporting { file, others: &[], outputs: &self.outputs, mode: self.mode, options: &words };
         let Some(mut stream) = reporting.stream(&head(file, &options)?)? else {
             return reporting.deliver(predict(file, &options, observer)?);
         };

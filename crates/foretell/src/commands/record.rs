@@ -10,7 +10,7 @@ use load::{Options, Pattern, Sample};
 use pipeline::recording::{RecordOptions, RecordedTrace, Recorder};
 use serde::Serialize;
 
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::observer::TerminalObserver;
@@ -84,7 +84,7 @@ pub struct Record {
     #[arg(long)]
     no_environment: bool,
     #[command(flatten)]
-    manner: Manner,
+    mode: OutputMode,
     /// The program and its arguments.
     #[arg(value_name = "CMD", required = true, last = true)]
     command: Vec<OsString>,
@@ -148,7 +148,7 @@ impl Record {
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let options = self.options();
         let base = self.base()?;
-        let observer = &mut TerminalObserver::new(self.manner);
+        let observer = &mut TerminalObserver::new(self.mode);
         let recorder = Recorder::new(&options, observer)?;
         let mut written = Vec::new();
         let (mut status, mut seconds) = (0, 0.0);
@@ -161,7 +161,7 @@ impl Record {
             seconds += elapsed;
             status = if status == 0 { recording.code } else { status };
         }
-        if self.manner.json {
+        if self.mode.json {
             let traces = written.iter().map(Trace::of).collect();
             output::print_json(&Report { schema: 1, status, seconds, traces })?;
         }
@@ -223,7 +223,7 @@ impl Record {
                 .help("build the program with `foretell cc --branches`, or FORETELL_BRANCHES=1 in the environment")
                 .print_warning();
         }
-        if !self.manner.quiet && !self.manner.json {
+        if !self.mode.quiet && !self.mode.json {
             let events = counted(trace.loaded.events, "event");
             let threads = counted(trace.loaded.threads, "thread");
             eprintln!(

@@ -15,7 +15,7 @@ use run::replay::{self, Command, Ending, OnDivergence, RaceOrder, ReplayVerdict}
 use trace::open::decode;
 
 use super::predict::Search;
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::observer::TerminalObserver;
@@ -84,7 +84,7 @@ pub struct Replay {
     #[arg(long, value_name = "FILE")]
     record: Option<OsString>,
     #[command(flatten)]
-    manner: Manner,
+    mode: OutputMode,
     /// The command to run instead of the recorded one.
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -135,10 +135,10 @@ impl Replay {
                     .print_warning();
             }
         }
-        if self.manner.json {
+        if self.mode.json {
             output::print_json(&summary)?;
         } else {
-            output::print(&text::in_words(&replayer, &summary, self.manner.quiet))?;
+            output::print(&text::in_words(&replayer, &summary, self.mode.quiet))?;
         }
         Ok(exit(&summary))
     }
@@ -190,7 +190,7 @@ impl Replay {
             return Err(Diagnostic::new("name a finding or a schedule to replay"));
         };
         let (path, id) = saved::named(first, self.finding.as_deref())?;
-        let opened = open(&path, self.manner)?;
+        let opened = open(&path, self.mode)?;
         let metadata = opened.trace.metadata();
         if opened.trace.notes().is_none() {
             return Err(cannot_be_replayed(&id).into());
@@ -198,7 +198,7 @@ impl Replay {
         let command = self.command_given().or_else(|| Command::recorded(metadata)).ok_or_else(|| {
             Diagnostic::new("the trace does not name a command").help("name the program after `--`")
         })?;
-        let observer = &mut TerminalObserver::new(self.manner);
+        let observer = &mut TerminalObserver::new(self.mode);
         let found = saved::finding(&path, &opened, &id, &self.search.options(), observer)?;
         let file = schedule_file(&opened, &found.findings[0], found.model, self.minimize)?;
         warn_of_change(&opened);

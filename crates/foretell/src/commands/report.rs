@@ -8,7 +8,7 @@ use pipeline::saved;
 use pipeline::stack::with_room;
 use report::{Predictions, Rung};
 
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::observer::TerminalObserver;
@@ -40,7 +40,7 @@ pub struct Report {
     #[arg(long, value_name = "T")]
     trace: Option<OsString>,
     #[command(flatten)]
-    manner: Manner,
+    mode: OutputMode,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -49,7 +49,7 @@ impl Report {
     /// What a replay saw is on record only.
     fn say_what_was_not_verified(&self, predictions: &Predictions) {
         let replayed = predictions.findings.iter().filter(|finding| finding.rung == Rung::Confirmed).count();
-        if replayed > 0 && !self.manner.quiet {
+        if replayed > 0 && !self.mode.quiet {
             let findings = counted(replayed as u64, "finding");
             progress::say(&format!(
                 "{findings} confirmed when saved; schedules are verified, but replays are not repeated (use `foretell replay`)"
@@ -68,16 +68,16 @@ impl Report {
             Some(trace) => trace.clone(),
             None => saved::trace_for(&file, &predictions)?.into(),
         };
-        let opened = open(&trace, self.manner)?;
-        let others = saved::others(&file, &predictions, &mut TerminalObserver::new(self.manner))?;
+        let opened = open(&trace, self.mode)?;
+        let others = saved::others(&file, &predictions, &mut TerminalObserver::new(self.mode))?;
         with_room(|| {
             saved::verify(&opened.trace, None, &predictions)?;
             for other in &others {
                 saved::verify(&other.file.trace, Some(&other.name), &predictions)?;
             }
             self.say_what_was_not_verified(&predictions);
-            let (outputs, manner) = (&self.outputs, self.manner);
-            Reporting { file: &opened, others: &others, outputs, manner, options: &[] }.deliver(predictions)
+            let (outputs, mode) = (&self.outputs, self.mode);
+            Reporting { file: &opened, others: &others, outputs, mode, options: &[] }.deliver(predictions)
         })?
     }
 }

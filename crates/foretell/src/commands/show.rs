@@ -9,7 +9,7 @@ use pipeline::stack::with_room;
 use report::Context;
 
 use super::predict::Search;
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::observer::TerminalObserver;
@@ -43,7 +43,7 @@ pub struct Show {
     #[arg(long)]
     all_steps: bool,
     #[command(flatten)]
-    manner: Manner,
+    mode: OutputMode,
     #[command(flatten)]
     search: Search,
 }
@@ -52,9 +52,9 @@ impl Show {
     /// Finds the finding, and prints it.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let (path, id) = saved::named(&self.trace, self.finding.as_deref())?;
-        let opened = open(&path, self.manner)?;
+        let opened = open(&path, self.mode)?;
         with_room(|| {
-            let observer = &mut TerminalObserver::new(self.manner);
+            let observer = &mut TerminalObserver::new(self.mode);
             let only = saved::finding(&path, &opened, &id, &self.search.options(), observer)?;
             let options = self.search.again();
             let outputs = Outputs { all_steps: self.all_steps, ..Outputs::default() };
@@ -62,10 +62,10 @@ impl Show {
                 file: &opened,
                 others: &[],
                 outputs: &outputs,
-                manner: self.manner,
+                mode: self.mode,
                 options: &options,
             };
-            if self.manner.json {
+            if self.mode.json {
                 output::print_json(&only)?;
             } else {
                 let sources = Files::of(&opened);

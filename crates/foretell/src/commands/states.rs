@@ -15,7 +15,7 @@ use serde::Serialize;
 use states::{Class, Exhausted, Limits, Loset};
 use trace::Trace;
 
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::open;
@@ -86,7 +86,7 @@ pub struct States {
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "1G")]
     budget: u64,
     #[command(flatten)]
-    manner: Manner,
+    mode: OutputMode,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
@@ -137,7 +137,7 @@ struct Report<'a> {
 impl States {
     /// Counts, lists or explains.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let opened = open(&self.trace, self.manner)?;
+        let opened = open(&self.trace, self.mode)?;
         with_room(|| {
             let limits = Limits { states: self.budget, steps: self.budget };
             let loset = Loset::of(&opened.trace);
@@ -186,7 +186,7 @@ impl<'a> Asked<'a> {
             Ok(count) => count,
             Err(exhausted) => return self.exhausted(exhausted),
         };
-        if self.states.manner.json {
+        if self.states.mode.json {
             output::print_json(&Report { count: Some(count.to_string()), ..self.report() })?;
         } else {
             output::print(&text::counted(&count.to_string(), self.class()))?;
@@ -195,7 +195,7 @@ impl<'a> Asked<'a> {
     }
 
     fn exhausted(&self, exhausted: Exhausted) -> Result<Exit, Diagnostic> {
-        if self.states.manner.json {
+        if self.states.mode.json {
             output::print_json(&Report { exhausted: Some(exhausted.to_string()), ..self.report() })?;
         }
         self.told_exhausted(exhausted)
@@ -208,6 +208,6 @@ impl<'a> Asked<'a> {
     }
 
     fn progress(&self, doing: &str) -> StatesBar {
-        StatesBar::new(doing, self.states.manner)
+        StatesBar::new(doing, self.states.mode)
     }
 }

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::open;
@@ -32,15 +32,15 @@ pub struct Stats {
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
     #[command(flatten)]
-    manner: Manner,
+    mode: OutputMode,
 }
 
 impl Stats {
     /// Prints the figures.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let opened = open(&self.trace, self.manner)?;
+        let opened = open(&self.trace, self.mode)?;
         let survey = Survey::of(&opened.trace, self.top);
-        if self.manner.json {
+        if self.mode.json {
             output::print_json(&json::Report::of(&opened, &survey))?;
         } else {
             output::print(&text::render(&opened, &survey, self.top))?;

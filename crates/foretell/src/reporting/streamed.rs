@@ -6,7 +6,7 @@ use pipeline::sources::Files;
 use report::{Context, Finding, Predictions, Tally, finding_in_a_line, summary_of};
 
 use super::{Outputs, Reporting, environment, exit_with};
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::output;
@@ -38,7 +38,7 @@ impl<'a> Reporting<'a> {
         if outputs.take_all_findings() {
             return Ok(None);
         }
-        let head = if self.manner.json { Some(around_findings(head)?.0) } else { None };
+        let head = if self.mode.json { Some(around_findings(head)?.0) } else { None };
         Ok(Some(Streamed { reporting: self, outputs, tally: Tally::default(), head, gone: false }))
     }
 }
@@ -51,7 +51,7 @@ impl Streamed<'_> {
         if self.gone {
             return Ok(());
         }
-        let Manner { json, quiet, .. } = self.reporting.manner;
+        let OutputMode { json, quiet, .. } = self.reporting.mode;
         if json {
             return self.take_for_programs(before == 0, predictions);
         }
@@ -97,11 +97,11 @@ impl Streamed<'_> {
     pub fn end(mut self, predictions: &Predictions) -> Result<Exit, Diagnostic> {
         if self.gone {
             // Nobody is there to be told.
-        } else if self.reporting.manner.json {
+        } else if self.reporting.mode.json {
             let (_, tail) = around_findings(predictions)?;
             self.put(&(tail + "\n"))?;
         } else {
-            let gap = if self.tally.all() > IN_FULL && !self.reporting.manner.quiet { "\n" } else { "" };
+            let gap = if self.tally.all() > IN_FULL && !self.reporting.mode.quiet { "\n" } else { "" };
             let statistics = self.reporting.statistics(predictions);
             output::print(&format!("{gap}{statistics}{}", summary_of(predictions, &self.tally)))?;
         }

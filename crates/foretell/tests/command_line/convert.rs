@@ -5,12 +5,12 @@ use std::ffi::OsStr;
 
 use crate::support::{RICH, Workplace, example};
 use ::generate::{Settings, generate};
-use foretell::arguments::Manner;
+use foretell::arguments::OutputMode;
 use foretell::open::open;
 use foretell::output::{Form, Target};
 use trace::{Trace, native, text};
 
-const QUIET: Manner = Manner { json: false, quiet: true };
+const QUIET: OutputMode = OutputMode { json: false, quiet: true };
 
 fn write(trace: &Trace, path: &OsStr) {
     let target = Target::named(path).unwrap();

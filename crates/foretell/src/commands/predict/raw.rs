@@ -10,7 +10,7 @@ use report::SCHEMA;
 use serde::Serialize;
 use trace::LocationId;
 
-use crate::arguments::Manner;
+use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::observer::TerminalObserver;
@@ -28,11 +28,11 @@ struct Report<'a> {
 }
 
 /// Reads the trace, and prints what the method reports.
-pub(super) fn run(trace: &OsStr, method: Method, all: bool, manner: Manner) -> Result<Exit, Diagnostic> {
-    let observer = &mut TerminalObserver::new(manner);
+pub(super) fn run(trace: &OsStr, method: Method, all: bool, mode: OutputMode) -> Result<Exit, Diagnostic> {
+    let observer = &mut TerminalObserver::new(mode);
     let totals = match all {
         true => {
-            let mut lines = Lines::new(method, manner);
+            let mut lines = Lines::new(method, mode);
             let totals = report_races(trace, method, &mut lines, observer)?;
             lines.finish(method, totals)?;
             totals
@@ -40,7 +40,7 @@ pub(super) fn run(trace: &OsStr, method: Method, all: bool, manner: Manner) -> R
         false => {
             let mut places = Places::default();
             let totals = report_races(trace, method, &mut places, observer)?;
-            print(&places, method, totals, manner)?;
+            print(&places, method, totals, mode)?;
             totals
         }
     };
@@ -48,22 +48,22 @@ pub(super) fn run(trace: &OsStr, method: Method, all: bool, manner: Manner) -> R
 }
 
 /// Prints pairs of places.
-fn print(places: &Places, method: Method, totals: Totals, manner: Manner) -> Result<(), Diagnostic> {
+fn print(places: &Places, method: Method, totals: Totals, mode: OutputMode) -> Result<(), Diagnostic> {
     let pairs: Vec<Racy<'_>> = places.in_order().collect();
-    if manner.json {
+    if mode.json {
         let Totals { events, racy } = totals;
         let method = method.name();
         return output::print_json(&Report { schema: SCHEMA, method, pairs, events, racy_events: racy });
     }
     let at = format!(" at {} of locations", counted(pairs.len() as u64, "pair"));
-    let mut text: String = pairs.iter().filter(|_| !manner.quiet).map(in_words).collect();
+    let mut text: String = pairs.iter().filter(|_| !mode.quiet).map(in_words).collect();
     text.push_str(&summary(method, totals, &at));
     output::to_stdout(|out| out.write_all(text.as_bytes())).map(|_| ())
 }
 
 /// Every racy event, printed as the trace is read.
 struct Lines {
-    manner: Manner,
+    mode: OutputMode,
     /// What is yet to be printed.
     text: String,
     is_first: bool,
@@ -71,12 +71,12 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(method: Method, manner: Manner) -> Self {
-        let text = match manner.json {
+    fn new(method: Method, mode: OutputMode) -> Self {
+        let text = match mode.json {
             true => format!("{{\"schema\":{SCHEMA},\"method\":\"{method}\",\"pairs\":["),
             false => String::new(),
         };
-        Lines { manner, text, is_first: true, failed: None }
+        Lines { mode, text, is_first: true, failed: None }
     }
 
     /// Prints what was written down. No: nobody reads it.
@@ -94,7 +94,7 @@ impl Lines {
             return Err(failed);
         }
         let Totals { events, racy } = totals;
-        if self.manner.json {
+        if self.mode.json {
             let _ = writeln!(self.text, "],\"events\":{events},\"racy_events\":{racy}}}");
         } else {
             self.text.push_str(&summary(method, totals, ""));
@@ -105,11 +105,11 @@ impl Lines {
 
 impl RacySink for Lines {
     fn take<'a>(&mut self, _places: [LocationId; 2], racy: impl FnOnce() -> Racy<'a>) {
-        if self.manner.json {
+        if self.mode.json {
             self.text.push_str(if self.is_first { "" } else { "," });
             self.text.push_str(&serde_json::to_string(&racy()).unwrap_or_default());
             self.is_first = false;
-        } else if !self.manner.quiet {
+        } else if !self.mode.quiet {
             self.text.push_str(&in_words(&racy()));
         }
     }

@@ -83,7 +83,7 @@ impl Asked<'_> {
 
     fn conclude(&self, answer: Answer, how: &str, expression: &str) -> Result<Exit, Diagnostic> {
         let exit = if answer.holds { Exit::Findings } else { Exit::Nothing };
-        if self.states.manner.json {
+        if self.states.mode.json {
             let path = Some(answer.path.name());
             let mut report = Report { holds: Some(answer.holds), path, ..self.report() };
             if let Some(shown) = answer.shown {
@@ -100,10 +100,10 @@ impl Asked<'_> {
             (_, false) => "not certain",
         };
         let mut told = format!("{BOLD}{verdict}{BOLD:#}: {expression}\n");
-        if !self.states.manner.quiet {
+        if !self.states.mode.quiet {
             told += &format!("{}\n", way(answer.path));
         }
-        if let Some(Shown { state, schedule }) = answer.shown.filter(|_| !self.states.manner.quiet) {
+        if let Some(Shown { state, schedule }) = answer.shown.filter(|_| !self.states.mode.quiet) {
             let at = text::state(self.trace, &state);
             told += &match answer.holds {
                 true => format!("It holds at {at}.\n"),

@@ -39,10 +39,10 @@ impl Written {
 impl Asked<'_> {
     /// Writes all states, or as many as were asked for.
     pub(super) fn list(&self) -> Result<Exit, Diagnostic> {
-        let json = self.states.manner.json;
+        let json = self.states.mode.json;
         let end = output::to_stdout(|out| self.write_list(out));
         let Some(ending) = end? else { return Ok(Exit::Nothing) };
-        if !self.states.manner.quiet && !json {
+        if !self.states.mode.quiet && !json {
             eprintln!("{}", text::listed(&ending, self.class()));
         }
         match ending.exhausted {
@@ -52,7 +52,7 @@ impl Asked<'_> {
     }
 
     fn write_list(&self, out: &mut dyn Write) -> io::Result<Ending> {
-        let json = self.states.manner.json;
+        let json = self.states.mode.json;
         let columns = text::Columns::new(self.trace, &self.loset);
         if json {
             write!(out, "{}", self.json_before_states()?)?;

@@ -79,7 +79,7 @@ impl Asked<'_> {
             state,
         };
         let is_in = classes.has(self.class());
-        if self.states.manner.json {
+        if self.states.mode.json {
             let mut report = Report { count: Some(u8::from(is_in).to_string()), ..self.report() };
             report.states = Some(if is_in { vec![classes.state.clone()] } else { Vec::new() });
             match evidence {
@@ -98,7 +98,7 @@ impl Asked<'_> {
         let question = Question::Cut(classes.state.clone());
         let verdict = if classes.reachable { "reachable" } else { "unreachable" };
         let mut told = format!("{BOLD}{verdict}{BOLD:#}: {}\n", text::state(self.trace, &classes.state));
-        if self.states.manner.quiet {
+        if self.states.mode.quiet {
             return told;
         }
         for class in Class::ALL {
