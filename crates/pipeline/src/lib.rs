@@ -4,8 +4,10 @@
 //! There are no arguments and no terminal here. What to do comes in as options, with a [`Budget`] and a [`Cancellation`]; what
 //! happens meanwhile goes to an [`Observer`]; what went wrong is an [`Error`] with its place and what can be done.
 
+pub mod answer;
 pub mod budget;
 pub mod build;
+pub mod condition;
 pub mod ending;
 pub mod error;
 mod extras;
@@ -14,6 +16,7 @@ pub mod hunt;
 pub mod minimize;
 pub mod observer;
 pub mod predict;
+pub mod question;
 pub mod recording;
 pub mod replay;
 pub mod rerecording;

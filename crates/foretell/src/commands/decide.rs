@@ -7,15 +7,14 @@ mod text;
 
 use std::ffi::OsString;
 
-use check::{Model, Question, Refutation};
+use check::{Model, Question};
 use clap::Args;
-use decide::{Options, Setup, Verdict};
 use pipeline::TraceFile;
+use pipeline::answer::{Answer, answer};
 use pipeline::predict::refuse_without_branches;
 use pipeline::stack::with_room;
-use pipeline::verify;
 use report::{About, Evidence, Fingerprint, SCHEMA, ScheduleFile, Steps, VerdictName};
-use trace::{EventId, Trace};
+use trace::Trace;
 
 use crate::arguments::{OutputMode, model};
 use crate::diagnostics::Diagnostic;
@@ -75,13 +74,6 @@ pub struct Decide {
     mode: OutputMode,
 }
 
-/// A verdict whose evidence has been verified.
-enum Answer {
-    Feasible { schedule: Vec<EventId>, guaranteed: bool },
-    Infeasible(Refutation),
-    Unknown { budget: u64 },
-}
-
 impl Decide {
     /// Decides, and prints the verdict.
     pub fn run(self) -> Result<Exit, Diagnostic> {
@@ -104,11 +96,11 @@ impl Decide {
     fn answer(&self, opened: &TraceFile, target: Option<&Target>) -> Result<Exit, Diagnostic> {
         let trace = &opened.trace;
         let model = self.model;
-        let question = self.asking.question(trace)?;
+        let question = self.asking.text().parse(trace)?;
         if model == Model::Branch {
             refuse_without_branches(trace)?;
         }
-        let answer = verified(trace, &question, model, self.budget)?;
+        let answer = answer(trace, &question, model, self.budget)?;
         let about = || About::new(self.path(), Fingerprint::of(trace));
         if let Some(target) = target {
             self.write_schedule(trace, &question, model, &answer, about(), target)?;
@@ -164,26 +156,6 @@ impl Decide {
             Answer::Unknown { budget } => told.unknown(*budget),
         };
         format!("{verdict}{rest}")
-    }
-}
-
-/// Decides, and verifies what the engine says.
-fn verified(trace: &Trace, question: &Question, model: Model, budget: u64) -> Result<Answer, Diagnostic> {
-    let setup = Setup::new(trace);
-    let options = Options { budget, ..Options::default() };
-    let verdict = decide::decide(&setup, question, model, options)
-        .map_err(|error| asking::senseless(trace, question, &error))?;
-    match verdict {
-        Verdict::Feasible(witness) => {
-            let schedule = witness.schedule(&setup, question, model);
-            let certainty = verify::schedule(trace, question, model, &schedule)?;
-            Ok(Answer::Feasible { schedule, guaranteed: certainty.guaranteed })
-        }
-        Verdict::Infeasible(refutation) => {
-            verify::refutation(trace, question, model, &refutation)?;
-            Ok(Answer::Infeasible(refutation))
-        }
-        Verdict::Unknown { budget } => Ok(Answer::Unknown { budget }),
     }
 }
 

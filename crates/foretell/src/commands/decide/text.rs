@@ -4,8 +4,8 @@ use check::{Model, Question, Refutation};
 use report::{Steps, Words, changed_reads, explain, in_one_sentence, interleaving, wrapped};
 use trace::{EventId, Trace};
 
-use super::Answer;
 use crate::table::{counted, number};
+use pipeline::answer::Answer;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 

@@ -1,109 +1,70 @@
 //! Whether a condition possibly or definitely holds, with the schedule that shows it.
 
-use check::{Model, Question};
-use pipeline::verify;
+use check::Question;
+use pipeline::condition::{ConditionAnswer, Example, Modality, ask_condition};
 use report::{Steps, interleaving};
-use states::{Certainty, Definitely, Path, Possibly, Predicate, PredicateError, definitely, possibly};
-use trace::EventId;
+use states::{Path, Predicate, PredicateError};
 
-use super::one::{Evidence, evidence};
 use super::{Asked, Report, text};
 use crate::diagnostics::{Diagnostic, Excerpt, Place};
 use crate::exit::Exit;
+use crate::observer::TerminalObserver;
 use crate::output;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
-/// What came of it: whether it holds, and a schedule to the state that shows it does (possibly) or through states that
-/// show it need not (definitely).
-struct Answer {
-    holds: bool,
-    path: Path,
-    shown: Option<Shown>,
-}
-
-struct Shown {
-    state: Vec<u32>,
-    schedule: Vec<EventId>,
-}
-
 impl Asked<'_> {
     /// Looks for a reachable state in which the condition holds.
     pub(super) fn possibly(&self, expression: &str) -> Result<Exit, Diagnostic> {
-        let predicate = self.parsed("--possibly", expression)?;
-        let mut bar = self.progress("searching");
-        let found = possibly(self.trace, &self.loset, &predicate, self.limits, |at| {
-            bar.update(at.looked, Some(at.share));
-        });
-        bar.finish();
-        let (state, path) = match found {
-            Ok(Possibly { state: Some(state), path }) => (state, path),
-            Ok(Possibly { state: None, path }) => {
-                return self.conclude(Answer { holds: false, path, shown: None }, "possibly", expression);
-            }
-            Err(exhausted) => return self.exhausted(exhausted),
-        };
-        let schedule = match evidence(self.trace, &state, self.limits.steps)? {
-            Ok(Evidence::Schedule(schedule)) => schedule,
-            Ok(Evidence::Refutation(_)) => {
-                let question = Question::Cut(state);
-                let fault = "no schedule leads to it";
-                return Err(verify::defect(&question, Model::Sync, "state", fault).into());
-            }
-            Err(exhausted) => return self.exhausted(exhausted),
-        };
-        let shown = Some(Shown { state, schedule });
-        self.conclude(Answer { holds: true, path, shown }, "possibly", expression)
+        self.condition(Modality::Possibly, "--possibly", expression)
     }
 
     /// Looks for a run that avoids all states in which the condition holds.
     pub(super) fn definitely(&self, expression: &str) -> Result<Exit, Diagnostic> {
-        let predicate = self.parsed("--definitely", expression)?;
-        let mut bar = self.progress("searching");
-        let found =
-            definitely(self.trace, &self.loset, &predicate, self.limits, |looked| bar.update(looked, None));
-        bar.finish();
-        let answer = match found {
-            Ok(Certainty { answer: Definitely::Holds, path }) => Answer { holds: true, path, shown: None },
-            Ok(Certainty { answer: Definitely::Avoided(schedule), path }) => {
-                let mut state = vec![0; self.loset.threads()];
-                schedule.iter().for_each(|&event| state[self.trace.thread(event).index()] += 1);
-                let question = Question::Cut(state.clone());
-                verify::schedule(self.trace, &question, Model::Sync, &schedule)?;
-                Answer { holds: false, path, shown: Some(Shown { state, schedule }) }
-            }
-            Err(exhausted) => return self.exhausted(exhausted),
-        };
-        self.conclude(answer, "definitely", expression)
+        self.condition(Modality::Definitely, "--definitely", expression)
+    }
+
+    fn condition(&self, modality: Modality, option: &str, expression: &str) -> Result<Exit, Diagnostic> {
+        let predicate = self.parsed(option, expression)?;
+        let observer = &mut TerminalObserver::new(self.states.mode);
+        match ask_condition(self.trace, &self.loset, modality, &predicate, self.limits, observer)? {
+            Ok(answer) => self.conclude(answer, modality, expression),
+            Err(exhausted) => self.exhausted(exhausted),
+        }
     }
 
     fn parsed(&self, option: &str, expression: &str) -> Result<Predicate, Diagnostic> {
         Predicate::parse(expression, self.trace).map_err(|error| mistaken(option, expression, error))
     }
 
-    fn conclude(&self, answer: Answer, how: &str, expression: &str) -> Result<Exit, Diagnostic> {
+    fn conclude(
+        &self,
+        answer: ConditionAnswer,
+        modality: Modality,
+        expression: &str,
+    ) -> Result<Exit, Diagnostic> {
         let exit = if answer.holds { Exit::Findings } else { Exit::Nothing };
         if self.states.mode.json {
             let path = Some(answer.path.name());
             let mut report = Report { holds: Some(answer.holds), path, ..self.report() };
-            if let Some(shown) = answer.shown {
-                report.states = Some(vec![shown.state]);
-                report.schedule = Some(shown.schedule);
+            if let Some(example) = answer.example {
+                report.states = Some(vec![example.state]);
+                report.schedule = Some(example.schedule);
             }
             output::print_json(&report)?;
             return Ok(exit);
         }
-        let verdict = match (how, answer.holds) {
-            ("possibly", true) => "possible",
-            ("possibly", false) => "impossible",
-            (_, true) => "certain",
-            (_, false) => "not certain",
+        let verdict = match (modality, answer.holds) {
+            (Modality::Possibly, true) => "possible",
+            (Modality::Possibly, false) => "impossible",
+            (Modality::Definitely, true) => "certain",
+            (Modality::Definitely, false) => "not certain",
         };
         let mut told = format!("{BOLD}{verdict}{BOLD:#}: {expression}\n");
         if !self.states.mode.quiet {
             told += &format!("{}\n", way(answer.path));
         }
-        if let Some(Shown { state, schedule }) = answer.shown.filter(|_| !self.states.mode.quiet) {
+        if let Some(Example { state, schedule }) = answer.example.filter(|_| !self.states.mode.quiet) {
             let at = text::state(self.trace, &state);
             told += &match answer.holds {
                 true => format!("It holds at {at}.\n"),

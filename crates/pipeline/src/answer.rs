@@ -1,0 +1,48 @@
+//! One question, decided, and the evidence verified.
+
+use check::{Model, Question, Refutation};
+use decide::{Options, Setup, Verdict};
+use trace::{EventId, Trace};
+
+use crate::error::Error;
+use crate::question::senseless;
+use crate::verify;
+
+/// A verdict whose evidence has been verified.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// It can happen.
+    Feasible {
+        /// In this order.
+        schedule: Vec<EventId>,
+        /// Whether the program is certain to follow it.
+        guaranteed: bool,
+    },
+    /// It cannot happen.
+    Infeasible(Refutation),
+    /// The budget ran out.
+    Unknown {
+        /// How many steps there were.
+        budget: u64,
+    },
+}
+
+/// Decides a question within so many steps, and verifies what the engine says.
+pub fn answer(trace: &Trace, question: &Question, model: Model, budget: u64) -> Result<Answer, Error> {
+    let setup = Setup::new(trace);
+    let options = Options { budget, ..Options::default() };
+    let verdict = decide::decide(&setup, question, model, options)
+        .map_err(|error| senseless(trace, question, &error))?;
+    match verdict {
+        Verdict::Feasible(witness) => {
+            let schedule = witness.schedule(&setup, question, model);
+            let certainty = verify::schedule(trace, question, model, &schedule)?;
+            Ok(Answer::Feasible { schedule, guaranteed: certainty.guaranteed })
+        }
+        Verdict::Infeasible(refutation) => {
+            verify::refutation(trace, question, model, &refutation)?;
+            Ok(Answer::Infeasible(refutation))
+        }
+        Verdict::Unknown { budget } => Ok(Answer::Unknown { budget }),
+    }
+}
