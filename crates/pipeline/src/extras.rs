@@ -18,7 +18,7 @@ const LONGEST: usize = 1_000_000;
 /// The same of what costs more.
 const LONGEST_FOR_ATOMICITY: usize = 100_000;
 /// Of each kind: pairs of events looked at, sets of places asked about, and answers shown.
-const LOOKED_AT: usize = 200_000;
+const MOST_PAIRS: usize = 200_000;
 const ASKED: usize = 60;
 const SHOWN: usize = 20;
 /// Steps for each question.
@@ -51,12 +51,12 @@ struct Candidate {
 /// same, and deadlocks and atomicity violations that synchronisation alone would allow.
 fn ruled_out(context: &Context<'_>, findings: &[Finding]) -> Vec<RuledOut> {
     let setup = Setup::new(context.trace);
-    let known = Known::of(context.trace, findings);
-    let candidates = [racing(&setup, &known), blocking(&setup, &known), interleaving(&setup, &known)];
+    let found = FoundPlaces::of(context.trace, findings);
+    let candidates = [racing(&setup, &found), blocking(&setup, &found), interleaving(&setup, &found)];
     candidates.into_iter().flat_map(|candidates| refuted(context, &setup, candidates)).collect()
 }
 
-/// Asks candidates of a kind, and tells what is refuted.
+/// Decides candidates of a kind, and keeps those that are refuted.
 fn refuted(context: &Context<'_>, setup: &Setup<'_>, candidates: Vec<Candidate>) -> Vec<RuledOut> {
     let options = Options { budget: BUDGET, ..Options::default() };
     let mut answers = Vec::new();
@@ -69,17 +69,17 @@ fn refuted(context: &Context<'_>, setup: &Setup<'_>, candidates: Vec<Candidate>)
     }
     answers.sort_by_key(|(_, refutation)| std::cmp::Reverse(subtlety(refutation)));
     answers.truncate(SHOWN);
-    answers.iter().map(|(candidate, refutation)| told(context, candidate, refutation)).collect()
+    answers.iter().map(|(candidate, refutation)| explained(context, candidate, refutation)).collect()
 }
 
 /// Kinds and places that findings have, so that no other instance of them is called impossible.
-struct Known(BTreeSet<(FindingKind, Vec<LocationId>)>);
+struct FoundPlaces(BTreeSet<(FindingKind, Vec<LocationId>)>);
 
-impl Known {
-    fn of(trace: &Trace, findings: &[Finding]) -> Known {
+impl FoundPlaces {
+    fn of(trace: &Trace, findings: &[Finding]) -> FoundPlaces {
         let own = findings.iter().filter(|finding| finding.recording.is_none());
         let places = |finding: &Finding| finding.named_events().map(|event| trace.location(event)).collect();
-        Known(own.map(|finding| (finding.kind, sorted(places(finding)))).collect())
+        FoundPlaces(own.map(|finding| (finding.kind, sorted(places(finding)))).collect())
     }
 
     /// Of these candidates the first at each set of places, if there is no finding there.
@@ -97,9 +97,9 @@ fn sorted(mut places: Vec<LocationId>) -> Vec<LocationId> {
     places
 }
 
-fn racing(setup: &Setup<'_>, known: &Known) -> Vec<Candidate> {
+fn racing(setup: &Setup<'_>, found: &FoundPlaces) -> Vec<Candidate> {
     let trace = setup.trace();
-    let candidates = lockset::pairs(trace).take(LOOKED_AT).map(|pair| {
+    let candidates = lockset::pairs(trace).take(MOST_PAIRS).map(|pair| {
         let variable = trace.op(pair.first).access().map(|access| access.variable);
         Candidate {
             kind: FindingKind::Race,
@@ -110,22 +110,22 @@ fn racing(setup: &Setup<'_>, known: &Known) -> Vec<Candidate> {
             places: vec![trace.location(pair.first), trace.location(pair.second)],
         }
     });
-    known.leave(candidates)
+    found.leave(candidates)
 }
 
-fn blocking(setup: &Setup<'_>, known: &Known) -> Vec<Candidate> {
-    allowed_by_sync(setup, known, FindingKind::Deadlock, |settings, report| {
+fn blocking(setup: &Setup<'_>, found: &FoundPlaces) -> Vec<Candidate> {
+    allowed_by_sync(setup, found, FindingKind::Deadlock, |settings, report| {
         let each = candidates::Limits { instances: 4, ..deadlocks::Limits::default().each };
         let limits = deadlocks::Limits { each, patterns: ASKED as u64, steps: BUDGET, run_ups: BUDGET };
         deadlocks::search_within(setup, settings, limits, report);
     })
 }
 
-fn interleaving(setup: &Setup<'_>, known: &Known) -> Vec<Candidate> {
+fn interleaving(setup: &Setup<'_>, found: &FoundPlaces) -> Vec<Candidate> {
     if setup.trace().len() > LONGEST_FOR_ATOMICITY {
         return Vec::new();
     }
-    allowed_by_sync(setup, known, FindingKind::Atomicity, |settings, report| {
+    allowed_by_sync(setup, found, FindingKind::Atomicity, |settings, report| {
         atomicity::search(setup, settings, report);
     })
 }
@@ -133,7 +133,7 @@ fn interleaving(setup: &Setup<'_>, known: &Known) -> Vec<Candidate> {
 /// What a search finds if reads may see anything, but for what is so in every run.
 fn allowed_by_sync(
     setup: &Setup<'_>,
-    known: &Known,
+    found: &FoundPlaces,
     kind: FindingKind,
     search: impl FnOnce(Settings, &mut dyn FnMut(Report)),
 ) -> Vec<Candidate> {
@@ -153,10 +153,10 @@ fn allowed_by_sync(
             });
         }
     });
-    known.leave(candidates.into_iter())
+    found.leave(candidates.into_iter())
 }
 
-fn told(context: &Context<'_>, candidate: &Candidate, refutation: &Refutation) -> RuledOut {
+fn explained(context: &Context<'_>, candidate: &Candidate, refutation: &Refutation) -> RuledOut {
     let (trace, words) = (context.trace, context.words());
     let question = &candidate.question;
     let reason = in_one_sentence(trace, question, Model::ReadsFrom, refutation);

@@ -1,7 +1,7 @@
-//! What happens between the threads inside of Rust's std: counts of references, queues of channels, things done once. Its code is generic and
-//! compiled with the program, so its accesses are recorded, and they must be: they order the program's own. But that one of them can come
-//! between two others is how such code works, not a bug of the program. The same goes for the atomics inside of the crates that a program
-//! is built with: thread pools, channels and locks are made of them.
+//! Findings inside library code: reference counts, channel queues and one-time initialisation in Rust's std. The code is generic and
+//! compiled with the program, so its accesses are recorded, and they must be: they order the program's own accesses. But such code is
+//! written so that one access can come between two others; that is not a bug of the program. The same holds for atomics in the crates
+//! that a program is built with: thread pools, channels and locks are made of them.
 
 use report::{Finding, FindingKind};
 use trace::{EventId, Trace};

@@ -27,19 +27,19 @@ pub(super) fn search(
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
     let limits = Limits { states: MOST_STATES, steps: options.budget };
-    let asking = Asking { setup, loset: Loset::of(setup.trace()), model, options, limits };
+    let search_for = ConditionSearch { setup, loset: Loset::of(setup.trace()), model, options, limits };
     let mut number = 0;
     for condition in conditions {
         predictions.candidates += 1;
-        let shown = match condition.wrong {
-            Wrong::Reached => asking.reached(condition, observer),
-            Wrong::Avoided => asking.avoided(condition, observer),
+        let example = match condition.wrong {
+            Wrong::Reached => search_for.reached(condition, observer),
+            Wrong::Avoided => search_for.avoided(condition, observer),
         };
-        match shown {
+        match example {
             Ok(None) => {}
-            Ok(Some(shown)) => {
+            Ok(Some(example)) => {
                 number += 1;
-                predictions.findings.push(asking.finding(number, condition, shown)?);
+                predictions.findings.push(search_for.finding(number, condition, example)?);
             }
             Err(_) => predictions.unknown += 1,
         }
@@ -47,7 +47,7 @@ pub(super) fn search(
     Ok(())
 }
 
-struct Asking<'a> {
+struct ConditionSearch<'a> {
     setup: &'a Setup<'a>,
     loset: Loset,
     model: Model,
@@ -56,19 +56,19 @@ struct Asking<'a> {
 }
 
 /// A schedule that shows it, under the model it holds in.
-struct Shown {
+struct Example {
     state: Vec<u32>,
     schedule: Vec<EventId>,
     model: Model,
 }
 
-impl Asking<'_> {
+impl ConditionSearch<'_> {
     /// A schedule to a state with the condition.
     fn reached(
         &self,
         condition: &NamedPredicate,
         observer: &mut dyn Observer,
-    ) -> Result<Option<Shown>, Exhausted> {
+    ) -> Result<Option<Example>, Exhausted> {
         let models = if self.model == Model::ReadsFrom {
             vec![Model::ReadsFrom]
         } else {
@@ -85,7 +85,7 @@ impl Asking<'_> {
             observer.end(None);
             let Possibly { state: Some(state), .. } = found? else { continue };
             if let Some(schedule) = self.schedule(&state, model)? {
-                return Ok(Some(Shown { state, schedule, model }));
+                return Ok(Some(Example { state, schedule, model }));
             }
         }
         Ok(None)
@@ -96,7 +96,7 @@ impl Asking<'_> {
         &self,
         condition: &NamedPredicate,
         observer: &mut dyn Observer,
-    ) -> Result<Option<Shown>, Exhausted> {
+    ) -> Result<Option<Example>, Exhausted> {
         let trace = self.setup.trace();
         observer.begin(&Stage::SearchingStates);
         let found = definitely(trace, &self.loset, &condition.predicate, self.limits, |looked| {
@@ -108,10 +108,10 @@ impl Asking<'_> {
         schedule.iter().for_each(|&event| state[trace.thread(event).index()] += 1);
         let keeps = check_schedule(trace, &Question::Cut(state.clone()), Model::ReadsFrom, &schedule).is_ok();
         match (keeps, self.model) {
-            (true, _) => Ok(Some(Shown { state, schedule, model: Model::ReadsFrom })),
+            (true, _) => Ok(Some(Example { state, schedule, model: Model::ReadsFrom })),
             // Another run may avoid it with every read as it was: that is not searched for.
             (false, Model::ReadsFrom | Model::Branch) => Err(Exhausted::States(self.limits.states)),
-            (false, Model::Sync) => Ok(Some(Shown { state, schedule, model: Model::Sync })),
+            (false, Model::Sync) => Ok(Some(Example { state, schedule, model: Model::Sync })),
         }
     }
 
@@ -126,8 +126,8 @@ impl Asking<'_> {
     }
 
     /// The finding, verified. Its events are the last of each thread.
-    fn finding(&self, number: u32, condition: &NamedPredicate, shown: Shown) -> Result<Finding, Error> {
-        let Shown { state, schedule, model } = shown;
+    fn finding(&self, number: u32, condition: &NamedPredicate, example: Example) -> Result<Finding, Error> {
+        let Example { state, schedule, model } = example;
         let trace = self.setup.trace();
         let question = Question::Cut(state.clone());
         let certainty = verify::schedule(trace, &question, model, &schedule)?;
