@@ -130,7 +130,7 @@ pub(crate) const EXCLUSIVE: LockKinds =
 pub(crate) const SHARED: LockKinds =
     LockKinds { request: Kind::RequestShared, acquire: Kind::AcquireShared, failed: Kind::TryFailedShared };
 
-/// Takes a lock by trying until it is free or the time is over. The request of a call that can block for ever is told even
+/// Takes a lock by trying until it is free or the time is over. The request of a call that can block for ever is log_attempt even
 /// if the lock is free: it tells it from one that gives up by itself.
 pub(crate) fn acquire(
     inside: &Inside,
@@ -152,30 +152,30 @@ pub(crate) fn acquire(
         }
     }
     match end {
-        None => told(inside, kinds, lock, pc, result),
-        Some(_) => attempted(inside, kinds, lock, pc, result),
+        None => log_attempt(inside, kinds, lock, pc, result),
+        Some(_) => log_limited_attempt(inside, kinds, lock, pc, result),
     }
 }
 
 /// Writes how a call that gives up by itself went.
-pub(crate) fn attempted(
+pub(crate) fn log_limited_attempt(
     inside: &Inside,
     kinds: &LockKinds,
     lock: u64,
     pc: u64,
     result: c_int,
 ) -> c_int {
-    limited(inside, pc);
-    told(inside, kinds, lock, pc, result)
+    log_limited(inside, pc);
+    log_attempt(inside, kinds, lock, pc, result)
 }
 
 /// Says that what follows is by a call that gives up by itself.
-pub(crate) fn limited(inside: &Inside, pc: u64) {
+pub(crate) fn log_limited(inside: &Inside, pc: u64) {
     inside.simple(Kind::Limited, pc, 0);
 }
 
 /// Writes how an attempt to take a lock went.
-pub(crate) fn told(
+pub(crate) fn log_attempt(
     inside: &Inside,
     kinds: &LockKinds,
     lock: u64,

@@ -166,7 +166,7 @@ pub(crate) fn attach() -> Option<&'static Thread> {
     program::begin_thread(&inside, threads::stack_of_caller(8 << 20));
     threads::watch_end();
     drop(inside);
-    signals::attached();
+    signals::log_attachment();
     Some(thread)
 }
 

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 
 use wire::{Context, Table};
 
-use crate::interpose::rust::InStd;
+use crate::interpose::rust::StdActivity;
 use crate::program::Program;
 use crate::schedule::Slot;
 use crate::token::Seat;
@@ -118,7 +118,7 @@ pub(crate) struct Thread {
     /// How often the thread-specific destructor has been put off.
     pub(crate) endings: Cell<u32>,
     /// What it does in Rust's std.
-    pub(crate) in_std: Cell<InStd>,
+    pub(crate) std_activity: Cell<StdActivity>,
     /// What it last loaded atomically, if it has not exchanged anything since.
     pub(crate) loaded: Cell<u64>,
     pub(crate) pending: Cell<[libc::siginfo_t; PUT_OFF]>,
@@ -189,9 +189,9 @@ impl Thread {
     }
 
     /// Changes what is known of what it does in Rust's std.
-    pub(crate) fn change_in_std(&self, change: impl FnOnce(&mut InStd)) {
-        let mut in_std = self.in_std.get();
-        change(&mut in_std);
-        self.in_std.set(in_std);
+    pub(crate) fn change_std_activity(&self, change: impl FnOnce(&mut StdActivity)) {
+        let mut std_activity = self.std_activity.get();
+        change(&mut std_activity);
+        self.std_activity.set(std_activity);
     }
 }

@@ -19,14 +19,14 @@ const READS: u32 = 1 << 3;
 const TRIES: u32 = 1 << 4;
 const FAILED: u32 = 1 << 5;
 
-fn tell(kind: Kind, object: u64, pc: u64) {
+fn log_event(kind: Kind, object: u64, pc: u64) {
     if let Some(inside) = enter_point() {
         inside.simple(kind, pc, object);
     }
 }
 
 /// Something that is no place: it must not change the schedule.
-fn remark(kind: Kind, address: u64, argument: u64, pc: u64) {
+fn log_remark(kind: Kind, address: u64, argument: u64, pc: u64) {
     if let Some(inside) = enter() {
         inside.detailed(kind, pc, address, &[argument], b"");
     }
@@ -60,117 +60,117 @@ fn released(reads: bool) -> Kind {
 
 safe_hook! {
     fn __tsan_acquire(object: Object; pc in "rsi") {
-        tell(Kind::HappensAfter, object as u64, pc);
+        log_event(Kind::HappensAfter, object as u64, pc);
     }
     fn __tsan_release(object: Object; pc in "rsi") {
-        tell(Kind::HappensBefore, object as u64, pc);
+        log_event(Kind::HappensBefore, object as u64, pc);
     }
     fn AnnotateHappensBefore(_file: File, _line: c_int, object: Object; pc in "rcx") {
-        tell(Kind::HappensBefore, object as u64, pc);
+        log_event(Kind::HappensBefore, object as u64, pc);
     }
     fn AnnotateHappensAfter(_file: File, _line: c_int, object: Object; pc in "rcx") {
-        tell(Kind::HappensAfter, object as u64, pc);
+        log_event(Kind::HappensAfter, object as u64, pc);
     }
     fn WTFAnnotateHappensBefore(_file: File, _line: c_int, object: Object; pc in "rcx") {
-        tell(Kind::HappensBefore, object as u64, pc);
+        log_event(Kind::HappensBefore, object as u64, pc);
     }
     fn WTFAnnotateHappensAfter(_file: File, _line: c_int, object: Object; pc in "rcx") {
-        tell(Kind::HappensAfter, object as u64, pc);
+        log_event(Kind::HappensAfter, object as u64, pc);
     }
     fn AnnotateCondVarSignal(_file: File, _line: c_int, object: Object; pc in "rcx") {
-        tell(Kind::HappensBefore, object as u64, pc);
+        log_event(Kind::HappensBefore, object as u64, pc);
     }
     fn AnnotateCondVarSignalAll(_file: File, _line: c_int, object: Object; pc in "rcx") {
-        tell(Kind::HappensBefore, object as u64, pc);
+        log_event(Kind::HappensBefore, object as u64, pc);
     }
     fn AnnotateCondVarWait(_file: File, _line: c_int, object: Object, _lock: Object; pc in "r8") {
-        tell(Kind::HappensAfter, object as u64, pc);
+        log_event(Kind::HappensAfter, object as u64, pc);
     }
     fn __tsan_mutex_pre_lock(lock: Object, flags: u32; pc in "rdx") {
         // Not a place: whether the lock is free is not known yet.
         if flags & TRIES == 0 && let Some(inside) = enter() {
             inside.simple(held(flags & READS != 0).request, pc, lock as u64);
         }
-        remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+        log_remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
     }
     fn __tsan_mutex_post_lock(lock: Object, flags: u32, _recursion: c_int; pc in "rcx") {
-        remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+        log_remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
         let kinds = held(flags & READS != 0);
-        tell(if flags & FAILED != 0 { kinds.failed } else { kinds.acquire }, lock as u64, pc);
+        log_event(if flags & FAILED != 0 { kinds.failed } else { kinds.acquire }, lock as u64, pc);
     }
     fn __tsan_mutex_pre_unlock(lock: Object, flags: u32; pc in "rdx") -> c_int {
-        tell(released(flags & READS != 0), lock as u64, pc);
-        remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+        log_event(released(flags & READS != 0), lock as u64, pc);
+        log_remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
         0
     }
     fn __tsan_mutex_post_unlock(_lock: Object, _flags: u32; pc in "rdx") {
-        remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+        log_remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
     }
     fn __tsan_mutex_pre_signal(_lock: Object, _flags: u32; pc in "rdx") {
-        remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+        log_remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
     }
     fn __tsan_mutex_post_signal(_lock: Object, _flags: u32; pc in "rdx") {
-        remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+        log_remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
     }
     fn __tsan_mutex_pre_divert(_lock: Object, _flags: u32; pc in "rdx") {
-        remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+        log_remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
     }
     fn __tsan_mutex_post_divert(_lock: Object, _flags: u32; pc in "rdx") {
-        remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+        log_remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
     }
     fn AnnotateRWLockAcquired(_file: File, _line: c_int, lock: Object, writes: usize; pc in "r8") {
-        tell(held(writes == 0).acquire, lock as u64, pc);
+        log_event(held(writes == 0).acquire, lock as u64, pc);
     }
     fn AnnotateRWLockReleased(_file: File, _line: c_int, lock: Object, writes: usize; pc in "r8") {
-        tell(released(writes == 0), lock as u64, pc);
+        log_event(released(writes == 0), lock as u64, pc);
     }
     fn AnnotateIgnoreReadsBegin(_file: File, _line: c_int; pc in "rdx") {
-        remark(Kind::IgnoreBegin, 0, IGNORED_READS, pc);
+        log_remark(Kind::IgnoreBegin, 0, IGNORED_READS, pc);
     }
     fn AnnotateIgnoreReadsEnd(_file: File, _line: c_int; pc in "rdx") {
-        remark(Kind::IgnoreEnd, 0, IGNORED_READS, pc);
+        log_remark(Kind::IgnoreEnd, 0, IGNORED_READS, pc);
     }
     fn AnnotateIgnoreWritesBegin(_file: File, _line: c_int; pc in "rdx") {
-        remark(Kind::IgnoreBegin, 0, IGNORED_WRITES, pc);
+        log_remark(Kind::IgnoreBegin, 0, IGNORED_WRITES, pc);
     }
     fn AnnotateIgnoreWritesEnd(_file: File, _line: c_int; pc in "rdx") {
-        remark(Kind::IgnoreEnd, 0, IGNORED_WRITES, pc);
+        log_remark(Kind::IgnoreEnd, 0, IGNORED_WRITES, pc);
     }
     fn __tsan_ignore_thread_begin(; pc in "rdi") {
-        remark(Kind::IgnoreBegin, 0, IGNORED, pc);
+        log_remark(Kind::IgnoreBegin, 0, IGNORED, pc);
     }
     fn __tsan_ignore_thread_end(; pc in "rdi") {
-        remark(Kind::IgnoreEnd, 0, IGNORED, pc);
+        log_remark(Kind::IgnoreEnd, 0, IGNORED, pc);
     }
     fn AnnotateBenignRace(_file: File, _line: c_int, address: Object, _why: File; pc in "r8") {
-        remark(Kind::Benign, address as u64, 1, pc);
+        log_remark(Kind::Benign, address as u64, 1, pc);
     }
     fn AnnotateBenignRaceSized(_file: File, _line: c_int, address: Object, size: usize, _why: File; pc in "r9") {
-        remark(Kind::Benign, address as u64, size as u64, pc);
+        log_remark(Kind::Benign, address as u64, size as u64, pc);
     }
     fn WTFAnnotateBenignRaceSized(_file: File, _line: c_int, address: Object, size: usize, _why: File; pc in "r9") {
-        remark(Kind::Benign, address as u64, size as u64, pc);
+        log_remark(Kind::Benign, address as u64, size as u64, pc);
     }
     fn __tsan_java_acquire(object: Object; pc in "rsi") {
-        tell(Kind::HappensAfter, object as u64, pc);
+        log_event(Kind::HappensAfter, object as u64, pc);
     }
     fn __tsan_java_release(object: Object; pc in "rsi") {
-        tell(Kind::HappensBefore, object as u64, pc);
+        log_event(Kind::HappensBefore, object as u64, pc);
     }
     fn __tsan_java_release_store(object: Object; pc in "rsi") {
-        tell(Kind::HappensBefore, object as u64, pc);
+        log_event(Kind::HappensBefore, object as u64, pc);
     }
     fn __tsan_java_mutex_lock(lock: Object; pc in "rsi") {
-        tell(Kind::Acquire, lock as u64, pc);
+        log_event(Kind::Acquire, lock as u64, pc);
     }
     fn __tsan_java_mutex_unlock(lock: Object; pc in "rsi") {
-        tell(Kind::Release, lock as u64, pc);
+        log_event(Kind::Release, lock as u64, pc);
     }
     fn __tsan_java_mutex_read_lock(lock: Object; pc in "rsi") {
-        tell(Kind::AcquireShared, lock as u64, pc);
+        log_event(Kind::AcquireShared, lock as u64, pc);
     }
     fn __tsan_java_mutex_read_unlock(lock: Object; pc in "rsi") {
-        tell(Kind::ReleaseShared, lock as u64, pc);
+        log_event(Kind::ReleaseShared, lock as u64, pc);
     }
 }
 

@@ -144,7 +144,7 @@ unsafe {
             number => c_long, a => usize, b => usize, c => usize, d => usize, e => usize, f => usize
         ) -> c_long)
     };
-    if children::copies(number, a) { children::copied(really) } else { really() }
+    if children::copies(number, a) { children::call_copying(really) } else { really() }
 }
 }
 
@@ -181,7 +181,7 @@ unsafe {
                 inside.end_of(Wait::until(clock, limit)?)
             };
             let ended = inside.block(Key::address(key), end);
-            rust::waited(&inside, word as u64, ended);
+            rust::after_wait(&inside, word as u64, ended);
             Some(match ended {
                 Ended::Woken(_) => 0,
                 Ended::TimedOut => fail(libc::ETIMEDOUT),

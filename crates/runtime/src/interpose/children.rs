@@ -96,7 +96,7 @@ pub(crate) fn copies(number: c_long, flags: usize) -> bool {
 }
 
 /// Makes a process by a system call of the program's own.
-pub(crate) fn copied(really: impl FnOnce() -> c_long) -> c_long {
+pub(crate) fn call_copying(really: impl FnOnce() -> c_long) -> c_long {
     let recorded = enter().is_some();
     let child = really();
     if child == 0 && recorded {
@@ -160,7 +160,7 @@ unsafe {
 }
 
 /// Puts another program in this one's place. If that fails the log goes on.
-fn replaced(really: impl FnOnce() -> c_int) -> c_int {
+fn call_replacing(really: impl FnOnce() -> c_int) -> c_int {
     let Some(inside) = enter_point() else { return really() };
     start::write_modules(&inside);
     let before = inside.announce(Stop::Exec);
@@ -178,7 +178,7 @@ macro_rules! replacing {
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
                 // SAFETY: see the head of `interpose`.
-                replaced(|| unsafe { real!($name($($argument => $type),*) -> c_int) })
+                call_replacing(|| unsafe { real!($name($($argument => $type),*) -> c_int) })
             }
         )*
     };
@@ -218,15 +218,15 @@ unsafe {
 variadic! {
     fn execl([path: Text, first: Text], rest, _pc) -> c_int {
         let arguments = listed(first, &mut *rest);
-        replaced(|| real!(execv(path => Text, arguments => Texts) -> c_int))
+        call_replacing(|| real!(execv(path => Text, arguments => Texts) -> c_int))
     }
     fn execlp([file: Text, first: Text], rest, _pc) -> c_int {
         let arguments = listed(first, &mut *rest);
-        replaced(|| real!(execvp(file => Text, arguments => Texts) -> c_int))
+        call_replacing(|| real!(execvp(file => Text, arguments => Texts) -> c_int))
     }
     fn execle([path: Text, first: Text], rest, _pc) -> c_int {
         let arguments = listed(first, &mut *rest);
         let environment = (*rest).next() as Texts;
-        replaced(|| real!(execve(path => Text, arguments => Texts, environment => Texts) -> c_int))
+        call_replacing(|| real!(execve(path => Text, arguments => Texts, environment => Texts) -> c_int))
     }
 }

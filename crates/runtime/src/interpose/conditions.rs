@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use wire::{Kind, Waker};
 
 use super::mutexes::{self, Lock, Patience};
-use super::{hook, limited, outside, threads};
+use super::{hook, log_limited, outside, threads};
 use crate::clock::Wait;
 use crate::inside::{Ended, enter_point};
 use crate::real::real;
@@ -78,7 +78,7 @@ unsafe {
         return result;
     }
     if !end.is_never() {
-        limited(&inside, pc);
+        log_limited(&inside, pc);
     }
     inside.detailed(Kind::Wait, pc, condition as u64, &[mutex as u64], b"");
     let ended = inside.block(Key::address(condition as u64), end);

@@ -9,7 +9,7 @@ use core::ffi::{c_int, c_long, c_void};
 use wire::{Kind, Passage};
 
 use super::passages::{passage, remember_pair};
-use super::ranges::tell;
+use super::ranges::log_ranges;
 use super::{hook, hook_of_six, outside};
 use crate::inside::{enter, enter_point};
 use crate::real::real;
@@ -31,7 +31,7 @@ unsafe {
 }
 
 /// An order through a file, as an event of the calling thread.
-fn ordered(kind: Kind, passage: Passage, pc: u64) {
+fn log_order(kind: Kind, passage: Passage, pc: u64) {
     if let Some(inside) = enter() {
         let object = passage.object();
         inside.stop_before(kind, object, 1, pc);
@@ -98,8 +98,8 @@ fn receive(
         outside(inside, really)
     };
     if result >= 0 {
-        ordered(Kind::HappensAfter, passage, pc);
-        tell(pc, &[], &into().first(result as usize).0);
+        log_order(Kind::HappensAfter, passage, pc);
+        log_ranges(pc, &[], &into().first(result as usize).0);
     }
     result
 }
@@ -108,8 +108,8 @@ fn receive(
 fn send_through(file: c_int, from: Ranges, pc: u64, really: impl FnOnce() -> isize) -> isize {
     let Some(inside) = enter_point() else { return really() };
     drop(inside);
-    tell(pc, &from.0, &[]);
-    ordered(Kind::HappensBefore, passage(file), pc);
+    log_ranges(pc, &from.0, &[]);
+    log_order(Kind::HappensBefore, passage(file), pc);
     match enter() {
         Some(inside) if !is_ready(file, libc::POLLOUT) => outside(inside, really),
         _ => really(),
@@ -187,7 +187,7 @@ hook! {
     }
     fn connect(file: c_int, address: Bytes, length: u32; pc in "rcx") -> c_int {
         // Who accepts comes after.
-        ordered(Kind::HappensBefore, passage(file), pc);
+        log_order(Kind::HappensBefore, passage(file), pc);
         let really = || real!(connect(file => c_int, address => Bytes, length => u32) -> c_int);
         match enter() {
             Some(inside) => outside(inside, really),
@@ -198,21 +198,21 @@ hook! {
         let result = real!(socketpair(domain => c_int, kind => c_int, protocol => c_int, files => *mut c_int) -> c_int);
         if result == 0 {
             remember_pair(*files, *files.add(1));
-            tell(pc, &[], &[(files as u64, 2 * size_of::<c_int>())]);
+            log_ranges(pc, &[], &[(files as u64, 2 * size_of::<c_int>())]);
         }
         result
     }
     fn shutdown(file: c_int, how: c_int; pc in "rdx") -> c_int {
-        ordered(Kind::HappensBefore, passage(file), pc);
+        log_order(Kind::HappensBefore, passage(file), pc);
         real!(shutdown(file => c_int, how => c_int) -> c_int)
     }
     fn close(file: c_int; pc in "rsi") -> c_int {
         // Who reads comes to the end.
-        ordered(Kind::HappensBefore, passage(file), pc);
+        log_order(Kind::HappensBefore, passage(file), pc);
         real!(close(file => c_int) -> c_int)
     }
     fn epoll_ctl(file: c_int, operation: c_int, about: c_int, event: Bytes; pc in "r8") -> c_int {
-        ordered(Kind::HappensBefore, Passage::Sockets, pc);
+        log_order(Kind::HappensBefore, Passage::Sockets, pc);
         real!(epoll_ctl(file => c_int, operation => c_int, about => c_int, event => Bytes) -> c_int)
     }
     fn epoll_wait(file: c_int, events: Bytes, count: c_int, limit: c_int; pc in "r8") -> c_int {
@@ -238,7 +238,7 @@ fn wait_for_events(pc: u64, limit: c_int, really: impl Fn(c_int) -> c_int) -> c_
         }
     };
     if result > 0 {
-        ordered(Kind::HappensAfter, Passage::Sockets, pc);
+        log_order(Kind::HappensAfter, Passage::Sockets, pc);
     }
     result
 }

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_int, c_long, c_void};
 
 use super::hook;
-use super::ranges::{length, tell};
+use super::ranges::{length, log_ranges};
 use super::variadic::{Arguments, variadic};
 use crate::real::real;
 
@@ -11,9 +11,9 @@ type Bytes = *mut c_void;
 type Text = *mut c_char;
 
 /// Tells that so many bytes were written there, unless that is nowhere.
-fn filled(to: Bytes, size: usize, pc: u64) {
+fn log_fill(to: Bytes, size: usize, pc: u64) {
     if !to.is_null() {
-        tell(pc, &[], &[(to as u64, size)]);
+        log_ranges(pc, &[], &[(to as u64, size)]);
     }
 }
 
@@ -21,11 +21,11 @@ fn filled(to: Bytes, size: usize, pc: u64) {
 ///
 /// # Safety
 /// The text is null or ends with a zero.
-unsafe fn written(text: Text, pc: u64) -> Text {
+unsafe fn log_text(text: Text, pc: u64) -> Text {
 // SAFETY: the text is not null.
 unsafe {
     if !text.is_null() {
-        filled(text.cast(), length(text) + 1, pc);
+        log_fill(text.cast(), length(text) + 1, pc);
     }
     text
 }
@@ -39,7 +39,7 @@ macro_rules! fills {
                 let result = real!($name($($argument => $type),*) -> $result);
                 let is_good: fn($result) -> bool = $good;
                 if is_good(result) {
-                    filled($to.cast(), $size, $pc);
+                    log_fill($to.cast(), $size, $pc);
                 }
                 result
             })*
@@ -84,70 +84,70 @@ hook! {
     fn strerror_r(error: c_int, to: Text, size: usize; pc in "rcx") -> Text {
         let text = real!(strerror_r(error => c_int, to => Text, size => usize) -> Text);
         // A text of its own is not written anywhere.
-        if text == to && size > 0 { written(text, pc) } else { text }
+        if text == to && size > 0 { log_text(text, pc) } else { text }
     }
     fn __xpg_strerror_r(error: c_int, to: Text, size: usize; pc in "rcx") -> c_int {
         let result = real!(__xpg_strerror_r(error => c_int, to => Text, size => usize) -> c_int);
         if size > 0 {
-            written(to, pc);
+            log_text(to, pc);
         }
         result
     }
     fn ctime_r(time: Bytes, to: Text; pc in "rdx") -> Text {
-        tell(pc, &[(time as u64, TIME)], &[]);
-        written(real!(ctime_r(time => Bytes, to => Text) -> Text), pc)
+        log_ranges(pc, &[(time as u64, TIME)], &[]);
+        log_text(real!(ctime_r(time => Bytes, to => Text) -> Text), pc)
     }
     fn asctime_r(time: Bytes, to: Text; pc in "rdx") -> Text {
-        tell(pc, &[(time as u64, CALENDAR)], &[]);
-        written(real!(asctime_r(time => Bytes, to => Text) -> Text), pc)
+        log_ranges(pc, &[(time as u64, CALENDAR)], &[]);
+        log_text(real!(asctime_r(time => Bytes, to => Text) -> Text), pc)
     }
     fn strftime(to: Text, size: usize, format: Text, time: Bytes; pc in "r8") -> usize {
-        tell(pc, &[(time as u64, CALENDAR)], &[]);
+        log_ranges(pc, &[(time as u64, CALENDAR)], &[]);
         let length = real!(strftime(to => Text, size => usize, format => Text, time => Bytes) -> usize);
         if length > 0 {
-            filled(to.cast(), length + 1, pc);
+            log_fill(to.cast(), length + 1, pc);
         }
         length
     }
     fn fgets(to: Text, size: c_int, stream: Bytes; pc in "rcx") -> Text {
-        written(real!(fgets(to => Text, size => c_int, stream => Bytes) -> Text), pc)
+        log_text(real!(fgets(to => Text, size => c_int, stream => Bytes) -> Text), pc)
     }
     fn getline(line: *mut Text, size: *mut usize, stream: Bytes; pc in "rcx") -> isize {
-        grown(line, size, pc, || real!(getline(line => *mut Text, size => *mut usize, stream => Bytes) -> isize))
+        log_line(line, size, pc, || real!(getline(line => *mut Text, size => *mut usize, stream => Bytes) -> isize))
     }
     fn getdelim(line: *mut Text, size: *mut usize, end: c_int, stream: Bytes; pc in "r8") -> isize {
-        grown(line, size, pc, || {
+        log_line(line, size, pc, || {
             real!(getdelim(line => *mut Text, size => *mut usize, end => c_int, stream => Bytes) -> isize)
         })
     }
     fn __getdelim(line: *mut Text, size: *mut usize, end: c_int, stream: Bytes; pc in "r8") -> isize {
-        grown(line, size, pc, || {
+        log_line(line, size, pc, || {
             real!(__getdelim(line => *mut Text, size => *mut usize, end => c_int, stream => Bytes) -> isize)
         })
     }
     fn getcwd(to: Text, size: usize; pc in "rdx") -> Text {
-        written(real!(getcwd(to => Text, size => usize) -> Text), pc)
+        log_text(real!(getcwd(to => Text, size => usize) -> Text), pc)
     }
     fn realpath(path: Text, to: Text; pc in "rdx") -> Text {
-        written(real!(realpath(path => Text, to => Text) -> Text), pc)
+        log_text(real!(realpath(path => Text, to => Text) -> Text), pc)
     }
     fn readlink(path: Text, to: Bytes, size: usize; pc in "rcx") -> isize {
         let length = real!(readlink(path => Text, to => Bytes, size => usize) -> isize);
         if length > 0 {
-            filled(to, length as usize, pc);
+            log_fill(to, length as usize, pc);
         }
         length
     }
     fn inet_ntop(family: c_int, address: Bytes, to: Text, size: u32; pc in "r8") -> Text {
-        written(real!(inet_ntop(family => c_int, address => Bytes, to => Text, size => u32) -> Text), pc)
+        log_text(real!(inet_ntop(family => c_int, address => Bytes, to => Text, size => u32) -> Text), pc)
     }
     fn strtol(text: Text, end: *mut Text, base: c_int; pc in "rcx") -> c_long {
         // With a base that is none nothing is looked at, and where it ended is not told.
         let mut after = text;
         let value = real!(strtol(text => Text, &raw mut after => *mut Text, base => c_int) -> c_long);
-        tell(pc, &[(text as u64, after as usize - text as usize + 1)], &[]);
+        log_ranges(pc, &[(text as u64, after as usize - text as usize + 1)], &[]);
         if !end.is_null() {
-            tell(pc, &[], &[(end as u64, size_of::<Text>())]);
+            log_ranges(pc, &[], &[(end as u64, size_of::<Text>())]);
             *end = after;
         }
         value
@@ -155,16 +155,16 @@ hook! {
     fn atoi(text: Text; pc in "rsi") -> c_int {
         let mut after = text;
         let value = real!(strtol(text => Text, &raw mut after => *mut Text, 10 => c_int) -> c_long);
-        tell(pc, &[(text as u64, after as usize - text as usize + 1)], &[]);
+        log_ranges(pc, &[(text as u64, after as usize - text as usize + 1)], &[]);
         value as c_int
     }
     fn vsprintf(to: Text, format: Text, rest: *mut Arguments; pc in "rcx") -> c_int {
-        printed(to, usize::MAX, pc, || {
+        log_print(to, usize::MAX, pc, || {
             real!(vsprintf(to => Text, format => Text, rest => *mut Arguments) -> c_int)
         })
     }
     fn vsnprintf(to: Text, size: usize, format: Text, rest: *mut Arguments; pc in "r8") -> c_int {
-        printed(to, size, pc, || {
+        log_print(to, size, pc, || {
             real!(vsnprintf(to => Text, size => usize, format => Text, rest => *mut Arguments) -> c_int)
         })
     }
@@ -172,22 +172,22 @@ hook! {
 
 variadic! {
     fn sprintf([to: Text, format: Text], rest, pc) -> c_int {
-        printed(to, usize::MAX, pc, || {
+        log_print(to, usize::MAX, pc, || {
             real!(vsprintf(to => Text, format => Text, rest => *mut Arguments) -> c_int)
         })
     }
     fn snprintf([to: Text, size: usize, format: Text], rest, pc) -> c_int {
-        printed(to, size, pc, || {
+        log_print(to, size, pc, || {
             real!(vsnprintf(to => Text, size => usize, format => Text, rest => *mut Arguments) -> c_int)
         })
     }
 }
 
 /// Prints into memory of this size.
-fn printed(to: Text, size: usize, pc: u64, really: impl FnOnce() -> c_int) -> c_int {
+fn log_print(to: Text, size: usize, pc: u64, really: impl FnOnce() -> c_int) -> c_int {
     let length = really();
     if length >= 0 && size > 0 {
-        filled(to.cast(), (length as usize).saturating_add(1).min(size), pc);
+        log_fill(to.cast(), (length as usize).saturating_add(1).min(size), pc);
     }
     length
 }
@@ -196,20 +196,20 @@ fn printed(to: Text, size: usize, pc: u64, really: impl FnOnce() -> c_int) -> c_
 ///
 /// # Safety
 /// As for `getline`.
-unsafe fn grown(line: *mut Text, size: *mut usize, pc: u64, really: impl FnOnce() -> isize) -> isize {
+unsafe fn log_line(line: *mut Text, size: *mut usize, pc: u64, really: impl FnOnce() -> isize) -> isize {
 // SAFETY: both are the program's variables, which `getline` may read and write.
 unsafe {
-    tell(pc, &[(line as u64, size_of::<Text>()), (size as u64, size_of::<usize>())], &[]);
+    log_ranges(pc, &[(line as u64, size_of::<Text>()), (size as u64, size_of::<usize>())], &[]);
     let (line_before, size_before) = (*line, *size);
     let length = really();
     if *line != line_before {
-        tell(pc, &[], &[(line as u64, size_of::<Text>())]);
+        log_ranges(pc, &[], &[(line as u64, size_of::<Text>())]);
     }
     if *size != size_before {
-        tell(pc, &[], &[(size as u64, size_of::<usize>())]);
+        log_ranges(pc, &[], &[(size as u64, size_of::<usize>())]);
     }
     if length >= 0 {
-        filled((*line).cast(), length as usize + 1, pc);
+        log_fill((*line).cast(), length as usize + 1, pc);
     }
     length
 }

@@ -3,7 +3,7 @@
 
 use core::ffi::{c_int, c_long, c_void};
 
-use super::memory::{allocated, freed};
+use super::memory::{log_allocation, log_free};
 use super::{hook, hook_of_six};
 use crate::real::real;
 
@@ -16,7 +16,7 @@ fn mapped(block: Block, size: usize, protection: c_int, pc: u64) -> Block {
     if block == libc::MAP_FAILED || protection == libc::PROT_NONE || size > LARGEST {
         return block;
     }
-    allocated(block, size, pc)
+    log_allocation(block, size, pc)
 }
 
 hook_of_six! {
@@ -37,7 +37,7 @@ hook_of_six! {
 hook! {
     fn munmap(block: Block, size: usize; pc in "rdx") -> c_int {
         // Before, since another thread may get the same place as soon as it is free.
-        freed(block, pc);
+        log_free(block, pc);
         real!(munmap(block => Block, size => usize) -> c_int)
     }
 }

@@ -9,7 +9,7 @@ use crate::inside::enter_point;
 
 /// # Safety
 /// The name is null or a string with its end.
-unsafe fn tell(kind: Kind, name: *const c_char, arguments: &[u64], pc: u64) {
+unsafe fn log_mark(kind: Kind, name: *const c_char, arguments: &[u64], pc: u64) {
 // SAFETY: the name is a string with its end.
 unsafe {
     if let Some(inside) = enter_point() {
@@ -21,12 +21,12 @@ unsafe {
 
 hook! {
     fn foretell_mark(name: *const c_char, value: c_longlong; pc in "rdx") {
-        tell(Kind::Mark, name, &[value as u64], pc);
+        log_mark(Kind::Mark, name, &[value as u64], pc);
     }
     fn foretell_atomic_begin(name: *const c_char; pc in "rsi") {
-        tell(Kind::RegionBegin, name, &[], pc);
+        log_mark(Kind::RegionBegin, name, &[], pc);
     }
     fn foretell_atomic_end(name: *const c_char; pc in "rsi") {
-        tell(Kind::RegionEnd, name, &[], pc);
+        log_mark(Kind::RegionEnd, name, &[], pc);
     }
 }

@@ -33,7 +33,7 @@ fn site(inside: &Inside, pc: u64) -> u64 {
 
 /// Whether memory is managed for the C library's or Rust's own output, by whoever comes first.
 fn is_private(inside: &Inside, pc: u64) -> bool {
-    is_c_library(pc) || inside.thread().in_std.get().prints()
+    is_c_library(pc) || inside.thread().std_activity.get().prints()
 }
 
 /// A schedule that is followed may stop the thread before it allocates; the C library is not stopped, since it may hold locks
@@ -48,7 +48,7 @@ fn may_stop(pc: u64) {
 }
 
 /// Writes that a block is there. Nobody else gets a turn here: the C library may hold locks we do not see.
-pub(crate) fn allocated(block: Block, size: usize, pc: u64) -> Block {
+pub(crate) fn log_allocation(block: Block, size: usize, pc: u64) -> Block {
     if !block.is_null()
         && let Some(inside) = enter()
     {
@@ -60,7 +60,7 @@ pub(crate) fn allocated(block: Block, size: usize, pc: u64) -> Block {
 }
 
 /// Writes that a new block holds zeroes. In C, `calloc` is also a way not to say what belongs there; in Rust it is asked for.
-fn zeroed(block: Block, size: usize, pc: u64) {
+fn log_zeroed(block: Block, size: usize, pc: u64) {
     if !block.is_null()
         && rust::has_hidden_std()
         && let Some(inside) = enter()
@@ -70,7 +70,7 @@ fn zeroed(block: Block, size: usize, pc: u64) {
 }
 
 /// Writes that a block is going.
-pub(crate) fn freed(block: Block, pc: u64) {
+pub(crate) fn log_free(block: Block, pc: u64) {
     if !block.is_null()
         && let Some(inside) = enter()
     {
@@ -86,27 +86,27 @@ pub(crate) fn freed(block: Block, pc: u64) {
 hook! {
     fn malloc(size: usize; pc in "rsi") -> Block {
         may_stop(pc);
-        allocated(__libc_malloc(size), size, pc)
+        log_allocation(__libc_malloc(size), size, pc)
     }
     fn calloc(count: usize, size: usize; pc in "rdx") -> Block {
         may_stop(pc);
-        let block = allocated(__libc_calloc(count, size), count.wrapping_mul(size), pc);
-        zeroed(block, count.wrapping_mul(size), pc);
+        let block = log_allocation(__libc_calloc(count, size), count.wrapping_mul(size), pc);
+        log_zeroed(block, count.wrapping_mul(size), pc);
         block
     }
     fn realloc(block: Block, size: usize; pc in "rdx") -> Block {
         may_stop(pc);
         if block.is_null() {
-            return allocated(__libc_malloc(size), size, pc);
+            return log_allocation(__libc_malloc(size), size, pc);
         }
         if size == 0 {
-            freed(block, pc);
+            log_free(block, pc);
             return __libc_realloc(block, 0);
         }
         let new = __libc_realloc(block, size);
         if !new.is_null() {
-            freed(block, pc);
-            allocated(new, size, pc);
+            log_free(block, pc);
+            log_allocation(new, size, pc);
         }
         new
     }
@@ -117,17 +117,17 @@ hook! {
         };
         let new = __libc_realloc(block, bytes);
         if !new.is_null() || bytes == 0 {
-            freed(block, pc);
-            allocated(new, bytes, pc);
+            log_free(block, pc);
+            log_allocation(new, bytes, pc);
         }
         new
     }
     fn memalign(alignment: usize, size: usize; pc in "rdx") -> Block {
-        allocated(__libc_memalign(alignment, size), size, pc)
+        log_allocation(__libc_memalign(alignment, size), size, pc)
     }
     fn aligned_alloc(alignment: usize, size: usize; pc in "rdx") -> Block {
         may_stop(pc);
-        allocated(__libc_memalign(alignment, size), size, pc)
+        log_allocation(__libc_memalign(alignment, size), size, pc)
     }
     fn posix_memalign(result: *mut Block, alignment: usize, size: usize; pc in "rcx") -> c_int {
         may_stop(pc);
@@ -138,22 +138,22 @@ hook! {
         if block.is_null() {
             return libc::ENOMEM;
         }
-        *result = allocated(block, size, pc);
+        *result = log_allocation(block, size, pc);
         0
     }
     fn valloc(size: usize; pc in "rsi") -> Block {
-        allocated(__libc_memalign(4096, size), size, pc)
+        log_allocation(__libc_memalign(4096, size), size, pc)
     }
     fn pvalloc(size: usize; pc in "rsi") -> Block {
         let size = size.next_multiple_of(4096);
-        allocated(__libc_memalign(4096, size), size, pc)
+        log_allocation(__libc_memalign(4096, size), size, pc)
     }
     fn free(block: Block; pc in "rsi") {
-        freed(block, pc);
+        log_free(block, pc);
         __libc_free(block);
     }
     fn cfree(block: Block; pc in "rsi") {
-        freed(block, pc);
+        log_free(block, pc);
         __libc_free(block);
     }
 }

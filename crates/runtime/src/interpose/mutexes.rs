@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use wire::{Kind, Waker};
 
-use super::{EXCLUSIVE, acquire, attempted, hook, outside, told};
+use super::{EXCLUSIVE, acquire, log_limited_attempt, hook, outside, log_attempt};
 use crate::clock::Wait;
 use crate::inside::{Inside, enter_point};
 use crate::real::real;
@@ -69,8 +69,8 @@ unsafe {
     if (*mutex).kind & KIND_SHARED != 0 {
         // Another process may have it: we would not see it given back.
         let tell = match patience {
-            Patience::Forever => told,
-            Patience::Until(..) => attempted,
+            Patience::Forever => log_attempt,
+            Patience::Until(..) => log_limited_attempt,
         };
         if let Patience::Forever = patience {
             inside.simple(Kind::Request, pc, mutex as u64);
@@ -103,7 +103,7 @@ unsafe {
     if let Patience::Until(clock, time) = patience {
         let result = really_try(mutex);
         if result != libc::EBUSY {
-            return attempted(inside, &EXCLUSIVE, mutex as u64, pc, result);
+            return log_limited_attempt(inside, &EXCLUSIVE, mutex as u64, pc, result);
         }
         let Some(wait) = Wait::until(clock, time) else { return libc::EINVAL };
         end = Some(inside.end_of(wait));
@@ -120,7 +120,7 @@ pub(crate) unsafe fn try_lock(mutex: Lock, pc: u64) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
 unsafe {
     let Some(inside) = enter_point() else { return really_try(mutex) };
-    attempted(&inside, &EXCLUSIVE, mutex as u64, pc, really_try(mutex))
+    log_limited_attempt(&inside, &EXCLUSIVE, mutex as u64, pc, really_try(mutex))
 }
 }
 
@@ -222,7 +222,7 @@ hook! {
         let inside = enter_point();
         let result = real!(pthread_spin_trylock(lock => *mut c_void) -> c_int);
         if let Some(inside) = inside {
-            attempted(&inside, &EXCLUSIVE, lock as u64, pc, result);
+            log_limited_attempt(&inside, &EXCLUSIVE, lock as u64, pc, result);
         }
         result
     }

@@ -15,14 +15,14 @@ type Text = *const c_char;
 
 /// Tells what is read and written, in this order: address, length. All of it happens at once, afterwards; only a schedule
 /// that is followed may stop the thread in between.
-pub(crate) fn tell(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
+pub(crate) fn log_ranges(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
     // rustc calls hooks of their own from what it instruments.
     if !rust::has_hidden_std() {
-        tell_hooked(pc, reads, writes);
+        log_ranges_hooked(pc, reads, writes);
     }
 }
 
-fn tell_hooked(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
+fn log_ranges_hooked(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
     let Some(inside) = enter() else { return };
     let reads = reads.iter().map(|&range| (Kind::ReadRange, range));
     let writes = writes.iter().map(|&range| (Kind::WriteRange, range));
@@ -57,9 +57,9 @@ unsafe {
 }
 
 /// Tells that a text of this length was copied there, if it was.
-fn copied(to: Text, length: usize, pc: u64) -> Text {
+fn log_copy(to: Text, length: usize, pc: u64) -> Text {
     if !to.is_null() {
-        tell(pc, &[], &[(to as u64, length + 1)]);
+        log_ranges(pc, &[], &[(to as u64, length + 1)]);
     }
     to
 }
@@ -85,173 +85,173 @@ unsafe {
 
 hook! {
     fn memcpy(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
-        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        log_ranges(pc, &[(from as u64, size)], &[(to as u64, size)]);
         real!(memcpy(to => Bytes, from => Bytes, size => usize) -> Bytes)
     }
     fn __tsan_memcpy(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
-        tell_hooked(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        log_ranges_hooked(pc, &[(from as u64, size)], &[(to as u64, size)]);
         real!(memcpy(to => Bytes, from => Bytes, size => usize) -> Bytes)
     }
     fn memmove(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
-        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        log_ranges(pc, &[(from as u64, size)], &[(to as u64, size)]);
         real!(memmove(to => Bytes, from => Bytes, size => usize) -> Bytes)
     }
     fn __tsan_memmove(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
-        tell_hooked(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        log_ranges_hooked(pc, &[(from as u64, size)], &[(to as u64, size)]);
         real!(memmove(to => Bytes, from => Bytes, size => usize) -> Bytes)
     }
     fn mempcpy(to: Bytes, from: Bytes, size: usize; pc in "rcx") -> Bytes {
-        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        log_ranges(pc, &[(from as u64, size)], &[(to as u64, size)]);
         real!(mempcpy(to => Bytes, from => Bytes, size => usize) -> Bytes)
     }
     fn memset(to: Bytes, byte: c_int, size: usize; pc in "rcx") -> Bytes {
-        tell(pc, &[], &[(to as u64, size)]);
+        log_ranges(pc, &[], &[(to as u64, size)]);
         real!(memset(to => Bytes, byte => c_int, size => usize) -> Bytes)
     }
     fn __tsan_memset(to: Bytes, byte: c_int, size: usize; pc in "rcx") -> Bytes {
-        tell_hooked(pc, &[], &[(to as u64, size)]);
+        log_ranges_hooked(pc, &[], &[(to as u64, size)]);
         real!(memset(to => Bytes, byte => c_int, size => usize) -> Bytes)
     }
     fn memcmp(a: Bytes, b: Bytes, size: usize; pc in "rcx") -> c_int {
-        tell(pc, &[(a as u64, size), (b as u64, size)], &[]);
+        log_ranges(pc, &[(a as u64, size), (b as u64, size)], &[]);
         real!(memcmp(a => Bytes, b => Bytes, size => usize) -> c_int)
     }
     fn bcmp(a: Bytes, b: Bytes, size: usize; pc in "rcx") -> c_int {
-        tell(pc, &[(a as u64, size), (b as u64, size)], &[]);
+        log_ranges(pc, &[(a as u64, size), (b as u64, size)], &[]);
         real!(memcmp(a => Bytes, b => Bytes, size => usize) -> c_int)
     }
     fn memchr(text: Bytes, byte: c_int, size: usize; pc in "rcx") -> Bytes {
         let found = real!(memchr(text => Bytes, byte => c_int, size => usize) -> Bytes);
         let seen = if found.is_null() { size } else { found as usize - text as usize + 1 };
-        tell(pc, &[(text as u64, seen)], &[]);
+        log_ranges(pc, &[(text as u64, seen)], &[]);
         found
     }
     fn strlen(text: Text; pc in "rsi") -> usize {
         let length = length(text);
-        tell(pc, &[(text as u64, length + 1)], &[]);
+        log_ranges(pc, &[(text as u64, length + 1)], &[]);
         length
     }
     fn strcpy(to: Text, from: Text; pc in "rdx") -> Text {
         let size = length(from) + 1;
-        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        log_ranges(pc, &[(from as u64, size)], &[(to as u64, size)]);
         real!(strcpy(to => Text, from => Text) -> Text)
     }
     fn strncpy(to: Text, from: Text, size: usize; pc in "rcx") -> Text {
         let read = limited_length(from, size);
-        tell(pc, &[(from as u64, (read + 1).min(size))], &[(to as u64, size)]);
+        log_ranges(pc, &[(from as u64, (read + 1).min(size))], &[(to as u64, size)]);
         real!(strncpy(to => Text, from => Text, size => usize) -> Text)
     }
     fn strcat(to: Text, from: Text; pc in "rdx") -> Text {
         let (before, size) = (length(to), length(from) + 1);
-        tell(pc, &[(to as u64, before + 1), (from as u64, size)], &[(to as u64 + before as u64, size)]);
+        log_ranges(pc, &[(to as u64, before + 1), (from as u64, size)], &[(to as u64 + before as u64, size)]);
         real!(strcat(to => Text, from => Text) -> Text)
     }
     fn stpcpy(to: Text, from: Text; pc in "rdx") -> Text {
         let size = length(from) + 1;
-        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        log_ranges(pc, &[(from as u64, size)], &[(to as u64, size)]);
         real!(stpcpy(to => Text, from => Text) -> Text)
     }
     fn strncat(to: Text, from: Text, size: usize; pc in "rcx") -> Text {
         let (before, added) = (length(to), limited_length(from, size));
         let read = (added + 1).min(size);
-        tell(pc, &[(to as u64, before + 1), (from as u64, read)], &[(to as u64 + before as u64, added + 1)]);
+        log_ranges(pc, &[(to as u64, before + 1), (from as u64, read)], &[(to as u64 + before as u64, added + 1)]);
         real!(strncat(to => Text, from => Text, size => usize) -> Text)
     }
     fn strdup(text: Text; pc in "rsi") -> Text {
-        tell(pc, &[(text as u64, length(text) + 1)], &[]);
-        copied(real!(strdup(text => Text) -> Text), length(text), pc)
+        log_ranges(pc, &[(text as u64, length(text) + 1)], &[]);
+        log_copy(real!(strdup(text => Text) -> Text), length(text), pc)
     }
     fn strndup(text: Text, size: usize; pc in "rdx") -> Text {
         let taken = limited_length(text, size);
-        tell(pc, &[(text as u64, (taken + 1).min(size))], &[]);
-        copied(real!(strndup(text => Text, size => usize) -> Text), taken, pc)
+        log_ranges(pc, &[(text as u64, (taken + 1).min(size))], &[]);
+        log_copy(real!(strndup(text => Text, size => usize) -> Text), taken, pc)
     }
     fn strnlen(text: Text, size: usize; pc in "rdx") -> usize {
         let length = limited_length(text, size);
-        tell(pc, &[(text as u64, (length + 1).min(size))], &[]);
+        log_ranges(pc, &[(text as u64, (length + 1).min(size))], &[]);
         length
     }
     fn strstr(text: Text, part: Text; pc in "rdx") -> Text {
         let found = real!(strstr(text => Text, part => Text) -> Text);
         let sought = length(part);
         let seen = if found.is_null() { length(text) + 1 } else { found as usize - text as usize + sought };
-        tell(pc, &[(text as u64, seen), (part as u64, sought + 1)], &[]);
+        log_ranges(pc, &[(text as u64, seen), (part as u64, sought + 1)], &[]);
         found
     }
     fn strcasecmp(a: Text, b: Text; pc in "rdx") -> c_int {
         let seen = compared(a, b, usize::MAX);
-        tell(pc, &[(a as u64, seen), (b as u64, seen)], &[]);
+        log_ranges(pc, &[(a as u64, seen), (b as u64, seen)], &[]);
         real!(strcasecmp(a => Text, b => Text) -> c_int)
     }
     fn strncasecmp(a: Text, b: Text, size: usize; pc in "rcx") -> c_int {
         let seen = compared(a, b, size);
-        tell(pc, &[(a as u64, seen), (b as u64, seen)], &[]);
+        log_ranges(pc, &[(a as u64, seen), (b as u64, seen)], &[]);
         real!(strncasecmp(a => Text, b => Text, size => usize) -> c_int)
     }
     fn memrchr(text: Bytes, byte: c_int, size: usize; pc in "rcx") -> Bytes {
-        tell(pc, &[(text as u64, size)], &[]);
+        log_ranges(pc, &[(text as u64, size)], &[]);
         real!(memrchr(text => Bytes, byte => c_int, size => usize) -> Bytes)
     }
     fn bzero(to: Bytes, size: usize; pc in "rdx") {
-        tell(pc, &[], &[(to as u64, size)]);
+        log_ranges(pc, &[], &[(to as u64, size)]);
         real!(bzero(to => Bytes, size => usize));
     }
     fn explicit_bzero(to: Bytes, size: usize; pc in "rdx") {
-        tell(pc, &[], &[(to as u64, size)]);
+        log_ranges(pc, &[], &[(to as u64, size)]);
         real!(explicit_bzero(to => Bytes, size => usize));
     }
     fn bcopy(from: Bytes, to: Bytes, size: usize; pc in "rcx") {
-        tell(pc, &[(from as u64, size)], &[(to as u64, size)]);
+        log_ranges(pc, &[(from as u64, size)], &[(to as u64, size)]);
         real!(bcopy(from => Bytes, to => Bytes, size => usize));
     }
     fn qsort(array: Bytes, count: usize, size: usize, compare: Bytes; pc in "r8") {
         let all = (array as u64, count.saturating_mul(size));
-        tell(pc, &[all], &[all]);
+        log_ranges(pc, &[all], &[all]);
         real!(qsort(array => Bytes, count => usize, size => usize, compare => Bytes));
     }
     fn strcmp(a: Text, b: Text; pc in "rdx") -> c_int {
         let seen = compared(a, b, usize::MAX);
-        tell(pc, &[(a as u64, seen), (b as u64, seen)], &[]);
+        log_ranges(pc, &[(a as u64, seen), (b as u64, seen)], &[]);
         real!(strcmp(a => Text, b => Text) -> c_int)
     }
     fn strncmp(a: Text, b: Text, size: usize; pc in "rcx") -> c_int {
         let seen = compared(a, b, size);
-        tell(pc, &[(a as u64, seen), (b as u64, seen)], &[]);
+        log_ranges(pc, &[(a as u64, seen), (b as u64, seen)], &[]);
         real!(strncmp(a => Text, b => Text, size => usize) -> c_int)
     }
     fn strchr(text: Text, byte: c_int; pc in "rdx") -> Text {
         let found = real!(strchr(text => Text, byte => c_int) -> Text);
         let seen = if found.is_null() { length(text) + 1 } else { found as usize - text as usize + 1 };
-        tell(pc, &[(text as u64, seen)], &[]);
+        log_ranges(pc, &[(text as u64, seen)], &[]);
         found
     }
     fn strrchr(text: Text, byte: c_int; pc in "rdx") -> Text {
-        tell(pc, &[(text as u64, length(text) + 1)], &[]);
+        log_ranges(pc, &[(text as u64, length(text) + 1)], &[]);
         real!(strrchr(text => Text, byte => c_int) -> Text)
     }
 }
 
 /// Functions that write text and bytes to a stream: what they are given is read.
 mod streams {
-    use super::{Bytes, Text, c_int, hook, length, tell};
+    use super::{Bytes, Text, c_int, hook, length, log_ranges};
     use crate::real::real;
 
     hook! {
         fn puts(text: Text; pc in "rsi") -> c_int {
-            tell(pc, &[(text as u64, length(text) + 1)], &[]);
+            log_ranges(pc, &[(text as u64, length(text) + 1)], &[]);
             real!(puts(text => Text) -> c_int)
         }
         fn fputs(text: Text, stream: Bytes; pc in "rdx") -> c_int {
-            tell(pc, &[(text as u64, length(text) + 1)], &[]);
+            log_ranges(pc, &[(text as u64, length(text) + 1)], &[]);
             real!(fputs(text => Text, stream => Bytes) -> c_int)
         }
         fn fwrite(from: Bytes, size: usize, count: usize, stream: Bytes; pc in "r8") -> usize {
-            tell(pc, &[(from as u64, size.saturating_mul(count))], &[]);
+            log_ranges(pc, &[(from as u64, size.saturating_mul(count))], &[]);
             real!(fwrite(from => Bytes, size => usize, count => usize, stream => Bytes) -> usize)
         }
         fn fread(to: Bytes, size: usize, count: usize, stream: Bytes; pc in "r8") -> usize {
             let read = real!(fread(to => Bytes, size => usize, count => usize, stream => Bytes) -> usize);
-            tell(pc, &[], &[(to as u64, size.saturating_mul(read))]);
+            log_ranges(pc, &[], &[(to as u64, size.saturating_mul(read))]);
             read
         }
     }

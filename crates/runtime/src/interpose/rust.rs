@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use wire::{Kind, Waker};
 
-use super::limited;
+use super::log_limited;
 use crate::inside::{Ended, Inside, enter};
 
 /// A call of std's, as crates/compile/src/rust/calls.rs numbers them.
@@ -51,7 +51,7 @@ impl Call {
 
 /// What a thread is doing in std.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InStd {
+pub(crate) struct StdActivity {
     /// The condition variable it is about to wait for, or waits for; 0: none.
     condition: u64,
     /// The mutex that goes with it.
@@ -66,7 +66,7 @@ pub(crate) struct InStd {
     printing: u32,
 }
 
-impl InStd {
+impl StdActivity {
     /// Whether it is printing.
     pub(crate) fn prints(&self) -> bool {
         self.printing > 0
@@ -106,11 +106,11 @@ unsafe {
     }
     match call {
         Call::Wait | Call::WaitAWhile => {
-            thread.change_in_std(|in_std| {
-                (in_std.condition, in_std.mutex, in_std.pc) = (first, second, pc);
+            thread.change_std_activity(|std_activity| {
+                (std_activity.condition, std_activity.mutex, std_activity.pc) = (first, second, pc);
             });
             if call == Call::WaitAWhile {
-                limited(&inside, pc);
+                log_limited(&inside, pc);
             }
             inside.detailed(Kind::Wait, pc, first, &[second], b"");
         }
@@ -118,18 +118,18 @@ unsafe {
         Call::NotifyAll => inside.simple(Kind::Broadcast, pc, first),
         Call::Barrier => inside.simple(Kind::BarrierEnter, pc, first),
         Call::Once => {
-            thread.change_in_std(|in_std| in_std.waited_for = 0);
+            thread.change_std_activity(|std_activity| std_activity.waited_for = 0);
             return u64::from((first as *const u32).read_volatile());
         }
         Call::ScopeEnd => {
             let scope = (first as *const [u64; SCOPE]).read_volatile();
-            thread.change_in_std(|in_std| in_std.scope = scope);
+            thread.change_std_activity(|std_activity| std_activity.scope = scope);
         }
         // A reader that finds the lock taken does not even try: the number of places must not depend on that.
         Call::Contended if thread.loaded.get() == first => {
             inside.simple(Kind::TryFailedShared, pc, first);
         }
-        Call::Print => thread.change_in_std(|in_std| in_std.printing += 1),
+        Call::Print => thread.change_std_activity(|std_activity| std_activity.printing += 1),
         Call::Contended => {}
     }
     0
@@ -148,26 +148,26 @@ unsafe {
     let thread = inside.thread();
     match call {
         Call::Wait | Call::WaitAWhile => {
-            if thread.in_std.get().condition != 0 {
-                woken(&inside, Ended::Interrupted);
+            if thread.std_activity.get().condition != 0 {
+                log_woken(&inside, Ended::Interrupted);
             }
             inside.simple(Kind::Acquire, pc, second);
         }
         Call::Barrier => inside.simple(Kind::BarrierExit, pc, first),
         Call::Once => {
-            let did = thread.in_std.get().waited_for != first
+            let did = thread.std_activity.get().waited_for != first
                 && u64::from((first as *const u32).read_volatile()) != entered;
             let kind = if did { Kind::AtomicWrite4 } else { Kind::AtomicRead4 };
             inside.simple(kind, pc, first);
         }
         Call::ScopeEnd => {
-            let before = thread.in_std.get().scope;
+            let before = thread.std_activity.get().scope;
             let after = (first as *const [u64; SCOPE]).read_volatile();
             if let Some(count) = (0..SCOPE).find(|&at| after[at].wrapping_add(1) == before[at]) {
                 inside.simple(Kind::AtomicUpdate8, pc, first + 8 * count as u64);
             }
         }
-        Call::Print => thread.change_in_std(|in_std| in_std.printing = in_std.printing.saturating_sub(1)),
+        Call::Print => thread.change_std_activity(|std_activity| std_activity.printing = std_activity.printing.saturating_sub(1)),
         Call::Contended => inside.simple(Kind::Obtained, pc, first),
         Call::NotifyOne | Call::NotifyAll => {}
     }
@@ -175,24 +175,24 @@ unsafe {
 }
 
 /// The thread has waited for a futex.
-pub(crate) fn waited(inside: &Inside, word: u64, ended: Ended) {
+pub(crate) fn after_wait(inside: &Inside, word: u64, ended: Ended) {
     let thread = inside.thread();
-    thread.change_in_std(|in_std| in_std.waited_for = word);
+    thread.change_std_activity(|std_activity| std_activity.waited_for = word);
     // std waits again after a signal.
-    if thread.in_std.get().condition == word && ended != Ended::Interrupted {
-        woken(inside, ended);
+    if thread.std_activity.get().condition == word && ended != Ended::Interrupted {
+        log_woken(inside, ended);
     }
 }
 
 /// The wait for a condition variable is over; the mutex is wanted next.
-fn woken(inside: &Inside, ended: Ended) {
+fn log_woken(inside: &Inside, ended: Ended) {
     let by = match ended {
         Ended::TimedOut => Waker::Timeout,
         Ended::Interrupted => Waker::Spurious,
         Ended::Woken(by) => by,
     };
-    let InStd { condition, mutex, pc, .. } = inside.thread().in_std.get();
-    inside.thread().change_in_std(|in_std| in_std.condition = 0);
+    let StdActivity { condition, mutex, pc, .. } = inside.thread().std_activity.get();
+    inside.thread().change_std_activity(|std_activity| std_activity.condition = 0);
     inside.detailed(Kind::Woken, pc, condition, &[by.code()], b"");
     inside.point();
     inside.simple(Kind::Request, pc, mutex);

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use wire::{Kind, Waker};
 
 use super::mutexes::Patience;
-use super::{EXCLUSIVE, LockKinds, SHARED, acquire, attempted, hook, outside, told};
+use super::{EXCLUSIVE, LockKinds, SHARED, acquire, log_limited_attempt, hook, outside, log_attempt};
 use crate::clock::Wait;
 use crate::inside::{enter, enter_point};
 use crate::real::real;
@@ -80,8 +80,8 @@ unsafe {
         let result = outside(inside, || (ways.block)(lock, patience));
         let Some(inside) = enter() else { return result };
         return match patience {
-            Patience::Forever => told(&inside, ways.kinds, lock as u64, pc, result),
-            Patience::Until(..) => attempted(&inside, ways.kinds, lock as u64, pc, result),
+            Patience::Forever => log_attempt(&inside, ways.kinds, lock as u64, pc, result),
+            Patience::Until(..) => log_limited_attempt(&inside, ways.kinds, lock as u64, pc, result),
         };
     }
     if (*lock).writer == inside.thread().kernel_id.load(Ordering::Relaxed) as c_int {
@@ -104,7 +104,7 @@ unsafe {
     let inside = enter_point();
     let result = (ways.attempt)(lock);
     if let Some(inside) = inside {
-        attempted(&inside, ways.kinds, lock as u64, pc, result);
+        log_limited_attempt(&inside, ways.kinds, lock as u64, pc, result);
     }
     result
 }

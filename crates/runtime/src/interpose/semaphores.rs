@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering;
 
 use wire::{Kind, Waker};
 
-use super::{hook, limited, outside, threads};
+use super::{hook, log_limited, outside, threads};
 use crate::clock::Wait;
 use crate::inside::{Ended, Inside, enter, enter_point};
 use crate::real::real;
@@ -54,7 +54,7 @@ unsafe {
         return fail(failed);
     }
     if !end.is_never() {
-        limited(inside, pc);
+        log_limited(inside, pc);
     }
     inside.simple(Kind::Take, pc, semaphore as u64);
     0
@@ -81,7 +81,7 @@ unsafe {
         let result = outside(inside, really);
         if let Some(inside) = enter() {
             if time.is_some() {
-                limited(&inside, pc);
+                log_limited(&inside, pc);
             }
             let kind = if result == 0 { Kind::Take } else { Kind::TakeFailed };
             inside.simple(kind, pc, semaphore as u64);
@@ -138,7 +138,7 @@ hook! {
         let inside = enter_point();
         let result = real!(sem_trywait(semaphore => Sem) -> c_int);
         if let Some(inside) = inside {
-            limited(&inside, pc);
+            log_limited(&inside, pc);
             let kind = if result == 0 { Kind::Take } else { Kind::TakeFailed };
             inside.simple(kind, pc, semaphore as u64);
         }

@@ -68,7 +68,7 @@ unsafe {
     let handler = HANDLERS[signal as usize].load(Ordering::Relaxed);
     if handler > libc::SIG_IGN {
         if thread::current().is_some() {
-            reached(signal, handler as u64 + 1);
+            log_arrival(signal, handler as u64 + 1);
         }
         // With or without more arguments, a handler takes the first in the same place.
         let handler: Handler = core::mem::transmute(handler);
@@ -78,14 +78,14 @@ unsafe {
 }
 
 /// Tells that a signal reaches the calling thread, in this place of the program.
-fn reached(signal: c_int, pc: u64) {
+fn log_arrival(signal: c_int, pc: u64) {
     if let Some(inside) = enter() {
         inside.simple(Kind::Signalled, pc, signal as u64);
     }
 }
 
 /// Tells that the calling thread is about to cause a signal, or to say what is done about it.
-fn published(signal: c_int, target: Target, pc: u64) {
+fn log_cause(signal: c_int, target: Target, pc: u64) {
     if let Some(inside) = enter_point() {
         let passage = Passage::Signal(Signal(signal as u8), target);
         inside.simple(Kind::HappensBefore, pc, passage.object());
@@ -178,7 +178,7 @@ unsafe {
     };
     let handles = !new.is_null() && (*new).sa_sigaction > libc::SIG_IGN;
     if handles {
-        published(signal, Target::Anyone, pc);
+        log_cause(signal, Target::Anyone, pc);
     }
     let Some(_inside) = enter() else { return really(new) };
     let (handler, flags) = (HANDLERS[index].load(Ordering::Relaxed), FLAGS[index].load(Ordering::Relaxed));
@@ -209,7 +209,7 @@ fn wait(pc: u64, really: impl FnOnce() -> c_int, came: impl FnOnce(c_int) -> Opt
         None => return really(),
     };
     if let Some(signal) = came(result) {
-        reached(signal, pc);
+        log_arrival(signal, pc);
     }
     result
 }
@@ -236,37 +236,37 @@ hook! {
     }
     fn kill(process: libc::pid_t, signal: c_int; pc in "rdx") -> c_int {
         if signal != 0 && reaches_us(process) {
-            published(signal, Target::Anyone, pc);
+            log_cause(signal, Target::Anyone, pc);
         }
         real!(kill(process => libc::pid_t, signal => c_int) -> c_int)
     }
     fn killpg(group: libc::pid_t, signal: c_int; pc in "rdx") -> c_int {
         if signal != 0 {
-            published(signal, Target::Anyone, pc);
+            log_cause(signal, Target::Anyone, pc);
         }
         real!(killpg(group => libc::pid_t, signal => c_int) -> c_int)
     }
     fn sigqueue(process: libc::pid_t, signal: c_int, value: Value; pc in "rcx") -> c_int {
         if signal != 0 && reaches_us(process) {
-            published(signal, Target::Anyone, pc);
+            log_cause(signal, Target::Anyone, pc);
         }
         real!(sigqueue(process => libc::pid_t, signal => c_int, value => Value) -> c_int)
     }
     fn pthread_kill(handle: libc::pthread_t, signal: c_int; pc in "rdx") -> c_int {
         if signal != 0 {
-            published(signal, target(handle), pc);
+            log_cause(signal, target(handle), pc);
         }
         real!(pthread_kill(handle => libc::pthread_t, signal => c_int) -> c_int)
     }
     fn pthread_sigqueue(handle: libc::pthread_t, signal: c_int, value: Value; pc in "rcx") -> c_int {
         if signal != 0 {
-            published(signal, target(handle), pc);
+            log_cause(signal, target(handle), pc);
         }
         real!(pthread_sigqueue(handle => libc::pthread_t, signal => c_int, value => Value) -> c_int)
     }
     fn tgkill(process: libc::pid_t, thread: libc::pid_t, signal: c_int; pc in "rcx") -> c_int {
         if signal != 0 {
-            published(signal, Target::Anyone, pc);
+            log_cause(signal, Target::Anyone, pc);
         }
         real!(tgkill(process => libc::pid_t, thread => libc::pid_t, signal => c_int) -> c_int)
     }
@@ -288,7 +288,7 @@ hook! {
         real!(setitimer(which => c_int, new => Bytes, old => Bytes) -> c_int)
     }
     fn timer_create(clock: c_int, event: Bytes, timer: Bytes; pc in "rcx") -> c_int {
-        published(ANY_SIGNAL, Target::Anyone, pc);
+        log_cause(ANY_SIGNAL, Target::Anyone, pc);
         real!(timer_create(clock => c_int, event => Bytes, timer => Bytes) -> c_int)
     }
     fn timer_settime(timer: Value, flags: c_int, new: Bytes, old: Bytes; pc in "r8") -> c_int {
@@ -316,12 +316,12 @@ const ANY_SIGNAL: c_int = 0;
 /// Tells that the calling thread is about to set a timer which causes this signal.
 fn set_timer(signal: c_int, pc: u64) {
     TIMER_IS_SET.store(true, Ordering::Relaxed);
-    published(signal, Target::Anyone, pc);
+    log_cause(signal, Target::Anyone, pc);
 }
 
 /// The calling thread was not created through us: a timer may have started it, so it comes after what was done before that.
-pub(crate) fn attached() {
-    reached(ANY_SIGNAL, 0);
+pub(crate) fn log_attachment() {
+    log_arrival(ANY_SIGNAL, 0);
 }
 
 /// The thread with this handle, as far as it is known.

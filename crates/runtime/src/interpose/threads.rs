@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use wire::Kind;
 
-use super::{hook, limited, mutexes, outside};
+use super::{hook, log_limited, mutexes, outside};
 use crate::clock::Wait;
 use crate::inside::{Ended, Inside, enter, enter_point};
 use crate::program::{self, scheduler};
@@ -255,7 +255,7 @@ unsafe {
     let status = really();
     if status == 0 {
         if limit.is_some() {
-            limited(&inside, pc);
+            log_limited(&inside, pc);
         }
         inside.detailed(Kind::Join, pc, 0, &[u64::from(child.number)], b"");
         forget(child);

@@ -11,7 +11,7 @@ use crate::support::{compile, compile_with, count, events};
 
 #[test]
 fn hundreds_of_threads() {
-    let run = compile("many.c").record(&["seed=1"], &["500"]);
+    let run = compile("many_threads.c").record(&["seed=1"], &["500"]);
     run.ended_with(0);
     assert!(run.stdout().starts_with("45150 "), "{}", run.stdout());
     let events = run.events();
@@ -123,9 +123,11 @@ fn c_plus_plus() {
 
 #[test]
 fn without_a_run_directory_nothing_is_recorded() {
-    for (name, arguments, output) in
-        [("cxx.cc", &[][..], "48 1 4 1\n"), ("others.c", &[], "150 1 1\n"), ("endings.c", &["exit"], "bye\n")]
-    {
+    for (name, arguments, output) in [
+        ("cxx.cc", &[][..], "48 1 4 1\n"),
+        ("other_sync.c", &[], "150 1 1\n"),
+        ("endings.c", &["exit"], "bye\n"),
+    ] {
         let program = compile(name);
         let result = program.passive(arguments);
         assert_eq!(String::from_utf8(result.stdout).unwrap(), output);

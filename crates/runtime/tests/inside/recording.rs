@@ -97,7 +97,7 @@ fn conditions() {
 
 #[test]
 fn other_synchronisation() {
-    let run = compile("others.c").record(&["seed=1"], &[]);
+    let run = compile("other_sync.c").record(&["seed=1"], &[]);
     run.ended_with(0);
     assert_eq!(run.stdout(), "150 1 1\n");
     let events = run.events();
