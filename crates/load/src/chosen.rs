@@ -5,11 +5,11 @@
 
 use std::io;
 
-use trace::native::Writer;
 use wire::{Event, Op as Raw};
 
 use super::modules::Modules;
 use super::sharing::Shared;
+use super::sink::Nowhere;
 use super::stacks::{Calls, Stacks};
 use super::variables::{Slot, Variables};
 use super::{Options, Sample};
@@ -39,7 +39,7 @@ impl Chosen {
             sample: *sample,
             modules,
             stacks: Stacks::new(include.clone(), exclude.clone()),
-            writer: Writer::new(io::sink())?,
+            sink: Nowhere,
             calls: Vec::new(),
             variables: Variables::new(shared.clone()),
             chosen: Vec::new(),
@@ -65,8 +65,8 @@ struct Choosing {
     modules: Modules,
     /// Knows the patterns of functions and files.
     stacks: Stacks,
-    /// The loader finds locations while it writes; here nobody reads what it writes.
-    writer: Writer<io::Sink>,
+    /// Locations are found while names are written; here nobody reads them.
+    sink: Nowhere,
     /// The functions each thread is in.
     calls: Vec<Calls>,
     variables: Variables,
@@ -107,7 +107,7 @@ impl Choosing {
             return Ok(());
         }
         let calls = self.calls[event.thread as usize].current();
-        let at = self.stacks.at(calls, event.pc, &mut self.modules, &mut self.writer)?;
+        let at = self.stacks.at(calls, event.pc, &mut self.modules, &mut self.sink)?;
         let sample = self.sample;
         self.keep(|slot| at.wanted && sample.is_none_or(|sample| sample.keeps(slot)));
         Ok(())

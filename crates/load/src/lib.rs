@@ -1,43 +1,47 @@
 //! From the raw log of a run to a trace.
 //!
+//! The trace goes into a [`Sink`]: a file, memory, or nowhere. [`inspect`] uses the same translation to find single events of a log.
+//!
 //! Two passes over the log, or three where the user chooses what to keep ([`chosen`]). The first ([`sharing`]) finds the memory worth keeping, what several threads touched and
 //! somebody wrote, and divides it into variables; the second ([`translate`]) writes the events, with names,
 //! locations and stacks. Both take linear time, and memory for the program's memory and objects, not for its events. A log
 //! that ends in the middle is loaded up to there.
 
+mod annotations;
 mod blocks;
 mod chosen;
+mod directives;
+pub mod inspect;
 mod layouts;
-pub mod look;
 mod modules;
 mod naming;
 mod objects;
 mod pages;
 mod published;
-mod remarks;
 mod repeated;
 mod rust;
 mod sharing;
+mod sink;
 mod stacks;
 mod sync;
 mod threads;
-mod told;
 mod translate;
 mod variables;
 
 use std::io::{self, Write};
 use std::path::Path;
 
-use trace::Metadata;
 use trace::native::Writer;
+use trace::{Malformed, Metadata, Trace};
 use wire::{Damage, Event, NotALog, Reader, Stop};
 
 use chosen::Chosen;
 use modules::Modules;
 pub use naming::Pattern;
-use objects::Teller;
+use objects::Output;
 pub use objects::is_signal;
 use sharing::{Shared, Sharing};
+pub use sink::{InMemory, Nowhere, Sink};
 pub use stacks::StackFrame;
 use threads::Threads;
 use translate::Translator;
@@ -108,15 +112,40 @@ pub enum LoadError {
     /// The trace could not be written.
     #[error("{0}")]
     Write(#[from] io::Error),
+    /// What was loaded is not a run that can have happened.
+    #[error("{0}")]
+    Malformed(#[from] Malformed),
 }
 
-/// Loads a run into a trace. `metadata` is written with the modules added.
+/// Loads a run into a file of the native form. `metadata` is written with the modules added.
 pub fn load<W: Write>(
     recorded: Recorded<'_>,
     metadata: &Metadata,
     options: &Options,
     out: W,
 ) -> Result<Loaded, LoadError> {
+    let (loaded, writer) = load_into(recorded, metadata, options, Writer::new(out)?)?;
+    writer.finish()?;
+    Ok(loaded)
+}
+
+/// Loads a run into a trace in memory, without call stacks.
+pub fn load_trace(
+    recorded: Recorded<'_>,
+    metadata: &Metadata,
+    options: &Options,
+) -> Result<Trace, LoadError> {
+    let (_, memory) = load_into(recorded, metadata, options, InMemory::default())?;
+    Ok(memory.finish()?)
+}
+
+/// Loads a run into any sink.
+pub fn load_into<S: Sink>(
+    recorded: Recorded<'_>,
+    metadata: &Metadata,
+    options: &Options,
+    sink: S,
+) -> Result<(Loaded, S), LoadError> {
     let mut first = FirstPass::default();
     for event in Reader::new(recorded.log)?.map_while(Result::ok) {
         first.see(&event);
@@ -124,7 +153,7 @@ pub fn load<W: Write>(
     let modules = || Modules::listed(recorded.modules, recorded.directory);
     let again = Reader::new(recorded.log)?.map_while(Result::ok);
     let choose = |shared: &_| Chosen::by(options, modules(), again, shared);
-    let mut translator = first.second_pass(modules(), choose, metadata, options, out)?;
+    let mut translator = first.second_pass(modules(), choose, metadata, options, sink)?;
     let mut loaded = Loaded::default();
     for event in Reader::new(recorded.log)? {
         match event {
@@ -135,8 +164,8 @@ pub fn load<W: Write>(
             Err(damage) => loaded.damage = Some(damage),
         }
     }
-    translator.finish(&mut loaded)?;
-    Ok(loaded)
+    let sink = translator.finish(&mut loaded)?;
+    Ok((loaded, sink))
 }
 
 /// What the first pass learns.
@@ -154,22 +183,21 @@ impl FirstPass {
     }
 
     /// What the second pass starts with.
-    fn second_pass<W: Write>(
+    fn second_pass<S: Sink>(
         self,
         modules: Modules,
         choose: impl FnOnce(&Shared) -> io::Result<Chosen>,
         metadata: &Metadata,
         options: &Options,
-        out: W,
-    ) -> io::Result<Translator<W>> {
+        mut sink: S,
+    ) -> io::Result<Translator<S>> {
         let shared = self.sharing.finish();
         let chosen = choose(&shared)?;
-        let mut writer = Writer::new(out)?;
         let metadata = Metadata { modules: modules.described(), ..metadata.clone() };
-        writer.metadata(&metadata)?;
-        let teller = Teller { modules, writer };
+        sink.metadata(&metadata)?;
+        let output = Output { modules, sink };
         let variables = Variables::new(shared);
-        Translator::new(teller, variables, self.threads, metadata, options, chosen)
+        Translator::new(output, variables, self.threads, metadata, options, chosen)
     }
 }
 

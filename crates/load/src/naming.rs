@@ -1,9 +1,11 @@
 //! Names for what has addresses. A trace's names are distinct; what a user sees is as plain as that allows.
 
 use rustc_hash::FxHashMap;
-use trace::native::{Table, Writer};
+use trace::native::Table;
 
-use std::io::{self, Write};
+use std::io;
+
+use super::sink::Sink;
 
 /// The names of one table, given out in the order of their numbers.
 #[derive(Debug)]
@@ -21,17 +23,17 @@ impl Names {
     }
 
     /// The number of this name, new or known: things with the same name are one thing.
-    pub(super) fn same<W: Write>(&mut self, name: &str, writer: &mut Writer<W>) -> io::Result<u32> {
+    pub(super) fn same<S: Sink>(&mut self, name: &str, sink: &mut S) -> io::Result<u32> {
         match self.known.get(name) {
             Some(&number) => Ok(number),
-            None => self.add(name.to_owned(), writer),
+            None => self.add(name.to_owned(), sink),
         }
     }
 
     /// The number of a new thing. If its name is taken it gets `#2`, `#3` and so on behind it.
-    pub(super) fn new_one<W: Write>(&mut self, name: String, writer: &mut Writer<W>) -> io::Result<u32> {
+    pub(super) fn new_one<S: Sink>(&mut self, name: String, sink: &mut S) -> io::Result<u32> {
         if !self.known.contains_key(&name) {
-            return self.add(name, writer);
+            return self.add(name, sink);
         }
         let mut count = self.again.get(&name).copied().unwrap_or(1);
         let distinct = loop {
@@ -42,12 +44,12 @@ impl Names {
             }
         };
         self.again.insert(name, count);
-        self.add(distinct, writer)
+        self.add(distinct, sink)
     }
 
-    fn add<W: Write>(&mut self, name: String, writer: &mut Writer<W>) -> io::Result<u32> {
+    fn add<S: Sink>(&mut self, name: String, sink: &mut S) -> io::Result<u32> {
         let number = self.known.len() as u32;
-        writer.name(self.table, &name)?;
+        sink.name(self.table, &name)?;
         self.known.insert(name, number);
         Ok(number)
     }
@@ -86,13 +88,13 @@ mod tests {
 
     #[test]
     fn a_taken_name_gets_a_number() {
-        let mut writer = Writer::new(Vec::new()).unwrap();
+        let mut sink = crate::InMemory::default();
         let mut names = Names::of(Table::Locks);
-        assert_eq!(names.new_one("m".into(), &mut writer).unwrap(), 0);
-        assert_eq!(names.new_one("m#2".into(), &mut writer).unwrap(), 1);
-        assert_eq!(names.new_one("m".into(), &mut writer).unwrap(), 2);
-        assert_eq!(names.same("m", &mut writer).unwrap(), 0);
-        let (trace, _) = trace::native::read(&writer.finish().unwrap()).unwrap();
+        assert_eq!(names.new_one("m".into(), &mut sink).unwrap(), 0);
+        assert_eq!(names.new_one("m#2".into(), &mut sink).unwrap(), 1);
+        assert_eq!(names.new_one("m".into(), &mut sink).unwrap(), 2);
+        assert_eq!(names.same("m", &mut sink).unwrap(), 0);
+        let trace = sink.finish().unwrap();
         assert_eq!(trace.symbols().locks.iter().collect::<Vec<_>>(), ["m", "m#2", "m#3"]);
     }
 

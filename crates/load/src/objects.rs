@@ -1,9 +1,9 @@
 //! The objects of a trace: what lies where, under which name and number.
 
-use std::io::{self, Write};
+use std::io;
 
 use rustc_hash::FxHashMap;
-use trace::native::{Table, Writer};
+use trace::native::Table;
 use trace::{BarrierId, BlockId, ConditionId, LockId, SemaphoreId, VariableId};
 use wire::{Hold, Passage, Signal};
 
@@ -11,6 +11,7 @@ use super::blocks::{BlockNumber, Placed};
 use super::modules::Modules;
 use super::naming::Names;
 use super::published::{Order, Published};
+use super::sink::Sink;
 use super::sync::{Holders, Permits};
 use super::variables::{Slot, Variables};
 
@@ -34,30 +35,30 @@ pub fn is_signal(name: &str) -> bool {
 /// An object is known by its address and the block that address belonged to.
 type Key = (BlockNumber, u64);
 
-/// Something that has an address, a number, and a state of its own.
+/// Objects of one kind, which have addresses: their numbers, and a state of each.
 #[derive(Debug)]
-struct Kept<S> {
+struct Addressed<S> {
     names: Names,
     known: FxHashMap<Key, (u32, S)>,
 }
 
-impl<S> Kept<S> {
-    fn of(table: Table) -> Kept<S> {
-        Kept { names: Names::of(table), known: FxHashMap::default() }
+impl<S> Addressed<S> {
+    fn of(table: Table) -> Addressed<S> {
+        Addressed { names: Names::of(table), known: FxHashMap::default() }
     }
 }
 
-/// Who asks for a name: what is on a stack is named for the function that touches it first.
+/// Who uses an object: what is on a stack is named for the function that touches it first.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asker<'a> {
+pub(super) struct FirstUse<'a> {
     pub(super) thread: u32,
     pub(super) function: Option<&'a str>,
 }
 
 /// What names come from, and where they go.
-pub(super) struct Teller<W: Write> {
+pub(super) struct Output<S: Sink> {
     pub(super) modules: Modules,
-    pub(super) writer: Writer<W>,
+    pub(super) sink: S,
 }
 
 /// All objects so far.
@@ -68,10 +69,10 @@ pub(super) struct Objects {
     origins: FxHashMap<BlockNumber, Origin>,
     block_names: Names,
     block_ids: FxHashMap<BlockNumber, BlockId>,
-    locks: Kept<Holders>,
-    conditions: Kept<()>,
-    barriers: Kept<()>,
-    semaphores: Kept<Permits>,
+    locks: Addressed<Holders>,
+    conditions: Addressed<()>,
+    barriers: Addressed<()>,
+    semaphores: Addressed<Permits>,
     orders: FxHashMap<Key, Order>,
     /// What each semaphore starts with, by number.
     permits: Vec<(SemaphoreId, Permits)>,
@@ -86,10 +87,10 @@ impl Objects {
             origins: FxHashMap::default(),
             block_names: Names::of(Table::Blocks),
             block_ids: FxHashMap::default(),
-            locks: Kept::of(Table::Locks),
-            conditions: Kept::of(Table::Conditions),
-            barriers: Kept::of(Table::Barriers),
-            semaphores: Kept::of(Table::Semaphores),
+            locks: Addressed::of(Table::Locks),
+            conditions: Addressed::of(Table::Conditions),
+            barriers: Addressed::of(Table::Barriers),
+            semaphores: Addressed::of(Table::Semaphores),
             orders: FxHashMap::default(),
             permits: Vec::new(),
         }
@@ -105,10 +106,10 @@ impl Objects {
     }
 
     /// The number of a block in the trace, if it has variables.
-    pub(super) fn block_id<W: Write>(
+    pub(super) fn block_id<S: Sink>(
         &mut self,
         block: BlockNumber,
-        writer: &mut Writer<W>,
+        sink: &mut S,
     ) -> io::Result<Option<BlockId>> {
         if !self.variables.keeps_some_of(block) {
             return Ok(None);
@@ -117,7 +118,7 @@ impl Objects {
             return Ok(Some(id));
         }
         let Some(Origin::Heap(name)) = self.origins.get(&block) else { return Ok(None) };
-        let id = BlockId(self.block_names.new_one(name.clone(), writer)?);
+        let id = BlockId(self.block_names.new_one(name.clone(), sink)?);
         self.block_ids.insert(block, id);
         Ok(Some(id))
     }
@@ -130,15 +131,15 @@ impl Objects {
 
     /// Gives a variable its number and name.
     #[cold]
-    pub(super) fn new_variable<W: Write>(
+    pub(super) fn new_variable<S: Sink>(
         &mut self,
         slot: Slot,
-        asker: Asker<'_>,
-        teller: &mut Teller<W>,
+        first_use: FirstUse<'_>,
+        output: &mut Output<S>,
     ) -> io::Result<VariableId> {
         let at = self.variables.whereabouts(slot);
-        let name = self.name(at.address, Some(at.length), asker, &mut teller.modules);
-        let id = VariableId(self.variable_names.new_one(name, &mut teller.writer)?);
+        let name = self.name_in(at.address, Some(at.length), first_use, output);
+        let id = VariableId(self.variable_names.new_one(name, &mut output.sink)?);
         if self.variable_ids.len() <= slot.index() {
             self.variable_ids.resize(slot.index() + 1, None);
         }
@@ -151,15 +152,35 @@ impl Objects {
         self.variable_names.len()
     }
 
+    /// A name for what lies at an address, if the sink wants names.
+    fn name_in<S: Sink>(
+        &self,
+        address: u64,
+        length: Option<u64>,
+        first_use: FirstUse<'_>,
+        output: &mut Output<S>,
+    ) -> String {
+        match S::WANTS_NAMES {
+            true => self.name(address, length, first_use, &mut output.modules),
+            false => String::new(),
+        }
+    }
+
     /// A name for what lies at an address and is so long, if that is known.
-    fn name(&self, address: u64, length: Option<u64>, asker: Asker<'_>, modules: &mut Modules) -> String {
+    fn name(
+        &self,
+        address: u64,
+        length: Option<u64>,
+        first_use: FirstUse<'_>,
+        modules: &mut Modules,
+    ) -> String {
         if let Some(placed) = self.variables.block_at(address) {
             let offset = address - placed.start;
             match self.origins.get(&placed.number) {
                 Some(Origin::Heap(name)) => return format!("{name}+{offset}"),
                 Some(Origin::Stack(thread, name)) => {
                     let below = placed.length - offset;
-                    return match asker.function.filter(|_| asker.thread == *thread) {
+                    return match first_use.function.filter(|_| first_use.thread == *thread) {
                         Some(function) => format!("{function} frame of {name} at -{below}"),
                         None => format!("stack of {name} at -{below}"),
                     };
@@ -186,15 +207,15 @@ impl Objects {
     }
 
     /// The lock at an address and who holds it.
-    pub(super) fn lock<W: Write>(
+    pub(super) fn lock<S: Sink>(
         &mut self,
         address: u64,
-        asker: Asker<'_>,
-        teller: &mut Teller<W>,
+        first_use: FirstUse<'_>,
+        output: &mut Output<S>,
     ) -> io::Result<(LockId, &mut Holders)> {
         let key = self.key(address);
         if !self.locks.known.contains_key(&key) {
-            self.new_lock(key, asker, teller)?;
+            self.new_lock(key, first_use, output)?;
         }
         let (number, holders) = self.locks.known.entry(key).or_default();
         Ok((LockId(*number), holders))
@@ -202,101 +223,106 @@ impl Objects {
 
     /// The lock at an address, for a thread that has just taken it. If it cannot have taken the one that is known
     /// there, it is another.
-    pub(super) fn lock_taken<W: Write>(
+    pub(super) fn lock_taken<S: Sink>(
         &mut self,
         address: u64,
         hold: Hold,
-        asker: Asker<'_>,
-        teller: &mut Teller<W>,
+        first_use: FirstUse<'_>,
+        output: &mut Output<S>,
     ) -> io::Result<LockId> {
         let key = self.key(address);
-        let admits = |known: &(u32, Holders)| known.1.admit(asker.thread, hold);
+        let admits = |known: &(u32, Holders)| known.1.admit(first_use.thread, hold);
         if !self.locks.known.get(&key).is_some_and(admits) {
-            self.new_lock(key, asker, teller)?;
+            self.new_lock(key, first_use, output)?;
         }
         let (number, holders) = self.locks.known.entry(key).or_default();
-        holders.take(asker.thread, hold);
+        holders.take(first_use.thread, hold);
         Ok(LockId(*number))
     }
 
-    fn new_lock<W: Write>(&mut self, key: Key, asker: Asker<'_>, teller: &mut Teller<W>) -> io::Result<()> {
-        let name = self.name(key.1, None, asker, &mut teller.modules);
-        let number = self.locks.names.new_one(name, &mut teller.writer)?;
+    fn new_lock<S: Sink>(
+        &mut self,
+        key: Key,
+        first_use: FirstUse<'_>,
+        output: &mut Output<S>,
+    ) -> io::Result<()> {
+        let name = self.name_in(key.1, None, first_use, output);
+        let number = self.locks.names.new_one(name, &mut output.sink)?;
         self.locks.known.insert(key, (number, Holders::default()));
         Ok(())
     }
 
     /// The condition variable at an address.
-    pub(super) fn condition<W: Write>(
+    pub(super) fn condition<S: Sink>(
         &mut self,
         address: u64,
-        asker: Asker<'_>,
-        teller: &mut Teller<W>,
+        first_use: FirstUse<'_>,
+        output: &mut Output<S>,
     ) -> io::Result<ConditionId> {
         let key = self.key(address);
         if let Some(&(number, ())) = self.conditions.known.get(&key) {
             return Ok(ConditionId(number));
         }
-        let name = self.name(address, None, asker, &mut teller.modules);
-        let number = self.conditions.names.new_one(name, &mut teller.writer)?;
+        let name = self.name_in(address, None, first_use, output);
+        let number = self.conditions.names.new_one(name, &mut output.sink)?;
         self.conditions.known.insert(key, (number, ()));
         Ok(ConditionId(number))
     }
 
     /// The barrier at an address.
-    pub(super) fn barrier<W: Write>(
+    pub(super) fn barrier<S: Sink>(
         &mut self,
         address: u64,
-        asker: Asker<'_>,
-        teller: &mut Teller<W>,
+        first_use: FirstUse<'_>,
+        output: &mut Output<S>,
     ) -> io::Result<BarrierId> {
         let key = self.key(address);
         if let Some(&(number, ())) = self.barriers.known.get(&key) {
             return Ok(BarrierId(number));
         }
-        self.new_barrier(address, asker, teller)
+        self.new_barrier(address, first_use, output)
     }
 
     /// A barrier that is made at an address: another than the one that was there.
-    pub(super) fn new_barrier<W: Write>(
+    pub(super) fn new_barrier<S: Sink>(
         &mut self,
         address: u64,
-        asker: Asker<'_>,
-        teller: &mut Teller<W>,
+        first_use: FirstUse<'_>,
+        output: &mut Output<S>,
     ) -> io::Result<BarrierId> {
         let key = self.key(address);
-        let name = self.name(address, None, asker, &mut teller.modules);
-        let number = self.barriers.names.new_one(name, &mut teller.writer)?;
+        let name = self.name_in(address, None, first_use, output);
+        let number = self.barriers.names.new_one(name, &mut output.sink)?;
         self.barriers.known.insert(key, (number, ()));
         Ok(BarrierId(number))
     }
 
     /// The semaphore at an address and its permits.
-    pub(super) fn semaphore<W: Write>(
+    pub(super) fn semaphore<S: Sink>(
         &mut self,
         address: u64,
-        asker: Asker<'_>,
-        teller: &mut Teller<W>,
+        first_use: FirstUse<'_>,
+        output: &mut Output<S>,
     ) -> io::Result<(SemaphoreId, &mut Permits)> {
         let key = self.key(address);
         if !self.semaphores.known.contains_key(&key) {
-            self.new_semaphore(address, Permits::default(), asker, teller)?;
+            self.new_semaphore(address, Permits::default(), first_use, output)?;
         }
         let (number, permits) = self.semaphores.known.entry(key).or_default();
         Ok((SemaphoreId(*number), permits))
     }
 
     /// A semaphore that is made at an address: another than the one that was there.
-    pub(super) fn new_semaphore<W: Write>(
+    pub(super) fn new_semaphore<S: Sink>(
         &mut self,
         address: u64,
         permits: Permits,
-        asker: Asker<'_>,
-        teller: &mut Teller<W>,
+        first_use: FirstUse<'_>,
+        output: &mut Output<S>,
     ) -> io::Result<()> {
         let key = self.key(address);
-        let name = self.name(address, None, asker, &mut teller.modules);
-        let number = self.semaphores.names.new_one(name, &mut teller.writer)?;
+        let name = self.name_in(address, None, first_use, output);
+        let number = self.semaphores.names.new_one(name, &mut output.sink)?;
         if let Some((number, permits)) = self.semaphores.known.insert(key, (number, permits)) {
             self.permits.push((SemaphoreId(number), permits));
         }
@@ -304,11 +330,11 @@ impl Objects {
     }
 
     /// A thread publishes what it did, for those who observe this object later.
-    pub(super) fn publish<W: Write>(
+    pub(super) fn publish<S: Sink>(
         &mut self,
         object: u64,
-        asker: Asker<'_>,
-        teller: &mut Teller<W>,
+        first_use: FirstUse<'_>,
+        output: &mut Output<S>,
     ) -> io::Result<Published> {
         let key = self.key(object);
         let name = match Passage::of(object) {
@@ -318,10 +344,10 @@ impl Objects {
             Some(Passage::Connection(_)) => "connection".to_owned(),
             Some(Passage::Signal(Signal::ANY, _)) => format!("{SIGNAL}of any kind"),
             Some(Passage::Signal(Signal(number), _)) => format!("{SIGNAL}{number}"),
-            None => format!("order at {}", self.name(object, None, asker, &mut teller.modules)),
+            None => format!("order at {}", self.name_in(object, None, first_use, output)),
         };
-        let new = VariableId(self.variable_names.new_one(name, &mut teller.writer)?);
-        Ok(self.orders.entry(key).or_default().publish(asker.thread, new))
+        let new = VariableId(self.variable_names.new_one(name, &mut output.sink)?);
+        Ok(self.orders.entry(key).or_default().publish(first_use.thread, new))
     }
 
     /// A thread observes what was published of this object; none if there is nothing new to it.

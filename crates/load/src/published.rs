@@ -33,7 +33,7 @@ impl Order {
         Published { seen, new }
     }
 
-    /// The thread observes; the variable to be read, if it is not yet after its writer.
+    /// The thread observes; the variable to be read, if it is not yet after its sink.
     pub(super) fn observe(&mut self, thread: u32) -> Option<VariableId> {
         let latest = self.latest?;
         self.seen_by.insert(thread).then_some(latest)

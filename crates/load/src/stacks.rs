@@ -1,16 +1,17 @@
 //! Call stacks: one number for each distinct one, and the source location of what happens on it.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 
 use rustc_hash::FxHashMap;
 use serde::{Serialize, Serializer};
 use trace::LocationId;
-use trace::native::{StackId, Table, Writer};
+use trace::native::{StackId, Table};
 
 use super::modules::{Frame, Modules, Whose};
 use super::naming::{Names, Pattern};
 use super::rust::{self, Role};
+use super::sink::Sink;
 
 /// A function on a call stack, for people to read: `function at file:line`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +82,12 @@ pub(super) struct At {
     pub(super) role: Option<Role>,
 }
 
+impl At {
+    /// Nobody wants to know.
+    pub(super) const UNKNOWN: At =
+        At { location: LocationId(u32::MAX), stack: None, wanted: true, role: None };
+}
+
 /// All chains and stacks so far.
 pub(super) struct Stacks {
     /// Of each chain but the first, which is empty: what it adds to the chain before.
@@ -136,12 +143,12 @@ impl Stacks {
 
     /// Where an event is whose hook returns to this address.
     #[inline]
-    pub(super) fn at<W: Write>(
+    pub(super) fn at<S: Sink>(
         &mut self,
         chain: Chain,
         pc: u64,
         modules: &mut Modules,
-        writer: &mut Writer<W>,
+        sink: &mut S,
     ) -> io::Result<At> {
         let slot = (pc ^ u64::from(chain.0)) as usize % Stacks::ASKED;
         if let Some((same_chain, same_pc, at)) = self.asked[slot]
@@ -151,33 +158,33 @@ impl Stacks {
         }
         let at = match self.at.get(&(chain, pc)) {
             Some(&at) => at,
-            None => self.find_out(chain, pc, modules, writer)?,
+            None => self.find_out(chain, pc, modules, sink)?,
         };
         self.asked[slot] = Some((chain, pc, at));
         Ok(at)
     }
 
     #[cold]
-    fn find_out<W: Write>(
+    fn find_out<S: Sink>(
         &mut self,
         chain: Chain,
         pc: u64,
         modules: &mut Modules,
-        writer: &mut Writer<W>,
+        sink: &mut S,
     ) -> io::Result<At> {
-        let mut stack = self.stack_of(chain, modules, writer)?;
+        let mut stack = self.stack_of(chain, modules, sink)?;
         let frames = modules.frames(pc.saturating_sub(1)).to_vec();
         if pc != 0 {
             if frames.iter().all(|frame| frame.whose == Whose::Unknown) {
                 // A library that tells nothing: who called it is known by function only.
                 let entry = self.chains[chain.0 as usize].entry;
                 let caller = modules.frames(entry.saturating_sub(1)).to_vec();
-                stack = self.pushed(stack, &caller, writer)?;
+                stack = self.pushed(stack, &caller, sink)?;
             }
-            stack = self.pushed(stack, &frames, writer)?;
+            stack = self.pushed(stack, &frames, sink)?;
         }
         let shown = self.shown_frame(chain, &frames, modules);
-        let location = LocationId(self.locations.same(&shown.location, writer)?);
+        let location = LocationId(self.locations.same(&shown.location, sink)?);
         if location.index() == self.location_names.len() {
             self.location_names.push(shown.location.clone());
         }
@@ -235,17 +242,17 @@ impl Stacks {
         (self.include.is_empty() || self.include.iter().any(matches)) && !self.exclude.iter().any(matches)
     }
 
-    /// The name of a location.
-    pub(super) fn location(&self, location: LocationId) -> &str {
-        &self.location_names[location.index()]
+    /// The name of a location; none if it was not looked for.
+    pub(super) fn location(&self, location: LocationId) -> Option<&str> {
+        self.location_names.get(location.index()).map(String::as_str)
     }
 
     /// The stack of a chain. A chain may be long: its beginnings come first, without recursion.
-    fn stack_of<W: Write>(
+    fn stack_of<S: Sink>(
         &mut self,
         chain: Chain,
         modules: &mut Modules,
-        writer: &mut Writer<W>,
+        sink: &mut S,
     ) -> io::Result<Option<StackId>> {
         let mut unknown = Vec::new();
         let mut next = chain;
@@ -262,7 +269,7 @@ impl Stacks {
         for chain in unknown.into_iter().rev() {
             let call = self.chains[chain.0 as usize].call;
             let frames = modules.frames(call.saturating_sub(1)).to_vec();
-            stack = self.pushed(stack, &frames, writer)?;
+            stack = self.pushed(stack, &frames, sink)?;
             self.stack_of_chain.insert(chain, stack);
         }
         Ok(stack)
@@ -270,11 +277,11 @@ impl Stacks {
 
     /// The stack with these frames, innermost first, on top of another. What starts a program or a thread is left
     /// out: it is code without source below all others.
-    fn pushed<W: Write>(
+    fn pushed<S: Sink>(
         &mut self,
         below: Option<StackId>,
         frames: &[Frame],
-        writer: &mut Writer<W>,
+        sink: &mut S,
     ) -> io::Result<Option<StackId>> {
         let mut stack = below;
         for frame in frames.iter().rev() {
@@ -282,12 +289,12 @@ impl Stacks {
                 continue;
             }
             let text = format!("{}\t{}", frame.function.as_deref().unwrap_or("?"), frame.location);
-            let number = self.frames.same(&text, writer)?;
+            let number = self.frames.same(&text, sink)?;
             let next = self.stacks.len() as u32 + 1;
             stack = match self.stacks.get(&(stack, number)) {
                 Some(&known) => Some(known),
                 None => {
-                    writer.stack(stack, number)?;
+                    sink.stack(stack, number)?;
                     let new = StackId::from_raw(next).ok_or_else(|| io::Error::other("too many stacks"))?;
                     self.stacks.insert((stack, number), new);
                     Some(new)

@@ -37,16 +37,28 @@ fn loaded_with(run: Run<'_>, options: &Options) -> Trace {
     let events = events(run);
     let mut first = FirstPass::default();
     events.iter().for_each(|event| first.see(event));
-    let mut bytes = Vec::new();
     let modules = || Modules::listed("", Path::new("/"));
     let choose = |shared: &_| Chosen::by(options, modules(), events.iter().copied(), shared);
-    let mut translator =
-        first.second_pass(modules(), choose, &Metadata::default(), options, &mut bytes).unwrap();
+    let writer = Writer::new(Vec::new()).unwrap();
+    let mut translator = first.second_pass(modules(), choose, &Metadata::default(), options, writer).unwrap();
     events.iter().for_each(|event| translator.event(event).unwrap());
-    translator.finish(&mut Loaded::default()).unwrap();
+    let bytes = translator.finish(&mut Loaded::default()).unwrap().finish().unwrap();
     let (trace, completeness) = native::read(&bytes).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(completeness, Completeness::Complete);
+    assert_eq!(told(&trace), told(&in_memory(&events, options)), "a trace in memory is the same");
     trace
+}
+
+/// The same run, loaded into memory.
+fn in_memory(events: &[Event<'_>], options: &Options) -> Trace {
+    let mut first = FirstPass::default();
+    events.iter().for_each(|event| first.see(event));
+    let modules = || Modules::listed("", Path::new("/"));
+    let choose = |shared: &_| Chosen::by(options, modules(), events.iter().copied(), shared);
+    let memory = InMemory::default();
+    let mut translator = first.second_pass(modules(), choose, &Metadata::default(), options, memory).unwrap();
+    events.iter().for_each(|event| translator.event(event).unwrap());
+    translator.finish(&mut Loaded::default()).unwrap().finish().unwrap()
 }
 
 /// The trace of a run as text without locations and metadata.

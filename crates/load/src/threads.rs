@@ -134,10 +134,10 @@ mod tests {
             see(0, Op::Create { child });
         }
         see(2, Op::Create { child: 5 });
-        for (thread, name) in [(1, "pool"), (2, "pool"), (3, "writer"), (4, "T1")] {
+        for (thread, name) in [(1, "pool"), (2, "pool"), (3, "sink"), (4, "T1")] {
             see(0, Op::ThreadName { thread, name: name.as_bytes() });
         }
-        assert_eq!(threads.names(), ["main", "T1", "T2", "writer", "T4", "T5"]);
+        assert_eq!(threads.names(), ["main", "T1", "T2", "sink", "T4", "T5"]);
         let origins: Vec<_> = threads.origins().collect();
         assert_eq!(origins[5], (ThreadId(5), ThreadOrigin { parent: Some(ThreadId(2)), nth: 1 }));
         assert_eq!(origins[0].1.parent, None);

@@ -1,23 +1,24 @@
 //! The second pass: each event of the log becomes the events of the trace.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io;
 
 use rustc_hash::FxHashMap;
-use trace::native::{Distance, Note, Table};
-use trace::{Metadata, Op, ThreadId, VariableId};
+use trace::native::{Distance, Note, StackId, Table};
+use trace::{Kind, LocationId, Metadata, Op, ThreadId, VariableId};
 use wire::{Event, Hold, Op as Raw, Passage, Waker};
 
+use super::annotations::Annotations;
 use super::chosen::Chosen;
+use super::directives::Directives;
 use super::modules::Frame;
-use super::objects::{Asker, Objects, Origin, Teller};
-use super::remarks::Remarks;
+use super::objects::{FirstUse, Objects, Origin, Output};
 use super::repeated::Repetitions;
 use super::rust::{Locks, Role};
+use super::sink::Sink;
 use super::stacks::{At, Calls, Chain, Stacks};
 use super::sync::{Inside, Permits};
 use super::threads::{Starts, Threads};
-use super::told::Told;
 use super::variables::{Slot, Variables};
 use super::{Loaded, Options};
 
@@ -48,13 +49,27 @@ pub(super) enum Access {
     AtomicUpdate,
 }
 
+impl Access {
+    /// What it is in a trace.
+    fn kinds(self) -> &'static [Kind] {
+        match self {
+            Access::Read => &[Kind::Read],
+            Access::Write => &[Kind::Write],
+            Access::ReadThenWrite => &[Kind::Read, Kind::Write],
+            Access::AtomicRead => &[Kind::AtomicRead],
+            Access::AtomicWrite => &[Kind::AtomicWrite],
+            Access::AtomicUpdate => &[Kind::AtomicUpdate],
+        }
+    }
+}
+
 /// Writes a trace, event by event.
-pub(super) struct Translator<W: Write> {
-    teller: Teller<W>,
+pub(super) struct Translator<S: Sink> {
+    output: Output<S>,
     objects: Objects,
     stacks: Stacks,
     threads: Vec<ThreadState>,
-    told: Told,
+    annotations: Annotations,
     in_region: Inside,
     in_barrier: Inside,
     /// How many blocks came from each location.
@@ -66,16 +81,16 @@ pub(super) struct Translator<W: Write> {
     metadata: Metadata,
     /// Where calls are that give up by themselves.
     attempts: BTreeSet<String>,
-    remarks: Remarks,
+    directives: Directives,
     rust: Locks,
     /// The counts of references there are: where an `Arc` is.
     counts: BTreeSet<u64>,
     loaded: Loaded,
 }
 
-impl<W: Write> Translator<W> {
+impl<S: Sink> Translator<S> {
     pub(super) fn new(
-        mut teller: Teller<W>,
+        mut output: Output<S>,
         variables: Variables,
         threads: Threads,
         metadata: Metadata,
@@ -84,19 +99,19 @@ impl<W: Write> Translator<W> {
     ) -> io::Result<Self> {
         let names = threads.names();
         for name in &names {
-            teller.writer.name(Table::Threads, name)?;
+            output.sink.name(Table::Threads, name)?;
         }
         for (thread, origin) in threads.origins() {
-            teller.writer.origin(thread, origin)?;
+            output.sink.origin(thread, origin)?;
         }
         let state =
             |(index, name)| ThreadState { name, starts: threads.starts(index), ..ThreadState::default() };
         Ok(Translator {
-            teller,
+            output,
             objects: Objects::new(variables),
             stacks: Stacks::new(Vec::new(), Vec::new()),
             threads: names.into_iter().enumerate().map(state).collect(),
-            told: Told::new(),
+            annotations: Annotations::new(),
             in_region: Inside::default(),
             in_barrier: Inside::default(),
             allocations: FxHashMap::default(),
@@ -105,7 +120,7 @@ impl<W: Write> Translator<W> {
             chosen,
             metadata,
             attempts: BTreeSet::new(),
-            remarks: Remarks::default(),
+            directives: Directives::default(),
             rust: Locks::default(),
             counts: BTreeSet::new(),
             loaded: Loaded { threads: threads.len() as u64, ..Loaded::default() },
@@ -131,7 +146,7 @@ impl<W: Write> Translator<W> {
     /// What an atomic operation means to Rust's std.
     fn role(&mut self, event: &Event<'_>) -> io::Result<Option<Role>> {
         match event.op {
-            Raw::AtomicRead { .. } | Raw::AtomicUpdate { .. } => Ok(self.at(event)?.role),
+            Raw::AtomicRead { .. } | Raw::AtomicUpdate { .. } => Ok(self.located(event)?.role),
             _ => Ok(None),
         }
     }
@@ -192,6 +207,9 @@ impl<W: Write> Translator<W> {
 
     #[inline]
     fn access(&mut self, event: &Event<'_>, address: u64, length: u64, access: Access) -> io::Result<()> {
+        if S::WANTS_ALL_ACCESSES {
+            return self.any_access(event, address, length, access);
+        }
         let mut touched = std::mem::take(&mut self.touched);
         touched.clear();
         let chosen = &self.chosen;
@@ -207,9 +225,9 @@ impl<W: Write> Translator<W> {
 
     fn accesses(&mut self, event: &Event<'_>, touched: &[Slot], access: Access) -> io::Result<()> {
         let at = self.at(event)?;
-        let Some(access) = self.remarks.wanted(event.thread, access) else { return Ok(()) };
+        let Some(access) = self.directives.wanted(event.thread, access) else { return Ok(()) };
         for &slot in touched {
-            let access = self.remarks.meant(access, self.objects.variables.whereabouts(slot).address);
+            let access = self.directives.meant(access, self.objects.variables.whereabouts(slot).address);
             let variable = self.variable(event, slot)?;
             let left = match &mut self.repetitions {
                 Some(repetitions) => repetitions.left_of(event.thread, variable, access),
@@ -235,27 +253,57 @@ impl<W: Write> Translator<W> {
         Ok(())
     }
 
+    /// An access, whether or not its memory is a variable of the trace: for a sink that is not interested in variables.
+    fn any_access(&mut self, event: &Event<'_>, address: u64, length: u64, access: Access) -> io::Result<()> {
+        let Some(access) = self.directives.wanted(event.thread, access) else { return Ok(()) };
+        let counts = access == Access::AtomicUpdate && matches!(event.op, Raw::AtomicUpdate { .. });
+        if counts && self.located(event)?.role == Some(Role::Count) {
+            self.counts.insert(address);
+        }
+        if !self.output.sink.wants_source(event) {
+            return Ok(());
+        }
+        let at = self.located(event)?;
+        let kinds = [
+            Some(self.directives.meant(access, address)),
+            self.directives.meant_within(access, address, length),
+        ];
+        for access in kinds.into_iter().flatten() {
+            for &kind in access.kinds() {
+                self.output.sink.translated(event, kind, Some(at.location), at.stack);
+            }
+        }
+        Ok(())
+    }
+
     fn variable(&mut self, event: &Event<'_>, slot: Slot) -> io::Result<VariableId> {
         // The function matters for the name alone, and looking for it takes long.
         if let Some(known) = self.objects.known_variable(slot) {
             return Ok(known);
         }
         let function = self.function(event);
-        let asker = Asker { thread: event.thread, function: function.as_deref() };
-        self.objects.new_variable(slot, asker, &mut self.teller)
+        let first_use = FirstUse { thread: event.thread, function: function.as_deref() };
+        self.objects.new_variable(slot, first_use, &mut self.output)
     }
 
     /// The function an event happened in, not those inlined into it.
     fn function(&mut self, event: &Event<'_>) -> Option<String> {
-        let frames = self.teller.modules.frames(event.pc.saturating_sub(1));
+        let frames = self.output.modules.frames(event.pc.saturating_sub(1));
         frames.last().and_then(|frame| frame.function.clone())
     }
 
+    /// Where an event is, as far as that matters to the sink.
     #[inline]
     fn at(&mut self, event: &Event<'_>) -> io::Result<At> {
+        if self.output.sink.wants_source(event) { self.located(event) } else { Ok(At::UNKNOWN) }
+    }
+
+    /// Where an event is.
+    #[inline]
+    fn located(&mut self, event: &Event<'_>) -> io::Result<At> {
         let chain = self.threads[event.thread as usize].calls.current();
-        let Teller { modules, writer } = &mut self.teller;
-        self.stacks.at(chain, event.pc, modules, writer)
+        let Output { modules, sink } = &mut self.output;
+        self.stacks.at(chain, event.pc, modules, sink)
     }
 
     /// Where a thread starts, which is also where it is said to end.
@@ -264,16 +312,42 @@ impl<W: Write> Translator<W> {
         if let Some(start) = state.start {
             return Ok(start);
         }
-        let Teller { modules, writer } = &mut self.teller;
+        let Output { modules, sink } = &mut self.output;
         let mut users = |pc: u64| modules.frames(pc.saturating_sub(1)).iter().any(Frame::is_users);
         let pc = state.starts.addresses().find(|&pc| users(pc)).unwrap_or(event.pc);
-        let start = self.stacks.at(Chain::default(), pc, modules, writer)?;
+        let start = self.stacks.at(Chain::default(), pc, modules, sink)?;
         self.threads[event.thread as usize].start = Some(start);
         Ok(start)
     }
 
+    /// The call stack of a thread at an address of the code.
+    pub(super) fn stack(&mut self, thread: u32, pc: u64) -> io::Result<Option<StackId>> {
+        let chain = self.threads[thread as usize].calls.current();
+        let Output { modules, sink } = &mut self.output;
+        Ok(self.stacks.at(chain, pc, modules, sink)?.stack)
+    }
+
+    /// The location and the call stack of an event.
+    pub(super) fn locate(&mut self, event: &Event<'_>) -> io::Result<(LocationId, Option<StackId>)> {
+        let at = self.located(event)?;
+        Ok((at.location, at.stack))
+    }
+
+    /// The sink.
+    pub(super) fn sink(&mut self) -> &mut S {
+        &mut self.output.sink
+    }
+
+    /// Makes room for a thread that no first pass has found.
+    pub(super) fn add_thread(&mut self, thread: u32) {
+        if self.threads.len() <= thread as usize {
+            self.threads.resize_with(thread as usize + 1, ThreadState::default);
+        }
+    }
+
     /// Writes an event of the trace, and the branches before it.
     fn write(&mut self, event: &Event<'_>, op: Op, at: At) -> io::Result<()> {
+        self.output.sink.translated(event, op.kind(), Some(at.location), at.stack);
         let thread = ThreadId(event.thread);
         let state = &mut self.threads[event.thread as usize];
         state.acted = true;
@@ -282,7 +356,7 @@ impl<W: Write> Translator<W> {
             let count = u32::try_from(branches).unwrap_or(u32::MAX);
             let note = Note { stack: at.stack, step: Distance::Same };
             state.place.get_or_insert(0);
-            self.teller.writer.noted_event(thread, Op::Branch(count), at.location, note)?;
+            self.output.sink.event(thread, Op::Branch(count), at.location, note)?;
             self.loaded.events += 1;
             self.loaded.branches += 1;
         }
@@ -293,7 +367,7 @@ impl<W: Write> Translator<W> {
         };
         state.place = event.place.or(state.place).or(Some(0));
         self.loaded.events += 1;
-        self.teller.writer.noted_event(thread, op, at.location, Note { stack: at.stack, step })
+        self.output.sink.event(thread, op, at.location, Note { stack: at.stack, step })
     }
 
     /// Everything but accesses: rare, and not worth a fast path.
@@ -302,12 +376,12 @@ impl<W: Write> Translator<W> {
             repetitions.orders(event.thread);
         }
         let at = match event.op {
-            Raw::Begin { .. } | Raw::End => self.start(event)?,
+            Raw::Begin { .. } | Raw::End if self.output.sink.wants_source(event) => self.start(event)?,
             _ => self.at(event)?,
         };
-        let function = self.function(event);
-        let asker = Asker { thread: event.thread, function: function.as_deref() };
-        if let Some(op) = self.operation(event, asker, at)? {
+        let function = if self.output.sink.wants_source(event) { self.function(event) } else { None };
+        let first_use = FirstUse { thread: event.thread, function: function.as_deref() };
+        if let Some(op) = self.operation(event, first_use, at)? {
             self.write(event, op, at)?;
             if let Op::End = op {
                 self.threads[event.thread as usize].over = true;
@@ -317,8 +391,8 @@ impl<W: Write> Translator<W> {
     }
 
     /// What an event that is no access becomes, if anything.
-    fn operation(&mut self, event: &Event<'_>, asker: Asker<'_>, at: At) -> io::Result<Option<Op>> {
-        let (objects, teller) = (&mut self.objects, &mut self.teller);
+    fn operation(&mut self, event: &Event<'_>, first_use: FirstUse<'_>, at: At) -> io::Result<Option<Op>> {
+        let (objects, output) = (&mut self.objects, &mut self.output);
         Ok(match event.op {
             Raw::Fence { .. } => Some(Op::Fence),
             Raw::Begin { .. } => self.begin(event),
@@ -335,63 +409,65 @@ impl<W: Write> Translator<W> {
                 over.then_some(Op::Join(ThreadId(child)))
             }
             Raw::Request { lock, hold } => {
-                let (lock, _) = objects.lock(lock, asker, teller)?;
+                let (lock, _) = objects.lock(lock, first_use, output)?;
                 Some(match hold {
                     Hold::Exclusive => Op::Request(lock),
                     Hold::Shared => Op::RequestShared(lock),
                 })
             }
             Raw::Acquire { lock, hold } => {
-                let lock = objects.lock_taken(lock, hold, asker, teller)?;
+                let lock = objects.lock_taken(lock, hold, first_use, output)?;
                 Some(match hold {
                     Hold::Exclusive => Op::Acquire(lock),
                     Hold::Shared => Op::AcquireShared(lock),
                 })
             }
             Raw::Limited => {
-                self.attempts.insert(self.stacks.location(at.location).to_owned());
+                self.attempts.extend(self.stacks.location(at.location).map(str::to_owned));
                 None
             }
-            Raw::Release { lock, hold } => self.release(lock, hold, asker)?,
+            Raw::Release { lock, hold } => self.release(lock, hold, first_use)?,
             // The wait itself is what is told when it is over.
-            Raw::Wait { lock, .. } => self.release(lock, Hold::Exclusive, asker)?,
+            Raw::Wait { lock, .. } => self.release(lock, Hold::Exclusive, first_use)?,
             Raw::Woken { condition, by: Waker::Signal | Waker::Broadcast } => {
-                Some(Op::Wait(objects.condition(condition, asker, teller)?))
+                Some(Op::Wait(objects.condition(condition, first_use, output)?))
             }
-            Raw::Signal { condition } => Some(Op::Signal(objects.condition(condition, asker, teller)?)),
-            Raw::Broadcast { condition } => Some(Op::Broadcast(objects.condition(condition, asker, teller)?)),
+            Raw::Signal { condition } => Some(Op::Signal(objects.condition(condition, first_use, output)?)),
+            Raw::Broadcast { condition } => {
+                Some(Op::Broadcast(objects.condition(condition, first_use, output)?))
+            }
             Raw::BarrierInit { barrier, .. } => {
-                objects.new_barrier(barrier, asker, teller)?;
+                objects.new_barrier(barrier, first_use, output)?;
                 None
             }
             Raw::BarrierEnter { barrier } => {
-                let barrier = objects.barrier(barrier, asker, teller)?;
+                let barrier = objects.barrier(barrier, first_use, output)?;
                 self.in_barrier.enter(event.thread, barrier.0);
                 Some(Op::BarrierEnter(barrier))
             }
             Raw::BarrierExit { barrier } => {
-                let barrier = objects.barrier(barrier, asker, teller)?;
+                let barrier = objects.barrier(barrier, first_use, output)?;
                 self.in_barrier.leave(event.thread, barrier.0).then_some(Op::BarrierExit(barrier))
             }
             Raw::SemaphoreInit { semaphore, value } => {
-                objects.new_semaphore(semaphore, Permits::declared(value), asker, teller)?;
+                objects.new_semaphore(semaphore, Permits::declared(value), first_use, output)?;
                 None
             }
             Raw::Post { semaphore } => {
-                let (semaphore, permits) = objects.semaphore(semaphore, asker, teller)?;
+                let (semaphore, permits) = objects.semaphore(semaphore, first_use, output)?;
                 permits.post();
                 Some(Op::Post(semaphore))
             }
             Raw::Take { semaphore } => {
-                let (semaphore, permits) = objects.semaphore(semaphore, asker, teller)?;
+                let (semaphore, permits) = objects.semaphore(semaphore, first_use, output)?;
                 permits.take();
                 Some(Op::Take(semaphore))
             }
             Raw::Allocate { .. } => self.allocate(event, at)?,
-            Raw::Free { address } if self.remarks.frees(event.thread) => {
+            Raw::Free { address } if self.directives.frees(event.thread) => {
                 let block = objects.variables.block_at(address).filter(|block| block.start == address);
                 match block {
-                    Some(block) => objects.block_id(block.number, &mut teller.writer)?.map(Op::Free),
+                    Some(block) => objects.block_id(block.number, &mut output.sink)?.map(Op::Free),
                     None => None,
                 }
             }
@@ -401,13 +477,13 @@ impl<W: Write> Translator<W> {
                 None
             }
             Raw::HappensBefore { object } => {
-                let published = objects.publish(object, asker, teller)?;
+                let published = objects.publish(object, first_use, output)?;
                 if let Some(seen) = published.seen {
                     self.write(event, Op::AtomicRead(seen), at)?;
                 }
                 Some(Op::AtomicWrite(published.new))
             }
-            Raw::HappensAfter { object } => objects.observe(object, asker.thread).map(Op::AtomicRead),
+            Raw::HappensAfter { object } => objects.observe(object, first_use.thread).map(Op::AtomicRead),
             Raw::Signalled { signal } => {
                 for object in signal.objects(event.thread) {
                     if let Some(seen) = self.objects.observe(object, event.thread) {
@@ -417,17 +493,19 @@ impl<W: Write> Translator<W> {
                 None
             }
             Raw::IgnoreBegin { .. } | Raw::IgnoreEnd { .. } | Raw::Benign { .. } => {
-                self.remarks.see(event);
+                self.directives.see(event);
                 None
             }
-            Raw::Mark { name, value } => Some(Op::Mark(self.told.mark(name, value, &mut teller.writer)?)),
+            Raw::Mark { name, value } => {
+                Some(Op::Mark(self.annotations.mark(name, value, &mut output.sink)?))
+            }
             Raw::RegionBegin { name } => {
-                let region = self.told.region(name, &mut teller.writer)?;
+                let region = self.annotations.region(name, &mut output.sink)?;
                 self.in_region.enter(event.thread, region.0);
                 Some(Op::RegionBegin(region))
             }
             Raw::RegionEnd { name } => {
-                let region = self.told.region(name, &mut teller.writer)?;
+                let region = self.annotations.region(name, &mut output.sink)?;
                 self.in_region.leave(event.thread, region.0).then_some(Op::RegionEnd(region))
             }
             Raw::Stop(stop) => {
@@ -464,9 +542,9 @@ impl<W: Write> Translator<W> {
         (!self.threads[event.thread as usize].acted).then_some(Op::Begin)
     }
 
-    fn release(&mut self, lock: u64, hold: Hold, asker: Asker<'_>) -> io::Result<Option<Op>> {
-        let (lock, holders) = self.objects.lock(lock, asker, &mut self.teller)?;
-        Ok(holders.give_back(asker.thread, hold).map(|held| match held {
+    fn release(&mut self, lock: u64, hold: Hold, first_use: FirstUse<'_>) -> io::Result<Option<Op>> {
+        let (lock, holders) = self.objects.lock(lock, first_use, &mut self.output)?;
+        Ok(holders.give_back(first_use.thread, hold).map(|held| match held {
             Hold::Exclusive => Op::Release(lock),
             Hold::Shared => Op::ReleaseShared(lock),
         }))
@@ -474,28 +552,27 @@ impl<W: Write> Translator<W> {
 
     fn allocate(&mut self, event: &Event<'_>, at: At) -> io::Result<Option<Op>> {
         let Some((placed, gone)) = self.objects.variables.follow(&event.op) else { return Ok(None) };
-        let location = self.stacks.location(at.location);
+        let location = self.stacks.location(at.location).unwrap_or("?");
         let count = self.allocations.entry(location.to_owned()).or_default();
         *count += 1;
         let name = format!("block@{location}#{count}");
         self.objects.block(placed, &gone, Origin::Heap(name));
-        let block = self.objects.block_id(placed.number, &mut self.teller.writer)?;
+        let block = self.objects.block_id(placed.number, &mut self.output.sink)?;
         Ok(block.map(Op::Allocate))
     }
 
     /// Ends the trace, and says what was loaded.
-    pub(super) fn finish(mut self, loaded: &mut Loaded) -> io::Result<()> {
+    pub(super) fn finish(mut self, loaded: &mut Loaded) -> io::Result<S> {
         for (semaphore, permits) in self.objects.permits() {
-            self.teller.writer.permits(semaphore, permits)?;
+            self.output.sink.permits(semaphore, permits)?;
         }
         if !self.attempts.is_empty() {
             let attempts = self.attempts.into_iter().collect();
-            self.teller.writer.metadata(&Metadata { attempts, ..self.metadata })?;
+            self.output.sink.metadata(&Metadata { attempts, ..self.metadata })?;
         }
         self.loaded.variables = self.objects.variable_count() as u64;
-        self.teller.writer.finish()?;
         *loaded = Loaded { recorded: loaded.recorded, damage: loaded.damage, ..self.loaded };
-        Ok(())
+        Ok(self.output.sink)
     }
 }
 

@@ -34,16 +34,23 @@ pub(super) struct Variables {
     slots: Vec<Whereabouts>,
     /// The first slot of the variables of no block; they are in the order of their addresses.
     global: usize,
+    /// Whether every block is kept, also one without variables.
+    keeps_all_blocks: bool,
 }
 
 impl Variables {
     /// As it is before the first event.
     pub(super) fn new(shared: Shared) -> Variables {
         let (blocks, cells, slots) = (Blocks::default(), Pages::default(), Vec::new());
-        let mut variables = Variables { shared, blocks, cells, slots, global: 0 };
+        let mut variables = Variables { shared, blocks, cells, slots, global: 0, keeps_all_blocks: false };
         variables.open(BlockNumber::NONE, 0);
         variables.global = variables.slots.len();
         variables
+    }
+
+    /// No variables at all, but every block.
+    pub(super) fn blocks_only() -> Variables {
+        Variables { keeps_all_blocks: true, ..Variables::new(Shared::default()) }
     }
 
     /// Follows the blocks. Returns the block that came to be with this event, and those whose place it took.
@@ -93,9 +100,9 @@ impl Variables {
         }
     }
 
-    /// Whether a block has a variable.
+    /// Whether a block is in the trace: it has a variable.
     pub(super) fn keeps_some_of(&self, block: BlockNumber) -> bool {
-        !self.shared.of(block).is_empty()
+        self.keeps_all_blocks || !self.shared.of(block).is_empty()
     }
 
     /// The block an address lies in.

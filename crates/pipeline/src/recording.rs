@@ -174,6 +174,7 @@ impl<'a> Recorder<'a> {
             load::load(recorded, metadata, &self.options.load, out).map_err(|error| match error {
                 LoadError::Write(error) => error,
                 LoadError::NotALog(error) => io::Error::other(error),
+                LoadError::Malformed(error) => io::Error::other(error),
             })
         })?;
         let name = file.display().to_string();

@@ -14,9 +14,7 @@ use crate::replay::Replayer;
 pub fn trace_of(replayer: &Replayer, replayed: &Replay) -> Option<Trace> {
     let directory = directory(replayer);
     let recorded = replayed.recorded(&directory)?;
-    let mut bytes = Vec::new();
-    load::load(recorded, &Metadata::default(), &Options::default(), &mut bytes).ok()?;
-    trace::native::read(&bytes).ok().map(|(trace, _)| trace)
+    load::load_trace(recorded, &Metadata::default(), &Options::default()).ok()
 }
 
 /// Writes the trace of a replay that left a log ([`is_recorded`]), with what is known of how the program was

@@ -17,7 +17,7 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use crate::Cancellation;
-use load::look::{Looked, look};
+use load::inspect::{InspectedEvent, Inspection, inspect};
 use load::{LoadError, Recorded};
 use outcome::Outcome;
 use plan::Control;
@@ -91,15 +91,15 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
     let outcome = Outcome::read(&ran.outcome());
     let log = ran.log();
     let wanted = wanted(plan, &control, &outcome);
-    let looked = match &log {
+    let inspection = match &log {
         Some((log, modules)) => {
             let here = std::env::current_dir().unwrap_or_default();
             let directory = command.directory.as_deref().unwrap_or(&here);
-            look(Recorded { log, modules, directory }, &wanted, plan.steps.len())?
+            inspect(Recorded { log, modules, directory }, &wanted)?
         }
-        None => Looked { found: vec![None; wanted.len()], ..Looked::default() },
+        None => Inspection::of_nothing(wanted.len()),
     };
-    let verifying = Verifying { plan, control: &control, outcome: &outcome, looked: &looked };
+    let verifying = Verifying { plan, control: &control, outcome: &outcome, inspection: &inspection };
     let divergence = verifying.divergence();
     let ended_by_itself = matches!(ran.ending, Ending::Exited(_) | Ending::Killed(_));
     let verdict = match divergence {
@@ -116,8 +116,8 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
         ending: ran.ending,
         output: ran.output(),
         elapsed: ran.elapsed,
-        events: observed(plan, &control, &outcome, &looked),
-        threads: statuses(plan, &control, &outcome, &looked),
+        events: observed(plan, &control, &outcome, &inspection),
+        threads: statuses(plan, &control, &outcome, &inspection),
         log,
     })
 }
@@ -157,36 +157,41 @@ fn wanted(plan: &Plan, control: &Control, outcome: &Outcome) -> Vec<(ThreadPath,
 }
 
 /// The threads at the end of the schedule.
-fn statuses(plan: &Plan, control: &Control, outcome: &Outcome, looked: &Looked) -> Vec<ThreadStatus> {
-    let found = &looked.found[plan.steps.len() + plan.goal.named().len()..];
+fn statuses(plan: &Plan, control: &Control, outcome: &Outcome, inspection: &Inspection) -> Vec<ThreadStatus> {
+    let found = &inspection.events[plan.steps.len() + plan.goal.named().len()..];
     let threads = outcome.threads.iter().zip(found).filter_map(|(report, found)| {
         let thread = control.cast.path(report.thread)?;
         // What it did next, it did from where it stood.
         let stack = match found {
-            Some(found) => Some(found.stack.clone()),
-            None => looked.last.get(thread).cloned(),
+            Some(found) => found.stack,
+            None => inspection.last.get(thread).copied().flatten(),
         };
         let thread = plan.thread_name(thread);
-        Some(ThreadStatus { thread, state: report.state, stack: stack.unwrap_or_default() })
+        Some(ThreadStatus { thread, state: report.state, stack: inspection.stack(stack) })
     });
     threads.collect()
 }
 
 /// The events that the goal names.
-fn observed(plan: &Plan, control: &Control, outcome: &Outcome, looked: &Looked) -> Vec<ObservedEvent> {
-    let found = &looked.found[plan.steps.len()..];
+fn observed(
+    plan: &Plan,
+    control: &Control,
+    outcome: &Outcome,
+    inspection: &Inspection,
+) -> Vec<ObservedEvent> {
+    let found = &inspection.events[plan.steps.len()..];
     let named = plan.goal.named().into_iter().zip(found);
-    let observe = |(event, found): (&PlannedEvent, &Option<load::look::Found>)| {
+    let observe = |(event, found): (&PlannedEvent, &Option<InspectedEvent>)| {
         let thread = control.cast.number(&event.thread);
         let sight = event.place.and_then(|place| outcome.sight(thread, place));
-        let at_the_end = || looked.last.get(&event.thread).cloned();
-        let stack = found.as_ref().map(|found| found.stack.clone()).or_else(at_the_end);
+        let at_the_end = || inspection.last.get(&event.thread).copied().flatten();
+        let stack = found.as_ref().map_or_else(at_the_end, |found| found.stack);
         let bytes = |memory: Option<Memory>| memory.map(|memory| memory.as_bytes().to_vec());
         ObservedEvent {
             event: event.clone(),
             before: sight.and_then(|sight| bytes(sight.before)),
             after: sight.and_then(|sight| bytes(sight.after)),
-            stack: stack.unwrap_or_default(),
+            stack: inspection.stack(stack),
         }
     };
     named.map(observe).collect()

@@ -7,14 +7,14 @@ use wire::{Instruction, Obstacle, ThreadState, WaitsFor};
 use super::outcome::{Outcome, Stuck};
 use super::plan::{Control, Goal, Plan, PlannedEvent};
 use super::result::Divergence;
-use load::look::{Found, Looked};
+use load::inspect::{Bytes, InspectedEvent, Inspection};
 
 /// Compares what happened with what was to happen; the first difference.
 pub(super) struct Verifying<'a> {
     pub(super) plan: &'a Plan,
     pub(super) control: &'a Control,
     pub(super) outcome: &'a Outcome,
-    pub(super) looked: &'a Looked,
+    pub(super) inspection: &'a Inspection,
 }
 
 /// The bytes that an object was seen at, by its name and what it is.
@@ -26,7 +26,7 @@ impl<'a> Verifying<'a> {
         let mut objects = Objects::default();
         let mut last = 0;
         for (index, step) in self.plan.steps.iter().enumerate() {
-            let Some(found) = self.looked.found[index].as_ref() else { continue };
+            let Some(found) = self.inspection.events[index].as_ref() else { continue };
             if self.is_next_place(step) {
                 continue;
             }
@@ -54,7 +54,7 @@ impl<'a> Verifying<'a> {
         self.plan
             .steps
             .iter()
-            .zip(&self.looked.found)
+            .zip(&self.inspection.events)
             .position(|(step, found)| step.place.is_some() && found.is_none() && !self.is_next_place(step))
     }
 
@@ -86,19 +86,21 @@ impl<'a> Verifying<'a> {
 
     /// How what was found differs from what should have been, if it does. Where a thread begins and ends is not where an event was, but a
     /// name for the thread's code.
-    fn difference(&self, step: &'a PlannedEvent, found: &Found, objects: &mut Objects<'a>) -> Option<String> {
-        let same_kind = found.kinds.contains(&step.kind)
-            || alike(&found.kinds, step.kind)
-            || self.is_changed_read(step, &found.kinds);
-        // The loader tells that references to memory are given back where it is freed.
-        if (step.kind, &found.kinds[..]) == (Kind::AtomicUpdate, &[Kind::Free]) {
-            return None;
-        }
-        if !same_kind || !matches!(step.kind, Kind::Begin | Kind::End) && found.location != step.location {
-            let kind = found.kinds.first().map_or("something else", |&kind| trace::text::op_name(kind));
+    fn difference(
+        &self,
+        step: &'a PlannedEvent,
+        found: &InspectedEvent,
+        objects: &mut Objects<'a>,
+    ) -> Option<String> {
+        let expected = found.actions.iter().find(|(kind, _)| *kind == step.kind);
+        let action = expected.or_else(|| self.changed_read(step, found));
+        let is_elsewhere = !matches!(step.kind, Kind::Begin | Kind::End) && found.location != step.location;
+        let Some((_, bytes)) = action.filter(|_| !is_elsewhere) else {
+            let kind =
+                found.actions.first().map_or("something else", |&(kind, _)| trace::text::op_name(kind));
             return Some(format!("{kind} at {}", found.location));
-        }
-        let (Some(class), Some((start, length))) = (class(step.kind), found.object) else { return None };
+        };
+        let (Some(class), Some((start, length))) = (class(step.kind), *bytes) else { return None };
         let end = start.saturating_add(length);
         let known = objects.entry((class, step.object.as_str())).or_insert((start, end));
         let both = (known.0.max(start), known.1.min(end));
@@ -109,19 +111,23 @@ impl<'a> Verifying<'a> {
         None
     }
 
-    /// Whether it is the read in question, a compare-exchange that came out otherwise for what it saw.
-    fn is_changed_read(&self, step: &PlannedEvent, found: &[Kind]) -> bool {
-        let exchange = |kind: Kind| matches!(kind, Kind::AtomicRead | Kind::AtomicUpdate);
-        matches!(self.plan.goal, Goal::Order(_) | Goal::Reads(..))
-            && exchange(step.kind)
-            && found.iter().copied().any(exchange)
-            && self.plan.goal.named().contains(&step)
+    /// The read in question may be a compare-exchange that came out otherwise because of what it saw.
+    fn changed_read<'f>(
+        &self,
+        step: &PlannedEvent,
+        found: &'f InspectedEvent,
+    ) -> Option<&'f (Kind, Option<Bytes>)> {
+        let is_exchange = |kind: Kind| matches!(kind, Kind::AtomicRead | Kind::AtomicUpdate);
+        let is_asked = matches!(self.plan.goal, Goal::Order(_) | Goal::Reads(..))
+            && is_exchange(step.kind)
+            && self.plan.goal.named().contains(&step);
+        found.actions.iter().find(|(kind, _)| is_asked && is_exchange(*kind))
     }
 
     /// The events that are to be next are in the log only if they happened after the hold.
     fn named_differ(&self, objects: &mut Objects<'a>) -> Option<Divergence> {
         let named = self.plan.goal.named();
-        let found = &self.looked.found[self.plan.steps.len()..];
+        let found = &self.inspection.events[self.plan.steps.len()..];
         for (event, found) in named.into_iter().zip(found) {
             let came = found.as_ref().and_then(|found| self.difference(event, found, objects));
             let is_goal = matches!(self.plan.goal, Goal::Race(..));
@@ -157,7 +163,7 @@ impl<'a> Verifying<'a> {
     /// Each waits for what the next one holds or is to do.
     fn deadlock_differs(&self, events: &[PlannedEvent]) -> Option<Divergence> {
         let end = self.plan.steps.len();
-        let happened = &self.looked.found[end..end + events.len()];
+        let happened = &self.inspection.events[end..end + events.len()];
         if let Some((event, _)) = events.iter().zip(happened).find(|(_, found)| found.is_some()) {
             return Some(self.at(end, event, "the thread was woken after all, and went on".to_owned()));
         }
@@ -191,7 +197,7 @@ impl<'a> Verifying<'a> {
         let is_futex = waited_for & 1 != 0;
         let lock = waited_for & !1;
         let words = [Some(lock), lock.checked_sub(4).filter(|_| is_futex)];
-        let held = words.into_iter().flatten().filter_map(|word| self.looked.holders.get(&word));
+        let held = words.into_iter().flatten().filter_map(|word| self.inspection.holders.get(&word));
         held.map(Vec::as_slice).find(|holders| !holders.is_empty()).unwrap_or_default()
     }
 
@@ -238,20 +244,6 @@ impl<'a> Verifying<'a> {
 
 fn in_words(event: &PlannedEvent) -> String {
     format!("{}({}) at {}", trace::text::op_name(event.kind), event.object, event.location)
-}
-
-/// A lock that can be shared is given back without a word on how it was held; an acquire answers its request; a plain access whose
-/// races are meant is an atomic one in the trace.
-fn alike(found: &[Kind], expected: Kind) -> bool {
-    let one = |kind: Kind| match kind {
-        Kind::ReleaseShared => Kind::Release,
-        Kind::Request => Kind::Acquire,
-        Kind::RequestShared => Kind::AcquireShared,
-        Kind::AtomicRead => Kind::Read,
-        Kind::AtomicWrite | Kind::AtomicUpdate => Kind::Write,
-        kind => kind,
-    };
-    found.iter().any(|&found| one(found) == one(expected))
 }
 
 /// What kind of object a kind of event is about, if it is one that has an address.

@@ -29,7 +29,8 @@ impl StackId {
         self.0.get()
     }
 
-    fn index(self) -> usize {
+    /// Its place among all stacks, counted from 0.
+    pub fn index(self) -> usize {
         self.raw() as usize - 1
     }
 }

@@ -1,25 +1,26 @@
-//! What a program tells of itself (foretell.h): marks with their values, and regions.
+//! What a program says about itself through foretell.h: marks with their values, and regions.
 
-use std::io::{self, Write};
+use std::io;
 
 use rustc_hash::FxHashMap;
-use trace::native::{Table, Writer};
+use trace::native::Table;
 use trace::{Mark, MarkId, RegionId};
 
 use super::naming::Names;
+use super::sink::Sink;
 
 /// The marks and regions there are so far.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Annotations {
     names: Names,
     marks: FxHashMap<Mark, MarkId>,
     regions: Names,
 }
 
-impl Told {
+impl Annotations {
     /// Nothing yet.
-    pub(super) fn new() -> Told {
-        Told {
+    pub(super) fn new() -> Annotations {
+        Annotations {
             names: Names::of(Table::MarkNames),
             marks: FxHashMap::default(),
             regions: Names::of(Table::Regions),
@@ -27,26 +28,21 @@ impl Told {
     }
 
     /// The mark with this name and value.
-    pub(super) fn mark<W: Write>(
-        &mut self,
-        name: &[u8],
-        value: i64,
-        writer: &mut Writer<W>,
-    ) -> io::Result<MarkId> {
-        let name = self.names.same(&String::from_utf8_lossy(name), writer)?;
+    pub(super) fn mark<S: Sink>(&mut self, name: &[u8], value: i64, sink: &mut S) -> io::Result<MarkId> {
+        let name = self.names.same(&String::from_utf8_lossy(name), sink)?;
         let mark = Mark { name, value };
         let next = MarkId::new(self.marks.len());
         if let Some(&known) = self.marks.get(&mark) {
             return Ok(known);
         }
-        writer.mark(mark)?;
+        sink.mark(mark)?;
         self.marks.insert(mark, next);
         Ok(next)
     }
 
     /// The region with this name.
-    pub(super) fn region<W: Write>(&mut self, name: &[u8], writer: &mut Writer<W>) -> io::Result<RegionId> {
+    pub(super) fn region<S: Sink>(&mut self, name: &[u8], sink: &mut S) -> io::Result<RegionId> {
         let name = String::from_utf8_lossy(name);
-        Ok(RegionId(self.regions.same(&name, writer)?))
+        Ok(RegionId(self.regions.same(&name, sink)?))
     }
 }

@@ -1,4 +1,4 @@
-//! What the program said about its own accesses: those of a thread that are not to be seen, and memory whose races are meant.
+//! What the program says about its own accesses: which of a thread's are to be ignored, and which memory has intended races.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ struct Ignored {
     atomics: u32,
 }
 
-/// All remarks so far.
+/// All directives so far.
 #[derive(Debug, Default)]
-pub(super) struct Remarks {
+pub(super) struct Directives {
     ignored: FxHashMap<u32, Ignored>,
     /// Where races are meant: the ranges by their starts, with their ends. None touches another.
     benign: BTreeMap<u64, u64>,
 }
 
-impl Remarks {
-    /// Takes a remark in.
+impl Directives {
+    /// Takes a directive in.
     pub(super) fn see(&mut self, event: &Event<'_>) {
         let ignored = self.ignored.entry(event.thread).or_default();
         match event.op {
@@ -76,7 +76,26 @@ impl Remarks {
     }
 
     fn is_benign(&self, address: u64) -> bool {
-        self.benign.range(..=address).next_back().is_some_and(|(_, &end)| address < end)
+        self.benign_until(address).is_some()
+    }
+
+    /// Where the range ends in which the races of this address are meant; none if they are not.
+    fn benign_until(&self, address: u64) -> Option<u64> {
+        self.benign.range(..=address).next_back().map(|(_, &end)| end).filter(|&end| address < end)
+    }
+
+    /// The access as it is meant in another part of the bytes it covers than their start, if it is meant otherwise there.
+    pub(super) fn meant_within(&self, access: Access, address: u64, length: u64) -> Option<Access> {
+        let end = address.saturating_add(length);
+        match self.benign_until(address) {
+            Some(until) => (until < end).then_some(access),
+            None if self.benign.is_empty() => None,
+            None => self
+                .benign
+                .range(address..end.max(address))
+                .next()
+                .map(|(&start, _)| self.meant(access, start)),
+        }
     }
 
     /// The access as it is meant: where races are, it is atomic.
@@ -98,24 +117,24 @@ impl Remarks {
 mod tests {
     use super::*;
 
-    fn remarks(ops: &[Op<'static>]) -> Remarks {
-        let mut remarks = Remarks::default();
-        ops.iter().for_each(|&op| remarks.see(&Event { thread: 1, place: None, pc: 0, op }));
-        remarks
+    fn directives(ops: &[Op<'static>]) -> Directives {
+        let mut directives = Directives::default();
+        ops.iter().for_each(|&op| directives.see(&Event { thread: 1, place: None, pc: 0, op }));
+        directives
     }
 
     #[test]
     fn what_is_ignored_is_nested_and_of_one_thread() {
         let begin = Op::IgnoreBegin { reads: false, writes: true, atomics: false };
         let end = Op::IgnoreEnd { reads: false, writes: true, atomics: false };
-        let inside = remarks(&[begin, begin, end]);
+        let inside = directives(&[begin, begin, end]);
         assert_eq!(inside.wanted(1, Access::Write), None);
         assert_eq!(inside.wanted(1, Access::ReadThenWrite), Some(Access::Read));
         assert_eq!(inside.wanted(1, Access::AtomicWrite), Some(Access::AtomicWrite));
         assert_eq!(inside.wanted(2, Access::Write), Some(Access::Write));
-        let in_a_lock = remarks(&[Op::IgnoreBegin { reads: true, writes: true, atomics: true }]);
+        let in_a_lock = directives(&[Op::IgnoreBegin { reads: true, writes: true, atomics: true }]);
         assert_eq!(in_a_lock.wanted(1, Access::AtomicUpdate), None);
-        assert_eq!(remarks(&[begin, end]).wanted(1, Access::Write), Some(Access::Write));
+        assert_eq!(directives(&[begin, end]).wanted(1, Access::Write), Some(Access::Write));
     }
 
     #[test]
@@ -128,20 +147,20 @@ mod tests {
         let ranges: Vec<(u64, u64)> = (0..400).map(|_| (roll(10_000), roll(12))).collect();
         let ops: Vec<Op<'_>> =
             ranges.iter().map(|&(address, length)| Op::Benign { address, length }).collect();
-        let remarks = remarks(&ops);
+        let directives = directives(&ops);
         for address in 0..10_100 {
             let naive = ranges.iter().any(|&(start, length)| (start..start + length).contains(&address));
-            assert_eq!(remarks.meant(Access::Write, address) == Access::AtomicWrite, naive, "{address}");
+            assert_eq!(directives.meant(Access::Write, address) == Access::AtomicWrite, naive, "{address}");
         }
     }
 
     #[test]
     fn races_that_are_meant_are_between_atomic_accesses() {
-        let remarks = remarks(&[Op::Benign { address: 100, length: 4 }]);
-        assert_eq!(remarks.meant(Access::Write, 100), Access::AtomicWrite);
-        assert_eq!(remarks.meant(Access::ReadThenWrite, 103), Access::AtomicUpdate);
+        let directives = directives(&[Op::Benign { address: 100, length: 4 }]);
+        assert_eq!(directives.meant(Access::Write, 100), Access::AtomicWrite);
+        assert_eq!(directives.meant(Access::ReadThenWrite, 103), Access::AtomicUpdate);
         assert_eq!(
-            (remarks.meant(Access::Read, 104), remarks.meant(Access::Read, 99)),
+            (directives.meant(Access::Read, 104), directives.meant(Access::Read, 99)),
             (Access::Read, Access::Read)
         );
     }
