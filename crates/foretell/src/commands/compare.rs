@@ -6,7 +6,6 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 use papers::compare::{Comparison, TableKind};
-use pipeline::stack::with_room;
 use serde::Serialize;
 
 use self::layout::Form;
@@ -94,7 +93,7 @@ impl Compare {
         let kinds = self.kinds();
         for trace in &self.traces {
             let opened = open(trace, self.mode)?;
-            with_room(|| comparison.add(&opened.name, &opened.trace, &kinds, self.budget))?;
+            comparison.add(&opened.name, &opened.trace, &kinds, self.budget);
         }
         if self.mode.json {
             output::print_json(&Output { schema: report::SCHEMA, comparison: &comparison })?;

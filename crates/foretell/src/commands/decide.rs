@@ -12,7 +12,6 @@ use clap::Args;
 use pipeline::TraceFile;
 use pipeline::answer::{Answer, answer};
 use pipeline::predict::refuse_without_branches;
-use pipeline::stack::with_room;
 use report::{About, Evidence, Fingerprint, SCHEMA, ScheduleFile, Steps, VerdictName};
 use trace::Trace;
 
@@ -79,7 +78,7 @@ impl Decide {
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = self.target()?;
         let opened = open(&self.trace, self.mode)?;
-        with_room(|| self.answer(&opened, target.as_ref()))?
+        self.answer(&opened, target.as_ref())
     }
 
     fn target(&self) -> Result<Option<Target>, Diagnostic> {

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use pipeline::Budget;
 use pipeline::hunt::{HuntOptions, HuntOutcome, SourceProgram, hunt};
-use pipeline::stack::with_room;
 
 use super::predict::Search;
 use crate::arguments::OutputMode;
@@ -93,10 +92,8 @@ impl Hunt {
     /// Hunts, and reports what was caught.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let options = self.options();
-        with_room(|| {
-            let outcome = hunt(&options, &mut TerminalObserver::new(self.mode))?;
-            self.report(outcome)
-        })?
+        let outcome = hunt(&options, &mut TerminalObserver::new(self.mode))?;
+        self.report(outcome)
     }
 
     fn options(&self) -> HuntOptions {

@@ -11,7 +11,6 @@ use std::ops::ControlFlow;
 use clap::Args;
 use pipeline::TraceFile;
 use pipeline::predict::{head, predict, predict_each};
-use pipeline::stack::with_room;
 
 pub(crate) use search::Search;
 
@@ -82,7 +81,7 @@ impl Predict {
             return raw::run(&self.trace, self.search.race_method(), self.search.wants_all(), self.mode);
         }
         let opened = open(&self.trace, self.mode)?;
-        with_room(|| self.predict(&opened))?
+        self.predict(&opened)
     }
 
     fn predict(&self, file: &TraceFile) -> Result<Exit, Diagnostic> {

@@ -8,7 +8,6 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use pipeline::replay::{ReplaySummary, Replayer, cannot_be_replayed};
 use pipeline::schedules::{recorded_order, schedule_file};
-use pipeline::stack::with_room;
 use pipeline::{TraceFile, rerecording, saved};
 use report::ScheduleFile;
 use run::replay::{self, Command, Ending, OnDivergence, RaceOrder, ReplayVerdict};
@@ -111,7 +110,7 @@ impl Replay {
         let target = self.record.as_deref().map(Target::named).transpose()?;
         let mut replayer = match &self.schedule {
             Some(file) => self.of_file(file)?,
-            None => with_room(|| self.of_finding())??,
+            None => self.of_finding()?,
         };
         self.settle(&mut replayer);
         if self.gdb {

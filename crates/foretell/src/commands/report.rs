@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use pipeline::saved;
-use pipeline::stack::with_room;
 use report::{Predictions, Rung};
 
 use crate::arguments::OutputMode;
@@ -70,14 +69,12 @@ impl Report {
         };
         let opened = open(&trace, self.mode)?;
         let others = saved::others(&file, &predictions, &mut TerminalObserver::new(self.mode))?;
-        with_room(|| {
-            saved::verify(&opened.trace, None, &predictions)?;
-            for other in &others {
-                saved::verify(&other.file.trace, Some(&other.name), &predictions)?;
-            }
-            self.say_what_was_not_verified(&predictions);
-            let (outputs, mode) = (&self.outputs, self.mode);
-            Reporting { file: &opened, others: &others, outputs, mode, options: &[] }.deliver(predictions)
-        })?
+        saved::verify(&opened.trace, None, &predictions)?;
+        for other in &others {
+            saved::verify(&other.file.trace, Some(&other.name), &predictions)?;
+        }
+        self.say_what_was_not_verified(&predictions);
+        let (outputs, mode) = (&self.outputs, self.mode);
+        Reporting { file: &opened, others: &others, outputs, mode, options: &[] }.deliver(predictions)
     }
 }

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use clap::Args;
 use pipeline::saved;
 use pipeline::sources::Files;
-use pipeline::stack::with_room;
 use report::Context;
 
 use super::predict::Search;
@@ -53,27 +52,20 @@ impl Show {
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let (path, id) = saved::named(&self.trace, self.finding.as_deref())?;
         let opened = open(&path, self.mode)?;
-        with_room(|| {
-            let observer = &mut TerminalObserver::new(self.mode);
-            let only = saved::finding(&path, &opened, &id, &self.search.options(), observer)?;
-            let options = self.search.again();
-            let outputs = Outputs { all_steps: self.all_steps, ..Outputs::default() };
-            let reporting = Reporting {
-                file: &opened,
-                others: &[],
-                outputs: &outputs,
-                mode: self.mode,
-                options: &options,
-            };
-            if self.mode.json {
-                output::print_json(&only)?;
-            } else {
-                let sources = Files::of(&opened);
-                let context =
-                    Context::new(&opened.trace, opened.path(), &sources, &only.findings).found_with(&options);
-                output::print(&reporting.one_in_words(&context, &only.findings[0])?)?;
-            }
-            Ok(Exit::Findings)
-        })?
+        let observer = &mut TerminalObserver::new(self.mode);
+        let only = saved::finding(&path, &opened, &id, &self.search.options(), observer)?;
+        let options = self.search.again();
+        let outputs = Outputs { all_steps: self.all_steps, ..Outputs::default() };
+        let reporting =
+            Reporting { file: &opened, others: &[], outputs: &outputs, mode: self.mode, options: &options };
+        if self.mode.json {
+            output::print_json(&only)?;
+        } else {
+            let sources = Files::of(&opened);
+            let context =
+                Context::new(&opened.trace, opened.path(), &sources, &only.findings).found_with(&options);
+            output::print(&reporting.one_in_words(&context, &only.findings[0])?)?;
+        }
+        Ok(Exit::Findings)
     }
 }

@@ -9,7 +9,6 @@ mod text;
 use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
-use pipeline::stack::with_room;
 use report::SCHEMA;
 use serde::Serialize;
 use states::{Class, Exhausted, Limits, Loset};
@@ -138,11 +137,9 @@ impl States {
     /// Counts, lists or explains.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let opened = open(&self.trace, self.mode)?;
-        with_room(|| {
-            let limits = Limits { states: self.budget, steps: self.budget };
-            let loset = Loset::of(&opened.trace);
-            Asked { states: &self, trace: &opened.trace, loset, limits }.answer()
-        })?
+        let limits = Limits { states: self.budget, steps: self.budget };
+        let loset = Loset::of(&opened.trace);
+        Asked { states: &self, trace: &opened.trace, loset, limits }.answer()
     }
 }
 

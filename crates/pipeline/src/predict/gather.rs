@@ -13,7 +13,7 @@ use trace::{EventId, LocationId};
 use super::Sink;
 use super::prediction::{PendingSchedule, Prediction};
 use crate::observer::Observer;
-use crate::stack::cores;
+use crate::parallel::cores;
 
 /// What findings are merged by: kind, and the set of locations.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -10,7 +10,7 @@ use report::{Finding, FindingKind, Rung};
 use trace::EventId;
 
 use crate::error::Error;
-use crate::stack::side_by_side;
+use crate::parallel::side_by_side;
 use crate::verify;
 
 /// A finding, and its schedule if that is not written out yet.

@@ -1,0 +1,33 @@
+//! The same work on many items, on all cores.
+
+use crate::error::Error;
+
+/// Maps each item, as many at the same time as there are cores. The results are in the order of the items.
+pub(crate) fn side_by_side<I: Send, T: Send>(
+    items: Vec<I>,
+    work: impl Fn(I) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    if items.len() < 2 {
+        return items.into_iter().map(work).collect();
+    }
+    let (work, mut items, mut done) = (&work, items.into_iter().peekable(), Vec::new());
+    while items.peek().is_some() {
+        std::thread::scope(|scope| {
+            let start = |item| {
+                let worker = std::thread::Builder::new().spawn_scoped(scope, move || work(item));
+                worker.map_err(|error| Error::io("start", "a thread to work in", error))
+            };
+            let workers = items.by_ref().take(cores()).map(start).collect::<Result<Vec<_>, Error>>()?;
+            for worker in workers {
+                done.push(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            }
+            Ok::<(), Error>(())
+        })?;
+    }
+    Ok(done)
+}
+
+/// How much can be done at the same time.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
