@@ -117,7 +117,7 @@ mod tests {
         let error = "hp".parse::<Method>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "there is no method 'hp' to find races: it is one of lockset, hb, cp, syncp, ucg, poly"
+            "unknown method `hp`; methods for races are lockset, hb, cp, syncp, ucg, poly"
         );
     }
 }
