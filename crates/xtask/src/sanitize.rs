@@ -28,7 +28,7 @@ const SANITIZERS: [Sanitizer; 2] = [
     Sanitizer {
         name: "thread",
         flags: "-Cunsafe-allow-abi-mismatch=sanitizer",
-        options: ("TSAN_OPTIONS", "halt_on_error=1"),
+        options: ("TSAN_OPTIONS", "halt_on_error=1 suppressions=crates/xtask/thread-sanitizer.supp"),
         skip: &["token::model"],
     },
 ];
@@ -59,7 +59,9 @@ fn run_under(sanitizer: &Sanitizer) -> Outcome {
         test.args(["--skip", name]);
     }
     test.env("RUSTFLAGS", format!("-Zsanitizer={} {}", sanitizer.name, sanitizer.flags));
-    test.env(sanitizer.options.0, sanitizer.options.1);
+    // Tests run in the directory of their crate.
+    let root = root().to_string_lossy().into_owned();
+    test.env(sanitizer.options.0, sanitizer.options.1.replace("crates/", &format!("{root}/crates/")));
     // The models take minutes under a sanitizer with the bound of their own.
     test.env("LOOM_MAX_PREEMPTIONS", "1");
     match test.status().map_err(|error| format!("cannot run rustup: {error}"))?.success() {
