@@ -17,10 +17,12 @@ pub enum FindingKind {
     Nondeterminism,
     Order,
     Predicate,
+    Failure,
+    Misuse,
 }
 
 impl FindingKind {
-    /// All of them, in the order in which they are searched for: which reads race is known before what else they could see.
+    /// Those that a trace is searched for, in this order (failures are met, not searched for): which reads race is known before what else they could see.
     pub const ALL: &[FindingKind] = &[
         FindingKind::Race,
         FindingKind::Deadlock,
@@ -39,12 +41,17 @@ impl FindingKind {
             FindingKind::Nondeterminism => "nondeterminism",
             FindingKind::Order => "order",
             FindingKind::Predicate => "predicate",
+            FindingKind::Failure => "failure",
+            FindingKind::Misuse => "misuse",
         }
     }
 
     /// Many of them, in words.
     pub fn title_of_many(self) -> String {
-        format!("{}s", self.title())
+        match self {
+            FindingKind::Misuse => "misuses of locks".to_owned(),
+            kind => format!("{}s", kind.title()),
+        }
     }
 
     /// As a heading has it.
@@ -56,6 +63,8 @@ impl FindingKind {
             FindingKind::Nondeterminism => "nondeterministic read",
             FindingKind::Order => "order violation",
             FindingKind::Predicate => "predicate violation",
+            FindingKind::Failure => "failure",
+            FindingKind::Misuse => "misuse of a lock",
         }
     }
 }
@@ -98,6 +107,15 @@ pub struct Finding {
     pub kind: FindingKind,
     /// How far it has climbed.
     pub rung: Rung,
+    /// What the program did when it happened; none: it was not seen happening.
+    #[serde(default)]
+    pub harm: Option<Harm>,
+    /// Of harm to the output: how it differs from that of ordinary runs, a few lines that start with `+` or `-`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub difference: Vec<String>,
+    /// Whether a hunt shows it unless everything is asked for; none: it was not hunted for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<bool>,
     /// Whether the program is certain to follow the schedule.
     pub guaranteed: bool,
     /// The events that make it up; -1 is the initial value.
@@ -123,9 +141,93 @@ pub struct Finding {
     /// its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<String>,
+    /// Of a failure, and of a deadlock that a run ended in: how the run ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
     /// What came of replaying it, if that was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replayed>,
+}
+
+/// What a program did when a bug happened in it, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Harm {
+    /// It crashed, aborted, failed an assertion or panicked.
+    Failure,
+    /// It could not go on.
+    Hang,
+    /// It ended with a status that ordinary runs do not end with.
+    Status,
+    /// It printed what ordinary runs do not print.
+    Output,
+    /// Nothing that could be seen from outside.
+    None,
+}
+
+impl Harm {
+    /// As it is called in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Harm::Failure => "failure",
+            Harm::Hang => "hang",
+            Harm::Status => "status",
+            Harm::Output => "output",
+            Harm::None => "none",
+        }
+    }
+
+    /// What the program did, after its name.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Harm::Failure => "the program fails",
+            Harm::Hang => "the program hangs",
+            Harm::Status => "the program ends with another exit status",
+            Harm::Output => "the program prints something else",
+            Harm::None => "no visible effect",
+        }
+    }
+
+    /// Whether it can be seen from outside.
+    pub fn is_visible(self) -> bool {
+        self != Harm::None
+    }
+}
+
+/// How a run failed, as JSON has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What failed: the assertion's text, the panic's, the signal and the address.
+    pub message: String,
+    /// What makes it the same failure in another run.
+    pub identity: String,
+    /// The signal that ended the program.
+    pub signal: Option<i32>,
+    /// The status that the program exited with.
+    pub status: Option<i32>,
+    /// The thread that failed.
+    pub thread: Option<String>,
+    /// Its call stack, the innermost function first.
+    pub stack: Vec<String>,
+    /// What all threads were doing.
+    pub threads: Vec<FailureThread>,
+    /// How many of the hunt's runs failed so.
+    pub failed_runs: u64,
+    /// How many runs the hunt made that ran to an end of their own.
+    pub runs: u64,
+    /// Whether it happened in every schedule that was tried.
+    pub every_run: bool,
+}
+
+/// A thread when the program failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureThread {
+    /// Its name.
+    pub thread: String,
+    /// What it was doing.
+    pub state: String,
+    /// Its call stack, the innermost function first.
+    pub stack: Vec<String>,
 }
 
 impl Finding {
@@ -136,6 +238,9 @@ impl Finding {
 
     /// Whether it is what another finding is, as far as the source tells: the same kind at the same places.
     pub fn is_like(&self, other: &Finding) -> bool {
+        if let (Some(own), Some(others), FindingKind::Failure) = (&self.failure, &other.failure, self.kind) {
+            return own.identity == others.identity;
+        }
         let places = |finding: &Finding| {
             let mut places = finding.locations.clone();
             // An order and its reverse are different violations.
@@ -146,6 +251,33 @@ impl Finding {
             places
         };
         self.kind == other.kind && places(self) == places(other)
+    }
+
+    /// What is shown first: what fails and hangs, then what was seen doing harm, then the highest rungs. What is so in every run by
+    /// forks and joins comes last.
+    pub fn rank(&self) -> impl Ord + use<> {
+        let visible = self.harm.is_some_and(Harm::is_visible);
+        let is_failure = self.kind == FindingKind::Failure;
+        (self.inherent, !is_failure, std::cmp::Reverse((self.rung, visible)), self.kind, self.number())
+    }
+
+    /// The number in its id.
+    fn number(&self) -> u64 {
+        self.id.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+    }
+
+    /// Whether a hunt shows it unless everything is asked for. What replays could not follow, and what may depend on
+    /// values that no run has, is not shown; nor is a pattern of accesses that did nobody any harm, unless the program says
+    /// that it must be atomic.
+    pub fn is_shown_in_hunt(&self, has_regions: bool) -> bool {
+        match self.rung {
+            Rung::Diverged | Rung::Possible => false,
+            Rung::Predicted | Rung::Confirmed => {
+                self.kind != FindingKind::Atomicity
+                    || has_regions
+                    || self.harm.is_some_and(Harm::is_visible)
+            }
+        }
     }
 
     /// All events it speaks of, with where it does so.
@@ -195,6 +327,20 @@ pub struct Predictions {
     /// How many pairs of conflicting accesses each stage of the search for races settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub funnel: Option<Funnel>,
+    /// What a hunt covered.
+    #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+}
+
+/// What a hunt covered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// How often the program was run.
+    pub runs: u64,
+    /// How many of these runs differ in what reads saw or in which order threads synchronised.
+    pub behaviours: u64,
+    /// Whether there is no other behaviour for this input.
+    pub exhausted: bool,
 }
 
 /// The size of a trace, and where it was.

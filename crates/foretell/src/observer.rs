@@ -4,8 +4,10 @@
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use pipeline::observer::{Event, Observer, Progress, RecordedEnd, Stage};
+use pipeline::ending::signal_name;
+use pipeline::observer::{Event, Observer, Progress, Stage};
 use report::Finding;
+use trace::Ending;
 
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
@@ -148,14 +150,16 @@ impl Drop for TerminalObserver {
 fn in_words(event: &Event) -> String {
     match event {
         Event::Built { source } => format!("built {}", source.display()),
-        Event::Crashed { seed, signal } => {
-            format!("the program crashed with seed {seed}{signal}; recording another run")
+        Event::Failed { seed, message } => {
+            format!("the program failed with seed {seed} ({}); recording another run", report::shown(message))
         }
-        Event::Recorded { events, threads, end } => {
-            let end = match end {
-                RecordedEnd::Crashed(signal) => format!("the program crashed{signal}"),
-                RecordedEnd::TimedOut(seconds) => format!("the program was stopped after {seconds} s"),
-                RecordedEnd::Exited(status) => format!("the program exited with status {status}"),
+        Event::Recorded { events, threads, ending, limit } => {
+            let end = match ending {
+                Ending::Killed(signal) => format!("the program was killed by signal {signal}{}", signal_name(*signal)),
+                Ending::TimedOut => format!("the program was stopped after {} s", limit.as_secs()),
+                Ending::Deadlocked => "the program deadlocked".to_owned(),
+                Ending::Ended => "the program was stopped".to_owned(),
+                Ending::Exited(status) => format!("the program exited with status {status}"),
             };
             format!("recorded {} of {}; {end}", counted(*events, "event"), counted(*threads, "thread"))
         }

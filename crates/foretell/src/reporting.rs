@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use check::Question;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use pipeline::sources::Files;
 use pipeline::{ExploredTrace, TraceFile};
 use report::{Context, Contexts, Finding, Predictions, Steps, finding_in_words, ready_suppression, summary};
@@ -25,6 +25,10 @@ use crate::output::{self, Target};
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Reports")]
 pub struct Outputs {
+    /// Which findings to report: `default` leaves out those that a hunt could not confirm or that do no visible harm,
+    /// and counts them in one line; `all` reports them, too.
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = Show::Default, hide_possible_values = true)]
+    pub show: Show,
     /// Show every step of long schedules.
     #[arg(long)]
     pub all_steps: bool,
@@ -54,6 +58,16 @@ pub struct Outputs {
     pub verbose: bool,
 }
 
+/// Which findings are reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Show {
+    /// All of them.
+    All,
+    /// Those that matter.
+    #[default]
+    Default,
+}
+
 /// Findings about a trace, about to be reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Reporting<'a> {
@@ -80,11 +94,17 @@ impl Reporting<'_> {
         let suppressed =
             pipeline::suppress(&contexts, &outputs.suppressions, &mut predictions.findings, observer)?;
         predictions.suppressed += suppressed;
-        self.write_files(&outputs, &contexts, &predictions)?;
+        if outputs.show == Show::All {
+            predictions.findings.iter_mut().for_each(|finding| finding.shown = finding.shown.map(|_| true));
+        }
         if self.mode.json {
             output::print_json(&predictions)?;
-        } else {
-            output::print(&self.in_words(&contexts, &predictions)?)?;
+        }
+        let is_hidden = |finding: &mut Finding| finding.shown == Some(false);
+        let hidden: Vec<Finding> = predictions.findings.extract_if(.., is_hidden).collect();
+        self.write_files(&outputs, &contexts, &predictions)?;
+        if !self.mode.json {
+            output::print(&self.in_words(&contexts, &predictions, &hidden)?)?;
         }
         if outputs.print_suppressions {
             print_suppressions(&contexts, &predictions, self.mode)?;
@@ -124,7 +144,12 @@ impl Reporting<'_> {
         Ok(())
     }
 
-    fn in_words(&self, contexts: &Contexts<'_>, predictions: &Predictions) -> Result<String, Diagnostic> {
+    fn in_words(
+        &self,
+        contexts: &Contexts<'_>,
+        predictions: &Predictions,
+        hidden: &[Finding],
+    ) -> Result<String, Diagnostic> {
         let mut text = String::new();
         if !self.mode.quiet {
             for finding in &predictions.findings {
@@ -133,6 +158,7 @@ impl Reporting<'_> {
             }
         }
         text.push_str(&self.statistics(predictions));
+        text.push_str(&report::hidden_in_words(hidden));
         text.push_str(&summary(predictions));
         Ok(text)
     }

@@ -9,7 +9,7 @@ use std::io;
 use rustc_hash::FxHashMap;
 use trace::native::{FrameNumber, StackId, Table};
 use trace::{Kind, LocationId, Metadata, ThreadPath};
-use wire::{Event, Op as Raw, Reader};
+use wire::{Event, Op as Raw, Reader, Stop, ThreadState};
 
 use super::chosen::Chosen;
 use super::modules::Modules;
@@ -46,8 +46,24 @@ pub struct Inspection {
     pub last: BTreeMap<ThreadPath, Option<StackId>>,
     /// Who holds each lock at the end, by its address.
     pub holders: FxHashMap<u64, Vec<ThreadPath>>,
+    /// The failure that the log ends with, if the runtime saw one.
+    pub failing: Option<Failing>,
+    /// What each thread was doing at the end.
+    pub states: BTreeMap<ThreadPath, ThreadState>,
     frames: Vec<StackFrame>,
     stacks: Vec<(Option<StackId>, FrameNumber)>,
+}
+
+/// A thread that ended the program by a failure.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Failing {
+    /// Which.
+    pub thread: Option<ThreadPath>,
+    /// The address that could not be accessed; 0: it is not that.
+    pub address: u64,
+    /// The message; empty if there is none.
+    pub message: String,
+    pc: u64,
 }
 
 impl Inspection {
@@ -95,16 +111,28 @@ fn finished(mut translator: Translator<Finder>) -> io::Result<Inspection> {
     let threads = std::mem::take(&mut translator.sink().threads);
     let mut last = BTreeMap::new();
     for (number, thread) in threads.iter().enumerate() {
-        if let Some(path) = &thread.path {
-            last.insert(path.clone(), translator.stack(number as u32, thread.last_pc)?);
+        let Some(path) = &thread.path else { continue };
+        let mut stack = translator.stack(number as u32, thread.last_pc)?;
+        let failing = translator.sink().failing.as_ref().filter(|failing| failing.thread == thread.path);
+        if let Some(pc) = failing.map(|failing| failing.pc) {
+            let where_it_failed = translator.stack(number as u32, pc)?;
+            // Deep inside a library the thread's last event says more about where it is.
+            if translator.sink().is_in_source(where_it_failed) {
+                stack = where_it_failed;
+            }
         }
+        last.insert(path.clone(), stack);
     }
     let finder = translator.sink();
+    let states = threads.iter().filter_map(|thread| Some((thread.path.clone()?, finder.state_of(thread))));
+    let states = states.collect();
     let path_of = |&number: &u32| threads.get(number as usize)?.path.clone();
     let holders =
         finder.held.iter().map(|(&lock, numbers)| (lock, numbers.iter().filter_map(path_of).collect()));
     Ok(Inspection {
         holders: holders.collect(),
+        failing: finder.failing.clone(),
+        states,
         last,
         events: std::mem::take(&mut finder.events),
         frames: std::mem::take(&mut finder.frames),
@@ -118,6 +146,8 @@ struct FoundThread {
     path: Option<ThreadPath>,
     children: u32,
     last_pc: u64,
+    /// What it was doing after its last event.
+    state: Option<ThreadState>,
     /// What is to be found, by place: which of those asked for.
     wanted: Vec<(u64, usize)>,
 }
@@ -142,6 +172,9 @@ struct Finder {
     events: Vec<Option<InspectedEvent>>,
     /// Of each lock, who has taken it and not given it back.
     held: FxHashMap<u64, Vec<u32>>,
+    failing: Option<Failing>,
+    /// The log ends in a deadlock.
+    deadlocked: bool,
     locations: Vec<String>,
     frames: Vec<StackFrame>,
     stacks: Vec<(Option<StackId>, FrameNumber)>,
@@ -173,6 +206,22 @@ impl Finder {
     fn before(&mut self, event: &Event<'_>) {
         self.add_thread(event.thread, None);
         let thread = &mut self.threads[event.thread as usize];
+        thread.state = Some(match event.op {
+            Raw::End => ThreadState::Finished,
+            Raw::Request { .. } | Raw::Wait { .. } | Raw::BarrierEnter { .. } => ThreadState::Waiting,
+            // They say nothing about what the thread does.
+            Raw::Failing { .. } | Raw::Stop(_) => thread.state.unwrap_or(ThreadState::Ready),
+            _ => ThreadState::Ready,
+        });
+        match event.op {
+            Raw::Failing { address, message } => {
+                let message = String::from_utf8_lossy(message).into_owned();
+                self.failing = Some(Failing { thread: thread.path.clone(), address, message, pc: event.pc });
+                return;
+            }
+            Raw::Stop(Stop::Deadlock) => self.deadlocked = true,
+            _ => {}
+        }
         if event.pc != 0 && !matches!(event.op, Raw::FunctionEntry { .. } | Raw::FunctionExit) {
             thread.last_pc = event.pc;
         }
@@ -203,6 +252,25 @@ impl Finder {
                 location: location.clone(),
                 stack,
             });
+        }
+    }
+
+    /// Whether the innermost frame of a stack is a line of source.
+    fn is_in_source(&self, stack: Option<StackId>) -> bool {
+        let frame = stack.and_then(|stack| self.stacks.get(stack.index()));
+        let frame = frame.and_then(|&(_, frame)| self.frames.get(frame as usize));
+        let line = frame.and_then(|frame| frame.location.rsplit_once(':'));
+        line.is_some_and(|(_, line)| line.parse::<u32>().is_ok())
+    }
+
+    /// What a thread was doing at the end.
+    fn state_of(&self, thread: &FoundThread) -> ThreadState {
+        match thread.state {
+            _ if self.failing.as_ref().is_some_and(|failing| failing.thread == thread.path) => {
+                ThreadState::Running
+            }
+            Some(ThreadState::Ready) | None if self.deadlocked => ThreadState::Waiting,
+            state => state.unwrap_or(ThreadState::Ready),
         }
     }
 

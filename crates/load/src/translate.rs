@@ -516,7 +516,7 @@ impl<S: Sink> Translator<S> {
             Raw::Woken { .. } | Raw::TryFailed { .. } | Raw::TakeFailed { .. } => None,
             // What it means is told in its place.
             Raw::Obtained { .. } => None,
-            Raw::Detach { .. } | Raw::ThreadName { .. } => None,
+            Raw::Detach { .. } | Raw::ThreadName { .. } | Raw::Failing { .. } => None,
             // Accesses and calls do not come here.
             Raw::Read { .. }
             | Raw::Write { .. }

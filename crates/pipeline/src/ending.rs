@@ -1,8 +1,5 @@
 //! How programs end, in words.
 
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::ExitStatus;
-
 /// What a signal means, to be written behind it.
 pub fn signal_name(signal: i32) -> &'static str {
     match signal {
@@ -15,9 +12,4 @@ pub fn signal_name(signal: i32) -> &'static str {
         15 => " (termination)",
         _ => "",
     }
-}
-
-/// If a program ended by a fault of its own: which, to be written behind that it did.
-pub fn crash(status: ExitStatus) -> Option<&'static str> {
-    status.signal().filter(|signal| matches!(signal, 4 | 6 | 7 | 8 | 11)).map(signal_name)
 }

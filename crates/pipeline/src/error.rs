@@ -101,9 +101,9 @@ pub enum ErrorKind {
     /// Warning: the recorded run did not end as runs do.
     #[error("{0}")]
     IncompleteRecording(String),
-    /// Warning: every seed that was tried ended in a crash.
-    #[error("the program crashed in every recorded run{0}")]
-    CrashedInEveryRun(&'static str),
+    /// A program that ended before it did anything.
+    #[error("the program ended with status {0} before it started a thread, so there is nothing to search")]
+    GaveUp(i32),
 
     /// An option about a kind of bug that is not looked for.
     #[error("`{option}` applies to the kind `{}`, which is not searched for", kind.name())]

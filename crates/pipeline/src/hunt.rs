@@ -5,6 +5,9 @@
 mod confirm;
 mod expected;
 mod explore;
+mod failures;
+mod harm;
+mod ordinary;
 mod record;
 mod rounds;
 mod run_directory;
@@ -14,10 +17,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use report::Predictions;
+use trace::Ending;
 
 use crate::budget::{Budget, Cancellation};
 use crate::build;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::observer::{Event, Observer, Stage, WarningsOnly};
 use crate::predict::PredictOptions;
 use crate::trace_file::{ExploredTrace, TraceFile};
@@ -77,16 +81,31 @@ pub struct HuntOutcome {
 pub fn hunt(options: &HuntOptions, observer: &mut dyn Observer) -> Result<HuntOutcome, Error> {
     let directory = RunDirectory::create(&options.results)?;
     let command = built(options, &directory, observer)?;
-    record::record(options, command, &directory, observer)?;
+    let recorded = record::record(options, command, &directory, observer)?;
+    if let (Ending::Exited(status), true) = (recorded.ending, recorded.gave_up) {
+        return Err(gave_up(status, &recorded.output, &directory));
+    }
     directory.becomes_latest()?;
     let file = TraceFile::open(directory.trace().as_os_str(), &mut WarningsOnly(observer))?;
-    let mut rounds = Rounds::new(options, &directory, &file)?;
-    rounds.run(&file, observer)?;
+    let mut rounds = Rounds::new(options, &directory, &file, recorded)?;
+    rounds.run(observer)?;
+    rounds.save()?;
     let Rounds { predictions, mut explored, .. } = rounds;
     explored.retain(|other| {
         predictions.findings.iter().any(|finding| finding.recording.as_ref() == Some(&other.name))
     });
     Ok(HuntOutcome { directory, file, explored, predictions })
+}
+
+/// There is nothing to hunt in.
+fn gave_up(status: i32, output: &[u8], directory: &RunDirectory) -> Error {
+    let output = String::from_utf8_lossy(output);
+    let error = Error::from(ErrorKind::GaveUp(status)).note(record::printed(directory));
+    match output.lines().rev().find(|line| !line.trim().is_empty()) {
+        Some(last) => error.note(format!("it said: {last}")),
+        None => error,
+    }
+    .help("check its arguments and what it needs to run: `foretell hunt -- ./program ARGS`")
 }
 
 /// The command to hunt in, built if it has to be.

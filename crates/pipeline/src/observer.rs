@@ -1,8 +1,10 @@
 //! What the pipeline says while it works. It prints nothing: whoever calls decides what is shown, and how.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use report::{Finding, FindingKind};
+use trace::Ending;
 
 use crate::error::Error;
 
@@ -92,12 +94,12 @@ pub enum Event {
         /// Its source.
         source: PathBuf,
     },
-    /// The program crashed while it was recorded, so another run is recorded.
-    Crashed {
+    /// The program failed while it was recorded, so another run is recorded.
+    Failed {
         /// The seed of the run.
         seed: u64,
-        /// What ended it, to be written behind that it crashed.
-        signal: &'static str,
+        /// What failed.
+        message: String,
     },
     /// A run was recorded.
     Recorded {
@@ -106,7 +108,9 @@ pub enum Event {
         /// Threads in the trace.
         threads: u64,
         /// How the program ended.
-        end: RecordedEnd,
+        ending: Ending,
+        /// How long it was allowed to run.
+        limit: Duration,
     },
     /// A recording was searched.
     Predicted {
@@ -133,17 +137,6 @@ pub enum Event {
         /// Replays of the last round that took a path of their own.
         recordings: u64,
     },
-}
-
-/// How a recorded program ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordedEnd {
-    /// By a fault of its own: what, to be written behind that it crashed.
-    Crashed(&'static str),
-    /// It was ended after so many seconds.
-    TimedOut(u64),
-    /// With this status.
-    Exited(u8),
 }
 
 /// Hears nothing.

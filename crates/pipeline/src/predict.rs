@@ -77,6 +77,7 @@ pub fn head(file: &TraceFile, options: &PredictOptions) -> Result<Predictions, E
         refuted: 0,
         suppressed: 0,
         funnel: None,
+        coverage: None,
     })
 }
 
@@ -129,6 +130,8 @@ pub fn predict_each(
             }
             // Each is about the whole program, not about places: nothing to gather.
             FindingKind::Predicate => {}
+            // These are met in runs, or searched for elsewhere.
+            FindingKind::Failure | FindingKind::Misuse => {}
         }
     }
     gatherer.finish();

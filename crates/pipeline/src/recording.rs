@@ -7,9 +7,10 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use load::{LoadError, Loaded, Options, Recorded};
+use run::failure::Failure;
 use run::program::{Program, Sight};
 use run::record::{self, Process, Ran};
-use trace::{Binary, Metadata};
+use trace::{Binary, Ending, Metadata};
 use wire::Stop;
 
 use crate::error::{Error, ErrorKind};
@@ -106,7 +107,7 @@ impl<'a> Recorder<'a> {
         if ran.processes.is_empty() {
             return Err(nothing_recorded(file));
         }
-        let metadata = self.metadata(seed);
+        let metadata = Metadata { ending: Some(ran.ending), ..self.metadata(seed) };
         let traces = ran.processes.iter().enumerate().map(|(child, process)| {
             let file = if child == 0 { file.to_owned() } else { child_file(file, child) };
             self.save(process, &metadata, &file, observer)
@@ -158,6 +159,18 @@ impl<'a> Recorder<'a> {
             }),
             ..Metadata::default()
         }
+    }
+
+    /// The failure that a run ended with, if it did; `output` is what it printed.
+    pub(crate) fn failure(&self, ran: &Ran, output: &[u8]) -> Result<Option<Failure>, Error> {
+        let Some(process) = ran.processes.first().filter(|_| ran.ending != Ending::Exited(0)) else {
+            return Ok(None);
+        };
+        let (log, modules) = process.read().map_err(|error| Error::io("read", "the log", error))?;
+        let directory = std::env::current_dir().unwrap_or_default();
+        let log = Recorded { log: &log, modules: &modules, directory: &directory };
+        Failure::of(ran.ending, output, Some(log))
+            .map_err(|error| Error::io("read", "the log", io::Error::other(error.to_string())))
     }
 
     /// Loads what a process left, and writes it to a trace. Warns if its run did not end as runs do.

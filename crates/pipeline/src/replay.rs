@@ -41,6 +41,8 @@ pub struct Replayer {
     pub until: Option<usize>,
     /// The recorded run up to the events in question, to tell what they saw in it.
     pub recorded: Option<Plan>,
+    /// The seed of the choices that the schedule leaves open.
+    pub seed: u64,
     /// Whether it is called off.
     pub cancellation: Cancellation,
 }
@@ -136,11 +138,16 @@ impl Replayer {
     /// A replay of this schedule by this command.
     pub fn new(finding: String, file: &ScheduleFile, command: Command) -> Result<Replayer, Error> {
         let plan = plan_of(file).ok_or_else(|| cannot_be_replayed(&finding))?;
+        Ok(Replayer::along(finding, plan, command))
+    }
+
+    /// A replay along this plan.
+    pub(crate) fn along(finding: String, plan: Plan, command: Command) -> Replayer {
         let orders = match plan.goal {
             Goal::Race(..) => vec![RaceOrder::Ab, RaceOrder::Ba],
             _ => vec![RaceOrder::Ab],
         };
-        Ok(Replayer {
+        Replayer {
             finding,
             plan,
             command,
@@ -150,8 +157,9 @@ impl Replayer {
             limit: Duration::from_secs(60),
             until: None,
             recorded: None,
+            seed: 1,
             cancellation: Cancellation::default(),
-        })
+        }
     }
 
     /// Has what reads saw in the recorded run told, too; a replay along it sees the same.
@@ -161,9 +169,9 @@ impl Replayer {
 
     /// How a plan is followed.
     pub fn settings(&self, order: RaceOrder, debugger: bool) -> replay::Settings {
-        let &Replayer { on_divergence, until, limit, .. } = self;
+        let &Replayer { on_divergence, until, limit, seed, .. } = self;
         let cancellation = self.cancellation.clone();
-        replay::Settings { order, on_divergence, debugger, until, limit, cancellation, seed: 1 }
+        replay::Settings { order, on_divergence, debugger, until, limit, cancellation, seed }
     }
 
     /// One run.

@@ -37,6 +37,7 @@ pub fn write(
         input: command.input.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
         settings: recorded_as.settings.clone(),
         binary: recorded_as.binary.clone(),
+        ending: Some(replayed.ending),
         ..Metadata::default()
     };
     let loaded = load::load(recorded, &metadata, &Options::default(), out);

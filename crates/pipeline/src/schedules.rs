@@ -1,8 +1,8 @@
 //! A finding's schedule as the file that travels.
 
 use check::{Model, Question};
-use report::{About, Finding, Fingerprint, Rung, ScheduleFile};
-use trace::EventId;
+use report::{About, Finding, Fingerprint, Rung, ScheduleFile, ScheduledFailure};
+use trace::{EventId, ThreadId, Trace};
 
 use crate::error::{Error, ErrorKind};
 use crate::minimize::minimized;
@@ -44,6 +44,15 @@ pub fn schedule_file(
         shorter = minimized(trace, &question, model, schedule);
         schedule = &shorter;
     }
-    ScheduleFile::new(trace, &question, model, about, finding.guaranteed, schedule)
-        .map_err(|error| Error::from(ErrorKind::Schedule(error.to_string())).in_file(opened.name.as_str()))
+    let file = ScheduleFile::new(trace, &question, model, about, finding.guaranteed, schedule)
+        .map_err(|error| Error::from(ErrorKind::Schedule(error.to_string())).in_file(opened.name.as_str()))?;
+    Ok(ScheduleFile { failure: finding.failure.as_ref().map(|failure| scheduled(failure, trace)), ..file })
+}
+
+/// A failure as a schedule file has it.
+fn scheduled(failure: &report::Failure, trace: &Trace) -> ScheduledFailure {
+    let mut threads = (0..trace.symbols().threads.len()).map(ThreadId::new);
+    let failed = |thread: &ThreadId| failure.thread.as_deref() == Some(trace.symbols().thread(*thread));
+    let thread = threads.find(failed).and_then(|thread| trace.notes()?.path(thread));
+    ScheduledFailure { identity: failure.identity.clone(), thread }
 }

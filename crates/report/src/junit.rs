@@ -5,6 +5,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::context::{Context, Contexts};
 use crate::interleaving::Steps;
+use crate::outcome::{effect, statement};
 use crate::summary::summary;
 use crate::terminal::{finding_in_words, title};
 use findings::{Finding, Predictions};
@@ -31,7 +32,9 @@ pub fn junit(contexts: &Contexts<'_>, predictions: &Predictions, questions: &[Qu
 fn failed(context: &Context<'_>, finding: &Finding, question: &Question) -> TestCase {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     status.set_type(finding.rung.name());
-    status.set_message(context.words().possible(question));
+    let effect = effect(finding).map(|effect| format!("; {effect}")).unwrap_or_default();
+    let said = statement(finding, || context.words().possible(question));
+    status.set_message(format!("{said}{effect}"));
     let told = finding_in_words(context, finding, question, Steps::Telling);
     status.set_description(anstream::adapter::strip_str(&told).to_string());
     let mut case = TestCase::new(format!("{}: {}", finding.id, title(finding)), status);

@@ -14,6 +14,7 @@ mod fingerprint;
 mod html;
 mod interleaving;
 mod junit;
+mod outcome;
 mod perfetto;
 mod place;
 mod sarif;
@@ -30,7 +31,9 @@ pub use edges::{Edge, EdgeKind, edges};
 pub use evidence::{About, Evidence, EvidenceError, SCHEMA, VerdictName, events_named};
 pub use explain::{explain, in_one_sentence};
 pub use figures::{counted, number};
-pub use findings::{Finding, FindingKind, Funnel, Predictions, Replayed, Rung, Size};
+pub use findings::{
+    Coverage, Failure, FailureThread, Finding, FindingKind, Funnel, Harm, Predictions, Replayed, Rung, Size,
+};
 pub use fingerprint::{Fingerprint, event_line};
 pub use html::{Extras, Lattice, RuledOut, html};
 pub use interleaving::{Steps, interleaving};
@@ -38,8 +41,10 @@ pub use junit::junit;
 pub use perfetto::perfetto;
 pub use place::{NoSources, SourcePlace, Sources};
 pub use sarif::sarif;
-pub use schedule_file::{Line, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem};
-pub use summary::{Tally, statistics, summary, summary_of};
+pub use schedule_file::{
+    Line, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem, ScheduledFailure,
+};
+pub use summary::{Tally, hidden_in_words, statistics, summary, summary_of};
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppression};
 pub use terminal::{finding_in_a_line, finding_in_words, quoted, reproduction, title};
 pub use values::{ChangedRead, changed_reads};

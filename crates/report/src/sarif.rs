@@ -14,10 +14,11 @@ use trace::{EventId, Op, ThreadId};
 
 use crate::context::{Context, Contexts};
 use crate::figures::{counted, number};
+use crate::outcome::{effect, statement};
 use crate::place::SourcePlace;
 use crate::terminal::title;
 use crate::words::shown;
-use findings::{Finding, FindingKind, Predictions, Rung};
+use findings::{Finding, FindingKind, Harm, Predictions, Rung};
 use shape::*;
 
 /// Results that GitHub takes in one run.
@@ -108,6 +109,7 @@ impl Writer<'_> {
                 guaranteed: finding.guaranteed,
                 count: finding.count,
                 object: finding.object.clone(),
+                harm: finding.harm.map(Harm::name),
             },
         }
     }
@@ -130,11 +132,13 @@ impl Writer<'_> {
                 1 => format!("{} can see the initial value", each.join("")),
                 _ => each.join(" can see "),
             },
-            FindingKind::Predicate => each.join(", "),
+            FindingKind::Predicate | FindingKind::Misuse => each.join(", "),
+            FindingKind::Failure => statement(self.finding, String::new),
         };
         let title = title(self.finding);
         let title = title[..1].to_uppercase() + &title[1..];
-        format!("{}, {}: {how}.", escaped(&title), self.finding.rung.name())
+        let effect = effect(self.finding).map(|effect| format!("; {effect}")).unwrap_or_default();
+        format!("{}, {}: {how}{effect}.", escaped(&title), self.finding.rung.name())
     }
 
     fn location(&self, location: &str, message: Option<String>) -> Location {
@@ -260,6 +264,10 @@ impl Writer<'_> {
 }
 
 fn level(finding: &Finding) -> &'static str {
+    // A pattern that did nobody any harm.
+    if finding.kind == FindingKind::Atomicity && finding.harm == Some(Harm::None) {
+        return "note";
+    }
     match (finding.kind, finding.rung) {
         (FindingKind::Nondeterminism, Rung::Possible | Rung::Diverged) => "note",
         (FindingKind::Nondeterminism, _) | (_, Rung::Possible | Rung::Diverged) => "warning",

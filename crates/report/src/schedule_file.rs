@@ -32,10 +32,21 @@ pub struct ScheduleFile {
     pub guaranteed: bool,
     /// What was run, if that is known.
     pub command: Vec<String>,
+    /// How the program fails at the end of it, if it is the schedule of a failure.
+    pub failure: Option<ScheduledFailure>,
     /// The events in order.
     pub lines: Vec<Line>,
     /// The events that the question names as next, if a replay can know them.
     pub next: Vec<Line>,
+}
+
+/// How a program fails at the end of a schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduledFailure {
+    /// What makes it the same failure.
+    pub identity: String,
+    /// The thread that fails, if it is one.
+    pub thread: Option<ThreadPath>,
 }
 
 /// One event of the schedule.
@@ -90,6 +101,8 @@ pub enum ScheduleProblem {
         "`{0}` is not a question; expected `race A B`, `order A B ..`, `deadlock A B ..`, `reads R`, `reads R W` or `cut T1=N|T2=M|..`"
     )]
     Question(String),
+    #[error("expected `failure THREAD MESSAGE`, where THREAD is the path of a thread or `-`")]
+    Failure,
     #[error("expected `id|thread|place|op(object)|location`, an event of the schedule")]
     Event,
     #[error("expected `id|thread|place|op(object)|location|path|place in the run`, an event of the schedule")]
@@ -129,7 +142,7 @@ impl ScheduleFile {
             next.clear();
         }
         let question = question.written(trace);
-        Ok(ScheduleFile { model, question, trace: about, guaranteed, command, lines, next })
+        Ok(ScheduleFile { model, question, trace: about, guaranteed, command, failure: None, lines, next })
     }
 
     /// Whether a replay can follow it.
@@ -238,6 +251,12 @@ impl std::fmt::Display for ScheduleFile {
         }
         if !self.command.is_empty() {
             writeln!(f, "command {}", command_line(&self.command))?;
+        }
+        if let Some(ScheduledFailure { identity, thread }) = &self.failure {
+            let thread = thread.as_ref().map_or("-".to_owned(), ThreadPath::to_string);
+            let mut spelled = String::new();
+            push_name(&mut spelled, identity);
+            writeln!(f, "failure {thread} {spelled}")?;
         }
         writeln!(f, "# id|thread|place in thread|operation|location|path of thread|place in run")?;
         self.lines.iter().try_for_each(|line| line.write_with_point(f, ""))?;

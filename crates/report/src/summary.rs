@@ -69,6 +69,28 @@ pub fn statistics(predictions: &Predictions) -> Option<String> {
     ))
 }
 
+/// The findings that are not shown, in a line: how many of what. Empty if there are none.
+pub fn hidden_in_words(hidden: &[Finding]) -> String {
+    let reason = |finding: &Finding| match (finding.kind, finding.rung) {
+        (_, Rung::Diverged | Rung::Possible) => (finding.rung.name(), finding.rung.name()),
+        (FindingKind::Atomicity, _) => {
+            ("atomicity pattern without visible effect", "atomicity patterns without visible effect")
+        }
+        _ => (finding.kind.title(), finding.kind.title()),
+    };
+    let mut reasons = Vec::new();
+    hidden.iter().for_each(|finding| count(&mut reasons, reason(finding)));
+    let each = reasons.iter().map(|((one, many), times)| {
+        format!("{} {}", number(*times), if *times == 1 { one } else { many })
+    });
+    let each = each.collect::<Vec<_>>().join(", ");
+    match hidden.len() {
+        0 => String::new(),
+        1 => format!("1 more finding is not shown: {each}; `--show all` lists it.\n"),
+        more => format!("{} more findings are not shown: {each}; `--show all` lists them.\n", number(more as u64)),
+    }
+}
+
 /// What the whole search came to. The last line starts with `SUMMARY:`.
 pub fn summary(predictions: &Predictions) -> String {
     summary_of(predictions, &Tally::of(&predictions.findings))

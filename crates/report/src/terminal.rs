@@ -8,10 +8,11 @@ use trace::EventId;
 
 use crate::context::Context;
 use crate::interleaving::{Steps, interleaving};
+use crate::outcome::{effect, frequency, statement};
 use crate::place::{SourcePlace, telling_span};
 use crate::words::{listed, printable, shown};
 use crate::wrap::wrapped;
-use findings::{Finding, FindingKind, Rung};
+use findings::{Failure, Finding, FindingKind, Rung};
 
 /// The finding told in full. Its question must make sense about the trace.
 pub fn finding_in_words(
@@ -23,7 +24,10 @@ pub fn finding_in_words(
     let told = FindingText { context, finding };
     let mut text = told.excerpts();
     text.push_str(&told.statement(question));
-    text.push_str(&told.accesses());
+    match &finding.failure {
+        Some(failure) => text.push_str(&told.failed(failure)),
+        None => text.push_str(&told.accesses()),
+    }
     text.push_str(&told.threads());
     text.push('\n');
     let table = interleaving(context.trace, question, &finding.schedule, steps);
@@ -34,6 +38,9 @@ pub fn finding_in_words(
 
 /// `data race on x`.
 pub fn title(finding: &Finding) -> String {
+    if finding.kind == FindingKind::Failure {
+        return format!("failure: {}", shown(&finding.object));
+    }
     format!("{} on {}", finding.kind.title(), shown(&finding.object))
 }
 
@@ -77,7 +84,9 @@ impl FindingText<'_> {
             true => ", in every run (forks or joins allow no other order)",
             false => "",
         };
-        let title = format!("{}, {}{racy}{inherent}{times}", title(self.finding), rung.name());
+        let harm = self.finding.harm.filter(|harm| harm.is_visible() && self.finding.failure.is_none());
+        let harm = harm.map(|harm| format!(", {}", harm.in_words())).unwrap_or_default();
+        let title = format!("{}, {}{harm}{racy}{inherent}{times}", title(self.finding), rung.name());
         let level = match rung {
             Rung::Confirmed | Rung::Predicted => Level::ERROR,
             Rung::Diverged | Rung::Possible => Level::WARNING,
@@ -154,7 +163,36 @@ impl FindingText<'_> {
 
     /// What can happen, in a sentence.
     fn statement(&self, question: &Question) -> String {
-        wrapped(&format!("{}.", self.context.words().possible(question)), 2, 2)
+        let said = statement(self.finding, || self.context.words().possible(question));
+        let mut text = wrapped(&format!("{said}."), 2, 2);
+        if let Some(effect) = effect(self.finding) {
+            text.push_str(&format!("  When it happens: {BOLD}{effect}{BOLD:#}.\n"));
+            for line in &self.finding.difference {
+                text.push_str(&format!("      {}\n", shown(line)));
+            }
+        }
+        if let Some(failure) = &self.finding.failure {
+            text.push_str(&wrapped(&format!("{}.", frequency(failure)), 2, 2));
+        }
+        text
+    }
+
+    /// Where the failing thread was, and what the others were doing.
+    fn failed(&self, failure: &Failure) -> String {
+        let frames = |stack: &[String]| {
+            let lines = stack.iter().enumerate().map(|(depth, frame)| format!("      #{depth} {}\n", shown(frame)));
+            lines.collect::<String>()
+        };
+        let mut said = String::new();
+        if !failure.stack.is_empty() {
+            let thread = failure.thread.as_deref().unwrap_or("The program");
+            said.push_str(&format!("  {} failed here:\n{}", shown(thread), frames(&failure.stack)));
+        }
+        let others = failure.threads.iter().filter(|other| Some(&other.thread) != failure.thread.as_ref());
+        for other in others.filter(|other| other.state != "finished") {
+            said.push_str(&format!("  {} was {}:\n{}", shown(&other.thread), shown(&other.state), frames(&other.stack)));
+        }
+        said
     }
 
     /// The locks held at each event, and the calls that led there.
@@ -229,6 +267,11 @@ const STYLE: Style = AnsiColor::BrightBlack.on_default();
 /// The command that runs the program into the bug; `None`: the trace is not of a program that can be run.
 pub fn reproduction(context: &Context<'_>, finding: &Finding) -> Option<String> {
     let name = context.name.as_deref()?;
+    // Replays that did not show it will not do so next time.
+    let was_in_vain = finding.replay.as_ref().is_some_and(|replay| replay.confirmed == 0);
+    if was_in_vain || finding.rung == Rung::Diverged {
+        return None;
+    }
     let mut command = format!("foretell replay {} {}", quoted(name), finding.id);
     context.options.iter().for_each(|option| command = format!("{command} {option}"));
     context.trace.can_be_replayed().then_some(command)

@@ -3,6 +3,7 @@
 //! [`program`] says whether a file can be recorded; [`record`] runs it under the recorder; [`replay`] runs it along a schedule.
 
 mod cancellation;
+pub mod failure;
 pub mod mapping;
 pub mod program;
 pub mod record;

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use trace::Ending;
+
 use crate::mapping::{Mapping, map_file};
 use crate::program::Sight;
 use crate::signals::{self, PassingOn};
@@ -37,6 +39,8 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Ran {
     /// How it ended.
+    pub ending: Ending,
+    /// The same as the system has it.
     pub status: ExitStatus,
     /// How long it took.
     pub elapsed: Duration,
@@ -89,9 +93,20 @@ pub fn run(command: &[OsString], sight: Sight, settings: &Settings) -> io::Resul
     passing.to(child.id());
     let status = wait(&mut child, settings.duration.map(|duration| started + duration));
     passing.to_nobody();
-    let (status, elapsed) = (status?, started.elapsed());
+    let ((status, in_time), elapsed) = (status?, started.elapsed());
     let processes = processes(directory.path(), child.id())?;
-    Ok(Ran { status, elapsed, processes, _directory: directory })
+    Ok(Ran { ending: ending(status, in_time), status, elapsed, processes, _directory: directory })
+}
+
+/// How a program ended whose time was over, or not.
+pub(crate) fn ending(status: ExitStatus, in_time: bool) -> Ending {
+    match (in_time, status.code(), status.signal()) {
+        (false, ..) => Ending::TimedOut,
+        (_, Some(wire::REPLAY_OVER_STATUS), _) => Ending::Ended,
+        (_, Some(wire::DEADLOCK_STATUS), _) => Ending::Deadlocked,
+        (_, Some(status), _) => Ending::Exited(status),
+        (.., signal) => Ending::Killed(signal.unwrap_or(0)),
+    }
 }
 
 /// Puts a value before those that a list in the environment has.
@@ -104,19 +119,20 @@ fn prepend(program: &mut Command, variable: &str, value: &OsStr) {
     program.env(variable, list);
 }
 
-fn wait(child: &mut Child, until: Option<Instant>) -> io::Result<ExitStatus> {
-    let Some(until) = until else { return child.wait() };
+/// Waits for its end; whether it came in time.
+fn wait(child: &mut Child, until: Option<Instant>) -> io::Result<(ExitStatus, bool)> {
+    let Some(until) = until else { return child.wait().map(|status| (status, true)) };
     let program = child.id() as i32;
     for (until, signal) in [(until, nix::libc::SIGTERM), (until + GRACE, nix::libc::SIGKILL)] {
         while Instant::now() < until {
             if let Some(status) = child.try_wait()? {
-                return Ok(status);
+                return Ok((status, signal == nix::libc::SIGTERM));
             }
             std::thread::sleep(Duration::from_millis(2).min(until.saturating_duration_since(Instant::now())));
         }
         signals::send(program, signal);
     }
-    child.wait()
+    child.wait().map(|status| (status, false))
 }
 
 /// The logs in a run's directory.

@@ -19,11 +19,13 @@ use std::time::Duration;
 use crate::Cancellation;
 use load::inspect::{InspectedEvent, Inspection, inspect};
 use load::{LoadError, Recorded};
+use crate::failure::Failure;
 use outcome::Outcome;
 use plan::Control;
-pub use plan::{Goal, Plan, PlannedEvent, RaceOrder};
-pub use result::{Divergence, Ending, ObservedEvent, Replay, ReplayVerdict, ThreadStatus};
+pub use plan::{Goal, Plan, PlannedEvent, PlannedFailure, RaceOrder};
+pub use result::{Divergence, ObservedEvent, Replay, ReplayVerdict, ThreadStatus};
 pub use run::Command;
+pub use trace::Ending;
 use trace::ThreadPath;
 pub use tsan::{NoOpinion, Opinion, ThreadSanitizer};
 use verify::Verifying;
@@ -101,20 +103,30 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
     };
     let verifying = Verifying { plan, control: &control, outcome: &outcome, inspection: &inspection };
     let divergence = verifying.divergence();
+    let output = ran.output();
+    let failure = Failure::seen(ran.ending, &output, &inspection);
+    let failed_so = match &plan.goal {
+        Goal::Failure(planned) => failure.as_ref().is_some_and(|failure| failure.identity() == planned.identity),
+        _ => false,
+    };
     let ended_by_itself = matches!(ran.ending, Ending::Exited(_) | Ending::Killed(_));
     let verdict = match divergence {
+        // However it got there: it failed the same way.
+        _ if failed_so => ReplayVerdict::Confirmed,
         Some(_) => ReplayVerdict::Diverged,
         // Threads outside of the cycle are still running and might break it.
         None if is_open_deadlock(&plan.goal) && ran.ending == Ending::TimedOut => ReplayVerdict::NotReached,
+        None if matches!(plan.goal, Goal::Failure(_)) => ReplayVerdict::NotReached,
         None if outcome.held => ReplayVerdict::Confirmed,
         None if ended_by_itself && verifying.has_happened() => ReplayVerdict::Confirmed,
         None => ReplayVerdict::NotReached,
     };
     Ok(Replay {
         verdict,
-        divergence,
+        divergence: divergence.filter(|_| verdict == ReplayVerdict::Diverged),
         ending: ran.ending,
-        output: ran.output(),
+        output,
+        failure,
         elapsed: ran.elapsed,
         events: observed(plan, &control, &outcome, &inspection),
         threads: statuses(plan, &control, &outcome, &inspection),

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wire::Stop;
 
 use crate::inside::{Inside, enter};
-use crate::interpose::{children, signals, threads};
+use crate::interpose::{children, failures, signals, threads};
 use crate::modules;
 use crate::program::{self, is_active, scheduler};
 use crate::replay;
@@ -67,6 +67,7 @@ extern "C" fn init() {
     // SAFETY: there is one thread.
     if unsafe { record() } {
         children::watch_forks();
+        failures::watch();
         // SAFETY: the handler stays as long as the process.
         unsafe { on_exit(Some(exiting), core::ptr::null_mut()) };
     }
@@ -209,14 +210,36 @@ extern "C" fn exiting(status: c_int, _: *mut c_void) {
     end(Stop::Exit(status));
 }
 
+/// What a thread that fails has to say.
+pub(crate) struct Failing<'a> {
+    /// Where it fails.
+    pub(crate) pc: u64,
+    /// What it touched in vain; 0: it is not that.
+    pub(crate) address: u64,
+    /// The message; empty: there is none.
+    pub(crate) message: &'a [u8],
+}
+
+/// Ends the log with a failure of the calling thread; the runtime is passive from here on.
+pub(crate) fn fail(reason: Stop, failing: &Failing<'_>) {
+    finish(reason, Some(failing));
+}
+
 /// Ends the log for this reason; the runtime is passive from here on.
 pub(crate) fn end(reason: Stop) {
+    finish(reason, None);
+}
+
+fn finish(reason: Stop, failing: Option<&Failing<'_>>) {
     if !is_active() || !is_own_process() {
         return;
     }
     let thread = thread::current();
     if let Some(thread) = thread {
-        thread.seat.presence.enter();
+        // One that fails inside the runtime, on memory that the program gave it, has the token.
+        if !thread.seat.presence.is_inside() {
+            thread.seat.presence.enter();
+        }
         if thread.gated(gate::AWAY) {
             scheduler().come_back(thread.slot);
         }
@@ -224,6 +247,9 @@ pub(crate) fn end(reason: Stop) {
     // SAFETY: the calling thread has the token, or is not known and the process is about to end whatever others do.
     unsafe {
         modules::write(settings(), sys::getpid());
+        if let (Some(thread), Some(failing)) = (thread, failing) {
+            writer::fail(thread, failing);
+        }
         writer::stop(thread, reason);
     }
     program::stop();

@@ -205,6 +205,12 @@ pub(crate) fn is_gone(process: u32, thread: u32) -> bool {
     result == -(libc::ESRCH as isize)
 }
 
+/// Sends a signal to a thread.
+pub(crate) fn signal_thread(process: u32, thread: u32, signal: i32) {
+    // SAFETY: takes numbers.
+    unsafe { call(libc::SYS_tgkill, [process as usize, thread as usize, signal as usize, 0, 0, 0]) };
+}
+
 /// Ends the process, without handlers.
 pub(crate) fn exit_group(status: i32) -> ! {
     loop {

@@ -14,6 +14,7 @@ use wire::{
     write_detailed, write_run, write_simple, write_switch,
 };
 
+use crate::start::Failing;
 use crate::settings::{self, Settings};
 use crate::sys;
 use crate::thread::Thread;
@@ -85,6 +86,20 @@ pub(crate) unsafe fn stop(thread: Option<&Thread>, reason: Stop) {
         // SAFETY: by this function's contract nobody else uses the thread's context.
         Some(thread) => unsafe { thread.with_predictor(|_, context| write(context)) },
         None => write(&mut Context::default()),
+    }
+}
+
+/// Writes that the thread is about to end the program.
+///
+/// # Safety
+/// As for [`with`]; the thread is the one that has the token.
+pub(crate) unsafe fn fail(thread: &Thread, failing: &Failing<'_>) {
+    let &Failing { pc, address, message } = failing;
+    // SAFETY: by this function's contract nobody else uses the log or the thread's context.
+    unsafe {
+        thread.with_predictor(|_, context| {
+            with(|writer| writer.detailed(context, Kind::Failing, (pc, address), &[], message));
+        });
     }
 }
 

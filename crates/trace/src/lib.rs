@@ -8,6 +8,7 @@ mod builder;
 mod fault;
 mod ids;
 mod matching;
+mod ending;
 mod metadata;
 mod names;
 pub mod native;
@@ -26,6 +27,7 @@ pub use ids::{
     ThreadId, VariableId,
 };
 pub use matching::{BarrierInstance, Link, Matching};
+pub use ending::Ending;
 pub use metadata::{Binary, Metadata, Module};
 pub use names::{Interner, Names, TooManyNames};
 pub use op::{Access, Kind, Op};

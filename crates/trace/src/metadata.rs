@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ending::Ending;
+
 /// Facts about the recorded run. All are optional: a trace from elsewhere has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -30,6 +32,9 @@ pub struct Metadata {
     /// there for ever.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<String>,
+    /// How the run ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
     /// The program's own file, to tell whether it has changed since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binary: Option<Binary>,

@@ -151,6 +151,8 @@ pub enum Op<'a> {
     RegionBegin { name: &'a [u8] },
     /// A region that should be atomic ends.
     RegionEnd { name: &'a [u8] },
+    /// The thread is about to end the program: what it touched in vain (0: it is not that), and the message if there is one.
+    Failing { address: u64, message: &'a [u8] },
     /// Nothing more is recorded.
     Stop(Stop),
 }
@@ -279,6 +281,7 @@ pub(crate) fn detailed<'a>(
         Kind::Mark => Op::Mark { name: text, value: first as i64 },
         Kind::RegionBegin => Op::RegionBegin { name: text },
         Kind::RegionEnd => Op::RegionEnd { name: text },
+        Kind::Failing => Op::Failing { address, message: text },
         Kind::Stop => Op::Stop(Stop::from_arguments(first, second)?),
         _ => return None,
     })

@@ -205,6 +205,9 @@ kinds! {
         Benign(1) = 84,
         /// A block that was just allocated is all zeroes. Argument: its length.
         Zeroed(1) = 85,
+        /// The thread is about to end the program by a failure. The address is the one that was touched in vain, if that is what
+        /// failed. Text: the message, if the program gave one.
+        Failing(0) = 86,
     }
 }
 
@@ -224,6 +227,7 @@ impl Kind {
                 | Kind::RequestShared
                 | Kind::Limited
                 | Kind::Stop
+                | Kind::Failing
                 | Kind::FreeInside
                 | Kind::AllocateInside
                 | Kind::IgnoreBegin
@@ -238,7 +242,7 @@ impl Kind {
     /// Whether text follows the arguments.
     #[inline]
     pub fn has_text(self) -> bool {
-        matches!(self, Kind::ThreadName | Kind::Mark | Kind::RegionBegin | Kind::RegionEnd)
+        matches!(self, Kind::ThreadName | Kind::Mark | Kind::RegionBegin | Kind::RegionEnd | Kind::Failing)
     }
 
     /// How many bytes a read, write or update covers, by its number in its family of five.

@@ -18,6 +18,7 @@ use crate::interrupts;
 use crate::observer::TerminalObserver;
 use crate::progress;
 use crate::quantity::quantity;
+use crate::table::counted;
 use crate::reporting::{Outputs, Reporting};
 
 const EXAMPLES: &str = "\
@@ -42,12 +43,19 @@ another value, are recordings as well. The next of the `--rounds` searches them.
 Ctrl-C while recording ends the program. After that it ends the hunt and keeps
 what was found so far (`foretell report`). A second Ctrl-C ends it at once.
 
-Not reported: nondeterministic reads, which need not be bugs (search for them
-with `--only nondeterminism`), and atomicity violations that already happened in
-the recorded run without doing harm. `foretell predict` reports both.
+A run that crashes, aborts, fails an assertion, panics or deadlocks is a finding
+of its own: `failure-1`, or a deadlock. Of every confirmed finding, the report
+says what the program did: it failed, hung, ended with another status, printed
+something else, or none of these.
 
-Exit status: 0 nothing found, 1 findings, 2 usage or input error, 3 nothing
-found, but a budget ran out.";
+Reported are races, deadlocks, failures and order violations; atomicity
+violations if they do visible harm or break a region that the program declares
+atomic. Findings that replays could not follow and harmless patterns are counted
+in one line, and `--show all` lists them. Not searched for: nondeterministic
+reads, which need not be bugs (`--only nondeterminism`).
+
+Exit status: 0 nothing to report, 1 findings, 2 usage or input error, or the
+program ended before it did anything, 3 nothing found, but a budget ran out.";
 
 /// Build, record, predict, replay and report in one command.
 #[derive(Debug, Args)]
@@ -121,11 +129,22 @@ impl Hunt {
         let HuntOutcome { directory, file, explored, predictions } = outcome;
         let mut outputs = self.outputs.clone();
         let page = outputs.html.get_or_insert_with(|| directory.report().into_os_string()).clone();
-        let nothing = predictions.findings.is_empty();
-        let reporting =
-            Reporting { file: &file, others: &explored, outputs: &outputs, mode: self.mode, options: &[] };
+        let nothing = predictions.findings.iter().all(|finding| finding.shown == Some(false));
+        let coverage = predictions.coverage;
+        let reporting = Reporting {
+            file: &file,
+            others: &explored,
+            outputs: &outputs,
+            mode: self.mode,
+            options: &[],
+        };
         let exit = reporting.deliver(predictions)?;
         if !self.mode.quiet && !self.mode.json {
+            if let Some(coverage) = coverage {
+                let (runs, behaviours) =
+                    (counted(coverage.runs, "run"), counted(coverage.behaviours, "behaviour"));
+                progress::say(&format!("covered: {runs}, {behaviours}"));
+            }
             if nothing {
                 let seed = self.seed.wrapping_add(1);
                 progress::say(&format!("Try `--seed {seed}`: another schedule may reach other code."));

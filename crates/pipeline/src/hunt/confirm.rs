@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use check::Model;
-use report::{Finding, Replayed, Rung};
+use report::{Finding, FindingKind, Harm, Replayed, Rung};
 use run::replay::{Command, ReplayVerdict};
+use trace::Trace;
 
-use super::explore::Explorer;
+use super::explore::{Explored, Explorer};
+use super::harm::{SeenRun, harm};
+use super::ordinary::OrdinaryRuns;
 use super::run_directory::RunDirectory;
 use crate::budget::{Budget, Cancellation};
 use crate::error::Error;
@@ -21,12 +24,19 @@ pub(super) struct Confirmer<'a> {
     pub(super) budget: &'a Budget,
     pub(super) cancellation: &'a Cancellation,
     pub(super) directory: &'a RunDirectory,
+    /// The trace of the recorded run.
+    pub(super) recorded: &'a Trace,
 }
 
 impl Confirmer<'_> {
     /// Writes the finding's schedule, and replays it if there is time; whether there was. Other paths that the program takes
     /// meanwhile are kept.
-    pub(super) fn confirm(&self, finding: &mut Finding, explorer: &mut Explorer<'_>) -> Result<bool, Error> {
+    pub(super) fn confirm(
+        &self,
+        finding: &mut Finding,
+        explorer: &mut Explorer<'_>,
+        ordinary: &mut OrdinaryRuns,
+    ) -> Result<bool, Error> {
         let schedule = self.directory.write_schedule(self.file, finding, self.model)?;
         let left = self.budget.time_left().unwrap_or(LONGEST_REPLAY);
         let command = Command::recorded(self.file.trace.metadata());
@@ -35,12 +45,42 @@ impl Confirmer<'_> {
         replayer.times = self.times;
         replayer.limit = left.max(Duration::from_secs(1));
         replayer.cancellation = self.cancellation.clone();
-        let summary = explorer.run(&replayer, self.file)?;
+        let Explored { summary, seen } = explorer.run(&replayer, self.file)?;
         let tried = summary.times > 0;
         if tried {
             apply(finding, summary, &replayer);
         }
+        if finding.rung == Rung::Confirmed && finding.failure.is_none() {
+            self.judge(finding, &seen, ordinary)?;
+            explorer.counts.count_more(std::mem::take(&mut ordinary.made));
+        }
         Ok(tried)
+    }
+
+    /// Says what harm the finding did when it was seen.
+    fn judge(
+        &self,
+        finding: &mut Finding,
+        seen: &[SeenRun],
+        ordinary: &mut OrdinaryRuns,
+    ) -> Result<(), Error> {
+        if finding.kind == FindingKind::Deadlock {
+            finding.harm = Some(Harm::Hang);
+            return Ok(());
+        }
+        let worst = |ordinary: &OrdinaryRuns, finding: &Finding| {
+            let others = ordinary.without(finding, self.recorded);
+            let each = seen.iter().map(|seen| harm(seen, &others));
+            each.min_by_key(|(harm, _)| *harm).unwrap_or((Harm::None, Vec::new()))
+        };
+        let (mut done, mut difference) = worst(ordinary, finding);
+        // What only differs from one run may differ from run to run.
+        if done.is_visible() {
+            ordinary.make_enough()?;
+            (done, difference) = worst(ordinary, finding);
+        }
+        (finding.harm, finding.difference) = (Some(done), difference);
+        Ok(())
     }
 }
 
@@ -51,6 +91,8 @@ const LONGEST_REPLAY: Duration = Duration::from_secs(60);
 fn apply(finding: &mut Finding, summary: ReplaySummary, replayer: &Replayer) {
     match summary.result {
         ReplayVerdict::Confirmed => finding.rung = Rung::Confirmed,
+        // A run failed so: that no replay can follow it does not undo that.
+        ReplayVerdict::Diverged if finding.failure.is_some() => {}
         ReplayVerdict::Diverged => finding.rung = Rung::Diverged,
         ReplayVerdict::NotReached => {}
     }

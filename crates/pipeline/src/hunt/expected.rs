@@ -39,29 +39,35 @@ impl<'t> RecordedViolations<'t> {
         let variable = |event: &EventId| self.trace.op(*event).access().map(|access| access.variable);
         match (variable(first), variable(between), variable(last)) {
             (Some(a), Some(b), Some(c)) if a == b && b == c => {
-                self.appears(a, [first, between, last].map(|&event| self.trace.location(event)))
+                let accesses = self.accesses.get(&a).into_iter().flatten().copied();
+                has_pattern(self.trace, accesses, [first, between, last].map(|&event| self.trace.location(event)))
             }
             _ => false,
         }
     }
+}
 
-    /// For each thread its last access, and whether the access in between was seen since.
-    fn appears(&self, variable: VariableId, [first, between, last]: [LocationId; 3]) -> bool {
-        let mut threads: Vec<(Option<LocationId>, bool)> =
-            vec![(None, false); self.trace.symbols().threads.len()];
-        for &event in self.accesses.get(&variable).into_iter().flatten() {
-            let (thread, here) = (self.trace.thread(event).index(), self.trace.location(event));
-            let (before, apart) = threads[thread];
-            if apart && before == Some(first) && here == last {
-                return true;
-            }
-            if here == between {
-                for (other, state) in threads.iter_mut().enumerate() {
-                    state.1 |= other != thread;
-                }
-            }
-            threads[thread] = (Some(here), false);
+/// Whether the accesses of a variable have one at the second of these places between two consecutive ones of another thread at the first
+/// and third.
+pub(super) fn has_pattern(
+    trace: &Trace,
+    accesses: impl Iterator<Item = EventId>,
+    [first, between, last]: [LocationId; 3],
+) -> bool {
+    // For each thread its last access, and whether the access in between was seen since.
+    let mut threads: Vec<(Option<LocationId>, bool)> = vec![(None, false); trace.symbols().threads.len()];
+    for event in accesses {
+        let (thread, here) = (trace.thread(event).index(), trace.location(event));
+        let (before, apart) = threads[thread];
+        if apart && before == Some(first) && here == last {
+            return true;
         }
-        false
+        if here == between {
+            for (other, state) in threads.iter_mut().enumerate() {
+                state.1 |= other != thread;
+            }
+        }
+        threads[thread] = (Some(here), false);
     }
+    false
 }

@@ -2,15 +2,18 @@
 //! in turn.
 //!
 //! A replay that left its schedule took a new path, and runs on for its recording. So did one that reached a source
-//! location which no recording has. A run that failed is left alone: it shows its bug, and the rest is the aftermath.
+//! location which no recording has. A run that failed is not searched: it is a finding itself, and the rest is the aftermath.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use report::Fingerprint;
-use run::replay::{Ending, OnDivergence, RaceOrder, Replay, ReplayVerdict};
+use run::failure::Failure;
+use run::replay::{Ending, Goal, OnDivergence, RaceOrder, Replay, ReplayVerdict};
 use trace::Trace;
 
+use super::failures::RunCounts;
+use super::harm::SeenRun;
 use super::run_directory::RunDirectory;
 use crate::budget::Budget;
 use crate::error::Error;
@@ -38,16 +41,49 @@ pub(super) struct Explorer<'a> {
     pub(super) kept: Vec<String>,
     /// There is no next round.
     pub(super) is_over: bool,
+    /// How all runs ended.
+    pub(super) counts: RunCounts,
+    /// Runs that failed as none before, with the files of their recordings.
+    pub(super) failed: Vec<(Failure, String)>,
+    /// Whole runs, by what they are recognised by.
+    behaviours: BTreeSet<String>,
+}
+
+/// What came of replaying a schedule.
+pub(super) struct Explored {
+    pub(super) summary: ReplaySummary,
+    /// Those of the replays that were looked at in which the schedule's goal was reached.
+    pub(super) seen: Vec<SeenRun>,
 }
 
 impl<'a> Explorer<'a> {
     /// The run's own recording is known.
-    pub(super) fn new(directory: &'a RunDirectory, first: &TraceFile, budget: &'a Budget) -> Self {
-        let (places, known) = (BTreeSet::new(), BTreeSet::new());
-        let mut explorer =
-            Explorer { directory, budget, places, known, written: 0, kept: Vec::new(), is_over: false };
+    pub(super) fn new(
+        directory: &'a RunDirectory,
+        first: &TraceFile,
+        budget: &'a Budget,
+        counts: RunCounts,
+    ) -> Self {
+        let mut explorer = Explorer {
+            directory,
+            budget,
+            places: BTreeSet::new(),
+            known: BTreeSet::new(),
+            written: 0,
+            kept: Vec::new(),
+            is_over: false,
+            counts,
+            failed: Vec::new(),
+            behaviours: BTreeSet::new(),
+        };
         explorer.learn(&first.trace);
+        explorer.behaviours = explorer.known.clone();
         explorer
+    }
+
+    /// How many different runs there were.
+    pub(super) fn behaviours(&self) -> u64 {
+        self.behaviours.len() as u64
     }
 
     /// Whether no more is kept in this round.
@@ -62,17 +98,23 @@ impl<'a> Explorer<'a> {
     }
 
     /// Follows a schedule, and looks at the paths that the program takes.
-    pub(super) fn run(&mut self, replayer: &Replayer, file: &TraceFile) -> Result<ReplaySummary, Error> {
-        let mut looked = Ok(());
+    pub(super) fn run(&mut self, replayer: &Replayer, file: &TraceFile) -> Result<Explored, Error> {
+        let (mut looked, mut seen, mut watched) = (Ok(()), Vec::new(), 0);
         let (summary, _) = replayer.run_watched(&mut |order, replayed, trace| {
+            watched += 1;
+            if replayed.verdict == ReplayVerdict::Confirmed {
+                let (ending, output) = (replayed.ending, replayed.output.clone());
+                seen.push(SeenRun { ending, output, failure: replayed.failure.clone() });
+            }
             if looked.is_ok() {
                 looked = self.look(replayer, order, replayed, trace, file);
             }
         })?;
-        looked.map(|()| summary)
+        self.counts.count_more((summary.times * replayer.orders.len() as u64).saturating_sub(watched));
+        looked.map(|()| Explored { summary, seen })
     }
 
-    /// Looks at a run of a replay, and keeps it if it took a new path.
+    /// Looks at a run of a replay, and keeps it if it took a new path or failed.
     fn look(
         &mut self,
         replayer: &Replayer,
@@ -81,7 +123,8 @@ impl<'a> Explorer<'a> {
         trace: Option<&Trace>,
         file: &TraceFile,
     ) -> Result<(), Error> {
-        if self.is_full() {
+        self.count(replayer, replayed, trace, file)?;
+        if self.is_full() || replayed.failure.is_some() {
             return Ok(());
         }
         if replayed.verdict == ReplayVerdict::Diverged {
@@ -93,6 +136,7 @@ impl<'a> Explorer<'a> {
             }
             let replayed = replayed?;
             let trace = rerecording::trace_of(&on, &replayed);
+            self.count(&on, &replayed, trace.as_ref(), file)?;
             return self.keep(&on, &replayed, trace.as_ref(), file);
         }
         let is_new = |trace: &Trace| places_of(trace).any(|place| !self.places.contains(place));
@@ -102,6 +146,44 @@ impl<'a> Explorer<'a> {
         }
     }
 
+    /// Counts a run, and keeps it if it failed as none before.
+    fn count(
+        &mut self,
+        replayer: &Replayer,
+        replayed: &Replay,
+        trace: Option<&Trace>,
+        file: &TraceFile,
+    ) -> Result<(), Error> {
+        if let Some(trace) = trace.filter(|_| replayed.ending.is_own()) {
+            self.behaviours.insert(Fingerprint::of(trace).checksum);
+        }
+        // A run that was led into a failure does not say how often that happens.
+        if matches!(replayer.plan.goal, Goal::Failure(_)) {
+            self.counts.count_more(1);
+            return Ok(());
+        }
+        // What a replay of a deadlock was for needs no second finding.
+        let expected = matches!(replayer.plan.goal, Goal::Deadlock(_));
+        let failure = replayed.failure.as_ref();
+        let is_new = self.counts.count(replayed.ending, failure);
+        let Some(failure) = failure.filter(|_| is_new && !expected && rerecording::is_recorded(replayed)) else {
+            return Ok(());
+        };
+        let name = self.write(replayer, replayed, file)?;
+        self.failed.push((failure.clone(), name));
+        Ok(())
+    }
+
+    /// Writes the recording of a replay; its file.
+    fn write(&mut self, replayer: &Replayer, replayed: &Replay, file: &TraceFile) -> Result<String, Error> {
+        let name = format!("explored-{}.ftr", self.written + 1);
+        files::write(&self.directory.recording(&name), Form::Native, |out| {
+            rerecording::write(replayer, replayed, file.trace.metadata(), out)
+        })?;
+        self.written += 1;
+        Ok(name)
+    }
+
     fn keep(
         &mut self,
         replayer: &Replayer,
@@ -109,18 +191,14 @@ impl<'a> Explorer<'a> {
         trace: Option<&Trace>,
         file: &TraceFile,
     ) -> Result<(), Error> {
-        let Some(trace) = trace.filter(|_| matches!(replayed.ending, Ending::Exited(_))) else {
+        let is_whole = matches!(replayed.ending, Ending::Exited(_)) && replayed.failure.is_none();
+        let Some(trace) = trace.filter(|_| is_whole) else {
             return Ok(());
         };
-        if !self.learn(trace) {
-            return Ok(());
+        if self.learn(trace) {
+            let name = self.write(replayer, replayed, file)?;
+            self.kept.push(name);
         }
-        let name = format!("explored-{}.ftr", self.written + 1);
-        files::write(&self.directory.recording(&name), Form::Native, |out| {
-            rerecording::write(replayer, replayed, file.trace.metadata(), out)
-        })?;
-        self.written += 1;
-        self.kept.push(name);
         Ok(())
     }
 

@@ -1,26 +1,45 @@
 //! The first stage after building: a run of the program, recorded.
 //!
-//! A run that crashes shows a bug by itself, but ends before most of what could be predicted from it happens. So other seeds are
+//! A run that fails is a finding by itself, but ends before most of what could be predicted from it happens. So other seeds are
 //! tried, with frequent switches between threads, since that goes far from the order before. The first run that
-//! does not crash is recorded, if there is one.
+//! does not fail is recorded, if there is one.
 
 use std::ffi::OsString;
+use std::fs;
 use std::num::NonZeroU64;
-use std::time::Duration;
 
-use run::record::Ran;
+use run::failure::Failure;
+use trace::{Ending, Metadata};
 
 use super::HuntOptions;
+use super::failures::RunCounts;
 use super::run_directory::RunDirectory;
-use crate::ending;
-use crate::error::{Error, ErrorKind};
-use crate::observer::{Event, Observer, RecordedEnd, Stage};
+use crate::error::Error;
+use crate::observer::{Event, Observer, Silent, Stage};
 use crate::recording::{RecordOptions, Recorder, nothing_recorded};
 
-/// How many seeds are tried after one with which the program crashed.
+/// How many seeds are tried after one with which the program failed.
 const MORE_SEEDS: u64 = 5;
 /// Events between switches then, on average.
 const OFTEN: u64 = 4;
+/// A program that ends by itself after fewer events, and in one thread, has not done its work.
+const HARDLY_ANY: u64 = 32;
+
+/// The recorded run, and those before it that failed.
+pub(super) struct RecordedRuns {
+    /// How the recorded run ended.
+    pub(super) ending: Ending,
+    /// What it printed.
+    pub(super) output: Vec<u8>,
+    /// How it failed, if it did.
+    pub(super) failure: Option<Failure>,
+    /// Other runs that failed, each in a way of its own, and the files of their traces.
+    pub(super) failed: Vec<(Failure, String)>,
+    /// All runs.
+    pub(super) counts: RunCounts,
+    /// The program gave up before it did anything.
+    pub(super) gave_up: bool,
+}
 
 /// Records the command into the run's directory.
 pub(super) fn record(
@@ -28,7 +47,7 @@ pub(super) fn record(
     command: Vec<OsString>,
     directory: &RunDirectory,
     observer: &mut dyn Observer,
-) -> Result<(), Error> {
+) -> Result<RecordedRuns, Error> {
     observer.begin(&Stage::Recording);
     let runtime =
         wire::Settings { max_events: NonZeroU64::new(options.max_events), ..wire::Settings::DEFAULT };
@@ -44,42 +63,51 @@ pub(super) fn record(
         ..undisturbed.clone()
     };
     let mut recorder = Recorder::new(&undisturbed, observer)?;
-    let mut seed = options.seed;
-    let ran = loop {
+    let (mut seed, mut counts, mut failed) = (options.seed, RunCounts::default(), Vec::new());
+    let (ran, output, failure) = loop {
         let ran = recorder.run(seed)?;
-        let Some(signal) = ending::crash(ran.status) else { break ran };
-        if seed == options.seed.saturating_add(MORE_SEEDS) || options.cancellation.is_cancelled() {
-            observer.warning(crashed(signal, directory));
-            break ran;
+        let output = fs::read(directory.output()).unwrap_or_default();
+        let failure = recorder.failure(&ran, &output)?;
+        let is_new = counts.count(ran.ending, failure.as_ref());
+        let is_last = seed == options.seed.saturating_add(MORE_SEEDS) || options.cancellation.is_cancelled();
+        let Some(failure) = failure else { break (ran, output, None) };
+        if is_last {
+            break (ran, output, Some(failure));
         }
-        observer.event(&Event::Crashed { seed, signal });
+        observer.event(&Event::Failed { seed, message: failure.message.clone() });
+        if let (true, Some(process)) = (is_new, ran.processes.first()) {
+            let name = format!("failed-{}.ftr", failed.len() + 1);
+            let metadata = Metadata { ending: Some(ran.ending), ..recorder.metadata(seed) };
+            recorder.save(process, &metadata, &directory.recording(&name), &mut Silent)?;
+            failed.push((failure, name));
+        }
         seed += 1;
         recorder = recorder.with(&switching);
     };
     let Some(process) = ran.processes.first() else {
         return Err(nothing_recorded(&directory.trace()).note(printed(directory)));
     };
-    let saved = recorder.save(process, &recorder.metadata(seed), &directory.trace(), observer)?;
-    let (events, threads) = (saved.loaded.events, saved.loaded.threads);
-    observer.end(Some(&Event::Recorded { events, threads, end: end(&ran, options.run_limit) }));
-    Ok(())
-}
-
-fn crashed(signal: &'static str, directory: &RunDirectory) -> Error {
-    Error::from(ErrorKind::CrashedInEveryRun(signal))
-        .note("the recording ends at the crash, so bugs that need later events are not predicted")
-        .note(printed(directory))
-}
-
-fn printed(directory: &RunDirectory) -> String {
-    format!("the program's output is in `{}`", directory.output().display())
-}
-
-/// How the program ended.
-fn end(ran: &Ran, limit: Duration) -> RecordedEnd {
-    match ending::crash(ran.status) {
-        Some(signal) => RecordedEnd::Crashed(signal),
-        None if ran.elapsed >= limit => RecordedEnd::TimedOut(limit.as_secs()),
-        None => RecordedEnd::Exited(ran.code()),
+    // What the recorded run shows is shown there.
+    let identity = failure.as_ref().map(Failure::identity);
+    failed.retain(|(other, _)| Some(other.identity()) != identity);
+    let metadata = Metadata { ending: Some(ran.ending), ..recorder.metadata(seed) };
+    // That it deadlocked is a finding, and needs no warning.
+    let mut warned: &mut dyn Observer = observer;
+    let mut silent = Silent;
+    if ran.ending == Ending::Deadlocked {
+        warned = &mut silent;
     }
+    let saved = recorder.save(process, &metadata, &directory.trace(), warned)?;
+    let (events, threads) = (saved.loaded.events, saved.loaded.threads);
+    observer.end(Some(&Event::Recorded { events, threads, ending: ran.ending, limit: options.run_limit }));
+    let gave_up = failure.is_none()
+        && matches!(ran.ending, Ending::Exited(status) if status != 0)
+        && threads <= 1
+        && events < HARDLY_ANY;
+    Ok(RecordedRuns { ending: ran.ending, output, failure, failed, counts, gave_up })
+}
+
+/// Where to read what the program printed.
+pub(super) fn printed(directory: &RunDirectory) -> String {
+    format!("the program's output is in `{}`", directory.output().display())
 }

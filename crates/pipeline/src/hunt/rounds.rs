@@ -1,14 +1,17 @@
 //! Rounds: a recording is searched, its findings are replayed, and replays that took paths of their own are recordings for the next round.
 
 use std::cell::LazyCell;
-use std::cmp::Reverse;
 
-use report::{Finding, FindingKind, Predictions, Rung, ScheduleFile};
+use report::{Coverage, Finding, FindingKind, Predictions, Rung, ScheduleFile};
+use trace::Op;
 
 use super::HuntOptions;
 use super::confirm::Confirmer;
 use super::expected::RecordedViolations;
 use super::explore::Explorer;
+use super::failures;
+use super::ordinary::OrdinaryRuns;
+use super::record::RecordedRuns;
 use super::run_directory::RunDirectory;
 use crate::error::Error;
 use crate::observer::{Event, Observer, Progress, Silent, Stage, WarningsOnly, WithoutFindings};
@@ -31,6 +34,13 @@ pub(super) struct Rounds<'a> {
     /// The recordings of new paths, as far as they were searched.
     pub(super) explored: Vec<ExploredTrace>,
     explorer: Explorer<'a>,
+    ordinary: OrdinaryRuns,
+    /// The recorded run.
+    first: &'a TraceFile,
+    /// The recorded run failed, so what happened in it is not as it should be.
+    recorded_run_failed: bool,
+    /// The program says which regions are to be atomic.
+    has_regions: bool,
 }
 
 impl<'a> Rounds<'a> {
@@ -38,19 +48,45 @@ impl<'a> Rounds<'a> {
     pub(super) fn new(
         options: &'a HuntOptions,
         directory: &'a RunDirectory,
-        first: &TraceFile,
+        first: &'a TraceFile,
+        recorded: RecordedRuns,
     ) -> Result<Self, Error> {
         let predictions = head(first, &options.predict.without_nondeterminism())?;
-        let explorer = Explorer::new(directory, first, &options.budget);
-        Ok(Rounds { options, directory, predictions, explored: Vec::new(), explorer })
+        let RecordedRuns { ending, output, failure, failed, counts, .. } = recorded;
+        let mut explorer = Explorer::new(directory, first, &options.budget, counts);
+        explorer.failed = failed;
+        let command = run::replay::Command::recorded(first.trace.metadata());
+        let recorded_run_failed = failure.is_some();
+        let ordinary = Some((ending, output, failure.clone())).filter(|_| ending.is_own());
+        let ordinary = OrdinaryRuns::new(ordinary, command, &options.budget, &options.cancellation);
+        let has_regions = first.trace.events().any(|(_, _, op)| matches!(op, Op::RegionBegin(_)));
+        let mut rounds = Rounds {
+            options,
+            directory,
+            predictions,
+            explored: Vec::new(),
+            explorer,
+            ordinary,
+            first,
+            recorded_run_failed,
+            has_regions,
+        };
+        if let Some(failure) = failure {
+            rounds.take(failures::finding(&failure, &first.trace, None), None);
+        }
+        Ok(rounds)
     }
 
     /// All rounds.
-    pub(super) fn run(&mut self, first: &TraceFile, observer: &mut dyn Observer) -> Result<(), Error> {
+    pub(super) fn run(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
         // An interrupted hunt can be reported from its beginning on.
         self.save()?;
         self.explorer.is_over = self.options.rounds == 1;
-        self.round(first, None, observer)?;
+        self.take_failures(observer)?;
+        let recorded = self.predictions.findings.iter().filter(|finding| finding.recording.is_none());
+        let recorded: Vec<String> = recorded.map(|finding| finding.id.clone()).collect();
+        self.replay(self.first, &recorded, observer)?;
+        self.round(self.first, None, observer)?;
         for round in 2..=self.options.rounds {
             self.explorer.is_over = round == self.options.rounds;
             let names = std::mem::take(&mut self.explorer.kept);
@@ -79,7 +115,22 @@ impl<'a> Rounds<'a> {
     ) -> Result<(), Error> {
         let new = self.search(file, recording, observer)?;
         self.replay(file, &new, observer)?;
-        self.explore(file, observer)
+        self.explore(file, observer)?;
+        self.take_failures(observer)
+    }
+
+    /// Takes in the runs that failed since, each as a finding, and replays them.
+    fn take_failures(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
+        while let Some((failure, name)) = self.explorer.failed.pop() {
+            let path = self.directory.recording(&name);
+            let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
+            let finding = failures::finding(&failure, &file.trace, Some(name.clone()));
+            if let Some(id) = self.take(finding, Some(&name)) {
+                self.replay(&file, &[id], observer)?;
+                self.explored.push(ExploredTrace { name, file });
+            }
+        }
+        Ok(())
     }
 
     fn is_over(&self) -> bool {
@@ -96,12 +147,13 @@ impl<'a> Rounds<'a> {
     ) -> Result<Vec<String>, Error> {
         observer.begin(&Stage::Predicting);
         let (mut candidates, mut new) = (0, Vec::new());
+        let knows_better = self.recorded_run_failed && recording.is_none();
         let expected = LazyCell::new(|| RecordedViolations::new(&file.trace));
         for options in self.options.predict.without_nondeterminism().one_by_one()? {
             let mut of_kind = predict(file, &options, &mut WithoutFindings(observer))?;
             of_kind
                 .findings
-                .retain(|finding| finding.kind != FindingKind::Atomicity || !expected.has(finding));
+                .retain(|finding| finding.kind != FindingKind::Atomicity || knows_better || !expected.has(finding));
             candidates += of_kind.candidates;
             self.predictions.candidates += of_kind.candidates;
             self.predictions.unknown += of_kind.unknown;
@@ -127,6 +179,10 @@ impl<'a> Rounds<'a> {
         let finding = Finding { recording: recording.map(str::to_owned), ..finding };
         let findings = &mut self.predictions.findings;
         if let Some(known) = findings.iter_mut().find(|known| known.is_like(&finding)) {
+            // A run that ended in what was predicted shows it.
+            if finding.failure.is_some() && known.failure.is_none() {
+                (known.rung, known.harm) = (Rung::Confirmed, finding.harm);
+            }
             let better = known.rung < Rung::Predicted && finding.rung > known.rung;
             return better.then(|| {
                 let id = known.id.clone();
@@ -140,11 +196,16 @@ impl<'a> Rounds<'a> {
         Some(id)
     }
 
-    /// Keeps what was found so far, the highest rungs first, as `predict` has them.
-    fn save(&mut self) -> Result<(), Error> {
-        self.predictions
-            .findings
-            .sort_by_key(|finding| (finding.inherent, Reverse(finding.rung), finding.kind));
+    /// Keeps what was found so far, as it is to be shown: failures first, then what was seen doing harm, then the highest rungs.
+    pub(super) fn save(&mut self) -> Result<(), Error> {
+        let has_regions = self.has_regions;
+        for finding in &mut self.predictions.findings {
+            finding.shown = Some(finding.is_shown_in_hunt(has_regions));
+        }
+        self.explorer.counts.settle(&mut self.predictions.findings);
+        let (runs, behaviours) = (self.explorer.counts.all, self.explorer.behaviours());
+        self.predictions.coverage = Some(Coverage { runs, behaviours, exhausted: false });
+        self.predictions.findings.sort_by_key(Finding::rank);
         self.directory.save(&self.predictions)
     }
 
@@ -161,6 +222,7 @@ impl<'a> Rounds<'a> {
             budget: &self.options.budget,
             cancellation: &self.options.cancellation,
             directory: self.directory,
+            recorded: &self.first.trace,
         };
         let (mut confirmed, mut tried, mut done) = (0, 0, 0);
         for id in ids {
@@ -169,7 +231,7 @@ impl<'a> Rounds<'a> {
             };
             observer.item(id);
             let finding = &mut self.predictions.findings[index];
-            tried += u64::from(confirmer.confirm(finding, &mut self.explorer)?);
+            tried += u64::from(confirmer.confirm(finding, &mut self.explorer, &mut self.ordinary)?);
             confirmed += u64::from(finding.rung == Rung::Confirmed);
             // The order is settled at the end: ids stay where they are while it goes on.
             self.directory.save(&self.predictions)?;

@@ -140,6 +140,9 @@ impl ConditionSearch<'_> {
             id: format!("{}-{number}", FindingKind::Predicate.name()),
             kind: FindingKind::Predicate,
             rung: if model == Model::ReadsFrom { Rung::Predicted } else { Rung::Possible },
+            harm: None,
+            difference: Vec::new(),
+            shown: None,
             guaranteed: certainty.guaranteed,
             events: events.iter().map(|event| i64::from(event.0)).collect(),
             object: condition.name.clone(),
@@ -153,6 +156,7 @@ impl ConditionSearch<'_> {
             schedule,
             question: question.written(trace),
             recording: None,
+            failure: None,
             replay: None,
         })
     }

@@ -64,6 +64,9 @@ impl<'s> Prediction<'s> {
             id,
             kind,
             rung: *rung,
+            harm: None,
+            difference: Vec::new(),
+            shown: None,
             guaranteed: false,
             events: found.events.iter().map(|event| event.map_or(-1, |event| i64::from(event.0))).collect(),
             object: found.object.name(trace.symbols()),
@@ -74,6 +77,7 @@ impl<'s> Prediction<'s> {
             schedule: Vec::new(),
             question: found.question.written(trace),
             recording: None,
+            failure: None,
             replay: None,
         };
         Prediction { finding, pending: Some(pending) }

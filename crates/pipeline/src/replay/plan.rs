@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use check::{Question, Source};
-use report::{Line, ScheduleFile};
-use run::replay::{Goal, Plan, PlannedEvent};
+use report::{Line, ScheduleFile, ScheduledFailure};
+use run::replay::{Goal, Plan, PlannedEvent, PlannedFailure};
 use trace::{EventId, Kind, ThreadPath};
 
 /// The plan that a schedule file describes; none if it does not tell where to find its events.
@@ -13,6 +13,10 @@ pub(super) fn plan_of(file: &ScheduleFile) -> Option<Plan> {
     let all = || file.lines.iter().chain(&file.next);
     let named = |event: &EventId| all().find(|line| line.event == *event).and_then(expected);
     let many = |events: &[EventId]| events.iter().map(named).collect::<Option<Vec<PlannedEvent>>>();
+    if let Some(ScheduledFailure { identity, thread }) = file.failure.clone() {
+        let goal = Goal::Failure(PlannedFailure { identity, thread });
+        return Some(Plan { steps, goal, names: names_of(file) });
+    }
     let goal = match &file.question {
         Question::Race(a, b) => Goal::Race(named(a)?, named(b)?),
         Question::Deadlock(events) => Goal::Deadlock(many(events)?),

@@ -11,11 +11,12 @@ use super::window::{Room, Window, Windows};
 use crate::context::{Context, Contexts, Frame};
 use crate::edges::{EdgeKind, edges};
 use crate::figures::counted;
+use crate::outcome::{effect, frequency, statement};
 use crate::place::SourcePlace;
 use crate::terminal::{reproduction, title};
 use crate::values::changed_reads;
 use crate::words::shown;
-use findings::{Finding, Predictions};
+use findings::{Finding, Harm, Predictions};
 
 /// So many findings a page lists.
 const MOST_FINDINGS: usize = 2_000;
@@ -124,6 +125,13 @@ struct FindingData {
     count: u64,
     object: String,
     statement: String,
+    /// What the program did when it happened.
+    effect: Option<String>,
+    harm: Option<&'static str>,
+    /// How its output differed.
+    difference: Vec<String>,
+    /// Of a failure: how often it was met.
+    frequency: Option<String>,
     command: Option<String>,
     replay: Option<String>,
     events: Vec<i64>,
@@ -235,7 +243,13 @@ fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> FindingD
         guaranteed: finding.guaranteed,
         count: finding.count,
         object: shown(&finding.object),
-        statement: question.as_ref().map(|question| words.possible(question)).unwrap_or_default(),
+        statement: statement(finding, || {
+            question.as_ref().map(|question| words.possible(question)).unwrap_or_default()
+        }),
+        effect: effect(finding),
+        harm: finding.harm.map(Harm::name),
+        difference: finding.difference.clone(),
+        frequency: finding.failure.as_ref().map(frequency),
         command: reproduction(context, finding),
         replay,
         events: finding.events.clone(),

@@ -3,13 +3,15 @@
 use super::shape::{Configuration, Message, Rule, RuleProperties};
 use findings::FindingKind;
 
-const KINDS: [FindingKind; 6] = [
+const KINDS: [FindingKind; 8] = [
     FindingKind::Race,
     FindingKind::Deadlock,
     FindingKind::Atomicity,
     FindingKind::Nondeterminism,
     FindingKind::Order,
     FindingKind::Predicate,
+    FindingKind::Failure,
+    FindingKind::Misuse,
 ];
 
 /// All rules, in the order of their indices.
@@ -31,6 +33,8 @@ fn id(kind: FindingKind) -> &'static str {
         FindingKind::Nondeterminism => "foretell/nondeterminism",
         FindingKind::Order => "foretell/order",
         FindingKind::Predicate => "foretell/predicate",
+        FindingKind::Failure => "foretell/failure",
+        FindingKind::Misuse => "foretell/misuse",
     }
 }
 
@@ -65,6 +69,16 @@ fn rule(kind: FindingKind) -> Rule {
             "StateAsDescribed",
             "The program can reach a state that a rule forbids.",
             "See the schedule that leads there.",
+        ),
+        FindingKind::Failure => (
+            "Failure",
+            "A run of the program crashed, aborted, failed an assertion, panicked or hung.",
+            "See the schedule that leads there, and replay it.",
+        ),
+        FindingKind::Misuse => (
+            "LockMisuse",
+            "A lock is used in a way that its rules forbid.",
+            "See the documentation of the lock.",
         ),
     };
     let level = if kind == FindingKind::Nondeterminism { "warning" } else { "error" };

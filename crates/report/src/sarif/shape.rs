@@ -103,6 +103,8 @@ pub(super) struct ResultProperties {
     pub(super) guaranteed: bool,
     pub(super) count: u64,
     pub(super) object: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) harm: Option<&'static str>,
 }
 
 #[derive(Clone, Debug, Serialize)]

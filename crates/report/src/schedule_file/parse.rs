@@ -3,7 +3,9 @@
 use check::{Question, Source, WrittenQuestion};
 use trace::EventId;
 
-use super::{BARE, Line, MAGIC, REPLAYABLE, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem};
+use super::{
+    BARE, Line, MAGIC, REPLAYABLE, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem, ScheduledFailure,
+};
 use crate::evidence::About;
 
 impl ScheduleFile {
@@ -31,6 +33,7 @@ impl ScheduleFile {
             trace,
             guaranteed,
             command: Vec::new(),
+            failure: None,
             lines: Vec::new(),
             next: Vec::new(),
         };
@@ -41,8 +44,12 @@ impl ScheduleFile {
                 continue;
             }
             let started = !file.lines.is_empty() || !file.next.is_empty();
-            match text.strip_prefix("command ") {
-                Some(words) if !started => file.command = parse_command(words),
+            match text.split_once(' ') {
+                Some(("command", words)) if !started => file.command = parse_command(words),
+                Some(("failure", failure)) if !started => {
+                    let failure = parse_failure(failure);
+                    file.failure = Some(failure.ok_or(reader.wrong(ScheduleProblem::Failure))?);
+                }
                 _ => {
                     let (lines, text) = match text.strip_prefix("next ") {
                         Some(text) => (&mut file.next, text),
@@ -164,6 +171,12 @@ fn parse_with_point(text: &str, number: usize) -> Option<Line> {
     let thread = path.parse().ok()?;
     let place = if place == "-" { None } else { Some(place.parse().ok()?) };
     Some(Line { replay_point: Some(ReplayPoint { thread, place }), ..line })
+}
+
+fn parse_failure(text: &str) -> Option<ScheduledFailure> {
+    let (thread, identity) = text.split_once(' ')?;
+    let thread = if thread == "-" { None } else { Some(thread.parse().ok()?) };
+    Some(ScheduledFailure { identity: decoded(identity), thread })
 }
 
 fn parse_command(text: &str) -> Vec<String> {

@@ -35,6 +35,17 @@ pub enum Goal {
     Reads(PlannedEvent, Option<PlannedEvent>),
     /// The schedule has been followed, and nothing more has happened.
     State,
+    /// The program fails.
+    Failure(PlannedFailure),
+}
+
+/// How the program is to fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedFailure {
+    /// What makes it the same failure: [`crate::failure::Failure::identity`].
+    pub identity: String,
+    /// The thread that fails, if it is one.
+    pub thread: Option<ThreadPath>,
 }
 
 impl Goal {
@@ -44,7 +55,7 @@ impl Goal {
             Goal::Race(a, b) => vec![a, b],
             Goal::Deadlock(events) | Goal::Order(events) => events.iter().collect(),
             Goal::Reads(read, write) => std::iter::once(read).chain(write).collect(),
-            Goal::State => Vec::new(),
+            Goal::State | Goal::Failure(_) => Vec::new(),
         }
     }
 
@@ -278,6 +289,15 @@ impl Making<'_> {
                 }
             }
             Goal::Order(_) | Goal::Reads(..) | Goal::State => self.hold(settings.debugger),
+            Goal::Failure(failure) => {
+                if settings.debugger {
+                    self.hold(true);
+                }
+                // It goes on until it fails, before anybody else does anything.
+                if let Some(thread) = &failure.thread {
+                    self.run(self.cast.number(thread), u64::MAX / 2);
+                }
+            }
         }
     }
 }

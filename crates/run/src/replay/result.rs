@@ -6,10 +6,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use load::{Recorded, StackFrame};
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde::ser::Serializer;
+use trace::Ending;
 use wire::ThreadState;
 
 use super::plan::PlannedEvent;
+use crate::failure::Failure;
 use crate::mapping::Mapping;
 
 /// Whether a replay showed what its schedule leads to.
@@ -46,51 +48,6 @@ pub struct Divergence {
     pub expected: String,
     /// What happened instead.
     pub came: String,
-}
-
-/// How a program ended. In JSON it is two fields, `end` and `status`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// By itself, with this exit status.
-    Exited(i32),
-    /// By this signal.
-    Killed(i32),
-    /// We ended it: it had shown what it was to show.
-    Ended,
-    /// We ended it: it deadlocked.
-    Deadlocked,
-    /// We ended it: its time was over.
-    TimedOut,
-}
-
-impl Ending {
-    /// Its name, as JSON has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Ending::Exited(_) => "exited",
-            Ending::Killed(_) => "killed",
-            Ending::Ended => "ended",
-            Ending::Deadlocked => "deadlocked",
-            Ending::TimedOut => "timed-out",
-        }
-    }
-
-    /// The exit status, or the number of the signal.
-    pub fn status(self) -> Option<i32> {
-        match self {
-            Ending::Exited(status) | Ending::Killed(status) => Some(status),
-            Ending::Ended | Ending::Deadlocked | Ending::TimedOut => None,
-        }
-    }
-}
-
-impl Serialize for Ending {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Ending", 2)?;
-        fields.serialize_field("end", self.name())?;
-        fields.serialize_field("status", &self.status())?;
-        fields.end()
-    }
 }
 
 /// An event that the goal names, as the replay saw it.
@@ -139,6 +96,8 @@ pub struct Replay {
     pub events: Vec<ObservedEvent>,
     /// The threads at the end of the schedule, or where the program left it.
     pub threads: Vec<ThreadStatus>,
+    /// How the program failed, if it did.
+    pub failure: Option<Failure>,
     pub(super) log: Option<(Mapping, String)>,
 }
 
@@ -146,17 +105,5 @@ impl Replay {
     /// What the runtime recorded, to be loaded into a trace; none if the program did not come so far.
     pub fn recorded<'a>(&'a self, directory: &'a Path) -> Option<Recorded<'a>> {
         self.log.as_ref().map(|(log, modules)| Recorded { log, modules, directory })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_ending_is_two_fields_of_json() {
-        let json = |ending: Ending| serde_json::to_string(&ending).unwrap();
-        assert_eq!(json(Ending::Killed(6)), r#"{"end":"killed","status":6}"#);
-        assert_eq!(json(Ending::TimedOut), r#"{"end":"timed-out","status":null}"#);
     }
 }

@@ -3,17 +3,17 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::libc;
 use tempfile::TempDir;
-use trace::Metadata;
+use trace::{Ending, Metadata};
 
-use super::result::Ending;
 use crate::Cancellation;
+use crate::record::ending;
 use crate::signals;
 use compile::embedded;
 
@@ -117,13 +117,7 @@ pub(super) fn execute(
     let (status, in_time) = wait(&mut child, started + limit, cancellation)?;
     // Whatever it started ends with it.
     signals::send(-(child.id() as i32), libc::SIGKILL);
-    let ending = match (in_time, status.code(), status.signal()) {
-        (false, ..) => Ending::TimedOut,
-        (_, Some(wire::REPLAY_OVER_STATUS), _) => Ending::Ended,
-        (_, Some(wire::DEADLOCK_STATUS), _) => Ending::Deadlocked,
-        (_, Some(status), _) => Ending::Exited(status),
-        (.., signal) => Ending::Killed(signal.unwrap_or(0)),
-    };
+    let ending = ending(status, in_time);
     Ok(Ran { ending, elapsed: started.elapsed(), directory })
 }
 

@@ -8,11 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use trace::Kind;
+use trace::{Ending, Kind};
 use wire::Origin;
 
 use super::plan::{Cast, Plan, PlannedEvent};
-use super::result::Ending;
 use super::run::{self, Command};
 use crate::Cancellation;
 use compile::embedded;

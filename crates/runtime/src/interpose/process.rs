@@ -32,18 +32,6 @@ unsafe {
 }
 }
 
-/// # Safety
-/// As for the function of that name that it stands before.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn abort() -> ! {
-// SAFETY: the arguments are as the real function demands them, by the contract of this one.
-unsafe {
-    start::end(Stop::Killed(libc::SIGABRT));
-    real!(abort());
-    sys::exit_group(127)
-}
-}
-
 /// Not in the C library but in each program, except that a program linked with libtsan takes it from there.
 ///
 /// # Safety

@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use wire::{Kind, Passage, Signal, Target};
 
-use super::{hook, outside};
+use super::{failures, hook, outside};
 use crate::inside::{Inside, enter, enter_point};
 use crate::program;
 use crate::real::real;
@@ -197,6 +197,14 @@ unsafe {
     if result == 0 && !old.is_null() && (*old).sa_sigaction == arrived as *const () as usize {
         (*old).sa_sigaction = handler;
         (*old).sa_flags = flags as c_int;
+    }
+    if result == 0 && !old.is_null() && failures::is_ours((*old).sa_sigaction) {
+        (*old).sa_sigaction = libc::SIG_DFL;
+        (*old).sa_flags = 0;
+    }
+    let is_default = !new.is_null() && (*new).sa_sigaction == libc::SIG_DFL;
+    if result == 0 && is_default && failures::is_fatal(signal) {
+        failures::watch_one(signal);
     }
     result
 }

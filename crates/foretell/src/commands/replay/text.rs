@@ -96,6 +96,7 @@ fn push_hold(text: &mut String, replayer: &Replayer, run: &ReplayRun) {
         Goal::Order(_) => "the events happened in this order:",
         Goal::Reads(..) => "the read happened as predicted:",
         Goal::State => "the threads reached the predicted state",
+        Goal::Failure(_) => "the program failed as it did before",
     };
     let _ = writeln!(text, "  {title}");
     for seen in &run.events {

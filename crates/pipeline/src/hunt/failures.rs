@@ -1,0 +1,173 @@
+//! Failures: runs that crashed, aborted, failed an assertion, panicked or deadlocked, each kind of failure once.
+//!
+//! Every run of a hunt is counted here, whatever it was made for. A failure is a finding whose schedule is the whole recorded order of
+//! the run that failed.
+
+use std::collections::BTreeMap;
+
+use check::Question;
+use report::{FailureThread, Finding, FindingKind, Harm, Rung};
+use run::failure::Failure;
+use trace::{Ending, EventId, LockId, Op, ThreadEvents, ThreadId, ThreadPath, Trace};
+
+/// How the runs of a hunt ended.
+#[derive(Debug, Default)]
+pub(super) struct RunCounts {
+    /// Runs that came to an end of their own.
+    ended: u64,
+    /// How often each failure was met, by its identity.
+    failed: BTreeMap<String, u64>,
+    /// All runs.
+    pub(super) all: u64,
+}
+
+impl RunCounts {
+    /// Counts a run; whether it failed as none before.
+    pub(super) fn count(&mut self, ending: Ending, failure: Option<&Failure>) -> bool {
+        self.all += 1;
+        self.ended += u64::from(ending.is_own());
+        let Some(failure) = failure else { return false };
+        let times = self.failed.entry(failure.identity()).or_default();
+        *times += 1;
+        *times == 1
+    }
+
+    /// Counts runs of which only the number is known.
+    pub(super) fn count_more(&mut self, runs: u64) {
+        self.all += runs;
+    }
+
+    /// Writes into the findings how often each failure was met.
+    pub(super) fn settle(&self, findings: &mut [Finding]) {
+        for failure in findings.iter_mut().filter_map(|finding| finding.failure.as_mut()) {
+            failure.failed_runs = self.failed.get(&failure.identity).copied().unwrap_or(1);
+            failure.runs = self.ended.max(failure.failed_runs);
+            failure.every_run = failure.failed_runs == failure.runs;
+        }
+    }
+}
+
+/// The finding that a failed run is; its id is still to be given. A deadlock of locks is of that kind, everything else a failure.
+pub(super) fn finding(failure: &Failure, trace: &Trace, recording: Option<String>) -> Finding {
+    let threads = ThreadEvents::of(trace);
+    let by_path = |path: &ThreadPath| thread_of(trace, path);
+    let cycle = if failure.is_hang() { blocked_in_a_cycle(trace, &threads) } else { Vec::new() };
+    let failing = failure.thread.as_ref().and_then(by_path);
+    let last = failing.and_then(|thread| threads.of_thread(thread).last().copied());
+    let last = last.or_else(|| trace.len().checked_sub(1).map(EventId::new));
+    let (kind, events) = match cycle.is_empty() {
+        true => (FindingKind::Failure, last.into_iter().collect()),
+        false => (FindingKind::Deadlock, cycle),
+    };
+    let place = |&event: &EventId| trace.symbols().location(trace.location(event)).to_owned();
+    let locations = match (kind, failure.place.is_empty() || failure.is_hang()) {
+        (FindingKind::Failure, false) => vec![failure.place.clone()],
+        _ => events.iter().map(place).collect(),
+    };
+    let object = match kind {
+        FindingKind::Deadlock => locks(trace, &events),
+        _ => failure.message.clone(),
+    };
+    let counts = (0..trace.symbols().threads.len())
+        .map(|thread| threads.of_thread(ThreadId::new(thread)).len() as u32)
+        .collect();
+    Finding {
+        id: String::new(),
+        kind,
+        rung: Rung::Confirmed,
+        harm: Some(if failure.is_hang() { Harm::Hang } else { Harm::Failure }),
+        difference: Vec::new(),
+        shown: None,
+        guaranteed: true,
+        events: events.iter().map(|event| i64::from(event.0)).collect(),
+        object,
+        locations,
+        count: 1,
+        racy: None,
+        inherent: false,
+        schedule: (0..trace.len()).map(EventId::new).collect(),
+        question: Question::Cut(counts).written(trace),
+        recording,
+        failure: Some(described(failure, trace)),
+        replay: None,
+    }
+}
+
+fn described(failure: &Failure, trace: &Trace) -> report::Failure {
+    let name = |path: &ThreadPath| match thread_of(trace, path) {
+        Some(thread) => trace.symbols().thread(thread).to_owned(),
+        None => path.to_string(),
+    };
+    let threads = failure.threads.iter().map(|at_end| FailureThread {
+        thread: name(&at_end.thread),
+        state: at_end.state.name().to_owned(),
+        stack: at_end.stack.iter().map(ToString::to_string).collect(),
+    });
+    let status = match failure.ending {
+        Ending::Exited(status) => Some(status),
+        _ => None,
+    };
+    report::Failure {
+        message: failure.message.clone(),
+        identity: failure.identity(),
+        signal: failure.ending.fault(),
+        status,
+        thread: failure.thread.as_ref().map(name),
+        stack: failure.stack.iter().map(ToString::to_string).collect(),
+        threads: threads.collect(),
+        ..report::Failure::default()
+    }
+}
+
+/// The thread of a trace that has this path.
+pub(crate) fn thread_of(trace: &Trace, path: &ThreadPath) -> Option<ThreadId> {
+    let notes = trace.notes()?;
+    let mut threads = (0..trace.symbols().threads.len()).map(ThreadId::new);
+    threads.find(|&thread| notes.path(thread).as_ref() == Some(path))
+}
+
+/// Requests that a deadlocked trace ends with, each for a lock that the next one's thread holds and the last for one of the first's; empty
+/// if there is no such circle. A thread that wants a lock it already holds is one by itself.
+fn blocked_in_a_cycle(trace: &Trace, threads: &ThreadEvents) -> Vec<EventId> {
+    let mut holders: BTreeMap<LockId, Vec<ThreadId>> = BTreeMap::new();
+    for (_, thread, op) in trace.events() {
+        match op {
+            Op::Acquire(lock) | Op::AcquireShared(lock) => holders.entry(lock).or_default().push(thread),
+            Op::Release(lock) | Op::ReleaseShared(lock) => {
+                let held_by = holders.entry(lock).or_default();
+                if let Some(index) = held_by.iter().rposition(|&holder| holder == thread) {
+                    held_by.remove(index);
+                }
+            }
+            _ => {}
+        }
+    }
+    // For each blocked thread: its request, and who holds what it wants.
+    let blocked = |thread: ThreadId| {
+        let last = *threads.of_thread(thread).last()?;
+        let (Op::Request(lock) | Op::RequestShared(lock)) = trace.op(last) else { return None };
+        let held_by = holders.get(&lock)?;
+        let own = held_by.iter().find(|&&holder| holder == thread);
+        Some((last, *own.or(held_by.first())?))
+    };
+    for start in (0..trace.symbols().threads.len()).map(ThreadId::new) {
+        let (mut thread, mut events) = (start, Vec::new());
+        while let Some((request, holder)) = blocked(thread).filter(|(request, _)| !events.contains(request)) {
+            events.push(request);
+            thread = holder;
+        }
+        if thread == start && !events.is_empty() {
+            return events;
+        }
+    }
+    Vec::new()
+}
+
+/// The names of the locks that are waited for.
+fn locks(trace: &Trace, requests: &[EventId]) -> String {
+    let name = |&event: &EventId| match trace.op(event) {
+        Op::Request(lock) | Op::RequestShared(lock) => Some(trace.symbols().lock(lock).to_owned()),
+        _ => None,
+    };
+    requests.iter().filter_map(name).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,138 @@
+//! Harm: what the program did in a replay that it does not do otherwise.
+//!
+//! Output is compared as a bag of lines, since the order of lines varies. A line that ordinary runs print with other
+//! numbers in it (a time, an address, a count that depends on the schedule) is no difference.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use report::Harm;
+use run::failure::Failure;
+use trace::Ending;
+
+use super::ordinary::OrdinaryRun;
+
+/// A replay in which the finding happened.
+#[derive(Debug)]
+pub(super) struct SeenRun {
+    pub(super) ending: Ending,
+    pub(super) output: Vec<u8>,
+    pub(super) failure: Option<Failure>,
+}
+
+/// So many lines of a difference are kept.
+const MOST_LINES: usize = 6;
+
+/// The worst that a run did which no ordinary run does, and how its output differs.
+pub(super) fn harm(seen: &SeenRun, ordinary: &[&OrdinaryRun]) -> (Harm, Vec<String>) {
+    if let Some(failure) = &seen.failure {
+        let identity = failure.identity();
+        let fails = |run: &&OrdinaryRun| run.failure.as_ref().is_some_and(|other| other.identity() == identity);
+        return match ordinary.iter().any(fails) {
+            true => (Harm::None, Vec::new()),
+            false if failure.is_hang() => (Harm::Hang, Vec::new()),
+            false => (Harm::Failure, Vec::new()),
+        };
+    }
+    // It was stopped, so nothing is known about how it would have gone on.
+    if !seen.ending.is_own() || ordinary.is_empty() {
+        return (Harm::None, Vec::new());
+    }
+    let difference = difference(&seen.output, ordinary);
+    if ordinary.iter().all(|run| run.ending != seen.ending) {
+        return (Harm::Status, difference);
+    }
+    match difference.is_empty() {
+        true => (Harm::None, difference),
+        false => (Harm::Output, difference),
+    }
+}
+
+/// Lines of the output that the most similar ordinary run does not have (`+`), and the other way round (`-`).
+fn difference(output: &[u8], ordinary: &[&OrdinaryRun]) -> Vec<String> {
+    let outputs: Vec<Lines> = ordinary.iter().map(|run| Lines::of(&run.output)).collect();
+    let varying = varying(&outputs);
+    let seen = Lines::of(output);
+    let each = outputs.iter().map(|other| seen.differences(other, &varying));
+    let mut nearest = each.min_by_key(Vec::len).unwrap_or_default();
+    nearest.truncate(MOST_LINES);
+    nearest
+}
+
+/// The lines of an output, and how often each is there.
+struct Lines(BTreeMap<String, usize>);
+
+impl Lines {
+    fn of(output: &[u8]) -> Lines {
+        let mut lines = BTreeMap::new();
+        for line in String::from_utf8_lossy(output).lines() {
+            *lines.entry(line.trim_end().to_owned()).or_default() += 1;
+        }
+        Lines(lines)
+    }
+
+    fn differences(&self, other: &Lines, varying: &BTreeSet<String>) -> Vec<String> {
+        let missing = |from: &Lines, other: &Lines, sign: char| {
+            let more = from.0.iter().filter(|(line, count)| other.0.get(*line).is_none_or(|there| there < count));
+            let steady = more.filter(|(line, _)| !varying.contains(&without_numbers(line)));
+            steady.map(|(line, _)| format!("{sign} {line}")).collect::<Vec<String>>()
+        };
+        [missing(other, self, '-'), missing(self, other, '+')].concat()
+    }
+}
+
+/// Lines, without their numbers, that are not the same in all ordinary runs.
+fn varying(outputs: &[Lines]) -> BTreeSet<String> {
+    let mut varying = BTreeSet::new();
+    if let Some((first, others)) = outputs.split_first() {
+        for other in others {
+            for (one, two) in [(first, other), (other, first)] {
+                let differ = one.0.iter().filter(|(line, count)| two.0.get(*line) != Some(count));
+                varying.extend(differ.map(|(line, _)| without_numbers(line)));
+            }
+        }
+    }
+    varying
+}
+
+/// The line with every number, decimal or hexadecimal, replaced.
+fn without_numbers(line: &str) -> String {
+    let mut result = String::with_capacity(line.len());
+    for word in line.split_inclusive(|character: char| !character.is_ascii_alphanumeric()) {
+        let text = word.trim_end_matches(|character: char| !character.is_ascii_alphanumeric());
+        let is_number = text.chars().any(|character| character.is_ascii_digit())
+            && text.trim_start_matches("0x").chars().all(|character| character.is_ascii_hexdigit());
+        result.push_str(if is_number { "#" } else { text });
+        result.push_str(&word[text.len()..]);
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn differs(output: &str, ordinary: &[&str]) -> Vec<String> {
+        let run = |output: &&str| OrdinaryRun::printing(output);
+        let runs: Vec<OrdinaryRun> = ordinary.iter().map(run).collect();
+        difference(output.as_bytes(), &runs.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_order_of_lines_is_no_difference() {
+        assert!(differs("b\na\n", &["a\nb\n"]).is_empty());
+        assert_eq!(differs("a\na\n", &["a\nb\n"]), ["- b", "+ a"]);
+    }
+
+    #[test]
+    fn numbers_that_vary_anyway_are_no_difference() {
+        assert!(differs("took 7 ms\n", &["took 5 ms\n", "took 6 ms\n"]).is_empty());
+        assert!(differs("at 0x7fff12, total 20\n", &["at 0x7aaa, total 19\n", "at 0x12, total 18\n"]).is_empty());
+        assert_eq!(differs("total 19\n", &["total 20\n", "total 20\n"]), ["- total 20", "+ total 19"]);
+    }
+
+    #[test]
+    fn lines_that_only_some_runs_have_are_no_difference() {
+        assert!(differs("a\nretry\n", &["a\n", "a\nretry\n"]).is_empty());
+        assert!(differs("a\nretry 2\n", &["a\n", "a\nretry 1\n"]).is_empty());
+    }
+}

@@ -1,0 +1,125 @@
+//! Ordinary runs: what the program prints and how it ends when nobody leads it into anything.
+//!
+//! The recorded run is the first of them. More are made when a replay did something that the recorded run did not: what ordinary runs do
+//! as well is no harm.
+
+use std::time::Duration;
+
+use report::{Finding, FindingKind};
+use run::failure::Failure;
+use run::replay::{Command, Goal, Plan, PlannedFailure, RaceOrder};
+use trace::{Ending, LocationId, Trace, VariableId};
+
+use super::expected::has_pattern;
+use crate::budget::{Budget, Cancellation};
+use crate::error::Error;
+use crate::replay::Replayer;
+use crate::rerecording;
+
+/// How many ordinary runs there are in the end, the recorded one included.
+const ENOUGH: usize = 9;
+/// How long each may take.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// A run that followed no schedule.
+#[derive(Debug)]
+pub(super) struct OrdinaryRun {
+    pub(super) ending: Ending,
+    pub(super) output: Vec<u8>,
+    pub(super) failure: Option<Failure>,
+    trace: Option<Trace>,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct OrdinaryRuns {
+    runs: Vec<OrdinaryRun>,
+    command: Option<Command>,
+    budget: Budget,
+    cancellation: Cancellation,
+    /// Runs that were made and have not been counted.
+    pub(super) made: u64,
+}
+
+impl OrdinaryRuns {
+    /// The recorded run, and what it takes to make more.
+    pub(super) fn new(
+        recorded: Option<(Ending, Vec<u8>, Option<Failure>)>,
+        command: Option<Command>,
+        budget: &Budget,
+        cancellation: &Cancellation,
+    ) -> Self {
+        let runs = recorded.map(|(ending, output, failure)| OrdinaryRun { ending, output, failure, trace: None });
+        OrdinaryRuns {
+            runs: runs.into_iter().collect(),
+            command,
+            budget: budget.clone(),
+            cancellation: cancellation.clone(),
+            made: 0,
+        }
+    }
+
+    /// Those in which the finding did not happen. `recorded` is the trace of the recorded run.
+    pub(super) fn without(&self, finding: &Finding, recorded: &Trace) -> Vec<&OrdinaryRun> {
+        let happened = |run: &&OrdinaryRun| {
+            finding.kind == FindingKind::Atomicity
+                && happened_in(finding, run.trace.as_ref().unwrap_or(recorded))
+        };
+        self.runs.iter().filter(|run| !happened(run)).collect()
+    }
+
+    /// Makes as many as are enough, as far as there is time.
+    pub(super) fn make_enough(&mut self) -> Result<(), Error> {
+        let Some(command) = self.command.clone() else { return Ok(()) };
+        let mut seed = 1000;
+        while self.runs.len() < ENOUGH {
+            let left = self.budget.time_left().unwrap_or(LONGEST);
+            if left.is_zero() || self.cancellation.is_cancelled() || seed > 1000 + 2 * ENOUGH as u64 {
+                break;
+            }
+            seed += 1;
+            let goal = Goal::Failure(PlannedFailure { identity: String::new(), thread: None });
+            let plan = Plan { steps: Vec::new(), goal, names: Default::default() };
+            let mut replayer = Replayer::along(String::new(), plan, command.clone());
+            (replayer.seed, replayer.limit) = (seed, left.min(LONGEST));
+            replayer.cancellation = self.cancellation.clone();
+            let replayed = replayer.once(RaceOrder::Ab)?;
+            self.made += 1;
+            if !replayed.ending.is_own() {
+                continue;
+            }
+            let trace = rerecording::trace_of(&replayer, &replayed);
+            let (ending, output, failure) = (replayed.ending, replayed.output, replayed.failure);
+            self.runs.push(OrdinaryRun { ending, output, failure, trace });
+        }
+        Ok(())
+    }
+}
+
+/// Whether the pattern of an atomicity violation is in a trace of the same program, by the names of its variable and places.
+fn happened_in(finding: &Finding, trace: &Trace) -> bool {
+    let [first, between, last] = &finding.locations[..] else { return false };
+    let symbols = trace.symbols();
+    let place = |name: &str| {
+        (0..symbols.locations.len()).map(LocationId::new).find(|&location| symbols.location(location) == name)
+    };
+    let (Some(first), Some(between), Some(last)) = (place(first), place(between), place(last)) else {
+        return false;
+    };
+    let mut variables = (0..symbols.variables.len()).map(VariableId::new);
+    let variable = variables.find(|&variable| symbols.variable(variable) == finding.object);
+    variable.is_some_and(|variable| {
+        let accesses = trace.events().filter_map(|(event, _, op)| {
+            op.access().filter(|access| access.variable == variable).map(|_| event)
+        });
+        has_pattern(trace, accesses, [first, between, last])
+    })
+}
+
+#[cfg(test)]
+impl OrdinaryRun {
+    /// One that ended well and printed this.
+    pub(super) fn printing(output: &str) -> OrdinaryRun {
+        OrdinaryRun { ending: Ending::Exited(0), output: output.into(), failure: None, trace: None }
+    }
+}

@@ -1,0 +1,191 @@
+//! How a run failed: it crashed, aborted, failed an assertion, panicked, or deadlocked.
+//!
+//! Which thread it was, where, and with which message comes from the log, as far as the runtime saw it. What only the
+//! program's output says is read by [`printed`].
+
+mod printed;
+
+use std::collections::BTreeSet;
+
+use load::StackFrame;
+use load::inspect::{Inspection, inspect};
+use load::{LoadError, Recorded};
+use trace::{Ending, ThreadPath};
+use wire::ThreadState;
+
+/// The exit status of a Rust program that panics.
+const PANIC_STATUS: i32 = 101;
+
+/// A run that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What failed, in a few words: ``assertion `d == 0` failed``, `SIGSEGV at 0x0`, `panicked: ..`, `deadlock`.
+    pub message: String,
+    /// Where in the source; empty if that is not known.
+    pub place: String,
+    /// How the program ended.
+    pub ending: Ending,
+    /// The thread that failed; none of a deadlock, and where the runtime did not see it.
+    pub thread: Option<ThreadPath>,
+    /// Its call stack, the innermost function first.
+    pub stack: Vec<StackFrame>,
+    /// What all threads were doing.
+    pub threads: Vec<ThreadAtEnd>,
+}
+
+/// A thread when the program failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadAtEnd {
+    /// Which.
+    pub thread: ThreadPath,
+    /// What it was doing.
+    pub state: ThreadState,
+    /// Its call stack, the innermost function first.
+    pub stack: Vec<StackFrame>,
+}
+
+impl Failure {
+    /// The failure that a run ended with, if it did; `log` is what the run left.
+    pub fn of(
+        ending: Ending,
+        output: &[u8],
+        log: Option<Recorded<'_>>,
+    ) -> Result<Option<Failure>, LoadError> {
+        if !may_fail(ending) {
+            return Ok(None);
+        }
+        let inspection = match log {
+            Some(log) => inspect(log, &[])?,
+            None => Inspection::default(),
+        };
+        Ok(Failure::seen(ending, output, &inspection))
+    }
+
+    /// The same of a log that was inspected already.
+    pub(crate) fn seen(ending: Ending, output: &[u8], inspection: &Inspection) -> Option<Failure> {
+        if !may_fail(ending) {
+            return None;
+        }
+        let output = String::from_utf8_lossy(output);
+        let printed = printed::message(&output, ending);
+        let failing = inspection.failing.as_ref();
+        let typed = failing.map(|failing| failing.message.clone()).filter(|message| !message.is_empty());
+        let thread = failing.and_then(|failing| failing.thread.clone());
+        let mut stack =
+            thread.as_ref().map(|thread| last_stack(inspection, thread)).unwrap_or_default();
+        let mut place = stack.first().map(|frame| frame.location.clone()).unwrap_or_default();
+        let message = match (ending, typed, printed) {
+            (Ending::Deadlocked, ..) => {
+                place = where_all_wait(inspection);
+                "deadlock: no thread can go on".to_owned()
+            }
+            (_, Some(typed), _) => typed,
+            (_, None, Some(printed)) => {
+                if let Some(at) = printed.place {
+                    place = at.clone();
+                    stack = vec![StackFrame { function: "panic".to_owned(), location: at }];
+                }
+                printed.message
+            }
+            (Ending::Killed(signal), None, None) => {
+                let name = signal_name(signal);
+                let touches = matches!(name, "SIGSEGV" | "SIGBUS");
+                match failing.filter(|_| touches) {
+                    Some(failing) => format!("{name} at {:#x}", failing.address),
+                    None => name.to_owned(),
+                }
+            }
+            // A status alone is no failure.
+            (_, None, None) => return None,
+        };
+        let threads = inspection.states.iter().map(|(thread, &state)| ThreadAtEnd {
+            thread: thread.clone(),
+            state,
+            stack: last_stack(inspection, thread),
+        });
+        let threads = threads.collect();
+        Some(Failure { message, place, ending, thread, stack, threads })
+    }
+
+    /// What makes it the same failure in another run: what failed and where, without what differs from run to run.
+    pub fn identity(&self) -> String {
+        let message = match self.ending {
+            Ending::Killed(_) if self.message.starts_with("SIG") => {
+                self.message.split(' ').next().unwrap_or_default().to_owned()
+            }
+            _ => without_numbers(&self.message),
+        };
+        format!("{message} at {}", self.place)
+    }
+
+    /// Whether nobody could go on.
+    pub fn is_hang(&self) -> bool {
+        self.ending == Ending::Deadlocked
+    }
+}
+
+/// The stack of a thread at the end.
+fn last_stack(inspection: &Inspection, thread: &ThreadPath) -> Vec<StackFrame> {
+    inspection.stack(inspection.last.get(thread).copied().flatten())
+}
+
+/// Where the threads are that have not ended.
+fn where_all_wait(inspection: &Inspection) -> String {
+    let waiting = inspection.states.iter().filter(|(_, state)| **state != ThreadState::Finished);
+    let innermost = waiting.filter_map(|(thread, _)| last_stack(inspection, thread).into_iter().next());
+    let places: BTreeSet<String> = innermost.map(|frame| frame.location).collect();
+    places.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn may_fail(ending: Ending) -> bool {
+    ending.fault().is_some() || matches!(ending, Ending::Deadlocked | Ending::Exited(PANIC_STATUS))
+}
+
+/// The text with every number, decimal or hexadecimal, replaced by `#`.
+fn without_numbers(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        if !character.is_ascii_digit() {
+            result.push(character);
+            continue;
+        }
+        let is_hexadecimal = character == '0' && characters.next_if_eq(&'x').is_some();
+        let belongs = |next: &char| next.is_ascii_digit() || is_hexadecimal && next.is_ascii_hexdigit();
+        while characters.next_if(belongs).is_some() {}
+        result.push('#');
+    }
+    result
+}
+
+/// What a signal is called.
+fn signal_name(signal: i32) -> &'static str {
+    nix::sys::signal::Signal::try_from(signal).map_or("an unknown signal", nix::sys::signal::Signal::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_do_not_tell_failures_apart() {
+        assert_eq!(
+            without_numbers("len is 3 but 0x7fff12 at 10:05"),
+            without_numbers("len is 14 but 0x12 at 9:1")
+        );
+        assert_ne!(without_numbers("a 3"), without_numbers("b 3"));
+    }
+
+    #[test]
+    fn a_status_or_a_request_to_end_is_no_failure() {
+        for ending in [Ending::Exited(101), Ending::Exited(1), Ending::Killed(15), Ending::TimedOut] {
+            assert_eq!(Failure::seen(ending, b"nothing said", &Inspection::default()), None, "{ending:?}");
+        }
+    }
+
+    #[test]
+    fn a_signal_is_named() {
+        let failure = Failure::seen(Ending::Killed(8), b"", &Inspection::default()).unwrap();
+        assert_eq!(failure.message, "SIGFPE");
+    }
+}

@@ -1,0 +1,131 @@
+//! What programs print before they die, where that is the only place it is said: Rust panics, uncaught C++ exceptions, and the C
+//! library's complaints about the heap and the stack.
+
+use trace::Ending;
+
+/// A message that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Printed {
+    /// The message.
+    pub(super) message: String,
+    /// Where in the source it says it was, as `file:line`.
+    pub(super) place: Option<String>,
+}
+
+const SIGABRT: i32 = 6;
+
+/// Complaints of the C and C++ libraries that are followed by an abort.
+const COMPLAINTS: [&str; 12] = [
+    "free():",
+    "malloc():",
+    "realloc():",
+    "munmap_chunk():",
+    "malloc_consolidate():",
+    "double free or corruption",
+    "corrupted size vs. prev_size",
+    "corrupted double-linked list",
+    "Fatal glibc error",
+    "*** stack smashing detected ***",
+    "*** buffer overflow detected ***",
+    "pure virtual method called",
+];
+
+/// The message that the output has about how the program ended. The first panic counts: those after it tell that a panicked
+/// thread was waited for.
+pub(super) fn message(output: &str, ending: Ending) -> Option<Printed> {
+    let aborted = ending == Ending::Killed(SIGABRT);
+    if !aborted && !matches!(ending, Ending::Exited(_)) {
+        return None;
+    }
+    if let Some(panic) = panic(output) {
+        return Some(panic);
+    }
+    if !aborted {
+        return None;
+    }
+    let plain = |message: String| Printed { message, place: None };
+    exception(output).or_else(|| complaint(output)).or_else(|| assertion(output)).map(plain)
+}
+
+/// `thread 'main' panicked at src/main.rs:5:9:`, and the message in the next line.
+fn panic(output: &str) -> Option<Printed> {
+    let mut lines = output.lines();
+    let line = lines.by_ref().find(|line| line.starts_with("thread ") && line.contains(" panicked at "))?;
+    let (_, place) = line.split_once(" panicked at ")?;
+    let place = place.trim_end_matches(':');
+    // `file:line:column`
+    let without_column = place.rsplit_once(':').map_or(place, |(before, _)| before);
+    let message = lines.next().unwrap_or_default().trim();
+    Some(Printed { message: format!("panicked: {message}"), place: Some(without_column.to_owned()) })
+}
+
+fn exception(output: &str) -> Option<String> {
+    let mut lines = output.lines();
+    let line = lines.by_ref().find(|line| line.starts_with("terminate called "))?;
+    let Some(kind) = line.strip_prefix("terminate called after throwing an instance of '") else {
+        return Some(line.to_owned());
+    };
+    let kind = kind.trim_end_matches('\'');
+    let what = lines.next().and_then(|next| next.trim_start().strip_prefix("what():"));
+    Some(match what {
+        Some(what) => format!("uncaught exception {kind}: {}", what.trim()),
+        None => format!("uncaught exception {kind}"),
+    })
+}
+
+fn complaint(output: &str) -> Option<String> {
+    let complains = |line: &&str| COMPLAINTS.iter().any(|complaint| line.contains(complaint));
+    output.lines().rev().find(complains).map(|line| line.trim().to_owned())
+}
+
+/// What `assert` prints, should the runtime not have met it.
+fn assertion(output: &str) -> Option<String> {
+    let line = output.lines().rev().find(|line| line.contains("Assertion `") && line.ends_with("failed."))?;
+    let (_, text) = line.split_once("Assertion `")?;
+    Some(format!("assertion `{}` failed", text.strip_suffix("' failed.")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ABORTED: Ending = Ending::Killed(SIGABRT);
+
+    fn found(output: &str, ending: Ending) -> (String, Option<String>) {
+        let printed = message(output, ending).unwrap();
+        (printed.message, printed.place)
+    }
+
+    #[test]
+    fn the_first_panic_counts() {
+        let output = "hello\nthread '<unnamed>' (7) panicked at src/main.rs:5:9:\nassertion failed: x == 1\nnote: run with\n\n\
+                      thread 'main' panicked at src/main.rs:9:20:\ncalled `Result::unwrap()`\n";
+        let place = Some("src/main.rs:5".to_owned());
+        assert_eq!(
+            found(output, Ending::Exited(101)),
+            ("panicked: assertion failed: x == 1".to_owned(), place)
+        );
+    }
+
+    #[test]
+    fn exceptions_and_complaints_are_known() {
+        for (output, message) in [
+            (
+                "terminate called after throwing an instance of 'std::runtime_error'\n  what():  boom\n",
+                "uncaught exception std::runtime_error: boom",
+            ),
+            ("terminate called after throwing an instance of 'int'\n", "uncaught exception int"),
+            ("terminate called without an active exception\n", "terminate called without an active exception"),
+            ("ok\nfree(): invalid pointer\n", "free(): invalid pointer"),
+            ("a.out: a.c:4: main: Assertion `x == 'y'' failed.\n", "assertion `x == 'y'` failed"),
+        ] {
+            assert_eq!(found(output, ABORTED), (message.to_owned(), None));
+        }
+    }
+
+    #[test]
+    fn what_is_printed_by_a_program_that_ended_well_means_nothing() {
+        assert_eq!(message("free(): I am fine\n", Ending::Exited(0)), None);
+        assert_eq!(message("nothing\n", ABORTED), None);
+    }
+}
