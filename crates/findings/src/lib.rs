@@ -273,9 +273,7 @@ impl Finding {
         match self.rung {
             Rung::Diverged | Rung::Possible => false,
             Rung::Predicted | Rung::Confirmed => {
-                self.kind != FindingKind::Atomicity
-                    || has_regions
-                    || self.harm.is_some_and(Harm::is_visible)
+                self.kind != FindingKind::Atomicity || has_regions || self.harm.is_some_and(Harm::is_visible)
             }
         }
     }

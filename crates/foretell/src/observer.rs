@@ -155,7 +155,9 @@ fn in_words(event: &Event) -> String {
         }
         Event::Recorded { events, threads, ending, limit } => {
             let end = match ending {
-                Ending::Killed(signal) => format!("the program was killed by signal {signal}{}", signal_name(*signal)),
+                Ending::Killed(signal) => {
+                    format!("the program was killed by signal {signal}{}", signal_name(*signal))
+                }
                 Ending::TimedOut => format!("the program was stopped after {} s", limit.as_secs()),
                 Ending::Deadlocked => "the program deadlocked".to_owned(),
                 Ending::Ended => "the program was stopped".to_owned(),

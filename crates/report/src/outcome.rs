@@ -1,17 +1,20 @@
 //! What a finding does to the program, in words: its harm, and how a run of it failed.
 
-use findings::{Failure, Finding, FindingKind};
 use crate::words::{printable, shown};
+use findings::{Failure, Finding, FindingKind};
 
 /// What can happen, or has happened, in a sentence without its full stop. `possible` is what the question says.
 pub(crate) fn statement(finding: &Finding, possible: impl FnOnce() -> String) -> String {
     match (&finding.failure, finding.kind) {
         (Some(_), FindingKind::Deadlock) => match finding.events.len() {
             1 => format!("A thread waits for a lock that it holds itself, {}", shown(&finding.object)),
-            _ => "The program ended in this deadlock: each thread waits for a lock that the next one holds".to_owned(),
+            _ => "The program ended in this deadlock: each thread waits for a lock that the next one holds"
+                .to_owned(),
         },
         (Some(failure), _) => match &failure.thread {
-            Some(thread) => format!("The program fails in {}: {}", shown(thread), printable(&failure.message)),
+            Some(thread) => {
+                format!("The program fails in {}: {}", shown(thread), printable(&failure.message))
+            }
             None => format!("The program fails: {}", printable(&failure.message)),
         },
         (None, _) => possible(),
@@ -25,7 +28,9 @@ pub(crate) fn frequency(failure: &Failure) -> String {
             "It happens in every schedule tried ({} runs), so it does not seem to depend on the schedule",
             failure.runs
         ),
-        (_, runs @ 2..) => format!("It happened in {} of {runs} runs, so it depends on the schedule", failure.failed_runs),
+        (_, runs @ 2..) => {
+            format!("It happened in {} of {runs} runs, so it depends on the schedule", failure.failed_runs)
+        }
         _ => "It happened in the only run".to_owned(),
     }
 }

@@ -80,14 +80,16 @@ pub fn hidden_in_words(hidden: &[Finding]) -> String {
     };
     let mut reasons = Vec::new();
     hidden.iter().for_each(|finding| count(&mut reasons, reason(finding)));
-    let each = reasons.iter().map(|((one, many), times)| {
-        format!("{} {}", number(*times), if *times == 1 { one } else { many })
-    });
+    let each = reasons
+        .iter()
+        .map(|((one, many), times)| format!("{} {}", number(*times), if *times == 1 { one } else { many }));
     let each = each.collect::<Vec<_>>().join(", ");
     match hidden.len() {
         0 => String::new(),
         1 => format!("1 more finding is not shown: {each}; `--show all` lists it.\n"),
-        more => format!("{} more findings are not shown: {each}; `--show all` lists them.\n", number(more as u64)),
+        more => {
+            format!("{} more findings are not shown: {each}; `--show all` lists them.\n", number(more as u64))
+        }
     }
 }
 

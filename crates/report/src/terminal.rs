@@ -180,7 +180,8 @@ impl FindingText<'_> {
     /// Where the failing thread was, and what the others were doing.
     fn failed(&self, failure: &Failure) -> String {
         let frames = |stack: &[String]| {
-            let lines = stack.iter().enumerate().map(|(depth, frame)| format!("      #{depth} {}\n", shown(frame)));
+            let lines =
+                stack.iter().enumerate().map(|(depth, frame)| format!("      #{depth} {}\n", shown(frame)));
             lines.collect::<String>()
         };
         let mut said = String::new();
@@ -190,7 +191,12 @@ impl FindingText<'_> {
         }
         let others = failure.threads.iter().filter(|other| Some(&other.thread) != failure.thread.as_ref());
         for other in others.filter(|other| other.state != "finished") {
-            said.push_str(&format!("  {} was {}:\n{}", shown(&other.thread), shown(&other.state), frames(&other.stack)));
+            said.push_str(&format!(
+                "  {} was {}:\n{}",
+                shown(&other.thread),
+                shown(&other.state),
+                frames(&other.stack)
+            ));
         }
         said
     }

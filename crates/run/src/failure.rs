@@ -71,8 +71,7 @@ impl Failure {
         let failing = inspection.failing.as_ref();
         let typed = failing.map(|failing| failing.message.clone()).filter(|message| !message.is_empty());
         let thread = failing.and_then(|failing| failing.thread.clone());
-        let mut stack =
-            thread.as_ref().map(|thread| last_stack(inspection, thread)).unwrap_or_default();
+        let mut stack = thread.as_ref().map(|thread| last_stack(inspection, thread)).unwrap_or_default();
         let mut place = stack.first().map(|frame| frame.location.clone()).unwrap_or_default();
         let message = match (ending, typed, printed) {
             (Ending::Deadlocked, ..) => {

@@ -17,9 +17,9 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use crate::Cancellation;
+use crate::failure::Failure;
 use load::inspect::{InspectedEvent, Inspection, inspect};
 use load::{LoadError, Recorded};
-use crate::failure::Failure;
 use outcome::Outcome;
 use plan::Control;
 pub use plan::{Goal, Plan, PlannedEvent, PlannedFailure, RaceOrder};
@@ -106,7 +106,9 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
     let output = ran.output();
     let failure = Failure::seen(ran.ending, &output, &inspection);
     let failed_so = match &plan.goal {
-        Goal::Failure(planned) => failure.as_ref().is_some_and(|failure| failure.identity() == planned.identity),
+        Goal::Failure(planned) => {
+            failure.as_ref().is_some_and(|failure| failure.identity() == planned.identity)
+        }
         _ => false,
     };
     let ended_by_itself = matches!(ran.ending, Ending::Exited(_) | Ending::Killed(_));

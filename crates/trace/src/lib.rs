@@ -5,10 +5,10 @@
 //! from one.
 
 mod builder;
+mod ending;
 mod fault;
 mod ids;
 mod matching;
-mod ending;
 mod metadata;
 mod names;
 pub mod native;
@@ -21,13 +21,13 @@ mod threads;
 mod trace;
 
 pub use builder::TraceBuilder;
+pub use ending::Ending;
 pub use fault::{Fault, Malformed};
 pub use ids::{
     BarrierId, BlockId, ConditionId, EventId, InstanceId, LocationId, LockId, MarkId, RegionId, SemaphoreId,
     ThreadId, VariableId,
 };
 pub use matching::{BarrierInstance, Link, Matching};
-pub use ending::Ending;
 pub use metadata::{Binary, Metadata, Module};
 pub use names::{Interner, Names, TooManyNames};
 pub use op::{Access, Kind, Op};

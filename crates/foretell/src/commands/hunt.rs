@@ -18,8 +18,8 @@ use crate::interrupts;
 use crate::observer::TerminalObserver;
 use crate::progress;
 use crate::quantity::quantity;
-use crate::table::counted;
 use crate::reporting::{Outputs, Reporting};
+use crate::table::counted;
 
 const EXAMPLES: &str = "\
 Records one run of the program, predicts the bugs of other runs, and replays the
@@ -131,13 +131,8 @@ impl Hunt {
         let page = outputs.html.get_or_insert_with(|| directory.report().into_os_string()).clone();
         let nothing = predictions.findings.iter().all(|finding| finding.shown == Some(false));
         let coverage = predictions.coverage;
-        let reporting = Reporting {
-            file: &file,
-            others: &explored,
-            outputs: &outputs,
-            mode: self.mode,
-            options: &[],
-        };
+        let reporting =
+            Reporting { file: &file, others: &explored, outputs: &outputs, mode: self.mode, options: &[] };
         let exit = reporting.deliver(predictions)?;
         if !self.mode.quiet && !self.mode.json {
             if let Some(coverage) = coverage {

@@ -40,7 +40,11 @@ impl<'t> RecordedViolations<'t> {
         match (variable(first), variable(between), variable(last)) {
             (Some(a), Some(b), Some(c)) if a == b && b == c => {
                 let accesses = self.accesses.get(&a).into_iter().flatten().copied();
-                has_pattern(self.trace, accesses, [first, between, last].map(|&event| self.trace.location(event)))
+                has_pattern(
+                    self.trace,
+                    accesses,
+                    [first, between, last].map(|&event| self.trace.location(event)),
+                )
             }
             _ => false,
         }

@@ -166,7 +166,8 @@ impl<'a> Explorer<'a> {
         let expected = matches!(replayer.plan.goal, Goal::Deadlock(_));
         let failure = replayed.failure.as_ref();
         let is_new = self.counts.count(replayed.ending, failure);
-        let Some(failure) = failure.filter(|_| is_new && !expected && rerecording::is_recorded(replayed)) else {
+        let Some(failure) = failure.filter(|_| is_new && !expected && rerecording::is_recorded(replayed))
+        else {
             return Ok(());
         };
         let name = self.write(replayer, replayed, file)?;

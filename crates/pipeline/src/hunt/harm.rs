@@ -26,7 +26,8 @@ const MOST_LINES: usize = 6;
 pub(super) fn harm(seen: &SeenRun, ordinary: &[&OrdinaryRun]) -> (Harm, Vec<String>) {
     if let Some(failure) = &seen.failure {
         let identity = failure.identity();
-        let fails = |run: &&OrdinaryRun| run.failure.as_ref().is_some_and(|other| other.identity() == identity);
+        let fails =
+            |run: &&OrdinaryRun| run.failure.as_ref().is_some_and(|other| other.identity() == identity);
         return match ordinary.iter().any(fails) {
             true => (Harm::None, Vec::new()),
             false if failure.is_hang() => (Harm::Hang, Vec::new()),
@@ -72,7 +73,8 @@ impl Lines {
 
     fn differences(&self, other: &Lines, varying: &BTreeSet<String>) -> Vec<String> {
         let missing = |from: &Lines, other: &Lines, sign: char| {
-            let more = from.0.iter().filter(|(line, count)| other.0.get(*line).is_none_or(|there| there < count));
+            let more =
+                from.0.iter().filter(|(line, count)| other.0.get(*line).is_none_or(|there| there < count));
             let steady = more.filter(|(line, _)| !varying.contains(&without_numbers(line)));
             steady.map(|(line, _)| format!("{sign} {line}")).collect::<Vec<String>>()
         };
@@ -126,7 +128,9 @@ mod tests {
     #[test]
     fn numbers_that_vary_anyway_are_no_difference() {
         assert!(differs("took 7 ms\n", &["took 5 ms\n", "took 6 ms\n"]).is_empty());
-        assert!(differs("at 0x7fff12, total 20\n", &["at 0x7aaa, total 19\n", "at 0x12, total 18\n"]).is_empty());
+        assert!(
+            differs("at 0x7fff12, total 20\n", &["at 0x7aaa, total 19\n", "at 0x12, total 18\n"]).is_empty()
+        );
         assert_eq!(differs("total 19\n", &["total 20\n", "total 20\n"]), ["- total 20", "+ total 19"]);
     }
 

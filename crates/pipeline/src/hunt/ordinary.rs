@@ -49,7 +49,8 @@ impl OrdinaryRuns {
         budget: &Budget,
         cancellation: &Cancellation,
     ) -> Self {
-        let runs = recorded.map(|(ending, output, failure)| OrdinaryRun { ending, output, failure, trace: None });
+        let runs =
+            recorded.map(|(ending, output, failure)| OrdinaryRun { ending, output, failure, trace: None });
         OrdinaryRuns {
             runs: runs.into_iter().collect(),
             command,

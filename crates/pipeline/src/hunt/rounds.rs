@@ -151,9 +151,9 @@ impl<'a> Rounds<'a> {
         let expected = LazyCell::new(|| RecordedViolations::new(&file.trace));
         for options in self.options.predict.without_nondeterminism().one_by_one()? {
             let mut of_kind = predict(file, &options, &mut WithoutFindings(observer))?;
-            of_kind
-                .findings
-                .retain(|finding| finding.kind != FindingKind::Atomicity || knows_better || !expected.has(finding));
+            of_kind.findings.retain(|finding| {
+                finding.kind != FindingKind::Atomicity || knows_better || !expected.has(finding)
+            });
             candidates += of_kind.candidates;
             self.predictions.candidates += of_kind.candidates;
             self.predictions.unknown += of_kind.unknown;

@@ -4,7 +4,8 @@ use check::{Question, Source, WrittenQuestion};
 use trace::EventId;
 
 use super::{
-    BARE, Line, MAGIC, REPLAYABLE, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem, ScheduledFailure,
+    BARE, Line, MAGIC, REPLAYABLE, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem,
+    ScheduledFailure,
 };
 use crate::evidence::About;
 

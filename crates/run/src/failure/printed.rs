@@ -115,7 +115,10 @@ mod tests {
                 "uncaught exception std::runtime_error: boom",
             ),
             ("terminate called after throwing an instance of 'int'\n", "uncaught exception int"),
-            ("terminate called without an active exception\n", "terminate called without an active exception"),
+            (
+                "terminate called without an active exception\n",
+                "terminate called without an active exception",
+            ),
             ("ok\nfree(): invalid pointer\n", "free(): invalid pointer"),
             ("a.out: a.c:4: main: Assertion `x == 'y'' failed.\n", "assertion `x == 'y'` failed"),
         ] {
