@@ -73,6 +73,7 @@ fn every_kind() -> Trace {
         b.push(thread, op, locations[index % locations.len()]);
     }
     b.set_metadata(Metadata {
+        ending: Some(trace::Ending::Killed(11)),
         command: vec!["./prog".into(), "an argument".into()],
         directory: "/somewhere".into(),
         modules: vec![Module {
