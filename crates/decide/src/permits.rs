@@ -95,24 +95,109 @@ fn starved(can_supply: &[Vec<bool>], posts: usize, initial: usize) -> Option<Vec
     Some((0..competing.len()).filter(|&take| competing[take]).collect())
 }
 
-/// Finds a post for a take, moving others if need be.
+/// A take on the path of displacements that [`pair`] follows.
+struct Displaced {
+    take: usize,
+    /// The next post to try for it. The post before is the one it takes over if the path succeeds.
+    next: usize,
+}
+
+/// Finds a post for a take, moving other takes to other posts if need be.
+///
+/// The path of displacements can be as long as there are posts, so it is kept on the heap.
 fn pair(
     take: usize,
     can_supply: &[Vec<bool>],
     supplied_by: &mut [Option<usize>],
     tried: &mut [bool],
 ) -> bool {
-    for post in 0..supplied_by.len() {
-        if can_supply[take][post] && !std::mem::replace(&mut tried[post], true) {
-            let free = match supplied_by[post] {
-                None => true,
-                Some(rival) => pair(rival, can_supply, supplied_by, tried),
-            };
-            if free {
-                supplied_by[post] = Some(take);
+    let mut path = vec![Displaced { take, next: 0 }];
+    while let Some(Displaced { take, next }) = path.last_mut() {
+        let Some(post) = (*next..tried.len()).find(|&post| can_supply[*take][post] && !tried[post]) else {
+            path.pop();
+            continue;
+        };
+        tried[post] = true;
+        *next = post + 1;
+        match supplied_by[post] {
+            Some(rival) => path.push(Displaced { take: rival, next: 0 }),
+            None => {
+                for Displaced { take, next } in path {
+                    supplied_by[next - 1] = Some(take);
+                }
                 return true;
             }
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The textbook form of [`pair`].
+    fn pair_recursively(
+        take: usize,
+        can_supply: &[Vec<bool>],
+        supplied_by: &mut [Option<usize>],
+        tried: &mut [bool],
+    ) -> bool {
+        for post in 0..supplied_by.len() {
+            if can_supply[take][post] && !std::mem::replace(&mut tried[post], true) {
+                let free = match supplied_by[post] {
+                    None => true,
+                    Some(rival) => pair_recursively(rival, can_supply, supplied_by, tried),
+                };
+                if free {
+                    supplied_by[post] = Some(take);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    #[test]
+    fn pairs_as_the_recursive_form_does() {
+        let mut random = 1_u64;
+        let mut chance = |one_in: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % one_in == 0
+        };
+        for round in 0..500 {
+            let (takes, posts) = (1 + round % 9, 1 + round % 7);
+            let can_supply: Vec<Vec<bool>> =
+                (0..takes).map(|_| (0..posts).map(|_| chance(1 + round as u64 % 4)).collect()).collect();
+            let (mut iterative, mut recursive) = (vec![None; posts], vec![None; posts]);
+            for take in 0..takes {
+                assert_eq!(
+                    pair(take, &can_supply, &mut iterative, &mut vec![false; posts]),
+                    pair_recursively(take, &can_supply, &mut recursive, &mut vec![false; posts]),
+                );
+                assert_eq!(iterative, recursive, "{can_supply:?}");
+            }
+        }
+    }
+
+    /// Take `i` can use posts `i` and `i + 1`, the last take only post 0: it displaces every other.
+    #[test]
+    fn a_path_through_every_post_needs_no_stack() {
+        const TAKES: usize = 3_000;
+        let mut can_supply = vec![vec![false; TAKES]; TAKES];
+        for take in 0..TAKES - 1 {
+            can_supply[take][take] = true;
+            can_supply[take][take + 1] = true;
+        }
+        can_supply[TAKES - 1][0] = true;
+        let judge = move || {
+            assert_eq!(starved(&can_supply, TAKES, 0), None);
+            for take in &mut can_supply {
+                take[TAKES - 1] = false;
+            }
+            assert_eq!(starved(&can_supply, TAKES, 0), Some((0..TAKES).collect()));
+        };
+        let small = std::thread::Builder::new().stack_size(64 << 10).spawn(judge);
+        small.expect("the thread starts").join().expect("the pairing fits a small stack");
+    }
 }
