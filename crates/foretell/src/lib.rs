@@ -6,7 +6,6 @@ pub mod commands;
 pub mod diagnostics;
 pub mod exit;
 pub mod interrupts;
-pub mod kinds;
 pub mod observer;
 pub mod open;
 pub mod output;

@@ -30,7 +30,7 @@ pub use ids::{
 pub use matching::{BarrierInstance, Link, Matching};
 pub use metadata::{Binary, Metadata, Module};
 pub use names::{Interner, Names, TooManyNames};
-pub use op::{Access, Kind, Op};
+pub use op::{Access, Kind, ObjectKind, Op};
 pub use thread_path::{NotAThreadPath, ThreadPath};
 pub use threads::ThreadEvents;
 pub use trace::{Columns, Mark, Symbols, Trace};

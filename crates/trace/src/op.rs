@@ -1,5 +1,8 @@
 //! What an event does: the closed set of operations, in a typed form ([`Op`]) for reading and in a
 //! packed form ([`Kind`] and a 32-bit target) for storing.
+//!
+//! The table below is the only place that lists the kinds with their codes in the native format and
+//! their names in the text format and in JSON. The formats, statistics and reports derive from it.
 
 use crate::ids::{
     BarrierId, BlockId, ConditionId, LockId, MarkId, RegionId, SemaphoreId, ThreadId, VariableId,
@@ -7,8 +10,10 @@ use crate::ids::{
 
 macro_rules! operations {
     (
-        plain { $($(#[$pdoc:meta])* $plain:ident = $pcode:literal,)* }
-        targeted { $($(#[$doc:meta])* $name:ident($target:ty) = $code:literal,)* }
+        plain { $($(#[$pdoc:meta])* $plain:ident = $pcode:literal, $ptext:literal, $pjson:literal;)* }
+        targeted {
+            $($(#[$doc:meta])* $name:ident($target:ty) = $code:literal, $text:literal, $json:literal;)*
+        }
     ) => {
         /// The kind of an operation, without its object. The numbers are part of the native format.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +36,47 @@ macro_rules! operations {
                     _ => None,
                 }
             }
+
+            /// Its name in the text format.
+            pub const fn text_name(self) -> &'static str {
+                match self {
+                    $(Kind::$plain => $ptext,)*
+                    $(Kind::$name => $text,)*
+                }
+            }
+
+            /// The kind with this name in the text format, if there is one.
+            #[inline]
+            pub fn from_text_name(name: &[u8]) -> Option<Kind> {
+                match name {
+                    $(text_names::$plain => Some(Kind::$plain),)*
+                    $(text_names::$name => Some(Kind::$name),)*
+                    _ => None,
+                }
+            }
+
+            /// Its name in JSON: lower-case words joined by `_`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Kind::$plain => $pjson,)*
+                    $(Kind::$name => $json,)*
+                }
+            }
+
+            /// What its operations act on.
+            pub const fn object(self) -> ObjectKind {
+                match self {
+                    $(Kind::$plain => ObjectKind::Nothing,)*
+                    $(Kind::$name => <$target as Target>::KIND,)*
+                }
+            }
+        }
+
+        /// The names in the text format as bytes, to match on.
+        #[expect(non_upper_case_globals, reason = "named for the kinds")]
+        mod text_names {
+            $(pub(super) const $plain: &[u8] = $ptext.as_bytes();)*
+            $(pub(super) const $name: &[u8] = $text.as_bytes();)*
         }
 
         /// One operation of one thread, with what it acts on.
@@ -55,7 +101,7 @@ macro_rules! operations {
             pub fn target(self) -> u32 {
                 match self {
                     $(Op::$plain => 0,)*
-                    $(Op::$name(target) => RawTarget::raw(target),)*
+                    $(Op::$name(target) => Target::raw(target),)*
                 }
             }
 
@@ -74,75 +120,104 @@ macro_rules! operations {
 operations! {
     plain {
         /// The thread starts.
-        Begin = 0,
+        Begin = 0, "begin", "begin";
         /// The thread ends.
-        End = 1,
+        End = 1, "end", "end";
         /// A memory fence.
-        Fence = 2,
+        Fence = 2, "fence", "fence";
     }
     targeted {
         /// Creates a thread.
-        Fork(ThreadId) = 3,
+        Fork(ThreadId) = 3, "fork", "fork";
         /// Has waited for a thread's end.
-        Join(ThreadId) = 4,
+        Join(ThreadId) = 4, "join", "join";
         /// A plain read.
-        Read(VariableId) = 5,
+        Read(VariableId) = 5, "r", "read";
         /// A plain write.
-        Write(VariableId) = 6,
+        Write(VariableId) = 6, "w", "write";
         /// An atomic read.
-        AtomicRead(VariableId) = 7,
+        AtomicRead(VariableId) = 7, "ar", "atomic_read";
         /// An atomic write.
-        AtomicWrite(VariableId) = 8,
+        AtomicWrite(VariableId) = 8, "aw", "atomic_write";
         /// An atomic read-modify-write: a read and a write in one event.
-        AtomicUpdate(VariableId) = 9,
+        AtomicUpdate(VariableId) = 9, "rmw", "atomic_update";
         /// Asks for a lock and may block; the acquire follows when it succeeds.
-        Request(LockId) = 10,
+        Request(LockId) = 10, "req", "request";
         /// Has taken a lock for itself alone.
-        Acquire(LockId) = 11,
+        Acquire(LockId) = 11, "acq", "acquire";
         /// Gives up a lock it held alone.
-        Release(LockId) = 12,
+        Release(LockId) = 12, "rel", "release";
         /// Asks for a lock to share and may block.
-        RequestShared(LockId) = 13,
+        RequestShared(LockId) = 13, "rreq", "request_shared";
         /// Has taken a lock together with other readers.
-        AcquireShared(LockId) = 14,
+        AcquireShared(LockId) = 14, "racq", "acquire_shared";
         /// Gives up a shared lock.
-        ReleaseShared(LockId) = 15,
+        ReleaseShared(LockId) = 15, "rrel", "release_shared";
         /// Has been woken from a condition variable.
-        Wait(ConditionId) = 16,
+        Wait(ConditionId) = 16, "wait", "wait";
         /// Wakes at most one waiter.
-        Signal(ConditionId) = 17,
+        Signal(ConditionId) = 17, "signal", "signal";
         /// Wakes all waiters.
-        Broadcast(ConditionId) = 18,
+        Broadcast(ConditionId) = 18, "broadcast", "broadcast";
         /// Arrives at a barrier.
-        BarrierEnter(BarrierId) = 19,
+        BarrierEnter(BarrierId) = 19, "benter", "barrier_enter";
         /// Leaves a barrier after all its party arrived.
-        BarrierExit(BarrierId) = 20,
+        BarrierExit(BarrierId) = 20, "bexit", "barrier_exit";
         /// Adds a permit to a semaphore.
-        Post(SemaphoreId) = 21,
+        Post(SemaphoreId) = 21, "post", "post";
         /// Has taken a permit of a semaphore.
-        Take(SemaphoreId) = 22,
+        Take(SemaphoreId) = 22, "take", "take";
         /// Allocates a block of memory.
-        Allocate(BlockId) = 23,
+        Allocate(BlockId) = 23, "alloc", "allocate";
         /// Frees a block of memory.
-        Free(BlockId) = 24,
+        Free(BlockId) = 24, "free", "free";
         /// This many branches were taken since the thread's last event.
-        Branch(u32) = 25,
+        Branch(u32) = 25, "branch", "branch";
         /// A name and a value the user marked this point with.
-        Mark(MarkId) = 26,
+        Mark(MarkId) = 26, "mark", "mark";
         /// A region the user calls atomic begins.
-        RegionBegin(RegionId) = 27,
+        RegionBegin(RegionId) = 27, "abegin", "region_begin";
         /// A region the user calls atomic ends.
-        RegionEnd(RegionId) = 28,
+        RegionEnd(RegionId) = 28, "aend", "region_end";
     }
 }
 
-/// Targets are ids, except the count of a [`Op::Branch`].
-trait RawTarget {
+impl Kind {
+    /// Its name as words, for people.
+    pub fn words(self) -> String {
+        self.name().replace('_', " ")
+    }
+}
+
+/// What an operation acts on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum ObjectKind {
+    Nothing,
+    Thread,
+    Variable,
+    Lock,
+    Condition,
+    Barrier,
+    Semaphore,
+    Block,
+    /// Not an object but a number.
+    Count,
+    Mark,
+    Region,
+}
+
+/// The target of an operation: an id, or the count of an [`Op::Branch`].
+trait Target {
+    const KIND: ObjectKind;
+
     fn raw(self) -> u32;
 }
 
-macro_rules! raw_ids {
-    ($($id:ty)*) => {$(impl RawTarget for $id {
+macro_rules! targets {
+    ($($id:ty: $kind:ident,)*) => {$(impl Target for $id {
+        const KIND: ObjectKind = ObjectKind::$kind;
+
         #[inline]
         fn raw(self) -> u32 {
             self.0
@@ -150,9 +225,21 @@ macro_rules! raw_ids {
     })*};
 }
 
-raw_ids! { ThreadId VariableId LockId ConditionId BarrierId SemaphoreId BlockId MarkId RegionId }
+targets! {
+    ThreadId: Thread,
+    VariableId: Variable,
+    LockId: Lock,
+    ConditionId: Condition,
+    BarrierId: Barrier,
+    SemaphoreId: Semaphore,
+    BlockId: Block,
+    MarkId: Mark,
+    RegionId: Region,
+}
 
-impl RawTarget for u32 {
+impl Target for u32 {
+    const KIND: ObjectKind = ObjectKind::Count;
+
     #[inline]
     fn raw(self) -> u32 {
         self
@@ -217,8 +304,11 @@ mod tests {
             assert_eq!(kind as usize, code);
             let op = Op::from_parts(kind, 7);
             assert_eq!(op.kind(), kind);
+            assert_eq!(Kind::from_text_name(kind.text_name().as_bytes()), Some(kind));
             assert!(op.target() == 7 || matches!(op, Op::Begin | Op::End | Op::Fence));
         }
         assert_eq!(Kind::from_code(Kind::ALL.len() as u8), None);
+        let names: std::collections::BTreeSet<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        assert_eq!(names.len(), Kind::ALL.len());
     }
 }

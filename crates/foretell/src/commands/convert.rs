@@ -12,7 +12,6 @@ use trace::{Trace, native, text};
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::kinds::{name_of, words_of};
 use crate::open::open;
 use crate::output::{self, Form, Target};
 use crate::progress::{self, Watched};
@@ -79,7 +78,7 @@ impl Convert {
                 to: &target.name(),
                 events: events as usize,
                 bytes: written,
-                dropped: dropped.iter().flat_map(Dropped::kinds).map(|(k, n)| (name_of(k), n)).collect(),
+                dropped: dropped.iter().flat_map(Dropped::kinds).map(|(k, n)| (k.name(), n)).collect(),
             })?;
         } else if !self.mode.quiet && target != Target::Stdout {
             eprintln!("wrote {} to {} ({})", counted(events, "event"), target.name(), bytes(written));
@@ -122,7 +121,7 @@ impl Convert {
 }
 
 fn warn_of_dropped(dropped: &Dropped) {
-    let kinds: Vec<String> = dropped.kinds().map(|(k, n)| format!("{} {}", number(n), words_of(k))).collect();
+    let kinds: Vec<String> = dropped.kinds().map(|(k, n)| format!("{} {}", number(n), k.words())).collect();
     let title = format!("left out {} that RAPID does not accept", counted(dropped.total(), "event"));
     Diagnostic::new(title).note(format!("by kind: {}", kinds.join(", "))).print_warning();
 }

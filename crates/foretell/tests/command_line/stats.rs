@@ -124,6 +124,6 @@ fn every_field_is_in_the_contract() {
         unknown.extend(value.as_array().into_iter().flatten());
     }
     for &kind in trace::Kind::ALL {
-        assert!(words.contains(&foretell::kinds::name_of(kind)), "docs/json.md does not mention {kind:?}");
+        assert!(words.contains(&kind.name()), "docs/json.md does not mention {kind:?}");
     }
 }

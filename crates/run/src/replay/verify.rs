@@ -1,7 +1,7 @@
 //! Whether a replay was the run that the schedule describes: seen from its log.
 
 use rustc_hash::FxHashMap;
-use trace::{Kind, ThreadPath};
+use trace::{Kind, ObjectKind, ThreadPath};
 use wire::{Instruction, Obstacle, ThreadState, WaitsFor};
 
 use super::outcome::{Outcome, Stuck};
@@ -248,17 +248,14 @@ fn in_words(event: &PlannedEvent) -> String {
 
 /// What kind of object a kind of event is about, if it is one that has an address.
 fn class(kind: Kind) -> Option<&'static str> {
-    match kind {
-        Kind::Read | Kind::Write | Kind::AtomicRead | Kind::AtomicWrite | Kind::AtomicUpdate => {
-            Some("variable")
-        }
-        Kind::Request | Kind::Acquire | Kind::Release => Some("lock"),
-        Kind::RequestShared | Kind::AcquireShared | Kind::ReleaseShared => Some("lock"),
-        Kind::Wait | Kind::Signal | Kind::Broadcast => Some("condition"),
-        Kind::BarrierEnter | Kind::BarrierExit => Some("barrier"),
-        Kind::Post | Kind::Take => Some("semaphore"),
-        Kind::Allocate | Kind::Free => Some("block"),
-        Kind::Begin | Kind::End | Kind::Fence | Kind::Fork | Kind::Join => None,
-        Kind::Branch | Kind::Mark | Kind::RegionBegin | Kind::RegionEnd => None,
+    match kind.object() {
+        ObjectKind::Variable => Some("variable"),
+        ObjectKind::Lock => Some("lock"),
+        ObjectKind::Condition => Some("condition"),
+        ObjectKind::Barrier => Some("barrier"),
+        ObjectKind::Semaphore => Some("semaphore"),
+        ObjectKind::Block => Some("block"),
+        ObjectKind::Nothing | ObjectKind::Thread => None,
+        ObjectKind::Count | ObjectKind::Mark | ObjectKind::Region => None,
     }
 }

@@ -1,7 +1,7 @@
 //! The layout of a native trace, shared by reader and writer: docs/trace-format.md as Rust.
 //! Numbers are little-endian.
 
-use crate::op::Kind;
+use crate::op::{Kind, ObjectKind};
 
 /// What a native trace starts with.
 pub const MAGIC: [u8; 8] = *b"FORETELL";
@@ -259,25 +259,18 @@ pub enum TargetOf {
 impl TargetOf {
     /// What events of this kind act on.
     pub const fn kind(kind: Kind) -> TargetOf {
-        match kind {
-            Kind::Begin | Kind::End | Kind::Fence => TargetOf::Nothing,
-            Kind::Fork | Kind::Join => TargetOf::Table(Table::Threads),
-            Kind::Read | Kind::Write | Kind::AtomicRead | Kind::AtomicWrite | Kind::AtomicUpdate => {
-                TargetOf::Table(Table::Variables)
-            }
-            Kind::Request
-            | Kind::Acquire
-            | Kind::Release
-            | Kind::RequestShared
-            | Kind::AcquireShared
-            | Kind::ReleaseShared => TargetOf::Table(Table::Locks),
-            Kind::Wait | Kind::Signal | Kind::Broadcast => TargetOf::Table(Table::Conditions),
-            Kind::BarrierEnter | Kind::BarrierExit => TargetOf::Table(Table::Barriers),
-            Kind::Post | Kind::Take => TargetOf::Table(Table::Semaphores),
-            Kind::Allocate | Kind::Free => TargetOf::Table(Table::Blocks),
-            Kind::Branch => TargetOf::Count,
-            Kind::Mark => TargetOf::Marks,
-            Kind::RegionBegin | Kind::RegionEnd => TargetOf::Table(Table::Regions),
+        match kind.object() {
+            ObjectKind::Nothing => TargetOf::Nothing,
+            ObjectKind::Thread => TargetOf::Table(Table::Threads),
+            ObjectKind::Variable => TargetOf::Table(Table::Variables),
+            ObjectKind::Lock => TargetOf::Table(Table::Locks),
+            ObjectKind::Condition => TargetOf::Table(Table::Conditions),
+            ObjectKind::Barrier => TargetOf::Table(Table::Barriers),
+            ObjectKind::Semaphore => TargetOf::Table(Table::Semaphores),
+            ObjectKind::Block => TargetOf::Table(Table::Blocks),
+            ObjectKind::Count => TargetOf::Count,
+            ObjectKind::Mark => TargetOf::Marks,
+            ObjectKind::Region => TargetOf::Table(Table::Regions),
         }
     }
 }

@@ -1,94 +1,39 @@
-//! The names of the operations.
+//! The names of the operations in the text format: aliases, and corrections of misspelled names.
 
-use crate::op::Kind;
+use crate::op::{Kind, ObjectKind};
 
 /// The name of an operation, as it is written.
 pub const fn op_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Begin => "begin",
-        Kind::End => "end",
-        Kind::Fence => "fence",
-        Kind::Fork => "fork",
-        Kind::Join => "join",
-        Kind::Read => "r",
-        Kind::Write => "w",
-        Kind::AtomicRead => "ar",
-        Kind::AtomicWrite => "aw",
-        Kind::AtomicUpdate => "rmw",
-        Kind::Request => "req",
-        Kind::Acquire => "acq",
-        Kind::Release => "rel",
-        Kind::RequestShared => "rreq",
-        Kind::AcquireShared => "racq",
-        Kind::ReleaseShared => "rrel",
-        Kind::Wait => "wait",
-        Kind::Signal => "signal",
-        Kind::Broadcast => "broadcast",
-        Kind::BarrierEnter => "benter",
-        Kind::BarrierExit => "bexit",
-        Kind::Post => "post",
-        Kind::Take => "take",
-        Kind::Allocate => "alloc",
-        Kind::Free => "free",
-        Kind::Branch => "branch",
-        Kind::Mark => "mark",
-        Kind::RegionBegin => "abegin",
-        Kind::RegionEnd => "aend",
-    }
+    kind.text_name()
 }
 
 /// The operation with this name, as it is written or by an alias.
 #[inline]
 pub(super) fn op_named(name: &[u8]) -> Option<Kind> {
-    Some(match name {
-        b"r" => Kind::Read,
-        b"w" => Kind::Write,
-        b"acq" => Kind::Acquire,
-        b"rel" => Kind::Release,
-        b"begin" => Kind::Begin,
-        b"end" => Kind::End,
-        b"fence" => Kind::Fence,
-        b"fork" => Kind::Fork,
-        b"join" => Kind::Join,
-        b"ar" => Kind::AtomicRead,
-        b"aw" => Kind::AtomicWrite,
-        b"rmw" => Kind::AtomicUpdate,
-        b"req" => Kind::Request,
-        b"rreq" => Kind::RequestShared,
-        b"racq" => Kind::AcquireShared,
-        b"rrel" => Kind::ReleaseShared,
-        b"wait" => Kind::Wait,
-        b"signal" | b"notify" => Kind::Signal,
-        b"broadcast" | b"notifyAll" => Kind::Broadcast,
-        b"benter" => Kind::BarrierEnter,
-        b"bexit" => Kind::BarrierExit,
-        b"post" => Kind::Post,
-        b"take" => Kind::Take,
-        b"alloc" => Kind::Allocate,
-        b"free" => Kind::Free,
-        b"branch" => Kind::Branch,
-        b"mark" => Kind::Mark,
-        b"abegin" => Kind::RegionBegin,
-        b"aend" => Kind::RegionEnd,
-        _ => return None,
+    Kind::from_text_name(name).or(match name {
+        b"notify" => Some(Kind::Signal),
+        b"notifyAll" => Some(Kind::Broadcast),
+        _ => None,
     })
 }
 
 /// What an operation acts on, as a placeholder in messages.
 pub(super) fn object_of(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Begin | Kind::End | Kind::Fork | Kind::Join => "thread",
-        Kind::Fence => "",
-        Kind::Read | Kind::Write | Kind::AtomicRead | Kind::AtomicWrite | Kind::AtomicUpdate => "variable",
-        Kind::Request | Kind::Acquire | Kind::Release => "lock",
-        Kind::RequestShared | Kind::AcquireShared | Kind::ReleaseShared => "lock",
-        Kind::Wait | Kind::Signal | Kind::Broadcast => "condition",
-        Kind::BarrierEnter | Kind::BarrierExit => "barrier",
-        Kind::Post | Kind::Take => "semaphore",
-        Kind::Allocate | Kind::Free => "block",
-        Kind::Branch => "count",
-        Kind::Mark => "name,value",
-        Kind::RegionBegin | Kind::RegionEnd => "region",
+    match kind.object() {
+        ObjectKind::Nothing => match kind {
+            Kind::Begin | Kind::End => "thread",
+            _ => "",
+        },
+        ObjectKind::Thread => "thread",
+        ObjectKind::Variable => "variable",
+        ObjectKind::Lock => "lock",
+        ObjectKind::Condition => "condition",
+        ObjectKind::Barrier => "barrier",
+        ObjectKind::Semaphore => "semaphore",
+        ObjectKind::Block => "block",
+        ObjectKind::Count => "count",
+        ObjectKind::Mark => "name,value",
+        ObjectKind::Region => "region",
     }
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace::{Kind, Metadata, Op};
 
-use crate::kinds::name_of;
 use pipeline::TraceFile;
 use pipeline::survey::{Survey, ThreadFigures, VariableUse};
 
@@ -199,7 +198,7 @@ fn thread<'a>(opened: &'a TraceFile, figures: &ThreadFigures) -> Thread<'a> {
 
 /// The kinds that occur.
 fn kinds(survey: &Survey) -> BTreeMap<&'static str, u64> {
-    let counts = Kind::ALL.iter().map(|&kind| (name_of(kind), survey.of_kind(kind)));
+    let counts = Kind::ALL.iter().map(|&kind| (kind.name(), survey.of_kind(kind)));
     counts.filter(|&(_, count)| count > 0).collect()
 }
 

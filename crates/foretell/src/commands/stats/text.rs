@@ -2,7 +2,6 @@
 
 use trace::{EventId, Kind, Op, ThreadId, Trace};
 
-use crate::kinds::words_of;
 use crate::table::Align::{Left, Right};
 use crate::table::{Table, bytes, counted, name, number, share, title};
 use pipeline::TraceFile;
@@ -149,7 +148,7 @@ fn kinds(trace: &Trace, survey: &Survey) -> String {
     present.sort_by_key(|&kind| std::cmp::Reverse(survey.of_kind(kind)));
     for kind in present {
         let count = survey.of_kind(kind);
-        table.row([words_of(kind), number(count), share(count, trace.len() as u64)]);
+        table.row([kind.words(), number(count), share(count, trace.len() as u64)]);
     }
     title("Events by kind") + &table.render()
 }
