@@ -2,6 +2,7 @@
 
 mod expectations;
 mod growth;
+mod hostile;
 mod llvm;
 mod measure;
 mod papers;
@@ -46,6 +47,7 @@ const BENCHMARKS: &[Benchmark] = &[
         rapid::run,
     ),
     Benchmark::new("growth", "how cost grows with the trace, with pictures", growth::run),
+    Benchmark::new("hostile", "small traces of odd shapes, within bounds of time and memory", hostile::run),
     Benchmark::new("papers", "the papers' tables, ours beside theirs", papers::run),
     Benchmark::new("states", "enumerating and counting global states", tables::states),
     Benchmark::new("record", "recording, beside ThreadSanitizer", record::run),

@@ -18,11 +18,12 @@
 //! is not possible. [`generate`] keeps the run as a trace; [`Generator`] is the run itself, in
 //! memory bounded by the number of threads and objects, for traces that are only passed on.
 //! [`shrink`] makes a trace that shows a bug smaller while it shows it. [`hard`] makes traces, not random ones, about
-//! which a question is hard to decide.
+//! which a question is hard to decide; [`hostile`] small ones that cost more than they look.
 
 mod accesses;
 mod generator;
 mod hard;
+pub mod hostile;
 mod names;
 mod rng;
 mod sections;

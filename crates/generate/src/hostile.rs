@@ -1,0 +1,199 @@
+//! Small traces of odd shapes: each is easy to write, and costs a tool far more than its size if one structure or one loop is
+//! quadratic in the wrong thing. As text, since reading it is part of what it costs.
+
+use std::fmt::Write as _;
+
+/// What is odd about a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A semaphore with as many permits as there can be, taken and posted once. It has no size.
+    Permits,
+    /// One thread acquires so many locks and releases none.
+    NestedLocks,
+    /// Two threads take so many locks in the same order, and release them in that order.
+    Stripes,
+    /// A hundred threads write a variable so many times, each time at another location.
+    Writes,
+    /// The same at one location.
+    RepeatedWrites,
+    /// Each of so many threads forks the next.
+    ForkChain,
+    /// So many threads at one barrier.
+    Barrier,
+    /// So many waiters, and one broadcast.
+    Broadcast,
+    /// So many threads with an event each.
+    Threads,
+    /// So many threads that one forks and joins, each with a section of the same lock.
+    Workers,
+    /// A ring buffer of ten slots with flags under one lock, so many items sent and received.
+    RingBuffer,
+}
+
+impl Shape {
+    /// All of them.
+    pub const ALL: [Shape; 11] = [
+        Shape::Permits,
+        Shape::NestedLocks,
+        Shape::Stripes,
+        Shape::Writes,
+        Shape::RepeatedWrites,
+        Shape::ForkChain,
+        Shape::Barrier,
+        Shape::Broadcast,
+        Shape::Threads,
+        Shape::Workers,
+        Shape::RingBuffer,
+    ];
+
+    /// What it is, for tables and file names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Shape::Permits => "permits",
+            Shape::NestedLocks => "nested-locks",
+            Shape::Stripes => "stripes",
+            Shape::Writes => "writes",
+            Shape::RepeatedWrites => "repeated-writes",
+            Shape::ForkChain => "fork-chain",
+            Shape::Barrier => "barrier",
+            Shape::Broadcast => "broadcast",
+            Shape::Threads => "threads",
+            Shape::Workers => "workers",
+            Shape::RingBuffer => "ring-buffer",
+        }
+    }
+
+    /// A size at which it once took a machine down, or minutes.
+    pub fn size(self) -> u32 {
+        match self {
+            Shape::Permits => 1,
+            Shape::NestedLocks => 2_000,
+            Shape::Stripes => 1_024,
+            Shape::Writes | Shape::RepeatedWrites => 60_000,
+            Shape::ForkChain => 50_000,
+            Shape::Barrier | Shape::Workers => 20_000,
+            Shape::Broadcast => 5_000,
+            Shape::Threads => 1_000_000,
+            Shape::RingBuffer => 20,
+        }
+    }
+
+    /// The trace of this shape, of a size.
+    pub fn text(self, size: u32) -> String {
+        let mut run = Run::default();
+        match self {
+            Shape::Permits => {
+                run.line(format_args!("#! semaphore s {}", u32::MAX));
+                run.line(format_args!("T0|take(s)|permits:1"));
+                run.line(format_args!("T0|post(s)|permits:2"));
+            }
+            Shape::NestedLocks => (0..size).for_each(|lock| run.event(0, format_args!("acq(l{lock})"), 1)),
+            Shape::Stripes => stripes(&mut run, size),
+            Shape::Writes => (0..size).for_each(|write| run.event(write % 100, format_args!("w(x)"), write)),
+            Shape::RepeatedWrites => {
+                (0..size).for_each(|write| run.event(write % 100, format_args!("w(x)"), 1));
+            }
+            Shape::ForkChain => {
+                (0..size).for_each(|thread| run.event(thread, format_args!("fork(T{})", thread + 1), 1));
+                run.event(size, format_args!("w(x)"), 2);
+            }
+            Shape::Barrier => {
+                (0..size).for_each(|thread| run.event(thread, format_args!("benter(b)"), 1));
+                (0..size).for_each(|thread| run.event(thread, format_args!("bexit(b)"), 2));
+            }
+            Shape::Broadcast => broadcast(&mut run, size),
+            Shape::Threads => (0..size).for_each(|thread| run.event(thread, format_args!("w(x{thread})"), 1)),
+            Shape::Workers => workers(&mut run, size),
+            Shape::RingBuffer => ring_buffer(&mut run, size),
+        }
+        run.text
+    }
+}
+
+#[derive(Default)]
+struct Run {
+    text: String,
+}
+
+impl Run {
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.text, "{line}");
+    }
+
+    fn event(&mut self, thread: u32, op: std::fmt::Arguments<'_>, line: u32) {
+        self.line(format_args!("T{thread}|{op}|a:{line}"));
+    }
+}
+
+fn stripes(run: &mut Run, locks: u32) {
+    (1..=2).for_each(|thread| run.event(0, format_args!("fork(T{thread})"), 1));
+    for thread in 1..=2 {
+        for lock in 0..locks {
+            run.event(thread, format_args!("acq(m{lock})"), 2);
+            run.event(thread, format_args!("r(x{lock})"), 3);
+            run.event(thread, format_args!("w(x{lock})"), 3);
+            run.event(thread, format_args!("rel(m{lock})"), 4);
+        }
+        (0..locks).for_each(|lock| run.event(thread, format_args!("acq(m{lock})"), 5));
+        (0..locks).for_each(|lock| run.event(thread, format_args!("rel(m{lock})"), 6));
+    }
+    (1..=2).for_each(|thread| run.event(0, format_args!("join(T{thread})"), 7));
+}
+
+fn broadcast(run: &mut Run, waiters: u32) {
+    for thread in 1..=waiters {
+        run.event(thread, format_args!("acq(l)"), 1);
+        run.event(thread, format_args!("rel(l)"), 2);
+    }
+    run.event(0, format_args!("broadcast(c)"), 3);
+    for thread in 1..=waiters {
+        run.event(thread, format_args!("wait(c)"), 2);
+        run.event(thread, format_args!("acq(l)"), 2);
+        run.event(thread, format_args!("rel(l)"), 4);
+    }
+}
+
+fn workers(run: &mut Run, threads: u32) {
+    (1..=threads).for_each(|thread| run.event(0, format_args!("fork(T{thread})"), 1));
+    for thread in 1..=threads {
+        run.event(thread, format_args!("acq(l)"), 2);
+        run.event(thread, format_args!("w(x)"), 3);
+        run.event(thread, format_args!("rel(l)"), 4);
+    }
+    (1..=threads).for_each(|thread| run.event(0, format_args!("join(T{thread})"), 5));
+}
+
+fn ring_buffer(run: &mut Run, items: u32) {
+    (1..=2).for_each(|thread| run.event(0, format_args!("fork(T{thread})"), thread));
+    for item in 0..items {
+        let slot = item % 10;
+        for (thread, index, flags) in [(1, "next", ["send", "receive"]), (2, "first", ["receive", "send"])] {
+            let line = 10 * thread;
+            run.event(thread, format_args!("acq(m)"), line);
+            run.event(thread, format_args!("r({})", flags[0]), line + 1);
+            run.event(thread, format_args!("r({index})"), line + 2);
+            run.event(thread, format_args!("{}(buffer{slot})", if thread == 1 { "w" } else { "r" }), line + 3);
+            run.event(thread, format_args!("r({index})"), line + 4);
+            run.event(thread, format_args!("w({index})"), line + 4);
+            run.event(thread, format_args!("w({})", flags[0]), line + 5);
+            run.event(thread, format_args!("w({})", flags[1]), line + 6);
+            run.event(thread, format_args!("rel(m)"), line + 7);
+        }
+    }
+    (1..=2).for_each(|thread| run.event(0, format_args!("join(T{thread})"), 2 + thread));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_can_have_happened() {
+        for shape in Shape::ALL {
+            let text = shape.text(shape.size().min(30));
+            let trace = trace::text::read(text.as_bytes());
+            assert!(trace.is_ok_and(|trace| !trace.is_empty()), "{}", shape.name());
+        }
+    }
+}
