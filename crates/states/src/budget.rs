@@ -34,4 +34,7 @@ pub enum Exhausted {
     /// The engine could not decide one state within so many steps.
     #[error("whether a state is reachable was not settled within {0} steps")]
     Steps(u64),
+    /// Whether the condition holds in one state took more than so many steps.
+    #[error("whether the condition holds in a state was not settled within {0} steps")]
+    Condition(u64),
 }

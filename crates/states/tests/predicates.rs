@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use check::{Model, Question, check_schedule};
 use generate::{Settings, generate};
-use states::{Definitely, Limits, Loset, Path, Predicate, definitely, possibly};
+use states::{Definitely, Exhausted, Limits, Loset, Path, Predicate, definitely, possibly};
 use trace::Trace;
 
 const SEEDS: Range<u64> = 0..400;
@@ -201,4 +201,21 @@ fn mistakes_are_pointed_at() {
     let error = Predicate::parse(&deep, &trace).map(|_| ()).expect_err("too deep");
     assert_eq!(error.message, "this is nested too deeply");
     assert!(Predicate::parse(&"!".repeat(10_000), &trace).is_err());
+}
+
+/// Thirty quantifiers over four threads are 4^30 combinations: the budget ends that, not the age of the universe.
+#[test]
+fn nested_quantifiers_keep_to_the_budget() {
+    let text = "A|w(x)|1\nB|w(x)|2\nC|w(x)|3\nD|w(x)|4\n";
+    let trace = trace::text::read(text.as_bytes()).expect("the run can have happened");
+    let names: Vec<String> = (0..30).map(|number| format!("t{number}")).collect();
+    let sum: Vec<String> = names.iter().map(|name| format!("done({name})")).collect();
+    // Neither rising nor falling, and true nowhere.
+    let condition = format!("exists {}: {} == 0 - 1", names.join(", "), sum.join(" + "));
+    let predicate = Predicate::parse(&condition, &trace).expect("it makes sense");
+    let limits = Limits { states: 10, steps: 10 };
+    let found = possibly(&trace, &Loset::of(&trace), &predicate, limits, |_| {});
+    assert!(matches!(found, Err(Exhausted::Condition(_))), "{found:?}");
+    let certain = definitely(&trace, &Loset::of(&trace), &predicate, limits, |_| {});
+    assert!(matches!(certain, Err(Exhausted::Condition(_))), "{certain:?}");
 }

@@ -41,13 +41,13 @@ pub fn definitely(
     limits: Limits,
     progress: impl FnMut(u64),
 ) -> Result<Certainty, Exhausted> {
-    if predicate.holds(&vec![0; loset.threads()]) {
+    if predicate.holds_within(&vec![0; loset.threads()], limits.steps)? {
         return Ok(Certainty { answer: Definitely::Holds, path: Path::Initial });
     }
     if predicate.trend(&predicate.root).is_rising() {
         // If it does not hold at the end of the recorded run it held nowhere on it. If it does, it holds at the end of every
         // run that gets there, and all do where there is nothing to wait for in vain.
-        if !predicate.holds(loset.lengths()) {
+        if !predicate.holds_within(loset.lengths(), limits.steps)? {
             let recorded = trace.events().map(|(event, ..)| event).collect();
             return Ok(Certainty { answer: Definitely::Avoided(recorded), path: Path::Stable });
         }
@@ -93,7 +93,8 @@ fn follow_runs(
         state[thread] += 1;
         let feasible = loset.is_feasible(&state);
         current.went_on |= feasible;
-        if feasible && !predicate.holds(&state) && seen.insert(state.as_slice().into()) {
+        let holds = feasible && predicate.holds_within(&state, limits.steps)?;
+        if feasible && !holds && seen.insert(state.as_slice().into()) {
             let looked = seen.len() as u64;
             if looked > most {
                 return Err(Exhausted::States(most));

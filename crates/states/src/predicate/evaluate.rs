@@ -1,6 +1,7 @@
 //! A predicate made ready: a tree over tables by thread and place, so that a state costs no look at the trace.
 
 use super::parse::Quantifier;
+use crate::budget::Exhausted;
 
 /// A condition over global states.
 #[derive(Clone, Debug)]
@@ -51,54 +52,93 @@ pub(super) enum Node {
 impl Predicate {
     /// Whether it holds in a state.
     pub fn holds(&self, state: &[u32]) -> bool {
-        let mut slots = vec![0; self.slots];
-        self.value(&self.root, state, &mut slots) != 0
+        let mut evaluation = Evaluation { predicate: self, state, slots: vec![0; self.slots], steps: u64::MAX };
+        evaluation.value(&self.root).is_ok_and(|value| value != 0)
     }
 
-    pub(super) fn value(&self, node: &Node, state: &[u32], slots: &mut [usize]) -> i64 {
-        let thread = |term: Term, slots: &[usize]| match term {
-            Term::Thread(thread) => thread,
-            Term::Slot(slot) => slots[slot],
-        };
-        match node {
+    /// Whether it holds in a state, unless that takes more steps than these, or than [`FEWEST_STEPS`] if that is more: nested quantifiers
+    /// try every combination of threads.
+    pub fn holds_within(&self, state: &[u32], steps: u64) -> Result<bool, Exhausted> {
+        let most = steps.max(FEWEST_STEPS);
+        let mut evaluation = Evaluation { predicate: self, state, slots: vec![0; self.slots], steps: most };
+        let value = evaluation.value(&self.root);
+        value.map(|value| value != 0).map_err(|OutOfSteps| Exhausted::Condition(most))
+    }
+
+    /// The value of a part without quantifiers.
+    pub(super) fn value(&self, node: &Node, state: &[u32]) -> i64 {
+        let mut evaluation = Evaluation { predicate: self, state, slots: Vec::new(), steps: u64::MAX };
+        evaluation.value(node).unwrap_or(0)
+    }
+}
+
+/// A condition is evaluated so far, whatever the budget: a few milliseconds.
+const FEWEST_STEPS: u64 = 1 << 18;
+
+/// The steps are used up.
+struct OutOfSteps;
+
+/// A predicate in a state.
+struct Evaluation<'p> {
+    predicate: &'p Predicate,
+    state: &'p [u32],
+    /// The threads bound by the quantifiers around.
+    slots: Vec<usize>,
+    /// How many threads may still be bound to slots.
+    steps: u64,
+}
+
+impl Evaluation<'_> {
+    fn value(&mut self, node: &Node) -> Result<i64, OutOfSteps> {
+        let (predicate, state) = (self.predicate, self.state);
+        Ok(match node {
             Node::Constant(number) => *number,
             Node::Local(table, term) => {
-                let thread = thread(*term, slots);
-                self.tables[*table][thread][state[thread] as usize]
+                let thread = self.thread(*term);
+                predicate.tables[*table][thread][state[thread] as usize]
             }
             Node::Sum(table) => {
-                let rows = self.tables[*table].iter().zip(state);
+                let rows = predicate.tables[*table].iter().zip(state);
                 rows.map(|(row, &place)| row[place as usize]).fold(0, i64::saturating_add)
             }
             Node::LastWriter(writes, term) => {
-                i64::from(self.writes[*writes].can_be_last(thread(*term, slots), state))
+                i64::from(predicate.writes[*writes].can_be_last(self.thread(*term), state))
             }
-            Node::Same(a, b) => i64::from(thread(*a, slots) == thread(*b, slots)),
-            Node::Not(inner) => i64::from(self.value(inner, state, slots) == 0),
-            Node::Negative(inner) => self.value(inner, state, slots).saturating_neg(),
-            Node::Binary(sign, both) => self.binary(sign, both, state, slots),
+            Node::Same(a, b) => i64::from(self.thread(*a) == self.thread(*b)),
+            Node::Not(inner) => i64::from(self.value(inner)? == 0),
+            Node::Negative(inner) => self.value(inner)?.saturating_neg(),
+            Node::Binary(sign, both) => self.binary(sign, both)?,
             Node::Quantified(quantifier, slot, body) => {
-                let mut holds = |thread| {
-                    slots[*slot] = thread;
-                    self.value(body, state, slots) != 0
-                };
-                i64::from(match quantifier {
-                    Quantifier::Exists => (0..self.threads).any(&mut holds),
-                    Quantifier::ForAll => (0..self.threads).all(&mut holds),
-                })
+                // The one that settles it: an example, or a counterexample.
+                let settles = *quantifier == Quantifier::Exists;
+                for thread in 0..predicate.threads {
+                    self.steps = self.steps.checked_sub(1).ok_or(OutOfSteps)?;
+                    self.slots[*slot] = thread;
+                    if (self.value(body)? != 0) == settles {
+                        return Ok(i64::from(settles));
+                    }
+                }
+                i64::from(!settles)
             }
+        })
+    }
+
+    fn thread(&self, term: Term) -> usize {
+        match term {
+            Term::Thread(thread) => thread,
+            Term::Slot(slot) => self.slots[slot],
         }
     }
 
-    fn binary(&self, sign: &str, both: &[Node; 2], state: &[u32], slots: &mut [usize]) -> i64 {
-        let left = self.value(&both[0], state, slots);
+    fn binary(&mut self, sign: &str, both: &[Node; 2]) -> Result<i64, OutOfSteps> {
+        let left = self.value(&both[0])?;
         match sign {
-            "&&" if left == 0 => return 0,
-            "||" if left != 0 => return 1,
+            "&&" if left == 0 => return Ok(0),
+            "||" if left != 0 => return Ok(1),
             _ => {}
         }
-        let right = self.value(&both[1], state, slots);
-        match sign {
+        let right = self.value(&both[1])?;
+        Ok(match sign {
             "&&" | "||" => i64::from(right != 0),
             "==" => i64::from(left == right),
             "!=" => i64::from(left != right),
@@ -110,7 +150,7 @@ impl Predicate {
             "-" => left.saturating_sub(right),
             "*" => left.saturating_mul(right),
             _ => unreachable!("the grammar has no operator {sign}"),
-        }
+        })
     }
 }
 

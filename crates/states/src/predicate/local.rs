@@ -45,7 +45,7 @@ impl Predicate {
                 (_, Speaks::One(thread)) => {
                     for place in 0..=loset.lengths[thread] {
                         state[thread] = place;
-                        let holds = self.value(node, &state, &mut []) != 0;
+                        let holds = self.value(node, &state) != 0;
                         allowed[thread][place as usize] &= holds;
                     }
                     state[thread] = 0;
@@ -108,7 +108,7 @@ impl Places<'_> {
                 }
             }
             for &Pushing { node, thread } in &self.pushing {
-                while predicate.value(node, &state, &mut []) == 0 {
+                while predicate.value(node, &state) == 0 {
                     if state[thread] == loset.lengths[thread] {
                         return None;
                     }

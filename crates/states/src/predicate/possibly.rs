@@ -53,13 +53,11 @@ pub fn possibly_where(
     let trend = predicate.trend(&predicate.root);
     if trend.is_falling() {
         let start = vec![0; loset.threads()];
-        return Ok(Possibly {
-            state: Some(start).filter(|start| predicate.holds(start)),
-            path: Path::Initial,
-        });
+        let state = predicate.holds_within(&start, limits.steps)?.then_some(start);
+        return Ok(Possibly { state, path: Path::Initial });
     }
     if trend.is_rising() {
-        return Ok(Possibly { state: first_recorded(trace, loset, predicate), path: Path::Stable });
+        return Ok(Possibly { state: first_recorded(trace, loset, predicate, limits)?, path: Path::Stable });
     }
     let places = predicate.places(loset);
     let by_least = places.path.unwrap_or(Path::Conjunctive);
@@ -68,7 +66,11 @@ pub fn possibly_where(
         return Ok(Possibly { state: None, path: by_least });
     };
     let mut reach = Reach::new(trace, loset, limits.steps);
-    if places.path.is_some() && predicate.holds(&least) && reach.is_reachable(&least)? && demand(&least)? {
+    if places.path.is_some()
+        && predicate.holds_within(&least, limits.steps)?
+        && reach.is_reachable(&least)?
+        && demand(&least)?
+    {
         return Ok(Possibly { state: Some(least), path: by_least });
     }
     let resting = Mutex::new(vec![reach]);
@@ -86,14 +88,19 @@ pub fn possibly_where(
 
 /// The first state of the recorded run in which a predicate holds that stays true. If it never does, it does in no state: all
 /// are below the last one.
-fn first_recorded(trace: &Trace, loset: &Loset, predicate: &Predicate) -> Option<Vec<u32>> {
+fn first_recorded(
+    trace: &Trace,
+    loset: &Loset,
+    predicate: &Predicate,
+    limits: Limits,
+) -> Result<Option<Vec<u32>>, Exhausted> {
     let mut state = vec![0; loset.threads()];
     let mut events = trace.events();
-    while !predicate.holds(&state) {
-        let (_, thread, _) = events.next()?;
+    while !predicate.holds_within(&state, limits.steps)? {
+        let Some((_, thread, _)) = events.next() else { return Ok(None) };
         state[thread.index()] += 1;
     }
-    Some(state)
+    Ok(Some(state))
 }
 
 /// The first state in lexical order that fits a rule and a predicate and meets a demand.
@@ -108,10 +115,12 @@ fn enumerate(
 ) -> Result<Option<Vec<u32>>, Exhausted> {
     let mut found = Ok(None);
     let visit = |Stretch(found): &mut Stretch, state: &[u32]| {
-        if !predicate.holds(state) {
-            return ControlFlow::Continue(());
-        }
-        match demand(state) {
+        let fits = match predicate.holds_within(state, limits.steps) {
+            Ok(false) => return ControlFlow::Continue(()),
+            Ok(true) => demand(state),
+            Err(exhausted) => Err(exhausted),
+        };
+        match fits {
             Ok(false) => return ControlFlow::Continue(()),
             Ok(true) => *found = Ok(Some(state.to_vec())),
             Err(exhausted) => *found = Err(exhausted),
