@@ -172,7 +172,8 @@ impl<'t> Index<'t> {
     /// The sections that the thread of an event has open after it, latest first.
     #[inline]
     pub fn open_after(&self, event: EventId) -> impl Iterator<Item = &Section> + '_ {
-        self.open().after(event).map(|section| &self.sections.all()[section as usize])
+        let all = self.sections.all();
+        self.open().after(all, event).map(|section| &all[section as usize])
     }
 
     /// The sections that a thread has open when it has executed so many of its events, latest first.

@@ -154,13 +154,29 @@ fn uses(trace: &Trace, threads: &ThreadEvents) -> ByThread<LockUse> {
 /// The sections that each thread has open after each of its events, and the locks it holds then.
 ///
 /// A list for each event, linked from the section opened last. Lists share their tails, and events that open or
-/// close nothing share the whole list.
+/// close nothing share the whole list. A section that ends before younger ones stays in the list, which skips it from then on;
+/// when a list has more such sections than open ones, it is copied without them. So a list is at most twice as long as it has
+/// open sections (and [`FEW`] more), and all of them together take memory in proportion to the acquires and releases, in
+/// whatever order the releases come.
 #[derive(Debug)]
 pub struct OpenSections {
-    /// By event: the first node of its list, or [`NONE`].
-    heads: Vec<u32>,
+    /// By event: the list of its thread after it.
+    lists: Vec<u32>,
+    heads: Vec<Head>,
     nodes: Vec<Node>,
     sets: LockSets,
+}
+
+/// How many ended sections a list may have besides as many as are open.
+const FEW: u32 = 4;
+
+/// The list of a thread between two events that open or close a section.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    /// The first node, or [`NONE`].
+    first: u32,
+    /// The locks held.
+    set: LockSetId,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -168,42 +184,55 @@ struct Node {
     /// An index into the sections by thread.
     section: u32,
     next: u32,
-    /// The locks of the list from here on.
-    set: LockSetId,
+}
+
+/// A thread's list while the lists are made.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    /// In `heads`.
+    list: u32,
+    /// Sections in it that are open, and that have ended.
+    open: u32,
+    ended: u32,
 }
 
 impl OpenSections {
     pub(crate) fn of(trace: &Trace, sections: &Sections) -> Self {
         let threads = trace.symbols().threads.len();
         let mut opens = OpenSections {
-            heads: Vec::with_capacity(trace.len()),
+            lists: Vec::with_capacity(trace.len()),
+            heads: vec![Head { first: NONE, set: LockSetId::EMPTY }],
             nodes: Vec::new(),
             sets: LockSets::default(),
         };
-        let mut heads = vec![NONE; threads];
+        let mut currents = vec![Current { list: 0, open: 0, ended: 0 }; threads];
         let mut next: Vec<u32> =
             (0..threads).map(|thread| sections.by_thread.range(thread).start as u32).collect();
         let mut held = HeldLocks::default();
         for (event, thread, op) in trace.events() {
-            let head = &mut heads[thread.index()];
-            match op {
+            let current = &mut currents[thread.index()];
+            let first = opens.heads[current.list as usize].first;
+            let changed = match op {
                 Op::Acquire(_) | Op::AcquireShared(_) => {
                     held.step(thread, op);
-                    if !trace.is_nested(event) {
+                    (!trace.is_nested(event)).then(|| {
                         let section = next[thread.index()];
                         next[thread.index()] += 1;
-                        *head = opens.push(Node { section, next: *head, set: held.by(thread) });
-                    }
+                        current.open += 1;
+                        opens.push(Node { section, next: first })
+                    })
                 }
                 Op::Release(_) | Op::ReleaseShared(_) => {
                     held.step(thread, op);
-                    if !trace.is_nested(event) {
-                        *head = opens.without(sections.all(), *head, event, held.sets_mut());
-                    }
+                    (!trace.is_nested(event)).then(|| opens.release(sections.all(), current, event))
                 }
-                _ => {}
+                _ => None,
+            };
+            if let Some(first) = changed {
+                current.list = opens.heads.len() as u32;
+                opens.heads.push(Head { first, set: held.by(thread) });
             }
-            opens.heads.push(*head);
+            opens.lists.push(current.list);
         }
         opens.sets = held.into_sets();
         opens
@@ -214,30 +243,29 @@ impl OpenSections {
         self.nodes.len() as u32 - 1
     }
 
-    /// The list without the section that ends with this release. Lists are shared, so what comes before it is copied.
-    fn without(&mut self, sections: &[Section], head: u32, release: EventId, sets: &mut LockSets) -> u32 {
-        let mut kept = Vec::new();
-        let mut rest = head;
-        while rest != NONE {
-            let Node { section, next, .. } = self.nodes[rest as usize];
-            rest = next;
-            if sections[section as usize].release == Some(release) {
-                break;
-            }
-            kept.push(section);
+    /// The first node of a thread's list after a release.
+    fn release(&mut self, sections: &[Section], current: &mut Current, release: EventId) -> u32 {
+        current.open -= 1;
+        current.ended += 1;
+        let mut first = self.heads[current.list as usize].first;
+        while let Some(&Node { section, next }) = self.nodes.get(first as usize)
+            && !is_open(&sections[section as usize], release)
+        {
+            current.ended -= 1;
+            first = next;
         }
-        for section in kept.into_iter().rev() {
-            let holds = std::iter::once(section).chain(self.list(rest)).map(|s| sections[s as usize].hold());
-            let set = sets.set_of(holds);
-            rest = self.push(Node { section, next: rest, set });
+        if current.ended <= current.open + FEW {
+            return first;
         }
-        rest
+        current.ended = 0;
+        let open: Vec<u32> = self.list(sections, first, release).collect();
+        open.into_iter().rev().fold(NONE, |next, section| self.push(Node { section, next }))
     }
 
     /// The locks that the thread of an event holds after it.
     #[inline]
     pub fn locks_after(&self, event: EventId) -> LockSetId {
-        self.nodes.get(self.heads[event.index()] as usize).map_or(LockSetId::EMPTY, |node| node.set)
+        self.heads[self.lists[event.index()] as usize].set
     }
 
     /// All sets of locks that some thread held.
@@ -247,14 +275,59 @@ impl OpenSections {
 
     /// The indices of the sections that the thread of an event has open after it, latest first.
     #[inline]
-    pub(crate) fn after(&self, event: EventId) -> impl Iterator<Item = u32> + '_ {
-        self.list(self.heads[event.index()])
+    pub(crate) fn after<'s>(&'s self, sections: &'s [Section], event: EventId) -> impl Iterator<Item = u32> + 's {
+        self.list(sections, self.heads[self.lists[event.index()] as usize].first, event)
     }
 
-    /// The sections of the list from a node on.
+    /// The sections of the list from a node on that are open after an event.
     #[inline]
-    fn list(&self, head: u32) -> impl Iterator<Item = u32> + '_ {
+    fn list<'s>(
+        &'s self,
+        sections: &'s [Section],
+        first: u32,
+        event: EventId,
+    ) -> impl Iterator<Item = u32> + 's {
         let node = |index: u32| self.nodes.get(index as usize);
-        std::iter::successors(node(head), move |open| node(open.next)).map(|open| open.section)
+        std::iter::successors(node(first), move |open| node(open.next))
+            .map(|open| open.section)
+            .filter(move |&section| is_open(&sections[section as usize], event))
+    }
+}
+
+/// Whether a section that began at this event or before is open after it.
+#[inline]
+fn is_open(section: &Section, event: EventId) -> bool {
+    section.ends_at() > event
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    /// Locks taken in order, and released in the same order.
+    fn first_in_first_out(locks: usize) -> Trace {
+        let mut text = String::new();
+        for op in ["acq", "rel"] {
+            (0..locks).for_each(|lock| writeln!(text, "T|{op}(l{lock})|a").expect("strings take all"));
+        }
+        trace::text::read(text.as_bytes()).expect("the run can have happened")
+    }
+
+    #[test]
+    fn lists_are_linear_in_whatever_order_the_releases_come() {
+        let trace = first_in_first_out(1_000);
+        let sections = Sections::of(&trace, &ThreadEvents::of(&trace));
+        let opens = OpenSections::of(&trace, &sections);
+        assert!(opens.nodes.len() <= 3 * 1_000, "{} nodes", opens.nodes.len());
+        for (event, ..) in trace.events() {
+            let open: Vec<u32> = opens.after(sections.all(), event).collect();
+            let expected = (0..1_000).rev().filter(|&index: &u32| {
+                let section = sections.all()[index as usize];
+                section.acquire <= event && section.ends_at() > event
+            });
+            assert_eq!(open, expected.collect::<Vec<_>>(), "{event}");
+        }
     }
 }
