@@ -6,6 +6,7 @@ use trace::{
     BarrierId, ConditionId, EventId, LocationId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace,
 };
 
+use super::knots::Knots;
 use crate::Resource;
 
 /// What a blocked thread waits for.
@@ -25,7 +26,7 @@ pub(super) enum Demand {
 
 impl Demand {
     /// What an event waits for, if it can be blocked: it is no attempt. A request that was granted cannot: its acquire stands for it.
-    fn of(trace: &Trace, event: EventId, op: Op) -> Option<Demand> {
+    pub(super) fn of(trace: &Trace, event: EventId, op: Op) -> Option<Demand> {
         let lock = |lock: LockId, exclusive: bool| Some(Demand::Lock(Hold { lock, exclusive }));
         match op {
             Op::Acquire(l) if !trace.is_nested(event) => lock(l, true),
@@ -62,7 +63,7 @@ pub(super) enum Via {
     Ahead,
 }
 
-/// Events of one thread that wait for the same and block others the same way.
+/// Events of one thread that wait for the same and block others the same way, as far as that can be part of a cycle.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) thread: ThreadId,
@@ -85,30 +86,29 @@ pub(super) struct Blocked {
     pub(super) nodes: Vec<Node>,
     /// How many events can be blocked.
     pub(super) events: u64,
-    ahead: Ahead,
+    pub(super) ahead: Ahead,
 }
 
 impl Blocked {
     pub(super) fn of(index: &Index<'_>) -> Self {
         let trace = index.trace();
         let ahead = Ahead::of(trace);
+        let knots = Knots::of(index, &ahead);
         let mut tries = Tries::of(trace);
         let mut found = GraphBuilder::default();
         for (event, thread, op) in trace.events() {
             let is_try = tries.step(trace, event, thread, op);
             if let Some(wanted) = Demand::of(trace, event, op).filter(|_| !is_try) {
                 found.events += 1;
+                let Some(knot) = knots.of_wanted(wanted) else { continue };
                 // What it holds when it is next, oldest first.
                 let last = index.threads().place(event).checked_sub(1);
                 let last = last.map(|last| index.threads().of_thread(thread)[last]);
                 let held = last.map_or(LockSetId::EMPTY, |last| index.open().locks_after(last));
-                let open: Vec<Hold> = last
-                    .into_iter()
-                    .flat_map(|last| index.open_after(last))
-                    .map(|section| section.hold())
-                    .collect();
-                let vias = open.into_iter().rev().map(Via::Lock);
-                for via in vias.chain(ahead.awaited[thread.index()].then_some(Via::Ahead)) {
+                let mut vias: Vec<Via> = ahead.is_awaited(thread).then_some(Via::Ahead).into_iter().collect();
+                let open = last.into_iter().flat_map(|last| index.open_after(last));
+                vias.extend(open.map(|section| Via::Lock(section.hold())));
+                for via in vias.into_iter().rev().filter(|&via| knots.has(knot, thread, via)) {
                     found.add(trace, event, NodeKey { thread, wanted, via }, held);
                 }
             }
@@ -122,7 +122,7 @@ impl Blocked {
         match (a.wanted, b.via) {
             (Demand::Lock(wanted), Via::Lock(held)) => wanted.excludes(held),
             (Demand::Lock(_), Via::Ahead) | (_, Via::Lock(_)) => false,
-            (wanted, Via::Ahead) => self.ahead.suppliers[&wanted].contains(&b.thread),
+            (wanted, Via::Ahead) => self.ahead.supplies(b.thread, wanted),
         }
     }
 
@@ -252,8 +252,8 @@ struct Poster {
 
 /// Who supplies what is not a lock.
 #[derive(Debug, Default)]
-struct Ahead {
-    suppliers: FxHashMap<Demand, Vec<ThreadId>>,
+pub(super) struct Ahead {
+    suppliers: FxHashMap<Demand, FxHashSet<ThreadId>>,
     /// Threads that supply something.
     awaited: Vec<bool>,
     last_post: FxHashMap<Poster, EventId>,
@@ -262,6 +262,7 @@ struct Ahead {
 impl Ahead {
     fn of(trace: &Trace) -> Self {
         let mut ahead = Ahead { awaited: vec![false; trace.symbols().threads.len()], ..Ahead::default() };
+        let mut barriers = vec![false; trace.matching().barrier_instances().len()];
         for (event, thread, op) in trace.events() {
             let Some(wanted) = Demand::of(trace, event, op) else {
                 if let Op::Post(semaphore) = op {
@@ -277,8 +278,11 @@ impl Ahead {
                 }
                 Op::BarrierExit(_) => {
                     let instance = trace.barrier_instance(event).index();
-                    for &enter in &trace.matching().barrier_instances()[instance].enters {
-                        ahead.add(wanted, trace.thread(enter));
+                    // All exits come after the same enters.
+                    if !std::mem::replace(&mut barriers[instance], true) {
+                        for &enter in &trace.matching().barrier_instances()[instance].enters {
+                            ahead.add(wanted, trace.thread(enter));
+                        }
                     }
                 }
                 _ => {}
@@ -296,9 +300,56 @@ impl Ahead {
 
     fn add(&mut self, wanted: Demand, supplier: ThreadId) {
         self.awaited[supplier.index()] = true;
-        let suppliers = self.suppliers.entry(wanted).or_default();
-        if !suppliers.contains(&supplier) {
-            suppliers.push(supplier);
-        }
+        self.suppliers.entry(wanted).or_default().insert(supplier);
+    }
+
+    /// All that is waited for.
+    pub(super) fn waited_for(&self) -> impl Iterator<Item = Demand> + '_ {
+        self.suppliers.keys().copied()
+    }
+
+    /// The threads that supply this, unless it is a lock.
+    pub(super) fn suppliers(&self, wanted: Demand) -> impl Iterator<Item = ThreadId> + '_ {
+        self.suppliers.get(&wanted).into_iter().flatten().copied()
+    }
+
+    fn supplies(&self, thread: ThreadId, wanted: Demand) -> bool {
+        self.suppliers.get(&wanted).is_some_and(|suppliers| suppliers.contains(&thread))
+    }
+
+    /// Whether a thread supplies something.
+    pub(super) fn is_awaited(&self, thread: ThreadId) -> bool {
+        self.awaited[thread.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use generate::hostile::Shape;
+
+    use super::*;
+
+    fn nodes(text: &str) -> usize {
+        let trace = trace::text::read(text.as_bytes()).expect("the run can have happened");
+        Blocked::of(&Index::new(&trace)).nodes.len()
+    }
+
+    #[test]
+    fn what_is_part_of_no_cycle_costs_nothing() {
+        assert_eq!(nodes(&Shape::NestedLocks.text(300)), 0);
+        assert_eq!(nodes(&Shape::Stripes.text(300)), 0);
+        assert_eq!(nodes(&Shape::Barrier.text(300)), 0);
+        assert_eq!(nodes(&Shape::Broadcast.text(300)), 0);
+        // One thread alone takes locks in both orders.
+        let both = "A|acq(l)|1\nA|acq(m)|2\nA|rel(m)|3\nA|rel(l)|4\nA|acq(m)|5\nA|acq(l)|6\nA|rel(l)|7\nA|rel(m)|8\n";
+        assert_eq!(nodes(both), 0);
+    }
+
+    #[test]
+    fn what_can_be_part_of_a_cycle_stays() {
+        let opposite = "A|acq(l)|1\nA|acq(k)|2\nA|acq(m)|3\nA|rel(m)|4\nA|rel(k)|5\nA|rel(l)|6\n\
+                        B|acq(m)|7\nB|acq(l)|8\nB|rel(l)|9\nB|rel(m)|10\n";
+        // A waits for m with l, and B for l with m; k is in between, so it is taken for part of the cycle as well.
+        assert_eq!(nodes(opposite), 4);
     }
 }
