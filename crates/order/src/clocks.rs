@@ -11,11 +11,11 @@ const BITS: u32 = WIDTH.trailing_zeros();
 
 /// A clock: the root of its tree. The default is zero for every thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Clock(u32);
+pub struct Clock(u32);
 
 /// All clocks of a trace.
 #[derive(Debug)]
-pub(crate) struct Clocks {
+pub struct Clocks {
     /// Levels of inner nodes above the leaves.
     height: u32,
     /// Counts of threads in leaves, and children in inner nodes. Node 0 is zero everywhere, on every level.
@@ -23,7 +23,8 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    pub(crate) fn new(threads: usize) -> Self {
+    /// For clocks of so many threads.
+    pub fn new(threads: usize) -> Self {
         let mut height = 0;
         while threads > 1 << (BITS * (height + 1)) {
             height += 1;
@@ -33,7 +34,7 @@ impl Clocks {
 
     /// How many events of a thread a clock counts.
     #[inline]
-    pub(crate) fn count(&self, clock: Clock, thread: usize) -> u32 {
+    pub fn count(&self, clock: Clock, thread: usize) -> u32 {
         let mut node = clock.0;
         for level in (1..=self.height).rev() {
             node = self.nodes[node as usize][child(thread, level)];
@@ -41,8 +42,34 @@ impl Clocks {
         self.nodes[node as usize][child(thread, 0)]
     }
 
+    /// Shows each thread that a clock counts events of, with their number, in order.
+    #[inline]
+    pub fn for_each(&self, clock: Clock, mut show: impl FnMut(usize, u32)) {
+        match self.height {
+            0 => self.for_each_in_leaf(clock.0, 0, &mut show),
+            height => self.for_each_below(clock.0, height, 0, &mut show),
+        }
+    }
+
+    fn for_each_below(&self, node: u32, level: u32, first: usize, show: &mut impl FnMut(usize, u32)) {
+        for (index, &child) in self.nodes[node as usize].iter().enumerate().filter(|&(_, &child)| child != 0) {
+            let first = first + (index << (BITS * level));
+            match level {
+                1 => self.for_each_in_leaf(child, first, show),
+                _ => self.for_each_below(child, level - 1, first, show),
+            }
+        }
+    }
+
+    #[inline]
+    fn for_each_in_leaf(&self, node: u32, first: usize, show: &mut impl FnMut(usize, u32)) {
+        for (index, &count) in self.nodes[node as usize].iter().enumerate().filter(|&(_, &count)| count != 0) {
+            show(first + index, count);
+        }
+    }
+
     /// The clock that counts what either counts.
-    pub(crate) fn join(&mut self, a: Clock, b: Clock) -> Clock {
+    pub fn join(&mut self, a: Clock, b: Clock) -> Clock {
         Clock(self.join_nodes(a.0, b.0, self.height))
     }
 
@@ -69,7 +96,7 @@ impl Clocks {
     }
 
     /// The clock that counts at least so many events of a thread.
-    pub(crate) fn raise(&mut self, clock: Clock, thread: usize, count: u32) -> Clock {
+    pub fn raise(&mut self, clock: Clock, thread: usize, count: u32) -> Clock {
         match self.count(clock, thread) >= count {
             true => clock,
             false => Clock(self.raise_node(clock.0, thread, count, self.height)),
@@ -127,6 +154,13 @@ mod tests {
             for (clock, vector) in &all {
                 let counts: Vec<u32> = (0..threads).map(|thread| clocks.count(*clock, thread)).collect();
                 prop_assert_eq!(&counts, vector);
+                let mut shown = vec![0; threads];
+                let mut last = None;
+                clocks.for_each(*clock, |thread, count| {
+                    assert!(last < Some(thread) && count > 0);
+                    (last, shown[thread]) = (Some(thread), count);
+                });
+                prop_assert_eq!(&shown, vector);
             }
         }
     }

@@ -3,6 +3,7 @@
 //! - [`Index`]: the events of each thread, the accesses of each variable, the sections of each lock and thread, the locks held
 //!   after each event, and the orders that hold in every schedule ([`MustOrder`]);
 //! - [`Chains`]: a partial order over the chains of k threads, kept transitively closed as edges arrive;
+//! - [`Clocks`]: vector clocks that are sparse in threads and share what they have in common;
 //! - [`LockSets`] and [`HeldLocks`]: sets of held locks, interned, also for traces that are only streamed;
 //! - [`Needs`]: the events that any schedule keeping reads-from executes before an event.
 //!
@@ -22,6 +23,7 @@ mod supply;
 
 pub use access::{AccessKind, contested_variables};
 pub use chains::{Chains, Cycle, Mark, Node, Raised, Step};
+pub use clocks::{Clock, Clocks};
 pub use groups::ByThread;
 pub use index::Index;
 pub use lock_sets::{HeldLocks, Hold, LockSetId, LockSets};

@@ -12,13 +12,13 @@
 //! post that was there; shared sections of a lock are in no order with each other.
 //!
 //! *Cost.* The ideal of what comes before a single event grows along its thread, so all of them take one pass: linear in
-//! the events times the threads. The ideal of a pair is closed from the union of two. Ideals also grow
+//! the events times the threads that an ideal has events of. The ideal of a pair is closed from the union of two. Ideals also grow
 //! along the later thread, so an event that fell into one never has to be looked at again: [`Syncp::races`] asks for about as many
 //! ideals as there are accesses and other threads with accesses of the same variable that are not protected by a lock. Memory: 4
-//! bytes an event, and 4 for each thread at each event that learns of another thread.
+//! bytes an event, and a few nodes of a clock ([`order::Clocks`]) at each event that learns of another thread, however many there are.
 
 use check::Model;
-use order::{AccessKind, Index, LockSetId, NONE, Needs, Section};
+use order::{AccessKind, Clock, Clocks, Index, LockSetId, NONE, Needs, Section};
 use rustc_hash::FxHashSet;
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace, VariableId};
 
@@ -178,10 +178,10 @@ impl<'t> Syncp<'t> {
         let place = self.threads.place(event) as u32;
         let mut grown = ideal[own] <= place;
         ideal[own] = ideal[own].max(place + 1);
-        for (count, &other) in ideal.iter_mut().zip(self.singles.row(event)) {
-            grown |= *count < other;
-            *count = (*count).max(other);
-        }
+        self.singles.clocks.for_each(self.singles.of_event[event.index()], |thread, other| {
+            grown |= ideal[thread] < other;
+            ideal[thread] = ideal[thread].max(other);
+        });
         grown
     }
 
@@ -196,7 +196,7 @@ impl<'t> Syncp<'t> {
                 let last = self.threads.of_thread(ThreadId::new(thread))[last as usize];
                 for open in self.index.open_after(last) {
                     if let Some(release) = open.release
-                        && self.another_after(open, ideal)
+                        && self.another_after(open, |thread| ideal[thread.index()])
                     {
                         grown |= self.include(release, ideal);
                     }
@@ -209,10 +209,14 @@ impl<'t> Syncp<'t> {
     }
 
     /// Whether another thread's section of the same lock, that the open one excludes, begins later and in the ideal.
-    fn another_after(&self, open: &Section, ideal: &[u32]) -> bool {
+    fn another_after(&self, open: &Section, ideal: impl Fn(ThreadId) -> u32) -> bool {
         self.index.thread_sections().of(open.lock.index()).any(|(thread, sections)| {
-            let within = sections.partition_point(|section| section.acquire < ideal[thread.index()]);
-            let Some(last) = within.checked_sub(1).filter(|_| thread != open.thread) else { return false };
+            if thread == open.thread {
+                return false;
+            }
+            let count = ideal(thread);
+            let within = sections.partition_point(|section| section.acquire < count);
+            let Some(last) = within.checked_sub(1) else { return false };
             let last = match open.shared {
                 false => last,
                 true if sections[last].last_exclusive == NONE => return false,
@@ -224,31 +228,67 @@ impl<'t> Syncp<'t> {
 
     fn compute_singles(&mut self, model: Model) {
         let trace = self.trace;
-        let count = self.threads.threads();
-        let mut current = vec![vec![0u32; count]; count];
+        let mut current = vec![Clock::default(); self.threads.threads()];
         let mut needs = Needs::new(trace);
+        let mut scratch = Vec::new();
         for (event, thread, op) in trace.events() {
-            let mut ideal = std::mem::take(&mut current[thread.index()]);
+            let before = current[thread.index()];
+            let mut ideal = before;
             let place = self.threads.place(event) as u32;
-            let mut grown = place == 0;
             if place == 0
                 && let Some(fork) = trace.fork_of(thread)
             {
-                self.include(fork, &mut ideal);
+                ideal = self.singles.include(trace, self.threads, ideal, fork);
             }
-            ideal[thread.index()] = place + 1;
             if model != Model::Sync || op.reads().is_none() {
-                needs.of(event, op, |earlier| grown |= self.include(earlier, &mut ideal));
+                needs.of(event, op, |earlier| {
+                    ideal = self.singles.include(trace, self.threads, ideal, earlier);
+                });
             }
-            let acquires = matches!(op, Op::Acquire(_) | Op::AcquireShared(_));
-            if grown || acquires {
-                let Ok(()) = self.close(&mut ideal, |_| Ok::<_, std::convert::Infallible>(()));
-                self.singles.push_changed(event, &ideal);
-            } else {
-                let previous = self.threads.of_thread(thread)[place as usize - 1];
-                self.singles.push_as(event, previous);
+            if ideal != before || matches!(op, Op::Acquire(_) | Op::AcquireShared(_)) {
+                ideal = self.close_single(thread, place + 1, ideal, &mut scratch);
             }
             current[thread.index()] = ideal;
+            self.singles.of_event.push(ideal);
+        }
+    }
+
+    /// Like [`Syncp::close`], for the ideal of one event: a clock, and how many events of its own thread have happened.
+    fn close_single(
+        &mut self,
+        own: ThreadId,
+        count: u32,
+        mut ideal: Clock,
+        releases: &mut Vec<EventId>,
+    ) -> Clock {
+        loop {
+            let counted = |thread: ThreadId| match thread == own {
+                true => count,
+                false => self.singles.clocks.count(ideal, thread.index()),
+            };
+            releases.clear();
+            let mut look_at = |thread: ThreadId, count: u32| {
+                let last = self.threads.of_thread(thread)[count as usize - 1];
+                for open in self.index.open_after(last) {
+                    if let Some(release) = open.release
+                        && self.another_after(open, counted)
+                    {
+                        releases.push(release);
+                    }
+                }
+            };
+            self.singles.clocks.for_each(ideal, |thread, count| {
+                if thread != own.index() {
+                    look_at(ThreadId::new(thread), count);
+                }
+            });
+            look_at(own, count);
+            if releases.is_empty() {
+                return ideal;
+            }
+            for &release in releases.iter() {
+                ideal = self.singles.include(self.trace, self.threads, ideal, release);
+            }
         }
     }
 }
@@ -316,36 +356,23 @@ pub(crate) struct Passed {
 /// The first event of a pair is within its own ideal, which has at least so many events of its thread.
 struct Within(u32);
 
-/// The ideals of single events: a row of counts for each change along a thread. An event's own thread is not told
-/// by the row but by its place.
+/// The ideals of single events, as clocks. How many events there are of the event's own thread is told by its place, not by
+/// the clock.
 #[derive(Debug)]
 struct Singles {
-    threads: usize,
-    /// For each event the number of its row.
-    rows: Vec<u32>,
-    counts: Vec<u32>,
+    clocks: Clocks,
+    of_event: Vec<Clock>,
 }
 
 impl Singles {
     fn new(threads: &ThreadEvents) -> Self {
-        Singles { threads: threads.threads(), rows: Vec::new(), counts: Vec::new() }
+        Singles { clocks: Clocks::new(threads.threads()), of_event: Vec::new() }
     }
 
-    /// Events are pushed in order.
-    fn push_changed(&mut self, event: EventId, ideal: &[u32]) {
-        debug_assert_eq!(event.index(), self.rows.len());
-        self.rows.push((self.counts.len() / self.threads) as u32);
-        self.counts.extend_from_slice(ideal);
-    }
-
-    fn push_as(&mut self, event: EventId, previous: EventId) {
-        debug_assert_eq!(event.index(), self.rows.len());
-        self.rows.push(self.rows[previous.index()]);
-    }
-
-    #[inline]
-    fn row(&self, event: EventId) -> &[u32] {
-        &self.counts[self.rows[event.index()] as usize * self.threads..][..self.threads]
+    /// An ideal that also has an event and its ideal.
+    fn include(&mut self, trace: &Trace, threads: &ThreadEvents, ideal: Clock, event: EventId) -> Clock {
+        let joined = self.clocks.join(ideal, self.of_event[event.index()]);
+        self.clocks.raise(joined, trace.thread(event).index(), threads.place(event) as u32 + 1)
     }
 
     /// How many events of a thread the ideal of an event has.
@@ -353,7 +380,7 @@ impl Singles {
     fn count(&self, trace: &Trace, threads: &ThreadEvents, event: EventId, thread: ThreadId) -> u32 {
         match trace.thread(event) == thread {
             true => threads.place(event) as u32 + 1,
-            false => self.row(event)[thread.index()],
+            false => self.clocks.count(self.of_event[event.index()], thread.index()),
         }
     }
 }
