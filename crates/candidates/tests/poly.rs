@@ -6,7 +6,7 @@ use candidates::races::poly;
 use candidates::{Report, Settings};
 use check::{Model, Question, check_schedule};
 use decide::{Options, Setup};
-use generate::{Settings as Shape, generate};
+use generate::{Settings as Shape, generate, hostile};
 use trace::{EventId, Trace};
 
 /// The racing pairs, by the engine behind its funnel.
@@ -97,5 +97,50 @@ fn public_traces_have_the_racy_events_that_peers_find() {
         });
         let places: BTreeSet<_> = racy.iter().map(|&event| trace.location(event)).collect();
         assert_eq!((racy.len(), places.len(), funnel.unknown), (racy_events, locations, 0), "{name}");
+    }
+}
+
+/// Races within limits, and the pairs of locations they are at.
+fn within(trace: &Trace, limits: poly::Limits) -> (findings::Funnel, usize) {
+    let settings = Settings { model: Model::ReadsFrom, options: Options::default() };
+    let mut places = BTreeSet::new();
+    let funnel = poly::races_within(&Setup::new(trace), settings, limits, &mut |report| {
+        if let Report::Bug(found) = report {
+            places.insert(found.question.named().iter().map(|&e| trace.location(e)).collect::<BTreeSet<_>>());
+        }
+    });
+    (funnel, places.len())
+}
+
+#[test]
+fn repeated_races_at_the_same_locations_are_counted_and_not_listed() {
+    let text = hostile::Shape::RepeatedWrites.text(3_000);
+    let trace = trace::text::read(text.as_bytes()).expect("the run can have happened");
+    let limits = poly::Limits { repeats: 100_000, ..poly::Limits::of(&Setup::new(&trace)) };
+    let (funnel, places) = within(&trace, limits);
+    assert_eq!((places, funnel.unknown), (1, 0));
+    assert!(funnel.preserving < 1_000, "{funnel:?}");
+    assert_eq!(funnel.pairs, 100 * 99 / 2 * 30 * 30);
+    assert_eq!(funnel.pairs, funnel.preserving + funnel.repeated);
+}
+
+#[test]
+fn too_many_pairs_of_locations_cut_the_search_short() {
+    let text = hostile::Shape::Writes.text(3_000);
+    let trace = trace::text::read(text.as_bytes()).expect("the run can have happened");
+    let limits = poly::Limits { patterns: 50, ..poly::Limits::of(&Setup::new(&trace)) };
+    let (funnel, places) = within(&trace, limits);
+    assert!((50..200).contains(&places), "{places}");
+    assert_eq!(funnel.unknown, 1);
+    let limits = poly::Limits { steps: 100_000, ..poly::Limits::of(&Setup::new(&trace)) };
+    assert_eq!(within(&trace, limits).0.unknown, 1);
+}
+
+#[test]
+fn limits_of_small_traces_leave_nothing_out() {
+    for seed in 0..300 {
+        let trace = generate(&Shape::tiny(seed)).expect("tiny settings are valid");
+        let (limited, _) = within(&trace, poly::Limits::of(&Setup::new(&trace)));
+        assert_eq!(limited, within(&trace, poly::Limits::ALL).0, "seed {seed}");
     }
 }

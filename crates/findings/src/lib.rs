@@ -380,6 +380,9 @@ pub struct Funnel {
     pub ordered: u64,
     /// Kept apart by a common lock.
     pub locked: u64,
+    /// Not looked at: enough races were found at the same two source locations.
+    #[serde(skip)]
+    pub repeated: u64,
     /// Races in the order of the trace's own synchronisation.
     pub preserving: u64,
     /// Asked of the engine.
@@ -387,7 +390,7 @@ pub struct Funnel {
     /// Races.
     #[serde(skip)]
     pub feasible: u64,
-    /// Left open by the budget.
+    /// Left open by the budget, and one more if the search was cut short.
     #[serde(skip)]
     pub unknown: u64,
 }

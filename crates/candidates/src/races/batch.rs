@@ -11,6 +11,8 @@ use crate::Settings;
 const QUESTIONS: usize = 32;
 /// What is known may wait for so many others that are.
 const ITEMS: usize = 1 << 12;
+/// And for so many counts of threads in their schedules.
+const COUNTS: usize = 1 << 22;
 
 /// Items in the order in which they came, some with a question that is not answered yet.
 pub(super) struct Batch<'a, T> {
@@ -45,7 +47,8 @@ impl<'a, T: Send> Batch<'a, T> {
 
     /// Whether there is something to hand on, and no use in waiting for more.
     pub(super) fn is_full(&self) -> bool {
-        self.questions == 0 || self.questions >= QUESTIONS || self.items.len() >= ITEMS
+        let counts = self.items.len() * self.setup.threads().threads();
+        self.questions == 0 || self.questions >= QUESTIONS || self.items.len() >= ITEMS || counts >= COUNTS
     }
 
     /// Answers the questions and hands the items on, in order.

@@ -11,32 +11,84 @@
 //! 5. what is left is asked of the engine, on all cores ([`batch`]).
 //!
 //! Promise: sound and complete for the model, but for the pairs counted as unknown. Cost: linear for the first stages and the pairs left, each a question.
+//! [`Limits`] keep a search from listing very many pairs: no more of the same two source locations once races were found there, and
+//! the search is cut short, which counts as unknown, when there are too many of those.
 
 use check::Question;
 use decide::{Setup, Verdict, Witness, must_order};
 use findings::Funnel;
 use order::{AccessKind, LockSetId, LockSets, MustOrder};
-use trace::{EventId, ThreadId, VariableId};
+use rustc_hash::FxHashMap;
+use trace::{EventId, LocationId, ThreadId, VariableId};
 
 use super::RacePair;
 use super::batch::Batch;
 use super::syncp::Syncp;
 use crate::{Bug, Object, Remarks, Report, Settings};
 
+/// How far to go. A step is about a nanosecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many pairs of source locations to find races at.
+    pub patterns: usize,
+    /// How many steps to spend on pairs of events.
+    pub steps: u64,
+    /// How many of them at two source locations, once a race was found there.
+    pub repeats: u64,
+}
+
+impl Limits {
+    /// Everything there is.
+    pub const ALL: Limits = Limits { patterns: usize::MAX, steps: u64::MAX, repeats: u64::MAX };
+
+    /// As far as one pair of locations a race is enough for, in time and memory that grow with the trace.
+    pub fn of(setup: &Setup<'_>) -> Limits {
+        let (events, threads) = (setup.trace().len() as u64, setup.threads().threads().max(1));
+        // Each race has a count for every thread.
+        let patterns = ((1 << 25) / threads).clamp(16, 10_000);
+        Limits { patterns, steps: (1 << 29) + events * 8192, repeats: 1 << 27 }
+    }
+}
+
+/// What one access against those of another thread costs, besides a step for each pair.
+const AGAINST: u64 = 8;
+/// What a pair that may race costs, besides a step for each thread.
+const PAIR: u64 = 64;
+
 /// Finds all races, in the order of the later event within each variable.
 pub fn races(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Funnel {
+    races_within(setup, settings, Limits::ALL, report)
+}
+
+/// Finds races within limits, in the order of the later event within each variable.
+pub fn races_within(
+    setup: &Setup<'_>,
+    settings: Settings,
+    limits: Limits,
+    report: &mut dyn FnMut(Report),
+) -> Funnel {
     let variables = Accesses::by_variable(setup);
     let must = must_order(setup, settings.model);
-    let (lock_sets, syncp) = (setup.open().sets(), Syncp::new(setup));
-    let funnel = Funnel::default();
-    let batch = Batch::new(setup, settings);
-    let mut search = Search { setup, must, syncp, lock_sets, funnel, batch, report, done: 0, total: 0 };
-    search.total = variables.iter().filter(|v| v.can_race()).map(|v| v.all.len() as u64).sum();
+    let mut search = Search {
+        setup,
+        must,
+        syncp: Syncp::new(setup),
+        lock_sets: setup.open().sets(),
+        limits,
+        patterns: FxHashMap::default(),
+        funnel: Funnel::default(),
+        batch: Batch::new(setup, settings),
+        report,
+        done: 0,
+        total: variables.iter().filter(|v| v.can_race()).map(|v| v.all.len() as u64).sum(),
+    };
     search.funnel.accesses = search.total;
-    for (variable, accesses) in variables.iter().enumerate().filter(|(_, accesses)| accesses.can_race()) {
-        search.variable(VariableId::new(variable), accesses);
-    }
+    let contested = variables.iter().enumerate().filter(|(_, accesses)| accesses.can_race());
+    let complete = contested
+        .map(|(variable, accesses)| search.variable(VariableId::new(variable), accesses))
+        .all(|complete| complete);
     search.settle();
+    search.funnel.unknown += u64::from(!complete);
     search.funnel
 }
 
@@ -45,6 +97,7 @@ pub fn races(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Repor
 struct AccessPoint {
     event: EventId,
     place: u32,
+    location: LocationId,
     kind: AccessKind,
     held: LockSetId,
 }
@@ -55,8 +108,13 @@ struct Accesses {
     /// All of them in the order of the trace, with the index of their thread in `threads`.
     all: Vec<(u32, AccessPoint)>,
     threads: Vec<ThreadAccesses>,
+    /// Where in `threads` each is, if there are more than [`FEW`].
+    numbers: FxHashMap<ThreadId, u32>,
     written: bool,
 }
+
+/// Threads or locations that are better looked for one after the other.
+const FEW: usize = 16;
 
 /// The accesses of one variable by one thread.
 struct ThreadAccesses {
@@ -64,10 +122,15 @@ struct ThreadAccesses {
     points: Vec<AccessPoint>,
     /// Before each access and at the end: how many of each kind there were.
     kinds: Vec<[u32; AccessKind::ALL.len()]>,
+    /// Where they are in the source; if these are more than [`FEW`], not all of them.
+    locations: Vec<LocationId>,
 }
 
 impl ThreadAccesses {
     fn push(&mut self, point: AccessPoint) {
+        if self.locations.len() <= FEW && !self.locations.contains(&point.location) {
+            self.locations.push(point.location);
+        }
         let mut kinds = self.kinds[self.points.len()];
         kinds[point.kind as usize] += 1;
         self.kinds.push(kinds);
@@ -94,7 +157,8 @@ impl Accesses {
         for (event, thread, op) in trace.events() {
             if let (Some(kind), Some(access)) = (AccessKind::of(op), op.access()) {
                 let place = setup.threads().place(event) as u32;
-                let point = AccessPoint { event, place, kind, held: open.locks_after(event) };
+                let (location, held) = (trace.location(event), open.locks_after(event));
+                let point = AccessPoint { event, place, location, kind, held };
                 variables[access.variable.index()].push(thread, point, access.writes);
             }
         }
@@ -102,17 +166,25 @@ impl Accesses {
     }
 
     fn push(&mut self, thread: ThreadId, point: AccessPoint, writes: bool) {
-        let index = match self.threads.iter().position(|known| known.thread == thread) {
-            Some(index) => index,
-            None => {
-                let kinds = vec![[0; AccessKind::ALL.len()]];
-                self.threads.push(ThreadAccesses { thread, points: Vec::new(), kinds });
-                self.threads.len() - 1
-            }
+        let known = match self.threads.len() > FEW {
+            true => self.numbers.get(&thread).map(|&index| index as usize),
+            false => self.threads.iter().position(|known| known.thread == thread),
         };
+        let index = known.unwrap_or_else(|| self.add(thread));
         self.threads[index].push(point);
         self.all.push((index as u32, point));
         self.written |= writes;
+    }
+
+    fn add(&mut self, thread: ThreadId) -> usize {
+        let (kinds, index) = (vec![[0; AccessKind::ALL.len()]], self.threads.len());
+        self.threads.push(ThreadAccesses { thread, points: Vec::new(), kinds, locations: Vec::new() });
+        if index >= FEW {
+            let new = if index == FEW { 0 } else { index };
+            let numbers = (new..).zip(&self.threads[new..]);
+            self.numbers.extend(numbers.map(|(index, known)| (known.thread, index as u32)));
+        }
+        index
     }
 
     fn can_race(&self) -> bool {
@@ -125,6 +197,10 @@ struct Search<'a> {
     must: &'a MustOrder,
     syncp: Syncp<'a>,
     lock_sets: &'a LockSets,
+    /// What may still be spent.
+    limits: Limits,
+    /// Where races were found, and what may still be spent there.
+    patterns: FxHashMap<Pattern, u64>,
     funnel: Funnel,
     /// Races and questions that are not yet reported.
     batch: Batch<'a, (VariableId, Question)>,
@@ -133,10 +209,26 @@ struct Search<'a> {
     total: u64,
 }
 
+/// Two places in the source, in the order of their ids.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Pattern {
+    low: LocationId,
+    high: LocationId,
+}
+
+impl Pattern {
+    fn of(a: LocationId, b: LocationId) -> Self {
+        Pattern { low: a.min(b), high: a.max(b) }
+    }
+}
+
 impl Search<'_> {
-    fn variable(&mut self, variable: VariableId, accesses: &Accesses) {
+    /// Whether the limits let it look at all pairs.
+    fn variable(&mut self, variable: VariableId, accesses: &Accesses) -> bool {
         for &(own, second) in &accesses.all {
-            for (index, earlier) in accesses.threads.iter().enumerate() {
+            // They are in the order of their first accesses.
+            let earlier = accesses.threads.iter().enumerate();
+            for (index, earlier) in earlier.take_while(|(_, other)| other.points[0].event < second.event) {
                 if index != own as usize {
                     self.against(variable, second, earlier);
                 }
@@ -145,27 +237,63 @@ impl Search<'_> {
             if self.done.is_multiple_of(1024) {
                 (self.report)(Report::Progress { done: self.done, total: self.total });
             }
+            if self.limits.steps == 0 || self.patterns.len() >= self.limits.patterns {
+                return false;
+            }
         }
+        true
     }
 
     /// Pairs an access with the earlier ones of another thread.
     fn against(&mut self, variable: VariableId, second: AccessPoint, other: &ThreadAccesses) {
+        self.spend(AGAINST);
         let points = &other.points;
         let earlier = points.partition_point(|first| first.event < second.event);
         let run_up = self.must.run_up(self.setup, second.event, other.thread);
         let ordered = points[..earlier].partition_point(|first| first.place < run_up);
-        self.funnel.pairs += other.conflicting(earlier, second.kind);
-        self.funnel.ordered += other.conflicting(ordered, second.kind);
+        let (pairs, in_order) =
+            (other.conflicting(earlier, second.kind), other.conflicting(ordered, second.kind));
+        self.funnel.pairs += pairs;
+        self.funnel.ordered += in_order;
+        if pairs == in_order {
+            return;
+        }
+        let repeats = |location: &LocationId| self.is_repeat(Pattern::of(*location, second.location));
+        if other.locations.len() <= FEW && other.locations.iter().all(repeats) {
+            self.funnel.repeated += pairs - in_order;
+            return;
+        }
+        self.spend((earlier - ordered) as u64);
         for first in points[ordered..earlier].iter().filter(|first| first.kind.conflicts(second.kind)) {
             if self.lock_sets.exclude(first.held, second.held) {
                 self.funnel.locked += 1;
             } else {
-                self.ask(variable, first.event, second.event);
+                self.ask(variable, first, &second);
             }
         }
     }
 
-    fn ask(&mut self, variable: VariableId, first: EventId, second: EventId) {
+    fn spend(&mut self, steps: u64) {
+        self.limits.steps = self.limits.steps.saturating_sub(steps);
+    }
+
+    /// Whether enough races were found there.
+    fn is_repeat(&self, pattern: Pattern) -> bool {
+        self.patterns.get(&pattern) == Some(&0)
+    }
+
+    fn ask(&mut self, variable: VariableId, first: &AccessPoint, second: &AccessPoint) {
+        let pattern = Pattern::of(first.location, second.location);
+        if self.is_repeat(pattern) {
+            self.funnel.repeated += 1;
+            return;
+        }
+        let steps = PAIR + self.setup.threads().threads() as u64;
+        self.spend(steps);
+        if let Some(left) = self.patterns.get_mut(&pattern) {
+            *left = left.saturating_sub(steps);
+        }
+        let (first, second) = (first.event, second.event);
         let question = Question::Race(first, second);
         // What every read sees is kept, so it is a schedule under every model.
         if let Some(ideal) = self.syncp.ideal(RacePair { first, second }) {
@@ -196,6 +324,13 @@ impl Search<'_> {
 
     fn found(&mut self, variable: VariableId, question: Question, witness: Witness) {
         self.funnel.feasible += 1;
+        if let Question::Race(first, second) = question
+            && self.limits.patterns < usize::MAX
+        {
+            let location = |event| self.setup.trace().location(event);
+            let pattern = Pattern::of(location(first), location(second));
+            self.patterns.entry(pattern).or_insert(self.limits.repeats);
+        }
         let events = question.named().into_iter().map(Some).collect();
         let object = Object::Variable(variable);
         let remarks = Remarks::default();

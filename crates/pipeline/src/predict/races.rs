@@ -31,7 +31,7 @@ pub(super) fn search(
 pub(super) fn note(gatherer: &mut Gatherer<'_>) {
     let settings = Settings { model: gatherer.model, options: gatherer.options };
     gatherer.observer.begin(&Stage::SearchingRacyReads);
-    poly::races(gatherer.setup, settings, &mut |report| {
+    poly::races_within(gatherer.setup, settings, limits(gatherer), &mut |report| {
         if let Report::Bug(found) = report {
             gatherer.note_race(&found);
         }
@@ -39,11 +39,16 @@ pub(super) fn note(gatherer: &mut Gatherer<'_>) {
     gatherer.observer.end(None);
 }
 
+/// How far to go: to the end if every instance is wanted.
+fn limits(gatherer: &Gatherer<'_>) -> poly::Limits {
+    if gatherer.all { poly::Limits::ALL } else { poly::Limits::of(gatherer.setup) }
+}
+
 fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
     let settings = Settings { model: gatherer.model, options: gatherer.options };
     gatherer.observer.begin(&Stage::Searching(FindingKind::Race));
     let setup = gatherer.setup;
-    let funnel = poly::races(setup, settings, &mut |report| match report {
+    let funnel = poly::races_within(setup, settings, limits(gatherer), &mut |report| match report {
         Report::Bug(found) => {
             gatherer.note_race(&found);
             gatherer.take(FindingKind::Race, found);
