@@ -231,6 +231,8 @@ impl<'t> Syncp<'t> {
         let mut current = vec![Clock::default(); self.threads.threads()];
         let mut needs = Needs::new(trace);
         let mut scratch = Vec::new();
+        // All exits of a barrier come after the same enters.
+        let mut barriers: Vec<Option<Clock>> = vec![None; trace.matching().barrier_instances().len()];
         for (event, thread, op) in trace.events() {
             let before = current[thread.index()];
             let mut ideal = before;
@@ -240,7 +242,18 @@ impl<'t> Syncp<'t> {
             {
                 ideal = self.singles.include(trace, self.threads, ideal, fork);
             }
-            if model != Model::Sync || op.reads().is_none() {
+            if let Op::BarrierExit(_) = op {
+                let instance = trace.barrier_instance(event).index();
+                let enters = barriers[instance].unwrap_or_else(|| {
+                    let mut enters = Clock::default();
+                    needs.of(event, op, |enter| {
+                        enters = self.singles.include(trace, self.threads, enters, enter);
+                    });
+                    enters
+                });
+                barriers[instance] = Some(enters);
+                ideal = self.singles.clocks.join(ideal, enters);
+            } else if model != Model::Sync || op.reads().is_none() {
                 needs.of(event, op, |earlier| {
                     ideal = self.singles.include(trace, self.threads, ideal, earlier);
                 });
@@ -261,6 +274,9 @@ impl<'t> Syncp<'t> {
         mut ideal: Clock,
         releases: &mut Vec<EventId>,
     ) -> Clock {
+        if self.index.sections().is_empty() {
+            return ideal;
+        }
         loop {
             let counted = |thread: ThreadId| match thread == own {
                 true => count,
