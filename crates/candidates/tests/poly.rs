@@ -144,3 +144,15 @@ fn limits_of_small_traces_leave_nothing_out() {
         assert_eq!(limited, within(&trace, poly::Limits::ALL).0, "seed {seed}");
     }
 }
+
+/// Twenty thousand workers with a common lock: what is counted does not depend on how many there are.
+#[test]
+fn variables_of_many_threads_with_a_common_lock_have_no_races() {
+    for workers in [100, 600] {
+        let text = hostile::Shape::Workers.text(workers);
+        let trace = trace::text::read(text.as_bytes()).expect("the run can have happened");
+        let (funnel, places) = within(&trace, poly::Limits::ALL);
+        let pairs = u64::from(workers) * u64::from(workers - 1) / 2;
+        assert_eq!((funnel.pairs, funnel.locked, places), (pairs, pairs, 0));
+    }
+}

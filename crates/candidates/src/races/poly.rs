@@ -17,7 +17,7 @@
 use check::Question;
 use decide::{Setup, Verdict, Witness, must_order};
 use findings::Funnel;
-use order::{AccessKind, LockSetId, LockSets, MustOrder};
+use order::{AccessKind, Hold, LockSetId, LockSets, MustOrder};
 use rustc_hash::FxHashMap;
 use trace::{EventId, LocationId, ThreadId, VariableId};
 
@@ -116,6 +116,9 @@ struct Accesses {
 /// Threads or locations that are better looked for one after the other.
 const FEW: usize = 16;
 
+/// With so many threads, a variable that one lock always protects is not worth a look at which pairs are also ordered.
+const MANY: usize = 256;
+
 /// The accesses of one variable by one thread.
 struct ThreadAccesses {
     thread: ThreadId,
@@ -187,6 +190,21 @@ impl Accesses {
         index
     }
 
+    /// How many pairs of different threads conflict.
+    fn conflicting_pairs(&self) -> u64 {
+        let mut so_far = [0u64; AccessKind::ALL.len()];
+        let mut own = vec![so_far; self.threads.len()];
+        let mut pairs = 0;
+        for &(thread, point) in &self.all {
+            let own = &mut own[thread as usize];
+            let conflicting = AccessKind::ALL.iter().filter(|other| other.conflicts(point.kind));
+            pairs += conflicting.map(|&kind| so_far[kind as usize] - own[kind as usize]).sum::<u64>();
+            so_far[point.kind as usize] += 1;
+            own[point.kind as usize] += 1;
+        }
+        pairs
+    }
+
     fn can_race(&self) -> bool {
         self.threads.len() > 1 && self.written
     }
@@ -225,6 +243,13 @@ impl Pattern {
 impl Search<'_> {
     /// Whether the limits let it look at all pairs.
     fn variable(&mut self, variable: VariableId, accesses: &Accesses) -> bool {
+        if accesses.threads.len() > MANY && self.is_protected(accesses) {
+            let pairs = accesses.conflicting_pairs();
+            self.funnel.pairs += pairs;
+            self.funnel.locked += pairs;
+            self.done += accesses.all.len() as u64;
+            return true;
+        }
         for &(own, second) in &accesses.all {
             // They are in the order of their first accesses.
             let earlier = accesses.threads.iter().enumerate();
@@ -242,6 +267,21 @@ impl Search<'_> {
             }
         }
         true
+    }
+
+    /// Whether some lock is held alone at every access.
+    fn is_protected(&self, accesses: &Accesses) -> bool {
+        let mut sets: Vec<LockSetId> = accesses.all.iter().map(|(_, point)| point.held).collect();
+        sets.dedup();
+        let holds = |set: LockSetId| self.lock_sets.holds(set).iter().filter(|hold| hold.exclusive);
+        let mut common: Vec<Hold> = sets.first().map(|&set| holds(set).copied().collect()).unwrap_or_default();
+        for &set in &sets {
+            if common.is_empty() {
+                return false;
+            }
+            common.retain(|&lock| holds(set).any(|&hold| hold == lock));
+        }
+        !common.is_empty()
     }
 
     /// Pairs an access with the earlier ones of another thread.
