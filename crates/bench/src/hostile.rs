@@ -40,7 +40,11 @@ const ROWS: [Row; 12] = [
     Row { shape: Shape::Threads, arguments: &["predict"], before: "over 100 s" },
     Row { shape: Shape::Workers, arguments: &["predict"], before: "asks for 31 GB" },
     Row { shape: Shape::RingBuffer, arguments: &["predict", "--only", "race"], before: "22 s" },
-    Row { shape: Shape::RingBuffer, arguments: &["states", "--budget", "10", "--possibly", QUANTIFIERS], before: "does not end" },
+    Row {
+        shape: Shape::RingBuffer,
+        arguments: &["states", "--budget", "10", "--possibly", QUANTIFIERS],
+        before: "does not end",
+    },
 ];
 
 /// Thirty quantifiers, one in the other.
@@ -76,7 +80,8 @@ impl Row {
         let (verb, options) = self.arguments.split_first().ok_or("a row has no command")?;
         let mut command = vec!["timeout", STOPPED, foretell, verb, file.as_str()];
         command.extend(options);
-        let shown = if options.len() > 2 { format!("{verb}, 30 quantifiers") } else { self.arguments.join(" ") };
+        let shown =
+            if options.len() > 2 { format!("{verb}, 30 quantifiers") } else { self.arguments.join(" ") };
         let cost = match cost_of(&command) {
             Ok(cost) => {
                 let over = cost.cpu > MOST_TIME || cost.peak_bytes > MOST_MEMORY;

@@ -173,7 +173,11 @@ fn ring_buffer(run: &mut Run, items: u32) {
             run.event(thread, format_args!("acq(m)"), line);
             run.event(thread, format_args!("r({})", flags[0]), line + 1);
             run.event(thread, format_args!("r({index})"), line + 2);
-            run.event(thread, format_args!("{}(buffer{slot})", if thread == 1 { "w" } else { "r" }), line + 3);
+            run.event(
+                thread,
+                format_args!("{}(buffer{slot})", if thread == 1 { "w" } else { "r" }),
+                line + 3,
+            );
             run.event(thread, format_args!("r({index})"), line + 4);
             run.event(thread, format_args!("w({index})"), line + 4);
             run.event(thread, format_args!("w({})", flags[0]), line + 5);

@@ -52,7 +52,8 @@ impl Clocks {
     }
 
     fn for_each_below(&self, node: u32, level: u32, first: usize, show: &mut impl FnMut(usize, u32)) {
-        for (index, &child) in self.nodes[node as usize].iter().enumerate().filter(|&(_, &child)| child != 0) {
+        for (index, &child) in self.nodes[node as usize].iter().enumerate().filter(|&(_, &child)| child != 0)
+        {
             let first = first + (index << (BITS * level));
             match level {
                 1 => self.for_each_in_leaf(child, first, show),
@@ -63,7 +64,8 @@ impl Clocks {
 
     #[inline]
     fn for_each_in_leaf(&self, node: u32, first: usize, show: &mut impl FnMut(usize, u32)) {
-        for (index, &count) in self.nodes[node as usize].iter().enumerate().filter(|&(_, &count)| count != 0) {
+        for (index, &count) in self.nodes[node as usize].iter().enumerate().filter(|&(_, &count)| count != 0)
+        {
             show(first + index, count);
         }
     }

@@ -275,7 +275,11 @@ impl OpenSections {
 
     /// The indices of the sections that the thread of an event has open after it, latest first.
     #[inline]
-    pub(crate) fn after<'s>(&'s self, sections: &'s [Section], event: EventId) -> impl Iterator<Item = u32> + 's {
+    pub(crate) fn after<'s>(
+        &'s self,
+        sections: &'s [Section],
+        event: EventId,
+    ) -> impl Iterator<Item = u32> + 's {
         self.list(sections, self.heads[self.lists[event.index()] as usize].first, event)
     }
 

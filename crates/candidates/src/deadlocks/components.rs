@@ -122,7 +122,9 @@ mod tests {
         let mut reaches = vec![vec![false; nodes]; nodes];
         (0..nodes).for_each(|node| reaches[node][node] = true);
         edges.iter().for_each(|edge| reaches[edge.from as usize][edge.to as usize] = true);
-        for (between, from, to) in (0..nodes.pow(3)).map(|n| (n / nodes / nodes, n / nodes % nodes, n % nodes)) {
+        for (between, from, to) in
+            (0..nodes.pow(3)).map(|n| (n / nodes / nodes, n / nodes % nodes, n % nodes))
+        {
             reaches[from][to] |= reaches[from][between] && reaches[between][to];
         }
         reaches

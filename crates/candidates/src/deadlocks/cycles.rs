@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use trace::{LockId, ThreadId};
 
-use super::blocked::{Blocked, Node, Via, Demand};
+use super::blocked::{Blocked, Demand, Node, Via};
 
 /// Walks through all cycles of threads that may block each other.
 pub(super) struct Cycles<'b> {
@@ -121,9 +121,8 @@ impl<'b> Cycles<'b> {
     /// schedule, the recorded one too; so one of the cycle waits for a lock or a permit.
     fn closes(&self) -> bool {
         let (first, last) = (self.path[0].node, self.path[self.path.len() - 1].node);
-        let opens = |place: &PathNode| {
-            matches!(self.node(place.node).wanted, Demand::Lock(_) | Demand::Semaphore(_))
-        };
+        let opens =
+            |place: &PathNode| matches!(self.node(place.node).wanted, Demand::Lock(_) | Demand::Semaphore(_));
         self.may_block(last, first) && self.path.iter().any(opens)
     }
 }

@@ -12,7 +12,7 @@ use order::Index;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{EventId, LockId, ThreadId};
 
-use super::blocked::{Ahead, Via, Demand};
+use super::blocked::{Ahead, Demand, Via};
 use super::components::{Edge, components};
 
 /// The components of resources that can have cycles.
@@ -130,7 +130,8 @@ fn knots(resources: &Resources, component: &[u32], waits: &[WaitEdge]) -> Vec<bo
     let mut first: Vec<Option<ThreadId>> = vec![None; count];
     let (mut several, mut opens) = (vec![false; count], vec![false; count]);
     for wait in waits {
-        let (from, to) = (component[wait.edge.from as usize] as usize, component[wait.edge.to as usize] as usize);
+        let (from, to) =
+            (component[wait.edge.from as usize] as usize, component[wait.edge.to as usize] as usize);
         if from == to {
             several[to] |= *first[to].get_or_insert(wait.thread) != wait.thread;
             opens[to] |= wait.is_for_lock_or_permit;

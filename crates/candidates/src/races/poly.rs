@@ -274,7 +274,8 @@ impl Search<'_> {
         let mut sets: Vec<LockSetId> = accesses.all.iter().map(|(_, point)| point.held).collect();
         sets.dedup();
         let holds = |set: LockSetId| self.lock_sets.holds(set).iter().filter(|hold| hold.exclusive);
-        let mut common: Vec<Hold> = sets.first().map(|&set| holds(set).copied().collect()).unwrap_or_default();
+        let mut common: Vec<Hold> =
+            sets.first().map(|&set| holds(set).copied().collect()).unwrap_or_default();
         for &set in &sets {
             if common.is_empty() {
                 return false;

@@ -52,7 +52,8 @@ pub(super) enum Node {
 impl Predicate {
     /// Whether it holds in a state.
     pub fn holds(&self, state: &[u32]) -> bool {
-        let mut evaluation = Evaluation { predicate: self, state, slots: vec![0; self.slots], steps: u64::MAX };
+        let mut evaluation =
+            Evaluation { predicate: self, state, slots: vec![0; self.slots], steps: u64::MAX };
         evaluation.value(&self.root).is_ok_and(|value| value != 0)
     }
 
