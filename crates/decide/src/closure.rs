@@ -48,7 +48,7 @@ impl State<'_> {
         {
             self.depends(Some(fork), event, node, Why::Fork)?;
         }
-        if self.ask.model == Model::Branch {
+        if self.requirements.model == Model::Branch {
             self.bind_branched(node)?;
         }
         let op = trace.op(event);
@@ -99,7 +99,7 @@ impl State<'_> {
             return Ok(());
         }
         // Events are registered in program order, but for reads bound late.
-        if self.ask.model != Model::Branch {
+        if self.requirements.model != Model::Branch {
             let covered = slot(&mut self.chains[node.chain as usize].covered, from.chain as usize);
             if from.position < *covered {
                 return Ok(());
@@ -114,8 +114,8 @@ impl State<'_> {
 
     #[inline]
     fn register_read(&mut self, event: EventId, node: Node) -> Result<(), Conflict> {
-        match self.ask.model {
-            _ if self.ask.source.is_some_and(|(read, _)| read == event) => {
+        match self.requirements.model {
+            _ if self.requirements.source.is_some_and(|(read, _)| read == event) => {
                 self.agenda.bound.push(node);
                 self.bind(event, node)
             }
@@ -126,7 +126,7 @@ impl State<'_> {
 
     /// A read depends on the write it must see.
     fn bind(&mut self, event: EventId, node: Node) -> Result<(), Conflict> {
-        match self.ask.demand(self.setup, event) {
+        match self.requirements.demand(self.setup, event) {
             Some(Source::Write(write)) => self.depends(Some(write), event, node, Why::ReadsFrom),
             Some(Source::Initial) | None => Ok(()),
         }
@@ -147,7 +147,7 @@ impl State<'_> {
         let stretch = (floor..branch).rev().take_while(|&place| !is_branch(place));
         for position in stretch {
             let (event, read) = (events[position as usize], Node { chain: node.chain, position });
-            let named = self.ask.source.is_some_and(|(read, _)| read == event);
+            let named = self.requirements.source.is_some_and(|(read, _)| read == event);
             if trace.op(event).reads().is_some() && !named {
                 self.agenda.bound.push(read);
                 self.bind(event, read)?;

@@ -249,8 +249,8 @@ impl<'a, 's> Tracer<'a, 's> {
     /// A read must see its source; under the branch model, because its thread goes on after a branch.
     fn need_read(&mut self, read: Node, limit: u32) {
         self.need(read, limit);
-        let named = self.state.ask.source.is_some_and(|(named, _)| named == self.state.event(read));
-        if self.state.ask.model != Model::Branch || named {
+        let named = self.state.requirements.source.is_some_and(|(named, _)| named == self.state.event(read));
+        if self.state.requirements.model != Model::Branch || named {
             return;
         }
         let thread = self.state.chains[read.chain as usize].thread;

@@ -22,14 +22,14 @@
 //! thread that uses the same lock or variable, and again when it learns of that thread.
 
 mod agenda;
-mod ask;
 mod closure;
 mod explain;
 mod linearise;
-mod many;
-mod outlook;
 mod permits;
 mod progress;
+mod read_witnesses;
+mod refute;
+mod requirements;
 mod rules;
 mod search;
 mod simplify;
@@ -42,13 +42,13 @@ use check::{End, Model, Question, QuestionError, Refutation, Split, Step};
 use order::{Index, MustOrder, ReadOrder};
 use trace::EventId;
 
-use crate::ask::{Ask, Exemption};
 use crate::linearise::{Guess, Values};
+use crate::requirements::{Exemption, Requirements};
 use crate::search::Outcome;
 use crate::state::{Before, State, Window};
-pub use many::{Answer, Phases, Witnesses};
 pub use order::Index as Setup;
-pub use outlook::outlook;
+pub use read_witnesses::{Answer, Phases, Witnesses};
+pub use refute::refute_by_saturation;
 pub use simplify::simplify;
 pub use sources::other_sources;
 pub use witness::Witness;
@@ -126,7 +126,12 @@ pub fn decide_with_effort(
         Question::Order(_) if model != Model::Sync => {
             certain_first(setup, question, model, options, &mut effort)
         }
-        _ => reach(setup, &Ask::new(setup, question, model, Exemption::AllNamed), options, &mut effort),
+        _ => reach(
+            setup,
+            &Requirements::new(setup, question, model, Exemption::AllNamed),
+            options,
+            &mut effort,
+        ),
     };
     Ok((verdict, effort))
 }
@@ -143,8 +148,8 @@ fn any_source(
     let mut unknown = None;
     for (case, source) in other_sources(setup, read).into_iter().enumerate() {
         let question = Question::Reads(read, Some(source));
-        let ask = Ask::new(setup, &question, model, Exemption::AllNamed);
-        match reach(setup, &ask, options, effort) {
+        let requirements = Requirements::new(setup, &question, model, Exemption::AllNamed);
+        match reach(setup, &requirements, options, effort) {
             Verdict::Infeasible(refutation) => {
                 steps.push(Step::Case { case });
                 steps.extend(refutation.steps);
@@ -166,8 +171,8 @@ fn certain_first(
     options: Options,
     effort: &mut Effort,
 ) -> Verdict {
-    let certain = Ask::new(setup, question, model, Exemption::OnlyLast);
-    let all = Ask::new(setup, question, model, Exemption::AllNamed);
+    let certain = Requirements::new(setup, question, model, Exemption::OnlyLast);
+    let all = Requirements::new(setup, question, model, Exemption::AllNamed);
     if !certain.exempts_as(&all)
         && let feasible @ Verdict::Feasible(_) = reach(setup, &certain, options, effort)
     {
@@ -177,17 +182,17 @@ fn certain_first(
 }
 
 /// Decides in a window, and in larger ones until the answer is final.
-fn reach(setup: &Setup<'_>, ask: &Ask, options: Options, effort: &mut Effort) -> Verdict {
+fn reach(setup: &Setup<'_>, requirements: &Requirements, options: Options, effort: &mut Effort) -> Verdict {
     let mut spent = 0;
     let mut reach = options.reach;
     let mut values = Values::new(setup.trace().symbols().variables.len());
     loop {
-        let start = EventId(ask.earliest.0.saturating_sub(reach));
+        let start = EventId(requirements.earliest.0.saturating_sub(reach));
         let remaining = options.budget.saturating_sub(spent);
         // Small windows are attempts: what they cannot settle soon, a larger one may settle at once.
         let patience = if start.0 == 0 { remaining } else { remaining.min(u64::from(reach) * 1000) };
         let recorded = Window { start, before: Before::Recorded };
-        match attempt(setup, ask, recorded, patience, &mut values, &mut spent, effort) {
+        match attempt(setup, requirements, recorded, patience, &mut values, &mut spent, effort) {
             Outcome::Schedule(tail) => return Verdict::Feasible(Witness::in_window(start, tail)),
             Outcome::Refuted(why) if !why.recorded => return Verdict::Infeasible(why.into_refutation()),
             Outcome::Unknown if start.0 == 0 => return Verdict::Unknown { budget: options.budget },
@@ -195,7 +200,9 @@ fn reach(setup: &Setup<'_>, ask: &Ask, options: Options, effort: &mut Effort) ->
             Outcome::Unknown => {}
         }
         let blind = Window { start, before: Before::Unknown };
-        if let Outcome::Refuted(why) = attempt(setup, ask, blind, patience, &mut values, &mut spent, effort) {
+        if let Outcome::Refuted(why) =
+            attempt(setup, requirements, blind, patience, &mut values, &mut spent, effort)
+        {
             return Verdict::Infeasible(why.into_refutation());
         }
         reach = reach.saturating_mul(8).max(64);
@@ -205,7 +212,7 @@ fn reach(setup: &Setup<'_>, ask: &Ask, options: Options, effort: &mut Effort) ->
 /// Decides in one window: the main loop of `search.rs`, after a first guess that often suffices.
 fn attempt(
     setup: &Setup<'_>,
-    ask: &Ask,
+    requirements: &Requirements,
     window: Window,
     patience: u64,
     values: &mut Values,
@@ -213,7 +220,7 @@ fn attempt(
     effort: &mut Effort,
 ) -> Outcome {
     effort.cases = 0;
-    let mut state = State::new(setup, ask, window, patience);
+    let mut state = State::new(setup, requirements, window, patience);
     let mut posed = state.pose().and_then(|()| state.close());
     if posed.is_ok() && window.before == Before::Recorded {
         match state.linearise(values) {

@@ -15,7 +15,7 @@ use trace::{EventId, LockId, Op, SemaphoreId, ThreadId, VariableId};
 
 use crate::permits;
 use crate::progress::Progress;
-use crate::state::{Before, Conflict, NONE, Seen, State};
+use crate::state::{Before, Conflict, NONE, RequiredSource, State};
 
 /// What came of a guess.
 pub(crate) enum Guess {
@@ -80,7 +80,7 @@ impl State<'_> {
         if !is_complete {
             return self.stuck(choice.flatten());
         }
-        for &(semaphore, take) in &self.ask.starved {
+        for &(semaphore, take) in &self.requirements.starved {
             if let Some(guess) = self.surplus(semaphore, take, &schedule) {
                 // What the guess added of its own may be what is too much.
                 return choice.map_or(guess, |choice| self.stuck(choice));
@@ -315,7 +315,7 @@ impl<'a, 's> Run<'a, 's> {
 
     #[inline]
     fn wrong_value(&self, variable: VariableId, event: EventId, node: Node) -> Option<Obstacle> {
-        let seen = self.state.demanded(event, node)?;
+        let seen = self.state.required_source(event, node)?;
         let written = self.values.get(variable);
         match (seen, written) {
             _ if sees(seen, written) => None,
@@ -483,7 +483,7 @@ impl<'a, 's> Run<'a, 's> {
     /// Whether a read that has happened is bound to what it saw only now, because its thread goes on (under
     /// the branch model): then it is too late. Only the first so many chains have begun.
     fn binds_too_late(&self, chains: usize) -> bool {
-        self.state.ask.model == Model::Branch
+        self.state.requirements.model == Model::Branch
             && self
                 .state
                 .agenda
@@ -510,9 +510,9 @@ enum Obstacle {
     NoPermit(SemaphoreId),
 }
 
-fn sees(seen: Seen, written: Option<EventId>) -> bool {
+fn sees(seen: RequiredSource, written: Option<EventId>) -> bool {
     match seen {
-        Seen::Write(source) => written == Some(source),
-        Seen::Initial | Seen::Earlier => written.is_none(),
+        RequiredSource::Write(source) => written == Some(source),
+        RequiredSource::Initial | RequiredSource::Earlier => written.is_none(),
     }
 }

@@ -16,11 +16,11 @@ use check::Model;
 use order::{LockUse, Node, Section};
 use trace::{EventId, LockId, ThreadId, VariableId};
 
-use crate::state::{Before, Conflict, NONE, Seen, State, Stretch, Why};
+use crate::state::{Before, Conflict, NONE, RequiredSource, State, Stretch, Why};
 
 /// A needed section, and where it is.
 #[derive(Clone, Copy)]
-struct Place {
+struct NeededSection {
     lock: LockId,
     chain: u32,
     acquire: u32,
@@ -28,7 +28,7 @@ struct Place {
     shared: bool,
 }
 
-impl Place {
+impl NeededSection {
     fn acquire(self) -> Node {
         Node { chain: self.chain, position: self.acquire }
     }
@@ -72,7 +72,7 @@ impl<'s> State<'s> {
             self.exclude_with_all(section)?;
         }
         for section in setup.sections_between(thread, stretch.first, stretch.end) {
-            let section = self.place(section);
+            let section = self.needed_section(section);
             self.exclude_open(section)?;
             self.exclude_with_all(section)?;
             self.exclude_unending(section)?;
@@ -98,7 +98,8 @@ impl<'s> State<'s> {
     /// A read newly bound to its source.
     fn look_at_bound(&mut self, read: Node) -> Result<(), Conflict> {
         let event = self.event(read);
-        let (Some(variable), Some(seen)) = (self.setup.trace().op(event).reads(), self.demanded(event, read))
+        let (Some(variable), Some(seen)) =
+            (self.setup.trace().op(event).reads(), self.required_source(event, read))
         else {
             return Ok(());
         };
@@ -118,7 +119,7 @@ impl<'s> State<'s> {
             self.exclude_known(section, other)?;
         }
         for section in setup.sections_between(thread, stretch.first, stretch.end) {
-            self.exclude_known(self.place(section), other)?;
+            self.exclude_known(self.needed_section(section), other)?;
         }
         for &position in self.contended(thread, stretch) {
             let node = Node { chain: stretch.chain, position };
@@ -130,7 +131,7 @@ impl<'s> State<'s> {
                 continue;
             }
             if access.reads
-                && let Some(seen) = self.demanded(event, node)
+                && let Some(seen) = self.required_source(event, node)
             {
                 self.before_source(node, seen, other, writes)?;
             }
@@ -144,22 +145,23 @@ impl<'s> State<'s> {
 
     /// The accesses in a stretch that rule 2 may be about.
     fn contended(&self, thread: ThreadId, stretch: Stretch) -> &'s [u32] {
-        if self.ask.model == Model::Sync && self.ask.source.is_none() {
+        if self.requirements.model == Model::Sync && self.requirements.source.is_none() {
             return &[];
         }
         self.setup.contested_between(thread, stretch.first, stretch.end)
     }
 
     /// The needed sections that are open where a stretch begins, but began in the window.
-    fn open_at(&self, stretch: Stretch) -> Vec<Place> {
+    fn open_at(&self, stretch: Stretch) -> Vec<NeededSection> {
         let chain = &self.chains[stretch.chain as usize];
-        let open = self.setup.held_after(chain.thread, stretch.first).map(|section| self.place(section));
+        let open =
+            self.setup.held_after(chain.thread, stretch.first).map(|section| self.needed_section(section));
         open.filter(|section| section.acquire >= chain.floor).collect()
     }
 
-    fn place(&self, section: &Section) -> Place {
+    fn needed_section(&self, section: &Section) -> NeededSection {
         let place = |event: EventId| self.setup.threads().place(event) as u32;
-        Place {
+        NeededSection {
             lock: section.lock,
             chain: self.chain_of[section.thread.index()],
             acquire: place(section.acquire),
@@ -168,7 +170,7 @@ impl<'s> State<'s> {
         }
     }
 
-    fn exclude_with_all(&mut self, section: Place) -> Result<(), Conflict> {
+    fn exclude_with_all(&mut self, section: NeededSection) -> Result<(), Conflict> {
         for (other, _) in self.setup.thread_sections().of(section.lock.index()) {
             self.exclude_known(section, other)?;
         }
@@ -176,7 +178,7 @@ impl<'s> State<'s> {
     }
 
     /// Sections of another thread that begin before something in this one come before it.
-    fn exclude_known(&mut self, section: Place, other: ThreadId) -> Result<(), Conflict> {
+    fn exclude_known(&mut self, section: NeededSection, other: ThreadId) -> Result<(), Conflict> {
         let chain = self.chain_of[other.index()];
         if chain == NONE || chain == section.chain {
             return Ok(());
@@ -190,7 +192,7 @@ impl<'s> State<'s> {
     /// The sections of another thread that begin before this position of it come before this section.
     fn exclude_before(
         &mut self,
-        section: Place,
+        section: NeededSection,
         other: ThreadId,
         before: u32,
         by_path: bool,
@@ -223,7 +225,7 @@ impl<'s> State<'s> {
     /// A section comes after the release of another one.
     fn come_after(
         &mut self,
-        section: Place,
+        section: NeededSection,
         acquire: Node,
         release: u32,
         by_path: bool,
@@ -245,7 +247,7 @@ impl<'s> State<'s> {
     }
 
     /// Of a new section and one of another chain that never ends, the one that never ends comes last.
-    fn exclude_unending(&mut self, section: Place) -> Result<(), Conflict> {
+    fn exclude_unending(&mut self, section: NeededSection) -> Result<(), Conflict> {
         let ends = section.release < self.chains[section.chain as usize].ceiling;
         for (other, list) in self.setup.thread_sections().of(section.lock.index()) {
             let chain = self.chain_of[other.index()];
@@ -264,7 +266,7 @@ impl<'s> State<'s> {
                 .take_while(|held| held.latest_release >= ceiling && held.acquire >= floor);
             let unending = unending.filter(|held| held.release >= ceiling && section.excludes(held));
             if let Some(&LockUse { acquire, release, shared, .. }) = unending.last() {
-                let last = Place { lock: section.lock, chain, acquire, release, shared };
+                let last = NeededSection { lock: section.lock, chain, acquire, release, shared };
                 self.come_after(last, section.acquire(), section.release, false)?;
             }
         }
@@ -272,7 +274,7 @@ impl<'s> State<'s> {
     }
 
     /// Sections open where the window begins end before any other opens.
-    fn exclude_open(&mut self, section: Place) -> Result<(), Conflict> {
+    fn exclude_open(&mut self, section: NeededSection) -> Result<(), Conflict> {
         let start = self.window.start;
         if self.window.before == Before::Unknown || start == EventId(0) {
             return Ok(());
@@ -291,7 +293,7 @@ impl<'s> State<'s> {
     fn before_overwrite(
         &mut self,
         read: Node,
-        seen: Seen,
+        seen: RequiredSource,
         other: ThreadId,
         writes: &[u32],
     ) -> Result<(), Conflict> {
@@ -302,11 +304,11 @@ impl<'s> State<'s> {
         self.steps += 1;
         let floor = self.chains[chain as usize].floor;
         let (source, first) = match seen {
-            Seen::Write(source) => {
+            RequiredSource::Write(source) => {
                 let source = self.locate(source);
                 (Some(source), self.order.first_after(source, chain).max(floor))
             }
-            Seen::Initial | Seen::Earlier => (None, floor),
+            RequiredSource::Initial | RequiredSource::Earlier => (None, floor),
         };
         let mut index = writes.partition_point(|&position| position < first);
         if chain == read.chain && writes.get(index) == Some(&read.position) {
@@ -318,7 +320,8 @@ impl<'s> State<'s> {
         if !self.is_needed(write) {
             return Ok(());
         }
-        let why = if seen == Seen::Earlier { Why::Recorded } else { Why::BeforeOverwrite { source } };
+        let why =
+            if seen == RequiredSource::Earlier { Why::Recorded } else { Why::BeforeOverwrite { source } };
         self.put_before(self.event(read), write, why).map(drop)
     }
 
@@ -326,11 +329,13 @@ impl<'s> State<'s> {
     fn before_source(
         &mut self,
         read: Node,
-        seen: Seen,
+        seen: RequiredSource,
         other: ThreadId,
         writes: &[u32],
     ) -> Result<(), Conflict> {
-        let (Seen::Write(source), chain) = (seen, self.chain_of[other.index()]) else { return Ok(()) };
+        let (RequiredSource::Write(source), chain) = (seen, self.chain_of[other.index()]) else {
+            return Ok(());
+        };
         if chain == NONE {
             return Ok(());
         }
@@ -380,11 +385,14 @@ impl<'s> State<'s> {
         if self.write_before(variable, write).is_some() {
             return Ok(());
         }
-        let reads: Vec<(Node, Seen)> =
+        let reads: Vec<(Node, RequiredSource)> =
             self.first_readers(variable).filter(|&(read, _)| read != write).collect();
         for (read, seen) in reads {
-            let why =
-                if seen == Seen::Earlier { Why::Recorded } else { Why::BeforeOverwrite { source: None } };
+            let why = if seen == RequiredSource::Earlier {
+                Why::Recorded
+            } else {
+                Why::BeforeOverwrite { source: None }
+            };
             self.put_before(self.event(read), write, why)?;
         }
         Ok(())

@@ -18,7 +18,7 @@ use trace::{EventId, SemaphoreId, ThreadId};
 
 use crate::Setup;
 use crate::agenda::Agenda;
-use crate::ask::Ask;
+use crate::requirements::Requirements;
 use crate::trail::{Trail, Undo};
 
 pub(crate) const NONE: u32 = u32::MAX;
@@ -122,7 +122,7 @@ pub(crate) struct Chain {
 
 /// What a needed read must see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum RequiredSource {
     Initial,
     /// A write before the window.
     Earlier,
@@ -147,7 +147,7 @@ pub(crate) struct Stretch {
 /// Everything known so far.
 pub(crate) struct State<'s> {
     pub(crate) setup: &'s Setup<'s>,
-    pub(crate) ask: &'s Ask,
+    pub(crate) requirements: &'s Requirements,
     pub(crate) window: Window,
     pub(crate) order: Chains,
     pub(crate) chains: Vec<Chain>,
@@ -171,10 +171,15 @@ pub(crate) struct State<'s> {
 }
 
 impl<'s> State<'s> {
-    pub(crate) fn new(setup: &'s Setup<'s>, ask: &'s Ask, window: Window, budget: u64) -> Self {
+    pub(crate) fn new(
+        setup: &'s Setup<'s>,
+        requirements: &'s Requirements,
+        window: Window,
+        budget: u64,
+    ) -> Self {
         State {
             setup,
-            ask,
+            requirements,
             window,
             order: Chains::new(),
             chains: Vec::new(),
@@ -194,23 +199,23 @@ impl<'s> State<'s> {
 
     /// Takes in what the question asks for.
     pub(crate) fn pose(&mut self) -> Result<(), Conflict> {
-        if let Some(event) = self.ask.not_blocked {
+        if let Some(event) = self.requirements.not_blocked {
             return Err(Conflict::NotBlocked(event));
         }
-        let ask = self.ask;
-        if let Some((first, second)) = ask.both_held {
+        let requirements = self.requirements;
+        if let Some((first, second)) = requirements.both_held {
             return Err(Conflict::BothHeld(first, second));
         }
-        for &(thread, count) in &ask.stops {
+        for &(thread, count) in &requirements.stops {
             let chain = self.chain(thread);
             let chain = &mut self.chains[chain as usize];
             chain.ceiling = chain.ceiling.min(count);
         }
-        for &event in &ask.needs {
+        for &event in &requirements.needs {
             self.need(event)?;
         }
         self.close()?;
-        for &(first, second) in &ask.orders {
+        for &(first, second) in &requirements.orders {
             let to = self.locate(second);
             self.put_before(first, to, Why::Asked)?;
         }
@@ -244,7 +249,7 @@ impl<'s> State<'s> {
                 }
             }
             Split::Overwrite { read, write } => {
-                let (first, second) = match (first_case, self.ask.demand(self.setup, read)) {
+                let (first, second) = match (first_case, self.requirements.demand(self.setup, read)) {
                     (true, Some(Source::Write(source))) => (write, source),
                     _ => (read, write),
                 };
@@ -387,16 +392,16 @@ impl<'s> State<'s> {
 
     /// What a needed read must see, if anything.
     #[inline]
-    pub(crate) fn demanded(&self, event: EventId, node: Node) -> Option<Seen> {
-        let source = self.ask.demand(self.setup, event)?;
-        let named = self.ask.source.is_some_and(|(read, _)| read == event);
-        if self.ask.model == Model::Branch && !named && !self.goes_beyond_branch(node) {
+    pub(crate) fn required_source(&self, event: EventId, node: Node) -> Option<RequiredSource> {
+        let source = self.requirements.demand(self.setup, event)?;
+        let named = self.requirements.source.is_some_and(|(read, _)| read == event);
+        if self.requirements.model == Model::Branch && !named && !self.goes_beyond_branch(node) {
             return None;
         }
         match source {
-            Source::Initial => Some(Seen::Initial),
-            Source::Write(write) if write >= self.window.start => Some(Seen::Write(write)),
-            Source::Write(_) => (self.window.before == Before::Recorded).then_some(Seen::Earlier),
+            Source::Initial => Some(RequiredSource::Initial),
+            Source::Write(write) if write >= self.window.start => Some(RequiredSource::Write(write)),
+            Source::Write(_) => (self.window.before == Before::Recorded).then_some(RequiredSource::Earlier),
         }
     }
 
@@ -409,12 +414,15 @@ impl<'s> State<'s> {
 
     /// The needed reads that must see a write.
     pub(crate) fn readers(&self, write: EventId) -> impl Iterator<Item = Node> + '_ {
-        let named =
-            self.ask.source.filter(|&(_, source)| source == Source::Write(write)).map(|(read, _)| read);
+        let named = self
+            .requirements
+            .source
+            .filter(|&(_, source)| source == Source::Write(write))
+            .map(|(read, _)| read);
         let reads = self.setup.readers().of_write(write).chain(named);
         reads.filter_map(move |read| {
             let node = self.needed(read)?;
-            (self.demanded(read, node) == Some(Seen::Write(write))).then_some(node)
+            (self.required_source(read, node) == Some(RequiredSource::Write(write))).then_some(node)
         })
     }
 
@@ -422,16 +430,19 @@ impl<'s> State<'s> {
     pub(crate) fn first_readers(
         &self,
         variable: trace::VariableId,
-    ) -> impl Iterator<Item = (Node, Seen)> + '_ {
+    ) -> impl Iterator<Item = (Node, RequiredSource)> + '_ {
         let (trace, start) = (self.setup.trace(), self.window.start);
         let reads = self.setup.reads_since(variable, start).iter().copied();
         let first = reads.take_while(move |&read| trace.reads_from(read).is_none_or(|write| write < start));
-        let named =
-            self.ask.source.map(|(read, _)| read).filter(|&read| trace.op(read).reads() == Some(variable));
+        let named = self
+            .requirements
+            .source
+            .map(|(read, _)| read)
+            .filter(|&read| trace.op(read).reads() == Some(variable));
         first.chain(named).filter_map(move |read| {
             let node = self.needed(read)?;
-            match self.demanded(read, node)? {
-                Seen::Write(_) => None,
+            match self.required_source(read, node)? {
+                RequiredSource::Write(_) => None,
                 seen => Some((node, seen)),
             }
         })

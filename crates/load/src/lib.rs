@@ -32,7 +32,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use trace::native::Writer;
-use trace::{Malformed, Metadata, Trace};
+use trace::{ImpossibleEvent, Metadata, Trace};
 use wire::{Damage, Event, NotALog, Reader, Stop};
 
 use chosen::Chosen;
@@ -114,7 +114,7 @@ pub enum LoadError {
     Write(#[from] io::Error),
     /// What was loaded is not a run that can have happened.
     #[error("{0}")]
-    Malformed(#[from] Malformed),
+    Malformed(#[from] ImpossibleEvent),
 }
 
 /// Loads a run into a file of the native form. `metadata` is written with the modules added.

@@ -60,20 +60,20 @@ pub(super) struct Sharing {
     before: Pages<Cell>,
     blocks: Blocks,
     shared: Shared,
-    seen: SeenBefore,
+    seen: RecentAccesses,
 }
 
 /// Accesses that were taken in since memory was last cleared: the same again changes nothing, and a thread that spins makes it again and
 /// again. One is kept for each remainder of an address.
 #[derive(Debug)]
-struct SeenBefore {
-    accesses: Box<[Seen; SeenBefore::SLOTS]>,
+struct RecentAccesses {
+    accesses: Box<[RecentAccess; RecentAccesses::SLOTS]>,
     /// How often memory was cleared; at least once.
     clearings: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Seen {
+struct RecentAccess {
     thread: u32,
     written: bool,
     address: u64,
@@ -81,21 +81,21 @@ struct Seen {
     clearings: u64,
 }
 
-impl Default for SeenBefore {
-    fn default() -> SeenBefore {
-        SeenBefore { accesses: Box::new([Seen::default(); SeenBefore::SLOTS]), clearings: 1 }
+impl Default for RecentAccesses {
+    fn default() -> RecentAccesses {
+        RecentAccesses { accesses: Box::new([RecentAccess::default(); RecentAccesses::SLOTS]), clearings: 1 }
     }
 }
 
-impl SeenBefore {
+impl RecentAccesses {
     const SLOTS: usize = 512;
 
     /// Whether this access is among them; it is then.
     #[inline]
     fn contains(&mut self, thread: u32, address: u64, length: u64, written: Cell) -> bool {
-        let slot = &mut self.accesses[(address >> 2 ^ u64::from(thread)) as usize % SeenBefore::SLOTS];
+        let slot = &mut self.accesses[(address >> 2 ^ u64::from(thread)) as usize % RecentAccesses::SLOTS];
         let written = written != 0;
-        let access = Seen { thread, written, address, length, clearings: self.clearings };
+        let access = RecentAccess { thread, written, address, length, clearings: self.clearings };
         std::mem::replace(slot, access) == access
     }
 

@@ -107,7 +107,7 @@ pub struct InMemory {
 
 impl InMemory {
     /// The trace.
-    pub fn finish(self) -> Result<Trace, trace::Malformed> {
+    pub fn finish(self) -> Result<Trace, trace::ImpossibleEvent> {
         self.builder.finish()
     }
 }

@@ -7,7 +7,7 @@ use wire::{Event, Op};
 
 /// What is known of a thread.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct ThreadRecord {
     origin: Option<ThreadOrigin>,
     children: u32,
     /// What the program calls it.
@@ -38,7 +38,7 @@ impl Starts {
 /// All threads, from the first pass.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
-    threads: Vec<Known>,
+    threads: Vec<ThreadRecord>,
 }
 
 impl Threads {
@@ -74,7 +74,7 @@ impl Threads {
 
     fn meet(&mut self, thread: u32) {
         let count = self.threads.len().max(thread as usize + 1);
-        self.threads.resize_with(count, Known::default);
+        self.threads.resize_with(count, ThreadRecord::default);
         self.threads[0].origin = Some(ThreadOrigin { parent: None, nth: 0 });
     }
 

@@ -3,7 +3,7 @@
 use crate::error::Error;
 
 /// Maps each item, as many at the same time as there are cores. The results are in the order of the items.
-pub(crate) fn side_by_side<I: Send, T: Send>(
+pub(crate) fn map_in_parallel<I: Send, T: Send>(
     items: Vec<I>,
     work: impl Fn(I) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {

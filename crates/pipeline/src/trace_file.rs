@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use report::counted;
 use trace::native::{self, Completeness};
-use trace::open::{Decoded, Form, SNIFFED, decode, sniff};
+use trace::open::{Decompressor, Form, SNIFF_LENGTH, decode, sniff};
 use trace::stream::Take;
 use trace::{Trace, text};
 
@@ -146,7 +146,7 @@ enum Source {
 }
 
 /// An input whose progress is passed on.
-type Input<'o, 'm> = Decoded<Watched<'o, 'm>>;
+type Input<'o, 'm> = Decompressor<Watched<'o, 'm>>;
 
 /// The observer of a reader, which whoever made the reader needs, too.
 type Shared<'m> = RefCell<&'m mut dyn Observer>;
@@ -209,8 +209,8 @@ impl Source {
             }
             (Form::Text, _) => text::stream(input, take).map(|()| Completeness::Complete).map_err(text),
             _ => {
-                let mut start = Vec::with_capacity(SNIFFED);
-                let sniffed = input.by_ref().take(SNIFFED as u64).read_to_end(&mut start);
+                let mut start = Vec::with_capacity(SNIFF_LENGTH);
+                let sniffed = input.by_ref().take(SNIFF_LENGTH as u64).read_to_end(&mut start);
                 sniffed.map_err(|error| self.unreadable(error))?;
                 if sniff(&start) == Form::Native {
                     input.read_to_end(&mut start).map_err(|error| self.unreadable(error))?;
@@ -256,8 +256,8 @@ impl Source {
             }
             (Form::Text, ..) => (self.text(input)?, Form::Text, Completeness::Complete),
             _ => {
-                let mut start = Vec::with_capacity(SNIFFED);
-                let sniffed = input.by_ref().take(SNIFFED as u64).read_to_end(&mut start);
+                let mut start = Vec::with_capacity(SNIFF_LENGTH);
+                let sniffed = input.by_ref().take(SNIFF_LENGTH as u64).read_to_end(&mut start);
                 sniffed.map_err(|error| self.unreadable(error))?;
                 let form = sniff(&start);
                 if form == Form::Native {

@@ -43,28 +43,30 @@ pub(crate) fn write(report: &Report, settings: &Settings) {
 /// The report as the launcher reads it, with what memory holds now.
 fn record(report: &Report) -> OutcomeRecord {
     match *report {
-        Report::Sees { role: thread, position: place, pending } => match Kind::from_code(pending.kind) {
-            Some(kind) => OutcomeRecord::Sees {
-                thread,
-                place,
-                access: PendingAccess {
-                    kind,
-                    address: pending.address,
-                    length: pending.length,
-                    pc: pending.pc,
+        Report::PendingAccess { role: thread, position: place, pending } => {
+            match Kind::from_code(pending.kind) {
+                Some(kind) => OutcomeRecord::PendingAccess {
+                    thread,
+                    place,
+                    access: PendingAccess {
+                        kind,
+                        address: pending.address,
+                        length: pending.length,
+                        pc: pending.pc,
+                    },
+                    memory: outcome::memory(pending.address, pending.length),
                 },
-                memory: outcome::memory(pending.address, pending.length),
-            },
-            None => OutcomeRecord::Nothing { thread, place },
-        },
+                None => OutcomeRecord::Nothing { thread, place },
+            }
+        }
         Report::Nothing { role: thread, position: place } => OutcomeRecord::Nothing { thread, place },
-        Report::Saw { role: thread, address, length } => {
-            OutcomeRecord::Saw { thread, memory: outcome::memory(address, length) }
+        Report::MemoryContent { role: thread, address, length } => {
+            OutcomeRecord::MemoryContent { thread, memory: outcome::memory(address, length) }
         }
         Report::Thread { role: thread, state, position: place, waits_for, pc } => {
             OutcomeRecord::Thread { thread, state, place, waits_for, pc }
         }
-        Report::Held => OutcomeRecord::Held,
+        Report::AllReported => OutcomeRecord::AllReported,
         Report::Diverged { instruction, role: thread, obstacle, position: place, waits_for } => {
             OutcomeRecord::Diverged { instruction: instruction as u64, thread, obstacle, place, waits_for }
         }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
 
-use crate::fault::Malformed;
+use crate::fault::ImpossibleEvent;
 use crate::ids::{
     BarrierId, BlockId, ConditionId, EventId, LocationId, LockId, MarkId, RegionId, SemaphoreId, ThreadId,
     VariableId,
@@ -161,7 +161,7 @@ impl TraceBuilder {
 
     /// Matches reads with writes, acquires with releases and so on, and checks that the events
     /// are a run that can have happened. Linear time.
-    pub fn finish(self) -> Result<Trace, Malformed> {
+    pub fn finish(self) -> Result<Trace, ImpossibleEvent> {
         let mut columns = self.columns;
         columns.shrink_to_fit();
         let symbols = Symbols {
@@ -189,7 +189,7 @@ impl Trace {
         marks: Vec<Mark>,
         declared_permits: Vec<Option<u32>>,
         metadata: Metadata,
-    ) -> Result<Trace, Malformed> {
+    ) -> Result<Trace, ImpossibleEvent> {
         let matching = Matching::of(&columns, &symbols, &declared_permits)?;
         Ok(Trace { columns, matching, symbols, marks, declared_permits, metadata, notes: None })
     }

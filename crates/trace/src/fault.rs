@@ -5,17 +5,17 @@ use crate::trace::Symbols;
 
 /// An event that cannot have happened where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed {
+pub struct ImpossibleEvent {
     /// The event at fault.
     pub event: EventId,
     /// What is wrong with it.
     pub fault: Fault,
-    /// The names it mentions, as [`Malformed::new`] puts them in order.
-    mentioned: Mentioned,
+    /// The names it mentions, as [`ImpossibleEvent::new`] puts them in order.
+    mentioned: MentionedNames,
 }
 
 /// The names a fault mentions, kept so that it can explain itself after the trace is gone.
-type Mentioned = [String; 3];
+type MentionedNames = [String; 3];
 
 /// What is wrong with an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub enum Fault {
     RegionNotBegun { region: RegionId, thread: ThreadId },
 }
 
-impl Malformed {
+impl ImpossibleEvent {
     pub(crate) fn new(event: EventId, fault: Fault, symbols: &Symbols) -> Self {
         let thread = |t: ThreadId| symbols.thread(t).to_owned();
         let none = String::new;
@@ -72,7 +72,7 @@ impl Malformed {
                 [symbols.region(region).to_owned(), thread(t), none()]
             }
         };
-        Malformed { event, fault, mentioned: names }
+        ImpossibleEvent { event, fault, mentioned: names }
     }
 
     /// What is wrong and what was expected, other events being named by `place` ("line 12").
@@ -123,10 +123,10 @@ impl Malformed {
     }
 }
 
-impl std::fmt::Display for Malformed {
+impl std::fmt::Display for ImpossibleEvent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "event {}: {}", self.event, self.explain(|event| format!("event {event}")))
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for ImpossibleEvent {}

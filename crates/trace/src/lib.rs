@@ -1,7 +1,7 @@
 //! The recorded run: events, what each is matched with, and the names of everything.
 //!
 //! A [`Trace`] is a value. It is built once ([`TraceBuilder`]), checked to be a run that can have
-//! happened ([`Malformed`] says why not), and never changes. Everything else in Foretell starts
+//! happened ([`ImpossibleEvent`] says why not), and never changes. Everything else in Foretell starts
 //! from one.
 
 mod builder;
@@ -22,7 +22,7 @@ mod trace;
 
 pub use builder::TraceBuilder;
 pub use ending::Ending;
-pub use fault::{Fault, Malformed};
+pub use fault::{Fault, ImpossibleEvent};
 pub use ids::{
     BarrierId, BlockId, ConditionId, EventId, InstanceId, LocationId, LockId, MarkId, RegionId, SemaphoreId,
     ThreadId, VariableId,

@@ -11,7 +11,7 @@ mod pass;
 mod sections;
 mod signals;
 
-use crate::fault::Malformed;
+use crate::fault::ImpossibleEvent;
 use crate::ids::{BarrierId, EventId, InstanceId, SemaphoreId, ThreadId};
 use crate::trace::{Columns, Symbols};
 use pass::Pass;
@@ -72,10 +72,11 @@ impl Matching {
         columns: &Columns,
         symbols: &Symbols,
         declared_permits: &[Option<u32>],
-    ) -> Result<Matching, Malformed> {
+    ) -> Result<Matching, ImpossibleEvent> {
         let mut pass = Pass::new(columns.len(), symbols, declared_permits);
         for (event, thread, kind, target) in columns.packed() {
-            pass.step(event, thread, kind, target).map_err(|fault| Malformed::new(event, fault, symbols))?;
+            pass.step(event, thread, kind, target)
+                .map_err(|fault| ImpossibleEvent::new(event, fault, symbols))?;
         }
         Ok(pass.finish(columns))
     }

@@ -20,9 +20,9 @@ pub enum Form {
 /// What a file of the native form starts with.
 const NATIVE_MAGIC: &[u8] = b"FORETELL";
 /// How many bytes [`sniff`] looks at.
-pub const SNIFFED: usize = NATIVE_MAGIC.len();
+pub const SNIFF_LENGTH: usize = NATIVE_MAGIC.len();
 
-/// The form of a file that starts so. It needs [`SNIFFED`] bytes unless the file is shorter.
+/// The form of a file that starts so. It needs [`SNIFF_LENGTH`] bytes unless the file is shorter.
 pub fn sniff(start: &[u8]) -> Form {
     match start {
         [0x1f, 0x8b, ..] => Form::Gzip,
@@ -34,24 +34,24 @@ pub fn sniff(start: &[u8]) -> Form {
 }
 
 /// An input whose start has been looked at and put back.
-type Sniffed<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
+type PeekedReader<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
 
 /// An input without its compression, if it has one: [`decode`] makes it.
-pub struct Decoded<R: Read> {
+pub struct Decompressor<R: Read> {
     form: Form,
     stream: Stream<R>,
 }
 
 enum Stream<R: Read> {
-    Plain(Sniffed<R>),
-    Gzip(Box<MultiGzDecoder<Sniffed<R>>>),
-    Zstd(zstd::stream::read::Decoder<'static, Sniffed<R>>),
+    Plain(PeekedReader<R>),
+    Gzip(Box<MultiGzDecoder<PeekedReader<R>>>),
+    Zstd(zstd::stream::read::Decoder<'static, PeekedReader<R>>),
 }
 
 /// Looks at the start of an input and takes its compression away, one level of it.
-pub fn decode<R: Read>(mut input: R) -> io::Result<Decoded<R>> {
-    let mut start = Vec::with_capacity(SNIFFED);
-    input.by_ref().take(SNIFFED as u64).read_to_end(&mut start)?;
+pub fn decode<R: Read>(mut input: R) -> io::Result<Decompressor<R>> {
+    let mut start = Vec::with_capacity(SNIFF_LENGTH);
+    input.by_ref().take(SNIFF_LENGTH as u64).read_to_end(&mut start)?;
     let form = sniff(&start);
     let whole = BufReader::with_capacity(128 << 10, Cursor::new(start).chain(input));
     let stream = match form {
@@ -59,23 +59,23 @@ pub fn decode<R: Read>(mut input: R) -> io::Result<Decoded<R>> {
         Form::Zstd => Stream::Zstd(zstd::stream::read::Decoder::with_buffer(whole)?),
         Form::Native | Form::Text => Stream::Plain(whole),
     };
-    Ok(Decoded { form, stream })
+    Ok(Decompressor { form, stream })
 }
 
-impl<R: Read> Decoded<R> {
+impl<R: Read> Decompressor<R> {
     /// The form the input itself is in.
     pub fn form(&self) -> Form {
         self.form
     }
 }
 
-impl<R: Read> std::fmt::Debug for Decoded<R> {
+impl<R: Read> std::fmt::Debug for Decompressor<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Decoded").field("form", &self.form).finish_non_exhaustive()
+        f.debug_struct("Decompressor").field("form", &self.form).finish_non_exhaustive()
     }
 }
 
-impl<R: Read> Read for Decoded<R> {
+impl<R: Read> Read for Decompressor<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.stream {
             Stream::Plain(plain) => plain.read(buffer),

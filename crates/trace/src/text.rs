@@ -13,7 +13,7 @@ mod error;
 mod escape;
 mod line_map;
 mod naming;
-mod numbered;
+mod numerals;
 mod rapid;
 mod read;
 mod recent;
@@ -22,7 +22,7 @@ mod transactions;
 mod write;
 
 pub use error::{Problem, ReadError, TextPosition};
-pub use rapid::{Dropped, write_rapid};
+pub use rapid::{DropCounts, write_rapid};
 pub use read::{Progress, read, read_bytes, read_with, stream};
 pub use spelling::op_name;
 pub use write::write;

@@ -44,19 +44,19 @@ pub enum Instruction {
     },
     /// The thread, which has performed its places before this one, comes to it. What it is about to do there is
     /// reported, and what memory holds.
-    See {
+    ReportAccess {
         /// Which thread.
         thread: u32,
         /// The place.
         place: u64,
     },
     /// What memory holds now, where the thread was last seen, is reported.
-    Saw {
+    ReportMemory {
         /// Which thread.
         thread: u32,
     },
     /// The state of every thread is reported: this is what the replay was for.
-    Held,
+    ReportThreads,
     /// A debugger waits for this.
     Stop,
     /// The program is ended.
@@ -77,9 +77,9 @@ impl Instruction {
         match self {
             Instruction::Run { thread, .. }
             | Instruction::Block { thread, .. }
-            | Instruction::See { thread, .. }
-            | Instruction::Saw { thread } => Some(thread),
-            Instruction::Held | Instruction::Stop | Instruction::End => None,
+            | Instruction::ReportAccess { thread, .. }
+            | Instruction::ReportMemory { thread } => Some(thread),
+            Instruction::ReportThreads | Instruction::Stop | Instruction::End => None,
         }
     }
 
@@ -87,9 +87,9 @@ impl Instruction {
         let (code, thread, place) = match self {
             Instruction::Run { thread, until } => (0u32, thread, until),
             Instruction::Block { thread, before } => (1, thread, before),
-            Instruction::See { thread, place } => (2, thread, place),
-            Instruction::Saw { thread } => (3, thread, 0),
-            Instruction::Held => (4, 0, 0),
+            Instruction::ReportAccess { thread, place } => (2, thread, place),
+            Instruction::ReportMemory { thread } => (3, thread, 0),
+            Instruction::ReportThreads => (4, 0, 0),
             Instruction::Stop => (5, 0, 0),
             Instruction::End => (6, 0, 0),
         };
@@ -105,9 +105,9 @@ impl Instruction {
         Some(match code {
             0 => Instruction::Run { thread, until: place },
             1 => Instruction::Block { thread, before: place },
-            2 => Instruction::See { thread, place },
-            3 => Instruction::Saw { thread },
-            4 => Instruction::Held,
+            2 => Instruction::ReportAccess { thread, place },
+            3 => Instruction::ReportMemory { thread },
+            4 => Instruction::ReportThreads,
             5 => Instruction::Stop,
             6 => Instruction::End,
             _ => return None,

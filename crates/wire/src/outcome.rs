@@ -93,7 +93,7 @@ impl Obstacle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutcomeRecord {
     /// The thread stands before this access.
-    Sees {
+    PendingAccess {
         /// Which thread.
         thread: u32,
         /// At which place.
@@ -111,7 +111,7 @@ pub enum OutcomeRecord {
         place: u64,
     },
     /// What memory holds now, where the thread was last seen.
-    Saw {
+    MemoryContent {
         /// Which thread.
         thread: u32,
         /// What memory holds, if it can be read.
@@ -131,7 +131,7 @@ pub enum OutcomeRecord {
         pc: u64,
     },
     /// All threads were reported: this is what the replay was for.
-    Held,
+    AllReported,
     /// An instruction could not be performed.
     Diverged {
         /// Which instruction, counted from 0.
@@ -153,7 +153,7 @@ impl OutcomeRecord {
     /// The record as bytes.
     pub fn encode(&self) -> [u8; OUTCOME_RECORD] {
         match *self {
-            OutcomeRecord::Sees { thread, place, access, memory } => Fields::new(0)
+            OutcomeRecord::PendingAccess { thread, place, access, memory } => Fields::new(0)
                 .detail(access.kind as u8)
                 .thread(thread)
                 .numbers([place, access.address, access.length, access.pc])
@@ -161,13 +161,13 @@ impl OutcomeRecord {
             OutcomeRecord::Nothing { thread, place } => {
                 Fields::new(1).thread(thread).numbers([place, 0, 0, 0])
             }
-            OutcomeRecord::Saw { thread, memory } => Fields::new(2).thread(thread).memory(memory),
+            OutcomeRecord::MemoryContent { thread, memory } => Fields::new(2).thread(thread).memory(memory),
             OutcomeRecord::Thread { thread, state, place, waits_for, pc } => Fields::new(3)
                 .detail(state.code())
                 .thread(thread)
                 .numbers([place, 0, 0, pc])
                 .waits_for(waits_for),
-            OutcomeRecord::Held => Fields::new(4),
+            OutcomeRecord::AllReported => Fields::new(4),
             OutcomeRecord::Diverged { instruction, thread, obstacle, place, waits_for } => Fields::new(5)
                 .detail(obstacle as u8)
                 .thread(thread)
@@ -187,14 +187,14 @@ impl OutcomeRecord {
         let thread = u32::from_le_bytes(bytes[4..8].try_into().ok()?);
         let [place, address, length, pc] = fields.read_numbers();
         Some(match bytes[0] {
-            0 => OutcomeRecord::Sees {
+            0 => OutcomeRecord::PendingAccess {
                 thread,
                 place,
                 access: PendingAccess { kind: Kind::from_code(bytes[1])?, address, length, pc },
                 memory: fields.read_memory()?,
             },
             1 => OutcomeRecord::Nothing { thread, place },
-            2 => OutcomeRecord::Saw { thread, memory: fields.read_memory()? },
+            2 => OutcomeRecord::MemoryContent { thread, memory: fields.read_memory()? },
             3 => OutcomeRecord::Thread {
                 thread,
                 state: ThreadState::from_code(bytes[1])?,
@@ -202,7 +202,7 @@ impl OutcomeRecord {
                 waits_for: fields.read_waits_for()?,
                 pc,
             },
-            4 => OutcomeRecord::Held,
+            4 => OutcomeRecord::AllReported,
             5 => OutcomeRecord::Diverged {
                 instruction: length,
                 thread,

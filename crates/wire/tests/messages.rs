@@ -28,9 +28,9 @@ fn any_instruction(threads: u32) -> impl Strategy<Value = Instruction> {
     (0..7u8, 0..threads, any::<u64>()).prop_map(|(which, thread, place)| match which {
         0 => Instruction::Run { thread, until: place },
         1 => Instruction::Block { thread, before: place },
-        2 => Instruction::See { thread, place },
-        3 => Instruction::Saw { thread },
-        4 => Instruction::Held,
+        2 => Instruction::ReportAccess { thread, place },
+        3 => Instruction::ReportMemory { thread },
+        4 => Instruction::ReportThreads,
         5 => Instruction::Stop,
         _ => Instruction::End,
     })
@@ -68,10 +68,11 @@ fn any_record() -> impl Strategy<Value = OutcomeRecord> {
     let (thread, place) = (any::<u32>(), any::<u64>());
     prop_oneof![
         (thread, place, access, any_memory()).prop_map(|(thread, place, access, memory)| {
-            OutcomeRecord::Sees { thread, place, access, memory }
+            OutcomeRecord::PendingAccess { thread, place, access, memory }
         }),
         (any::<u32>(), any::<u64>()).prop_map(|(thread, place)| OutcomeRecord::Nothing { thread, place }),
-        (any::<u32>(), any_memory()).prop_map(|(thread, memory)| OutcomeRecord::Saw { thread, memory }),
+        (any::<u32>(), any_memory())
+            .prop_map(|(thread, memory)| OutcomeRecord::MemoryContent { thread, memory }),
         (any::<u32>(), state, any::<[u64; 2]>(), any_waits_for()).prop_map(
             |(thread, state, [place, pc], waits_for)| OutcomeRecord::Thread {
                 thread,
@@ -81,7 +82,7 @@ fn any_record() -> impl Strategy<Value = OutcomeRecord> {
                 pc
             }
         ),
-        Just(OutcomeRecord::Held),
+        Just(OutcomeRecord::AllReported),
         (any::<u32>(), obstacle, any::<[u64; 2]>(), any_waits_for()).prop_map(
             |(thread, obstacle, [place, instruction], waits_for)| OutcomeRecord::Diverged {
                 instruction,
@@ -156,7 +157,7 @@ proptest! {
         let mut bytes: Vec<u8> = records.iter().flat_map(|record| record.encode()).collect();
         prop_assert_eq!(&OutcomeRecord::read(&bytes).collect::<Vec<_>>(), &records);
         // A program that was killed while it wrote.
-        bytes.extend(&OutcomeRecord::Held.encode()[..cut]);
+        bytes.extend(&OutcomeRecord::AllReported.encode()[..cut]);
         prop_assert_eq!(OutcomeRecord::read(&bytes).collect::<Vec<_>>(), records);
     }
 
@@ -175,11 +176,11 @@ proptest! {
 
 #[test]
 fn what_the_program_writes_between_is_passed_over() {
-    let mut bytes = OutcomeRecord::Held.encode().to_vec();
+    let mut bytes = OutcomeRecord::AllReported.encode().to_vec();
     bytes.extend([b'x'; 64]);
     bytes.extend(OutcomeRecord::Freed.encode());
     let records: Vec<OutcomeRecord> = OutcomeRecord::read(&bytes).collect();
-    assert_eq!(records, [OutcomeRecord::Held, OutcomeRecord::Freed]);
+    assert_eq!(records, [OutcomeRecord::AllReported, OutcomeRecord::Freed]);
 }
 
 #[test]

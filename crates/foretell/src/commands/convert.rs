@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use serde::Serialize;
-use trace::text::Dropped;
+use trace::text::DropCounts;
 use trace::{Trace, native, text};
 
 use crate::arguments::OutputMode;
@@ -70,7 +70,7 @@ impl Convert {
         if let Some(dropped) = dropped.as_ref().filter(|dropped| dropped.total() > 0) {
             warn_of_dropped(dropped);
         }
-        let events = trace.len() as u64 - dropped.as_ref().map_or(0, Dropped::total);
+        let events = trace.len() as u64 - dropped.as_ref().map_or(0, DropCounts::total);
         if self.mode.json {
             output::print_json(&Report {
                 schema: 1,
@@ -78,7 +78,7 @@ impl Convert {
                 to: &target.name(),
                 events: events as usize,
                 bytes: written,
-                dropped: dropped.iter().flat_map(Dropped::kinds).map(|(k, n)| (k.name(), n)).collect(),
+                dropped: dropped.iter().flat_map(DropCounts::kinds).map(|(k, n)| (k.name(), n)).collect(),
             })?;
         } else if !self.mode.quiet && target != Target::Stdout {
             eprintln!("wrote {} to {} ({})", counted(events, "event"), target.name(), bytes(written));
@@ -99,7 +99,7 @@ impl Convert {
 
     /// How many bytes were written, and what RAPID would not have understood. `None`: the reader of
     /// standard output went away.
-    fn write(&self, trace: &Trace, target: &Target) -> Result<Option<(u64, Option<Dropped>)>, Diagnostic> {
+    fn write(&self, trace: &Trace, target: &Target) -> Result<Option<(u64, Option<DropCounts>)>, Diagnostic> {
         let bar = progress::of_unknown("writing", self.mode);
         let result = target.write(|out| {
             let mut out = Watched { inner: out, bar: bar.clone() };
@@ -111,7 +111,7 @@ impl Convert {
         Ok(result?.map(|dropped| (target.size().unwrap_or(bar.position()), dropped)))
     }
 
-    fn write_form(&self, trace: &Trace, form: Form, out: &mut impl Write) -> io::Result<Option<Dropped>> {
+    fn write_form(&self, trace: &Trace, form: Form, out: &mut impl Write) -> io::Result<Option<DropCounts>> {
         match form {
             Form::Native => native::write(trace, out).map(|()| None),
             Form::Text(_) if self.rapid => text::write_rapid(trace, out).map(Some),
@@ -120,7 +120,7 @@ impl Convert {
     }
 }
 
-fn warn_of_dropped(dropped: &Dropped) {
+fn warn_of_dropped(dropped: &DropCounts) {
     let kinds: Vec<String> = dropped.kinds().map(|(k, n)| format!("{} {}", number(n), k.words())).collect();
     let title = format!("left out {} that RAPID does not accept", counted(dropped.total(), "event"));
     Diagnostic::new(title).note(format!("by kind: {}", kinds.join(", "))).print_warning();

@@ -142,17 +142,17 @@ impl Decide {
     }
 
     fn render(&self, trace: &Trace, question: &Question, model: Model, answer: &Answer) -> String {
-        let told = text::Told { trace, question, model };
-        let verdict = told.verdict(answer);
+        let text = text::AnswerText { trace, question, model };
+        let verdict = text.verdict(answer);
         if self.mode.quiet {
             return verdict;
         }
         let steps = if self.all_steps { Steps::All } else { Steps::Telling };
         let rest = match answer {
-            Answer::Feasible { schedule, guaranteed } => told.feasible(schedule, *guaranteed, steps),
-            Answer::Infeasible(refutation) if self.explain => told.explained(refutation),
-            Answer::Infeasible(refutation) => told.infeasible(refutation),
-            Answer::Unknown { budget } => told.unknown(*budget),
+            Answer::Feasible { schedule, guaranteed } => text.feasible(schedule, *guaranteed, steps),
+            Answer::Infeasible(refutation) if self.explain => text.explained(refutation),
+            Answer::Infeasible(refutation) => text.infeasible(refutation),
+            Answer::Unknown { budget } => text.unknown(*budget),
         };
         format!("{verdict}{rest}")
     }

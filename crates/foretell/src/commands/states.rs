@@ -111,7 +111,7 @@ impl From<ClassName> for Class {
 }
 
 /// What was asked, with everything needed to answer.
-struct Asked<'a> {
+struct StatesQuery<'a> {
     states: &'a States,
     trace: &'a Trace,
     loset: Loset,
@@ -139,11 +139,11 @@ impl States {
         let opened = open(&self.trace, self.mode)?;
         let limits = Limits { states: self.budget, steps: self.budget };
         let loset = Loset::of(&opened.trace);
-        Asked { states: &self, trace: &opened.trace, loset, limits }.answer()
+        StatesQuery { states: &self, trace: &opened.trace, loset, limits }.answer()
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> StatesQuery<'a> {
     fn answer(&self) -> Result<Exit, Diagnostic> {
         match self.states {
             States { cut: Some(cut), .. } => self.one(cut),

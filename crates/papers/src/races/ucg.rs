@@ -9,7 +9,7 @@
 
 use candidates::races::RacePair;
 use check::{Model, Question};
-use decide::{Setup, outlook};
+use decide::{Setup, refute_by_saturation};
 use order::{MustOrder, ReadOrder};
 
 use super::lockset;
@@ -23,7 +23,7 @@ pub fn pairs<'s>(setup: &'s Setup<'_>) -> impl Iterator<Item = RacePair> + 's {
             return false;
         }
         let question = Question::Race(pair.first, pair.second);
-        let refutation = outlook(setup, &question, Model::Sync);
+        let refutation = refute_by_saturation(setup, &question, Model::Sync);
         refutation.expect("potential races are pairs of conflicting accesses").is_none()
     })
 }

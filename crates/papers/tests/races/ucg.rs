@@ -20,7 +20,8 @@ fn whatever_is_feasible_is_reported_and_refutations_hold() {
         false_alarms += found.difference(&feasible).count();
         for pair in lockset::pairs(trace).filter(|pair| !found.contains(pair)) {
             let question = Question::Race(pair.first, pair.second);
-            let refutation = decide::outlook(&setup, &question, Model::Sync).expect("a valid question");
+            let refutation =
+                decide::refute_by_saturation(&setup, &question, Model::Sync).expect("a valid question");
             let refutation = refutation.expect("it was refuted before");
             let checked = check::check_refutation(trace, &question, Model::Sync, &refutation);
             assert!(checked.is_ok(), "seed {seed}: {pair:?} {checked:?}\n{}", shown(trace));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use papers::races::Method;
 use trace::{EventId, Trace};
 
-use crate::inputs::{Forks, Input, generated, public, side_by_side, tiny};
+use crate::inputs::{Forks, Input, generated, merged, public, tiny};
 use crate::kept::{Case, folder};
 use crate::kinds::{Kind, Side, has_conflict};
 use crate::ours::{Racy, decided, racy, true_ones};
@@ -58,7 +58,7 @@ fn of_tiny_ones(rapid: &Rapid, seeds: u64, forks: Forks, examples: &mut Examples
     for engine in Engine::ALL {
         let mut row = Row::default();
         for inputs in inputs.chunks(AT_A_TIME) {
-            let racy = rapid.racy(engine, &side_by_side(inputs)).expect("an engine that completes");
+            let racy = rapid.racy(engine, &merged(inputs)).expect("an engine that completes");
             let mut start = 0;
             for input in inputs {
                 let end = start + input.trace.len() as u32;

@@ -77,7 +77,7 @@ pub(crate) fn tiny(seeds: std::ops::Range<u64>, forks: Forks) -> Vec<Input> {
 
 /// Many traces side by side as one text, each with threads, locks and variables of its own: none can matter to another, and starting RAPID for each
 /// would take longer than all it does.
-pub(crate) fn side_by_side(inputs: &[Input]) -> String {
+pub(crate) fn merged(inputs: &[Input]) -> String {
     let mut all = String::new();
     for (index, input) in inputs.iter().enumerate() {
         for line in input.text.lines() {
@@ -106,7 +106,7 @@ fn number(index: usize, name: &str) -> usize {
 #[test]
 fn traces_side_by_side_have_nothing_in_common() {
     let inputs = tiny(0..60, Forks::ByName);
-    let all = text::read_bytes(side_by_side(&inputs).as_bytes()).expect("runs side by side are a run");
+    let all = text::read_bytes(merged(&inputs).as_bytes()).expect("runs side by side are a run");
     let total = |of: fn(&Trace) -> usize| inputs.iter().map(|input| of(&input.trace)).sum::<usize>();
     assert_eq!(all.len(), total(Trace::len));
     assert_eq!(all.symbols().threads.len(), total(|trace| trace.symbols().threads.len()));

@@ -10,7 +10,7 @@ use report::{Finding, FindingKind, Rung};
 use trace::EventId;
 
 use crate::error::Error;
-use crate::parallel::side_by_side;
+use crate::parallel::map_in_parallel;
 use crate::verify;
 
 /// A finding, and its schedule if that is not written out yet.
@@ -35,7 +35,7 @@ pub(super) struct PendingSchedule<'s> {
 
 /// All of them with their schedules ([`Prediction::with_schedule`]), on all cores.
 pub fn with_schedules(predictions: Vec<Prediction<'_>>) -> Result<Vec<Finding>, Error> {
-    side_by_side(predictions, Prediction::with_schedule)
+    map_in_parallel(predictions, Prediction::with_schedule)
 }
 
 impl From<Finding> for Prediction<'_> {

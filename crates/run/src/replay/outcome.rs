@@ -53,13 +53,13 @@ impl Outcome {
 
     fn add(&mut self, record: OutcomeRecord) {
         match record {
-            OutcomeRecord::Sees { thread, place, access, memory: before } => {
+            OutcomeRecord::PendingAccess { thread, place, access, memory: before } => {
                 self.sights.push(Sight { thread, place, access: Some(access), before, after: None });
             }
             OutcomeRecord::Nothing { thread, place } => {
                 self.sights.push(Sight { thread, place, access: None, before: None, after: None });
             }
-            OutcomeRecord::Saw { thread, memory } => {
+            OutcomeRecord::MemoryContent { thread, memory } => {
                 if let Some(last) = self.sights.iter_mut().rev().find(|sight| sight.thread == thread) {
                     last.after = memory;
                 }
@@ -67,7 +67,7 @@ impl Outcome {
             OutcomeRecord::Thread { thread, state, place, waits_for, .. } => {
                 self.threads.push(ThreadReport { thread, state, place, waits_for });
             }
-            OutcomeRecord::Held => self.held = true,
+            OutcomeRecord::AllReported => self.held = true,
             OutcomeRecord::Diverged { instruction, thread, obstacle, place, waits_for } => {
                 self.diverged = Some(Stuck { instruction, thread, obstacle, place, waits_for });
             }
@@ -94,7 +94,7 @@ mod tests {
     fn records_are_put_together() {
         let access = PendingAccess { kind: wire::Kind::Write4, address: 0x1000, length: 4, pc: 0x2000 };
         let records = [
-            OutcomeRecord::Sees { thread: 1, place: 1, access, memory: Memory::new(&[0; 4]) },
+            OutcomeRecord::PendingAccess { thread: 1, place: 1, access, memory: Memory::new(&[0; 4]) },
             OutcomeRecord::Nothing { thread: 2, place: 4 },
             OutcomeRecord::Thread {
                 thread: 1,
@@ -103,8 +103,8 @@ mod tests {
                 waits_for: WaitsFor::EndOf(2),
                 pc: 0,
             },
-            OutcomeRecord::Held,
-            OutcomeRecord::Saw { thread: 1, memory: Memory::new(&[21, 0, 0, 0]) },
+            OutcomeRecord::AllReported,
+            OutcomeRecord::MemoryContent { thread: 1, memory: Memory::new(&[21, 0, 0, 0]) },
             OutcomeRecord::Diverged {
                 instruction: 3,
                 thread: 1,

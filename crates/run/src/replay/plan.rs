@@ -227,12 +227,12 @@ impl Making<'_> {
             let Some(place) = step.place.filter(|&place| place < limit) else { continue };
             let is_watched =
                 watched.iter().any(|event| event.thread == step.thread && event.place == step.place);
-            let seen = Instruction::See { thread, place };
+            let seen = Instruction::ReportAccess { thread, place };
             if is_watched && !self.instructions.contains(&seen) {
                 self.run(thread, place);
                 self.instructions.push(seen);
                 self.run(thread, place + 1);
-                self.instructions.push(Instruction::Saw { thread });
+                self.instructions.push(Instruction::ReportMemory { thread });
             } else {
                 self.run(thread, place + 1);
             }
@@ -250,7 +250,7 @@ impl Making<'_> {
     }
 
     fn hold(&mut self, debugger: bool) {
-        self.instructions.push(Instruction::Held);
+        self.instructions.push(Instruction::ReportThreads);
         if debugger {
             self.instructions.push(Instruction::Stop);
         }
@@ -263,7 +263,7 @@ impl Making<'_> {
                 let pair = [a, b].map(|event| (self.cast.number(&event.thread), event.place.unwrap_or(0)));
                 pair.iter().for_each(|&(thread, place)| self.run(thread, place));
                 pair.iter().for_each(|&(thread, place)| {
-                    self.instructions.push(Instruction::See { thread, place });
+                    self.instructions.push(Instruction::ReportAccess { thread, place });
                 });
                 self.hold(settings.debugger);
                 let in_order = match settings.order {
@@ -272,9 +272,9 @@ impl Making<'_> {
                 };
                 for (thread, place) in in_order {
                     // What memory holds when it is its turn.
-                    self.instructions.push(Instruction::See { thread, place });
+                    self.instructions.push(Instruction::ReportAccess { thread, place });
                     self.run(thread, place + 1);
-                    self.instructions.push(Instruction::Saw { thread });
+                    self.instructions.push(Instruction::ReportMemory { thread });
                 }
             }
             Goal::Deadlock(events) => {
@@ -349,21 +349,21 @@ mod tests {
         let control = control(steps, goal);
         let origin = |parent, nth| Origin { parent, nth };
         assert_eq!(control.cast.origins(), [origin(None, 0), origin(Some(0), 1), origin(Some(0), 2)]);
-        use Instruction::{Held, Run, Saw, See};
+        use Instruction::{ReportAccess, ReportMemory, ReportThreads, Run};
         let expected = [
             Run { thread: 0, until: 3 },
             Run { thread: 2, until: 4 },
             Run { thread: 1, until: 1 },
             Run { thread: 2, until: 4 },
-            See { thread: 1, place: 1 },
-            See { thread: 2, place: 4 },
-            Held,
-            See { thread: 2, place: 4 },
+            ReportAccess { thread: 1, place: 1 },
+            ReportAccess { thread: 2, place: 4 },
+            ReportThreads,
+            ReportAccess { thread: 2, place: 4 },
             Run { thread: 2, until: 5 },
-            Saw { thread: 2 },
-            See { thread: 1, place: 1 },
+            ReportMemory { thread: 2 },
+            ReportAccess { thread: 1, place: 1 },
             Run { thread: 1, until: 2 },
-            Saw { thread: 1 },
+            ReportMemory { thread: 1 },
         ];
         assert_eq!(control.instructions, expected);
         let bytes = control.to_bytes();
@@ -388,6 +388,6 @@ mod tests {
         let origins = [origin(None, 0), origin(Some(0), 1), origin(Some(0), 2), origin(Some(1), 3)];
         assert_eq!(control.cast.origins(), origins);
         let block = |thread| Instruction::Block { thread, before: 4 };
-        assert_eq!(control.instructions, [block(3), block(2), Instruction::Held, Instruction::End]);
+        assert_eq!(control.instructions, [block(3), block(2), Instruction::ReportThreads, Instruction::End]);
     }
 }

@@ -51,15 +51,15 @@ pub(super) enum Next {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
     /// The thread is about to make this access, and memory holds so much there.
-    Sees { role: u32, position: u64, pending: Pending },
+    PendingAccess { role: u32, position: u64, pending: Pending },
     /// The thread is not about to make an access there.
     Nothing { role: u32, position: u64 },
     /// What memory holds now where the thread was last seen about to access it.
-    Saw { role: u32, address: u64, length: u64 },
+    MemoryContent { role: u32, address: u64, length: u64 },
     /// A thread when it is held, or where the replay diverged.
     Thread { role: u32, state: State, position: u64, waits_for: WaitsFor, pc: u64 },
     /// All threads were reported: this is what the replay was for.
-    Held,
+    AllReported,
     /// The instruction with this number cannot be performed.
     Diverged { instruction: usize, role: u32, obstacle: Obstacle, position: u64, waits_for: WaitsFor },
     /// All instructions are performed.
@@ -164,16 +164,16 @@ impl Replay {
             let next = match instruction {
                 Instruction::Run { thread, until } => self.run(thread, until, entries, world),
                 Instruction::Block { thread, before } => self.block(thread, before, entries, world),
-                Instruction::See { thread, place } => self.see(thread, place, entries, world),
-                Instruction::Saw { thread } => {
+                Instruction::ReportAccess { thread, place } => self.see(thread, place, entries, world),
+                Instruction::ReportMemory { thread } => {
                     if let Some(&Watched { address, length }) = self.watched.get(thread as usize) {
-                        world.report(Report::Saw { role: thread, address, length });
+                        world.report(Report::MemoryContent { role: thread, address, length });
                     }
                     None
                 }
-                Instruction::Held => {
+                Instruction::ReportThreads => {
                     self.report_threads(entries, world);
-                    world.report(Report::Held);
+                    world.report(Report::AllReported);
                     None
                 }
                 Instruction::Stop => {
@@ -246,7 +246,7 @@ impl Replay {
             if is_there && let Some(pending) = entries.pending(thread, world) {
                 let Pending { address, length, .. } = pending;
                 self.watched[role as usize] = Watched { address, length };
-                world.report(Report::Sees { role, position, pending });
+                world.report(Report::PendingAccess { role, position, pending });
                 return None;
             }
             // It has come so far, but not yet to the access: it may sleep on the way.
@@ -322,7 +322,7 @@ impl Replay {
         let instruction = self.control.instructions.get(self.at);
         if let (true, Some(instruction)) = (self.is_following(), instruction) {
             let role = match *instruction {
-                Instruction::See { thread, .. } => thread,
+                Instruction::ReportAccess { thread, .. } => thread,
                 instruction => instruction.runs().unwrap_or(0),
             };
             self.diverge(role, Obstacle::Outside, 0, entries, world);

@@ -63,7 +63,7 @@ struct Permits {
 }
 
 /// A map whose hash is seeded at random: which ids meet comes from files that may be hostile.
-type Keyed<K, V> = HashMap<K, V, RandomState>;
+type SeededMap<K, V> = HashMap<K, V, RandomState>;
 
 /// What is known between one event and the next.
 pub(super) struct Pass {
@@ -73,17 +73,17 @@ pub(super) struct Pass {
     pub(super) holders: Vec<Holder>,
     /// How many threads share each lock.
     pub(super) readers: Vec<u32>,
-    pub(super) shared: Keyed<(LockId, ThreadId), SharedHold>,
+    pub(super) shared: SeededMap<(LockId, ThreadId), SharedHold>,
     /// By condition; nothing until the first signal.
     signals: Vec<Option<Box<Signals>>>,
     /// For each barrier, the instance that is still collecting enters.
     collecting: Vec<u32>,
     instances: Vec<BarrierInstance>,
-    entered: Keyed<(BarrierId, ThreadId), InstanceId>,
+    entered: SeededMap<(BarrierId, ThreadId), InstanceId>,
     permits: Vec<Permits>,
     allocations: Vec<u32>,
     /// The innermost region that is open. The link of its begin is the one around it until it ends.
-    regions: Keyed<(RegionId, ThreadId), EventId>,
+    regions: SeededMap<(RegionId, ThreadId), EventId>,
 }
 
 impl Pass {
@@ -107,14 +107,14 @@ impl Pass {
             last_write: vec![NONE; symbols.variables.len()],
             holders: vec![NOBODY; symbols.locks.len()],
             readers: vec![0; symbols.locks.len()],
-            shared: Keyed::default(),
+            shared: SeededMap::default(),
             signals: vec![None; symbols.conditions.len()],
             collecting: vec![NONE; symbols.barriers.len()],
             instances: Vec::new(),
-            entered: Keyed::default(),
+            entered: SeededMap::default(),
             permits: permits.collect(),
             allocations: vec![NONE; symbols.blocks.len()],
-            regions: Keyed::default(),
+            regions: SeededMap::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::fault::Malformed;
+use crate::fault::ImpossibleEvent;
 use crate::ids::EventId;
 use crate::names::TooManyNames;
 use crate::native::layout::{
@@ -107,7 +107,7 @@ pub enum Problem {
     #[error("event {event} has a kind without a target, but its target is {found}, expected 0")]
     NeedlessTarget { event: EventId, found: u32 },
     #[error("{0}")]
-    Malformed(Malformed),
+    Malformed(ImpossibleEvent),
 
     #[error("the notes of {found} events follow a chunk of {expected} events, expected the same")]
     NotesOf { found: u32, expected: u32 },

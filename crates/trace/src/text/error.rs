@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::fault::Malformed;
+use crate::fault::ImpossibleEvent;
 use crate::names::TooManyNames;
 
 /// Why a text could not be read as a trace.
@@ -27,7 +27,7 @@ pub enum ReadError {
         /// The line of the event at fault.
         place: TextPosition,
         /// The fault in terms of events.
-        malformed: Box<Malformed>,
+        malformed: Box<ImpossibleEvent>,
         /// The fault in terms of lines.
         explanation: String,
     },

@@ -15,13 +15,13 @@ use super::write::{Lines, object_name, refused};
 
 /// How many events of each kind were left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dropped {
+pub struct DropCounts {
     counts: Vec<u64>,
 }
 
-impl Dropped {
+impl DropCounts {
     fn nothing() -> Self {
-        Dropped { counts: vec![0; Kind::ALL.len()] }
+        DropCounts { counts: vec![0; Kind::ALL.len()] }
     }
 
     /// How many events were left out in all.
@@ -39,10 +39,10 @@ impl Dropped {
 ///
 /// A location that is a number keeps it; the others are numbered above the largest in the order
 /// of their ids. Regions called `transaction` are written as RAPID writes transactions.
-pub fn write_rapid(trace: &Trace, out: &mut impl Write) -> io::Result<Dropped> {
+pub fn write_rapid(trace: &Trace, out: &mut impl Write) -> io::Result<DropCounts> {
     let numbers = number_locations(&trace.symbols().locations)?;
     let mut text = Lines::new(out);
-    let mut dropped = Dropped::nothing();
+    let mut dropped = DropCounts::nothing();
     for (event, thread, op) in trace.events() {
         match rapid_kind(trace, op) {
             Some(kind) => {

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use memchr::{memchr, memrchr};
 
 use crate::builder::TraceBuilder;
-use crate::fault::Malformed;
+use crate::fault::ImpossibleEvent;
 use crate::stream::Take;
 use crate::trace::Trace;
 
@@ -288,7 +288,7 @@ impl<'t> Parser<'t> {
 
 /// The fault of a run, with lines in the place of events.
 #[cold]
-fn in_lines(malformed: Malformed, lines: &LineMap) -> ReadError {
+fn in_lines(malformed: ImpossibleEvent, lines: &LineMap) -> ReadError {
     let place = TextPosition { line: lines.line(malformed.event), column: 0, length: 0 };
     let explanation = malformed.explain(|event| format!("line {}", lines.line(event)));
     ReadError::Malformed { place, malformed: Box::new(malformed), explanation }

@@ -6,7 +6,7 @@
 //! up as before. It holds names as they are spelled, so that a hit need not decode. Numerals are not among
 //! them: they have a cache of their own.
 
-use super::numbered::{Numbered, Numeral};
+use super::numerals::{Numeral, NumeralIds};
 
 /// Names up to this many bytes have a key.
 const MAX_SHORT: usize = 16;
@@ -45,7 +45,7 @@ impl Slot {
 
 /// Ids of names seen lately, at most `MOST` of them. `MOST` is a power of two.
 pub(super) struct Recent<const MOST: usize> {
-    numerals: Numbered,
+    numerals: NumeralIds,
     /// As many as a power of two. They grow with the misses, so that a short text costs little.
     slots: Vec<Slot>,
     /// Misses since it grew.
@@ -57,7 +57,7 @@ const FEWEST: usize = 64;
 impl<const MOST: usize> Default for Recent<MOST> {
     fn default() -> Self {
         const { assert!(MOST.is_power_of_two() && MOST >= FEWEST) };
-        Recent { numerals: Numbered::default(), slots: vec![EMPTY; FEWEST], misses: 0 }
+        Recent { numerals: NumeralIds::default(), slots: vec![EMPTY; FEWEST], misses: 0 }
     }
 }
 

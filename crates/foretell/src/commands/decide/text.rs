@@ -10,13 +10,13 @@ use pipeline::answer::Answer;
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
 /// What is told about one question.
-pub(super) struct Told<'a> {
+pub(super) struct AnswerText<'a> {
     pub(super) trace: &'a Trace,
     pub(super) question: &'a Question,
     pub(super) model: Model,
 }
 
-impl Told<'_> {
+impl AnswerText<'_> {
     /// One line that says it all.
     pub(super) fn verdict(&self, answer: &Answer) -> String {
         let words = Words::new(self.trace);

@@ -5,7 +5,7 @@ use pipeline::condition::{ConditionAnswer, Example, Modality, ask_condition};
 use report::{Steps, interleaving};
 use states::{Path, Predicate, PredicateError};
 
-use super::{Asked, Report, text};
+use super::{Report, StatesQuery, text};
 use crate::diagnostics::{Diagnostic, Excerpt, Place};
 use crate::exit::Exit;
 use crate::observer::TerminalObserver;
@@ -13,7 +13,7 @@ use crate::output;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
-impl Asked<'_> {
+impl StatesQuery<'_> {
     /// Looks for a reachable state in which the condition holds.
     pub(super) fn possibly(&self, expression: &str) -> Result<Exit, Diagnostic> {
         self.condition(Modality::Possibly, "--possibly", expression)

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use report::SCHEMA;
 use states::{Exhausted, walk_on_all_cores};
 
-use super::{Asked, text};
+use super::{StatesQuery, text};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::output;
@@ -36,7 +36,7 @@ impl Written {
     }
 }
 
-impl Asked<'_> {
+impl StatesQuery<'_> {
     /// Writes all states, or as many as were asked for.
     pub(super) fn list(&self) -> Result<Exit, Diagnostic> {
         let json = self.states.mode.json;

@@ -7,7 +7,7 @@ use report::{Steps, explain, in_one_sentence, interleaving, wrapped};
 use serde::Serialize;
 use states::{Class, Exhausted};
 
-use super::{Asked, Report, text};
+use super::{Report, StatesQuery, text};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::output;
@@ -27,7 +27,7 @@ pub(super) struct Classes {
     refutation: Option<Refutation>,
 }
 
-impl Asked<'_> {
+impl StatesQuery<'_> {
     /// Tells all about the state a cut names.
     pub(super) fn one(&self, cut: &str) -> Result<Exit, Diagnostic> {
         let question = QuestionText::Cut(cut).parse(self.trace)?;

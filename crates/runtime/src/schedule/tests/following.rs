@@ -99,7 +99,7 @@ fn a_deadlock_is_held_and_the_program_ended() {
         run(1, 1),
         Instruction::Block { thread: 0, before: 2 },
         Instruction::Block { thread: 1, before: 1 },
-        Instruction::Held,
+        Instruction::ReportThreads,
         Instruction::Stop,
         Instruction::End,
     ];
@@ -115,17 +115,19 @@ fn a_deadlock_is_held_and_the_program_ended() {
         })
         .collect();
     assert_eq!(waits, [WaitsFor::Address(0x1010), WaitsFor::Address(0x1000)]);
-    assert_eq!(reports.last(), Some(&Report::Held));
+    assert_eq!(reports.last(), Some(&Report::AllReported));
 }
 
 #[test]
 fn what_a_thread_is_about_to_do_is_seen() {
     let scripts = vec![vec![Op::Spawn(1), Op::Work(5)], vec![Op::Work(5)]];
-    let see = Instruction::See { thread: 1, place: 2 };
-    let saw = Instruction::Saw { thread: 1 };
+    let see = Instruction::ReportAccess { thread: 1, place: 2 };
+    let saw = Instruction::ReportMemory { thread: 1 };
     let (outcome, simulation) = follow(scripts, vec![run(0, 3), run(1, 2), see, saw], Policy::Random);
     assert_eq!(outcome, Outcome::AllDone);
     let reports = simulation.stage.reports.borrow();
-    assert!(matches!(reports[0], Report::Sees { role: 1, position: 2, pending } if pending.address == 1));
-    assert_eq!(reports[1..], [Report::Saw { role: 1, address: 1, length: 1 }, Report::Freed]);
+    assert!(
+        matches!(reports[0], Report::PendingAccess { role: 1, position: 2, pending } if pending.address == 1)
+    );
+    assert_eq!(reports[1..], [Report::MemoryContent { role: 1, address: 1, length: 1 }, Report::Freed]);
 }

@@ -54,7 +54,7 @@ fn number_of(digits: u64) -> u32 {
 
 /// The ids of numerals.
 #[derive(Debug)]
-pub(super) struct Numbered {
+pub(super) struct NumeralIds {
     /// By letter, then by number: the id and one, or 0 if it is not known.
     ids: Vec<Vec<u32>>,
     /// No array is longer.
@@ -66,13 +66,13 @@ const FEWEST: usize = 64;
 /// How much longer with each name that was asked for in vain.
 const GROWTH: usize = 4;
 
-impl Default for Numbered {
+impl Default for NumeralIds {
     fn default() -> Self {
-        Numbered { ids: vec![Vec::new(); 128], longest: FEWEST }
+        NumeralIds { ids: vec![Vec::new(); 128], longest: FEWEST }
     }
 }
 
-impl Numbered {
+impl NumeralIds {
     /// The id of a numeral, if it is known.
     #[inline]
     pub(super) fn get(&self, numeral: Numeral) -> Option<u32> {
@@ -150,7 +150,7 @@ mod tests {
 
         #[test]
         fn what_was_learned_is_known_or_forgotten(names in prop::collection::vec("[xy]?[0-9]{1,4}", 1..300)) {
-            let mut cache = Numbered::default();
+            let mut cache = NumeralIds::default();
             let mut twin = std::collections::HashMap::new();
             for (id, name) in names.iter().enumerate() {
                 let Some(numeral) = numeral(name, 0) else { continue };

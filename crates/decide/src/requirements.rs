@@ -8,7 +8,7 @@ use crate::Setup;
 
 /// What a schedule must do to answer a question.
 #[derive(Clone, Debug)]
-pub(crate) struct Ask {
+pub(crate) struct Requirements {
     pub(crate) model: Model,
     /// Events that must happen.
     pub(crate) needs: Vec<EventId>,
@@ -39,10 +39,10 @@ pub(crate) enum Exemption {
     AllNamed,
 }
 
-impl Ask {
+impl Requirements {
     /// `Question::Reads` must name its source here.
     pub(crate) fn new(setup: &Setup<'_>, question: &Question, model: Model, exemption: Exemption) -> Self {
-        let mut ask = Ask {
+        let mut requirements = Requirements {
             model,
             needs: Vec::new(),
             stops: Vec::new(),
@@ -56,31 +56,31 @@ impl Ask {
         };
         match question {
             Question::Race(a, b) => {
-                ask.stop_at(setup, *a);
-                ask.stop_at(setup, *b);
+                requirements.stop_at(setup, *a);
+                requirements.stop_at(setup, *b);
             }
             Question::Deadlock(blocked) => {
                 for &event in blocked {
-                    ask.stop_at(setup, event);
+                    requirements.stop_at(setup, event);
                 }
-                ask.block(setup, blocked);
-                ask.needs.extend(question.spent_posts(setup.trace()));
+                requirements.block(setup, blocked);
+                requirements.needs.extend(question.spent_posts(setup.trace()));
             }
             Question::Order(events) => {
-                ask.needs.extend(events);
-                ask.orders.extend(events.windows(2).map(|pair| (pair[0], pair[1])));
-                ask.exempt.extend(
+                requirements.needs.extend(events);
+                requirements.orders.extend(events.windows(2).map(|pair| (pair[0], pair[1])));
+                requirements.exempt.extend(
                     events
                         .iter()
                         .filter(|&&event| exemption == Exemption::AllNamed || !goes_on(setup, events, event)),
                 );
-                ask.earliest = events.iter().copied().min().unwrap_or(ask.earliest);
+                requirements.earliest = events.iter().copied().min().unwrap_or(requirements.earliest);
             }
             Question::Reads(read, source) => {
-                ask.needs.push(*read);
-                ask.earliest = *read;
+                requirements.needs.push(*read);
+                requirements.earliest = *read;
                 if let Some(source) = *source {
-                    ask.source = Some((*read, source));
+                    requirements.source = Some((*read, source));
                     let reach = match source {
                         Source::Write(write) => Some(write),
                         Source::Initial => setup
@@ -89,7 +89,7 @@ impl Ask {
                             .reads()
                             .and_then(|variable| setup.writes(variable).first().copied()),
                     };
-                    ask.earliest = reach.map_or(*read, |event| event.min(*read));
+                    requirements.earliest = reach.map_or(*read, |event| event.min(*read));
                 }
             }
             Question::Cut(counts) => {
@@ -97,20 +97,20 @@ impl Ask {
                     let count = counts.get(thread).copied().unwrap_or(0);
                     let thread = ThreadId::new(thread);
                     let events = setup.threads().of_thread(thread);
-                    ask.stops.push((thread, count));
-                    ask.needs.extend(count.checked_sub(1).map(|last| events[last as usize]));
+                    requirements.stops.push((thread, count));
+                    requirements.needs.extend(count.checked_sub(1).map(|last| events[last as usize]));
                     if let Some(&next) = events.get(count as usize) {
-                        ask.earliest = ask.earliest.min(next);
+                        requirements.earliest = requirements.earliest.min(next);
                     }
                 }
             }
         }
-        ask.both_held = both_held(setup, &ask.stops);
-        if !ask.starved.is_empty() {
+        requirements.both_held = both_held(setup, &requirements.stops);
+        if !requirements.starved.is_empty() {
             // How many permits are left depends on everything before.
-            ask.earliest = EventId(0);
+            requirements.earliest = EventId(0);
         }
-        ask
+        requirements
     }
 
     /// The event is to be the next of its thread: all before it happens, and it does not.
@@ -140,7 +140,7 @@ impl Ask {
     }
 
     /// Whether it exempts the same reads as another.
-    pub(crate) fn exempts_as(&self, other: &Ask) -> bool {
+    pub(crate) fn exempts_as(&self, other: &Requirements) -> bool {
         self.exempt == other.exempt
     }
 

@@ -12,29 +12,29 @@ use check::{Model, Question, QuestionError, Refutation};
 use trace::EventId;
 
 use crate::Setup;
-use crate::ask::{Ask, Exemption};
 use crate::explain::explain;
 use crate::linearise::{Guess, Values};
+use crate::requirements::{Exemption, Requirements};
 use crate::state::{Before, State, Window};
 
 /// How many recorded events before the question the first window reaches.
 const REACH: u32 = 256;
 
 /// The contradiction that saturation leads to, if it does. `Question::Reads` must name its source.
-pub fn outlook(
+pub fn refute_by_saturation(
     setup: &Setup<'_>,
     question: &Question,
     model: Model,
 ) -> Result<Option<Refutation>, QuestionError> {
     question.validate(setup.trace())?;
-    let ask = Ask::new(setup, question, model, Exemption::AllNamed);
-    if is_guessed(setup, &ask) {
+    let requirements = Requirements::new(setup, question, model, Exemption::AllNamed);
+    if is_guessed(setup, &requirements) {
         return Ok(None);
     }
     let mut reach = REACH;
     loop {
-        let start = EventId(ask.earliest.0.saturating_sub(reach));
-        let mut state = State::new(setup, &ask, Window { start, before: Before::Unknown }, u64::MAX);
+        let start = EventId(requirements.earliest.0.saturating_sub(reach));
+        let mut state = State::new(setup, &requirements, Window { start, before: Before::Unknown }, u64::MAX);
         let posed = state.pose();
         if let Err(conflict) = posed.and_then(|()| state.saturate()) {
             return Ok(Some(explain(&mut state, &conflict, 0).into_refutation()));
@@ -47,9 +47,9 @@ pub fn outlook(
 }
 
 /// Whether a first guess answers the question.
-fn is_guessed(setup: &Setup<'_>, ask: &Ask) -> bool {
-    let start = EventId(ask.earliest.0.saturating_sub(REACH));
-    let mut state = State::new(setup, ask, Window { start, before: Before::Recorded }, u64::MAX);
+fn is_guessed(setup: &Setup<'_>, requirements: &Requirements) -> bool {
+    let start = EventId(requirements.earliest.0.saturating_sub(REACH));
+    let mut state = State::new(setup, requirements, Window { start, before: Before::Recorded }, u64::MAX);
     let mut values = Values::new(setup.trace().symbols().variables.len());
     state.pose().is_ok() && matches!(state.linearise(&mut values), Guess::Complete(_))
 }
