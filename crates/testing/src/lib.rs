@@ -1,10 +1,11 @@
 //! What tests need beyond Rust and the repository. For tests only.
 //!
 //! A developer's machine may lack a tool, and the tests that need it are skipped with a message. In CI (where the environment variable `CI` is set)
-//! `cargo xtask setup` has installed every tool, so there a test that would be skipped fails instead. Tests that need what `setup` cannot install
-//! are marked `#[ignore]` with the reason, and `cargo xtask test --ignored` runs them.
+//! `cargo xtask setup` has installed every tool, so there a test that would be skipped fails instead. What `setup` cannot install everywhere is apart:
+//! tests on the public traces and on the source of std run where these are present ([`absent`]), and tests that need RAPID are marked `#[ignore]` with the
+//! reason; `cargo xtask test --ignored` runs them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Reports that a test is skipped, and why. The caller returns afterwards.
@@ -16,6 +17,11 @@ use std::process::{Command, Stdio};
 pub fn skip(reason: &str) {
     assert!(!in_ci(), "skipped in CI, where `cargo xtask setup` installs what tests need: {reason}");
     eprintln!("skipped: {reason} (`cargo xtask setup` installs what tests need)");
+}
+
+/// Reports that a test is not run because of something that `cargo xtask setup` cannot install everywhere. The caller returns afterwards.
+pub fn absent(what: &str) {
+    eprintln!("not run: {what}");
 }
 
 /// Whether a program can be run; if not, reports that the test is skipped.
@@ -33,14 +39,24 @@ pub fn has(program: &str) -> bool {
     there
 }
 
-/// The directory of RAPID's public traces (`account.std.gz`, `bubblesort.std.gz`, ..), for tests that are ignored unless asked for.
+/// The directory of RAPID's public traces (`account.std.gz`, `bubblesort.std.gz`, ..): `FORETELL_TRACES`, or `shared/traces` beside this checkout. If there is
+/// neither, reports that the test is not run.
 ///
 /// # Panics
 ///
-/// If `FORETELL_TRACES` does not name a directory.
+/// If `FORETELL_TRACES` is set and does not name a directory.
 #[track_caller]
-pub fn public_traces() -> PathBuf {
-    directory_in("FORETELL_TRACES", "RAPID's public traces")
+pub fn public_traces() -> Option<PathBuf> {
+    const VARIABLE: &str = "FORETELL_TRACES";
+    if std::env::var_os(VARIABLE).is_some() {
+        return Some(directory_in(VARIABLE, "RAPID's public traces"));
+    }
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    if !beside.is_dir() {
+        absent("RAPID's public traces are not here; FORETELL_TRACES names their directory");
+        return None;
+    }
+    Some(beside)
 }
 
 /// The checkout of RAPID, its classes compiled into `bin`, for tests that are ignored unless asked for.

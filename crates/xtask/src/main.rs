@@ -14,7 +14,7 @@ use crate::test::Selection;
 
 const USAGE: &str = "\
 cargo xtask setup              install what tests and measurements use, from Debian's packages where they can be had
-cargo xtask test [--ignored]   run all tests; with --ignored also those that need RAPID_HOME and FORETELL_TRACES
+cargo xtask test [--ignored]   run all tests; with --ignored also those that need RAPID_HOME
 cargo xtask demo               build Foretell and show what it does
 cargo xtask bench [NAME]       measure something and refresh its section of bench/RESULTS.md; without a name, list what can be measured
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]

@@ -36,7 +36,10 @@ const PATIENCE: &str = "300";
 pub(crate) fn run() -> Outcome {
     let mut failures = Vec::new();
     failures.extend(install_packages().err());
-    failures.extend(install_source_of_std().err());
+    if let Err(why) = install_source_of_std() {
+        // Where rustup's server cannot be reached, the one test that builds std says that it was not run.
+        println!("{why}");
+    }
     for program in PROGRAMS {
         match debian::source(program, &root().join("target/sources")) {
             Ok(source) => println!("sources of {program}: {}", source.display()),

@@ -18,6 +18,7 @@
 //! | derby | 123 | 22 |
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use candidates::races::RacePair;
 use candidates::races::syncp::Syncp;
@@ -58,8 +59,8 @@ const ROWS: &[Row] = &[
     row("derby", (57, 16), (29, 10), (25813, 146), (25668, 142)),
 ];
 
-fn load(name: &str) -> Trace {
-    let path = testing::public_traces().join(format!("{name}.std.gz"));
+fn load(folder: &Path, name: &str) -> Trace {
+    let path = folder.join(format!("{name}.std.gz"));
     let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let decoded = trace::open::decode(file).expect("the file can be read");
     trace::text::read(decoded).expect("a well-formed trace")
@@ -76,11 +77,11 @@ fn later(pairs: impl Iterator<Item = RacePair>) -> impl Iterator<Item = EventId>
 }
 
 #[test]
-#[ignore = "needs RAPID's public traces: FORETELL_TRACES"]
 fn counts_agree_with_rapid() {
+    let Some(folder) = testing::public_traces() else { return };
     let mut wrong = Vec::new();
     for row in ROWS {
-        let trace = load(row.name);
+        let trace = load(&folder, row.name);
         let (ours, eraser): (BTreeSet<EventId>, _) =
             (later(lockset::races(&trace)).collect(), eraser(&trace));
         assert!(ours.is_subset(&eraser), "{}: not all of our potential races are Eraser's", row.name);
@@ -104,9 +105,9 @@ fn counts_agree_with_rapid() {
 }
 
 #[test]
-#[ignore = "needs RAPID's public traces: FORETELL_TRACES"]
 fn sunflow_without_forks_and_joins_is_what_rapid_sees() {
-    let trace = load("sunflow");
+    let Some(folder) = testing::public_traces() else { return };
+    let trace = load(&folder, "sunflow");
     let mut text = Vec::new();
     trace::text::write(&trace, &mut text).expect("memory can be written to");
     let text = String::from_utf8(text).expect("text");

@@ -43,7 +43,8 @@ impl Input {
 
 /// RAPID's public traces.
 pub(crate) fn public() -> Vec<Input> {
-    let entries = testing::public_traces().read_dir().expect("a directory");
+    let folder = testing::public_traces().expect("the public traces: FORETELL_TRACES names their directory");
+    let entries = folder.read_dir().expect("a directory");
     let mut inputs: Vec<Input> = entries
         .filter_map(|entry| {
             let path = entry.ok()?.path();
