@@ -123,6 +123,16 @@ fn the_pipeline_knows_no_arguments_and_no_terminal() {
     assert!(files > 10, "its sources were not read: {files}");
 }
 
+/// A module's file has the module's name: `foo.rs`, with its parts in `foo/`.
+#[test]
+fn modules_are_in_files_of_their_name() {
+    for directory in directories() {
+        let modules: Vec<PathBuf> =
+            sources(&directory.join("src")).into_iter().filter(|path| path.ends_with("mod.rs")).collect();
+        assert!(modules.is_empty(), "{modules:?}");
+    }
+}
+
 fn sources(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let files = entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] });
