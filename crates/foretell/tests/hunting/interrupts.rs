@@ -95,7 +95,7 @@ fn while_recording_the_program_is_ended_and_what_was_recorded_is_searched() {
         std::thread::sleep(Duration::from_millis(10));
     }
     interrupt(&hunt);
-    let _lines = says(&mut hunt, "foretold");
+    let _lines = says(&mut hunt, "predicted");
     // Its replays would take as long as the program sleeps.
     interrupt(&hunt);
     assert_eq!(hunt.wait().unwrap().code(), Some(1));
@@ -143,7 +143,7 @@ fn while_replaying_what_was_confirmed_is_kept_and_reported() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     let mut hunt = start(here, &["--times", "1000"]);
-    let mut lines = says(&mut hunt, "foretold 2 findings");
+    let mut lines = says(&mut hunt, "predicted 2 findings");
     std::thread::sleep(Duration::from_millis(1500));
     let asked = Instant::now();
     interrupt(&hunt);

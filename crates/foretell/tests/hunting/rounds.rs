@@ -110,7 +110,7 @@ fn so_does_a_replay_that_leaves_its_schedule() {
     let (_, findings) = hunt(directory.path(), &["--model", "sync", "--only", "race"]);
     let left = about(&findings, "letter");
     assert_eq!((&left["rung"], left.get("recording")), (&"diverged".into(), None), "{left:#}");
-    let divergence = "the end, T2: expected w(letter) at letter.c:25, came w at letter.c:27";
+    let divergence = "the end, T2: expected w(letter) at letter.c:25, found w at letter.c:27";
     assert_eq!(left["replay"]["divergence"], divergence, "{left:#}");
     let shown = foretell(directory.path(), &["show", left["id"].as_str().unwrap()]);
     let shown = String::from_utf8_lossy(&shown.stdout).replace("\n    ", " ");
