@@ -138,7 +138,7 @@ fn what_cannot_be_hunted_in_is_refused() {
     std::fs::write(directory.path().join("broken.c"), "int main(void) { return }").unwrap();
     for (arguments, says) in [
         (&["hunt", "broken.c"][..], "does not compile"),
-        (&["hunt", "notes.txt"], "no C, C++ or Rust source"),
+        (&["hunt", "notes.txt"], "C, C++ or Rust source file"),
         (&["hunt", "--", "/bin/true"], "not instrumented"),
         (&["hunt", "--", "./nowhere"], "nowhere"),
         (&["hunt"], "Usage"),
