@@ -322,7 +322,9 @@ impl<S: Sink> Translator<S> {
 
     /// The call stack of a thread at an address of the code.
     pub(super) fn stack(&mut self, thread: u32, pc: u64) -> io::Result<Option<StackId>> {
-        let chain = self.threads[thread as usize].calls.current();
+        // A program that is ended before its first event has no thread that began.
+        let Some(state) = self.threads.get(thread as usize) else { return Ok(None) };
+        let chain = state.calls.current();
         let Output { modules, sink } = &mut self.output;
         Ok(self.stacks.at(chain, pc, modules, sink)?.stack)
     }
