@@ -98,7 +98,7 @@ pub fn inspect(recorded: Recorded<'_>, wanted: &[(ThreadPath, u64)]) -> Result<I
         }
         translator.sink().before(&event);
         translator.event(&event)?;
-        if translator.sink().is_missing(&event) {
+        if translator.sink().is_missing(&event) && !translator.is_pending(&event) {
             let stack = translator.locate(&event)?;
             translator.sink().nothing(&event, stack);
         }

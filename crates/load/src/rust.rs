@@ -129,6 +129,12 @@ impl Locks {
         [Some(Event { place, op: Op::Acquire { lock, hold }, ..*event }), None]
     }
 
+    /// Whether this event was an attempt to take a lock, and its thread has not taken it since.
+    pub(super) fn is_open_attempt(&self, event: &Event<'_>) -> bool {
+        let attempt = self.attempts.get(&event.thread);
+        attempt.is_some_and(|attempt| attempt.place.is_some() && attempt.place == event.place)
+    }
+
     fn attempt(&self, thread: u32, lock: u64) -> Option<Attempt> {
         self.attempts.get(&thread).copied().filter(|attempt| attempt.lock == lock)
     }

@@ -335,6 +335,11 @@ impl<S: Sink> Translator<S> {
         Ok((at.location, at.stack))
     }
 
+    /// Whether what this event stands for is yet to come: a lock that its thread waits for.
+    pub(super) fn is_pending(&self, event: &Event<'_>) -> bool {
+        self.rust.is_open_attempt(event)
+    }
+
     /// The sink.
     pub(super) fn sink(&mut self) -> &mut S {
         &mut self.output.sink

@@ -1,4 +1,4 @@
-//! `cargo xtask setup`: installs what tests and measurements use beyond Rust and a C compiler, from Debian's packages and rustup.
+//! `cargo xtask setup`: installs what tests and measurements use beyond Rust and a C compiler, from Debian's packages.
 //!
 //! Nothing here is needed to build Foretell. It fails if something cannot be installed: the tests that need it are then skipped with a message, and
 //! fail in CI.
@@ -36,10 +36,6 @@ const PATIENCE: &str = "300";
 pub(crate) fn run() -> Outcome {
     let mut failures = Vec::new();
     failures.extend(install_packages().err());
-    if let Err(why) = install_source_of_std() {
-        // Where rustup's server cannot be reached, the one test that builds std says that it was not run.
-        println!("{why}");
-    }
     for program in PROGRAMS {
         match debian::source(program, &root().join("target/sources")) {
             Ok(source) => println!("sources of {program}: {}", source.display()),
@@ -47,19 +43,6 @@ pub(crate) fn run() -> Outcome {
         }
     }
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
-}
-
-/// The source of std, with which some Rust programs of the tests are built.
-fn install_source_of_std() -> Outcome {
-    let sysroot = output_of("rustc", &["--print", "sysroot"]);
-    if Path::new(&sysroot).join("lib/rustlib/src/rust/library/Cargo.lock").is_file() {
-        return Ok(());
-    }
-    let status = Command::new("timeout").args([PATIENCE, "rustup", "component", "add", "rust-src"]).status();
-    match status.is_ok_and(|status| status.success()) {
-        true => Ok(()),
-        false => Err("could not install: rust-src".to_owned()),
-    }
 }
 
 fn install_packages() -> Outcome {
