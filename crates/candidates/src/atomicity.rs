@@ -105,7 +105,7 @@ pub struct Counts {
     pub feasible: u64,
     /// Patterns left open, and one more if it was cut short.
     pub unknown: u64,
-    /// There are cycles of conflicts through a region that were not looked at.
+    /// There are patterns, or cycles of conflicts through a region, that were not looked at.
     pub cut_short: bool,
 }
 
@@ -135,6 +135,7 @@ pub fn search_within(
         all: &all,
         asking: PatternSearch::new(setup, settings, limits, report),
         counts: Counts { pairs: all.count, ..Counts::default() },
+        most: Most::of(setup, limits.extent),
     };
     if limits.extent != Extent::All {
         search.variables();
@@ -180,36 +181,75 @@ struct Search<'a> {
     all: &'a AllPairs,
     asking: PatternSearch<'a, Pattern>,
     counts: Counts,
+    most: Most,
+}
+
+/// How many patterns of single variables to look for, and how many pairs of groups to look at for each pass.
+#[derive(Clone, Copy)]
+struct Most {
+    patterns: u32,
+    groups: u64,
+}
+
+impl Most {
+    fn of(setup: &Setup<'_>, extent: Extent) -> Most {
+        if extent == Extent::All {
+            return Most { patterns: u32::MAX, groups: u64::MAX };
+        }
+        // A violation has a count for every thread.
+        let patterns = ((1 << 25) / setup.threads().threads().max(1) as u32).clamp(16, 10_000);
+        Most { patterns, groups: (1 << 28) + setup.trace().len() as u64 * 1024 }
+    }
 }
 
 impl Search<'_> {
     fn variables(&mut self) {
         let total = self.all.variables.len() as u64;
+        let mut groups = self.most.groups;
         for (index, contested) in self.all.variables.iter().enumerate() {
-            self.variable(VariableId::new(index), contested);
+            if !self.variable(VariableId::new(index), contested, &mut groups) {
+                self.counts.cut_short = true;
+                return;
+            }
             if index.is_multiple_of(1024) {
                 self.asking.progress(index as u64, total);
             }
         }
     }
 
-    fn variable(&mut self, variable: VariableId, contested: &Contested) {
+    /// Whether it was looked at to the end.
+    fn variable(&mut self, variable: VariableId, contested: &Contested, groups: &mut u64) -> bool {
         for pairs in &contested.pairs {
+            *groups = groups.saturating_sub(contested.points.len() as u64);
+            if *groups == 0 {
+                return false;
+            }
             for points in contested.points.iter().filter(|points| pairs.is_broken_by(points)) {
-                if !self.all.sets.exclude(pairs.cover, points.held) {
-                    self.groups(variable, pairs, points);
+                if !self.all.sets.exclude(pairs.cover, points.held)
+                    && !self.groups(variable, pairs, points)
+                {
+                    return false;
                 }
             }
         }
+        true
+    }
+
+    /// Looks at the instances of two groups, unless there are too many patterns already: whether it did.
+    fn groups(&mut self, variable: VariableId, pairs: &PairGroup, points: &PointGroup) -> bool {
+        let sites = [pairs.sites[0], points.site, pairs.sites[1]];
+        let pattern = self.pattern(sites, variable, false);
+        if pattern.0 >= self.most.patterns {
+            return false;
+        }
+        if !self.asking.is_settled(pattern) {
+            self.instances(variable, pattern, pairs, points);
+        }
+        true
     }
 
     /// For each pair the nearest access, those that are nearest of all first; then the others.
-    fn groups(&mut self, variable: VariableId, pairs: &PairGroup, points: &PointGroup) {
-        let sites = [pairs.sites[0], points.site, pairs.sites[1]];
-        let pattern = self.pattern(sites, variable, false);
-        if self.asking.is_settled(pattern) {
-            return;
-        }
+    fn instances(&mut self, variable: VariableId, pattern: PatternId, pairs: &PairGroup, points: &PointGroup) {
         let triples = |search: &Self, pair: &Pair, width: usize| {
             let &Pair { first, second } = pair;
             let band = search.band(search.must, pair, pairs.thread, points);

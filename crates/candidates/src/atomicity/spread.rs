@@ -100,7 +100,7 @@ impl<'a> Search<'a> {
                 self.asking.progress(done as u64, total);
             }
         }
-        self.counts.cut_short = steps == 0;
+        self.counts.cut_short |= steps == 0;
     }
 
     fn cycle(&mut self, run: &RegionRun, [a, b]: [&RegionAccess; 2], cycle: &[Stop<'a>]) {

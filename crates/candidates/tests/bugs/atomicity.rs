@@ -195,3 +195,22 @@ fn a_lock_across_the_pair_keeps_others_out() {
     let (reported, _) = exact(&text("", "T1|rel(l)\nT1|acq(l)\n"));
     assert_eq!(reported.events(), [ids(&[1, 7, 4])]);
 }
+
+/// Every two writes of a thread with every other write between them are a pattern of their own.
+#[test]
+fn too_many_patterns_cut_the_search_short() {
+    let text = generate::hostile::Shape::Writes.text(1_000);
+    let trace = trace::text::read(text.as_bytes()).expect("the run can have happened");
+    let settings = candidates::Settings { model: check::Model::ReadsFrom, options: decide::Options::default() };
+    let mut found = 0;
+    let counts = candidates::atomicity::search_within(
+        &decide::Setup::new(&trace),
+        settings,
+        &candidates::atomicity::Exact,
+        &candidates::atomicity::Intent::Stated,
+        candidates::atomicity::LIMITS,
+        &mut |report| found += usize::from(matches!(report, candidates::Report::Bug(_))),
+    );
+    assert!(counts.cut_short && counts.unknown > 0, "{counts:?}");
+    assert!((1..=10_001).contains(&found), "{found}");
+}
