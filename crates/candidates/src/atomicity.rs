@@ -225,9 +225,7 @@ impl Search<'_> {
                 return false;
             }
             for points in contested.points.iter().filter(|points| pairs.is_broken_by(points)) {
-                if !self.all.sets.exclude(pairs.cover, points.held)
-                    && !self.groups(variable, pairs, points)
-                {
+                if !self.all.sets.exclude(pairs.cover, points.held) && !self.groups(variable, pairs, points) {
                     return false;
                 }
             }
@@ -249,7 +247,13 @@ impl Search<'_> {
     }
 
     /// For each pair the nearest access, those that are nearest of all first; then the others.
-    fn instances(&mut self, variable: VariableId, pattern: PatternId, pairs: &PairGroup, points: &PointGroup) {
+    fn instances(
+        &mut self,
+        variable: VariableId,
+        pattern: PatternId,
+        pairs: &PairGroup,
+        points: &PointGroup,
+    ) {
         let triples = |search: &Self, pair: &Pair, width: usize| {
             let &Pair { first, second } = pair;
             let band = search.band(search.must, pair, pairs.thread, points);

@@ -201,7 +201,8 @@ fn a_lock_across_the_pair_keeps_others_out() {
 fn too_many_patterns_cut_the_search_short() {
     let text = generate::hostile::Shape::Writes.text(1_000);
     let trace = trace::text::read(text.as_bytes()).expect("the run can have happened");
-    let settings = candidates::Settings { model: check::Model::ReadsFrom, options: decide::Options::default() };
+    let settings =
+        candidates::Settings { model: check::Model::ReadsFrom, options: decide::Options::default() };
     let mut found = 0;
     let counts = candidates::atomicity::search_within(
         &decide::Setup::new(&trace),
