@@ -92,6 +92,7 @@ impl Suppression {
             "nondeterminism" => What::Kind(FindingKind::Nondeterminism),
             "order" => What::Kind(FindingKind::Order),
             "predicate" => What::Kind(FindingKind::Predicate),
+            "failure" => What::Kind(FindingKind::Failure),
             "mutex" => What::Mutex,
             "thread" => What::Thread,
             "called_from_lib" => What::Library,

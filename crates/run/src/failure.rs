@@ -72,7 +72,8 @@ impl Failure {
         let typed = failing.map(|failing| failing.message.clone()).filter(|message| !message.is_empty());
         let thread = failing.and_then(|failing| failing.thread.clone());
         let mut stack = thread.as_ref().map(|thread| last_stack(inspection, thread)).unwrap_or_default();
-        let mut place = stack.first().map(|frame| frame.location.clone()).unwrap_or_default();
+        let in_source = stack.iter().find(|frame| is_line(&frame.location)).or(stack.first());
+        let mut place = in_source.map(|frame| frame.location.clone()).unwrap_or_default();
         let message = match (ending, typed, printed) {
             (Ending::Deadlocked, ..) => {
                 place = where_all_wait(inspection);
@@ -121,6 +122,11 @@ impl Failure {
     pub fn is_hang(&self) -> bool {
         self.ending == Ending::Deadlocked
     }
+}
+
+/// Whether a location is a line of source.
+fn is_line(location: &str) -> bool {
+    location.rsplit_once(':').is_some_and(|(_, line)| line.parse::<u32>().is_ok())
 }
 
 /// The stack of a thread at the end.

@@ -70,14 +70,15 @@ fn after_a_crash_other_seeds_are_tried() {
         let seed = seed.to_string();
         let hunted = foretell(directory.path(), &["hunt", "early.c", "--times", "0", "--seed", &seed]);
         let said = String::from_utf8_lossy(&hunted.stderr).into_owned();
-        let crashed = "(segmentation fault); recording another run";
-        said.contains(&format!("crashed with seed {seed} {crashed}"))
+        said.contains(&format!("failed with seed {seed} (SIGSEGV at 0x0); recording another run"))
             && said.contains("the program exited with status 0")
     });
     let seed = crashing.expect("some order crashes, and one of the next does not").to_string();
     let hunted = foretell(directory.path(), &["hunt", "early.c", "--seed", &seed, "--json"]);
     let findings = json(&hunted)["findings"].as_array().cloned().unwrap_or_default();
-    assert!(findings.iter().any(|finding| finding["rung"] == "confirmed"), "{findings:?}");
+    let confirmed =
+        |kind: &str| findings.iter().any(|finding| finding["rung"] == "confirmed" && finding["kind"] == kind);
+    assert!(confirmed("failure") && confirmed("race"), "{findings:?}");
 }
 
 #[test]
@@ -86,7 +87,13 @@ fn a_program_that_always_crashes_is_told_of() {
     fs::write(directory.path().join("always.c"), ALWAYS).unwrap();
     let hunted = foretell(directory.path(), &["hunt", "always.c"]);
     let said = String::from_utf8_lossy(&hunted.stderr).into_owned();
-    assert!(said.contains("the program crashed in every recorded run (abort)"), "{said}");
+    assert!(said.contains("the program was killed by signal 6 (abort)"), "{said}");
+    let text = String::from_utf8_lossy(&hunted.stdout).into_owned();
+    assert!(
+        text.contains("failure: SIGABRT, confirmed") && text.contains("in every schedule tried"),
+        "{text}"
+    );
+    assert_eq!(hunted.status.code(), Some(1), "{text}");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 mod cargo;
 mod endings;
+mod failures;
 mod interrupts;
+mod pairs;
 mod rounds;
 mod rust;
 
@@ -73,7 +75,8 @@ fn hunt_in(program: &Program) {
     let found = json(&output);
     let findings = found["findings"].as_array().unwrap();
     if program.finding.is_empty() {
-        assert!(findings.is_empty(), "{}: {found:#}", program.file);
+        let shown = findings.iter().filter(|finding| finding["shown"] == true).count();
+        assert_eq!(shown, 0, "{}: {found:#}", program.file);
         assert_eq!(output.status.code(), Some(0));
         return;
     }
@@ -86,6 +89,7 @@ fn hunt_in(program: &Program) {
             .find(meant)
             .unwrap_or_else(|| panic!("{}: no {} at lines {lines:?}: {found:#}", program.file, bug.kind));
         assert_eq!(finding["rung"], "confirmed", "{}: {finding:#}", program.file);
+        assert_eq!(finding["shown"], true, "{}: {finding:#}", program.file);
         assert_eq!(
             finding["replay"]["confirmed"], finding["replay"]["times"],
             "{}: {finding:#}",
@@ -158,7 +162,7 @@ fn progress_is_shown_on_terminals_only() {
     let hunted = foretell(here, &["hunt", "station.c"]);
     let plain = String::from_utf8_lossy(&hunted.stderr).into_owned();
     let lines: Vec<&str> = plain.lines().map(|line| line.split(' ').next().unwrap()).collect();
-    assert_eq!(lines, ["built", "recorded", "predicted", "replayed:", "report:"], "{plain}");
+    assert_eq!(lines, ["built", "recorded", "predicted", "replayed:", "covered:", "report:"], "{plain}");
     assert!(!plain.contains(['\r', '\u{1b}']), "{plain:?}");
     // `script` gives it a terminal.
     let command = format!("{} hunt station.c --times 10", env!("CARGO_BIN_EXE_foretell"));

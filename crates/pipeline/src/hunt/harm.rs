@@ -28,7 +28,8 @@ pub(super) fn harm(seen: &SeenRun, ordinary: &[&OrdinaryRun]) -> (Harm, Vec<Stri
         let identity = failure.identity();
         let fails =
             |run: &&OrdinaryRun| run.failure.as_ref().is_some_and(|other| other.identity() == identity);
-        return match ordinary.iter().any(fails) {
+        // Only what every run does has nothing to do with the finding.
+        return match !ordinary.is_empty() && ordinary.iter().all(fails) {
             true => (Harm::None, Vec::new()),
             false if failure.is_hang() => (Harm::Hang, Vec::new()),
             false => (Harm::Failure, Vec::new()),

@@ -1,0 +1,99 @@
+//! Runs that fail are findings: whatever they were made for, and whether or not the failure depends on the schedule.
+
+use serde_json::Value;
+
+use crate::rust::program;
+use crate::{foretell, json};
+
+/// A program, what is reported about it, and whether every schedule fails.
+struct Case {
+    program: &'static str,
+    kind: &'static str,
+    harm: &'static str,
+    message: &'static str,
+    every_run: bool,
+}
+
+const CASES: [Case; 5] = [
+    Case {
+        program: "null_pointer.c",
+        kind: "failure",
+        harm: "failure",
+        message: "SIGSEGV at 0x0",
+        every_run: true,
+    },
+    Case {
+        program: "assert_late.c",
+        kind: "failure",
+        harm: "failure",
+        message: "assertion `seen == 0` failed",
+        every_run: false,
+    },
+    Case {
+        program: "throws.cc",
+        kind: "failure",
+        harm: "failure",
+        message: "uncaught exception std::runtime_error: no more paper",
+        every_run: true,
+    },
+    Case {
+        program: "lost_update.rs",
+        kind: "failure",
+        harm: "failure",
+        message: "panicked: assertion `left == right` failed",
+        every_run: false,
+    },
+    Case {
+        program: "locks_twice.c",
+        kind: "deadlock",
+        harm: "hang",
+        message: "deadlock: no thread can go on",
+        every_run: true,
+    },
+];
+
+#[test]
+fn each_is_reported_and_can_be_replayed() {
+    for case in &CASES {
+        let directory = tempfile::tempdir().unwrap();
+        let here = directory.path();
+        std::fs::copy(program(case.program), here.join(case.program)).unwrap();
+        let hunted = foretell(here, &["hunt", case.program, "--json", "--quiet"]);
+        assert_eq!(hunted.status.code(), Some(1), "{}: {hunted:?}", case.program);
+        let report = json(&hunted);
+        let findings = report["findings"].as_array().unwrap();
+        let meant =
+            |finding: &&Value| finding["kind"] == case.kind && finding["failure"]["message"] == case.message;
+        let finding = findings
+            .iter()
+            .find(meant)
+            .unwrap_or_else(|| panic!("{}: no {}: {report:#}", case.program, case.message));
+        assert_eq!(finding["harm"], case.harm, "{}: {finding:#}", case.program);
+        assert_eq!(finding["rung"], "confirmed", "{}: {finding:#}", case.program);
+        assert_eq!(finding["shown"], true, "{}: {finding:#}", case.program);
+        assert_eq!(finding["failure"]["every_run"], case.every_run, "{}: {finding:#}", case.program);
+        assert!(report["runs"].as_u64() > Some(1), "{}: {report:#}", case.program);
+        let id = finding["id"].as_str().unwrap();
+        let replayed = foretell(here, &["replay", ".foretell/latest", id, "--times", "20", "--json"]);
+        assert_eq!(json(&replayed)["confirmed"], 20, "{}: {replayed:?}", case.program);
+        // Saved findings hold up when they are verified again.
+        let reported = foretell(here, &["report"]);
+        assert_eq!(reported.status.code(), Some(1), "{}: {reported:?}", case.program);
+        let text = String::from_utf8_lossy(&reported.stdout).into_owned();
+        assert!(
+            text.contains(if case.every_run { "in every schedule tried" } else { "depends on the schedule" }),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_program_that_gives_up_is_no_clean_one() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::copy(program("refuses.c"), directory.path().join("refuses.c")).unwrap();
+    let hunted = foretell(directory.path(), &["hunt", "refuses.c"]);
+    let text = String::from_utf8_lossy(&hunted.stderr).into_owned();
+    assert_eq!(hunted.status.code(), Some(2), "{text}");
+    assert!(text.contains("ended with status 3 before it started a thread"), "{text}");
+    assert!(text.contains("refuses: no configuration"), "{text}");
+}
