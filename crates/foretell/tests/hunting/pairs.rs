@@ -43,9 +43,12 @@ const SILENT: [&str; 12] = [
 ];
 
 /// Programs whose mistake is found.
-const BUGGY: [&str; 9] = [
+const BUGGY: [&str; 12] = [
+    "arc_mutex_bug.rs",
     "barrier_phases_bug.c",
+    "c11_refcount_bug.c",
     "c11_threads_bug.c",
+    "condvar_gate_bug.rs",
     "double_checked_bug.cc",
     "latch_results_bug.cc",
     "lock_order_bug.c",
