@@ -127,7 +127,8 @@ impl<'a> Rounds<'a> {
             let finding = failures::finding(&failure, &file.trace, Some(name.clone()));
             // A hang without a circle of locks, such as a lost wake-up, is what a confirmed deadlock looks like from outside.
             let known = &self.predictions.findings;
-            let is_known = |known: &Finding| known.kind == FindingKind::Deadlock && known.rung == Rung::Confirmed;
+            let is_known =
+                |known: &Finding| known.kind == FindingKind::Deadlock && known.rung == Rung::Confirmed;
             if failure.is_hang() && finding.kind == FindingKind::Failure && known.iter().any(is_known) {
                 continue;
             }

@@ -165,7 +165,8 @@ impl<'a> Verifying<'a> {
         let end = self.plan.steps.len();
         let happened = &self.inspection.events[end..end + events.len()];
         // An attempt that failed is nothing in a trace.
-        let is_over = |found: &Option<InspectedEvent>| found.as_ref().is_some_and(|found| !found.actions.is_empty());
+        let is_over =
+            |found: &Option<InspectedEvent>| found.as_ref().is_some_and(|found| !found.actions.is_empty());
         if let Some((event, _)) = events.iter().zip(happened).find(|(_, found)| is_over(found)) {
             return Some(self.at(end, event, "the thread was woken after all, and went on".to_owned()));
         }
