@@ -1,12 +1,14 @@
-//! Verifies that a trace restricted to so many events of each thread is a schedule, without walking through it.
+//! Verifies that a trace restricted to a number of events of each thread is a schedule, without walking
+//! through it.
 //!
-//! The restriction keeps the order of the trace, which is itself a run. So every read sees what it saw if the write is
-//! there, everything awaited has happened if it is there at all, and the sections of a lock keep apart if those that stay open
-//! are the last ones. Each of these is looked up where the threads stop: what that costs depends on the number of threads and
-//! locks, not on how long the schedule is. Permits of semaphores alone are counted through.
+//! The restriction keeps the order of the trace, which is itself a run. So every read sees what it saw if the
+//! write is included, everything that an event waits for has happened if it is included, and the sections of a
+//! lock do not overlap if only the last ones stay open. All of this is checked where the threads stop, so the
+//! cost depends on the number of threads and locks and not on the length of the schedule. Only the permits of
+//! semaphores are counted event by event.
 //!
-//! Promise: what it accepts, [`check_schedule`](crate::check_schedule) accepts too, written out, as guaranteed; and of
-//! restrictions that keep what every read saw it accepts the same.
+//! Promise: whatever it accepts, [`check_schedule`](crate::check_schedule) accepts as well, written out, as
+//! guaranteed; and for restrictions in which every read sees what it saw, both accept the same.
 
 use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace};
 

@@ -72,7 +72,7 @@ pub enum Source {
 
 /// Asks for a schedule of a trace.
 ///
-/// `Counts` is how a cut names threads: by id, or by name where there is no trace at hand ([`WrittenQuestion`]).
+/// `Counts` is how a cut names threads: by id, or by name where there is no trace ([`WrittenQuestion`]).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Question<Counts = Vec<u32>> {

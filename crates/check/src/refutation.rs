@@ -75,7 +75,7 @@ struct OpenSplit {
     cases: Vec<Assumption>,
     /// How many cases have begun.
     begun: usize,
-    /// What was known before the case at hand; nothing between two cases.
+    /// What was known before the current case; nothing between two cases.
     case: Option<Mark>,
 }
 
@@ -123,7 +123,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The scope at hand is refuted: what was learnt in it is forgotten.
+    /// The current scope is refuted: facts derived in it are dropped.
     fn end_scope(&mut self) {
         match self.open.last_mut().map(|split| split.case.take()) {
             Some(Some(mark)) => self.facts.undo_to(mark),

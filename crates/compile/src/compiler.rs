@@ -1,8 +1,8 @@
-//! `foretell cc` and `foretell c++`: the user's own compiler, with what makes its programs recordable.
+//! `foretell cc` and `foretell c++`: the user's own compiler, with options that make its programs recordable.
 //!
-//! The promise: every argument is passed on as it is and in its order, before it come ours (so that the
-//! user's win), and the compiler replaces this process, so its output and exit status are the wrapper's.
-//! A call that compiles and links nothing (`--version`, `-print-file-name=..`) is passed on untouched.
+//! Promise: every argument is passed on unchanged and in order, after our own options (so that the user's take
+//! precedence). The compiler replaces this process, so its output and exit status are the wrapper's. A call that
+//! neither compiles nor links (`--version`, `-print-file-name=..`) is passed on untouched.
 
 mod find;
 mod reading;

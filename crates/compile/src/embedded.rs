@@ -1,5 +1,6 @@
-//! What `foretell` carries inside itself: the runtime that lives in recorded programs, the shim that is preloaded under
-//! ThreadSanitizer, and the header for programs that tell of themselves. Installing one file is enough; they are unpacked where they are needed.
+//! The files that `foretell` contains: the runtime that is linked into recorded programs, the shim that is
+//! preloaded under ThreadSanitizer, and the header `foretell.h`. So installing one file is enough; these are
+//! unpacked when they are needed.
 
 use std::env;
 use std::fs;

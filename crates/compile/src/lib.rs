@@ -1,5 +1,6 @@
-//! Builds programs that can be recorded: the user's own C and C++ compiler ([`compiler`]), rustc and cargo ([`rust`]), each
-//! told to instrument what it compiles and to link the runtime, which this crate carries inside itself ([`embedded`]).
+//! Builds programs that can be recorded, with the user's own C or C++ compiler ([`compiler`]) or with rustc and
+//! cargo ([`rust`]). The compilers instrument the program and link the runtime, which this crate contains
+//! ([`embedded`]).
 
 pub mod compiler;
 pub mod embedded;

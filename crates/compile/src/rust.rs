@@ -1,8 +1,9 @@
-//! Rust programs that can be recorded: what rustc and cargo are told.
+//! Rust programs that can be recorded: the options for rustc and cargo.
 //!
-//! The sanitizer's pass is unstable in rustc, so `RUSTC_BOOTSTRAP=1` opens it on stable compilers too. The runtime is ours
-//! (`-Zexternal-clangrt`) and comes first in the link, so that its functions are found before libc's. std has no hooks
-//! (`-Cunsafe-allow-abi-mismatch`); the runtime is told of those of its functions that order threads ([`calls`]).
+//! The sanitizer's pass is unstable in rustc, so `RUSTC_BOOTSTRAP=1` enables it on stable compilers as well. The
+//! runtime is ours (`-Zexternal-clangrt`) and comes first in the link, so that its functions take precedence
+//! over libc's. std has no hooks (`-Cunsafe-allow-abi-mismatch`); calls of its functions that order threads are
+//! intercepted ([`calls`]).
 
 mod built_std;
 mod calls;
@@ -24,7 +25,7 @@ use crate::embedded;
 /// The target that is built for: naming it keeps build scripts and macros out of the instrumented part.
 pub const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// What rustc is told of instrumentation. LLVM leaves a read out that a write follows, unless it is told otherwise.
+/// The options for instrumentation. By default LLVM omits a read that a write follows.
 const FLAGS: [&str; 6] = [
     "-Zsanitizer=thread",
     "-Zexternal-clangrt",
@@ -60,7 +61,7 @@ fn named(variable: &str, otherwise: &str) -> OsString {
     std::env::var_os(variable).unwrap_or_else(|| otherwise.into())
 }
 
-/// What rustc is told. Of a std that is built with the program more is told when it has been.
+/// The options for rustc. If std is built with the program, more are added once it has been built.
 fn flags(toolchain: Option<&OsStr>, std: Std) -> io::Result<Vec<String>> {
     let library = embedded::unpack()?.library;
     let mut flags = flags_with(&library);

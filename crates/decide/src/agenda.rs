@@ -1,5 +1,5 @@
-//! What the rules have yet to look at: newly needed events, reads that are newly bound to their source, and events
-//! that have learnt of other chains. Everything else has been looked at and has nothing to add.
+//! The work list of the rules: newly needed events, reads newly bound to their source, and events that
+//! have learnt of other chains. The rules have seen everything else and can derive nothing new from it.
 
 use std::collections::VecDeque;
 

@@ -1,8 +1,8 @@
-//! The closure of a question: whatever a needed event depends on is needed too.
+//! The closure of a question: everything that a needed event depends on is needed as well.
 //!
-//! Dependencies are found first and taken into the order afterwards, in the order of the trace. They all lead
-//! forward in it (but for what a question asks to be otherwise), so each is an edge to the end of a chain,
-//! which costs least.
+//! Dependencies are collected first and added to the order afterwards, sorted as in the trace. Nearly all of
+//! them point forward in the trace (except those a question reverses), so each is an edge to the end of a
+//! chain, which is the cheapest kind.
 
 use check::{Model, Source};
 use order::{Node, slot};

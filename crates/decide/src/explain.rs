@@ -1,9 +1,9 @@
-//! From a contradiction back to its reasons: the steps of a [`Refutation`].
+//! Turns a contradiction into the steps of a [`Refutation`].
 //!
-//! The log holds every edge with a compact reason. Going back from the contradiction, each reason
-//! asks for the path it rests on (found among the edges logged before) and for the edges that made
-//! the events it speaks of needed. What is collected, in the order of the log, is the explanation; the levels of
-//! the search it mentions are the decisions that the contradiction depends on.
+//! The log holds every edge with a compact reason. Starting from the contradiction and going backwards, each
+//! reason requires the path it relies on (found among the edges logged before it) and the edges that made its
+//! events needed. The collected edges, in the order of the log, are the explanation. The search levels they
+//! mention are the decisions that the contradiction depends on.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,25 +1,26 @@
-//! The engine: is there a schedule of the trace that a question asks for?
+//! The engine: is there a schedule of the trace that answers a question?
 //!
-//! It is sound and complete for the definitions in [`check::Question`], with any number of threads, within
-//! its budget; every answer carries evidence that [`check`] verifies. It is made of the polygraph
-//! of Wang and Hoang (*Precisely Deciding Control State Reachability in Concurrent Traces with Limited
-//! Observability*): events as nodes, orders as edges, and either-or choices between orders. Where the paper
-//! looks ahead over as many choices as there are threads, this searches, because the general
-//! problem is NP-complete.
+//! The engine is sound and complete for the definitions in [`check::Question`], for any number of threads,
+//! within its budget. Every answer carries evidence that [`check`] verifies. It is based on the polygraph of
+//! Wang and Hoang (*Precisely Deciding Control State Reachability in Concurrent Traces with Limited
+//! Observability*): events are nodes, orders are edges, and some orders are choices between two edges. The
+//! paper looks ahead over as many choices as there are threads; the engine searches instead, because the
+//! general problem is NP-complete.
 //!
-//! 1. *Close* (`closure.rs`): the events the question needs, and those they need (`state.rs`).
-//! 2. *Saturate* (`rules.rs`): orders that follow, to a fixpoint; a cycle refutes. Only what can have a new answer
-//!    is asked again (`agenda.rs`).
-//! 3. *Guess* (`linearise.rs`): run what is needed greedily in the order of the trace.
-//! 4. *Search* (`search.rs`): split on a choice the guess depended on, explain contradictions
-//!    (`explain.rs`), leave decisions they do not depend on.
-//! 5. *Reach* (this file): all that in a window around the question first, taking what was recorded
-//!    before it as given. A schedule found so is a schedule; a contradiction counts only if it does
-//!    not rest on what was taken as given. Otherwise the window grows, up to the whole trace.
+//! 1. *Close* (`closure.rs`): collect the events that the question needs, and those they need (`state.rs`).
+//! 2. *Saturate* (`rules.rs`): derive orders up to a fixpoint; a cycle refutes the question. Only events for
+//!    which a rule may derive something new are visited again (`agenda.rs`).
+//! 3. *Guess* (`linearise.rs`): run the needed events greedily in the order of the trace.
+//! 4. *Search* (`search.rs`): split on a choice that the guess depended on, explain contradictions
+//!    (`explain.rs`), and undo decisions they do not depend on.
+//! 5. *Reach* (this file): first do all of this in a window around the question, assuming that everything
+//!    before the window happened as recorded. A schedule found this way is final. A contradiction is final
+//!    only if it does not rely on that assumption. Otherwise the window grows, up to the whole trace.
 //!
-//! Cost: a question costs what its window costs. An event costs little more than a look at it, one that depends on another
-//! thread's about k comparisons for k threads involved, and a section or a contended access a few binary searches for each
-//! thread that uses the same lock or variable, and again when it learns of that thread.
+//! Cost: a question costs as much as its window. Most events cost constant time. An event that depends on
+//! another thread costs about k comparisons for k threads involved. A section or a contended access costs a
+//! few binary searches for each thread that uses the same lock or variable, repeated when the event learns of
+//! that thread.
 
 mod agenda;
 mod closure;
@@ -105,14 +106,14 @@ pub fn decide(
     decide_with_effort(setup, question, model, options).map(|(verdict, _)| verdict)
 }
 
-/// How an answer came about.
+/// How much search an answer took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// How many cases of choices were gone into in the window that settled it; none if orders alone did, or the first guess.
+    /// How many cases were searched in the window that settled it; 0 if orders alone or the first guess did.
     pub cases: u64,
 }
 
-/// Answers a question about a trace, and tells how.
+/// Answers a question about a trace, and reports the effort.
 pub fn decide_with_effort(
     setup: &Setup<'_>,
     question: &Question,

@@ -1,9 +1,9 @@
-//! Guessing well: run the needed events greedily, always the earliest of the trace that can go.
+//! The guess: run the needed events greedily, always the earliest event of the trace that can run.
 //!
-//! This finds every answer that keeps the order of the recorded synchronisation at once, and after
-//! saturation most others. When an acquire has to wait for a section that its thread was not to
-//! finish, the guess finishes it. A guess that gets stuck names a choice it depended on, for the
-//! search to split on; once no choice is open, a guess cannot get stuck.
+//! This immediately finds every answer that keeps the recorded order of synchronisation, and after saturation
+//! most others. When an acquire has to wait for a section that is not needed to its end, the guess finishes
+//! that section. A guess that gets stuck names a choice it depended on, for the search to split on. Once no
+//! choice is open, a guess cannot get stuck.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -287,7 +287,7 @@ impl<'a, 's> Run<'a, 's> {
         self.permits.entry(semaphore).or_insert_with(|| self.state.permits_at_start(semaphore))
     }
 
-    /// Who holds a lock: at first, whoever did where the window begins.
+    /// Who holds a lock; initially, its holder where the window begins.
     fn holders(&mut self, lock: LockId) -> &mut Holders {
         self.holders.entry(lock).or_insert_with(|| {
             let (setup, window) = (self.state.setup, self.state.window);

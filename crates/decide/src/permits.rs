@@ -1,9 +1,9 @@
 //! Counting permits: which posts each take of a semaphore can rely on.
 //!
-//! Takes and the posts before them can be paired off, up to the initial permits, in exactly the
-//! orders that are legal. So if no pairing exists with the posts that *can* come before each take, there is
-//! no schedule (Hall's theorem names the takes at fault); and once it is settled for every post and
-//! take which comes first, a pairing means that every order left is legal.
+//! An order of posts and takes is legal exactly if each take beyond the initial permits can be paired with a
+//! post before it. So if no pairing exists with the posts that *can* come before each take, there is no
+//! schedule (Hall's theorem identifies the takes at fault). Once it is settled for every post and take which
+//! comes first, a pairing means that every remaining order is legal.
 
 use check::Split;
 use order::Node;

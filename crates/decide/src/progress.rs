@@ -1,5 +1,6 @@
-//! How far each chain has come in a guess, and who waits for whom. A chain that cannot go on names the event of
-//! another that it waits for, and is woken when that has happened: nobody asks in vain.
+//! How far each chain has come in a guess, and which chain waits for which. A chain that cannot continue
+//! registers the event of another chain that it waits for, and is woken when that event has happened, so there
+//! is no polling.
 
 use order::Node;
 

@@ -1,15 +1,16 @@
-//! Many questions that share their work: what else could each read have seen?
+//! Which other writes could each read have seen? Many questions that share their work.
 //!
 //! Paper 4 (Sinha, Malik, Gupta, *Efficient Predictive Analysis for Detecting Nondeterminism in Multi-Threaded
-//! Programs*) asks of every read and every other write of its variable whether the read could see that write. Most of
-//! these witnesses fall by orders that hold in every schedule. Those are computed once, as a vector clock for each event over program order,
-//! fork, join, signals, barriers and, where the model demands it, reads-from; a witness then costs a few comparisons:
+//! Programs*) asks, for every read and every other write of its variable, whether the read could see that
+//! write. Orders that hold in every schedule rule out most of these witnesses. They are computed once, as a
+//! vector clock for each event over program order, fork, join, signals, barriers and, if the model requires
+//! it, reads-from. A witness then costs a few comparisons:
 //!
-//! - the write cannot happen before the read, if the read must happen before it;
-//! - the write cannot be seen, if another write must come between it and the read.
+//! - the write cannot happen before the read if the read must happen before the write;
+//! - the read cannot see the write if another write must come between them.
 //!
-//! What is left may be answered by whoever has a schedule at hand, and else by the engine.
-//! Exact: what is not screened out nor answered is decided by [`crate::decide`].
+//! For the remaining witnesses the caller may already have a schedule; otherwise the engine decides.
+//! The answers are exact: whatever is neither ruled out nor known is decided by [`crate::decide`].
 
 use check::{Model, Question, Source};
 use order::MustOrder;
@@ -52,11 +53,11 @@ pub struct Phases {
     pub decided: u64,
     /// Feasible.
     pub feasible: u64,
-    /// Of those, settled only by going into cases of choices.
+    /// Of those, settled only by a search over cases.
     pub feasible_by_cases: u64,
-    /// Refuted only by going into cases of choices.
+    /// Refuted only by a search over cases.
     pub refuted_by_cases: u64,
-    /// How many cases were gone into for both.
+    /// How many cases were searched for both.
     pub cases: u64,
     /// Left open by the budget.
     pub unknown: u64,

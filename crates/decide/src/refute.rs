@@ -1,12 +1,13 @@
-//! What saturation alone says of a question: the closure and the rules to their fixpoint, and whether that
-//! contradicts itself. No guess and no search, so a question it does not refute may still be infeasible.
+//! Refutes a question by saturation alone: the closure and the rules up to their fixpoint. There is no guess
+//! and no search, so a question that is not refuted may still be infeasible.
 //!
-//! Sound as a refutation under every model. With model `sync` this is what the universal causality graph of Kahlon and Wang
-//! decides (paper 1, section 3.4: their rules are equivalent to rule 1).
+//! A refutation is sound under every model. With model `sync` this decides the same as the universal causality
+//! graph of Kahlon and Wang (paper 1, section 3.4: their rules are equivalent to rule 1).
 //!
-//! A guess comes first all the same: what it answers, saturation does not refute, and it is much cheaper.
+//! A guess still comes first: saturation cannot refute a question that the guess answers, and the guess is
+//! much cheaper.
 //!
-//! Cost: one saturation of the whole closure, but for contradictions that show in a window around the question.
+//! Cost: one saturation of the whole closure, unless a window around the question already has a contradiction.
 
 use check::{Model, Question, QuestionError, Refutation};
 use trace::EventId;

@@ -1,14 +1,15 @@
 //! The same schedule with fewer context switches.
 //!
-//! Events of a schedule that do not touch the same object can change places. Keeping the order of those that do
-//! (one thread's, one lock's, accesses to one variable unless both read, a fork and its child, and so on) every read sees
-//! what it saw and every section stays whole; so any such order answers the same question. This one lets the running
-//! thread go on for as long as it can, and then the one whose turn came first in the schedule.
+//! Events of a schedule that do not touch the same object can be swapped. As long as events that touch the
+//! same object keep their order (those of one thread, of one lock, accesses to one variable unless both are
+//! reads, a fork and its child, and so on), every read sees the same write and no sections overlap, so the new
+//! order answers the same question. This module lets the running thread continue for as long as possible, and
+//! then switches to the thread whose turn came first in the schedule.
 //!
-//! Of each event it is enough to know how often its object had been touched before it in the schedule: it can go when
-//! the object has been touched as often again.
+//! For each event it is enough to know how often its object was touched before it in the schedule: the event
+//! can run once the object has been touched that often again.
 //!
-//! Cost: linear in the schedule, times the number of threads at a switch.
+//! Cost: linear in the schedule, times the number of threads at each switch.
 
 use trace::{EventId, Op, ThreadId, Trace};
 

@@ -1,4 +1,4 @@
-//! What a read could see instead.
+//! The writes that a read could see instead of the one it saw.
 
 use check::Source;
 use order::Index;

@@ -1,13 +1,14 @@
-//! What is known while a question is being decided: the events needed so far, their order, and why.
+//! The state of the engine while it decides a question: the events needed so far, their order, and why.
 //!
-//! The events needed of a thread are always a stretch of it that begins with the window, so they form a chain of
-//! [`order::Chains`]; an event's position in its chain is its place in its thread. An edge from x to y means: if y
-//! happens, x happens before it. Edges whose source is not needed yet make it needed, and with it all before it in its
-//! thread, whose own edges follow: that is the *closure* of the question (`closure.rs`). What newly needed events do is
-//! not noted: the lists of [`Setup`] tell, up to how far a thread is needed.
+//! The needed events of a thread are always a stretch that begins with the window, so they form a chain of
+//! [`order::Chains`]; an event's position in its chain is its place in its thread. An edge from x to y means:
+//! if y happens, x happens before it. An edge whose source is not needed yet makes it needed, together with
+//! everything before it in its thread and the edges of those events: that is the *closure* of the question
+//! (`closure.rs`). The state does not copy what needed events do: the lists of [`Setup`] have it, and the
+//! state knows how far each thread is needed.
 //!
-//! Every edge is logged with its reason, so that a contradiction can be explained (`explain.rs`). Every change is noted
-//! once a case has been decided, so that the decision can be undone (`trail.rs`).
+//! Every edge is logged with its reason, so that a contradiction can be explained (`explain.rs`). Once a case
+//! has been decided, every change is logged as well, so that the decision can be undone (`trail.rs`).
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
-//! Going back to an earlier state of the search, in time proportional to what has changed since.
+//! Returns to an earlier state of the search, in time proportional to the changes since then.
 //!
-//! Only what a decision can change is noted, and only while there is a decision to go back on: most questions need none.
-//! What is yet to be looked at is not restored. Decisions are made when there is nothing of it.
+//! Only what a decision can change is logged, and only while there is a decision to undo: most questions need
+//! none. The agenda is not restored, because it is empty whenever a decision is made.
 
 use trace::SemaphoreId;
 

@@ -1,9 +1,9 @@
-//! From what the engine found to the schedule a person is shown: the shortest run-up it contains.
+//! Turns the engine's answer into the schedule that a person is shown: the shortest prefix it contains.
 //!
-//! A window's answer is 'everything recorded before it, then these events'. Most of that is not needed. The
-//! slice keeps what the question needs and, for what is kept, everything before it in its thread, what it
-//! waits for, the writes its reads must see, and the releases that let it in; dropping the rest leaves a
-//! schedule, in the same order.
+//! The answer of a window is 'everything recorded before it, then these events'. Most of that is not needed.
+//! The slice keeps what the question needs and, for each event it keeps, everything before it in its thread,
+//! what it waits for, the writes its reads must see, and the releases that let it in. Without the rest it is
+//! still a schedule, in the same order.
 
 use check::{Model, Question, Source};
 use trace::{EventId, Op, ThreadId};

@@ -1,4 +1,5 @@
-//! What the program says about its own accesses: which of a thread's are to be ignored, and which memory has intended races.
+//! What the program declares about its own accesses: which of a thread's accesses to ignore, and which memory
+//! has intended races.
 
 use std::collections::BTreeMap;
 

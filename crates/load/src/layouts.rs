@@ -1,8 +1,8 @@
-//! How the global variables of a module are made up, from its debug information: what a program calls `forks[1].owner` is told so, and not as
-//! a number of bytes behind `forks`.
+//! The layout of the global variables of a module, from its debug information, so that `forks[1].owner` has
+//! its name from the source and not an offset in bytes from `forks`.
 //!
-//! Types that are no matter of the user's (locks of the C library, classes of the C++ library) are not looked into; unions are ambiguous, and
-//! Rust's types are named for the compiler. What is in them is told in bytes.
+//! Types that users do not know (locks of the C library, classes of the C++ library) are not expanded. Unions
+//! are ambiguous, and the fields of Rust's types are named for the compiler. Offsets in them are in bytes.
 
 use std::borrow::Cow;
 use std::fs;

@@ -1,10 +1,12 @@
-//! From the raw log of a run to a trace.
+//! Loads the raw log of a run as a trace.
 //!
-//! The trace goes into a [`Sink`]: a file, memory, or nowhere. [`inspect`] uses the same translation to find single events of a log.
+//! The trace goes into a [`Sink`]: a file, memory, or nowhere. [`inspect`] uses the same translation to find
+//! single events of a log.
 //!
-//! Two passes over the log, or three where the user chooses what to keep ([`chosen`]). The first ([`sharing`]) finds the memory worth keeping, what several threads touched and
-//! somebody wrote, and divides it into variables; the second ([`translate`]) writes the events, with names,
-//! locations and stacks. Both take linear time, and memory for the program's memory and objects, not for its events. A log
+//! There are two passes over the log, or three if the user chooses what to keep ([`chosen`]). The first
+//! ([`sharing`]) finds the memory worth keeping, which several threads touched and at least one wrote, and
+//! divides it into variables. The second ([`translate`]) writes the events, with names, locations and stacks.
+//! Both take linear time. Their memory grows with the program's memory and objects, not with its events. A log
 //! that ends in the middle is loaded up to there.
 
 mod annotations;
@@ -60,7 +62,7 @@ pub struct Options {
     pub sample: Option<Sample>,
     /// Keep the variables that functions and files with these names access.
     pub include: Vec<Pattern>,
-    /// Leave out the variables that nobody but functions and files with these names access.
+    /// Leave out the variables that only functions and files with these names access.
     pub exclude: Vec<Pattern>,
 }
 

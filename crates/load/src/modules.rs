@@ -53,7 +53,7 @@ pub(super) struct DataSymbol {
 /// All modules of a process.
 pub(super) struct Modules {
     modules: Vec<Mapped>,
-    /// Paths below it are told relative to it.
+    /// Paths below it are shown relative to it.
     directory: String,
     frames: FxHashMap<u64, Vec<Frame>>,
 }

@@ -1,8 +1,10 @@
-//! Orders without memory: what one thread publishes and others observe, through a pipe or because the program says so.
+//! Orders without memory: what one thread publishes and others observe, through a pipe or because the program
+//! declares it.
 //!
-//! In a trace they are atomic accesses: each publication is the one write of a variable of its own, which is read at most once by each
-//! thread. So the reads order threads and nothing else is made of them: no two accesses of a thread to one variable, nothing
-//! that could come in between. A publication reads the one before, so who observes it is after all of them.
+//! In a trace they are atomic accesses: each publication is the only write of its own variable, and each thread
+//! reads that variable at most once. So these reads order threads and have no other effect: no thread accesses
+//! such a variable twice, and nothing can come in between. A publication reads the one before it, so whoever
+//! observes it comes after all of them.
 
 use rustc_hash::FxHashSet;
 use trace::VariableId;

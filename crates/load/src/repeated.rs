@@ -1,7 +1,8 @@
-//! Accesses that repeat what their thread did already: what `--drop-repeated` leaves out (paper 3).
+//! Accesses that repeat what their thread already did: what `--drop-repeated` leaves out (paper 3).
 //!
-//! An access is repeated if the same thread did the same to the variable, nobody else touched it since, and the thread did nothing in between that can order
-//! it with others. A race of the second is a race of the first; an atomicity violation between them is lost.
+//! An access is repeated if the same thread did the same to the variable, no other thread touched it since, and
+//! the thread did nothing in between that can order it with other threads. A race of the second access is a
+//! race of the first. Atomicity violations between the two are lost.
 
 use trace::VariableId;
 
@@ -11,7 +12,7 @@ use super::translate::Access;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Touch {
     thread: u32,
-    /// From 1, so that nothing fits a variable that nobody has touched.
+    /// From 1, so that nothing matches an untouched variable.
     segment: u64,
     reads: bool,
     writes: bool,

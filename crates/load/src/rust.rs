@@ -1,9 +1,9 @@
-//! The locks of Rust's standard library, which are words that atomic operations change: what those operations mean.
+//! The locks of Rust's standard library are words that atomic operations change: what those operations mean.
 //!
-//! std comes compiled, without hooks; only what is inlined or generic is compiled with the program and seen. That holds for the
-//! fast way to take a lock and for giving it back: they are known by the functions they are in. The end of the slow way is told by the
-//! runtime. The acquire has the place of the last attempt, whether that succeeded or not: so a place is the same event in a run with
-//! and one without contention.
+//! std is precompiled, without hooks; only inlined or generic code is compiled with the program and visible.
+//! That includes the fast path of taking a lock and of releasing it, which are recognised by the functions they
+//! are in. The runtime reports the end of the slow path. The acquire has the place of the last attempt, whether
+//! that succeeded or not, so a place is the same event in runs with and without contention.
 
 use rustc_hash::FxHashMap;
 use wire::{Event, Hold, Op};

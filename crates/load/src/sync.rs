@@ -1,8 +1,8 @@
 //! What threads hold and have done, so that every trace that is written is a run that can have happened.
 //!
-//! The runtime sees what it sees: a lock that a signal handler or another process gave back, memory that became
-//! another lock without a word, a thread that ended behind its back. What does not fit is left out, or starts a
-//! new object; nothing is made up.
+//! The runtime does not see everything: a signal handler or another process may release a lock, memory may be
+//! reused for another lock, a thread may end unnoticed. An event that does not fit is left out or starts a new
+//! object. No event is invented.
 
 use rustc_hash::FxHashMap;
 use wire::Hold;
@@ -61,7 +61,7 @@ pub(super) struct Permits {
     /// What it was made with, if that was seen.
     pub(super) declared: Option<u64>,
     now: u64,
-    /// Permits that came from where nobody looked.
+    /// Permits whose posts were not seen.
     unseen: u64,
 }
 

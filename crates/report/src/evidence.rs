@@ -20,7 +20,7 @@ pub struct Evidence {
     /// The version of this form: [`SCHEMA`].
     pub schema: u32,
     /// The answer.
-    pub verdict: VerdictName,
+    pub verdict: ClaimedVerdict,
     /// Whether the program can follow the schedule whatever it is.
     pub guaranteed: Option<bool>,
     /// The model the question was asked under.
@@ -55,11 +55,12 @@ impl About {
     }
 }
 
-/// The answer, by name.
+/// The verdict that evidence claims. Evidence is not trusted: it may claim one verdict and hold the schedule or
+/// the refutation of another, or none. So this is not an enum with the evidence inside, as verified answers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum VerdictName {
+pub enum ClaimedVerdict {
     Feasible,
     Infeasible,
     Unknown,

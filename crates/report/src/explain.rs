@@ -1,5 +1,5 @@
-//! A refutation as prose: numbered orders, each with its reason, cases indented, each ending in
-//! what is impossible. It says what the refutation says and adds nothing; whether that is true is for `check`.
+//! A refutation as prose: numbered orders, each with its reason, and indented cases, each ending in a
+//! contradiction. It adds nothing to the refutation; `check` verifies whether that is correct.
 //!
 //! An event is shown with its location when it is first mentioned, and without it afterwards.
 
@@ -68,7 +68,7 @@ struct OpenSplit {
     indent: usize,
     /// How many cases have begun.
     begun: usize,
-    /// What was known before the case at hand.
+    /// What was known before the current case.
     facts: usize,
     absent: usize,
     source: Option<Source>,
@@ -91,17 +91,17 @@ struct Prose<'t> {
     text: String,
     /// Events whose location has been shown.
     located: HashSet<EventId>,
-    /// What is known in the case at hand.
+    /// What is known in the current case.
     facts: Vec<Fact>,
     /// The number of each of these orders.
     numbers: HashMap<(EventId, EventId), usize>,
-    /// Events that do not happen in the case at hand, apart from what the question says.
+    /// Events that do not happen in the current case, apart from what the question says.
     absent: Vec<EventId>,
-    /// What the read that the question names sees in the case at hand.
+    /// What the read that the question names sees in the current case.
     source: Option<Source>,
     /// The number of the next order.
     next: usize,
-    /// The splits around the case at hand, innermost last.
+    /// The splits around the current case, innermost last.
     open: Vec<OpenSplit>,
     indent: usize,
 }

@@ -28,7 +28,7 @@ mod wrap;
 
 pub use context::{Context, Contexts, Frame, Hold};
 pub use edges::{Edge, EdgeKind, edges};
-pub use evidence::{About, Evidence, EvidenceError, SCHEMA, VerdictName, events_named};
+pub use evidence::{About, ClaimedVerdict, Evidence, EvidenceError, SCHEMA, events_named};
 pub use explain::{explain, in_one_sentence};
 pub use figures::{counted, number};
 pub use findings::{

@@ -9,7 +9,7 @@ use check::{Model, Question, Source, UnknownModel, WrittenQuestion};
 use trace::native::ReadError;
 use trace::{EventId, Kind, ThreadEvents, ThreadPath, Trace};
 
-use crate::evidence::{About, Evidence, SCHEMA, VerdictName};
+use crate::evidence::{About, ClaimedVerdict, Evidence, SCHEMA};
 use crate::fingerprint::{push_name, push_op};
 
 /// What such a file starts with.
@@ -172,7 +172,7 @@ impl ScheduleFile {
     pub fn into_evidence(self) -> Evidence {
         Evidence {
             schema: SCHEMA,
-            verdict: VerdictName::Feasible,
+            verdict: ClaimedVerdict::Feasible,
             guaranteed: Some(self.guaranteed),
             model: self.model,
             schedule: Some(self.schedule()),

@@ -7,7 +7,7 @@ use check::{
 };
 use decide::{Options, Setup, Verdict, decide};
 use report::{
-    About, Evidence, EvidenceError, Fingerprint, SCHEMA, ScheduleFile, Steps, VerdictName, event_line,
+    About, ClaimedVerdict, Evidence, EvidenceError, Fingerprint, SCHEMA, ScheduleFile, Steps, event_line,
     explain, in_one_sentence, interleaving,
 };
 use trace::{EventId, Trace};
@@ -22,7 +22,7 @@ fn answer(setup: &Setup<'_>, question: &Question, model: Model) -> Evidence {
     let trace = setup.trace();
     let mut evidence = Evidence {
         schema: SCHEMA,
-        verdict: VerdictName::Infeasible,
+        verdict: ClaimedVerdict::Infeasible,
         guaranteed: None,
         model,
         schedule: None,
@@ -35,7 +35,7 @@ fn answer(setup: &Setup<'_>, question: &Question, model: Model) -> Evidence {
         Verdict::Feasible(witness) => {
             let schedule = witness.schedule(setup, question, model);
             let certainty = check_schedule(trace, question, model, &schedule).expect("it holds");
-            evidence.verdict = VerdictName::Feasible;
+            evidence.verdict = ClaimedVerdict::Feasible;
             evidence.guaranteed = Some(certainty.guaranteed);
             evidence.schedule = Some(schedule);
         }
@@ -53,9 +53,9 @@ fn holds(trace: &Trace, evidence: &Evidence) -> bool {
     }
     let model = evidence.model;
     match (evidence.verdict, &evidence.schedule, &evidence.refutation) {
-        (VerdictName::Feasible, Some(schedule), None) => check_schedule(trace, &question, model, schedule)
+        (ClaimedVerdict::Feasible, Some(schedule), None) => check_schedule(trace, &question, model, schedule)
             .is_ok_and(|certainty| Some(certainty.guaranteed) == evidence.guaranteed),
-        (VerdictName::Infeasible, None, Some(refutation)) => {
+        (ClaimedVerdict::Infeasible, None, Some(refutation)) => {
             check_refutation(trace, &question, model, refutation).is_ok()
         }
         _ => false,
@@ -153,7 +153,7 @@ fn mutants(trace: &Trace, evidence: &Evidence, rng: &mut Rng, tally: &mut Tally)
         }
         let question = evidence.question.about(trace).expect("it holds");
         let feasible = oracle::answer_all(trace, evidence.model, &[question])[0];
-        assert_eq!(feasible, evidence.verdict == VerdictName::Feasible, "accepted, but wrong: {mutant}");
+        assert_eq!(feasible, evidence.verdict == ClaimedVerdict::Feasible, "accepted, but wrong: {mutant}");
     }
 }
 
@@ -276,7 +276,7 @@ fn deep_refutations_need_no_stack() {
         assert_eq!(check_refutation(&trace, &question, Model::Sync, &forged), Err(innermost));
         let evidence = Evidence {
             schema: SCHEMA,
-            verdict: VerdictName::Infeasible,
+            verdict: ClaimedVerdict::Infeasible,
             guaranteed: None,
             model: Model::Sync,
             schedule: None,

@@ -1,14 +1,14 @@
-//! Functions of the C library that the program calls and we stand before, by what they are about.
+//! Replacements for functions of the C library that the program calls, grouped by topic.
 //!
-//! Each asks [`enter`]: inside the runtime, or while it is passive, the real function is all there is to
-//! do. What could block is tried without blocking first, and waited for in the scheduler.
+//! Each replacement calls [`enter`] first: inside the runtime, or while it is passive, it only calls the real
+//! function. A call that could block is first tried without blocking, and then waits in the scheduler.
 //!
 //! # Safety
 //!
-//! The program calls each exported function in place of the C library's, or libtsan's, function of that name. Its arguments are as that
-//! function demands: pointers are null where that is allowed, or to what they should be, and nobody else changes that meanwhile except as
-//! the function allows. What we pass on to the real function, and what we look at ourselves, are these arguments and no others. A
-//! program that breaks the contract would have broken it without us.
+//! The program calls each exported function in place of the function of that name in the C library or libtsan.
+//! Its arguments meet that function's contract: pointers are valid, or null where that is allowed, and no other
+//! thread changes what they point to except as the function allows. We pass on and access only these arguments.
+//! A program that breaks the contract would have broken it without us.
 
 pub(crate) mod annotations;
 pub(crate) mod barriers;
@@ -131,8 +131,8 @@ pub(crate) const EXCLUSIVE: LockKinds =
 pub(crate) const SHARED: LockKinds =
     LockKinds { request: Kind::RequestShared, acquire: Kind::AcquireShared, failed: Kind::TryFailedShared };
 
-/// Takes a lock by trying until it is free or the time is over. The request of a call that can block for ever is log_attempt even
-/// if the lock is free: it tells it from one that gives up by itself.
+/// Takes a lock by trying until it is free or the time is over. The request of a call that can block for ever is logged even if
+/// the lock is free, which distinguishes it from a call that gives up by itself.
 pub(crate) fn acquire(
     inside: &Inside,
     kinds: &LockKinds,
@@ -196,7 +196,7 @@ pub(crate) fn log_attempt(
     result
 }
 
-/// Calls something that may block in the outside world: others run meanwhile.
+/// Calls something that may block outside the program; other threads run in the meantime.
 pub(crate) fn outside<R>(inside: Inside, call: impl FnOnce() -> R) -> R {
     if scheduler().with_lock(|schedule, _| schedule.is_alone()) {
         drop(inside);

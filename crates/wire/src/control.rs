@@ -28,7 +28,7 @@ const NO_PARENT: u32 = u32::MAX;
 /// One instruction of a replay. A *place* counts the schedulable events of a thread, from 0; a thread is named by its position in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instruction {
-    /// The thread runs until it has performed its places before this one, and stands before it if it can be stopped there.
+    /// The thread runs until it has performed all places before this one, and stops there if it can be stopped.
     Run {
         /// Which thread.
         thread: u32,
@@ -42,20 +42,20 @@ pub enum Instruction {
         /// The place that it must not have performed.
         before: u64,
     },
-    /// The thread, which has performed its places before this one, comes to it. What it is about to do there is
-    /// reported, and what memory holds.
+    /// The thread, which has performed all places before this one, runs up to it. The access that it is about to
+    /// make is reported, with the content of the memory.
     ReportAccess {
         /// Which thread.
         thread: u32,
         /// The place.
         place: u64,
     },
-    /// What memory holds now, where the thread was last seen, is reported.
+    /// The current content of the memory of the thread's last reported access is reported.
     ReportMemory {
         /// Which thread.
         thread: u32,
     },
-    /// The state of every thread is reported: this is what the replay was for.
+    /// The state of every thread is reported: this is the goal of the replay.
     ReportThreads,
     /// A debugger waits for this.
     Stop,

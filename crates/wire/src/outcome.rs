@@ -92,7 +92,7 @@ impl Obstacle {
 /// One thing that a replay reports. Threads are named by their position in the table of the control file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutcomeRecord {
-    /// The thread stands before this access.
+    /// The thread is about to make this access.
     PendingAccess {
         /// Which thread.
         thread: u32,
@@ -103,14 +103,14 @@ pub enum OutcomeRecord {
         /// What memory holds there, if it can be read.
         memory: Option<Memory>,
     },
-    /// The thread does not stand before an access there.
+    /// The thread is not about to make an access there.
     Nothing {
         /// Which thread.
         thread: u32,
         /// At which place.
         place: u64,
     },
-    /// What memory holds now, where the thread was last seen.
+    /// The current content of the memory of the thread's last reported access.
     MemoryContent {
         /// Which thread.
         thread: u32,
@@ -130,7 +130,7 @@ pub enum OutcomeRecord {
         /// Where its code is, if that is known; else 0.
         pc: u64,
     },
-    /// All threads were reported: this is what the replay was for.
+    /// All threads have been reported: the goal of the replay.
     AllReported,
     /// An instruction could not be performed.
     Diverged {

@@ -1,5 +1,5 @@
-//! Response files: `@file` stands for the arguments in a file. They are looked into to know what the compiler
-//! is asked for; the compiler gets `@file` as it was.
+//! Response files: `@file` stands for the arguments in a file. They are read to learn what the compiler will do;
+//! the compiler gets `@file` unchanged.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -1,8 +1,9 @@
-//! A std that is compiled with the program (`-Zbuild-std`), and what cargo's rustc and rustdoc are told then.
+//! A std that is compiled with the program (`-Zbuild-std`), and the options for cargo's rustc and rustdoc.
 //!
-//! core and alloc are instrumented like the program. The crate std itself is not: its locks and condition variables are made of atomic operations whose number depends on who
-//! waits for whom, so they are hidden and told by calls that are stood before ([`calls`]), as in the std that is shipped. Which symbols these are is known when
-//! std has been compiled, so cargo runs rustc through this program, which adds them to what is linked.
+//! core and alloc are instrumented like the program. The crate std itself is not: its locks and condition
+//! variables consist of atomic operations whose number depends on contention. They are hidden, and calls of them
+//! are intercepted instead ([`calls`]), as with the precompiled std. The symbols are known only after std has
+//! been compiled, so cargo runs rustc through this program, which adds them to the link.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -14,7 +15,7 @@ use super::links::link;
 use super::{TARGET, calls};
 use crate::embedded;
 
-/// What cargo is told to compile: all that programs and tests may use.
+/// The crates that cargo compiles: all that programs and tests may use.
 pub(super) const CRATES: &str = "-Zbuild-std=std,proc_macro,panic_unwind,panic_abort,test";
 
 /// Where rustup puts the source of std, in the directory of a toolchain.

@@ -1,8 +1,8 @@
-//! The functions of Rust's std that order threads, and how a program is made to pass by the runtime when it calls them.
+//! Intercepts calls of the functions of Rust's std that order threads.
 //!
-//! std comes compiled, without hooks. What a program calls of it are symbols, and the linker's `--wrap` turns a call of one into a call of
-//! code that we link in: it tells the runtime, calls the function, and tells the runtime again. Which symbols a toolchain's std
-//! has is read from its library; a function that it does not have is not called by its programs either.
+//! std is precompiled, without hooks. The linker's `--wrap` redirects a call of one of its symbols to code that
+//! we link in, which notifies the runtime, calls the function, and notifies the runtime again. The symbols are
+//! read from the std library of the toolchain; programs cannot call a function that it does not have.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -39,7 +39,7 @@ struct Wrapped {
     number: u32,
 }
 
-/// What is added to a link: an object file, and the symbols it stands before.
+/// What is added to a link: an object file, and the symbols it wraps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrapping {
     pub(super) object: PathBuf,
@@ -47,7 +47,7 @@ pub(super) struct Wrapping {
 }
 
 impl Wrapping {
-    /// What rustc is told of it.
+    /// The options for rustc that add it.
     pub(super) fn flags(&self) -> Vec<String> {
         let object = format!("-Zpre-link-arg={}", self.object.display());
         let symbols = self.symbols.iter().map(|symbol| format!("-Clink-arg=-Wl,--wrap={symbol}"));
@@ -118,7 +118,7 @@ fn wrapped(symbol: &str) -> Option<Wrapped> {
     Some(Wrapped { symbol: symbol.to_owned(), number })
 }
 
-/// A Rust file whose object stands before these functions. Their arguments are few and simple: the registers of arguments and results are kept.
+/// A Rust file whose object wraps these functions. Their arguments are few and simple: the registers of arguments and results are kept.
 fn source(wrapped: &[Wrapped]) -> String {
     let mut code = String::new();
     for Wrapped { symbol, number } in wrapped {

@@ -1,7 +1,7 @@
 //! The user's cargo, building for recording.
 //!
-//! A target is named to cargo even though it is the host's: so build scripts and macros, which are for the host, are not instrumented.
-//! The user's own flags for rustc and rustdoc are kept.
+//! The target is always passed to cargo, even if it is the host: then build scripts and macros, which run on the
+//! host, are not instrumented. The user's own flags for rustc and rustdoc are kept.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

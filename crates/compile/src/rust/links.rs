@@ -1,4 +1,4 @@
-//! The other names that this program is called by, when cargo runs it: links to it in a directory of ours.
+//! The other names under which cargo runs this program: links to it in a directory of ours.
 
 use std::env;
 use std::ffi::OsString;

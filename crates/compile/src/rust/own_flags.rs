@@ -1,7 +1,7 @@
-//! The flags for rustc and rustdoc that the user has set, which ours are added to: cargo takes one source of flags alone, so what is
-//! given to it has to have all of them.
+//! The user's own flags for rustc and rustdoc. Cargo uses only one source of flags, so ours are added to these
+//! and passed on together.
 //!
-//! The order is cargo's: the environment, then all that the configuration has for the target, then what it has for any build.
+//! The order is cargo's: the environment, then the configuration for the target, then that for any build.
 
 use std::collections::HashSet;
 use std::env;

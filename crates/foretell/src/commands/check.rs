@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use check::{Question, check_refutation, check_schedule};
 use clap::Args;
-use report::{About, Evidence, Fingerprint, SCHEMA, ScheduleFile, VerdictName, Words};
+use report::{About, ClaimedVerdict, Evidence, Fingerprint, SCHEMA, ScheduleFile, Words};
 use serde::Serialize;
 use trace::Trace;
 
@@ -53,7 +53,7 @@ pub struct Check {
 struct Report<'a> {
     schema: u32,
     verified: bool,
-    verdict: VerdictName,
+    verdict: ClaimedVerdict,
     guaranteed: Option<bool>,
     fault: Option<&'a Fault>,
 }
@@ -67,7 +67,7 @@ impl Check {
 
     fn check(&self, bytes: &[u8]) -> Result<Exit, Diagnostic> {
         let source::Read { evidence, file } = source::parse(&self.file, bytes)?;
-        if evidence.verdict == VerdictName::Unknown {
+        if evidence.verdict == ClaimedVerdict::Unknown {
             return Err(Diagnostic::new("there is nothing to verify: the verdict is unknown")
                 .in_file(source::named(&self.file)));
         }
@@ -151,7 +151,7 @@ fn verify(trace: &Trace, evidence: &Evidence, file: Option<&ScheduleFile>) -> Re
         return Err(Fault::new(format!("line {}", line.number), message).about(line.event));
     }
     match (evidence.verdict, &evidence.schedule, &evidence.refutation) {
-        (VerdictName::Feasible, Some(schedule), None) => {
+        (ClaimedVerdict::Feasible, Some(schedule), None) => {
             let certainty = check_schedule(trace, &question, evidence.model, schedule)
                 .map_err(|fault| Fault::of_schedule(trace, schedule, &fault))?;
             match (evidence.guaranteed, certainty.guaranteed) {
@@ -160,14 +160,14 @@ fn verify(trace: &Trace, evidence: &Evidence, file: Option<&ScheduleFile>) -> Re
                 (_, false) => Err(Fault::new("guaranteed", "it must be false for this schedule")),
             }
         }
-        (VerdictName::Infeasible, None, Some(refutation)) => {
+        (ClaimedVerdict::Infeasible, None, Some(refutation)) => {
             check_refutation(trace, &question, evidence.model, refutation)
                 .map_err(|fault| Fault::of_refutation(trace, refutation, &fault))
         }
-        (VerdictName::Feasible, ..) => {
+        (ClaimedVerdict::Feasible, ..) => {
             Err(Fault::new("schedule", "a feasible verdict has a schedule and no refutation"))
         }
-        (VerdictName::Infeasible | VerdictName::Unknown, ..) => {
+        (ClaimedVerdict::Infeasible | ClaimedVerdict::Unknown, ..) => {
             Err(Fault::new("refutation", "an infeasible verdict has a refutation and no schedule"))
         }
     }

@@ -12,7 +12,7 @@ use clap::Args;
 use pipeline::TraceFile;
 use pipeline::answer::{Answer, answer};
 use pipeline::predict::refuse_without_branches;
-use report::{About, Evidence, Fingerprint, SCHEMA, ScheduleFile, Steps, VerdictName};
+use report::{About, ClaimedVerdict, Evidence, Fingerprint, SCHEMA, ScheduleFile, Steps};
 use trace::Trace;
 
 use crate::arguments::{OutputMode, model};
@@ -162,7 +162,7 @@ impl Decide {
 fn evidence(trace: &Trace, question: &Question, model: Model, answer: &Answer, about: About) -> Evidence {
     let mut evidence = Evidence {
         schema: SCHEMA,
-        verdict: VerdictName::Unknown,
+        verdict: ClaimedVerdict::Unknown,
         guaranteed: None,
         model,
         schedule: None,
@@ -173,12 +173,12 @@ fn evidence(trace: &Trace, question: &Question, model: Model, answer: &Answer, a
     };
     match answer {
         Answer::Feasible { schedule, guaranteed } => {
-            evidence.verdict = VerdictName::Feasible;
+            evidence.verdict = ClaimedVerdict::Feasible;
             evidence.guaranteed = Some(*guaranteed);
             evidence.schedule = Some(schedule.clone());
         }
         Answer::Infeasible(refutation) => {
-            evidence.verdict = VerdictName::Infeasible;
+            evidence.verdict = ClaimedVerdict::Infeasible;
             evidence.refutation = Some(refutation.clone());
         }
         Answer::Unknown { budget } => evidence.budget = Some(*budget),

@@ -1,4 +1,4 @@
-//! What is impossible, and why: where every scope of a refutation ends.
+//! The ends of a refutation's scopes: what is impossible, and why.
 
 use check::{End, Question, Step};
 use trace::{EventId, Op, ThreadId};
@@ -87,7 +87,7 @@ impl Prose<'_> {
             && self.threads.place(far) >= self.threads.place(event)
     }
 
-    /// The event that a thread stops right before, in the case at hand or as the question says.
+    /// The event that a thread stops right before, in the current case or as the question says.
     fn stops_before(&self, thread: ThreadId) -> Option<EventId> {
         let of_thread = |event: &EventId| self.trace.thread(*event) == thread;
         let named = match self.question {

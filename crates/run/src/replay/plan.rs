@@ -22,7 +22,8 @@ pub struct PlannedEvent {
     pub location: String,
 }
 
-/// What is to be seen once the schedule has been followed.
+/// What must be observed once the schedule has been followed. Unlike a question, whose events are ids in a trace, it
+/// names events by thread and place, as a replayed run can be compared with, and it can be a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// Both accesses are next, and none of them has happened.

@@ -1,8 +1,9 @@
-//! What a program says of its own synchronisation, through libtsan's interface (`sanitizer/tsan_interface.h`) or the older
-//! `Annotate..` functions: orders it makes by means we do not see, locks it built itself, accesses and races it means.
+//! What a program declares about its own synchronisation, through libtsan's interface
+//! (`sanitizer/tsan_interface.h`) or the older `Annotate..` functions: orders that the runtime cannot see, custom
+//! locks, and accesses and races that are intended.
 //!
-//! What a home-made lock does inside, between the two calls that announce it, is its own affair: accesses there are not wanted, since they
-//! would order its sections as the run had them.
+//! Accesses inside a custom lock, between the two calls that announce it, are not recorded: they would fix the
+//! order of its sections to that of the run.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 

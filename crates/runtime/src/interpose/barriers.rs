@@ -1,4 +1,4 @@
-//! Barriers, in the scheduler: who has arrived is who waits.
+//! Barriers, implemented in the scheduler: the threads that have arrived are those that wait.
 
 use core::ffi::{c_int, c_uint, c_void};
 

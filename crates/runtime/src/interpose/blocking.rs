@@ -1,5 +1,5 @@
-//! Calls that may block in the outside world: the thread gives the token away and takes it back. Those that move data are in
-//! [`super::files`].
+//! Calls that may block outside the program: the thread gives up the token and takes it back afterwards. Calls
+//! that move data are in [`super::files`].
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
@@ -89,7 +89,7 @@ fn control(file: c_int, command: c_int, argument: usize, really: impl Fn() -> c_
 }
 
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fcntl(file: c_int, command: c_int, argument: usize) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
@@ -104,7 +104,7 @@ unsafe {
 }
 
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fcntl64(file: c_int, command: c_int, argument: usize) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
@@ -118,10 +118,10 @@ unsafe {
 }
 }
 
-/// System calls by number: futexes are the scheduler's affair, children are looked after, others go through.
+/// System calls by number: the scheduler handles futexes, new processes are tracked, all others are passed on.
 ///
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall(
     number: c_long,

@@ -1,4 +1,5 @@
-//! C11's threads. glibc's call its own pthread functions from inside, past us, so they are made anew from ours.
+//! C11's threads. glibc's versions call its own pthread functions internally, where we cannot intercept them, so
+//! these are implemented with our replacements.
 
 use core::ffi::{c_int, c_void};
 
@@ -74,7 +75,7 @@ extern "C" fn thrd_yield() {
 }
 
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn thrd_sleep(length: Time, rest: *mut libc::timespec) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.

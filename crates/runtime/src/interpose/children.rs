@@ -1,7 +1,7 @@
-//! Child processes, and programs that take the place of this one.
+//! Child processes, and programs that replace this one.
 //!
-//! A child that copies our memory gets a log of its own or none, before any of the program's code runs in it. One that shares our memory is not
-//! recorded: what it does in the name of the thread that made it is left out.
+//! A child that copies our memory gets its own log or none, before any of the program's code runs in it. A child
+//! that shares our memory is not recorded: what it does on behalf of the thread that created it is left out.
 
 use core::ffi::{c_char, c_int, c_long, c_void};
 
@@ -47,7 +47,7 @@ extern "C" fn in_child() {
 }
 
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fork() -> libc::pid_t {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
@@ -61,7 +61,7 @@ unsafe {
 /// A child that borrows its parent's memory would act as the parent's thread; with a copy it behaves as it should.
 ///
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn vfork() -> libc::pid_t {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
@@ -71,7 +71,7 @@ unsafe {
 }
 
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _Fork() -> libc::pid_t {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
@@ -125,7 +125,7 @@ unsafe {
 }
 
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn clone(
     routine: Start,

@@ -1,4 +1,5 @@
-//! Condition variables, wholly in the scheduler: the real one is never waited on, except by processes that share it.
+//! Condition variables, implemented in the scheduler: no thread waits on the real one, unless it is shared
+//! between processes.
 
 use core::ffi::c_int;
 

@@ -1,8 +1,10 @@
-//! Failures: the program is about to die by a signal of its own making. Which thread, where, and why goes into the log before it does.
+//! Failures: the program is about to die by a signal that it caused. The thread, location and cause are written
+//! to the log first.
 //!
-//! The fatal signals have a handler of ours unless the program installs its own. It writes, and then the signal does what it would have
-//! done. A failed assertion is met earlier, where its text is at hand. What other code prints before it aborts (an uncaught
-//! exception, a panic) is read from the program's output, which is not our business here.
+//! We handle the fatal signals unless the program installs its own handler. Our handler writes the log, and then
+//! the signal has its usual effect. A failed assertion is recorded earlier, where its text is available. What
+//! other code prints before it aborts (an uncaught exception, a panic) is read from the program's output, which
+//! is not done here.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -29,7 +31,7 @@ pub(crate) fn is_fatal(signal: c_int) -> bool {
     FATAL.contains(&signal)
 }
 
-/// Handles the fatal signals that nobody handles yet.
+/// Handles the fatal signals that have no handler yet.
 pub(crate) fn watch() {
     for signal in FATAL {
         // SAFETY: zero bytes are an action; the kernel reads and writes nothing else.

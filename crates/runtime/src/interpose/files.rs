@@ -1,8 +1,9 @@
-//! Calls that move data through files. A thread that would block gives the token away meanwhile; what is ready at once, as
-//! a regular file always is, keeps it, so that it does not change the schedule.
+//! Calls that move data through files. A thread that would block gives up the token while it waits. A file that
+//! is ready, as a regular file always is, lets the thread keep the token, so the call does not change the
+//! schedule.
 //!
-//! The memory that is filled or sent is accessed, and what comes through a pipe or a socket comes after what was done before it
-//! was sent, or before the other end was closed: see [`super::passages`].
+//! The memory that is filled or sent counts as accessed. Data from a pipe or a socket comes after everything that
+//! happened before it was sent, or before the other end was closed: see [`super::passages`].
 
 use core::ffi::{c_int, c_long, c_void};
 

@@ -1,4 +1,4 @@
-//! Functions of the C library that fill memory the program hands them: what they wrote is told when they have.
+//! Functions of the C library that fill memory of the program: their writes are recorded when they return.
 
 use core::ffi::{c_char, c_int, c_long, c_void};
 

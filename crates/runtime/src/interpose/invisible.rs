@@ -1,5 +1,5 @@
-//! The barrier that libtsan's own tests use to arrange a run: it makes threads wait for each other and must order nothing. A
-//! schedule that is followed has its own arrangement, so nobody waits then.
+//! The barrier that libtsan's own tests use to arrange a run: threads wait for each other, but it must not order
+//! them. When a schedule is followed, that decides the order, and the barrier does not wait.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,7 +16,7 @@ const COUNT_BITS: u32 = 10;
 const ONE_ARRIVED: u32 = 1 << COUNT_BITS;
 
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tsan_testonly_barrier_init(barrier: *const AtomicU32, count: u32) {
 // SAFETY: the word is the program's, which gives it as a barrier.
@@ -26,7 +26,7 @@ unsafe {
 }
 
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tsan_testonly_barrier_wait(barrier: *const AtomicU32) {
 // SAFETY: the word is the program's, which gives it as a barrier.

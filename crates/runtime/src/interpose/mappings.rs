@@ -1,5 +1,5 @@
-//! Memory that the program maps by itself: blocks like those of the allocator, so that what is mapped at the same address later is
-//! another.
+//! Memory that the program maps itself. It is recorded as blocks, like memory from the allocator, so that a later
+//! mapping at the same address is another block.
 
 use core::ffi::{c_int, c_long, c_void};
 

@@ -1,4 +1,4 @@
-//! What the program tells us through `foretell.h`.
+//! The functions of `foretell.h`, with which a program annotates itself.
 
 use core::ffi::{CStr, c_char, c_longlong};
 

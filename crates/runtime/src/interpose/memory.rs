@@ -1,5 +1,5 @@
-//! Allocation. The real functions are glibc's own names, so there is nothing to look up and nothing that could call us
-//! back before it is found.
+//! Allocation. The real functions are called by glibc's own names, so there is no lookup, which could itself
+//! allocate and call us back.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};

@@ -142,7 +142,7 @@ unsafe {
 }
 }
 
-/// Gives a mutex back as part of a wait, which the log tells as one event.
+/// Gives a mutex back as part of a wait, which is one event in the log.
 ///
 /// # Safety
 /// The mutex is one.

@@ -1,5 +1,6 @@
-//! Things done once: `pthread_once` and C++'s guards of static variables. In the log they are atomic accesses: a
-//! write when it is done, a read by everyone who finds it done. That somebody has begun is nothing anyone else can act on.
+//! One-time initialisation: `pthread_once` and C++'s guards of static variables. In the log they are atomic
+//! accesses: a write when the initialisation is done, and a read by each thread that finds it done. Its begin is
+//! not recorded, since no other thread can depend on it.
 
 use core::ffi::c_int;
 

@@ -1,8 +1,8 @@
 //! What a file carries from thread to thread, and which two sockets are the ends of one connection.
 //!
-//! Two connected stream sockets of the internet know both addresses, so both ends come to the same number; those that `socketpair` made are
-//! remembered. All others (unconnected ones, those with names in the file system) and the kernel's own files count as one: orders that
-//! may not be there, and none too few.
+//! Two connected internet stream sockets know both addresses, so both ends compute the same number. Pairs made by
+//! `socketpair` are remembered. All other files (unconnected sockets, sockets with names in the file system, the
+//! kernel's own files) count as one: this may add orders that do not exist, but it misses none.
 
 use core::ffi::c_int;
 use core::mem::zeroed;
@@ -99,7 +99,7 @@ unsafe {
 }
 }
 
-/// A number made of the address of one end, as this system call tells it.
+/// A number made of the address of one end, as this system call returns it.
 fn end(file: c_int, call: i64) -> Option<u64> {
 // SAFETY: the kernel writes into what we own, for which zero bytes are a value; the family says which address it is.
 unsafe {

@@ -1,4 +1,4 @@
-//! The ends of a process, and what it loads meanwhile.
+//! The end of a process, and the libraries that it loads while it runs.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
@@ -21,7 +21,7 @@ extern "C" fn _Exit(status: c_int) -> ! {
 }
 
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn quick_exit(status: c_int) -> ! {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
@@ -35,7 +35,7 @@ unsafe {
 /// Not in the C library but in each program, except that a program linked with libtsan takes it from there.
 ///
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn atexit(handler: *mut c_void) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
@@ -49,7 +49,7 @@ unsafe {
 /// The same, for a function that returns twice: it must see its caller's frame.
 ///
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 unsafe extern "C" fn sigsetjmp() {

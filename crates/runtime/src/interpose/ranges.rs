@@ -36,7 +36,7 @@ fn log_ranges_hooked(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
     }
 }
 
-/// The length of a text, which is not told.
+/// The length of a string; finding it records no access.
 ///
 /// # Safety
 /// The text ends with a zero.

@@ -1,8 +1,9 @@
-//! What Rust's standard library does out of sight. It comes compiled and without hooks; `foretell cargo` links a program so that calls from what
-//! is instrumented to the functions of std that order threads pass by here, before (`foretell_rust_enter`) and after
-//! (`foretell_rust_leave`). The functions themselves are std's: they wait and wake by futexes, which are the scheduler's.
+//! What Rust's standard library does out of sight. std is precompiled, without hooks. `foretell cargo` links a
+//! program so that calls from instrumented code to the functions of std that order threads run our hooks before
+//! (`foretell_rust_enter`) and after (`foretell_rust_leave`). The functions themselves are std's: they wait and
+//! wake by futexes, which the scheduler implements.
 //!
-//! Between two hooks a thread keeps the token unless it blocks, so what std does in between happens at once.
+//! Between two hooks a thread keeps the token unless it blocks, so what std does in between is atomic.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -79,7 +80,7 @@ const SCOPE: usize = 3;
 /// Whether the program has a std without hooks.
 static HIDDEN_STD: AtomicBool = AtomicBool::new(false);
 
-/// Whether functions of the C library may be called from a std without hooks, so that what they access is not the program's affair.
+/// Whether functions of the C library may be called from a std without hooks, so that what they access does not belong to the program.
 #[inline]
 pub(crate) fn has_hidden_std() -> bool {
     HIDDEN_STD.load(Ordering::Relaxed)

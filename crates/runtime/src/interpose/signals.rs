@@ -1,12 +1,12 @@
-//! Signals: handlers of the program run between two events of their thread, never inside the runtime.
+//! Signals: the program's handlers run between two events of their thread, never inside the runtime.
 //!
-//! A handler is installed through a function of ours. A signal that arrives while its thread is inside the runtime is
-//! put off until it leaves; one that the thread's own instruction caused is passed on at once. A thread that
-//! waits in the scheduler is made ready to handle it.
+//! A handler is installed through a function of ours. A signal that arrives while its thread is inside the runtime
+//! is delayed until the thread leaves it; a signal that the thread's own instruction caused is delivered at once.
+//! A thread that waits in the scheduler is made ready to handle the signal.
 //!
-//! What was done before a handler was installed, a timer set or a signal sent comes before what the handler does; so it does if the signal is
-//! waited for instead. Which of several senders it was is not known, so it is after all of them: orders that may not be there, and none
-//! too few.
+//! Everything before a handler is installed, a timer set or a signal sent comes before what the handler does, and
+//! likewise before what follows a wait for the signal. Which of several senders sent it is unknown, so it comes
+//! after all of them: this may add orders that do not exist, but it misses none.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};

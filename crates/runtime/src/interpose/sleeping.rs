@@ -1,4 +1,4 @@
-//! Sleeping: a wait in the scheduler for a virtual deadline. It is real sleep only when nobody else can run.
+//! Sleeping: a wait in the scheduler for a virtual deadline. The process really sleeps only if no thread can run.
 
 use core::ffi::{c_int, c_uint};
 
@@ -20,7 +20,7 @@ fn sleep(wait: Wait) -> Option<Ended> {
     Some(ended)
 }
 
-/// Sleeps so long; none if it is the real function's affair.
+/// Sleeps so long; none if the real function must do it.
 ///
 /// # Safety
 /// The pointer is a `timespec`'s.
@@ -42,7 +42,7 @@ fn status(ended: Ended) -> c_int {
 }
 
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nanosleep(length: Time, rest: *mut libc::timespec) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
@@ -53,7 +53,7 @@ unsafe {
 }
 
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn clock_nanosleep(
     clock: c_int,
@@ -78,7 +78,7 @@ unsafe {
 }
 
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn usleep(microseconds: c_uint) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
@@ -91,7 +91,7 @@ unsafe {
 }
 
 /// # Safety
-/// As for the function of that name that it stands before.
+/// As for the function of that name that it replaces.
 #[unsafe(export_name = "sleep")]
 unsafe extern "C" fn sleep_seconds(seconds: c_uint) -> c_uint {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.

@@ -1,5 +1,5 @@
-//! Functions with any number of arguments, which stable Rust cannot define: a piece of assembly keeps the registers and makes the list that C's
-//! `va_start` would, and a function of the usual kind goes on with it.
+//! Variadic functions, which stable Rust cannot define: a piece of assembly saves the registers and builds the
+//! list that C's `va_start` would build, and an ordinary function continues with it.
 
 /// C's `va_list` on x86-64.
 #[repr(C)]

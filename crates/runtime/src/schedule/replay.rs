@@ -54,11 +54,11 @@ pub(crate) enum Report {
     PendingAccess { role: u32, position: u64, pending: Pending },
     /// The thread is not about to make an access there.
     Nothing { role: u32, position: u64 },
-    /// What memory holds now where the thread was last seen about to access it.
+    /// The current content of the memory of the thread's last reported access.
     MemoryContent { role: u32, address: u64, length: u64 },
     /// A thread when it is held, or where the replay diverged.
     Thread { role: u32, state: State, position: u64, waits_for: WaitsFor, pc: u64 },
-    /// All threads were reported: this is what the replay was for.
+    /// All threads have been reported: the goal of the replay.
     AllReported,
     /// The instruction with this number cannot be performed.
     Diverged { instruction: usize, role: u32, obstacle: Obstacle, position: u64, waits_for: WaitsFor },
