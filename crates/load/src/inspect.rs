@@ -241,14 +241,20 @@ impl Finder {
         self.wanted_at(event).iter().any(|&(_, index)| self.events[index].is_none())
     }
 
-    /// An event that was asked for is nothing in a trace.
+    /// An event that was asked for is nothing in a trace. A use of a file or a pipe still counts: whether it orders anything depends on what the file is,
+    /// and the output of a replay goes elsewhere.
     fn nothing(&mut self, event: &Event<'_>, (location, stack): (LocationId, Option<StackId>)) {
         let wanted: Vec<usize> = self.wanted_at(event).iter().map(|&(_, index)| index).collect();
         let location = self.location(Some(location));
+        let actions = match event.op {
+            Raw::HappensBefore { .. } => vec![(Kind::AtomicRead, None), (Kind::AtomicWrite, None)],
+            Raw::HappensAfter { .. } => vec![(Kind::AtomicRead, None)],
+            _ => Vec::new(),
+        };
         for index in wanted {
             self.events[index].get_or_insert(InspectedEvent {
                 order: self.order,
-                actions: Vec::new(),
+                actions: actions.clone(),
                 location: location.clone(),
                 stack,
             });

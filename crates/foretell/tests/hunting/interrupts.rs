@@ -121,7 +121,7 @@ fn before_the_search_the_trace_is_kept() {
     // It has the other copy of the writing end, which would keep the pipe open.
     drop(command);
     let started = Instant::now();
-    let trace = here.join(".foretell/latest/trace.ftr");
+    let trace = here.join(".foretell/1/trace.ftr");
     while !trace.is_file() {
         assert!(started.elapsed() < Duration::from_secs(60), "it never records anything");
         std::thread::sleep(Duration::from_millis(10));

@@ -26,6 +26,10 @@ pub(super) fn search(
     predictions: &mut Predictions,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
+    if conditions.is_empty() {
+        // Global states take room for each event and thread.
+        return Ok(());
+    }
     let limits = Limits { states: MOST_STATES, steps: options.budget };
     let search_for = ConditionSearch { setup, loset: Loset::of(setup.trace()), model, options, limits };
     let mut number = 0;

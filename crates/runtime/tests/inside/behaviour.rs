@@ -62,7 +62,7 @@ fn every_ending_leaves_a_readable_log() {
         ("return", Some(6), None, Some(Stop::Exit(6)), "bye\n"),
         ("pthread_exit", Some(0), None, Some(Stop::Exit(0)), "last\nbye\n"),
         ("abort", None, Some(6), Some(Stop::Killed(6)), ""),
-        ("crash", None, Some(11), None, ""),
+        ("crash", None, Some(11), Some(Stop::Killed(11)), ""),
         ("killed", None, Some(9), None, ""),
     ];
     for (how, code, signal, stop, output) in cases {
