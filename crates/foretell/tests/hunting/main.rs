@@ -5,6 +5,7 @@ mod cargo;
 mod endings;
 mod failures;
 mod interrupts;
+mod ladder;
 mod pairs;
 mod rounds;
 mod rust;

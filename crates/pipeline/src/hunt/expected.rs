@@ -1,5 +1,6 @@
-//! Atomicity violations that already happened in the recorded run, which worked all the same: a loop that waits for a flag, a
-//! total that is read before and after the workers add to it. They are no news, and hardly ever bugs.
+//! Atomicity violations that are as the program means them to be: those that already happened in the recorded run, which worked all the same (a loop
+//! that waits for a flag, a total that is read before and after the workers add to it), and those around the creation of the thread that comes between (a
+//! list that is filled, given to a thread, and read again). They are no news, and hardly ever bugs.
 
 use report::{Finding, FindingKind};
 use rustc_hash::FxHashMap;
@@ -27,6 +28,13 @@ impl<'t> RecordedViolations<'t> {
         recorded
     }
 
+    /// Whether the thread of the access in between is created, by the other thread, between its two accesses.
+    fn is_created_between(&self, first: EventId, between: EventId, last: EventId) -> bool {
+        let fork = self.trace.fork_of(self.trace.thread(between));
+        let own = |fork: &EventId| self.trace.thread(*fork) == self.trace.thread(first);
+        fork.filter(own).is_some_and(|fork| first < fork && fork < last)
+    }
+
     /// Whether it has an access at the place of the finding's second between two consecutive ones of a thread at the places of its
     /// first and third. In a trace with regions of the user nothing counts as expected.
     pub(super) fn has(&self, finding: &Finding) -> bool {
@@ -37,6 +45,9 @@ impl<'t> RecordedViolations<'t> {
             return false;
         };
         let variable = |event: &EventId| self.trace.op(*event).access().map(|access| access.variable);
+        if self.is_created_between(*first, *between, *last) {
+            return true;
+        }
         match (variable(first), variable(between), variable(last)) {
             (Some(a), Some(b), Some(c)) if a == b && b == c => {
                 let accesses = self.accesses.get(&a).into_iter().flatten().copied();

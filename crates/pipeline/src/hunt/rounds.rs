@@ -1,5 +1,7 @@
 //! Rounds: a recording is searched, its findings are replayed, and replays that took paths of their own are recordings for the next round.
 
+mod ladder;
+
 use std::cell::LazyCell;
 
 use report::{Coverage, Finding, FindingKind, Predictions, Rung, ScheduleFile};
@@ -115,6 +117,7 @@ impl<'a> Rounds<'a> {
     ) -> Result<(), Error> {
         let new = self.search(file, recording, observer)?;
         self.replay(file, &new, observer)?;
+        self.climb(file, recording, observer)?;
         self.explore(file, observer)?;
         self.take_failures(observer)
     }
@@ -197,10 +200,31 @@ impl<'a> Rounds<'a> {
                 id
             });
         }
-        let of_kind = findings.iter().filter(|known| known.kind == finding.kind).count();
-        let id = format!("{}-{}", finding.kind.name(), of_kind + 1);
-        findings.push(Finding { id: id.clone(), ..finding });
+        let id = self.next_id(finding.kind);
+        self.predictions.findings.push(Finding { id: id.clone(), ..finding });
         Some(id)
+    }
+
+    /// The id of the next finding of a kind.
+    fn next_id(&self, kind: FindingKind) -> String {
+        let of_kind = self.predictions.findings.iter().filter(|known| known.kind == kind).count();
+        format!("{}-{}", kind.name(), of_kind + 1)
+    }
+
+    /// What replays the findings of a recording.
+    fn confirmer<'f>(&self, file: &'f TraceFile) -> Confirmer<'f>
+    where
+        'a: 'f,
+    {
+        Confirmer {
+            file,
+            model: self.predictions.model,
+            times: self.options.times,
+            budget: &self.options.budget,
+            cancellation: &self.options.cancellation,
+            directory: self.directory,
+            recorded: &self.first.trace,
+        }
     }
 
     /// Keeps what was found so far, as it is to be shown: failures first, then what was seen doing harm, then the highest rungs.
@@ -222,15 +246,7 @@ impl<'a> Rounds<'a> {
             return self.write_schedules(file, ids);
         }
         observer.begin(&Stage::Replaying { findings: ids.len() });
-        let confirmer = Confirmer {
-            file,
-            model: self.predictions.model,
-            times: self.options.times,
-            budget: &self.options.budget,
-            cancellation: &self.options.cancellation,
-            directory: self.directory,
-            recorded: &self.first.trace,
-        };
+        let confirmer = self.confirmer(file);
         let (mut confirmed, mut tried, mut done) = (0, 0, 0);
         for id in ids {
             let Some(index) = self.predictions.findings.iter().position(|finding| finding.id == *id) else {

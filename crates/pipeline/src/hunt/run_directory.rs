@@ -78,6 +78,13 @@ impl RunDirectory {
         Ok(schedule)
     }
 
+    /// Removes the schedule of what turned out to be no finding.
+    pub(super) fn remove_schedule(&self, finding: &Finding) -> Result<(), Error> {
+        let path = self.path.join(format!("{}.sched", finding.id));
+        std::fs::remove_file(&path)
+            .map_err(|error| Error::io("remove", format!("`{}`", path.display()), error))
+    }
+
     /// Keeps what was found so far.
     pub(super) fn save(&self, predictions: &Predictions) -> Result<(), Error> {
         files::write(&self.path.join(saved::FINDINGS), Form::PLAIN, |out| {
