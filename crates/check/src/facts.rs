@@ -241,15 +241,22 @@ mod tests {
     use super::*;
 
     /// Everything but the undo log and the order of the idle orders.
-    fn contents(
-        facts: &Facts<'_>,
-    ) -> (Vec<(EventId, EventId)>, Vec<(EventId, EventId)>, Vec<u32>, Vec<u32>, Option<(EventId, Source)>)
-    {
+    #[derive(Clone, Debug, PartialEq)]
+    struct Contents {
+        orders: Vec<(EventId, EventId)>,
+        idle: Vec<(EventId, EventId)>,
+        needed: Vec<u32>,
+        stop: Vec<u32>,
+        source: Option<(EventId, Source)>,
+    }
+
+    fn contents(facts: &Facts<'_>) -> Contents {
         let mut orders: Vec<_> = facts.orders.iter().copied().collect();
         orders.sort_unstable();
         let mut idle = facts.idle.clone();
         idle.sort_unstable();
-        (orders, idle, facts.needed.clone(), facts.stop.clone(), facts.source)
+        let (needed, stop) = (facts.needed.clone(), facts.stop.clone());
+        Contents { orders, idle, needed, stop, source: facts.source }
     }
 
     /// Scopes opened and closed at random, against copies of what was known where they began.

@@ -163,7 +163,7 @@ mod tests {
         let mut random = 1_u64;
         let mut chance = |one_in: u64| {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (random >> 33) % one_in == 0
+            (random >> 33).is_multiple_of(one_in)
         };
         for round in 0..500 {
             let (takes, posts) = (1 + round % 9, 1 + round % 7);

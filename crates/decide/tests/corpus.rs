@@ -79,7 +79,7 @@ fn as_expected(folder: &Path, name: &str) -> Vec<String> {
         for &model in &ask.models {
             for reach in REACHES {
                 let options = Options { reach, ..Options::default() };
-                if let Err(fault) = answered(&setup, ask, model.into(), options) {
+                if let Err(fault) = answered(&setup, ask, model, options) {
                     faults.push(format!("{name}: {} under {model:?}: {fault} ({})", ask.question, ask.why));
                 }
             }

@@ -28,9 +28,7 @@ pub fn build(source: &Path, program: &Path, flags: &str) -> Result<(), Error> {
             let prepared = compiler::prepare(language, Extras::default(), &arguments);
             prepared.map_err(|error| refusal(language, error))?
         }
-        SourceLanguage::InRust => {
-            compile::rust::rustc(source, program, &flags).map_err(|error| no_rust(error))?
-        }
+        SourceLanguage::InRust => compile::rust::rustc(source, program, &flags).map_err(no_rust)?,
     };
     // Standard output is for the report.
     command.stdout(std::io::stderr());

@@ -168,13 +168,13 @@ impl Table<'_> {
         let cells = |label: &str, event: EventId, remark: &str| -> Vec<String> {
             let thread = self.trace.thread(event);
             let mut cells = vec![label.to_owned(), event.to_string()];
-            let deed = self.words.deed(event);
+            let operation = self.words.operation(event);
             match narrow {
                 true => cells.extend(threads.iter().map(|&column| match column == thread {
-                    true => deed.clone(),
+                    true => operation.clone(),
                     false => String::new(),
                 })),
-                false => cells.extend([self.words.thread(thread), deed]),
+                false => cells.extend([self.words.thread(thread), operation]),
             }
             cells.extend([self.words.location(event), remark.to_owned()]);
             cells

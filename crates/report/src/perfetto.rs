@@ -76,7 +76,7 @@ fn process(
         }
         let mut slice = json!({
             "ph": "X", "pid": process, "tid": thread.0, "ts": step, "dur": 1,
-            "name": words.deed(event), "cat": "event",
+            "name": words.operation(event), "cat": "event",
             "args": {"event": event.0, "location": words.location(event)},
         });
         if named.contains(&event) {

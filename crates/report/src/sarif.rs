@@ -118,7 +118,7 @@ impl Writer<'_> {
     fn message(&self) -> String {
         let words = self.context.words();
         let each = self.finding.named_events().enumerate().map(|(index, event)| {
-            let what = format!("{}'s {}", words.thread_of(event), words.deed(event));
+            let what = format!("{}'s {}", words.thread_of(event), words.operation(event));
             format!("[{}]({})", escaped(&what), index + 1)
         });
         let each: Vec<String> = each.collect();
@@ -162,7 +162,7 @@ impl Writer<'_> {
     fn place(&self, event: EventId) -> Location {
         let words = self.context.words();
         let held = self.context.held_in_words(event);
-        self.at(event, format!("{}: {}, {held}", words.thread_of(event), words.deed(event)))
+        self.at(event, format!("{}: {}, {held}", words.thread_of(event), words.operation(event)))
     }
 
     /// The schedule, and the events that are next at its end, thread by thread.
@@ -219,7 +219,7 @@ impl Writer<'_> {
             }
             _ => &[],
         };
-        let message = format!("{}: {}", words.thread_of(event), words.deed(event));
+        let message = format!("{}: {}", words.thread_of(event), words.operation(event));
         ThreadFlowLocation { location: self.at(event, message), execution_order, importance, kinds }
     }
 

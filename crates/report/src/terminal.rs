@@ -158,7 +158,7 @@ impl FindingText<'_> {
             true => "no lock held".to_owned(),
             false => format!("holding {}", listed(held)),
         };
-        format!("{}: {}, {held}", words.thread_of(event), words.deed(event))
+        format!("{}: {}, {held}", words.thread_of(event), words.operation(event))
     }
 
     /// What can happen, in a sentence.

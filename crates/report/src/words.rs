@@ -89,7 +89,7 @@ impl<'t> Words<'t> {
     }
 
     /// What an event does: `write x`.
-    pub fn deed(&self, event: EventId) -> String {
+    pub fn operation(&self, event: EventId) -> String {
         let op = self.trace.op(event);
         let verb = match op {
             Op::BarrierEnter(_) => "enter barrier".to_owned(),

@@ -83,10 +83,8 @@ pub fn races_within(
         total: variables.iter().filter(|v| v.can_race()).map(|v| v.all.len() as u64).sum(),
     };
     search.funnel.accesses = search.total;
-    let contested = variables.iter().enumerate().filter(|(_, accesses)| accesses.can_race());
-    let complete = contested
-        .map(|(variable, accesses)| search.variable(VariableId::new(variable), accesses))
-        .all(|complete| complete);
+    let mut contested = variables.iter().enumerate().filter(|(_, accesses)| accesses.can_race());
+    let complete = contested.all(|(variable, accesses)| search.variable(VariableId::new(variable), accesses));
     search.settle();
     search.funnel.unknown += u64::from(!complete);
     search.funnel

@@ -65,7 +65,7 @@ impl Cargo {
         let this =
             std::env::current_exe().map_err(|error| Diagnostic::from_io("find", "this program", &error))?;
         let runner = self.runner(cargo.subcommand())?;
-        let has_source = cargo.has_source_of_std().map_err(|error| no_rust(error))?;
+        let has_source = cargo.has_source_of_std().map_err(no_rust)?;
         let std = if has_source && !self.no_build_std { Std::Built } else { Std::Shipped };
         if std == Std::Shipped && !cargo.is_quiet() {
             eprintln!("note: {SHIPPED}");

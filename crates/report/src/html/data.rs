@@ -84,14 +84,14 @@ struct Columns {
     threads: Vec<u32>,
     /// Indices of `kinds`.
     kind: Vec<usize>,
-    /// Indices of `deeds`: what is done to what.
-    deed: Vec<usize>,
+    /// Indices of `operations`: what is done to what.
+    operation: Vec<usize>,
     /// Indices of `objects`: what is acted on.
     object: Vec<usize>,
     /// Indices of `places`.
     place: Vec<usize>,
     kinds: Vec<String>,
-    deeds: Vec<String>,
+    operations: Vec<String>,
     objects: Vec<String>,
     places: Vec<LocationData>,
 }
@@ -325,7 +325,7 @@ impl<K: std::hash::Hash + Eq> Numbers<K> {
 fn columns(context: &Context<'_>, used: &BTreeSet<EventId>) -> Columns {
     let (trace, words) = (context.trace, context.words());
     let mut columns = Columns::default();
-    let (mut kinds, mut deeds, mut objects, mut places) =
+    let (mut kinds, mut operations, mut objects, mut places) =
         (Numbers::new(), Numbers::new(), Numbers::new(), Numbers::new());
     for &event in used {
         let op = trace.op(event);
@@ -336,11 +336,11 @@ fn columns(context: &Context<'_>, used: &BTreeSet<EventId>) -> Columns {
             columns.kinds.push(trace::text::op_name(op.kind()).to_owned());
         }
         columns.kind.push(kind);
-        let (deed, new) = deeds.of(words.deed(event));
+        let (operation, new) = operations.of(words.operation(event));
         if new {
-            columns.deeds.push(words.deed(event));
+            columns.operations.push(words.operation(event));
         }
-        columns.deed.push(deed);
+        columns.operation.push(operation);
         let (object, new) = objects.of(words.object(op));
         if new {
             columns.objects.push(words.object(op));

@@ -46,7 +46,7 @@ function stepsTable({ finding, predicted, named }) {
       const event = eventAt(row);
       const next = position >= predicted.length - finding.next;
       return el("tr", { class: named.has(row) && "named" },
-        [next ? "next" : String(predicted.skipped + position + 1), String(event.id), DATA.threads[event.thread], event.deed, event.place.text, predicted.changed.get(position) ?? ""]
+        [next ? "next" : String(predicted.skipped + position + 1), String(event.id), DATA.threads[event.thread], event.operation, event.place.text, predicted.changed.get(position) ?? ""]
           .map((text) => el("td", {}, text)));
     });
     details.append(el("div", { class: "scroll", tabindex: "0" },

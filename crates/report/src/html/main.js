@@ -152,9 +152,9 @@ function go(step, centre = false) {
   const event = row === null ? null : eventAt(row);
   const number = next ? "Next" : `Step ${(predicted.skipped + step).toLocaleString("en")} of ${(predicted.skipped + predicted.length - finding.next).toLocaleString("en")}`;
   controls.where.replaceChildren(...(event
-    ? [el("b", {}, number), ` · ${DATA.threads[event.thread]}: ${event.deed} · `, el("span", { class: "mono" }, event.place.text)]
+    ? [el("b", {}, number), ` · ${DATA.threads[event.thread]}: ${event.operation} · `, el("span", { class: "mono" }, event.place.text)]
     : [el("b", {}, "Before the first step")]));
-  byId("live").textContent = event ? `${number}: ${DATA.threads[event.thread]}, ${event.deed}, ${event.place.text}` : "Before the first step";
+  byId("live").textContent = event ? `${number}: ${DATA.threads[event.thread]}, ${event.operation}, ${event.place.text}` : "Before the first step";
   sources.replaceChildren(...sourceCards(view, step));
 }
 
@@ -174,7 +174,7 @@ function point(view, mine, order, position, event) {
   const it = eventAt(order.rows[position]);
   const held = order.held(it.thread, position);
   const sees = order.changed.get(position);
-  tip.replaceChildren(el("b", {}, `${DATA.threads[it.thread]}: ${it.deed}`), el("span", { class: "mono" }, it.place.text),
+  tip.replaceChildren(el("b", {}, `${DATA.threads[it.thread]}: ${it.operation}`), el("span", { class: "mono" }, it.place.text),
     el("span", {}, `event ${it.id}${held.length ? ` · holds ${held.join(", ")}` : ""}`), sees ? el("span", { class: "sees" }, sees) : "");
   tip.hidden = false;
   const box = tip.getBoundingClientRect();

@@ -20,7 +20,7 @@ function eventAt(row) {
     id: events.ids[row],
     thread: events.threads[row],
     kind: events.kinds[events.kind[row]],
-    deed: events.deeds[events.deed[row]],
+    operation: events.operations[events.operation[row]],
     object: events.objects[events.object[row]],
     place: events.places[events.place[row]],
   };

@@ -26,7 +26,7 @@ function card(thread, event, { moving, next, bad, held, sees }) {
   const head = el("header", {},
     el("i", { style: `background:${hue(thread)}` }),
     el("b", {}, DATA.threads[thread]),
-    el("span", {}, event ? `${next ? "is about to " : ""}${event.deed}` : "has not started"),
+    el("span", {}, event ? `${next ? "is about to " : ""}${event.operation}` : "has not started"),
     event && el("span", { class: "at" }, event.place.text),
     held.length > 0 && el("span", { class: "holds" }, `holds ${held.join(", ")}`),
     sees && el("span", { class: "sees" }, sees));

@@ -259,7 +259,7 @@ class Timeline {
         g.fillRect(x + 6, this.y(position), 10, Math.max(1, this.rowHeight - 0.6));
         continue;
       }
-      const label = events.deeds[events.deed[row]];
+      const label = events.operations[events.operation[row]];
       g.font = `${named ? "600 " : ""}${size}px ${mono}`;
       const room = this.width - MAP - x - 32;
       const shown = this.fitted(g, label, room);
