@@ -69,7 +69,7 @@ impl Confirmer<'_> {
             return Ok(());
         }
         let worst = |ordinary: &OrdinaryRuns, finding: &Finding| {
-            let others = ordinary.without(finding, self.recorded);
+            let others = ordinary.without(finding, &self.file.trace, self.recorded);
             let each = seen.iter().map(|seen| harm(seen, &others));
             each.min_by_key(|(harm, _)| *harm).unwrap_or((Harm::None, Vec::new()))
         };

@@ -51,28 +51,52 @@ impl<'t> RecordedViolations<'t> {
         match (variable(first), variable(between), variable(last)) {
             (Some(a), Some(b), Some(c)) if a == b && b == c => {
                 let accesses = self.accesses.get(&a).into_iter().flatten().copied();
-                has_pattern(
-                    self.trace,
-                    accesses,
-                    [first, between, last].map(|&event| self.trace.location(event)),
-                )
+                let sites = [first, between, last].map(|&event| AccessSite::of(self.trace, event));
+                has_pattern(self.trace, accesses, sites)
             }
             _ => false,
         }
     }
 }
 
-/// Whether the accesses of a variable have one at the second of these places between two consecutive ones of another thread at the first
-/// and third.
+/// Where an access is in the source, and what it does: one line may read a variable and write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AccessSite {
+    pub(super) location: LocationId,
+    pub(super) effect: Effect,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Effect {
+    reads: bool,
+    writes: bool,
+}
+
+impl Effect {
+    pub(super) fn of(trace: &Trace, event: EventId) -> Effect {
+        let access = trace.op(event).access();
+        access.map_or_else(Effect::default, |access| Effect { reads: access.reads, writes: access.writes })
+    }
+}
+
+impl AccessSite {
+    fn of(trace: &Trace, event: EventId) -> AccessSite {
+        AccessSite { location: trace.location(event), effect: Effect::of(trace, event) }
+    }
+}
+
+/// Whether the accesses of a variable have one like the second between two consecutive ones of another thread like the first and the
+/// third.
 pub(super) fn has_pattern(
     trace: &Trace,
     accesses: impl Iterator<Item = EventId>,
-    [first, between, last]: [LocationId; 3],
+    [first, between, last]: [AccessSite; 3],
 ) -> bool {
     // For each thread its last access, and whether the access in between was seen since.
-    let mut threads: Vec<(Option<LocationId>, bool)> = vec![(None, false); trace.symbols().threads.len()];
+    let mut threads: Vec<(Option<AccessSite>, bool)> = vec![(None, false); trace.symbols().threads.len()];
     for event in accesses {
-        let (thread, here) = (trace.thread(event).index(), trace.location(event));
+        let (thread, here) = (trace.thread(event).index(), AccessSite::of(trace, event));
         let (before, apart) = threads[thread];
         if apart && before == Some(first) && here == last {
             return true;

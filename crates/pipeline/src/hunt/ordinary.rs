@@ -10,7 +10,7 @@ use run::failure::Failure;
 use run::replay::{Command, Goal, Plan, PlannedFailure, RaceOrder};
 use trace::{Ending, LocationId, Trace, VariableId};
 
-use super::expected::has_pattern;
+use super::expected::{AccessSite, Effect, has_pattern};
 use crate::budget::{Budget, Cancellation};
 use crate::error::Error;
 use crate::replay::Replayer;
@@ -60,11 +60,12 @@ impl OrdinaryRuns {
         }
     }
 
-    /// Those in which the finding did not happen. `recorded` is the trace of the recorded run.
-    pub(super) fn without(&self, finding: &Finding, recorded: &Trace) -> Vec<&OrdinaryRun> {
+    /// Those in which the finding, of the recording `found_in`, did not happen. `recorded` is the trace of the recorded run.
+    pub(super) fn without(&self, finding: &Finding, found_in: &Trace, recorded: &Trace) -> Vec<&OrdinaryRun> {
+        let effects: Vec<Effect> = finding.named_events().map(|event| Effect::of(found_in, event)).collect();
         let happened = |run: &&OrdinaryRun| {
             finding.kind == FindingKind::Atomicity
-                && happened_in(finding, run.trace.as_ref().unwrap_or(recorded))
+                && happened_in(finding, &effects, run.trace.as_ref().unwrap_or(recorded))
         };
         self.runs.iter().filter(|run| !happened(run)).collect()
     }
@@ -98,8 +99,10 @@ impl OrdinaryRuns {
 }
 
 /// Whether the pattern of an atomicity violation is in a trace of the same program, by the names of its variable and places.
-fn happened_in(finding: &Finding, trace: &Trace) -> bool {
-    let [first, between, last] = &finding.locations[..] else { return false };
+fn happened_in(finding: &Finding, effects: &[Effect], trace: &Trace) -> bool {
+    let ([first, between, last], &[one, other, again]) = (&finding.locations[..], effects) else {
+        return false;
+    };
     let symbols = trace.symbols();
     let place = |name: &str| {
         (0..symbols.locations.len()).map(LocationId::new).find(|&location| symbols.location(location) == name)
@@ -107,13 +110,15 @@ fn happened_in(finding: &Finding, trace: &Trace) -> bool {
     let (Some(first), Some(between), Some(last)) = (place(first), place(between), place(last)) else {
         return false;
     };
+    let sites = [(first, one), (between, other), (last, again)];
+    let sites = sites.map(|(location, effect)| AccessSite { location, effect });
     let mut variables = (0..symbols.variables.len()).map(VariableId::new);
     let variable = variables.find(|&variable| symbols.variable(variable) == finding.object);
     variable.is_some_and(|variable| {
         let accesses = trace.events().filter_map(|(event, _, op)| {
             op.access().filter(|access| access.variable == variable).map(|_| event)
         });
-        has_pattern(trace, accesses, [first, between, last])
+        has_pattern(trace, accesses, sites)
     })
 }
 
