@@ -1,4 +1,4 @@
-//! What the user is told on standard error, in the style of rustc:
+//! Messages on standard error, in the style of rustc:
 //!
 //! ```text
 //! error: unknown operation `lock`

@@ -23,7 +23,7 @@ const ASKED: usize = 60;
 const SHOWN: usize = 20;
 /// Steps for each question.
 const BUDGET: u64 = 500_000;
-/// An explanation longer than this is told in one sentence only.
+/// A longer explanation is cut to one sentence.
 const LONGEST_EXPLANATION: usize = 12_000;
 /// States of a lattice that a person can take in.
 const STATES: usize = 240;

@@ -1,4 +1,4 @@
-//! `foretell replay`: run the real program into a bug that was foretold.
+//! `foretell replay`: run the real program into a predicted bug.
 
 mod text;
 

@@ -10,7 +10,7 @@ use crate::diagnostics::Diagnostic;
 const NAME: &str = "FORETELL_OPTIONS";
 const KNOWN: &str = "suppressions, print_suppressions, exitcode, html, sarif, junit, perfetto";
 
-/// Fills in what the command line left open. A key that is not known is told and passed over: the variable may be meant for
+/// Fills in what the command line left open. An unknown key gets a warning and is ignored: the variable may be meant for
 /// another version of the program.
 pub(super) fn fill(outputs: &mut Outputs) -> Result<(), Diagnostic> {
     let Some(text) = std::env::var_os(NAME) else { return Ok(()) };

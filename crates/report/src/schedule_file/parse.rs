@@ -10,7 +10,7 @@ use super::{
 use crate::evidence::About;
 
 impl ScheduleFile {
-    /// Reads a file. The first line of it that is wrong is told.
+    /// Reads a file. An error names the first wrong line.
     pub fn parse(bytes: &[u8]) -> Result<ScheduleFile, ScheduleFileError> {
         let mut reader = Reader { lines: bytes.split(|&byte| byte == b'\n'), number: 0 };
         let version = reader.version()?;

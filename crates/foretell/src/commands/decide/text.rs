@@ -9,7 +9,7 @@ use pipeline::answer::Answer;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
-/// What is told about one question.
+/// The answer to one question, in words.
 pub(super) struct AnswerText<'a> {
     pub(super) trace: &'a Trace,
     pub(super) question: &'a Question,
