@@ -13,8 +13,11 @@ pub(crate) struct Groups<T> {
 }
 
 impl<T: Copy> Groups<T> {
-    /// Groups what the iterator yields; it is run twice.
+    /// Groups what the iterator yields; it is run twice, or not at all if there are no groups.
     pub(crate) fn new<I: Iterator<Item = (usize, T)>>(groups: usize, items: impl Fn() -> I) -> Self {
+        if groups == 0 {
+            return Groups { starts: vec![0], items: Vec::new() };
+        }
         let starts = starts(groups, items().map(|(group, _)| group));
         let mut next = starts.clone();
         let mut placed: Vec<Option<T>> = vec![None; starts[groups] as usize];
@@ -87,6 +90,9 @@ impl<T: Copy> ByThread<T> {
         threads: &ThreadEvents,
         item: impl Fn(EventId, Op, u32) -> Option<(usize, T)>,
     ) -> Self {
+        if objects == 0 {
+            return ByThread { starts: vec![0], users: Vec::new(), items: Vec::new() };
+        }
         let used = trace.events().filter_map(|(event, _, op)| item(event, op, 0).map(|(object, _)| object));
         let starts = starts(objects, used);
         let mut placed: Vec<Option<(ThreadId, T)>> = vec![None; starts[objects] as usize];

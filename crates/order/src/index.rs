@@ -27,7 +27,7 @@ pub struct Index<'t> {
     posts: Groups<EventId>,
     takes: Groups<EventId>,
     /// Places of the branches of each thread.
-    branches: Groups<u32>,
+    branches: OnceLock<Groups<u32>>,
     open: OnceLock<OpenSections>,
     must: [OnceLock<MustOrder>; 2],
 }
@@ -42,12 +42,6 @@ impl<'t> Index<'t> {
             })
         };
         let threads = ThreadEvents::of(trace);
-        let places = |is: &dyn Fn(Op) -> bool| {
-            Groups::new(symbols.threads.len(), || {
-                let wanted = trace.events().filter(move |&(_, _, op)| is(op));
-                wanted.map(|(event, thread, _)| (thread.index(), threads.place(event) as u32))
-            })
-        };
         let contested = contested_variables(trace);
         let is_contested = |op: Op| op.access().is_some_and(|access| contested[access.variable.index()]);
         Index {
@@ -58,7 +52,7 @@ impl<'t> Index<'t> {
             }),
             reads: by_kind(symbols.variables.len(), &|op| op.reads().map(VariableId::index)),
             readers: Readers::of(trace),
-            contested: places(&is_contested),
+            contested: places(trace, &threads, is_contested),
             sections: Sections::of(trace, &threads),
             posts: by_kind(symbols.semaphores.len(), &|op| match op {
                 Op::Post(semaphore) => Some(semaphore.index()),
@@ -68,8 +62,8 @@ impl<'t> Index<'t> {
                 Op::Take(semaphore) => Some(semaphore.index()),
                 _ => None,
             }),
-            branches: places(&|op| matches!(op, Op::Branch(1..))),
             threads,
+            branches: OnceLock::new(),
             open: OnceLock::new(),
             must: [OnceLock::new(), OnceLock::new()],
         }
@@ -184,9 +178,20 @@ impl<'t> Index<'t> {
 
     /// The place of a thread's first branch after a place.
     pub fn branch_after(&self, thread: ThreadId, place: u32) -> Option<u32> {
-        let branches = self.branches.group(thread.index());
+        let branches = self
+            .branches
+            .get_or_init(|| places(self.trace, &self.threads, |op| matches!(op, Op::Branch(1..))));
+        let branches = branches.group(thread.index());
         branches.get(branches.partition_point(|&branch| branch <= place)).copied()
     }
+}
+
+/// The places of the operations of each thread that are wanted.
+fn places(trace: &Trace, threads: &ThreadEvents, wanted: impl Fn(Op) -> bool) -> Groups<u32> {
+    Groups::new(threads.threads(), || {
+        let events = trace.events().filter(|&(_, _, op)| wanted(op));
+        events.map(|(event, thread, _)| (thread.index(), threads.place(event) as u32))
+    })
 }
 
 /// The items whose places are at least `first` and less than `end`.

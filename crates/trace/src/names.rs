@@ -79,6 +79,13 @@ pub struct Interner {
 }
 
 impl Interner {
+    /// Makes room for so many more names at once.
+    pub(crate) fn reserve(&mut self, names: usize) {
+        let (known, hasher) = (&self.names, &self.hasher);
+        self.table.reserve(names, |&index| hasher.hash_one(known.get(index as usize)));
+        self.names.ends.reserve(names);
+    }
+
     /// The index of this name, new or known.
     #[inline]
     pub fn intern(&mut self, name: &str) -> Result<u32, TooManyNames> {

@@ -62,10 +62,16 @@ impl<'b> Cycles<'b> {
         visit: &mut dyn FnMut(&[u32]) -> Go,
     ) -> Go {
         self.push(start, start);
-        let mut go = Go::On;
         while let Some(&PathNode { node: last, next }) = self.path.last() {
-            let found = self.blockers.of_node(last).get(next).copied();
-            let Some(next) = found.filter(|_| go == Go::On) else {
+            if self.path.len() + 1 == length {
+                if self.each_end(last, next, cycle, visit) == Go::Stop {
+                    self.clear();
+                    return Go::Stop;
+                }
+                self.pop();
+                continue;
+            }
+            let Some(&next) = self.blockers.of_node(last).get(next) else {
                 self.pop();
                 continue;
             };
@@ -73,25 +79,41 @@ impl<'b> Cycles<'b> {
                 last.next += 1;
             }
             if self.steps == 0 {
-                go = Go::Stop;
-                continue;
+                self.clear();
+                return Go::Stop;
             }
             self.steps -= 1;
-            if self.on_path[self.node(next).thread.index()] || !self.may_block(last, next) {
-                continue;
-            }
-            self.push(next, start);
-            if self.path.len() == length {
-                if self.closes() {
-                    cycle.clear();
-                    cycle.extend(self.path.iter().map(|node| node.node));
-                    go = visit(cycle);
-                }
-                // No blockers of the last one are looked at.
-                self.pop();
+            if !self.on_path[self.node(next).thread.index()] {
+                self.push(next, start);
             }
         }
-        go
+        Go::On
+    }
+
+    /// Shows each cycle that one more node makes of the path: one that blocks `last` and is blocked by the first. The blockers of
+    /// `last` are looked at from `next` on.
+    fn each_end(
+        &mut self,
+        last: u32,
+        next: usize,
+        cycle: &mut Vec<u32>,
+        visit: &mut dyn FnMut(&[u32]) -> Go,
+    ) -> Go {
+        let ends = &self.blockers.of_node(last)[next..];
+        let within = ends.len().min(self.steps as usize);
+        self.steps -= within as u64;
+        for &end in &ends[..within] {
+            if self.on_path[self.node(end).thread.index()] || !self.closes(end) {
+                continue;
+            }
+            cycle.clear();
+            cycle.extend(self.path.iter().map(|node| node.node));
+            cycle.push(end);
+            if visit(cycle) == Go::Stop {
+                return Go::Stop;
+            }
+        }
+        if within < ends.len() { Go::Stop } else { Go::On }
     }
 
     /// Adds a node to the path. Only nodes after the start are to follow it.
@@ -109,21 +131,22 @@ impl<'b> Cycles<'b> {
         }
     }
 
+    fn clear(&mut self) {
+        while !self.path.is_empty() {
+            self.pop();
+        }
+    }
+
     fn node(&self, node: u32) -> &'b Node {
         &self.blocked.nodes[node as usize]
     }
 
-    fn may_block(&self, a: u32, b: u32) -> bool {
-        self.blocked.blocks(self.node(a), self.node(b))
-    }
-
-    /// Whether the last waits for the first. What a join, a wait and a barrier wait for came before them in every
+    /// Whether a node that waits for the first ends a cycle. What a join, a wait and a barrier wait for came before them in every
     /// schedule, the recorded one too; so one of the cycle waits for a lock or a permit.
-    fn closes(&self) -> bool {
-        let (first, last) = (self.path[0].node, self.path[self.path.len() - 1].node);
-        let opens =
-            |place: &PathNode| matches!(self.node(place.node).wanted, Demand::Lock(_) | Demand::Semaphore(_));
-        self.may_block(last, first) && self.path.iter().any(opens)
+    fn closes(&self, end: u32) -> bool {
+        let opens = |node: u32| matches!(self.node(node).wanted, Demand::Lock(_) | Demand::Semaphore(_));
+        self.blocked.blocks(self.node(end), self.node(self.path[0].node))
+            && (opens(end) || self.path.iter().any(|place| opens(place.node)))
     }
 }
 
@@ -147,12 +170,17 @@ impl Blockers {
                 Via::Ahead => ahead.entry(node.thread).or_default().push(number as u32),
             }
         }
-        let mut numbers: FxHashMap<ListKey, u32> = FxHashMap::default();
+        let mut numbers: FxHashMap<Demand, u32> = FxHashMap::default();
         let mut lists = Vec::new();
         let list = blocked.nodes.iter().map(|node| {
-            *numbers.entry(ListKey::of(node.wanted)).or_insert_with(|| {
-                let mut list = match node.wanted {
-                    Demand::Lock(hold) => holders.remove(&hold.lock).unwrap_or_default(),
+            *numbers.entry(node.wanted).or_insert_with(|| {
+                let mut list: Vec<u32> = match node.wanted {
+                    Demand::Lock(wanted) => {
+                        let holders = holders.get(&wanted.lock).into_iter().flatten().copied();
+                        holders
+                            .filter(|&holder| blocked.blocks(node, &blocked.nodes[holder as usize]))
+                            .collect()
+                    }
                     wanted => {
                         let suppliers = blocked.ahead.suppliers(wanted);
                         suppliers.filter_map(|thread| ahead.get(&thread)).flatten().copied().collect()
@@ -173,7 +201,7 @@ impl Blockers {
         blockers
     }
 
-    /// Those that may block a node, in order, among some that do not.
+    /// Those that may block a node, in order, and others of its own thread.
     fn of_node(&self, node: u32) -> &[u32] {
         &self.lists[self.list[node as usize] as usize]
     }
@@ -191,23 +219,22 @@ impl Blockers {
         let nodes = &blocked.nodes;
         let mut alive = vec![false; nodes.len()];
         self.lists.iter().flatten().for_each(|&node| alive[node as usize] = true);
-        let mut waiters = vec![Parties::default(); self.lists.len()];
+        let mut waiters = vec![SomeThreads::default(); self.lists.len()];
         for (number, node) in nodes.iter().enumerate().filter(|&(number, _)| alive[number]) {
-            waiters[self.list[number] as usize].add(node.thread, wants_alone(node));
+            waiters[self.list[number] as usize].add(node.thread);
         }
-        let mut holders = vec![Parties::default(); self.lists.len()];
+        let mut holders = vec![SomeThreads::default(); self.lists.len()];
         let mut blocking = vec![false; nodes.len()];
         for (list, members) in self.lists.iter().enumerate() {
             for &number in members {
-                let node = &nodes[number as usize];
-                holders[list].add(node.thread, holds_alone(node));
-                blocking[number as usize] |= waiters[list].has_other(node.thread, holds_alone(node));
+                let thread = nodes[number as usize].thread;
+                holders[list].add(thread);
+                blocking[number as usize] |= waiters[list].has_other(thread);
             }
         }
         let stays = |number: u32| {
-            let node = &nodes[number as usize];
             let holders = &holders[self.list[number as usize] as usize];
-            blocking[number as usize] && holders.has_other(node.thread, wants_alone(node))
+            blocking[number as usize] && holders.has_other(nodes[number as usize].thread)
         };
         let mut changed = false;
         let mut lists = std::mem::take(&mut self.lists);
@@ -218,53 +245,6 @@ impl Blockers {
         }
         self.lists = lists;
         changed
-    }
-}
-
-/// What is waited for, in whatever form.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum ListKey {
-    Lock(LockId),
-    Other(Demand),
-}
-
-impl ListKey {
-    fn of(wanted: Demand) -> Self {
-        match wanted {
-            Demand::Lock(hold) => ListKey::Lock(hold.lock),
-            other => ListKey::Other(other),
-        }
-    }
-}
-
-/// Whether nobody else may have what a node waits for.
-fn wants_alone(node: &Node) -> bool {
-    !matches!(node.wanted, Demand::Lock(hold) if !hold.exclusive)
-}
-
-/// Whether nobody else may have what a node holds back.
-fn holds_alone(node: &Node) -> bool {
-    !matches!(node.via, Via::Lock(hold) if !hold.exclusive)
-}
-
-/// Threads that wait for something, or hold it back.
-#[derive(Clone, Copy, Default)]
-struct Parties {
-    any: SomeThreads,
-    alone: SomeThreads,
-}
-
-impl Parties {
-    fn add(&mut self, thread: ThreadId, alone: bool) {
-        self.any.add(thread);
-        if alone {
-            self.alone.add(thread);
-        }
-    }
-
-    /// Whether some other thread gets in the way of this one.
-    fn has_other(&self, thread: ThreadId, alone: bool) -> bool {
-        if alone { self.any.has_other(thread) } else { self.alone.has_other(thread) }
     }
 }
 

@@ -376,6 +376,7 @@ impl Contents {
     fn take_table(&mut self, rest: &mut Content<'_>, table: Table, count: u32) -> Result<(), Problem> {
         let lengths = rest.records::<4>(count)?;
         let interner = &mut self.tables[table as usize];
+        interner.reserve(lengths.len());
         for &length in lengths {
             let bytes = rest.bytes(u64::from(u32::from_le_bytes(length)))?;
             let index = interner.names().len();
