@@ -19,10 +19,10 @@ pub struct Index<'t> {
     writes: Groups<EventId>,
     /// The same by thread, as places.
     thread_writes: ByThread<u32>,
-    reads: Groups<EventId>,
-    readers: Readers,
+    reads: OnceLock<Groups<EventId>>,
+    readers: OnceLock<Readers>,
     /// Places of the accesses of contested variables, by thread.
-    contested: Groups<u32>,
+    contested: OnceLock<Groups<u32>>,
     sections: Sections,
     posts: Groups<EventId>,
     takes: Groups<EventId>,
@@ -36,33 +36,26 @@ impl<'t> Index<'t> {
     /// Builds the index of a trace.
     pub fn new(trace: &'t Trace) -> Self {
         let symbols = trace.symbols();
-        let by_kind = |groups: usize, key: &dyn Fn(Op) -> Option<usize>| {
-            Groups::new(groups, || {
-                trace.events().filter_map(move |(event, _, op)| key(op).map(|group| (group, event)))
-            })
-        };
         let threads = ThreadEvents::of(trace);
-        let contested = contested_variables(trace);
-        let is_contested = |op: Op| op.access().is_some_and(|access| contested[access.variable.index()]);
         Index {
             trace,
-            writes: by_kind(symbols.variables.len(), &|op| op.writes().map(VariableId::index)),
+            writes: events_by(trace, symbols.variables.len(), |op| op.writes().map(VariableId::index)),
             thread_writes: ByThread::new(symbols.variables.len(), trace, &threads, |_, op, place| {
                 op.writes().map(|variable| (variable.index(), place))
             }),
-            reads: by_kind(symbols.variables.len(), &|op| op.reads().map(VariableId::index)),
-            readers: Readers::of(trace),
-            contested: places(trace, &threads, is_contested),
             sections: Sections::of(trace, &threads),
-            posts: by_kind(symbols.semaphores.len(), &|op| match op {
+            posts: events_by(trace, symbols.semaphores.len(), |op| match op {
                 Op::Post(semaphore) => Some(semaphore.index()),
                 _ => None,
             }),
-            takes: by_kind(symbols.semaphores.len(), &|op| match op {
+            takes: events_by(trace, symbols.semaphores.len(), |op| match op {
                 Op::Take(semaphore) => Some(semaphore.index()),
                 _ => None,
             }),
             threads,
+            reads: OnceLock::new(),
+            readers: OnceLock::new(),
+            contested: OnceLock::new(),
             branches: OnceLock::new(),
             open: OnceLock::new(),
             must: [OnceLock::new(), OnceLock::new()],
@@ -110,7 +103,7 @@ impl<'t> Index<'t> {
     /// The reads that saw each write.
     #[inline]
     pub fn readers(&self) -> &Readers {
-        &self.readers
+        self.readers.get_or_init(|| Readers::of(self.trace))
     }
 
     /// The posts of a semaphore in the order of the trace.
@@ -125,14 +118,23 @@ impl<'t> Index<'t> {
 
     /// The reads of a variable from an event on, in the order of the trace.
     pub fn reads_since(&self, variable: VariableId, start: EventId) -> &[EventId] {
-        let reads = self.reads.group(variable.index());
+        let reads = self.reads.get_or_init(|| {
+            let variables = self.trace.symbols().variables.len();
+            events_by(self.trace, variables, |op| op.reads().map(VariableId::index))
+        });
+        let reads = reads.group(variable.index());
         &reads[reads.partition_point(|&read| read < start)..]
     }
 
     /// The places between two of a thread's accesses that compete with those of others: the only ones whose order with other
     /// threads can matter.
     pub fn contested_between(&self, thread: ThreadId, first: u32, end: u32) -> &[u32] {
-        between(self.contested.group(thread.index()), first, end, |&place| place)
+        let places = self.contested.get_or_init(|| {
+            let contested = contested_variables(self.trace);
+            let is_contested = |op: Op| op.access().is_some_and(|access| contested[access.variable.index()]);
+            places(self.trace, &self.threads, is_contested)
+        });
+        between(places.group(thread.index()), first, end, |&place| place)
     }
 
     /// All sections, by thread, those of a thread in the order of their acquires.
@@ -184,6 +186,11 @@ impl<'t> Index<'t> {
         let branches = branches.group(thread.index());
         branches.get(branches.partition_point(|&branch| branch <= place)).copied()
     }
+}
+
+/// The events of each group, in the order of the trace.
+fn events_by(trace: &Trace, groups: usize, group: impl Fn(Op) -> Option<usize>) -> Groups<EventId> {
+    Groups::new(groups, || trace.events().filter_map(|(event, _, op)| group(op).map(|group| (group, event))))
 }
 
 /// The places of the operations of each thread that are wanted.
