@@ -37,7 +37,8 @@ use rustc_hash::FxHashSet;
 use trace::{EventId, LocationId, ThreadId, VariableId};
 
 use self::insert::Insert;
-use self::pairs::{AllPairs, Contested, Pair, PairGroup, PointGroup};
+use self::pairs::{AllPairs, Contested, Effect, Pair, PairGroup, PointGroup};
+use crate::families::{Families, FamilyId};
 use crate::nearest::outward;
 use crate::pattern_search::{Instance, PatternId, PatternSearch, Tally, ask};
 use crate::races::syncp::Syncp;
@@ -132,6 +133,7 @@ pub fn search_within(
         criterion,
         must: must_order(setup, settings.model),
         syncp: OnceCell::new(),
+        families: OnceCell::new(),
         all: &all,
         asking: PatternSearch::new(setup, settings, limits, report),
         counts: Counts { pairs: all.count, ..Counts::default() },
@@ -152,10 +154,19 @@ pub fn search_within(
 /// Where a violation is in the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Pattern {
-    /// The places of a, c and b, and the variable if it matters.
-    Triple { sites: [LocationId; 3], variable: Option<VariableId>, inherent: bool },
+    /// The places of a, c and b, and of which accesses if it matters.
+    Triple { sites: [LocationId; 3], accesses: Option<Accesses>, inherent: bool },
     /// The places of a, of all that comes between, and of b.
     Spread(Box<[LocationId]>),
+}
+
+/// Which accesses a pattern is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Accesses {
+    /// Those of a variable.
+    Of(VariableId),
+    /// Those of variables of a family that do this to them.
+    Like(FamilyId, [Effect; 3]),
 }
 
 /// How instances are told to be feasible.
@@ -178,10 +189,19 @@ struct Search<'a> {
     criterion: &'a dyn Criterion,
     must: &'a MustOrder,
     syncp: OnceCell<Syncp<'a>>,
+    families: OnceCell<Families>,
     all: &'a AllPairs,
     asking: PatternSearch<'a, Pattern>,
     counts: Counts,
     most: Most,
+}
+
+/// Instances of a pattern, of one variable.
+#[derive(Clone, Copy)]
+struct Candidates {
+    variable: VariableId,
+    pattern: PatternId,
+    effects: [Effect; 3],
 }
 
 /// How many patterns of single variables to look for, and how many pairs of groups to look at for each pass.
@@ -236,24 +256,20 @@ impl Search<'_> {
     /// Looks at the instances of two groups, unless there are too many patterns already: whether it did.
     fn groups(&mut self, variable: VariableId, pairs: &PairGroup, points: &PointGroup) -> bool {
         let sites = [pairs.sites[0], points.site, pairs.sites[1]];
-        let pattern = self.pattern(sites, variable, false);
+        let effects = [pairs.effects[0], points.effect(), pairs.effects[1]];
+        let pattern = self.pattern(sites, self.accesses(variable, effects), false);
         if pattern.0 >= self.most.patterns {
             return false;
         }
         if !self.asking.is_settled(pattern) {
-            self.instances(variable, pattern, pairs, points);
+            self.instances(Candidates { variable, pattern, effects }, pairs, points);
         }
         true
     }
 
     /// For each pair the nearest access, those that are nearest of all first; then the others.
-    fn instances(
-        &mut self,
-        variable: VariableId,
-        pattern: PatternId,
-        pairs: &PairGroup,
-        points: &PointGroup,
-    ) {
+    fn instances(&mut self, of: Candidates, pairs: &PairGroup, points: &PointGroup) {
+        let pattern = of.pattern;
         let triples = |search: &Self, pair: &Pair, width: usize| {
             let &Pair { first, second } = pair;
             let band = search.band(search.must, pair, pairs.thread, points);
@@ -266,7 +282,7 @@ impl Search<'_> {
             nearest.truncate(CONSTRUCTED);
         }
         for &triple in &nearest {
-            self.instance(variable, triple, pattern);
+            self.instance(of, triple);
             if self.asking.is_settled(pattern) {
                 return;
             }
@@ -277,7 +293,7 @@ impl Search<'_> {
         let asked: FxHashSet<Triple> = nearest.into_iter().collect();
         for pair in &pairs.pairs {
             for triple in triples(self, pair, usize::MAX).into_iter().filter(|t| !asked.contains(t)) {
-                self.instance(variable, triple, pattern);
+                self.instance(of, triple);
                 if self.asking.is_settled(pattern) {
                     return;
                 }
@@ -285,9 +301,20 @@ impl Search<'_> {
         }
     }
 
-    fn pattern(&mut self, sites: [LocationId; 3], variable: VariableId, inherent: bool) -> PatternId {
-        let variable = (self.extent == Extent::PatternsOfVariables).then_some(variable);
-        self.asking.pattern(Pattern::Triple { sites, variable, inherent })
+    /// What tells a pattern from others at the same places.
+    fn accesses(&self, variable: VariableId, effects: [Effect; 3]) -> Option<Accesses> {
+        match self.extent {
+            Extent::PatternsOfVariables => Some(Accesses::Of(variable)),
+            Extent::Causes => {
+                let families = self.families.get_or_init(|| Families::of(self.setup.trace()));
+                Some(Accesses::Like(families.of_variable(variable), effects))
+            }
+            Extent::Patterns | Extent::All => None,
+        }
+    }
+
+    fn pattern(&mut self, sites: [LocationId; 3], accesses: Option<Accesses>, inherent: bool) -> PatternId {
+        self.asking.pattern(Pattern::Triple { sites, accesses, inherent })
     }
 
     /// The accesses that are neither before the first nor after the second in every schedule. What the three see
@@ -301,14 +328,14 @@ impl Search<'_> {
         start..events.partition_point(before).max(start)
     }
 
-    fn instance(&mut self, variable: VariableId, triple: Triple, pattern: PatternId) {
+    fn instance(&mut self, Candidates { variable, pattern, effects }: Candidates, triple: Triple) {
         let Triple { first, between, second } = triple;
         let question = Question::Order(vec![first, between, second]);
         let inherent = self.is_inherent(triple);
         let pattern = match inherent {
             true => {
                 let sites = [first, between, second].map(|event| self.setup.trace().location(event));
-                self.pattern(sites, variable, inherent)
+                self.pattern(sites, self.accesses(variable, effects), inherent)
             }
             false => pattern,
         };

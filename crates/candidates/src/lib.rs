@@ -3,6 +3,7 @@
 pub mod atomicity;
 mod bug;
 pub mod deadlocks;
+mod families;
 mod nearest;
 pub mod nondeterminism;
 pub mod orders;

@@ -11,7 +11,7 @@
 //! A variable belongs to the block `b` if it is named `b`, or `b` followed by `.`, `[` or `+` and whatever else; if
 //! several blocks fit, to the one with the longest name. A life of a block lasts from an allocation to the next.
 //!
-//! Pairs whose order holds in every schedule are passed over. A *pattern* is the two places in the source; its
+//! Pairs whose order holds in every schedule are passed over. A *pattern* is the two places in the source, and the variable where one is read; its
 //! instances are asked until one is feasible or until [`Limits`] are reached; then it is reported as unknown.
 //! [`Extent::All`](crate::Extent::All) asks all of them.
 //!
@@ -28,6 +28,7 @@ use order::MustOrder;
 use trace::{EventId, LocationId, Op};
 
 use self::memory::Life;
+use crate::families::{Families, FamilyId};
 use crate::nearest::outward;
 use crate::pattern_search::{Instance, PatternId, PatternSearch, Tally, ask};
 use crate::{Limits, Object, Remarks, Report, Settings};
@@ -72,7 +73,8 @@ pub fn search_for(
     }
     let must = must_order(setup, settings.model);
     let asking = PatternSearch::new(setup, settings, limits, report);
-    let mut search = Search { setup, must, asking, counts: Counts::default() };
+    let families = Families::of(setup.trace());
+    let mut search = Search { setup, must, families, asking, counts: Counts::default() };
     rules.iter().enumerate().for_each(|(number, rule)| search.rule(number, rule));
     for life in &lives {
         search.used_after_free(life);
@@ -87,6 +89,8 @@ pub fn search_for(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Pattern {
     kind: Kind,
+    /// The variable that is read, or the block that is used; none of a rule.
+    object: Option<FamilyId>,
     sites: [LocationId; 2],
 }
 
@@ -101,6 +105,7 @@ enum Kind {
 struct Search<'a> {
     setup: &'a Setup<'a>,
     must: &'a MustOrder,
+    families: Families,
     asking: PatternSearch<'a, Pattern>,
     counts: Counts,
 }
@@ -111,7 +116,8 @@ impl Search<'_> {
             for index in outward(&rule.second, 0..rule.second.len(), first) {
                 let second = rule.second[index];
                 if second != first {
-                    self.order(Kind::Stated(number), first, second, || Object::Named(rule.name.clone()));
+                    let object = || Object::Named(rule.name.clone());
+                    self.order(Kind::Stated(number), None, [first, second], object);
                 }
             }
         }
@@ -120,8 +126,9 @@ impl Search<'_> {
     fn used_after_free(&mut self, life: &Life) {
         let Some(free) = life.free else { return };
         let name = self.setup.trace().symbols().block(life.block);
+        let family = Some(self.families.of_block(life.block));
         for &access in &life.uses {
-            self.order(Kind::UsedAfterFree, free, access, || Object::Named(name.to_owned()));
+            self.order(Kind::UsedAfterFree, family, [free, access], || Object::Named(name.to_owned()));
         }
     }
 
@@ -140,7 +147,8 @@ impl Search<'_> {
                 continue;
             }
             let stale = life.stale.get(&variable).copied().map_or(Source::Initial, Source::Write);
-            let pattern = self.pattern(Kind::ReadBeforeWritten, read, write);
+            let family = Some(self.families.of_variable(variable));
+            let pattern = self.pattern(Kind::ReadBeforeWritten, family, [read, write]);
             if !self.asking.is_settled(pattern) {
                 let question = Question::Reads(read, Some(stale));
                 self.ask(pattern, question, [read, write], Object::Variable(variable));
@@ -149,13 +157,19 @@ impl Search<'_> {
     }
 
     /// Asks whether one event can come before another.
-    fn order(&mut self, kind: Kind, first: EventId, second: EventId, object: impl FnOnce() -> Object) {
+    fn order(
+        &mut self,
+        kind: Kind,
+        family: Option<FamilyId>,
+        [first, second]: [EventId; 2],
+        object: impl FnOnce() -> Object,
+    ) {
         self.counts.pairs += 1;
         if self.comes_before(second, first) {
             self.counts.ordered += 1;
             return;
         }
-        let pattern = self.pattern(kind, first, second);
+        let pattern = self.pattern(kind, family, [first, second]);
         if !self.asking.is_settled(pattern) {
             self.ask(pattern, Question::Order(vec![first, second]), [first, second], object());
         }
@@ -173,9 +187,9 @@ impl Search<'_> {
         }
     }
 
-    fn pattern(&mut self, kind: Kind, first: EventId, second: EventId) -> PatternId {
-        let sites = [first, second].map(|event| self.setup.trace().location(event));
-        self.asking.pattern(Pattern { kind, sites })
+    fn pattern(&mut self, kind: Kind, object: Option<FamilyId>, events: [EventId; 2]) -> PatternId {
+        let sites = events.map(|event| self.setup.trace().location(event));
+        self.asking.pattern(Pattern { kind, object, sites })
     }
 
     fn ask(&mut self, pattern: PatternId, question: Question, events: [EventId; 2], object: Object) {

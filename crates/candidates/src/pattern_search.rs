@@ -21,6 +21,9 @@ pub enum Extent {
     Patterns,
     /// Likewise, but the same places are another pattern for another variable, where a search is about variables.
     PatternsOfVariables,
+    /// Likewise, but the elements of an array, and blocks from one allocation, count as one variable; and the same places are another
+    /// pattern if other accesses there read or write.
+    Causes,
     /// All of them, whatever they cost.
     All,
 }

@@ -2,9 +2,13 @@
 //!
 //! Searches count ([`Funnel`]), the pipeline makes findings, and reports show them: this is what they share.
 
+mod cause;
+
 use check::{Model, WrittenQuestion};
 use serde::{Deserialize, Serialize};
 use trace::{EventId, Trace};
+
+pub use cause::{Cause, FurtherPlaces, family, group_by_cause, number_by_rank};
 
 /// What kind of bug a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -124,8 +128,17 @@ pub struct Finding {
     pub object: String,
     /// Where the events are in the source.
     pub locations: Vec<String>,
+    /// The functions that these locations are in; an empty name where it is unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<String>,
     /// How many sets of events it stands for.
     pub count: u64,
+    /// Further locations at which the same cause shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<FurtherPlaces>,
+    /// Of an atomicity violation: what its accesses do, `R` and `W`, such as `RWW`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
     /// Of a nondeterministic read: whether it also races.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub racy: Option<bool>,
@@ -133,6 +146,9 @@ pub struct Finding {
     /// is rather how the program is meant to be.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inherent: bool,
+    /// All its accesses are in code that is not the user's own: a dependency's or the standard library's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub third_party: bool,
     /// The events in the order that shows it.
     pub schedule: Vec<EventId>,
     /// The question it answers.
@@ -236,7 +252,7 @@ impl Finding {
         self.events.iter().filter_map(|&event| u32::try_from(event).ok()).map(EventId)
     }
 
-    /// Whether it is what another finding is, as far as the source tells: the same kind at the same places.
+    /// Whether it is what another finding is, as far as the source tells: the same kind, variable and accesses at the same places.
     pub fn is_like(&self, other: &Finding) -> bool {
         if let (Some(own), Some(others), FindingKind::Failure) = (&self.failure, &other.failure, self.kind) {
             return own.identity == others.identity;
@@ -250,15 +266,21 @@ impl Finding {
             }
             places
         };
-        self.kind == other.kind && places(self) == places(other)
+        let objects = |finding: &Finding| cause::objects(finding.kind, &finding.object);
+        self.kind == other.kind
+            && self.pattern == other.pattern
+            && places(self) == places(other)
+            // A cycle of other locks at the same places is the same mistake.
+            && (self.kind == FindingKind::Deadlock || objects(self) == objects(other))
     }
 
-    /// What is shown first: what fails and hangs, then what was seen doing harm, then the highest rungs. What is so in every run by
-    /// forks and joins comes last.
+    /// What is shown first: what fails, then what was seen doing harm, then the highest rungs. What is so in every run by
+    /// forks and joins comes after that, and what is not the user's own code comes last.
     pub fn rank(&self) -> impl Ord + use<> {
         let visible = self.harm.is_some_and(Harm::is_visible);
         let is_failure = self.kind == FindingKind::Failure;
-        (self.inherent, !is_failure, std::cmp::Reverse((self.rung, visible)), self.kind, self.number())
+        let matters = std::cmp::Reverse((self.rung, visible));
+        (self.third_party, self.inherent, !is_failure, matters, self.kind, self.number())
     }
 
     /// The number in its id.

@@ -11,6 +11,7 @@ mod ordinary;
 mod record;
 mod rounds;
 mod run_directory;
+mod settle;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -90,7 +91,10 @@ pub fn hunt(options: &HuntOptions, observer: &mut dyn Observer) -> Result<HuntOu
     let mut rounds = Rounds::new(options, &directory, &file, recorded)?;
     rounds.run(observer)?;
     rounds.save()?;
-    let Rounds { predictions, mut explored, .. } = rounds;
+    let Rounds { mut predictions, mut explored, .. } = rounds;
+    if !options.predict.every_instance {
+        settle::settle(&directory, &mut predictions)?;
+    }
     explored.retain(|other| {
         predictions.findings.iter().any(|finding| finding.recording.as_ref() == Some(&other.name))
     });

@@ -12,6 +12,7 @@ pub mod ending;
 pub mod error;
 mod extras;
 pub mod files;
+pub mod first_party;
 pub mod hunt;
 pub mod minimize;
 pub mod observer;

@@ -1,10 +1,11 @@
 //! From a trace to findings: bugs of the runs that did not happen, each with a schedule that shows it.
 //!
-//! Searches report as they go ([`candidates`]); [`gather`] keeps one finding for each set of source locations, or all of
-//! them; a [`Prediction`] writes its schedule out and has it verified before anybody sees it. The same trace and options give
+//! Searches report as they go ([`candidates`]); [`gather`] keeps one finding for each variable and set of source locations or functions, or
+//! all of them; a [`Prediction`] writes its schedule out and has it verified before anybody sees it. The same trace and options give
 //! the same findings under the same ids.
 
 mod gather;
+mod ids;
 mod kinds;
 mod library_code;
 mod options;
@@ -24,10 +25,13 @@ use report::{FindingKind, Predictions, SCHEMA, Size};
 use trace::{Kind, Trace};
 
 use crate::error::{Error, ErrorKind};
+use crate::first_party::FirstParty;
 use crate::observer::Observer;
 use crate::rules::RulesFile;
 use crate::trace_file::TraceFile;
-use gather::Gatherer;
+use gather::{Gatherer, Grouping};
+use ids::Ids;
+pub use ids::KnownIds;
 pub use options::{AtomicWithin, Method, PredictOptions, UnknownMethod};
 pub use prediction::{Prediction, with_schedules};
 
@@ -90,10 +94,6 @@ pub fn predict_each(
     sink: &mut Sink<'_>,
 ) -> Result<Predictions, Error> {
     let trace = &file.trace;
-    let sink: &mut Sink<'_> = &mut |mut predictions, observer| {
-        predictions.retain(|prediction| !library_code::is_of_libraries(trace, prediction.finding()));
-        sink(predictions, observer)
-    };
     let mut predictions = head(file, options)?;
     let model = options.model;
     if model == Model::Branch {
@@ -107,8 +107,15 @@ pub fn predict_each(
     let setup = Setup::new(trace);
     let cuts = OnceLock::new();
     let engine = Options { budget: options.budget.steps, ..Options::default() };
+    let first_party = FirstParty::of(trace, &options.first_party_roots);
+    let grouping = match (options.every_instance, options.by_cause) {
+        (true, _) => Grouping::None,
+        (false, true) => Grouping::ByCause,
+        (false, false) => Grouping::ByLocation,
+    };
     let mut gatherer =
-        Gatherer::new(&setup, model, engine, options.every_instance, &cuts, &mut *observer, &mut *sink);
+        Gatherer::new(&setup, model, engine, grouping, &first_party, &cuts, &mut *observer, &mut *sink);
+    gatherer.ids = Ids::new(&options.known_ids);
     for &kind in &kinds {
         let gatherer = &mut gatherer;
         if options.is_over() {

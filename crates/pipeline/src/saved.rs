@@ -11,7 +11,7 @@ use trace::Trace;
 
 use crate::error::{Error, ErrorKind};
 use crate::observer::Observer;
-use crate::predict::{PredictOptions, predict};
+use crate::predict::{KnownIds, PredictOptions, predict};
 use crate::trace_file::{ExploredTrace, TraceFile};
 
 /// What a run's findings are called in its directory.
@@ -86,15 +86,26 @@ pub fn finding(
     options: &PredictOptions,
     observer: &mut dyn Observer,
 ) -> Result<Predictions, Error> {
-    let predictions = match beside(path)? {
-        Some(saved) => saved,
-        None => predict(opened, options, observer)?,
+    let saved = beside(path)?;
+    let is_saved = |saved: &Predictions| saved.findings.iter().any(|finding| finding.id == id);
+    let predictions = match saved {
+        Some(saved) if is_saved(&saved) => saved,
+        saved => {
+            let known_ids = KnownIds::of(saved.iter().flat_map(|saved| &saved.findings));
+            predict(opened, &PredictOptions { known_ids, ..options.clone() }, observer)?
+        }
     };
     let finding = find(&predictions, id)?.clone();
     let recording = finding.recording.clone();
     let only = Predictions { findings: vec![finding], ..predictions };
     verify(&opened.trace, recording.as_deref(), &only)?;
     Ok(only)
+}
+
+/// The ids under which findings were saved beside a trace, for a search that gives the same findings the same ids.
+pub fn ids_beside(trace: &OsStr) -> Result<KnownIds, Error> {
+    let saved = beside(trace)?;
+    Ok(KnownIds::of(saved.iter().flat_map(|saved| &saved.findings)))
 }
 
 fn find<'p>(predictions: &'p Predictions, id: &str) -> Result<&'p Finding, Error> {

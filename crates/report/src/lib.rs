@@ -32,7 +32,8 @@ pub use evidence::{About, ClaimedVerdict, Evidence, EvidenceError, SCHEMA, event
 pub use explain::{explain, in_one_sentence};
 pub use figures::{counted, number};
 pub use findings::{
-    Coverage, Failure, FailureThread, Finding, FindingKind, Funnel, Harm, Predictions, Replayed, Rung, Size,
+    Cause, Coverage, Failure, FailureThread, Finding, FindingKind, Funnel, FurtherPlaces, Harm, Predictions,
+    Replayed, Rung, Size, family, group_by_cause, number_by_rank,
 };
 pub use fingerprint::{Fingerprint, event_line};
 pub use html::{Extras, Lattice, RuledOut, html};

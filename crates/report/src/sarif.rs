@@ -99,7 +99,7 @@ impl Writer<'_> {
             level: level(finding),
             message: Message { text: self.message() },
             locations: locations.into_iter().collect(),
-            related_locations: places,
+            related_locations: places.into_iter().chain(self.further_places()).collect(),
             partial_fingerprints: self.fingerprints(),
             code_flows: self.code_flow(left).into_iter().collect(),
             stacks: self.stacks(),
@@ -112,6 +112,25 @@ impl Writer<'_> {
                 harm: finding.harm.map(Harm::name),
             },
         }
+    }
+
+    /// Where else the same cause shows.
+    fn further_places(&self) -> Vec<Location> {
+        let finding = self.finding;
+        let mut further: Vec<Location> = Vec::new();
+        for places in &finding.more {
+            for location in &places.locations {
+                let is_known = finding.locations.contains(location);
+                let message = format!("{}: the same cause shows here", shown(&places.object));
+                let place = self.location(location, Some(message));
+                if !is_known && !further.iter().any(|known| known.is_at(&place)) {
+                    further.push(place);
+                }
+            }
+        }
+        let first = finding.named_events().count() + 1;
+        further.iter_mut().zip(first..).for_each(|(place, id)| place.id = Some(id));
+        further
     }
 
     /// What it is, with a link to each place.

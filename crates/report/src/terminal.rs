@@ -12,7 +12,7 @@ use crate::outcome::{effect, frequency, statement};
 use crate::place::{SourcePlace, telling_span};
 use crate::words::{listed, printable, shown};
 use crate::wrap::wrapped;
-use findings::{Failure, Finding, FindingKind, Rung};
+use findings::{Failure, Finding, FindingKind, FurtherPlaces, Rung};
 
 /// The finding told in full. Its question must make sense about the trace.
 pub fn finding_in_words(
@@ -28,6 +28,7 @@ pub fn finding_in_words(
         Some(failure) => text.push_str(&told.failed(failure)),
         None => text.push_str(&told.accesses()),
     }
+    text.push_str(&told.further_places());
     text.push_str(&told.threads());
     text.push('\n');
     let table = interleaving(context.trace, question, &finding.schedule, steps);
@@ -54,12 +55,30 @@ pub fn finding_in_a_line(finding: &Finding) -> String {
     format!("{}: {}{places}, {}{}\n", finding.id, title(finding), finding.rung.name(), times(finding))
 }
 
+/// So many further locations of a finding are listed for people.
+const MOST_FURTHER: usize = 8;
+
+/// Further locations of a finding: `a.c:3 and a.c:9`, with what they are about if that is another element.
+pub(crate) fn further_in_words(finding: &Finding, places: &FurtherPlaces) -> String {
+    let mut locations: Vec<String> = places.locations.iter().map(|location| shown(location)).collect();
+    if finding.kind == FindingKind::Race {
+        locations.dedup();
+    }
+    let object = match places.object == finding.object {
+        true => String::new(),
+        false => format!(" ({})", shown(&places.object)),
+    };
+    let count = if places.count > 1 { format!(", {} times", places.count) } else { String::new() };
+    format!("{}{object}{count}", listed(locations))
+}
+
 /// How many sets of events it stands for, if that is more than one.
 fn times(finding: &Finding) -> String {
     let sets = if finding.kind == FindingKind::Race { "pairs" } else { "sets" };
-    match finding.count {
-        1 => String::new(),
-        count => format!(" ({count} {sets} of events at these locations)"),
+    match (finding.count, finding.more.len() + 1) {
+        (1, _) => String::new(),
+        (count, 1) => format!(" ({count} {sets} of events at these locations)"),
+        (count, places) => format!(" ({count} {sets} of events at {places} {sets} of locations)"),
     }
 }
 
@@ -215,6 +234,22 @@ impl FindingText<'_> {
                     shown(&frame.location)
                 ));
             }
+        }
+        text
+    }
+
+    /// Where else the same cause shows.
+    fn further_places(&self) -> String {
+        let mut text = String::new();
+        for (index, places) in self.finding.more.iter().take(MOST_FURTHER).enumerate() {
+            if index == 0 {
+                text.push_str("  The same cause shows at:\n");
+            }
+            text.push_str(&format!("      {}\n", further_in_words(self.finding, places)));
+        }
+        match self.finding.more.len().checked_sub(MOST_FURTHER) {
+            Some(left @ 1..) => text.push_str(&format!("      and {left} more\n")),
+            _ => {}
         }
         text
     }

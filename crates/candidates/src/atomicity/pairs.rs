@@ -18,6 +18,19 @@ pub enum Intent {
     WithinFunction(Calls),
 }
 
+/// What an access does to its variable. What does both writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Effect {
+    Reads,
+    Writes,
+}
+
+impl Effect {
+    fn of(trace: &Trace, event: EventId) -> Effect {
+        if trace.op(event).writes().is_some() { Effect::Writes } else { Effect::Reads }
+    }
+}
+
 /// Two accesses of one thread to one variable that are meant to be atomic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair {
@@ -30,8 +43,8 @@ pub(super) struct Pair {
 pub(super) struct PairGroup {
     pub(super) thread: ThreadId,
     pub(super) sites: [LocationId; 2],
-    /// Both accesses write.
-    pub(super) both_write: bool,
+    /// What the accesses do.
+    pub(super) effects: [Effect; 2],
     /// The locks held from the first to the second without a break.
     pub(super) cover: LockSetId,
     pub(super) pairs: Vec<Pair>,
@@ -84,11 +97,18 @@ pub(super) struct RegionAccess {
     pub(super) access: Access,
 }
 
+impl PointGroup {
+    /// What its accesses do.
+    pub(super) fn effect(&self) -> Effect {
+        if self.writes { Effect::Writes } else { Effect::Reads }
+    }
+}
+
 impl PairGroup {
     /// Whether an access of this kind between them cannot be put before or after both: the patterns RWR, RWW, WWW
     /// and WWR if it writes, and WRW if it reads.
     pub(super) fn is_broken_by(&self, point: &PointGroup) -> bool {
-        self.thread != point.thread && (point.writes || self.both_write)
+        self.thread != point.thread && (point.writes || self.effects == [Effect::Writes; 2])
     }
 }
 
@@ -157,7 +177,7 @@ struct Last {
 struct PairKey {
     own: Own,
     sites: [LocationId; 2],
-    both_write: bool,
+    effects: [Effect; 2],
     cover: LockSetId,
 }
 
@@ -291,11 +311,10 @@ impl<'t> Gather<'t> {
     fn pair(&mut self, first: EventId, second: EventId, own: Own) {
         let cover = self.cover(first, second);
         let sites = [self.trace.location(first), self.trace.location(second)];
-        let writes = |event: EventId| self.trace.op(event).writes().is_some();
-        let both_write = writes(first) && writes(second);
+        let effects = [first, second].map(|event| Effect::of(self.trace, event));
         let groups = &mut self.all.variables[own.variable.index()].pairs;
-        let group = *self.pairs.entry(PairKey { own, sites, both_write, cover }).or_insert_with(|| {
-            groups.push(PairGroup { thread: own.thread, sites, both_write, cover, pairs: Vec::new() });
+        let group = *self.pairs.entry(PairKey { own, sites, effects, cover }).or_insert_with(|| {
+            groups.push(PairGroup { thread: own.thread, sites, effects, cover, pairs: Vec::new() });
             groups.len() as u32 - 1
         });
         groups[group as usize].pairs.push(Pair { first, second });

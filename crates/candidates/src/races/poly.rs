@@ -11,7 +11,7 @@
 //! 5. what is left is asked of the engine, on all cores ([`batch`]).
 //!
 //! Promise: sound and complete for the model, but for the pairs counted as unknown. Cost: linear for the first stages and the pairs left, each a question.
-//! [`Limits`] keep a search from listing very many pairs: no more of the same two source locations once races were found there, and
+//! [`Limits`] keep a search from listing very many pairs: no more of one variable at the same two source locations once races were found there, and
 //! the search is cut short, which counts as unknown, when there are too many of those.
 
 use check::Question;
@@ -24,12 +24,13 @@ use trace::{EventId, LocationId, ThreadId, VariableId};
 use super::RacePair;
 use super::batch::Batch;
 use super::syncp::Syncp;
+use crate::families::{Families, FamilyId};
 use crate::{Bug, Object, Remarks, Report, Settings};
 
 /// How far to go. A step is about a nanosecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many pairs of source locations to find races at.
+    /// How many pairs of source locations, each of a variable, to find races at.
     pub patterns: usize,
     /// How many steps to spend on pairs of events.
     pub steps: u64,
@@ -75,6 +76,7 @@ pub fn races_within(
         syncp: Syncp::new(setup),
         lock_sets: setup.open().sets(),
         limits,
+        families: Families::of(setup.trace()),
         patterns: FxHashMap::default(),
         funnel: Funnel::default(),
         batch: Batch::new(setup, settings),
@@ -215,6 +217,7 @@ struct Search<'a> {
     lock_sets: &'a LockSets,
     /// What may still be spent.
     limits: Limits,
+    families: Families,
     /// Where races were found, and what may still be spent there.
     patterns: FxHashMap<Pattern, u64>,
     funnel: Funnel,
@@ -225,16 +228,17 @@ struct Search<'a> {
     total: u64,
 }
 
-/// Two places in the source, in the order of their ids.
+/// A variable, or its like, and two places in the source in the order of their ids.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Pattern {
+    family: FamilyId,
     low: LocationId,
     high: LocationId,
 }
 
 impl Pattern {
-    fn of(a: LocationId, b: LocationId) -> Self {
-        Pattern { low: a.min(b), high: a.max(b) }
+    fn of(family: FamilyId, a: LocationId, b: LocationId) -> Self {
+        Pattern { family, low: a.min(b), high: a.max(b) }
     }
 }
 
@@ -297,7 +301,8 @@ impl Search<'_> {
         if pairs == in_order {
             return;
         }
-        let repeats = |location: &LocationId| self.is_repeat(Pattern::of(*location, second.location));
+        let family = self.families.of_variable(variable);
+        let repeats = |location: &LocationId| self.is_repeat(Pattern::of(family, *location, second.location));
         if other.locations.len() <= FEW && other.locations.iter().all(repeats) {
             self.funnel.repeated += pairs - in_order;
             return;
@@ -322,7 +327,7 @@ impl Search<'_> {
     }
 
     fn ask(&mut self, variable: VariableId, first: &AccessPoint, second: &AccessPoint) {
-        let pattern = Pattern::of(first.location, second.location);
+        let pattern = Pattern::of(self.families.of_variable(variable), first.location, second.location);
         if self.is_repeat(pattern) {
             self.funnel.repeated += 1;
             return;
@@ -367,7 +372,7 @@ impl Search<'_> {
             && self.limits.patterns < usize::MAX
         {
             let location = |event| self.setup.trace().location(event);
-            let pattern = Pattern::of(location(first), location(second));
+            let pattern = Pattern::of(self.families.of_variable(variable), location(first), location(second));
             self.patterns.entry(pattern).or_insert(self.limits.repeats);
         }
         let events = question.named().into_iter().map(Some).collect();

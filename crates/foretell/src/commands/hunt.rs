@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use pipeline::Budget;
 use pipeline::hunt::{HuntOptions, HuntOutcome, SourceProgram, hunt};
+use pipeline::predict::PredictOptions;
 
 use super::predict::Search;
 use crate::arguments::OutputMode;
@@ -119,7 +120,8 @@ impl Hunt {
             run_limit: timeout,
             max_events: self.max_events,
             results: self.results.clone(),
-            predict: self.search.options(),
+            // What does harm is known after the replays, and grouped then.
+            predict: PredictOptions { by_cause: false, ..self.search.options() },
             budget: Budget { deadline: Some(Instant::now() + timeout), ..Budget::default() },
             cancellation: interrupts::cancellation(),
         }

@@ -9,8 +9,8 @@ use std::ffi::OsString;
 use std::ops::ControlFlow;
 
 use clap::Args;
-use pipeline::TraceFile;
-use pipeline::predict::{head, predict, predict_each};
+use pipeline::predict::{PredictOptions, head, predict, predict_each};
+use pipeline::{TraceFile, saved};
 
 pub(crate) use search::Search;
 
@@ -85,7 +85,9 @@ impl Predict {
     }
 
     fn predict(&self, file: &TraceFile) -> Result<Exit, Diagnostic> {
-        let (words, options) = (self.search.again(), self.search.options());
+        let words = self.search.again();
+        let known_ids = saved::ids_beside(&self.trace)?;
+        let options = PredictOptions { known_ids, ..self.search.options() };
         let observer = &mut TerminalObserver::new(self.mode);
         let reporting =
             Reporting { file, others: &[], outputs: &self.outputs, mode: self.mode, options: &words };

@@ -85,6 +85,32 @@ impl RunDirectory {
             .map_err(|error| Error::io("remove", format!("`{}`", path.display()), error))
     }
 
+    /// Gives the schedules of findings, by their ids, the names of their new ids; those without one are removed.
+    pub(super) fn rename_schedules<'i>(
+        &self,
+        ids: impl Iterator<Item = (&'i str, Option<&'i str>)>,
+    ) -> Result<(), Error> {
+        let named = |id: &str| self.path.join(format!("{id}.sched"));
+        let renamed = |from: &Path, to: &Path| match fs::rename(from, to) {
+            // What was not written has no name.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done.map_err(|error| Error::io("rename", format!("`{}`", from.display()), error)),
+        };
+        let mut moved = Vec::new();
+        for (old, new) in ids.filter(|(old, new)| *new != Some(old)) {
+            match new {
+                // The new name may still be that of another.
+                Some(new) => {
+                    let between = self.path.join(format!(".{new}.sched"));
+                    renamed(&named(old), &between)?;
+                    moved.push((between, named(new)));
+                }
+                None => drop(fs::remove_file(named(old))),
+            }
+        }
+        moved.iter().try_for_each(|(between, new)| renamed(between, new))
+    }
+
     /// Keeps what was found so far.
     pub(super) fn save(&self, predictions: &Predictions) -> Result<(), Error> {
         files::write(&self.path.join(saved::FINDINGS), Form::PLAIN, |out| {

@@ -1,4 +1,4 @@
-//! From what searches report to findings: merged by source location and ranked.
+//! From what searches report to findings: merged by variable and source location, grouped by cause if wanted, and ranked.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,19 +7,36 @@ use std::sync::OnceLock;
 use candidates::Bug;
 use check::{CutChecker, Model, Question};
 use decide::{Options, Setup, Verdict};
-use report::{FindingKind, Rung};
+use report::{Cause, FindingKind, Rung, family};
 use trace::{EventId, LocationId};
 
 use super::Sink;
+use super::ids::{Ids, KnownIds};
+use super::library_code::is_of_libraries;
 use super::prediction::{PendingSchedule, Prediction};
+use crate::first_party::FirstParty;
 use crate::observer::Observer;
 use crate::parallel::cores;
 
-/// What findings are merged by: kind, and the set of locations.
+/// What findings are merged by: kind, variable, the set of locations, and what is done there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     kind: FindingKind,
     locations: Vec<LocationId>,
+    object: String,
+    /// Of an atomicity violation: which of its accesses write.
+    writes: Vec<bool>,
+}
+
+/// How findings are put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grouping {
+    /// Not at all: one for each set of events.
+    None,
+    /// One for each variable and set of locations.
+    ByLocation,
+    /// One for each variable and set of functions.
+    ByCause,
 }
 
 struct Group {
@@ -44,12 +61,15 @@ pub(super) struct Gatherer<'s> {
     pub(super) setup: &'s Setup<'s>,
     pub(super) model: Model,
     pub(super) options: Options,
+    /// Every bug is wanted by itself.
     pub(super) all: bool,
+    grouping: Grouping,
+    first_party: &'s FirstParty,
     groups: BTreeMap<Key, Group>,
     /// Events that race.
     racy: BTreeSet<EventId>,
-    /// How many findings of each kind were passed on.
-    numbers: BTreeMap<FindingKind, u32>,
+    /// Of the findings that are passed on.
+    pub(super) ids: Ids,
     cuts: &'s OnceLock<CutChecker<'s>>,
     pub(super) observer: &'s mut dyn Observer,
     sink: &'s mut Sink<'s>,
@@ -62,14 +82,29 @@ impl<'s> Gatherer<'s> {
         setup: &'s Setup<'s>,
         model: Model,
         options: Options,
-        all: bool,
+        grouping: Grouping,
+        first_party: &'s FirstParty,
         cuts: &'s OnceLock<CutChecker<'s>>,
         observer: &'s mut dyn Observer,
         sink: &'s mut Sink<'s>,
     ) -> Self {
-        let (groups, racy, numbers) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        let stopped = false;
-        Gatherer { setup, model, options, all, groups, racy, numbers, cuts, observer, sink, stopped }
+        let (groups, racy, ids) = (BTreeMap::new(), BTreeSet::new(), Ids::new(&KnownIds::default()));
+        let (stopped, all) = (false, grouping == Grouping::None);
+        Gatherer {
+            setup,
+            model,
+            options,
+            all,
+            grouping,
+            first_party,
+            groups,
+            racy,
+            ids,
+            cuts,
+            observer,
+            sink,
+            stopped,
+        }
     }
 
     /// Takes in a bug that was found under the model asked for.
@@ -98,19 +133,17 @@ impl<'s> Gatherer<'s> {
     pub(super) fn take_at(&mut self, kind: FindingKind, found: Bug, rung: Rung) {
         let racy = kind == FindingKind::Nondeterminism
             && found.events.first().copied().flatten().is_some_and(|read| self.racy.contains(&read));
+        let trace = self.setup.trace();
+        // Of nondeterministic reads there may be very many: those are left out once they are merged.
+        if kind != FindingKind::Nondeterminism && is_of_libraries(trace, kind, &found.events) {
+            return;
+        }
         let new = Group { found, rung, count: 1, racy };
         if self.all {
-            return self.pass_on(vec![(kind, new)]);
+            let prediction = self.prediction(kind, new);
+            return self.pass_on(vec![prediction]);
         }
-        let trace = self.setup.trace();
-        let mut locations: Vec<LocationId> =
-            new.found.events.iter().flatten().map(|&event| trace.location(event)).collect();
-        // An order and its reverse are different violations.
-        if kind != FindingKind::Order {
-            locations.sort_unstable();
-            locations.dedup();
-        }
-        let key = Key { kind, locations };
+        let key = self.key(kind, &new.found);
         match self.groups.get_mut(&key) {
             None => {
                 self.groups.insert(key, new);
@@ -125,6 +158,27 @@ impl<'s> Gatherer<'s> {
         }
     }
 
+    fn key(&self, kind: FindingKind, found: &Bug) -> Key {
+        let trace = self.setup.trace();
+        let events = || found.events.iter().flatten();
+        let mut locations: Vec<LocationId> = events().map(|&event| trace.location(event)).collect();
+        // An order and its reverse are different violations.
+        if kind != FindingKind::Order {
+            locations.sort_unstable();
+            locations.dedup();
+        }
+        let writes = match kind {
+            FindingKind::Atomicity => events().map(|&event| trace.op(event).writes().is_some()).collect(),
+            _ => Vec::new(),
+        };
+        let object = match kind {
+            // A cycle of other locks at the same places is the same mistake.
+            FindingKind::Deadlock => String::new(),
+            _ => family(&found.object.name(trace.symbols())).into_owned(),
+        };
+        Key { kind, locations, object, writes }
+    }
+
     /// How far a bug that is feasible under a weaker model climbs.
     fn rung(&self, question: &Question) -> Rung {
         match decide::decide(self.setup, question, Model::ReadsFrom, self.options) {
@@ -133,31 +187,59 @@ impl<'s> Gatherer<'s> {
         }
     }
 
-    /// Passes on what is left: the first of each set of locations.
+    /// Passes on what is left: the first of each group.
     pub(super) fn finish(mut self) {
         let mut groups: Vec<(Key, Group)> = std::mem::take(&mut self.groups).into_iter().collect();
         groups.sort_by_cached_key(|(key, group)| group.rank(key.kind));
-        let mut groups = groups.into_iter().map(|(key, group)| (key.kind, group)).peekable();
-        while groups.peek().is_some() {
-            self.pass_on(groups.by_ref().take(cores()).collect());
+        let predictions = groups.into_iter().map(|(key, group)| self.prediction(key.kind, group));
+        let mut predictions: Vec<Prediction<'s>> = predictions.collect();
+        if self.grouping == Grouping::ByCause {
+            predictions = grouped_by_cause(predictions);
+        }
+        predictions.sort_by_key(|prediction| prediction.finding().third_party);
+        let mut predictions = predictions.into_iter().peekable();
+        while predictions.peek().is_some() {
+            self.pass_on(predictions.by_ref().take(cores()).collect());
         }
     }
 
-    fn pass_on(&mut self, groups: Vec<(FindingKind, Group)>) {
+    fn pass_on(&mut self, predictions: Vec<Prediction<'s>>) {
+        let trace = self.setup.trace();
+        let wanted = predictions.into_iter().filter(|prediction| {
+            let finding = prediction.finding();
+            let events: Vec<Option<EventId>> = finding.named_events().map(Some).collect();
+            finding.kind != FindingKind::Nondeterminism || !is_of_libraries(trace, finding.kind, &events)
+        });
+        let ids = &mut self.ids;
+        let named = wanted.map(|prediction| {
+            let id = ids.next(prediction.finding());
+            prediction.with_id(id)
+        });
+        let named = named.collect();
         if !self.stopped {
-            let predictions = groups.into_iter().map(|(kind, group)| self.prediction(kind, group)).collect();
-            self.stopped = (self.sink)(predictions, &mut *self.observer).is_break();
+            self.stopped = (self.sink)(named, &mut *self.observer).is_break();
         }
     }
 
-    fn prediction(&mut self, kind: FindingKind, group: Group) -> Prediction<'s> {
-        let number = self.numbers.entry(kind).or_default();
-        *number += 1;
-        let id = format!("{}-{number}", kind.name());
+    fn prediction(&self, kind: FindingKind, group: Group) -> Prediction<'s> {
         let Group { found, rung, count, racy } = group;
         let pending = PendingSchedule { setup: self.setup, cuts: self.cuts, model: self.model, rung, found };
-        Prediction::pending(pending, kind, id, count, racy)
+        Prediction::pending(pending, kind, count, racy, self.first_party)
     }
+}
+
+/// The first of each cause, with the locations of the others.
+fn grouped_by_cause<'s>(predictions: Vec<Prediction<'s>>) -> Vec<Prediction<'s>> {
+    let mut groups: Vec<Prediction<'s>> = Vec::new();
+    let mut numbers = std::collections::HashMap::new();
+    for prediction in predictions {
+        let number = *numbers.entry(Cause::of(prediction.finding())).or_insert(groups.len());
+        match groups.get_mut(number) {
+            Some(first) => first.absorb(prediction),
+            None => groups.push(prediction),
+        }
+    }
+    groups
 }
 
 /// The latest event that makes a bug up, and the others: what comes earliest is shown first.

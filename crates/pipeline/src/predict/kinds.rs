@@ -1,7 +1,9 @@
 //! Deadlocks, atomicity violations, order violations and nondeterministic reads.
 
 use candidates::atomicity::{self, Intent};
-use candidates::{Bug, Limits, Report, Settings, deadlocks as dead, nondeterminism as nondet, orders as ord};
+use candidates::{
+    Bug, Extent, Limits, Report, Settings, deadlocks as dead, nondeterminism as nondet, orders as ord,
+};
 use papers::atomicity::{Method, search_by};
 use report::{FindingKind, Predictions};
 
@@ -25,7 +27,7 @@ pub(super) fn atomicity(
     gatherer: &mut Gatherer<'_>,
     predictions: &mut Predictions,
 ) {
-    let limits = within(gatherer, atomicity::LIMITS);
+    let limits = within(gatherer, Limits { extent: Extent::Causes, ..atomicity::LIMITS });
     let take = match method {
         Method::Exact => Gatherer::take,
         Method::Over | Method::AvFilter | Method::Under => Gatherer::take_climbing,

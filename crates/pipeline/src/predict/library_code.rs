@@ -3,7 +3,7 @@
 //! written so that one access can come between two others; that is not a bug of the program. The same holds for atomics in the crates
 //! that a program is built with: thread pools, channels and locks are made of them.
 
-use report::{Finding, FindingKind};
+use report::FindingKind;
 use trace::{EventId, Trace};
 
 /// Where the library is about threads. The allocator is where the loader puts the last change of a count that it did not see.
@@ -16,11 +16,16 @@ const PARTS: [&str; 6] = [
     "alloc/src/alloc.rs",
 ];
 
-/// Whether a finding is about the order of accesses inside of libraries alone. A race is never passed over.
-pub(super) fn is_of_libraries(trace: &Trace, finding: &Finding) -> bool {
-    let kind =
-        matches!(finding.kind, FindingKind::Atomicity | FindingKind::Nondeterminism | FindingKind::Order);
-    kind && finding.named_events().all(|event| is_in_std(trace, event) || is_atomic_of_a_crate(trace, event))
+/// Where std has guards.
+const GUARDS: [&str; 3] = ["mutex.rs", "rwlock.rs", "reentrant_lock.rs"];
+
+/// Whether a bug is about the order of accesses inside of libraries alone. A race is never passed over.
+pub(super) fn is_of_libraries(trace: &Trace, kind: FindingKind, events: &[Option<EventId>]) -> bool {
+    let kind = matches!(kind, FindingKind::Atomicity | FindingKind::Nondeterminism | FindingKind::Order);
+    kind && events
+        .iter()
+        .flatten()
+        .all(|&event| is_in_std(trace, event) || is_atomic_of_a_crate(trace, event))
 }
 
 /// Whether an event is an atomic access in the code of a crate that is not the user's own.
@@ -29,9 +34,19 @@ fn is_atomic_of_a_crate(trace: &Trace, event: EventId) -> bool {
         && file_of_code(trace, event).is_some_and(is_of_a_crate)
 }
 
-/// Whether an event happened in a function of std that is about threads, whatever the user called it for.
+/// Whether an event happened in a function of std that is about threads, whatever the user called it for. What a guard gives access to is the
+/// user's, not std's.
 fn is_in_std(trace: &Trace, event: EventId) -> bool {
-    file_of_code(trace, event).and_then(library_file).is_some_and(is_about_threads)
+    let is_plain = trace.op(event).access().is_some_and(|access| !access.atomic);
+    let file = file_of_code(trace, event).and_then(library_file);
+    file.is_some_and(|file| is_about_threads(file) && !(is_plain && is_of_guards(file)))
+}
+
+/// Whether a file of std has the guards through which the user reads and writes what a lock protects. Its own state there is atomic.
+fn is_of_guards(file: &str) -> bool {
+    let Some(file) = file.strip_prefix("std/src/sync/") else { return false };
+    let file = file.strip_prefix("poison/").unwrap_or(file);
+    GUARDS.iter().any(|guards| file.starts_with(guards))
 }
 
 /// The file of the innermost function that is more than a way to say what is done.

@@ -10,6 +10,7 @@ use papers::{atomicity, races};
 use report::FindingKind;
 use trace::Trace;
 
+use super::ids::KnownIds;
 use crate::budget::{Budget, Cancellation};
 use crate::error::{Error, ErrorKind};
 use crate::observer::Observer;
@@ -31,8 +32,14 @@ pub struct PredictOptions {
     pub orders: Vec<String>,
     /// A file with more of such orders, and conditions over global states.
     pub rules: Option<PathBuf>,
-    /// One finding for each set of events, not for each set of source locations.
+    /// One finding for each set of events, not for each variable and set of source locations.
     pub every_instance: bool,
+    /// One finding for each variable and set of functions, unless every instance is wanted.
+    pub by_cause: bool,
+    /// Where the user's own code is; none: where the run was recorded.
+    pub first_party_roots: Vec<PathBuf>,
+    /// Ids that findings keep.
+    pub known_ids: KnownIds,
     /// What it may cost.
     pub budget: Budget,
     /// Whether it is called off.
@@ -49,6 +56,9 @@ impl Default for PredictOptions {
             orders: Vec::new(),
             rules: None,
             every_instance: false,
+            by_cause: false,
+            first_party_roots: Vec::new(),
+            known_ids: KnownIds::default(),
             budget: Budget::default(),
             cancellation: Cancellation::default(),
         }

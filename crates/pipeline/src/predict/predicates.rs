@@ -154,9 +154,13 @@ impl ConditionSearch<'_> {
                 .iter()
                 .map(|&e| trace.symbols().location(trace.location(e)).to_owned())
                 .collect(),
+            functions: Vec::new(),
             count: 1,
+            more: Vec::new(),
+            pattern: None,
             racy: None,
             inherent: false,
+            third_party: false,
             schedule,
             question: question.written(trace),
             recording: None,

@@ -7,9 +7,10 @@ use candidates::Bug;
 use check::{CutChecker, Model};
 use decide::{Options, Setup, Verdict, Witness, simplify};
 use report::{Finding, FindingKind, Rung};
-use trace::EventId;
+use trace::{EventId, Trace};
 
 use crate::error::Error;
+use crate::first_party::{FirstParty, function_of};
 use crate::parallel::map_in_parallel;
 use crate::verify;
 
@@ -46,13 +47,13 @@ impl From<Finding> for Prediction<'_> {
 }
 
 impl<'s> Prediction<'s> {
-    /// A bug, as a finding under this name that stands for so many.
+    /// A bug, as a finding that stands for so many. Its id is still to be given.
     pub(super) fn pending(
         pending: PendingSchedule<'s>,
         kind: FindingKind,
-        id: String,
         count: u64,
         racy: bool,
+        first_party: &FirstParty,
     ) -> Self {
         let PendingSchedule { found, rung, .. } = &pending;
         let trace = pending.setup.trace();
@@ -60,8 +61,12 @@ impl<'s> Prediction<'s> {
             Some(event) => trace.symbols().location(trace.location(*event)).to_owned(),
             None => "initial".to_owned(),
         };
+        let function = |event: &Option<EventId>| event.and_then(|event| function_of(trace, event));
+        let functions: Vec<String> =
+            found.events.iter().map(|event| function(event).unwrap_or_default()).collect();
+        let knows_functions = functions.iter().any(|function| !function.is_empty());
         let finding = Finding {
-            id,
+            id: String::new(),
             kind,
             rung: *rung,
             harm: None,
@@ -71,9 +76,13 @@ impl<'s> Prediction<'s> {
             events: found.events.iter().map(|event| event.map_or(-1, |event| i64::from(event.0))).collect(),
             object: found.object.name(trace.symbols()),
             locations: found.events.iter().map(location).collect(),
+            functions: if knows_functions { functions } else { Vec::new() },
             count,
+            more: Vec::new(),
+            pattern: (kind == FindingKind::Atomicity).then(|| pattern(trace, &found.events)),
             racy: (kind == FindingKind::Nondeterminism).then_some(racy),
             inherent: found.remarks.inherent,
+            third_party: !found.events.iter().flatten().any(|&event| first_party.has(trace, event)),
             schedule: Vec::new(),
             question: found.question.written(trace),
             recording: None,
@@ -81,6 +90,17 @@ impl<'s> Prediction<'s> {
             replay: None,
         };
         Prediction { finding, pending: Some(pending) }
+    }
+
+    /// Gives it its id.
+    pub(super) fn with_id(mut self, id: String) -> Self {
+        self.finding.id = id;
+        self
+    }
+
+    /// Takes in one with the same cause: it is kept as further locations only.
+    pub(super) fn absorb(&mut self, other: Prediction<'s>) {
+        self.finding.absorb(other.finding);
     }
 
     /// The finding, perhaps without its schedule.
@@ -111,6 +131,12 @@ impl<'s> Prediction<'s> {
         }
         Ok(finding)
     }
+}
+
+/// What the accesses of an atomicity violation do: `RWW`.
+fn pattern(trace: &Trace, events: &[Option<EventId>]) -> String {
+    let letter = |&event: &EventId| if trace.op(event).writes().is_some() { 'W' } else { 'R' };
+    events.iter().flatten().map(letter).collect()
 }
 
 impl PendingSchedule<'_> {

@@ -13,7 +13,7 @@ use crate::edges::{EdgeKind, edges};
 use crate::figures::counted;
 use crate::outcome::{effect, frequency, statement};
 use crate::place::SourcePlace;
-use crate::terminal::{reproduction, title};
+use crate::terminal::{further_in_words, reproduction, title};
 use crate::values::changed_reads;
 use crate::words::shown;
 use findings::{Finding, Harm, Predictions};
@@ -136,6 +136,8 @@ struct FindingData {
     replay: Option<String>,
     events: Vec<i64>,
     locations: Vec<String>,
+    /// Where else the same cause shows.
+    further: Vec<String>,
     accesses: Vec<Access>,
     threads: Vec<usize>,
     observed: Order,
@@ -254,6 +256,7 @@ fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> FindingD
         replay,
         events: finding.events.clone(),
         locations: finding.locations.iter().map(|location| shown(location)).collect(),
+        further: finding.more.iter().map(|places| further_in_words(finding, places)).collect(),
         accesses: finding.named_events().map(access).collect(),
         threads: context.threads(finding).iter().map(|(thread, _)| thread.index()).collect(),
         observed: order(context.trace, &windows.observed, 0),

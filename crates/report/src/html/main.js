@@ -72,6 +72,8 @@ function show(entry, step) {
     finding.effect && el("p", { class: `effect ${finding.harm}` }, `When it happens: ${finding.effect}.`),
     finding.difference.length > 0 && el("pre", { class: "difference" }, finding.difference.join("\n")),
     finding.frequency && el("p", { class: "statement" }, `${finding.frequency}.`),
+    finding.further.length > 0 && el("details", { class: "further" }, el("summary", {}, `The same cause shows at ${plural(finding.further.length, "more place")}`),
+      el("ul", {}, finding.further.map((place) => el("li", { class: "mono" }, place)))),
     finding.replay && el("p", { class: "statement" }, `${finding.replay}.`),
     !finding.guaranteed && finding.rung !== "confirmed" && el("p", { class: "notice" }, "Not guaranteed: a thread continues after a read that sees another value than in the trace; the program may take another path."),
     finding.command && command(finding.command),

@@ -77,13 +77,13 @@ function latticePicture(lattice, { observed, predicted, finding }) {
     return { end: known.at(-1), path: svg("polyline", { points: known.map((p) => p.join(",")).join(" "), fill: "none", stroke: colour, "stroke-width": 3, "stroke-linejoin": "round", "stroke-dasharray": dash }) };
   };
   const seen = way(observed, observed.length, "var(--accent)", "5 4");
-  const foretold = way(predicted, predicted.length - finding.next, "var(--danger)", null);
+  const predictedWay = way(predicted, predicted.length - finding.next, "var(--danger)", null);
   const dots = [...spots.values()].map(([x, y]) => svg("circle", { cx: x, cy: y, r: 4, fill: "var(--paper)", stroke: "var(--soft)" }));
   const told = `${states.length} reachable states; the schedule ends after ${predicted.length - finding.next} of ${deepest} events`;
   return el("div", {},
     svg("svg", { viewBox: `0 0 ${width} ${deepest * dy + 48}`, role: "img", "aria-label": told, id: "lattice" },
-      lines, seen.path, foretold.path, dots,
-      foretold.end && svg("circle", { cx: foretold.end[0], cy: foretold.end[1], r: 7, fill: "var(--danger)" })),
+      lines, seen.path, predictedWay.path, dots,
+      predictedWay.end && svg("circle", { cx: predictedWay.end[0], cy: predictedWay.end[1], r: 7, fill: "var(--danger)" })),
     el("p", { class: "legend" },
       el("span", {}, el("i", { style: "color:var(--accent);border-top-style:dashed" }), "the observed run"),
       el("span", {}, el("i", { style: "color:var(--danger)" }), "the schedule, up to the bug"),

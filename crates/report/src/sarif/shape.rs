@@ -120,6 +120,18 @@ pub(super) struct Location {
     pub(super) message: Option<TextOnly>,
 }
 
+impl Location {
+    /// Whether another is at the same place.
+    pub(super) fn is_at(&self, other: &Location) -> bool {
+        let line = |of: &Location| {
+            let physical = of.physical_location.as_ref()?;
+            Some((physical.artifact_location.uri.clone(), physical.region.start_line))
+        };
+        let name = |of: &Location| of.logical_locations.first().map(|name| name.fully_qualified_name.clone());
+        line(self) == line(other) && name(self) == name(other)
+    }
+}
+
 /// A message that can be cloned with its location.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct TextOnly {

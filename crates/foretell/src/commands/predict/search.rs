@@ -1,6 +1,7 @@
 //! The options that say what to look for in a trace, and how.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use check::Model;
 use clap::Args;
@@ -35,9 +36,12 @@ pub(crate) struct Search {
     /// A TOML file with forbidden orders and conditions over global states (see docs/rules.md).
     #[arg(long, value_name = "FILE")]
     rules: Option<OsString>,
-    /// Report every set of events, not one finding per set of source locations.
+    /// Report every set of events, not one finding per variable and set of functions.
     #[arg(long)]
     all: bool,
+    /// Where your own code is, by default the project that was recorded; findings elsewhere come last. May be repeated.
+    #[arg(long, value_name = "DIR")]
+    first_party_root: Vec<PathBuf>,
     /// The maximum number of steps per question.
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "20M")]
     budget: u64,
@@ -54,6 +58,8 @@ impl Search {
             orders: self.orders.clone(),
             rules: self.rules.as_ref().map(Into::into),
             every_instance: self.all,
+            by_cause: true,
+            first_party_roots: self.first_party_root.clone(),
             budget: Budget { steps: self.budget, ..Budget::default() },
             ..PredictOptions::default()
         }
@@ -87,6 +93,9 @@ impl Search {
         }
         if let Some(rules) = &self.rules {
             words.extend(["--rules".to_owned(), quoted(&rules.to_string_lossy())]);
+        }
+        for root in &self.first_party_root {
+            words.extend(["--first-party-root".to_owned(), quoted(&root.to_string_lossy())]);
         }
         if self.budget != Budget::STEPS {
             words.extend(["--budget".to_owned(), self.budget.to_string()]);
