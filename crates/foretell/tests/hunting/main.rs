@@ -4,6 +4,7 @@
 mod cargo;
 mod endings;
 mod failures;
+mod grouping;
 mod interrupts;
 mod ladder;
 mod pairs;
@@ -54,11 +55,17 @@ fn line_of(source: &str, fragment: &str) -> usize {
     index + 1
 }
 
-/// The lines of a finding, sorted.
+/// The lines of a finding, or of further places of its, sorted.
 fn lines_of(finding: &Value) -> Vec<usize> {
     let locations = finding["locations"].as_array().unwrap();
     let line = |location: &Value| location.as_str().unwrap().rsplit(':').next().unwrap().parse().unwrap();
     sorted(locations.iter().map(line))
+}
+
+/// Whether a finding is at these lines, or its cause shows there, too.
+fn is_at(finding: &Value, lines: &[usize]) -> bool {
+    let further = finding["more"].as_array().into_iter().flatten();
+    std::iter::once(finding).chain(further).any(|places| lines_of(places) == lines)
 }
 
 fn sorted(lines: impl Iterator<Item = usize>) -> Vec<usize> {
@@ -84,7 +91,7 @@ fn hunt_in(program: &Program) {
     assert_eq!(output.status.code(), Some(1));
     for bug in &program.finding {
         let lines = sorted(bug.lines.iter().map(|fragment| line_of(&source, fragment)));
-        let meant = |finding: &&Value| finding["kind"] == bug.kind.as_str() && lines_of(finding) == lines;
+        let meant = |finding: &&Value| finding["kind"] == bug.kind.as_str() && is_at(finding, &lines);
         let finding = findings
             .iter()
             .find(meant)
