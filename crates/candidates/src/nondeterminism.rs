@@ -9,7 +9,7 @@
 //! a write of its variable, a run-up for those that orders alone do not refute, and a question for those that it does not settle.
 
 use check::{Question, Source};
-use decide::{Answer, Phases, Setup, Witness, Witnesses};
+use decide::{Phases, Setup, SourceVerdict, Witness, Witnesses};
 use trace::{EventId, VariableId};
 
 use crate::races::syncp::{Latest, Syncp};
@@ -66,7 +66,7 @@ pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Repo
         for (source, answer) in witnesses.of_read_knowing(read, preserving) {
             let question = Question::Reads(read, Some(source));
             match answer {
-                Answer::Feasible(witness) => {
+                SourceVerdict::Feasible(witness) => {
                     view_preserving = false;
                     let seen = match source {
                         Source::Initial => None,
@@ -76,8 +76,8 @@ pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Repo
                     let remarks = Remarks::default();
                     report(Report::Bug(Bug { question, events, object, witness, remarks }));
                 }
-                Answer::Infeasible => {}
-                Answer::Unknown => report(Report::Unknown(question)),
+                SourceVerdict::Infeasible => {}
+                SourceVerdict::Unknown => report(Report::Unknown(question)),
             }
         }
         counts.not_view_preserving += u64::from(!view_preserving);

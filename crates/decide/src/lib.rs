@@ -48,7 +48,7 @@ use crate::requirements::{Exemption, Requirements};
 use crate::search::Outcome;
 use crate::state::{Before, State, Window};
 pub use order::Index as Setup;
-pub use read_witnesses::{Answer, Phases, Witnesses};
+pub use read_witnesses::{Phases, SourceVerdict, Witnesses};
 pub use refute::refute_by_saturation;
 pub use simplify::simplify;
 pub use sources::other_sources;

@@ -20,7 +20,7 @@ use crate::{Effort, Options, Setup, Verdict, Witness, decide_with_effort, must_o
 
 /// Whether a read can see a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum SourceVerdict {
     /// It can, in this schedule.
     Feasible(Witness),
     /// It cannot, as [`crate::decide`] will refute.
@@ -70,7 +70,7 @@ impl<'s> Witnesses<'s> {
     }
 
     /// Every source a read could see but the one it saw, with the answer.
-    pub fn of_read(&mut self, read: EventId) -> Vec<(Source, Answer)> {
+    pub fn of_read(&mut self, read: EventId) -> Vec<(Source, SourceVerdict)> {
         self.of_read_knowing(read, |_| None)
     }
 
@@ -79,20 +79,20 @@ impl<'s> Witnesses<'s> {
         &mut self,
         read: EventId,
         mut known: impl FnMut(Source) -> Option<Witness>,
-    ) -> Vec<(Source, Answer)> {
+    ) -> Vec<(Source, SourceVerdict)> {
         let hiding = self.must.hiding_writes(self.setup, read);
         let sources = other_sources(self.setup, read);
         let mut answer = |source| {
             self.phases.witnesses += 1;
             if self.is_ordered(read, source, &hiding) {
                 self.phases.ordered += 1;
-                return Answer::Infeasible;
+                return SourceVerdict::Infeasible;
             }
             match known(source) {
                 Some(witness) => {
                     self.phases.known += 1;
                     self.phases.feasible += 1;
-                    Answer::Feasible(witness)
+                    SourceVerdict::Feasible(witness)
                 }
                 None => self.decided(read, source),
             }
@@ -111,7 +111,7 @@ impl<'s> Witnesses<'s> {
         }
     }
 
-    fn decided(&mut self, read: EventId, source: Source) -> Answer {
+    fn decided(&mut self, read: EventId, source: Source) -> SourceVerdict {
         let phases = &mut self.phases;
         phases.decided += 1;
         let question = Question::Reads(read, Some(source));
@@ -126,16 +126,16 @@ impl<'s> Witnesses<'s> {
                 phases.feasible += 1;
                 phases.feasible_by_cases += by_cases;
                 phases.cases += cases;
-                Answer::Feasible(witness)
+                SourceVerdict::Feasible(witness)
             }
             Verdict::Infeasible(_) => {
                 phases.refuted_by_cases += by_cases;
                 phases.cases += cases;
-                Answer::Infeasible
+                SourceVerdict::Infeasible
             }
             Verdict::Unknown { .. } => {
                 phases.unknown += 1;
-                Answer::Unknown
+                SourceVerdict::Unknown
             }
         }
     }

@@ -5,7 +5,7 @@
 //! `FORETELL_FUZZ_FROM`) and keeps what it breaks, shrunken, in `corpus/found/`.
 
 use check::{End, Model, Question, Refutation, Step, check_refutation, check_schedule};
-use decide::{Answer, Options, Setup, Verdict, Witnesses, decide, simplify};
+use decide::{Options, Setup, SourceVerdict, Verdict, Witnesses, decide, simplify};
 use trace::{EventId, Trace};
 
 const MODELS: [Model; 3] = [Model::Sync, Model::ReadsFrom, Model::Branch];
@@ -221,7 +221,7 @@ fn shared_answers_are_the_oracle_s() {
                     let question = Question::Reads(read, Some(source));
                     let expected = oracle::decide(&trace, &question, model).is_some();
                     assert_eq!(
-                        matches!(answer, Answer::Feasible(_)),
+                        matches!(answer, SourceVerdict::Feasible(_)),
                         expected,
                         "seed {seed}, {op:?}: {question:?} {model:?}"
                     );

@@ -3,6 +3,8 @@
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+use wire::SyncCall;
+
 use crate::order::{self, Turn};
 use crate::sys;
 
@@ -55,7 +57,7 @@ fn finish(turn: Option<Turn>, in_vain: bool) {
 }
 
 macro_rules! calls {
-    ($($kind:literal $overtaken:ident $name:ident($($argument:ident: $type:ty),*);)*) => {
+    ($($call:ident $overtaken:ident $name:ident($($argument:ident: $type:ty),*);)*) => {
         $(
             /// # Safety
             /// As for the function it stands before.
@@ -69,7 +71,7 @@ macro_rules! calls {
                 );
                 // SAFETY: the next library's function of this name has this type.
                 let real: unsafe extern "C-unwind" fn($($type),*) -> c_int = unsafe { core::mem::transmute(REAL.get()) };
-                let mut turn = order::enter($kind);
+                let mut turn = order::enter(SyncCall::$call);
                 if Overtaken::$overtaken == Overtaken::AtOnce {
                     finish(turn.take(), false);
                 }
@@ -83,35 +85,35 @@ macro_rules! calls {
 }
 
 calls! {
-    b'l' Never pthread_mutex_lock(mutex: Pointer);
-    b'l' IfInVain pthread_mutex_trylock(mutex: Pointer);
-    b'l' IfInVain pthread_mutex_timedlock(mutex: Pointer, time: Pointer);
-    b'l' IfInVain pthread_mutex_clocklock(mutex: Pointer, clock: c_int, time: Pointer);
-    b'u' Never pthread_mutex_unlock(mutex: Pointer);
-    b'l' Never pthread_spin_lock(lock: Pointer);
-    b'l' IfInVain pthread_spin_trylock(lock: Pointer);
-    b'u' Never pthread_spin_unlock(lock: Pointer);
-    b'l' Never pthread_rwlock_rdlock(lock: Pointer);
-    b'l' IfInVain pthread_rwlock_tryrdlock(lock: Pointer);
-    b'l' IfInVain pthread_rwlock_timedrdlock(lock: Pointer, time: Pointer);
-    b'l' IfInVain pthread_rwlock_clockrdlock(lock: Pointer, clock: c_int, time: Pointer);
-    b'l' Never pthread_rwlock_wrlock(lock: Pointer);
-    b'l' IfInVain pthread_rwlock_trywrlock(lock: Pointer);
-    b'l' IfInVain pthread_rwlock_timedwrlock(lock: Pointer, time: Pointer);
-    b'l' IfInVain pthread_rwlock_clockwrlock(lock: Pointer, clock: c_int, time: Pointer);
-    b'u' Never pthread_rwlock_unlock(lock: Pointer);
-    b'w' AtOnce pthread_cond_wait(condition: Pointer, mutex: Pointer);
-    b'w' AtOnce pthread_cond_timedwait(condition: Pointer, mutex: Pointer, time: Pointer);
-    b'w' AtOnce pthread_cond_clockwait(condition: Pointer, mutex: Pointer, clock: c_int, time: Pointer);
-    b's' Never pthread_cond_signal(condition: Pointer);
-    b's' Never pthread_cond_broadcast(condition: Pointer);
-    b'e' AtOnce pthread_barrier_wait(barrier: Pointer);
-    b't' Never sem_wait(semaphore: Pointer);
-    b't' IfInVain sem_trywait(semaphore: Pointer);
-    b't' IfInVain sem_timedwait(semaphore: Pointer, time: Pointer);
-    b't' IfInVain sem_clockwait(semaphore: Pointer, clock: c_int, time: Pointer);
-    b'p' Never sem_post(semaphore: Pointer);
-    b'j' Never pthread_join(thread: libc::pthread_t, result: Pointer);
+    Lock Never pthread_mutex_lock(mutex: Pointer);
+    Lock IfInVain pthread_mutex_trylock(mutex: Pointer);
+    Lock IfInVain pthread_mutex_timedlock(mutex: Pointer, time: Pointer);
+    Lock IfInVain pthread_mutex_clocklock(mutex: Pointer, clock: c_int, time: Pointer);
+    Unlock Never pthread_mutex_unlock(mutex: Pointer);
+    Lock Never pthread_spin_lock(lock: Pointer);
+    Lock IfInVain pthread_spin_trylock(lock: Pointer);
+    Unlock Never pthread_spin_unlock(lock: Pointer);
+    Lock Never pthread_rwlock_rdlock(lock: Pointer);
+    Lock IfInVain pthread_rwlock_tryrdlock(lock: Pointer);
+    Lock IfInVain pthread_rwlock_timedrdlock(lock: Pointer, time: Pointer);
+    Lock IfInVain pthread_rwlock_clockrdlock(lock: Pointer, clock: c_int, time: Pointer);
+    Lock Never pthread_rwlock_wrlock(lock: Pointer);
+    Lock IfInVain pthread_rwlock_trywrlock(lock: Pointer);
+    Lock IfInVain pthread_rwlock_timedwrlock(lock: Pointer, time: Pointer);
+    Lock IfInVain pthread_rwlock_clockwrlock(lock: Pointer, clock: c_int, time: Pointer);
+    Unlock Never pthread_rwlock_unlock(lock: Pointer);
+    Wait AtOnce pthread_cond_wait(condition: Pointer, mutex: Pointer);
+    Wait AtOnce pthread_cond_timedwait(condition: Pointer, mutex: Pointer, time: Pointer);
+    Wait AtOnce pthread_cond_clockwait(condition: Pointer, mutex: Pointer, clock: c_int, time: Pointer);
+    Signal Never pthread_cond_signal(condition: Pointer);
+    Signal Never pthread_cond_broadcast(condition: Pointer);
+    Barrier AtOnce pthread_barrier_wait(barrier: Pointer);
+    Take Never sem_wait(semaphore: Pointer);
+    Take IfInVain sem_trywait(semaphore: Pointer);
+    Take IfInVain sem_timedwait(semaphore: Pointer, time: Pointer);
+    Take IfInVain sem_clockwait(semaphore: Pointer, clock: c_int, time: Pointer);
+    Post Never sem_post(semaphore: Pointer);
+    Join Never pthread_join(thread: libc::pthread_t, result: Pointer);
 }
 
 /// What a new thread is to run.
@@ -134,7 +136,7 @@ unsafe extern "C-unwind" fn pthread_create(
     type Create = unsafe extern "C-unwind" fn(*mut libc::pthread_t, *const c_void, Routine, Pointer) -> c_int;
     // SAFETY: the next library's function of this name has this type.
     let real: Create = unsafe { core::mem::transmute(REAL.get()) };
-    let turn = order::enter(b'c');
+    let turn = order::enter(SyncCall::Create);
     let start: *mut Start = sys::memory(size_of::<Start>()).cast();
     if start.is_null() {
         return libc::EAGAIN;

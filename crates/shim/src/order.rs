@@ -1,15 +1,10 @@
-//! The order, and each thread's way through it. The file that `FORETELL_ORDER` names is text:
-//!
-//! ```text
-//! foretell-order 1
-//! thread - 0      the program's first thread
-//! thread 0 2      the second thread that thread 0 of this table creates
-//! call 1 l        thread 1 makes its next call of this kind
-//! ```
+//! The order, and each thread's way through it. `FORETELL_ORDER` names the file: see [`wire::CallOrder`].
 
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use wire::{CallOrder, Origin, SyncCall};
 
 use crate::sys;
 
@@ -19,22 +14,9 @@ const ROUND: i64 = 100;
 /// The position of an order that is over or given up.
 const OVER: u32 = u32::MAX;
 
-/// A call in the order.
-#[derive(Clone, Copy)]
-struct Call {
-    thread: u32,
-    kind: u8,
-}
-
-/// The order, read.
-struct Order {
-    calls: &'static [Call],
-    threads: &'static [(u32, u32)],
-}
-
 /// How far it has come.
 static NEXT: AtomicU32 = AtomicU32::new(0);
-static ORDER: AtomicPtr<Order> = AtomicPtr::new(ptr::null_mut());
+static ORDER: AtomicPtr<CallOrder<'static>> = AtomicPtr::new(ptr::null_mut());
 static LOADING: AtomicU32 = AtomicU32::new(0);
 
 /// A thread on its way.
@@ -63,8 +45,8 @@ fn me() -> Me {
 /// The number of the next thread that the calling one creates.
 pub(crate) fn child() -> Option<u32> {
     let (me, order) = (me(), order()?);
-    let wanted = (me.role?, me.children + 1);
-    order.threads.iter().position(|origin| *origin == wanted).map(|role| role as u32)
+    let wanted = Origin { parent: Some(me.role?), nth: me.children + 1 };
+    order.threads().position(|origin| origin == wanted).map(|role| role as u32)
 }
 
 /// The calling thread has created a thread.
@@ -80,14 +62,16 @@ pub(crate) struct Turn {
 }
 
 /// Waits for the turn of a call of this kind. None: it is not in the order, and all of the order is done.
-pub(crate) fn enter(kind: u8) -> Option<Turn> {
+pub(crate) fn enter(call: SyncCall) -> Option<Turn> {
     let order = order()?;
     let me = me();
     let role = me.role?;
-    let own = (me.at as usize..order.calls.len()).find(|&at| order.calls[at].thread == role);
+    let own = (me.at..order.len() as u32).find_map(|at| {
+        let next = order.get(at as usize).filter(|next| next.thread == role)?;
+        Some((at, next.call))
+    });
     match own {
-        Some(position) if order.calls[position].kind == kind => {
-            let position = position as u32;
+        Some((position, next)) if next == call => {
             wait_for(position);
             ME.set(Some(Me { at: position + 1, ..me }));
             Some(Turn { position, before: me })
@@ -95,7 +79,7 @@ pub(crate) fn enter(kind: u8) -> Option<Turn> {
         // A call that the order does not know of: locks that are taken twice, and the like.
         Some(_) => None,
         None => {
-            wait_for(order.calls.len() as u32);
+            wait_for(order.len() as u32);
             None
         }
     }
@@ -135,7 +119,7 @@ fn wait_for(position: u32) {
     }
 }
 
-fn order() -> Option<&'static Order> {
+fn order() -> Option<&'static CallOrder<'static>> {
     let known = ORDER.load(Ordering::Acquire);
     if known.is_null() && LOADING.swap(1, Ordering::SeqCst) == 0 {
         load();
@@ -152,46 +136,12 @@ fn load() {
     if path.is_null() {
         return;
     }
-    let text = sys::read(path);
-    let count = text.iter().filter(|&&byte| byte == b'\n').count() + 1;
-    let calls: *mut Call = sys::memory(count * size_of::<Call>()).cast();
-    let threads: *mut (u32, u32) = sys::memory(count * size_of::<(u32, u32)>()).cast();
-    let order: *mut Order = sys::memory(size_of::<Order>()).cast();
-    if calls.is_null() || threads.is_null() || order.is_null() {
+    let Some(read) = CallOrder::parse(sys::read(path)) else { return };
+    let order: *mut CallOrder<'static> = sys::memory(size_of::<CallOrder<'static>>()).cast();
+    if order.is_null() {
         return;
     }
-    let (mut call_count, mut thread_count) = (0, 0);
-    for line in text.split(|&byte| byte == b'\n') {
-        let mut words = line.split(|&byte| byte == b' ');
-        let (word, first, second) = (words.next(), words.next().unwrap_or(b""), words.next().unwrap_or(b""));
-        // SAFETY: there is room for one of either in each line.
-        unsafe {
-            match word {
-                Some(b"thread") => {
-                    threads
-                        .add(thread_count)
-                        .write((number(first).unwrap_or(OVER), number(second).unwrap_or(0)));
-                    thread_count += 1;
-                }
-                Some(b"call") => {
-                    let kind = second.first().copied().unwrap_or(0);
-                    calls.add(call_count).write(Call { thread: number(first).unwrap_or(OVER), kind });
-                    call_count += 1;
-                }
-                _ => {}
-            }
-        }
-    }
-    // SAFETY: so many were written, and the memory stays.
-    unsafe {
-        order.write(Order {
-            calls: core::slice::from_raw_parts(calls, call_count),
-            threads: core::slice::from_raw_parts(threads, thread_count),
-        });
-    }
+    // SAFETY: the memory is fresh, large enough and aligned to a page; it stays.
+    unsafe { order.write(read) };
     ORDER.store(order, Ordering::Release);
-}
-
-fn number(text: &[u8]) -> Option<u32> {
-    core::str::from_utf8(text).ok()?.parse().ok()
 }

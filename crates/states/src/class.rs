@@ -1,7 +1,10 @@
 //! The classes of states (paper 2, figure 9).
 
+use serde::{Deserialize, Serialize};
+
 /// A class of states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// With an event, all that happened before it (section 2.1).
     Consistent,
@@ -19,4 +22,15 @@ impl Class {
     /// Every class, from the widest to the narrowest.
     pub const ALL: [Class; 5] =
         [Class::Consistent, Class::Feasible, Class::Strong, Class::Reachable, Class::LockFree];
+
+    /// Its name in options and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Consistent => "consistent",
+            Class::Feasible => "feasible",
+            Class::Strong => "strong",
+            Class::Reachable => "reachable",
+            Class::LockFree => "lock-free",
+        }
+    }
 }

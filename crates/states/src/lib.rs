@@ -48,7 +48,7 @@ pub use baseline::{Baseline, walk_stored};
 pub use budget::{Exhausted, Limits, Progress};
 pub use class::Class;
 pub use count::count;
-pub use loset::{Loset, Section, SectionId};
+pub use loset::{LockInterval, LockIntervalId, Loset};
 pub use natural::Natural;
 pub use normalise::{LockingOrder, Unorderable};
 pub use predicate::{

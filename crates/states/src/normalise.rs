@@ -9,15 +9,15 @@
 
 use order::{Chains, Node};
 
-use crate::loset::{Loset, Section, SectionId};
+use crate::loset::{LockInterval, LockIntervalId, Loset};
 
 /// The section `first` must end before the section `then` starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LockingOrder {
     /// The one that ends.
-    pub first: SectionId,
+    pub first: LockIntervalId,
     /// The one that starts.
-    pub then: SectionId,
+    pub then: LockIntervalId,
 }
 
 /// The orders that locks and happened-before imply contradict each other.
@@ -88,23 +88,23 @@ impl Part<'_> {
         Node { chain: thread as u32, position: place - self.start[thread] }
     }
 
-    fn acquire(&self, section: &Section) -> Node {
+    fn acquire(&self, section: &LockInterval) -> Node {
         self.node(section.thread.index(), section.acquire)
     }
 
     /// Where it ends in this part; its last event if it is still open.
-    fn last(&self, section: &Section) -> Node {
+    fn last(&self, section: &LockInterval) -> Node {
         let thread = section.thread.index();
         self.node(thread, section.release.map_or(self.end[thread] - 1, |r| r.min(self.end[thread] - 1)))
     }
 
-    fn is_open(&self, section: &Section) -> bool {
+    fn is_open(&self, section: &LockInterval) -> bool {
         section.is_open_at(self.end[section.thread.index()])
     }
 
     /// Sections of each lock that start in this part.
-    fn rivals(&self) -> impl Iterator<Item = Vec<SectionId>> + '_ {
-        let here = |id: &&SectionId| {
+    fn rivals(&self) -> impl Iterator<Item = Vec<LockIntervalId>> + '_ {
+        let here = |id: &&LockIntervalId| {
             let section = self.loset.section(**id);
             let thread = section.thread.index();
             (self.start[thread]..self.end[thread]).contains(&section.acquire)

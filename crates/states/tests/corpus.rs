@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
-use states::{Class, Limits, LockingOrder, Loset, Natural, Reach, SectionId, count, walk};
+use states::{Class, Limits, LockIntervalId, LockingOrder, Loset, Natural, Reach, count, walk};
 use trace::{ThreadEvents, ThreadId, Trace};
 
 #[derive(Deserialize)]
@@ -16,7 +16,7 @@ struct Expected {
     trace: Option<PathBuf>,
     #[expect(dead_code, reason = "for people")]
     why: String,
-    counts: BTreeMap<ClassName, u64>,
+    counts: BTreeMap<Class, u64>,
     #[serde(default)]
     state: Vec<State>,
     /// Locking orders of the whole loset, by location of release and acquire.
@@ -38,23 +38,13 @@ struct PaperRow {
     exact: bool,
 }
 
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
-#[serde(rename_all = "kebab-case")]
-enum ClassName {
-    Consistent,
-    Feasible,
-    Strong,
-    Reachable,
-    LockFree,
-}
-
 type Places = BTreeMap<String, u32>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct State {
     at: Places,
-    narrowest: ClassName,
+    narrowest: Class,
     greatest_lock_free: Places,
 }
 
@@ -97,7 +87,7 @@ fn check(name: &str, trace: &Trace, expected: &Expected) {
         }
     }
     if let Some(paper) = &expected.paper {
-        check_row(name, trace, &loset, expected.counts[&ClassName::Strong], paper);
+        check_row(name, trace, &loset, expected.counts[&Class::Strong], paper);
     }
     let mut reach = Reach::new(trace, &loset, 1_000_000);
     for state in &expected.state {
@@ -153,7 +143,7 @@ fn located(trace: &Trace, loset: &Loset, orders: &[LockingOrder]) -> Vec<(String
     let at = |thread: ThreadId, place: u32| {
         trace.symbols().location(trace.location(threads.of_thread(thread)[place as usize])).to_owned()
     };
-    let section = |id: SectionId| loset.sections()[id.0 as usize];
+    let section = |id: LockIntervalId| loset.sections()[id.0 as usize];
     let both = |order: &LockingOrder| {
         let (first, then) = (section(order.first), section(order.then));
         let release = first.release.expect("it ends before another starts");

@@ -18,7 +18,7 @@
 const MAGIC: [u8; 8] = *b"fortlctl";
 const VERSION: u32 = 2;
 const HEADER: usize = 32;
-const ORIGIN: usize = 8;
+pub(crate) const ORIGIN: usize = 8;
 const INSTRUCTION: usize = 16;
 const NAME: usize = 4 + MAX_NAME;
 /// The longest name the kernel keeps for a thread, with its closing zero.
@@ -171,15 +171,28 @@ pub fn write_control(
     for number in [VERSION, goes_on, origins.len() as u32, instructions.len() as u32, names.len() as u32, 0] {
         write(&number.to_le_bytes());
     }
-    for origin in origins {
-        write(&origin.parent.unwrap_or(NO_PARENT).to_le_bytes());
-        write(&origin.nth.to_le_bytes());
-    }
+    write_origins(origins, write);
     instructions.iter().for_each(|instruction| write(&instruction.encode()));
     for name in names {
         write(&name.thread.to_le_bytes());
         write(&name.bytes);
     }
+}
+
+/// Writes a table of threads.
+pub(crate) fn write_origins(origins: &[Origin], write: &mut impl FnMut(&[u8])) {
+    for origin in origins {
+        write(&origin.parent.unwrap_or(NO_PARENT).to_le_bytes());
+        write(&origin.nth.to_le_bytes());
+    }
+}
+
+/// Reads a table of threads.
+pub(crate) fn origins(bytes: &[u8]) -> impl ExactSizeIterator<Item = Origin> + '_ {
+    bytes.chunks_exact(ORIGIN).map(|bytes| {
+        let parent = word(bytes, 0).filter(|&parent| parent != NO_PARENT);
+        Origin { parent, nth: word(bytes, 4).unwrap_or(0) }
+    })
 }
 
 /// A control file, checked: every part is there, and every thread that is named is in the table.
@@ -226,10 +239,7 @@ impl<'a> Control<'a> {
 
     /// The threads, parents before children.
     pub fn origins(&self) -> impl ExactSizeIterator<Item = Origin> + 'a {
-        self.origins.chunks_exact(ORIGIN).map(|bytes| {
-            let parent = word(bytes, 0).filter(|&parent| parent != NO_PARENT);
-            Origin { parent, nth: word(bytes, 4).unwrap_or(0) }
-        })
+        origins(self.origins)
     }
 
     /// The instructions, in order.
@@ -250,7 +260,7 @@ impl<'a> Control<'a> {
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 

@@ -10,33 +10,35 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use wire::StdCall;
+
 use crate::fingerprint;
 
-/// Paths of functions, and the numbers that crates/runtime/src/interpose/rust.rs knows them by.
-const CALLS: &[(&str, u32)] = &[
-    ("std::sys::sync::condvar::futex::Condvar::wait", 0),
-    ("std::sys::sync::condvar::futex::Condvar::wait_timeout", 8),
-    ("std::sync::poison::condvar::Condvar::notify_one", 1),
-    ("std::sync::poison::condvar::Condvar::notify_all", 2),
-    ("std::sync::nonpoison::condvar::Condvar::notify_one", 1),
-    ("std::sync::nonpoison::condvar::Condvar::notify_all", 2),
-    ("std::sync::condvar::Condvar::notify_one", 1),
-    ("std::sync::condvar::Condvar::notify_all", 2),
-    ("std::sync::barrier::Barrier::wait", 3),
-    ("std::sys::sync::once::futex::Once::call", 4),
-    ("std::thread::scoped::ScopeData::decrement_num_running_threads", 5),
-    ("std::sys::sync::mutex::futex::Mutex::lock_contended", 6),
-    ("std::sys::sync::rwlock::futex::RwLock::read_contended", 6),
-    ("std::sys::sync::rwlock::futex::RwLock::write_contended", 6),
-    ("std::io::stdio::_print", 7),
-    ("std::io::stdio::_eprint", 7),
+/// Paths of functions, and what they are to the runtime.
+const CALLS: &[(&str, StdCall)] = &[
+    ("std::sys::sync::condvar::futex::Condvar::wait", StdCall::Wait),
+    ("std::sys::sync::condvar::futex::Condvar::wait_timeout", StdCall::WaitTimeout),
+    ("std::sync::poison::condvar::Condvar::notify_one", StdCall::NotifyOne),
+    ("std::sync::poison::condvar::Condvar::notify_all", StdCall::NotifyAll),
+    ("std::sync::nonpoison::condvar::Condvar::notify_one", StdCall::NotifyOne),
+    ("std::sync::nonpoison::condvar::Condvar::notify_all", StdCall::NotifyAll),
+    ("std::sync::condvar::Condvar::notify_one", StdCall::NotifyOne),
+    ("std::sync::condvar::Condvar::notify_all", StdCall::NotifyAll),
+    ("std::sync::barrier::Barrier::wait", StdCall::Barrier),
+    ("std::sys::sync::once::futex::Once::call", StdCall::Once),
+    ("std::thread::scoped::ScopeData::decrement_num_running_threads", StdCall::ScopeEnd),
+    ("std::sys::sync::mutex::futex::Mutex::lock_contended", StdCall::Contended),
+    ("std::sys::sync::rwlock::futex::RwLock::read_contended", StdCall::Contended),
+    ("std::sys::sync::rwlock::futex::RwLock::write_contended", StdCall::Contended),
+    ("std::io::stdio::_print", StdCall::Print),
+    ("std::io::stdio::_eprint", StdCall::Print),
 ];
 
 /// A symbol of std, and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Wrapped {
     symbol: String,
-    number: u32,
+    call: StdCall,
 }
 
 /// What is added to a link: an object file, and the symbols it wraps.
@@ -114,14 +116,15 @@ fn symbols(archive: &[u8]) -> impl Iterator<Item = &str> {
 fn wrapped(symbol: &str) -> Option<Wrapped> {
     let name = format!("{:#}", rustc_demangle::try_demangle(symbol).ok()?);
     let path = name.replacen('<', "", 1).replacen(">::", "::", 1);
-    let &(_, number) = CALLS.iter().find(|(call, _)| *call == path)?;
-    Some(Wrapped { symbol: symbol.to_owned(), number })
+    let &(_, call) = CALLS.iter().find(|(call, _)| *call == path)?;
+    Some(Wrapped { symbol: symbol.to_owned(), call })
 }
 
 /// A Rust file whose object wraps these functions. Their arguments are few and simple: the registers of arguments and results are kept.
 fn source(wrapped: &[Wrapped]) -> String {
     let mut code = String::new();
-    for Wrapped { symbol, number } in wrapped {
+    for Wrapped { symbol, call } in wrapped {
+        let number = call.number();
         // Writing to a string cannot fail.
         let _ = write!(
             code,
@@ -203,7 +206,7 @@ mod tests {
     #[test]
     fn functions_are_found_under_any_mangling() {
         let wait = wrapped("_ZN3std4sync7barrier7Barrier4wait17h0123456789abcdefE").unwrap();
-        assert_eq!(wait.number, 3);
+        assert_eq!(wait.call, StdCall::Barrier);
         assert_eq!(wrapped("_ZN3std4sync7barrier7Barrier3new17h0123456789abcdefE"), None);
         assert_eq!(wrapped("memcpy"), None);
         let source = source(&[wait]);

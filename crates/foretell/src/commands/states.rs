@@ -8,13 +8,13 @@ mod text;
 
 use std::ffi::OsString;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use report::SCHEMA;
 use serde::Serialize;
 use states::{Class, Exhausted, Limits, Loset};
 use trace::Trace;
 
-use crate::arguments::OutputMode;
+use crate::arguments::{OutputMode, one_of};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::open;
@@ -64,8 +64,8 @@ pub struct States {
     #[arg(long, conflicts_with = "count")]
     list: bool,
     /// Which states: `consistent`, `feasible`, `strong`, `reachable` or `lock-free`.
-    #[arg(long, value_name = "CLASS", value_enum, default_value_t = ClassName::Reachable, hide_possible_values = true)]
-    class: ClassName,
+    #[arg(long, value_name = "CLASS", value_parser = one_of(&Class::ALL, Class::name), default_value = Class::Reachable.name(), hide_possible_values = true)]
+    class: Class,
     /// Test one state: this many events of each thread, none of the threads not named.
     #[arg(long, value_name = "T1=N,T2=M", conflicts_with_all = ["count", "list", "limit"])]
     cut: Option<String>,
@@ -88,28 +88,6 @@ pub struct States {
     mode: OutputMode,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum ClassName {
-    Consistent,
-    Feasible,
-    Strong,
-    Reachable,
-    LockFree,
-}
-
-impl From<ClassName> for Class {
-    fn from(name: ClassName) -> Class {
-        match name {
-            ClassName::Consistent => Class::Consistent,
-            ClassName::Feasible => Class::Feasible,
-            ClassName::Strong => Class::Strong,
-            ClassName::Reachable => Class::Reachable,
-            ClassName::LockFree => Class::LockFree,
-        }
-    }
-}
-
 /// What was asked, with everything needed to answer.
 struct StatesQuery<'a> {
     states: &'a States,
@@ -122,7 +100,7 @@ struct StatesQuery<'a> {
 #[derive(Serialize)]
 struct Report<'a> {
     schema: u32,
-    class: ClassName,
+    class: Class,
     threads: Vec<&'a str>,
     count: Option<String>,
     states: Option<Vec<Vec<u32>>>,
@@ -155,7 +133,7 @@ impl<'a> StatesQuery<'a> {
     }
 
     fn class(&self) -> Class {
-        self.states.class.into()
+        self.states.class
     }
 
     fn report(&self) -> Report<'a> {

@@ -3,13 +3,12 @@
 //! A program that gcc built with `-fsanitize=thread` runs under ThreadSanitizer's own library as it runs under ours. A preloaded library (crates/shim)
 //! makes its threads take their locks, and whatever else synchronises, in the order of the schedule, unseen by ThreadSanitizer.
 
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use trace::{Ending, Kind};
-use wire::Origin;
+use wire::{OrderedCall, SyncCall};
 
 use super::plan::{Cast, Plan, PlannedEvent};
 use super::run::{self, Command};
@@ -110,29 +109,22 @@ fn reports_in(directory: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// The order file: crates/shim/src/order.rs describes it.
-fn order_of(plan: &Plan) -> String {
+/// The order file.
+fn order_of(plan: &Plan) -> Vec<u8> {
     let cast = Cast::of(plan);
-    let mut text = String::from("foretell-order 1\n");
-    for Origin { parent, nth } in cast.origins() {
-        // Writing to a string cannot fail.
-        let _ = match parent {
-            None => writeln!(text, "thread - {nth}"),
-            Some(parent) => writeln!(text, "thread {parent} {nth}"),
-        };
-    }
+    let mut calls = Vec::new();
     let mut waiting: Vec<Option<&PlannedEvent>> = vec![None; cast.len()];
     for (index, step) in plan.steps.iter().enumerate() {
         let thread = cast.number(&step.thread);
-        let kind = match step.kind {
-            Kind::Fork => 'c',
-            Kind::Join => 'j',
+        let call = match step.kind {
+            Kind::Fork => SyncCall::Create,
+            Kind::Join => SyncCall::Join,
             Kind::Acquire | Kind::AcquireShared => {
                 // The last part of a wait for a condition variable is no call.
                 if waiting[thread as usize].take().is_some_and(|wait| wait.location == step.location) {
                     continue;
                 }
-                'l'
+                SyncCall::Lock
             }
             Kind::Release | Kind::ReleaseShared => {
                 let after = plan.steps[index + 1..].iter().filter(|later| later.thread == step.thread);
@@ -140,20 +132,22 @@ fn order_of(plan: &Plan) -> String {
                 match after.next() {
                     Some(next) if next.kind == Kind::Wait && next.location == step.location => {
                         waiting[thread as usize] = Some(step);
-                        'w'
+                        SyncCall::Wait
                     }
-                    _ => 'u',
+                    _ => SyncCall::Unlock,
                 }
             }
-            Kind::Signal | Kind::Broadcast => 's',
-            Kind::BarrierEnter => 'e',
-            Kind::Post => 'p',
-            Kind::Take => 't',
+            Kind::Signal | Kind::Broadcast => SyncCall::Signal,
+            Kind::BarrierEnter => SyncCall::Barrier,
+            Kind::Post => SyncCall::Post,
+            Kind::Take => SyncCall::Take,
             _ => continue,
         };
-        let _ = writeln!(text, "call {thread} {kind}");
+        calls.push(OrderedCall { thread, call });
     }
-    text
+    let mut bytes = Vec::new();
+    wire::write_call_order(&cast.origins(), &calls, &mut |part| bytes.extend_from_slice(part));
+    bytes
 }
 
 #[cfg(test)]
@@ -184,8 +178,19 @@ mod tests {
             event(&[1], Kind::Acquire, "a.c:3"),
             event(&[1], Kind::Release, "a.c:6"),
         ];
-        let text = order_of(&Plan { steps, goal: Goal::State, names: BTreeMap::new() });
-        let calls = "call 0 c\ncall 1 l\ncall 1 w\ncall 0 s\ncall 1 u\n";
-        assert_eq!(text, format!("foretell-order 1\nthread - 0\nthread 0 1\n{calls}"));
+        let bytes = order_of(&Plan { steps, goal: Goal::State, names: BTreeMap::new() });
+        let order = wire::CallOrder::parse(&bytes).expect("the order is well formed");
+        let threads = [wire::Origin { parent: None, nth: 0 }, wire::Origin { parent: Some(0), nth: 1 }];
+        assert_eq!(order.threads().collect::<Vec<_>>(), threads);
+        let calls: Vec<_> =
+            (0..order.len()).filter_map(|at| order.get(at)).map(|c| (c.thread, c.call)).collect();
+        let expected = [
+            (0, SyncCall::Create),
+            (1, SyncCall::Lock),
+            (1, SyncCall::Wait),
+            (0, SyncCall::Signal),
+            (1, SyncCall::Unlock),
+        ];
+        assert_eq!(calls, expected);
     }
 }

@@ -164,10 +164,7 @@ impl<'a> Verifying<'a> {
     fn deadlock_differs(&self, events: &[PlannedEvent]) -> Option<Divergence> {
         let end = self.plan.steps.len();
         let happened = &self.inspection.events[end..end + events.len()];
-        // An attempt that failed is nothing in a trace.
-        let is_over =
-            |found: &Option<InspectedEvent>| found.as_ref().is_some_and(|found| !found.actions.is_empty());
-        if let Some((event, _)) = events.iter().zip(happened).find(|(_, found)| is_over(found)) {
+        if let Some((event, _)) = events.iter().zip(happened).find(|(_, found)| found.is_some()) {
             return Some(self.at(end, event, "the thread was woken after all, and went on".to_owned()));
         }
         for (index, event) in events.iter().enumerate() {

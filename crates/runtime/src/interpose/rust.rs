@@ -7,48 +7,10 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use wire::{Kind, Waker};
+use wire::{Kind, StdCall, Waker};
 
 use super::log_limited;
 use crate::inside::{Ended, Inside, enter};
-
-/// A call of std's, as crates/compile/src/rust/calls.rs numbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Call {
-    /// `Condvar::wait`: the condition variable, and the mutex.
-    Wait,
-    NotifyOne,
-    NotifyAll,
-    /// `Barrier::wait`.
-    Barrier,
-    /// `Once::call`: what is slow about things done once.
-    Once,
-    /// The end of a scoped thread is counted.
-    ScopeEnd,
-    /// The slow way to a lock.
-    Contended,
-    /// `print!` and its kin.
-    Print,
-    /// `Condvar::wait_timeout`.
-    WaitAWhile,
-}
-
-impl Call {
-    fn numbered(number: u64) -> Option<Call> {
-        let all = [
-            Call::Wait,
-            Call::NotifyOne,
-            Call::NotifyAll,
-            Call::Barrier,
-            Call::Once,
-            Call::ScopeEnd,
-            Call::Contended,
-            Call::Print,
-            Call::WaitAWhile,
-        ];
-        all.get(number as usize).copied()
-    }
-}
 
 /// What a thread is doing in std.
 #[derive(Clone, Copy, Debug)]
@@ -100,38 +62,38 @@ extern "C" fn foretell_rust_program() {
 unsafe extern "C" fn foretell_rust_enter(call: u64, first: u64, second: u64, pc: u64) -> u64 {
 // SAFETY: the call's first argument is the address of the object it is about.
 unsafe {
-    let (Some(call), Some(inside)) = (Call::numbered(call), enter()) else { return 0 };
+    let (Some(call), Some(inside)) = (StdCall::from_number(call), enter()) else { return 0 };
     let thread = inside.thread();
-    if !matches!(call, Call::Contended | Call::Print) {
+    if !matches!(call, StdCall::Contended | StdCall::Print) {
         inside.point();
     }
     match call {
-        Call::Wait | Call::WaitAWhile => {
+        StdCall::Wait | StdCall::WaitTimeout => {
             thread.change_std_activity(|std_activity| {
                 (std_activity.condition, std_activity.mutex, std_activity.pc) = (first, second, pc);
             });
-            if call == Call::WaitAWhile {
+            if call == StdCall::WaitTimeout {
                 log_limited(&inside, pc);
             }
             inside.detailed(Kind::Wait, pc, first, &[second], b"");
         }
-        Call::NotifyOne => inside.simple(Kind::Signal, pc, first),
-        Call::NotifyAll => inside.simple(Kind::Broadcast, pc, first),
-        Call::Barrier => inside.simple(Kind::BarrierEnter, pc, first),
-        Call::Once => {
+        StdCall::NotifyOne => inside.simple(Kind::Signal, pc, first),
+        StdCall::NotifyAll => inside.simple(Kind::Broadcast, pc, first),
+        StdCall::Barrier => inside.simple(Kind::BarrierEnter, pc, first),
+        StdCall::Once => {
             thread.change_std_activity(|std_activity| std_activity.waited_for = 0);
             return u64::from((first as *const u32).read_volatile());
         }
-        Call::ScopeEnd => {
+        StdCall::ScopeEnd => {
             let scope = (first as *const [u64; SCOPE]).read_volatile();
             thread.change_std_activity(|std_activity| std_activity.scope = scope);
         }
         // A reader that finds the lock taken does not even try: the number of places must not depend on that.
-        Call::Contended if thread.loaded.get() == first => {
+        StdCall::Contended if thread.loaded.get() == first => {
             inside.simple(Kind::TryFailedShared, pc, first);
         }
-        Call::Print => thread.change_std_activity(|std_activity| std_activity.printing += 1),
-        Call::Contended => {}
+        StdCall::Print => thread.change_std_activity(|std_activity| std_activity.printing += 1),
+        StdCall::Contended => {}
     }
     0
 }
@@ -145,32 +107,32 @@ unsafe {
 unsafe extern "C" fn foretell_rust_leave(call: u64, first: u64, second: u64, pc: u64, entered: u64) {
 // SAFETY: as in `foretell_rust_enter`.
 unsafe {
-    let (Some(call), Some(inside)) = (Call::numbered(call), enter()) else { return };
+    let (Some(call), Some(inside)) = (StdCall::from_number(call), enter()) else { return };
     let thread = inside.thread();
     match call {
-        Call::Wait | Call::WaitAWhile => {
+        StdCall::Wait | StdCall::WaitTimeout => {
             if thread.std_activity.get().condition != 0 {
                 log_woken(&inside, Ended::Interrupted);
             }
             inside.simple(Kind::Acquire, pc, second);
         }
-        Call::Barrier => inside.simple(Kind::BarrierExit, pc, first),
-        Call::Once => {
+        StdCall::Barrier => inside.simple(Kind::BarrierExit, pc, first),
+        StdCall::Once => {
             let did = thread.std_activity.get().waited_for != first
                 && u64::from((first as *const u32).read_volatile()) != entered;
             let kind = if did { Kind::AtomicWrite4 } else { Kind::AtomicRead4 };
             inside.simple(kind, pc, first);
         }
-        Call::ScopeEnd => {
+        StdCall::ScopeEnd => {
             let before = thread.std_activity.get().scope;
             let after = (first as *const [u64; SCOPE]).read_volatile();
             if let Some(count) = (0..SCOPE).find(|&at| after[at].wrapping_add(1) == before[at]) {
                 inside.simple(Kind::AtomicUpdate8, pc, first + 8 * count as u64);
             }
         }
-        Call::Print => thread.change_std_activity(|std_activity| std_activity.printing = std_activity.printing.saturating_sub(1)),
-        Call::Contended => inside.simple(Kind::Obtained, pc, first),
-        Call::NotifyOne | Call::NotifyAll => {}
+        StdCall::Print => thread.change_std_activity(|std_activity| std_activity.printing = std_activity.printing.saturating_sub(1)),
+        StdCall::Contended => inside.simple(Kind::Obtained, pc, first),
+        StdCall::NotifyOne | StdCall::NotifyAll => {}
     }
 }
 }
