@@ -24,6 +24,7 @@ mod accesses;
 mod generator;
 mod hard;
 pub mod hostile;
+mod memory_orders;
 mod names;
 mod rng;
 mod sections;
@@ -33,6 +34,7 @@ mod world;
 
 pub use generator::{Event, Generator};
 pub use hard::{Family, Hard, Outcome, hard};
+pub use memory_orders::{tiny_with_memory_orders, with_memory_orders};
 pub use names::{generate, names};
 pub use settings::{Ending, Settings, SettingsError, Stuck, Weights};
 pub use shrink::shrink;

@@ -217,6 +217,7 @@ fn copy(
     };
     let location = b.location(s.location(trace.location(event)))?;
     b.push(thread, copied, location);
+    b.set_last_order(trace.memory_order(event));
     Ok(())
 }
 

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use trace::native::{FrameNumber, Note, StackId, Table, ThreadOrigin, Writer};
-use trace::{Kind, LocationId, Mark, Metadata, Op, SemaphoreId, ThreadId, TooManyNames, Trace, TraceBuilder};
+use trace::{
+    Kind, LocationId, Mark, MemoryOrder, Metadata, Op, SemaphoreId, ThreadId, TooManyNames, Trace, TraceBuilder,
+};
 use wire::Event;
 
 /// Takes a trace in, part by part. What an event names comes before it.
@@ -43,6 +45,9 @@ pub trait Sink {
     fn permits(&mut self, _semaphore: SemaphoreId, _permits: u32) -> io::Result<()> {
         Ok(())
     }
+
+    /// The memory order of the event that comes next; without that it is `seq_cst`.
+    fn order(&mut self, _order: MemoryOrder) {}
 
     /// The next event of the trace.
     fn event(&mut self, _thread: ThreadId, _op: Op, _location: LocationId, _note: Note) -> io::Result<()> {
@@ -92,6 +97,10 @@ impl<W: Write> Sink for Writer<W> {
         Writer::permits(self, semaphore, permits)
     }
 
+    fn order(&mut self, order: MemoryOrder) {
+        Writer::order(self, order);
+    }
+
     #[inline]
     fn event(&mut self, thread: ThreadId, op: Op, location: LocationId, note: Note) -> io::Result<()> {
         self.noted_event(thread, op, location, note)
@@ -102,6 +111,7 @@ impl<W: Write> Sink for Writer<W> {
 #[derive(Debug, Default)]
 pub struct InMemory {
     builder: TraceBuilder,
+    next_order: MemoryOrder,
     mark_names: Vec<String>,
 }
 
@@ -150,9 +160,16 @@ impl Sink for InMemory {
         Ok(())
     }
 
+    fn order(&mut self, order: MemoryOrder) {
+        self.next_order = order;
+    }
+
     #[inline]
     fn event(&mut self, thread: ThreadId, op: Op, location: LocationId, _note: Note) -> io::Result<()> {
         self.builder.push(thread, op, location);
+        if self.next_order != MemoryOrder::SeqCst {
+            self.builder.set_last_order(std::mem::take(&mut self.next_order));
+        }
         Ok(())
     }
 }

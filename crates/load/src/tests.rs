@@ -124,6 +124,40 @@ fn threads_and_accesses() {
 }
 
 #[test]
+fn memory_orders_are_those_of_the_operation_that_follows() {
+    let order = |order| Op::Order { order };
+    check(
+        &[
+            (0, Op::Create { child: 1 }),
+            (0, order(3)),
+            (0, Op::AtomicWrite { address: 0x500, size: 8 }),
+            (1, order(0)),
+            (1, Op::AtomicRead { address: 0x500, size: 8 }),
+            (1, order(1)),
+            (1, Op::AtomicRead { address: 0x500, size: 8 }),
+            // Memory that only one thread touches is no variable; its order is not that of what comes next.
+            (1, order(0)),
+            (1, Op::AtomicWrite { address: 0x700, size: 8 }),
+            (1, Op::AtomicUpdate { address: 0x500, size: 8 }),
+            (1, Op::Branches { count: 2 }),
+            (1, Op::Fence { order: 4 }),
+            (1, order(5)),
+            (1, Op::AtomicUpdate { address: 0x500, size: 8 }),
+        ],
+        &[
+            "main|fork(T1)",
+            "main|aw.release(0x500)",
+            "T1|ar.relaxed(0x500)",
+            "T1|ar.acquire(0x500)",
+            "T1|rmw(0x500)",
+            "T1|branch(2)",
+            "T1|fence.acq_rel()",
+            "T1|rmw(0x500)",
+        ],
+    );
+}
+
+#[test]
 fn waits_are_release_wait_acquire() {
     let wait = Op::Wait { condition: 0x60, lock: 0x50 };
     check(

@@ -5,7 +5,7 @@ use std::io;
 
 use rustc_hash::FxHashMap;
 use trace::native::{Distance, Note, StackId, Table};
-use trace::{Kind, LocationId, Metadata, Op, ThreadId, VariableId};
+use trace::{Kind, LocationId, MemoryOrder, Metadata, Op, ThreadId, VariableId};
 use wire::{Event, Hold, Op as Raw, Passage, Waker};
 
 use super::annotations::Annotations;
@@ -83,6 +83,8 @@ pub(super) struct Translator<S: Sink> {
     attempts: BTreeSet<String>,
     directives: Directives,
     rust: Locks,
+    /// The memory order of the atomic operation that is translated; `seq_cst` for everything else.
+    order: MemoryOrder,
     /// The counts of references there are: where an `Arc` is.
     counts: BTreeSet<u64>,
     loaded: Loaded,
@@ -122,6 +124,7 @@ impl<S: Sink> Translator<S> {
             attempts: BTreeSet::new(),
             directives: Directives::default(),
             rust: Locks::default(),
+            order: MemoryOrder::SeqCst,
             counts: BTreeSet::new(),
             loaded: Loaded { threads: threads.len() as u64, ..Loaded::default() },
         })
@@ -137,9 +140,14 @@ impl<S: Sink> Translator<S> {
             return self.understood(event);
         }
         let role = self.role(event)?;
+        if role.is_some() {
+            // Half of what std does with its own words is out of sight, so their orders say too little.
+            self.order = MemoryOrder::SeqCst;
+        }
         for event in self.rust.understand(event, role).into_iter().flatten() {
             self.understood(&event)?;
         }
+        self.order = MemoryOrder::SeqCst;
         Ok(())
     }
 
@@ -160,12 +168,13 @@ impl<S: Sink> Translator<S> {
             Raw::ReadWrite { address, size } => {
                 self.access(event, address, size.into(), Access::ReadThenWrite)
             }
-            Raw::AtomicRead { address, size } => self.access(event, address, size.into(), Access::AtomicRead),
-            Raw::AtomicWrite { address, size } => {
-                self.access(event, address, size.into(), Access::AtomicWrite)
-            }
-            Raw::AtomicUpdate { address, size } => {
-                self.access(event, address, size.into(), Access::AtomicUpdate)
+            Raw::AtomicRead { address, size } => self.atomic(event, address, size, Access::AtomicRead),
+            Raw::AtomicWrite { address, size } => self.atomic(event, address, size, Access::AtomicWrite),
+            Raw::AtomicUpdate { address, size } => self.atomic(event, address, size, Access::AtomicUpdate),
+            Raw::Order { order } => {
+                // The operation follows at once: nothing of another thread comes between.
+                self.order = MemoryOrder::from_c(order).unwrap_or_default();
+                Ok(())
             }
             Raw::ReadRange { address, length } => self.access(event, address, length, Access::Read),
             Raw::WriteRange { address, length } => self.access(event, address, length, Access::Write),
@@ -188,6 +197,13 @@ impl<S: Sink> Translator<S> {
             }
             _ => self.other(event),
         }
+    }
+
+    /// An atomic access, with the memory order that was said just before.
+    fn atomic(&mut self, event: &Event<'_>, address: u64, size: u8, access: Access) -> io::Result<()> {
+        let result = self.access(event, address, size.into(), access);
+        self.order = MemoryOrder::SeqCst;
+        result
     }
 
     /// Who frees what references were counted to has given back the last, though std may have done that out of sight. It has the place
@@ -374,6 +390,9 @@ impl<S: Sink> Translator<S> {
         };
         state.place = event.place.or(state.place).or(Some(0));
         self.loaded.events += 1;
+        if self.order != MemoryOrder::SeqCst && op.kind().has_memory_order() {
+            self.output.sink.order(self.order);
+        }
         self.output.sink.event(thread, op, at.location, Note { stack: at.stack, step })
     }
 
@@ -394,6 +413,7 @@ impl<S: Sink> Translator<S> {
                 self.threads[event.thread as usize].over = true;
             }
         }
+        self.order = MemoryOrder::SeqCst;
         Ok(())
     }
 
@@ -401,7 +421,10 @@ impl<S: Sink> Translator<S> {
     fn operation(&mut self, event: &Event<'_>, first_use: FirstUse<'_>, at: At) -> io::Result<Option<Op>> {
         let (objects, output) = (&mut self.objects, &mut self.output);
         Ok(match event.op {
-            Raw::Fence { .. } => Some(Op::Fence),
+            Raw::Fence { order } => {
+                self.order = MemoryOrder::from_c(order).unwrap_or_default();
+                Some(Op::Fence)
+            }
             Raw::Begin { .. } => self.begin(event),
             Raw::End => Some(Op::End),
             Raw::Create { child } => {
@@ -534,6 +557,7 @@ impl<S: Sink> Translator<S> {
             | Raw::ReadRange { .. }
             | Raw::WriteRange { .. }
             | Raw::Zeroed { .. }
+            | Raw::Order { .. }
             | Raw::FunctionEntry { .. }
             | Raw::FunctionExit
             | Raw::Free { .. }

@@ -3,7 +3,7 @@
 //! Names come from files that may be hostile: they are shown without control characters, and cut when long.
 
 use check::{Model, Question, Source};
-use trace::{EventId, Op, ThreadId, Trace};
+use trace::{EventId, MemoryOrder, Op, ThreadId, Trace};
 
 use crate::figures::counted;
 
@@ -83,8 +83,20 @@ impl<'t> Words<'t> {
             Op::Mark(_) => format!("mark {object}"),
             Op::RegionBegin(_) => format!("begin of region {object}"),
             Op::RegionEnd(_) => format!("end of region {object}"),
-            Op::Begin | Op::End | Op::Fence => op.kind().words(),
+            Op::Begin | Op::End => op.kind().words(),
+            Op::Fence => format!("{}{}", self.order(event, " "), op.kind().words()),
+            Op::AtomicRead(_) | Op::AtomicWrite(_) | Op::AtomicUpdate(_) => {
+                format!("{}{} of {object}", self.order(event, " "), op.kind().words())
+            }
             _ => format!("{} of {object}", op.kind().words()),
+        }
+    }
+
+    /// The memory order of an event, followed by this; nothing for `seq_cst`, which is what not saying it means.
+    fn order(&self, event: EventId, then: &str) -> String {
+        match self.trace.memory_order(event) {
+            MemoryOrder::SeqCst => String::new(),
+            order => format!("{}{then}", order.name()),
         }
     }
 
@@ -99,7 +111,11 @@ impl<'t> Words<'t> {
             Op::RegionEnd(_) => "end region".to_owned(),
             _ => op.kind().words(),
         };
-        format!("{verb} {}", self.object(op)).trim_end().to_owned()
+        let operation = format!("{verb} {}", self.object(op)).trim_end().to_owned();
+        match self.order(event, "") {
+            order if order.is_empty() => operation,
+            order => format!("{operation}, {order}"),
+        }
     }
 
     /// The name of what an operation acts on; empty where that is nothing.

@@ -2,14 +2,15 @@
 //! towards threads under the scheduler; real atomic instructions make them so towards everyone else, such as
 //! other processes and threads that are outside.
 //!
-//! Every operation is done with sequential consistency: the orders asked for allow that, and the log is one order.
+//! Every operation is done with sequential consistency: the orders asked for allow that, and the log is one order. The order that
+//! was asked for is logged.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
 use wire::Kind;
 
-use crate::inside::{enter_access, enter_point};
+use crate::inside::{Inside, enter_access, enter_point};
 use crate::interpose::{hook, safe_hook};
 
 /// Sixteen bytes, changed by `cmpxchg16b`.
@@ -87,35 +88,101 @@ impl AtomicU128 {
     }
 }
 
+/// C's number of `memory_order_seq_cst`.
+const SEQ_CST: u64 = 5;
+
+/// Logs an atomic operation after its memory order, which is not said if it is `seq_cst`. The upper bits of an order are hints to
+/// the processor.
+fn log_ordered(inside: &Inside, kind: Kind, pc: u64, address: u64, order: u64) {
+    let order = order & 0x7fff;
+    if order < SEQ_CST {
+        inside.simple(Kind::Order, pc, order);
+    }
+    inside.simple(kind, pc, address);
+}
+
+/// The order of a compare-exchange that fails, where only that of success is known: what it acquires, and nothing it releases.
+fn failed(order: u64) -> u64 {
+    match order & 0x7fff {
+        3 => 0,
+        4 => 2,
+        order => order,
+    }
+}
+
+/// Compare-exchange where values fit in a register: the orders of success and of failure are at hand.
+macro_rules! exchanges {
+    ($atomic:ident, $value:ident, $exchange:ident, $through:ident, $pc:literal, $strong:ident $weak:ident $expected:ident) => {
+        hook!(fn $strong(cell: *const $atomic, old: *mut $value, new: $value, order: u64, failure: u64; pc in $pc) -> i32 {
+            $through(cell, old, new, [order, failure], pc)
+        });
+        hook!(fn $weak(cell: *const $atomic, old: *mut $value, new: $value, order: u64, failure: u64; pc in $pc) -> i32 {
+            $through(cell, old, new, [order, failure], pc)
+        });
+        hook!(fn $expected(cell: *const $atomic, old: $value, new: $value, order: u64, failure: u64; pc in $pc) -> $value {
+            $exchange(cell, old, new, [order, failure], pc).unwrap_or_else(|found| found)
+        });
+    };
+}
+
+/// The same for values of two registers: with the return address, not all orders have one.
+macro_rules! wide_exchanges {
+    ($atomic:ident, $value:ident, $exchange:ident, $through:ident, $pc:literal, $strong:ident $weak:ident $expected:ident) => {
+        hook!(fn $strong(cell: *const $atomic, old: *mut $value, new: $value, order: u64; pc in $pc) -> i32 {
+            $through(cell, old, new, [order, failed(order)], pc)
+        });
+        hook!(fn $weak(cell: *const $atomic, old: *mut $value, new: $value, order: u64; pc in $pc) -> i32 {
+            $through(cell, old, new, [order, failed(order)], pc)
+        });
+        hook!(fn $expected(cell: *const $atomic, old: $value, new: $value; pc in $pc) -> $value {
+            $exchange(cell, old, new, [SEQ_CST, SEQ_CST], pc).unwrap_or_else(|found| found)
+        });
+    };
+}
+
 /// The hooks of one size: where the order is among the arguments depends on how many registers a value takes.
 macro_rules! atomics {
     (
         $atomic:ident, $value:ident, $read:ident $write:ident $update:ident,
-        order after value $after_value:literal, after pointer and value $after_both:literal, after two values $after_two:literal,
-        $load:ident $store:ident $strong:ident $weak:ident $expected:ident,
+        pc after value and order $after_value:literal, after exchange $after_exchange:literal,
+        $load:ident $store:ident $exchanges:ident $strong:ident $weak:ident $expected:ident,
         $($fetch:ident $operation:ident),*
     ) => {
         const _: () = {
             /// # Safety
             /// The cell is one.
-            unsafe fn exchange(cell: *const $atomic, old: $value, new: $value, pc: u64) -> Result<$value, $value> {
+            unsafe fn exchange(
+                cell: *const $atomic,
+                old: $value,
+                new: $value,
+                orders: [u64; 2],
+                pc: u64,
+            ) -> Result<$value, $value> {
                 let inside = enter_access(Kind::$update, cell as u64, size_of::<$value>() as u64, pc);
                 // SAFETY: the cell is the program's.
                 let result = unsafe { (*cell).compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst) };
                 if let Some(inside) = inside {
                     inside.thread().loaded.set(0);
-                    let kind = if result.is_ok() { Kind::$update } else { Kind::$read };
-                    inside.simple(kind, pc, cell as u64);
+                    let [succeeded, failed] = orders;
+                    let (kind, order) =
+                        if result.is_ok() { (Kind::$update, succeeded) } else { (Kind::$read, failed) };
+                    log_ordered(&inside, kind, pc, cell as u64, order);
                 }
                 result
             }
 
             /// # Safety
             /// The cell is one, and so is what is expected.
-            unsafe fn exchange_through(cell: *const $atomic, old: *mut $value, new: $value, pc: u64) -> i32 {
+            unsafe fn exchange_through(
+                cell: *const $atomic,
+                old: *mut $value,
+                new: $value,
+                orders: [u64; 2],
+                pc: u64,
+            ) -> i32 {
                 // SAFETY: both are the program's.
                 unsafe {
-                    match exchange(cell, *old, new, pc) {
+                    match exchange(cell, *old, new, orders, pc) {
                         Ok(_) => 1,
                         Err(found) => {
                             *old = found;
@@ -125,36 +192,30 @@ macro_rules! atomics {
                 }
             }
 
-            hook!(fn $load(cell: *const $atomic; pc in "rsi") -> $value {
+            hook!(fn $load(cell: *const $atomic, order: u64; pc in "rdx") -> $value {
                 let inside = enter_access(Kind::$read, cell as u64, size_of::<$value>() as u64, pc);
                 if let Some(inside) = &inside {
                     inside.thread().loaded.set(cell as u64);
-                    inside.simple(Kind::$read, pc, cell as u64);
+                    log_ordered(inside, Kind::$read, pc, cell as u64, order);
                 }
                 (*cell).load(Ordering::SeqCst)
             });
-            hook!(fn $store(cell: *const $atomic, value: $value; pc in $after_value) {
+            hook!(fn $store(cell: *const $atomic, value: $value, order: u64; pc in $after_value) {
                 let inside = enter_access(Kind::$write, cell as u64, size_of::<$value>() as u64, pc);
                 if let Some(inside) = &inside {
-                    inside.simple(Kind::$write, pc, cell as u64);
+                    log_ordered(inside, Kind::$write, pc, cell as u64, order);
                 }
                 (*cell).store(value, Ordering::SeqCst);
             });
-            hook!(fn $strong(cell: *const $atomic, old: *mut $value, new: $value; pc in $after_both) -> i32 {
-                exchange_through(cell, old, new, pc)
-            });
-            hook!(fn $weak(cell: *const $atomic, old: *mut $value, new: $value; pc in $after_both) -> i32 {
-                exchange_through(cell, old, new, pc)
-            });
-            hook!(fn $expected(cell: *const $atomic, old: $value, new: $value; pc in $after_two) -> $value {
-                exchange(cell, old, new, pc).unwrap_or_else(|found| found)
-            });
+            $exchanges! {
+                $atomic, $value, exchange, exchange_through, $after_exchange, $strong $weak $expected
+            }
             $(
-                hook!(fn $fetch(cell: *const $atomic, value: $value; pc in $after_value) -> $value {
+                hook!(fn $fetch(cell: *const $atomic, value: $value, order: u64; pc in $after_value) -> $value {
                     let inside = enter_access(Kind::$update, cell as u64, size_of::<$value>() as u64, pc);
                     let old = (*cell).$operation(value, Ordering::SeqCst);
                     if let Some(inside) = inside {
-                        inside.simple(Kind::$update, pc, cell as u64);
+                        log_ordered(&inside, Kind::$update, pc, cell as u64, order);
                     }
                     old
                 });
@@ -165,8 +226,8 @@ macro_rules! atomics {
 
 atomics! {
     AtomicU8, u8, AtomicRead1 AtomicWrite1 AtomicUpdate1,
-    order after value "rdx", after pointer and value "rcx", after two values "rcx",
-    __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_compare_exchange_strong
+    pc after value and order "rcx", after exchange "r9",
+    __tsan_atomic8_load __tsan_atomic8_store exchanges __tsan_atomic8_compare_exchange_strong
     __tsan_atomic8_compare_exchange_weak __tsan_atomic8_compare_exchange_val,
     __tsan_atomic8_exchange swap, __tsan_atomic8_fetch_add fetch_add,
     __tsan_atomic8_fetch_sub fetch_sub, __tsan_atomic8_fetch_and fetch_and,
@@ -176,8 +237,8 @@ atomics! {
 
 atomics! {
     AtomicU16, u16, AtomicRead2 AtomicWrite2 AtomicUpdate2,
-    order after value "rdx", after pointer and value "rcx", after two values "rcx",
-    __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_compare_exchange_strong
+    pc after value and order "rcx", after exchange "r9",
+    __tsan_atomic16_load __tsan_atomic16_store exchanges __tsan_atomic16_compare_exchange_strong
     __tsan_atomic16_compare_exchange_weak __tsan_atomic16_compare_exchange_val,
     __tsan_atomic16_exchange swap, __tsan_atomic16_fetch_add fetch_add,
     __tsan_atomic16_fetch_sub fetch_sub, __tsan_atomic16_fetch_and fetch_and,
@@ -187,8 +248,8 @@ atomics! {
 
 atomics! {
     AtomicU32, u32, AtomicRead4 AtomicWrite4 AtomicUpdate4,
-    order after value "rdx", after pointer and value "rcx", after two values "rcx",
-    __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_compare_exchange_strong
+    pc after value and order "rcx", after exchange "r9",
+    __tsan_atomic32_load __tsan_atomic32_store exchanges __tsan_atomic32_compare_exchange_strong
     __tsan_atomic32_compare_exchange_weak __tsan_atomic32_compare_exchange_val,
     __tsan_atomic32_exchange swap, __tsan_atomic32_fetch_add fetch_add,
     __tsan_atomic32_fetch_sub fetch_sub, __tsan_atomic32_fetch_and fetch_and,
@@ -198,8 +259,8 @@ atomics! {
 
 atomics! {
     AtomicU64, u64, AtomicRead8 AtomicWrite8 AtomicUpdate8,
-    order after value "rdx", after pointer and value "rcx", after two values "rcx",
-    __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_compare_exchange_strong
+    pc after value and order "rcx", after exchange "r9",
+    __tsan_atomic64_load __tsan_atomic64_store exchanges __tsan_atomic64_compare_exchange_strong
     __tsan_atomic64_compare_exchange_weak __tsan_atomic64_compare_exchange_val,
     __tsan_atomic64_exchange swap, __tsan_atomic64_fetch_add fetch_add,
     __tsan_atomic64_fetch_sub fetch_sub, __tsan_atomic64_fetch_and fetch_and,
@@ -209,8 +270,8 @@ atomics! {
 
 atomics! {
     AtomicU128, u128, AtomicRead16 AtomicWrite16 AtomicUpdate16,
-    order after value "rcx", after pointer and value "r8", after two values "r9",
-    __tsan_atomic128_load __tsan_atomic128_store __tsan_atomic128_compare_exchange_strong
+    pc after value and order "r8", after exchange "r9",
+    __tsan_atomic128_load __tsan_atomic128_store wide_exchanges __tsan_atomic128_compare_exchange_strong
     __tsan_atomic128_compare_exchange_weak __tsan_atomic128_compare_exchange_val,
     __tsan_atomic128_exchange swap, __tsan_atomic128_fetch_add fetch_add,
     __tsan_atomic128_fetch_sub fetch_sub, __tsan_atomic128_fetch_and fetch_and,

@@ -11,6 +11,7 @@ use crate::ids::{
     VariableId,
 };
 use crate::matching::Matching;
+use crate::memory_order::MemoryOrder;
 use crate::metadata::Metadata;
 use crate::names::{Interner, TooManyNames};
 use crate::op::Op;
@@ -102,6 +103,18 @@ impl TraceBuilder {
     #[inline]
     pub fn push(&mut self, thread: ThreadId, op: Op, location: LocationId) {
         self.columns.push(thread, op, location);
+    }
+
+    /// States the memory order of the event pushed last; without that it is `seq_cst`.
+    pub fn set_last_order(&mut self, order: MemoryOrder) {
+        if let Some(last) = self.columns.len().checked_sub(1) {
+            self.columns.set_order(EventId::new(last), order);
+        }
+    }
+
+    /// States the memory order of an event already pushed and not passed on.
+    pub(crate) fn set_order(&mut self, event: EventId, order: MemoryOrder) {
+        self.columns.set_order(EventId::new(event.index() - self.passed_on), order);
     }
 
     /// How many events there are so far.

@@ -9,6 +9,7 @@ mod ending;
 mod fault;
 mod ids;
 mod matching;
+mod memory_order;
 mod metadata;
 mod names;
 pub mod native;
@@ -28,6 +29,7 @@ pub use ids::{
     ThreadId, VariableId,
 };
 pub use matching::{BarrierInstance, Link, Matching};
+pub use memory_order::MemoryOrder;
 pub use metadata::{Binary, Metadata, Module};
 pub use names::{Interner, Names, TooManyNames};
 pub use op::{Access, Kind, ObjectKind, Op};

@@ -183,6 +183,12 @@ operations! {
 }
 
 impl Kind {
+    /// Whether its operations have a memory order.
+    #[inline]
+    pub const fn has_memory_order(self) -> bool {
+        matches!(self, Kind::Fence | Kind::AtomicRead | Kind::AtomicWrite | Kind::AtomicUpdate)
+    }
+
     /// Its name as words, for people.
     pub fn words(self) -> String {
         self.name().replace('_', " ")

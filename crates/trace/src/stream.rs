@@ -6,6 +6,7 @@
 use std::ops::ControlFlow;
 
 use crate::ids::{EventId, LocationId, ThreadId};
+use crate::memory_order::MemoryOrder;
 use crate::names::Names;
 use crate::op::Op;
 use crate::trace::Columns;
@@ -35,6 +36,12 @@ pub struct NamesSoFar<'a> {
 pub type Take<'t> = dyn FnMut(&Batch<'_>) -> ControlFlow<()> + 't;
 
 impl Batch<'_> {
+    /// The memory order of an event of this batch.
+    #[inline]
+    pub fn memory_order(&self, event: EventId) -> MemoryOrder {
+        self.columns.order(EventId(event.0 - self.first.0))
+    }
+
     /// The events in order.
     #[inline]
     pub fn events(&self) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Op, LocationId)> + '_ {

@@ -5,6 +5,7 @@ use crate::ids::{
     ThreadId, VariableId,
 };
 use crate::matching::{Link, Matching};
+use crate::memory_order::MemoryOrder;
 use crate::metadata::Metadata;
 use crate::names::Names;
 use crate::native::Notes;
@@ -17,6 +18,8 @@ pub struct Columns {
     heads: Vec<u32>,
     targets: Vec<u32>,
     locations: Vec<u32>,
+    /// The memory orders of the events, up to the last that is not `seq_cst`: empty if all are.
+    orders: Vec<MemoryOrder>,
 }
 
 const KIND_BITS: u32 = 5;
@@ -28,6 +31,7 @@ impl Columns {
             heads: Vec::with_capacity(events),
             targets: Vec::with_capacity(events),
             locations: Vec::with_capacity(events),
+            orders: Vec::new(),
         }
     }
 
@@ -72,6 +76,45 @@ impl Columns {
     #[inline]
     pub fn location(&self, event: EventId) -> LocationId {
         LocationId(self.locations[event.index()])
+    }
+
+    /// The memory order of an event; `seq_cst` where none was stated, and for events that have none.
+    #[inline]
+    pub fn order(&self, event: EventId) -> MemoryOrder {
+        self.orders.get(event.index()).copied().unwrap_or_default()
+    }
+
+    /// States the memory order of an event. Events whose kind has none keep none.
+    pub fn set_order(&mut self, event: EventId, order: MemoryOrder) {
+        if !self.kind(event).has_memory_order() {
+            return;
+        }
+        if order != MemoryOrder::SeqCst && self.orders.len() <= event.index() {
+            self.orders.resize(event.index() + 1, MemoryOrder::SeqCst);
+        }
+        if let Some(place) = self.orders.get_mut(event.index()) {
+            *place = order;
+        }
+        // One form for one meaning, so that equal traces are equal.
+        while self.orders.last() == Some(&MemoryOrder::SeqCst) {
+            self.orders.pop();
+        }
+    }
+
+    /// Whether every memory order is `seq_cst`.
+    #[inline]
+    pub fn is_sequential(&self) -> bool {
+        self.orders.is_empty()
+    }
+
+    /// The memory orders, up to the last that is not `seq_cst`.
+    pub(crate) fn orders(&self) -> &[MemoryOrder] {
+        &self.orders
+    }
+
+    /// Forgets the memory orders: all are `seq_cst`.
+    pub(crate) fn forget_orders(&mut self) {
+        self.orders = Vec::new();
     }
 
     /// Replaces the operation of an event.
@@ -137,6 +180,7 @@ impl Columns {
         self.heads.clear();
         self.targets.clear();
         self.locations.clear();
+        self.orders.clear();
     }
 
     /// Gives back the room that was not needed.
@@ -144,6 +188,7 @@ impl Columns {
         self.heads.shrink_to_fit();
         self.targets.shrink_to_fit();
         self.locations.shrink_to_fit();
+        self.orders.shrink_to_fit();
     }
 }
 
@@ -331,6 +376,32 @@ impl Trace {
         self.columns.location(event)
     }
 
+    /// The memory order of an event; `seq_cst` where none was stated, and for events that have none.
+    #[inline]
+    pub fn memory_order(&self, event: EventId) -> MemoryOrder {
+        self.columns.order(event)
+    }
+
+    /// Whether every atomic operation and fence is `seq_cst`: then every atomic read synchronises with the write it saw.
+    #[inline]
+    pub fn is_sequential(&self) -> bool {
+        self.columns.is_sequential()
+    }
+
+    /// The same run with every atomic operation and fence `seq_cst`.
+    pub fn without_memory_orders(mut self) -> Trace {
+        self.columns.forget_orders();
+        self
+    }
+
+    /// The same run with another memory order for some events.
+    pub fn with_memory_orders(mut self, orders: &[(EventId, MemoryOrder)]) -> Trace {
+        for &(event, order) in orders {
+            self.columns.set_order(event, order);
+        }
+        self
+    }
+
     /// What each event is matched with.
     pub fn matching(&self) -> &Matching {
         &self.matching
@@ -432,7 +503,8 @@ impl Trace {
             &s.locations,
         ];
         let columns = [&self.columns.heads, &self.columns.targets, &self.columns.locations];
-        let events = columns.iter().map(|c| c.capacity() * 4).sum::<usize>() + self.matching.memory();
+        let events = columns.iter().map(|c| c.capacity() * 4).sum::<usize>() + self.columns.orders.capacity()
+            + self.matching.memory();
         let notes = self.notes().map_or(0, Notes::memory);
         (events, names.iter().map(|n| n.memory()).sum::<usize>() + notes)
     }

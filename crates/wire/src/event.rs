@@ -75,6 +75,8 @@ pub enum Op<'a> {
     WriteRange { address: u64, length: u64 },
     /// A memory fence with this order (C's number).
     Fence { order: u64 },
+    /// The memory order (C's number) of the thread's next event, an atomic operation. Without it that is `seq_cst`.
+    Order { order: u64 },
     /// A function starts: the pc lies in it; `call` is where it will return to.
     FunctionEntry { call: u64 },
     /// A function ends.
@@ -219,6 +221,7 @@ pub(crate) fn simple(kind: Kind, address: u64) -> Option<Op<'static>> {
         | Kind::AtomicUpdate8
         | Kind::AtomicUpdate16 => Op::AtomicUpdate { address, size },
         Kind::Fence => Op::Fence { order: address },
+        Kind::Order => Op::Order { order: address },
         Kind::FunctionEntry => Op::FunctionEntry { call: address },
         Kind::FunctionExit => Op::FunctionExit,
         Kind::Request => Op::Request { lock: address, hold: Hold::Exclusive },

@@ -157,6 +157,8 @@ kinds! {
         Obtained = 55,
         /// A signal reaches the thread: a handler of the program's starts, at this pc, or a wait for the signal is over. The address is its number.
         Signalled = 56,
+        /// The memory order of the atomic operation that follows, as C numbers it, in place of an address. Without it the order is `seq_cst`.
+        Order = 57,
     }
     detailed {
         /// A range is read. Argument: its length.
@@ -236,6 +238,7 @@ impl Kind {
                 | Kind::Zeroed
                 | Kind::Obtained
                 | Kind::Signalled
+                | Kind::Order
         )
     }
 

@@ -68,12 +68,12 @@ pub enum Problem {
         "the trace has version {found} of the format, newer than the {VERSION} known here; a newer Foretell reads it"
     )]
     NewerVersion { found: u32 },
-    #[error("the trace has version {found} of the format, which does not exist; expected {VERSION}")]
+    #[error("the trace has version {found} of the format, which does not exist; expected 1 to {VERSION}")]
     UnknownVersion { found: u32 },
     #[error("unknown flags {found:#x}, expected 0")]
     Flags { found: u32 },
 
-    #[error("unknown chunk \"{}\", expected META, NAME, EVNT, NOTE or END.", .found.escape_ascii())]
+    #[error("unknown chunk \"{}\", expected META, NAME, EVNT, ORDR, NOTE or END.", .found.escape_ascii())]
     Tag { found: [u8; 4] },
     #[error("unknown codec {found}, expected 0 (stored) or 1 (zstd)")]
     Codec { found: u32 },
@@ -109,6 +109,16 @@ pub enum Problem {
     #[error("{0}")]
     Malformed(ImpossibleEvent),
 
+    #[error("the memory orders of {found} events come before a chunk of {expected} events, expected the same")]
+    OrdersOf { found: u32, expected: u32 },
+    #[error("memory orders that no events chunk follows")]
+    OrdersWithoutEvents,
+    #[error("the memory orders of {count} events take {raw} bytes before compression, expected 1 per event")]
+    OrdersLength { count: u32, raw: u32 },
+    #[error("event {event} has the unknown memory order {found}, expected at most 4")]
+    Order { event: EventId, found: u8 },
+    #[error("event {event} has a memory order, but its kind has none")]
+    NeedlessOrder { event: EventId },
     #[error("the notes of {found} events follow a chunk of {expected} events, expected the same")]
     NotesOf { found: u32, expected: u32 },
     #[error("notes that do not follow their events")]

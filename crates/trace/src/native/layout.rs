@@ -5,8 +5,8 @@ use crate::op::{Kind, ObjectKind};
 
 /// What a native trace starts with.
 pub const MAGIC: [u8; 8] = *b"FORETELL";
-/// The version of the format that is written and the newest that is read.
-pub const VERSION: u32 = 1;
+/// The version of the format that is written and the newest that is read. Version 1 had no memory orders.
+pub const VERSION: u32 = 2;
 /// Bytes of the header: magic, version, flags.
 pub const HEADER_LEN: usize = 16;
 /// Bytes of a chunk's header.
@@ -39,6 +39,8 @@ pub enum Tag {
     Names,
     /// Events, as planes of columns.
     Events,
+    /// The memory orders of the events that follow.
+    Orders,
     /// What is noted of the events just before, as planes of columns.
     Notes,
     /// The number of events in the file.
@@ -47,7 +49,8 @@ pub enum Tag {
 
 impl Tag {
     /// Every tag.
-    pub const ALL: [Tag; 5] = [Tag::Metadata, Tag::Names, Tag::Events, Tag::Notes, Tag::End];
+    pub const ALL: [Tag; 6] =
+        [Tag::Metadata, Tag::Names, Tag::Events, Tag::Orders, Tag::Notes, Tag::End];
 
     /// How it is written.
     pub const fn bytes(self) -> [u8; 4] {
@@ -55,6 +58,7 @@ impl Tag {
             Tag::Metadata => *b"META",
             Tag::Names => *b"NAME",
             Tag::Events => *b"EVNT",
+            Tag::Orders => *b"ORDR",
             Tag::Notes => *b"NOTE",
             Tag::End => *b"END.",
         }
@@ -69,7 +73,7 @@ impl Tag {
     /// because a byte of them can take more memory than a byte of an event.
     pub const fn max_ratio(self) -> usize {
         match self {
-            Tag::Events | Tag::Notes => 32,
+            Tag::Events | Tag::Orders | Tag::Notes => 32,
             Tag::Metadata | Tag::Names | Tag::End => 8,
         }
     }

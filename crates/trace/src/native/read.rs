@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use crate::ids::{EventId, SemaphoreId};
+use crate::memory_order::MemoryOrder;
 use crate::metadata::Metadata;
 use crate::names::Interner;
 use crate::native::content::{Content, numbers};
@@ -55,7 +56,7 @@ fn check_header(bytes: &[u8]) -> Result<(), ReadError> {
     };
     let field = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
     match field(8) {
-        VERSION => {}
+        1..=VERSION => {}
         found if found > VERSION => return Err(Problem::NewerVersion { found }.at(8)),
         found => return Err(Problem::UnknownVersion { found }.at(8)),
     }
@@ -140,7 +141,7 @@ impl<'a> Chunks<'a> {
         while let Ok(NextChunk::Chunk(chunk)) = self.next_unchecked() {
             match chunk.tag {
                 Tag::Events => events += chunk.header.raw_len as usize / EVENT_LEN,
-                Tag::Metadata | Tag::Names | Tag::Notes => {}
+                Tag::Metadata | Tag::Names | Tag::Orders | Tag::Notes => {}
                 Tag::End => break,
             }
         }
@@ -174,9 +175,10 @@ fn check_chunk_header(header: ChunkHeader) -> Result<(Tag, Codec), Problem> {
             Err(Problem::EventsLength { count, raw })
         }
         Tag::Notes if raw as usize != count as usize * NOTE_LEN => Err(Problem::NotesLength { count, raw }),
+        Tag::Orders if raw != count => Err(Problem::OrdersLength { count, raw }),
         Tag::Metadata if count != 1 => Err(Problem::Single { what: "metadata", found: count }),
         Tag::End if count != 1 => Err(Problem::Single { what: "end", found: count }),
-        Tag::Events | Tag::Notes | Tag::Metadata | Tag::End | Tag::Names => Ok((tag, codec)),
+        Tag::Events | Tag::Orders | Tag::Notes | Tag::Metadata | Tag::End | Tag::Names => Ok((tag, codec)),
     }
 }
 
@@ -193,6 +195,8 @@ struct Contents {
     chunk_starts: Vec<(EventId, usize)>,
     /// The events chunk just read: its first event and how many it has.
     just_read: Option<(EventId, u32)>,
+    /// The memory orders of the events that come next, as they are stored.
+    orders: Vec<u8>,
     notes: Notes,
     tables: [Interner; Table::COUNT],
     marks: Vec<Mark>,
@@ -208,6 +212,7 @@ impl Contents {
             passed_on: 0,
             chunk_starts: Vec::new(),
             just_read: None,
+            orders: Vec::new(),
             notes: Notes::default(),
             tables: Default::default(),
             marks: Vec::new(),
@@ -274,6 +279,9 @@ impl Contents {
 
     fn take(&mut self, chunk: &Chunk<'_>, unpacker: &mut Unpacker) -> Result<(), Problem> {
         let just_read = self.just_read.take();
+        if !self.orders.is_empty() && chunk.tag != Tag::Events {
+            return Err(Problem::OrdersWithoutEvents);
+        }
         if chunk.tag == Tag::Notes {
             return self.take_notes(chunk, just_read);
         }
@@ -286,6 +294,10 @@ impl Contents {
             }
             Tag::Names => self.take_names(raw, chunk.header.count),
             Tag::Events => self.take_events(raw, chunk.offset),
+            Tag::Orders => {
+                self.orders.extend_from_slice(raw);
+                Ok(())
+            }
             Tag::Notes => Ok(()),
             Tag::End => self.take_end(raw),
         }
@@ -303,6 +315,27 @@ impl Contents {
         Ok(())
     }
 
+    /// The memory orders that came before these events, if any did.
+    fn take_orders(&mut self, first: EventId, events: usize) -> Result<(), Problem> {
+        let orders = std::mem::take(&mut self.orders);
+        if !orders.is_empty() && orders.len() != events {
+            return Err(Problem::OrdersOf { found: orders.len() as u32, expected: events as u32 });
+        }
+        for (index, &code) in orders.iter().enumerate() {
+            let event = EventId::new(first.index() + index);
+            let order = MemoryOrder::from_code(code).ok_or(Problem::Order { event, found: code })?;
+            if order == MemoryOrder::SeqCst {
+                continue;
+            }
+            let here = EventId::new(event.index() - self.passed_on);
+            if !self.columns.kind(here).has_memory_order() {
+                return Err(Problem::NeedlessOrder { event });
+            }
+            self.columns.set_order(here, order);
+        }
+        Ok(())
+    }
+
     fn take_events(&mut self, raw: &[u8], offset: usize) -> Result<(), Problem> {
         let column = raw.len() / 3;
         check_total(self.events() as u64 + (raw.len() / EVENT_LEN) as u64)?;
@@ -315,7 +348,8 @@ impl Contents {
         let bounds = self.bounds();
         self.columns
             .extend_checked(heads, targets, locations, &bounds)
-            .map_err(|outside| self.explain(outside))
+            .map_err(|outside| self.explain(outside))?;
+        self.take_orders(first, raw.len() / EVENT_LEN)
     }
 
     fn len_of(&self, table: Table) -> u32 {

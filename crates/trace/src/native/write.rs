@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::ids::{LocationId, SemaphoreId, ThreadId};
+use crate::ids::{EventId, LocationId, SemaphoreId, ThreadId};
+use crate::memory_order::MemoryOrder;
 use crate::metadata::Metadata;
 use crate::names::Names;
 use crate::native::layout::{
@@ -43,6 +44,8 @@ pub struct Writer<W: Write> {
     events: Columns,
     /// The notes of these events: of all of them, or of none.
     notes: NotesColumns,
+    /// The memory order of the event that comes next.
+    next_order: MemoryOrder,
     chunk_events: usize,
     written_events: u64,
 }
@@ -55,6 +58,7 @@ impl<W: Write> Writer<W> {
             names: PendingNames::default(),
             events: Columns::default(),
             notes: NotesColumns::default(),
+            next_order: MemoryOrder::SeqCst,
             chunk_events: MAX_CHUNK_EVENTS,
             written_events: 0,
         })
@@ -121,6 +125,11 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// States the memory order of the event that is added next; without that it is `seq_cst`.
+    pub fn order(&mut self, order: MemoryOrder) {
+        self.next_order = order;
+    }
+
     /// Adds the next event. What it names must have been added.
     pub fn event(&mut self, thread: ThreadId, op: Op, location: LocationId) -> io::Result<()> {
         if !self.notes.is_empty() {
@@ -146,6 +155,10 @@ impl<W: Write> Writer<W> {
 
     fn add_event(&mut self, thread: ThreadId, op: Op, location: LocationId) -> io::Result<()> {
         self.events.push(thread, op, location);
+        if self.next_order != MemoryOrder::SeqCst {
+            let last = EventId::new(self.events.len() - 1);
+            self.events.set_order(last, std::mem::take(&mut self.next_order));
+        }
         if self.events.len() >= self.chunk_events { self.end_chunk() } else { Ok(()) }
     }
 
@@ -202,7 +215,9 @@ impl<W: Write> Writer<W> {
         let heads = columns.heads().chunks(self.chunk_events);
         let targets = columns.targets().chunks(self.chunk_events);
         let locations = columns.locations().chunks(self.chunk_events);
-        for ((heads, targets), locations) in heads.zip(targets).zip(locations) {
+        for (index, ((heads, targets), locations)) in heads.zip(targets).zip(locations).enumerate() {
+            let rest = columns.orders().get(index * self.chunk_events..).unwrap_or_default();
+            self.orders_chunk(&rest[..rest.len().min(heads.len())], heads.len())?;
             self.events_chunk(heads, targets, locations)?;
         }
         Ok(())
@@ -212,6 +227,7 @@ impl<W: Write> Writer<W> {
         let mut rows = notes.rows().peekable();
         for (event, thread, op) in trace.events() {
             let location = trace.location(event);
+            self.order(trace.memory_order(event));
             match rows.next_if(|row| !matches!(row, Ok((noted, _)) if *noted != event)) {
                 Some(Ok((_, note))) => self.noted_event(thread, op, location, note)?,
                 Some(Err(damage)) => return Err(io::Error::new(io::ErrorKind::InvalidData, damage)),
@@ -227,10 +243,21 @@ impl<W: Write> Writer<W> {
             return Ok(());
         }
         let mut events = std::mem::take(&mut self.events);
+        self.orders_chunk(events.orders(), events.len())?;
         self.events_chunk(events.heads(), events.targets(), events.locations())?;
         events.clear();
         self.events = events;
         if self.notes.is_empty() { Ok(()) } else { self.notes_chunk() }
+    }
+
+    /// The memory orders of a chunk of so many events, if one is not `seq_cst`.
+    fn orders_chunk(&mut self, orders: &[MemoryOrder], events: usize) -> io::Result<()> {
+        if orders.iter().all(|&order| order == MemoryOrder::SeqCst) {
+            return Ok(());
+        }
+        let mut raw: Vec<u8> = orders.iter().map(|&order| order as u8).collect();
+        raw.resize(events, MemoryOrder::SeqCst as u8);
+        self.chunks.write(Tag::Orders, events as u32, &raw)
     }
 
     fn notes_chunk(&mut self) -> io::Result<()> {

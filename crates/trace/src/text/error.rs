@@ -81,6 +81,10 @@ pub enum Problem {
     NoOp,
     #[error("unknown operation `{found}`; {}", advice(*.nearest))]
     UnknownOp { found: String, nearest: Option<&'static str> },
+    #[error("unknown memory order `{found}`; expected relaxed, acquire, release, acq_rel or seq_cst")]
+    UnknownOrder { found: String },
+    #[error("`{op}` has no memory order, but `{found}` is given; only ar, aw, rmw and fence have one")]
+    UnwantedOrder { op: &'static str, found: String },
     #[error("`{op}` acts on something, but nothing is named; expected `{op}({object})`")]
     NoObject { op: &'static str, object: &'static str },
     #[error("`{op}` is written without parentheses; expected `{op}()`")]

@@ -9,6 +9,8 @@ use memchr::{memchr, memrchr};
 
 use crate::builder::TraceBuilder;
 use crate::fault::ImpossibleEvent;
+use crate::ids::EventId;
+use crate::memory_order::MemoryOrder;
 use crate::stream::Take;
 use crate::trace::Trace;
 
@@ -106,6 +108,8 @@ struct Parser<'t> {
     locks: Recent<{ 1 << 10 }>,
     locations: Recent<{ 1 << 14 }>,
     has_begin_or_end: bool,
+    /// Memory orders of events of the block that is being parsed.
+    orders: Vec<(EventId, MemoryOrder)>,
     most_events: usize,
     tell: &'t mut dyn FnMut(Progress),
     told: u64,
@@ -125,6 +129,7 @@ impl<'t> Parser<'t> {
             locks: Recent::default(),
             locations: Recent::default(),
             has_begin_or_end: false,
+            orders: Vec::new(),
             most_events: MAX_EVENTS,
             tell,
             told: 0,
@@ -172,6 +177,9 @@ impl<'t> Parser<'t> {
         };
         let length = last + 1;
         self.block(&text[..length])?;
+        for (event, order) in self.orders.drain(..) {
+            self.builder.set_order(event, order);
+        }
         self.bytes += length as u64;
         if self.bytes - self.told >= PROGRESS_STEP {
             self.tell_progress();

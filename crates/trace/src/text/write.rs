@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use crate::ids::{EventId, SemaphoreId, ThreadId};
+use crate::memory_order::MemoryOrder;
 use crate::metadata::Metadata;
 use crate::op::Op;
 use crate::trace::Trace;
@@ -75,6 +76,11 @@ fn write_event<W: Write>(
     text.first_name(symbols.thread(thread), Dialect::Own)?;
     text.buffer.push(b'|');
     text.buffer.extend_from_slice(op_name(op.kind()).as_bytes());
+    let order = trace.memory_order(event);
+    if order != MemoryOrder::SeqCst {
+        text.buffer.push(b'.');
+        text.buffer.extend_from_slice(order.name().as_bytes());
+    }
     text.buffer.push(b'(');
     match op {
         Op::Begin | Op::End => text.name(symbols.thread(thread), Dialect::Own)?,

@@ -1,6 +1,7 @@
 //! One line to one event. The plain accesses and sections, nearly all of any trace, are told by a look at the bytes; the others by name.
 
-use crate::ids::{LocationId, LockId, ThreadId, VariableId};
+use crate::ids::{EventId, LocationId, LockId, ThreadId, VariableId};
+use crate::memory_order::MemoryOrder;
 use crate::op::{Kind, Op};
 
 use super::Parser;
@@ -81,8 +82,9 @@ impl Parser<'_> {
     fn other_op(&mut self, field: &str, thread: ThreadId) -> Result<Op, Refusal> {
         let bytes = field.as_bytes();
         let open = bytes.iter().position(|&byte| byte == b'(').unwrap_or(bytes.len());
-        let Some(kind) = op_named(&bytes[..open]) else {
-            return Err((Part::Op, unknown_op(&field[..open])));
+        let kind = match op_named(&bytes[..open]) {
+            Some(kind) => kind,
+            None => self.ordered_op(&field[..open]).map_err(|problem| (Part::Op, problem))?,
         };
         if open == bytes.len() {
             return self.op_without_object(kind);
@@ -92,6 +94,19 @@ impl Parser<'_> {
         }
         let object = &field[open + 1..field.len() - 1];
         self.op_on(thread, kind, object).map_err(|problem| (Part::Object, problem))
+    }
+
+    /// `op.order`: an atomic operation or a fence with its memory order.
+    fn ordered_op(&mut self, name: &str) -> Result<Kind, Problem> {
+        let Some((op, order)) = name.split_once('.') else { return Err(unknown_op(name)) };
+        let kind = op_named(op.as_bytes()).ok_or_else(|| unknown_op(op))?;
+        if !kind.has_memory_order() {
+            return Err(Problem::UnwantedOrder { op: op_name(kind), found: quote(order) });
+        }
+        let order =
+            MemoryOrder::from_name(order).ok_or_else(|| Problem::UnknownOrder { found: quote(order) })?;
+        self.orders.push((EventId::new(self.builder.len()), order));
+        Ok(kind)
     }
 
     #[cold]
