@@ -12,6 +12,7 @@
 
 use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace};
 
+use crate::memory::Memory;
 use crate::question::Question;
 use crate::schedule::{Certainty, ScheduleFault};
 
@@ -22,6 +23,8 @@ pub struct CutChecker<'t> {
     threads: ThreadEvents,
     /// For each thread what its events need of other threads.
     needs: Vec<Vec<Needs>>,
+    /// The same in a question about a race, if memory orders make that different.
+    race_needs: Option<Vec<Vec<Needs>>>,
     /// For each lock its sections, by thread; nothing if there is one thread only.
     sections: Vec<Vec<Sections>>,
     /// Posts and takes of each semaphore.
@@ -69,6 +72,7 @@ impl<'t> CutChecker<'t> {
         let mut checker = CutChecker {
             trace,
             needs: (0..threads.threads()).map(|_| Vec::new()).collect(),
+            race_needs: None,
             threads,
             sections: (0..symbols.locks.len()).map(|_| Vec::new()).collect(),
             permits: vec![Vec::new(); symbols.semaphores.len()],
@@ -76,8 +80,30 @@ impl<'t> CutChecker<'t> {
         for (event, thread, op) in trace.events() {
             checker.add(event, thread, op);
         }
+        checker.race_needs = (!trace.is_sequential()).then(|| checker.needs_by_memory_order());
         checker.sections.iter_mut().filter(|users| users.len() < 2).for_each(Vec::clear);
         checker
+    }
+
+    /// What events need in a question about a race: exempt reads nothing, and others what memory orders put before them.
+    fn needs_by_memory_order(&mut self) -> Vec<Vec<Needs>> {
+        let empty = (0..self.threads.threads()).map(|_| Vec::new()).collect();
+        let needs = std::mem::replace(&mut self.needs, empty);
+        let memory = Memory::of(self.trace, &self.threads);
+        let mut orders: Vec<(EventId, EventId)> = Vec::new();
+        for (thread, place, before) in memory.orders() {
+            let event = self.threads.of_thread(thread)[place as usize];
+            orders.extend(before.iter().map(|&first| (event, first)));
+        }
+        orders.sort_unstable();
+        let mut orders = orders.into_iter().peekable();
+        for (event, thread, op) in self.trace.events() {
+            self.add_needs(event, thread, op, memory.exempts(event));
+            while let Some((_, first)) = orders.next_if(|&(after, _)| after == event) {
+                self.need(event, thread, first);
+            }
+        }
+        std::mem::replace(&mut self.needs, needs)
     }
 
     /// Verifies that so many events of each thread (by thread id), in the order of the trace, are a schedule that answers the
@@ -85,8 +111,12 @@ impl<'t> CutChecker<'t> {
     pub fn check(&self, question: &Question, counts: &[u32]) -> Result<Certainty, ScheduleFault> {
         question.validate(self.trace)?;
         self.check_size(counts)?;
-        for thread in 0..counts.len() {
-            self.check_needs(ThreadId::new(thread), counts)?;
+        let needs = match (question, &self.race_needs) {
+            (Question::Race(..), Some(needs)) => needs,
+            _ => &self.needs,
+        };
+        for (thread, needs) in needs.iter().enumerate() {
+            self.check_needs(ThreadId::new(thread), needs, counts)?;
         }
         self.sections.iter().try_for_each(|users| check_exclusion(users, counts))?;
         for semaphore in 0..self.permits.len() {
@@ -97,6 +127,18 @@ impl<'t> CutChecker<'t> {
     }
 
     fn add(&mut self, event: EventId, thread: ThreadId, op: Op) {
+        self.add_needs(event, thread, op, false);
+        match op {
+            Op::Acquire(lock) if !self.trace.is_nested(event) => self.add_section(event, thread, lock, false),
+            Op::AcquireShared(lock) if !self.trace.is_nested(event) => {
+                self.add_section(event, thread, lock, true);
+            }
+            Op::Post(semaphore) | Op::Take(semaphore) => self.permits[semaphore.index()].push(event),
+            _ => {}
+        }
+    }
+
+    fn add_needs(&mut self, event: EventId, thread: ThreadId, op: Op, exempt: bool) {
         let trace = self.trace;
         if self.threads.place(event) == 0
             && let Some(fork) = trace.fork_of(thread)
@@ -104,6 +146,7 @@ impl<'t> CutChecker<'t> {
             self.need(event, thread, fork);
         }
         if op.reads().is_some()
+            && !exempt
             && let Some(write) = trace.reads_from(event)
         {
             self.need(event, thread, write);
@@ -120,9 +163,6 @@ impl<'t> CutChecker<'t> {
                     self.need(event, thread, enter);
                 }
             }
-            Op::Acquire(lock) if !trace.is_nested(event) => self.add_section(event, thread, lock, false),
-            Op::AcquireShared(lock) if !trace.is_nested(event) => self.add_section(event, thread, lock, true),
-            Op::Post(semaphore) | Op::Take(semaphore) => self.permits[semaphore.index()].push(event),
             _ => {}
         }
     }
@@ -175,8 +215,8 @@ impl<'t> CutChecker<'t> {
     }
 
     /// What the events of a thread wait for, and what they read, happens.
-    fn check_needs(&self, thread: ThreadId, counts: &[u32]) -> Result<(), ScheduleFault> {
-        for Needs { needed, .. } in &self.needs[thread.index()] {
+    fn check_needs(&self, thread: ThreadId, needs: &[Needs], counts: &[u32]) -> Result<(), ScheduleFault> {
+        for Needs { needed, .. } in needs {
             let happen = needed.partition_point(|&(place, _)| place < counts[thread.index()]);
             // The latest one needed needs to be looked at only: with it all before it in its thread happen.
             if let Some(&(place, latest)) = needed[..happen].last()

@@ -108,6 +108,9 @@ pub enum Reason {
     Barrier,
     /// The second must see the first's value.
     ReadsFrom,
+    /// Memory orders demand it: the first synchronises with the second, or the second passes on that its thread has seen a write, which
+    /// the first leads to.
+    Synchronises,
     /// The question demands it.
     Asked,
     /// The first releases a lock that the second acquires, because the other way round is cut off:

@@ -5,6 +5,7 @@
 mod cut;
 mod evidence;
 mod facts;
+mod memory;
 mod question;
 mod refutation;
 mod schedule;

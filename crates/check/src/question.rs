@@ -247,6 +247,12 @@ impl Question {
         last.into_iter().flatten().filter(outside).filter(|&post| !is_out_of_reach(post)).collect()
     }
 
+    /// Whether memory orders decide which reads must see what they saw: only those that synchronise, in a question about a race under
+    /// `rf`. The other models ask for less of reads already.
+    pub fn is_by_memory_order(&self, model: Model) -> bool {
+        matches!(self, Question::Race(..)) && model == Model::ReadsFrom
+    }
+
     /// Whether it exempts this read from what the model demands.
     pub fn exempts(&self, read: EventId) -> bool {
         match self {

@@ -9,6 +9,7 @@ use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, Trace};
 
 use crate::evidence::{End, Reason, Refutation, Split, Step};
 use crate::facts::{Assumption, Facts, Mark};
+use crate::memory::Memory;
 use crate::question::{Model, Question, QuestionError, Source};
 
 /// What is wrong with a refutation.
@@ -49,8 +50,12 @@ pub fn check_refutation(
     question.validate(trace)?;
     let threads = ThreadEvents::of(trace);
     let facts = Facts::of_question(trace, &threads, question);
+    let memory = match question.is_by_memory_order(model) {
+        true => Memory::of(trace, &threads),
+        false => Memory::default(),
+    };
     let mut checker =
-        Checker { trace, threads: &threads, question, model, facts, open: Vec::new(), done: false };
+        Checker { trace, threads: &threads, question, model, memory, facts, open: Vec::new(), done: false };
     for (number, step) in refutation.steps.iter().enumerate() {
         checker.check(step).map_err(|problem| RefutationFault::Step { step: number, problem })?;
     }
@@ -62,6 +67,8 @@ struct Checker<'a> {
     threads: &'a ThreadEvents,
     question: &'a Question,
     model: Model,
+    /// Which reads are exempt and what is in order, if memory orders decide that.
+    memory: Memory,
     facts: Facts<'a>,
     /// The splits whose cases are not all refuted yet, innermost last.
     open: Vec<OpenSplit>,
@@ -146,7 +153,7 @@ impl Checker<'_> {
         if let Some(source) = self.facts.source_of(read) {
             return Some(source);
         }
-        if self.question.exempts(read) {
+        if self.question.exempts(read) || self.memory.exempts(read) {
             return None;
         }
         let bound = match self.model {
@@ -213,6 +220,7 @@ impl Checker<'_> {
                 }
             }
             Reason::ReadsFrom => self.must_see(y) == Some(Source::Write(x)),
+            Reason::Synchronises => self.memory.puts_before(trace, self.threads, x, y),
             Reason::Asked => match self.question {
                 Question::Order(events) => events.windows(2).any(|pair| pair == [x, y]),
                 _ => false,

@@ -1,8 +1,11 @@
 //! Verifies a schedule by walking through it: every event must be able to happen where it stands,
 //! and the end must be what the question asks for.
 
+use std::collections::HashMap;
+
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace};
 
+use crate::memory::Memory;
 use crate::question::{Model, Question, QuestionError, Source};
 
 /// What a schedule is worth.
@@ -37,6 +40,8 @@ pub enum ScheduleFault {
     NoPermit(EventId),
     #[error("the read {0} does not see the write it must see")]
     WrongValue(EventId),
+    #[error("event {0} comes before event {1}, which memory orders put before it")]
+    NotSynchronised(EventId, EventId),
     #[error("the schedule does not end as asked: {0}")]
     NotAnswered(String),
 }
@@ -50,9 +55,13 @@ pub fn check_schedule(
 ) -> Result<Certainty, ScheduleFault> {
     question.validate(trace)?;
     let mut walk = Walk::new(trace);
+    if question.is_by_memory_order(model) {
+        walk.memory = Memory::of(trace, &walk.threads);
+    }
     for &event in schedule {
         walk.step(event)?;
     }
+    walk.check_synchronisation(schedule)?;
     walk.check_values(question, model)?;
     walk.check_answer(question, schedule)?;
     Ok(Certainty { guaranteed: walk.is_guaranteed(question) })
@@ -69,6 +78,8 @@ struct Walk<'t> {
     values: Vec<Option<EventId>>,
     /// Reads that saw another value than in the trace.
     changed: Vec<EventId>,
+    /// Which reads are exempt and what is in order, if memory orders decide that.
+    memory: Memory,
     /// What every read that happened saw; reads are few in most questions, so a list will do.
     seen: Vec<(EventId, Option<EventId>)>,
 }
@@ -85,6 +96,7 @@ impl<'t> Walk<'t> {
             permits: (0..symbols.semaphores.len()).map(initial).collect(),
             values: vec![None; symbols.variables.len()],
             changed: Vec::new(),
+            memory: Memory::default(),
             seen: Vec::new(),
         }
     }
@@ -160,7 +172,8 @@ impl<'t> Walk<'t> {
         if let Some(variable) = op.reads() {
             let value = self.values[variable.index()];
             self.seen.push((event, value));
-            if value != trace.reads_from(event) {
+            // An exempt read keeps its value, wherever it is in the schedule.
+            if value != trace.reads_from(event) && !self.memory.exempts(event) {
                 self.changed.push(event);
             }
         }
@@ -179,6 +192,25 @@ impl<'t> Walk<'t> {
             return Err(ScheduleFault::Held(event, acquire));
         }
         open.push((thread, event, shared));
+        Ok(())
+    }
+
+    /// What memory orders demand of the order of events.
+    fn check_synchronisation(&self, schedule: &[EventId]) -> Result<(), ScheduleFault> {
+        let mut places = HashMap::new();
+        for (thread, place, before) in self.memory.orders() {
+            if place >= self.done[thread.index()] {
+                continue;
+            }
+            if places.is_empty() {
+                places.extend(schedule.iter().enumerate().map(|(place, &event)| (event, place)));
+            }
+            let event = self.threads.of_thread(thread)[place as usize];
+            let late = |first: &&EventId| places.get(*first).is_none_or(|first| *first > places[&event]);
+            if let Some(&first) = before.iter().find(late) {
+                return Err(ScheduleFault::NotSynchronised(event, first));
+            }
+        }
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use check::{Model, Source};
 use order::{Node, slot};
 use trace::{EventId, Op, SemaphoreId};
 
-use crate::state::{Conflict, SemaphoreUse, State, Why};
+use crate::state::{Conflict, SemaphoreUse, State, Stretch, Why};
 use crate::trail::Undo;
 
 impl State<'_> {
@@ -17,6 +17,9 @@ impl State<'_> {
         while let Some(stretch) = self.unread.pop_front() {
             for position in stretch.first..stretch.end {
                 self.register(Node { chain: stretch.chain, position })?;
+            }
+            if self.requirements.by_memory_order {
+                self.register_synchronisation(stretch)?;
             }
             self.steps += u64::from(stretch.end - stretch.first);
             self.agenda.new.push_back(stretch);
@@ -84,6 +87,22 @@ impl State<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// What comes before the events of a stretch because of memory orders.
+    fn register_synchronisation(&mut self, stretch: Stretch) -> Result<(), Conflict> {
+        let (setup, chain) = (self.setup, stretch.chain);
+        let thread = self.chains[chain as usize].thread;
+        let Some(weak) = setup.synchronisation() else { return Ok(()) };
+        for &(position, first) in weak.between(thread, stretch.first, stretch.end) {
+            if first < self.window.start {
+                continue;
+            }
+            let (from, to) = (self.locate(first), Node { chain, position });
+            let index = self.require(from, to, Why::Synchronises)?;
+            self.arrivals.push((self.event(to), index));
+        }
+        Ok(())
     }
 
     fn depends(

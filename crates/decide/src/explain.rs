@@ -207,6 +207,7 @@ impl<'a, 's> Tracer<'a, 's> {
                 self.need_read(to, index);
                 Reason::ReadsFrom
             }
+            Why::Synchronises => Reason::Synchronises,
             Why::Asked => Reason::Asked,
             Why::Exclusion { acquire, reached } => {
                 self.need(acquire, index);

@@ -82,6 +82,15 @@ pub fn read_order(model: Model) -> ReadOrder {
     }
 }
 
+/// The orders that hold in every schedule that leads to a race under a model. They are fewer than [`must_order`] has where memory
+/// orders are weak.
+pub fn race_order<'a>(index: &'a Index<'_>, model: Model) -> &'a MustOrder {
+    match read_order(model) {
+        ReadOrder::Kept if !index.trace().is_sequential() => index.must_order(ReadOrder::Synchronised),
+        reads => index.must_order(reads),
+    }
+}
+
 /// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {

@@ -10,6 +10,8 @@ use crate::Setup;
 #[derive(Clone, Debug)]
 pub(crate) struct Requirements {
     pub(crate) model: Model,
+    /// Memory orders say which reads must see what they saw, and what else is in order.
+    pub(crate) by_memory_order: bool,
     /// Events that must happen.
     pub(crate) needs: Vec<EventId>,
     /// Threads that must stop, and after how many of their events.
@@ -44,6 +46,7 @@ impl Requirements {
     pub(crate) fn new(setup: &Setup<'_>, question: &Question, model: Model, exemption: Exemption) -> Self {
         let mut requirements = Requirements {
             model,
+            by_memory_order: question.is_by_memory_order(model) && !setup.trace().is_sequential(),
             needs: Vec::new(),
             stops: Vec::new(),
             orders: Vec::new(),
@@ -151,9 +154,16 @@ impl Requirements {
         {
             return Some(source);
         }
-        let free = self.model == Model::Sync || self.exempt.contains(&read);
+        let free = self.model == Model::Sync
+            || self.exempt.contains(&read)
+            || self.by_memory_order && is_unordered(setup, read);
         (!free).then(|| setup.trace().reads_from(read).map_or(Source::Initial, Source::Write))
     }
+}
+
+/// Whether a read saw a write without synchronising with it.
+pub(crate) fn is_unordered(setup: &Setup<'_>, read: EventId) -> bool {
+    setup.synchronisation().is_some_and(|weak| weak.is_unordered(read))
 }
 
 /// Whether a later event of the same thread is named too.

@@ -127,7 +127,19 @@ impl Run<'_> {
         {
             return false;
         }
-        self.is_forked(thread) && self.keeps_named_order(turn.event)
+        self.is_forked(thread) && self.keeps_named_order(turn.event) && self.keeps_synchronisation(thread, turn)
+    }
+
+    /// What memory orders put before the event, and the schedule too, has happened.
+    #[inline]
+    fn keeps_synchronisation(&self, thread: usize, turn: &Turn) -> bool {
+        let Some(weak) = self.setup.synchronisation() else { return true };
+        let (trace, threads) = (self.setup.trace(), self.setup.threads());
+        weak.before(threads, ThreadId::new(thread), turn.event).iter().all(|&(_, first)| {
+            let (other, place) = (trace.thread(first).index(), threads.place(first));
+            self.done[other] > place
+                || self.turns[other].get(place).is_none_or(|first| first.index > turn.index)
+        })
     }
 
     fn is_forked(&self, thread: usize) -> bool {

@@ -49,6 +49,7 @@ pub(crate) enum Why {
     Signal,
     Barrier,
     ReadsFrom,
+    Synchronises,
     Asked,
     /// The case taken at this level of the search.
     Decided(u32),

@@ -9,6 +9,7 @@ use check::{Model, Question, Source};
 use trace::{EventId, Op, ThreadId};
 
 use crate::Setup;
+use crate::requirements::is_unordered;
 
 /// A schedule, not yet written out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,8 +243,16 @@ impl<'a> Slice<'a> {
     fn keeps_value(&self, read: EventId) -> bool {
         match self.question {
             Question::Reads(named, source) if *named == read => *source != Some(Source::Initial),
-            question => self.model != Model::Sync && !question.exempts(read),
+            question => {
+                self.model != Model::Sync
+                    && !question.exempts(read)
+                    && !(self.is_by_memory_order() && is_unordered(self.setup, read))
+            }
         }
+    }
+
+    fn is_by_memory_order(&self) -> bool {
+        self.question.is_by_memory_order(self.model)
     }
 
     fn keep_awaited(&mut self, event: EventId, op: Op) {
@@ -252,6 +261,13 @@ impl<'a> Slice<'a> {
             && let Some(fork) = trace.fork_of(trace.thread(event))
         {
             self.keep(fork);
+        }
+        if self.is_by_memory_order()
+            && let Some(weak) = self.setup.synchronisation()
+        {
+            for &(_, first) in weak.before(self.setup.threads(), trace.thread(event), event) {
+                self.keep(first);
+            }
         }
         match op {
             Op::Join(_) | Op::Wait(_) => {

@@ -5,7 +5,7 @@
 //! `FORETELL_FUZZ_FROM`) and keeps what it breaks, shrunken, in `corpus/found/`.
 
 use check::{End, Model, Question, Refutation, Step, check_refutation, check_schedule};
-use decide::{Options, Setup, SourceVerdict, Verdict, Witnesses, decide, simplify};
+use decide::{Options, Setup, SourceVerdict, Verdict, Witnesses, decide, race_order, simplify};
 use trace::{EventId, Trace};
 
 const MODELS: [Model; 3] = [Model::Sync, Model::ReadsFrom, Model::Branch];
@@ -31,11 +31,26 @@ struct Tally {
 
 /// What went wrong, if anything did.
 fn judge(trace: &Trace, models: &[Model], tally: &mut Tally) -> Option<String> {
-    let questions = oracle::all_questions(trace);
+    judge_about(trace, models, &oracle::all_questions(trace), tally)
+}
+
+/// The same, asking only about races: nothing else depends on memory orders.
+fn judge_races(trace: &Trace, models: &[Model], tally: &mut Tally) -> Option<String> {
+    let mut questions = oracle::all_questions(trace);
+    questions.retain(|question| matches!(question, Question::Race(..)));
+    judge_about(trace, models, &questions, tally)
+}
+
+fn judge_about(
+    trace: &Trace,
+    models: &[Model],
+    questions: &[Question],
+    tally: &mut Tally,
+) -> Option<String> {
     let setup = Setup::new(trace);
     tally.traces += 1;
     for &model in models {
-        let answers = oracle::answer_all(trace, model, &questions);
+        let answers = oracle::answer_all(trace, model, questions);
         for (index, (question, feasible)) in questions.iter().zip(answers).enumerate() {
             tally.questions += 1;
             tally.feasible += u64::from(feasible);
@@ -206,6 +221,60 @@ fn engine_agrees_with_the_oracle() {
         tally.splits,
         tally.mutants
     );
+}
+
+#[test]
+fn engine_agrees_with_the_oracle_about_memory_orders() {
+    let (from, seeds) = (setting("FORETELL_FUZZ_FROM", 0), setting("FORETELL_FUZZ_SEEDS", 3000));
+    let (mut tally, mut by_order) = (Tally::default(), 0);
+    for seed in from..from + seeds {
+        let trace = generate::tiny_with_memory_orders(seed);
+        let before = tally.feasible;
+        if judge_races(&trace, models(seed), &mut tally).is_some() {
+            let fails = |smaller: &Trace| judge_races(smaller, models(seed), &mut Tally::default());
+            let small = generate::shrink(&trace, |smaller| fails(smaller).is_some());
+            if let Ok(folder) = std::env::var("FORETELL_FUZZ_KEEP") {
+                std::fs::write(format!("{folder}/order-{seed}.std"), text(&small)).expect("keeping the trace");
+            }
+            panic!("seed {seed}: {}\n{}", fails(&small).unwrap_or_default(), text(&small));
+        }
+        let mut sequential = Tally::default();
+        let strong = trace.without_memory_orders();
+        assert_eq!(judge_races(&strong, models(seed), &mut sequential), None, "seed {seed}");
+        assert!(sequential.feasible <= tally.feasible - before, "seed {seed}: weaker orders lose a race");
+        by_order += tally.feasible - before - sequential.feasible;
+    }
+    println!(
+        "{} traces (seeds {from} to {}), {} questions, {} feasible, {by_order} of them because of memory orders, no disagreement",
+        tally.traces,
+        from + seeds - 1,
+        tally.questions,
+        tally.feasible
+    );
+    assert!(by_order * 20 > seeds, "only {by_order} races because of memory orders");
+}
+
+/// What the search takes for granted about the order of two events, no schedule of a race contradicts.
+#[test]
+fn orders_that_screen_races_are_the_oracle_s() {
+    let mut ordered = 0;
+    for seed in 0..3000 {
+        let trace = generate::tiny_with_memory_orders(seed);
+        let setup = Setup::new(&trace);
+        let must = race_order(&setup, Model::ReadsFrom);
+        let mut questions = oracle::all_questions(&trace);
+        questions.retain(|question| matches!(question, Question::Race(..)));
+        for (question, feasible) in
+            questions.iter().zip(oracle::answer_all(&trace, Model::ReadsFrom, &questions))
+        {
+            let Question::Race(first, second) = *question else { continue };
+            let run_up = must.run_up(&setup, second, trace.thread(first));
+            let is_ordered = (setup.threads().place(first) as u32) < run_up;
+            assert!(!(is_ordered && feasible), "seed {seed}: {question:?}\n{}", text(&trace));
+            ordered += usize::from(is_ordered);
+        }
+    }
+    assert!(ordered > 500, "only {ordered} pairs in order");
 }
 
 #[test]

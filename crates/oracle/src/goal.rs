@@ -3,16 +3,22 @@
 use check::{Model, Question, Source};
 use trace::EventId;
 
-use crate::rules::{Rules, State};
+use crate::rules::{Demands, Rules, State};
 use crate::set::EventSet;
 
-/// The reads of which the model demands nothing, as the question names them. (Without a demand
-/// there is nothing to exempt from.)
-pub(crate) fn exempt(rules: &Rules, question: &Question, model: Model) -> EventSet {
+/// What the question demands: the reads that it names are exempt, in one about a race those that synchronise with nothing. (Without a
+/// demand there is nothing to exempt from.)
+pub(crate) fn demands(rules: &Rules, question: &Question, model: Model) -> Demands {
     let reads = rules.all_events().filter(|&event| rules.rule(event).saw.is_some());
     match model {
-        Model::Sync => EventSet::EMPTY,
-        Model::ReadsFrom | Model::Branch => reads.filter(|&read| question.exempts(read)).collect(),
+        Model::Sync => Demands::default(),
+        Model::ReadsFrom if matches!(question, Question::Race(..)) => {
+            Demands { exempt: rules.unordered, synchronisation: true }
+        }
+        Model::ReadsFrom | Model::Branch => Demands {
+            exempt: reads.filter(|&read| question.exempts(read)).collect(),
+            synchronisation: false,
+        },
     }
 }
 
@@ -30,7 +36,7 @@ pub(crate) fn reached(rules: &Rules, question: &Question, state: &State) -> bool
         Question::Order(events) => events.last().is_some_and(|&last| state.happened.contains(last)),
         Question::Reads(read, source) => {
             let Some(saw) = rules.rule(*read).saw else { return false };
-            rules.step(state, *read, EventSet::EMPTY.with(*read)).is_some()
+            rules.step(state, *read, Demands { exempt: EventSet::EMPTY.with(*read), ..Demands::default() }).is_some()
                 && match source {
                     None => !rules.sees_the_same(&saw, state),
                     Some(Source::Initial) => !state.visible.contains_any(saw.writes),

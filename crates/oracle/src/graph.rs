@@ -8,20 +8,20 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{EventId, Trace};
 
 use crate::goal;
-use crate::rules::{Rules, State};
+use crate::rules::{Demands, Rules, State};
 use crate::set::EventSet;
 
 /// Whether there is a schedule for each question: as [`crate::decide`] for each, at less cost.
 pub fn answer_all(trace: &Trace, model: Model, questions: &[Question]) -> Vec<bool> {
     let rules = Rules::of(trace, model);
-    let mut groups: BTreeMap<(EventSet, Values), Vec<usize>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Demands, Values), Vec<usize>> = BTreeMap::new();
     for (index, question) in questions.iter().enumerate() {
-        let key = (goal::exempt(&rules, question, model), Values::matter_to(question, model));
+        let key = (goal::demands(&rules, question, model), Values::matter_to(question, model));
         groups.entry(key).or_default().push(index);
     }
     let mut answers = vec![false; questions.len()];
-    for ((exempt, values), group) in groups {
-        let graph = Graph::explore(&rules, exempt, values);
+    for ((demands, values), group) in groups {
+        let graph = Graph::explore(&rules, demands, values);
         let asked: Vec<&Question> = group.iter().map(|&index| &questions[index]).collect();
         for (index, answer) in group.into_iter().zip(graph.answer(&rules, &asked)) {
             answers[index] = answer;
@@ -60,14 +60,14 @@ struct Transition {
 }
 
 impl Graph {
-    pub(crate) fn explore(rules: &Rules, exempt: EventSet, values: Values) -> Graph {
+    pub(crate) fn explore(rules: &Rules, demands: Demands, values: Values) -> Graph {
         let start = State::default();
         let mut graph = Graph { states: vec![start], steps: Vec::new() };
         let mut numbers = FxHashMap::from_iter([(start, 0u32)]);
         let mut from = 0;
         while let Some(&state) = graph.states.get(from) {
             for event in rules.all_events() {
-                let Some(mut after) = rules.step(&state, event, exempt) else { continue };
+                let Some(mut after) = rules.step(&state, event, demands) else { continue };
                 if values == Values::Forget {
                     after.visible = EventSet::EMPTY;
                 }

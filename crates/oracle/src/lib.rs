@@ -14,6 +14,7 @@
 
 mod goal;
 mod graph;
+mod memory;
 mod questions;
 mod rules;
 mod set;
@@ -26,24 +27,23 @@ use trace::{EventId, Trace};
 
 pub use graph::answer_all;
 pub use questions::all_questions;
-use rules::{Rules, State};
-use set::EventSet;
+use rules::{Demands, Rules, State};
 
 /// A schedule that answers the question, if there is one. For [`Question::Race`],
 /// [`Question::Deadlock`] and [`Question::Cut`] it leads to the state asked for; for
 /// [`Question::Order`] and [`Question::Reads`] it ends with the last event named.
 pub fn decide(trace: &Trace, question: &Question, model: Model) -> Option<Vec<EventId>> {
     let rules = Rules::of(trace, model);
-    let exempt = goal::exempt(&rules, question, model);
+    let demands = goal::demands(&rules, question, model);
     let mut walk =
-        Walk { rules: &rules, question, exempt, schedule: Vec::new(), visited: FxHashSet::default() };
+        Walk { rules: &rules, question, demands, schedule: Vec::new(), visited: FxHashSet::default() };
     walk.from(State::default()).then_some(walk.schedule)
 }
 
 struct Walk<'a> {
     rules: &'a Rules,
     question: &'a Question,
-    exempt: EventSet,
+    demands: Demands,
     /// The events that led to the current state.
     schedule: Vec<EventId>,
     visited: FxHashSet<State>,
@@ -66,7 +66,7 @@ impl Walk<'_> {
             if goal::too_early(self.question, event, &state) {
                 continue;
             }
-            if let Some(after) = self.rules.step(&state, event, self.exempt) {
+            if let Some(after) = self.rules.step(&state, event, self.demands) {
                 self.schedule.push(event);
                 if self.from(after) {
                     return true;
@@ -89,7 +89,7 @@ pub fn reachable_cuts(trace: &Trace, model: Model) -> BTreeSet<Vec<u32>> {
         Model::Sync => graph::Values::Forget,
         Model::ReadsFrom | Model::Branch => graph::Values::Keep,
     };
-    graph::Graph::explore(&rules, EventSet::EMPTY, values).states.iter().map(counts).collect()
+    graph::Graph::explore(&rules, Demands::default(), values).states.iter().map(counts).collect()
 }
 
 /// Shows every schedule that keeps to the model without exemptions to `visit`, the empty one first,
@@ -103,7 +103,7 @@ pub fn all_schedules(trace: &Trace, model: Model, mut visit: impl FnMut(&[EventI
     ) {
         visit(schedule);
         for event in rules.all_events() {
-            if let Some(after) = rules.step(state, event, EventSet::EMPTY) {
+            if let Some(after) = rules.step(state, event, Demands::default()) {
                 schedule.push(event);
                 continue_from(rules, &after, schedule, visit);
                 schedule.pop();

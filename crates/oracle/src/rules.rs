@@ -4,6 +4,7 @@
 use check::Model;
 use trace::{EventId, Op, ThreadId, Trace};
 
+use crate::memory;
 use crate::set::{EventSet, MOST_EVENTS};
 
 /// Where a run stands.
@@ -74,6 +75,8 @@ pub(crate) struct Rule {
     /// What else must have happened: the events of the thread it joins, the signal that woke it,
     /// the enters of its barrier instance (rules 2 and 3).
     pub(crate) awaits: EventSet,
+    /// What must have happened in a question about a race because of memory orders.
+    pub(crate) synchronised: EventSet,
     /// The semaphore it takes a permit of (rule 3).
     pub(crate) takes: Option<Permits>,
     /// For an acquire or a request: the sections of other threads that exclude it (rule 4).
@@ -94,10 +97,21 @@ pub(crate) struct Rule {
     first: EventId,
 }
 
+/// What a question demands beyond the rules, or less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Demands {
+    /// The reads of which the model demands nothing.
+    pub(crate) exempt: EventSet,
+    /// What memory orders put in order is demanded.
+    pub(crate) synchronisation: bool,
+}
+
 /// The rules of one trace under one model.
 pub(crate) struct Rules {
     pub(crate) events: Vec<Rule>,
     pub(crate) threads: Vec<Vec<EventId>>,
+    /// The reads that a question about a race exempts because of memory orders.
+    pub(crate) unordered: EventSet,
     model: Model,
 }
 
@@ -108,8 +122,12 @@ impl Rules {
         for (event, thread, _) in trace.events() {
             threads[thread.index()].push(event);
         }
-        let events = trace.events().map(|(event, ..)| rule_of(trace, &threads, event)).collect();
-        Rules { events, threads, model }
+        let mut events: Vec<Rule> =
+            trace.events().map(|(event, ..)| rule_of(trace, &threads, event)).collect();
+        for (rule, synchronised) in events.iter_mut().zip(memory::orders(trace)) {
+            rule.synchronised = synchronised;
+        }
+        Rules { events, threads, unordered: memory::exempt_reads(trace), model }
     }
 
     pub(crate) fn rule(&self, event: EventId) -> &Rule {
@@ -130,20 +148,20 @@ impl Rules {
         state.visible.and(saw.writes) == saw.seen
     }
 
-    /// The state after this event, if it can happen in this one. `exempt` are the reads of which
-    /// the model demands nothing.
-    pub(crate) fn step(&self, state: &State, event: EventId, exempt: EventSet) -> Option<State> {
+    /// The state after this event, if it can happen in this one.
+    pub(crate) fn step(&self, state: &State, event: EventId, demands: Demands) -> Option<State> {
         let rule = self.rule(event);
         let excluded = !rule.only_asks && rule.excluded_by.iter().any(|s| s.is_open(state.happened));
         let can_happen = self.is_next(event, state)
             && state.happened.contains_all(rule.awaits)
+            && (!demands.synchronisation || state.happened.contains_all(rule.synchronised))
             && rule.takes.is_none_or(|permits| permits.are_left(state.happened))
             && !excluded;
         if !can_happen {
             return None;
         }
         let mut after = *state;
-        let changed = rule.saw.is_some_and(|saw| !self.sees_the_same(&saw, state)) && !exempt.contains(event);
+        let changed = rule.saw.is_some_and(|saw| !self.sees_the_same(&saw, state)) && !demands.exempt.contains(event);
         match self.model {
             Model::Sync => {}
             Model::ReadsFrom if changed => return None,
@@ -200,6 +218,7 @@ fn rule_of(trace: &Trace, threads: &[Vec<EventId>], event: EventId) -> Rule {
         thread,
         place: before.iter().copied().chain(trace.fork_of(thread)).collect(),
         awaits,
+        synchronised: EventSet::EMPTY,
         takes,
         excluded_by: sections(trace)
             .filter(|&(target, op, section)| {

@@ -9,6 +9,7 @@ use crate::access::contested_variables;
 use crate::groups::{ByThread, Groups};
 use crate::must::{MustOrder, ReadOrder};
 use crate::readers::Readers;
+use crate::synchronisation::Synchronisation;
 use crate::sections::{LockUse, OpenSections, Section, Sections};
 
 /// A trace with its index.
@@ -29,7 +30,8 @@ pub struct Index<'t> {
     /// Places of the branches of each thread.
     branches: OnceLock<Groups<u32>>,
     open: OnceLock<OpenSections>,
-    must: [OnceLock<MustOrder>; 2],
+    must: [OnceLock<MustOrder>; 3],
+    synchronisation: OnceLock<Option<Synchronisation>>,
 }
 
 impl<'t> Index<'t> {
@@ -58,7 +60,8 @@ impl<'t> Index<'t> {
             contested: OnceLock::new(),
             branches: OnceLock::new(),
             open: OnceLock::new(),
-            must: [OnceLock::new(), OnceLock::new()],
+            must: [const { OnceLock::new() }; 3],
+            synchronisation: OnceLock::new(),
         }
     }
 
@@ -87,6 +90,18 @@ impl<'t> Index<'t> {
     /// The orders that hold in every schedule.
     pub fn must_order(&self, reads: ReadOrder) -> &MustOrder {
         self.must[reads as usize].get_or_init(|| MustOrder::new(self, reads))
+    }
+
+    /// What the memory orders put in order; nothing if all are `seq_cst`.
+    #[inline]
+    pub fn synchronisation(&self) -> Option<&Synchronisation> {
+        match self.trace.is_sequential() {
+            true => None,
+            false => self
+                .synchronisation
+                .get_or_init(|| Synchronisation::of(self.trace, &self.threads))
+                .as_ref(),
+        }
     }
 
     /// The writes of a variable in the order of the trace.

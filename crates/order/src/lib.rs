@@ -5,6 +5,7 @@
 //! - [`Chains`]: a partial order over the chains of k threads, kept transitively closed as edges arrive;
 //! - [`Clocks`]: vector clocks that are sparse in threads and share what they have in common;
 //! - [`LockSets`] and [`HeldLocks`]: sets of held locks, interned, also for traces that are only streamed;
+//! - [`Synchronisation`]: what the memory orders of atomic operations put in order, and which reads put nothing in order;
 //! - [`Needs`]: the events that any schedule keeping reads-from executes before an event.
 //!
 //! Each fast structure has a naive twin in the tests. The checker and the oracle use none of this.
@@ -20,6 +21,7 @@ mod needs;
 mod readers;
 mod sections;
 mod supply;
+mod synchronisation;
 
 pub use access::{AccessKind, contested_variables};
 pub use chains::{Chains, Cycle, Mark, Node, Raised, Step};
@@ -32,6 +34,7 @@ pub use needs::{Needs, for_each_awaited};
 pub use readers::Readers;
 pub use sections::{LockUse, NONE, OpenSections, Section};
 pub use supply::Supply;
+pub use synchronisation::Synchronisation;
 
 /// The entry at an index of a table that grows as it is used.
 #[inline]

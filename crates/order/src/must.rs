@@ -18,6 +18,9 @@ pub enum ReadOrder {
     Free,
     /// Every read comes after the write it saw.
     Kept,
+    /// As memory orders say ([`crate::Synchronisation`]): reads that synchronise come after the write they saw, and what
+    /// else synchronises is in order.
+    Synchronised,
 }
 
 /// The orders that hold in every schedule.
@@ -59,6 +62,7 @@ impl MustOrder {
         let mut last = vec![NONE; threads.threads()];
         // All exits of a barrier come after the same enters.
         let mut barriers: Vec<Option<Clock>> = vec![None; trace.matching().barrier_instances().len()];
+        let weak = index.synchronisation().filter(|_| reads == ReadOrder::Synchronised);
         for (event, thread, op) in trace.events() {
             let mut clock = match std::mem::replace(&mut last[thread.index()], event.0) {
                 NONE => {
@@ -86,7 +90,8 @@ impl MustOrder {
                 }
                 // Under the branch model a read is bound only if its thread goes on beyond a branch.
                 _ if op.reads().is_some() => {
-                    if reads == ReadOrder::Kept
+                    if reads != ReadOrder::Free
+                        && !weak.is_some_and(|weak| weak.is_unordered(event))
                         && let Some(write) = trace.reads_from(event)
                     {
                         clock = order.after_other(index, clock, thread, write);
@@ -95,6 +100,11 @@ impl MustOrder {
                 _ => for_each_awaited(trace, event, op, |earlier| {
                     clock = order.after_other(index, clock, thread, earlier);
                 }),
+            }
+            if let Some(weak) = weak {
+                for &(_, earlier) in weak.before(threads, thread, event) {
+                    clock = order.after_other(index, clock, thread, earlier);
+                }
             }
             order.before.push(clock);
         }

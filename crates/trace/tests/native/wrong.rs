@@ -103,12 +103,12 @@ fn a_wrong_header_is_told() {
     );
     assert_eq!(said(b"FORETELL\x01"), "byte 0: the file ends inside its header, 9 bytes of 16");
     assert_eq!(
-        with(8, &[2]),
-        "byte 8: the trace has version 2 of the format, newer than the 1 known here; a newer Foretell reads it"
+        with(8, &[3]),
+        "byte 8: the trace has version 3 of the format, newer than the 2 known here; a newer Foretell reads it"
     );
     assert_eq!(
         with(8, &[0]),
-        "byte 8: the trace has version 0 of the format, which does not exist; expected 1"
+        "byte 8: the trace has version 0 of the format, which does not exist; expected 1 to 2"
     );
     assert_eq!(with(12, &[0, 1]), "byte 12: unknown flags 0x100, expected 0");
 }
@@ -122,7 +122,7 @@ fn a_wrong_chunk_is_told() {
     };
     assert_eq!(with(4, 0), "0 events, complete");
     let tag = u32::from_le_bytes(*b"NA\nE");
-    assert_eq!(with(0, tag), r#"byte 16: unknown chunk "NA\nE", expected META, NAME, EVNT, NOTE or END."#);
+    assert_eq!(with(0, tag), r#"byte 16: unknown chunk "NA\nE", expected META, NAME, EVNT, ORDR, NOTE or END."#);
     assert_eq!(with(4, 2), "byte 16: unknown codec 2, expected 0 (stored) or 1 (zstd)");
     assert_eq!(
         with(12, 1 << 24 | 1),
