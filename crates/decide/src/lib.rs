@@ -136,6 +136,9 @@ pub fn decide_with_effort(
         Question::Order(_) if model != Model::Sync => {
             certain_first(setup, question, model, options, &mut effort)
         }
+        Question::Race(..) if question.is_by_memory_order(model) && !setup.trace().is_sequential() => {
+            followable_first(setup, question, model, options, &mut effort)
+        }
         _ => reach(
             setup,
             &Requirements::new(setup, question, model, Exemption::AllNamed),
@@ -189,6 +192,24 @@ fn certain_first(
         return feasible;
     }
     reach(setup, &all, options, effort)
+}
+
+/// A schedule in which every read sees what it saw can be followed by a program on any machine. One that memory orders alone allow
+/// cannot, so it is looked for only if there is no other.
+fn followable_first(
+    setup: &Setup<'_>,
+    question: &Question,
+    model: Model,
+    options: Options,
+    effort: &mut Effort,
+) -> Verdict {
+    let by_order = Requirements::new(setup, question, model, Exemption::AllNamed);
+    let mut followable = by_order.clone();
+    followable.by_memory_order = false;
+    match reach(setup, &followable, options, effort) {
+        feasible @ Verdict::Feasible(_) => feasible,
+        _ => reach(setup, &by_order, options, effort),
+    }
 }
 
 /// Decides in a window, and in larger ones until the answer is final.

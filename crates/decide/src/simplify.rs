@@ -127,7 +127,9 @@ impl Run<'_> {
         {
             return false;
         }
-        self.is_forked(thread) && self.keeps_named_order(turn.event) && self.keeps_synchronisation(thread, turn)
+        self.is_forked(thread)
+            && self.keeps_named_order(turn.event)
+            && self.keeps_synchronisation(thread, turn)
     }
 
     /// What memory orders put before the event, and the schedule too, has happened.

@@ -41,12 +41,7 @@ fn judge_races(trace: &Trace, models: &[Model], tally: &mut Tally) -> Option<Str
     judge_about(trace, models, &questions, tally)
 }
 
-fn judge_about(
-    trace: &Trace,
-    models: &[Model],
-    questions: &[Question],
-    tally: &mut Tally,
-) -> Option<String> {
+fn judge_about(trace: &Trace, models: &[Model], questions: &[Question], tally: &mut Tally) -> Option<String> {
     let setup = Setup::new(trace);
     tally.traces += 1;
     for &model in models {
@@ -234,7 +229,8 @@ fn engine_agrees_with_the_oracle_about_memory_orders() {
             let fails = |smaller: &Trace| judge_races(smaller, models(seed), &mut Tally::default());
             let small = generate::shrink(&trace, |smaller| fails(smaller).is_some());
             if let Ok(folder) = std::env::var("FORETELL_FUZZ_KEEP") {
-                std::fs::write(format!("{folder}/order-{seed}.std"), text(&small)).expect("keeping the trace");
+                std::fs::write(format!("{folder}/order-{seed}.std"), text(&small))
+                    .expect("keeping the trace");
             }
             panic!("seed {seed}: {}\n{}", fails(&small).unwrap_or_default(), text(&small));
         }

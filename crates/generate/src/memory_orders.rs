@@ -56,9 +56,12 @@ mod tests {
     fn every_order_of_every_kind_is_drawn() {
         let mut drawn = std::collections::BTreeSet::new();
         for trace in (0..200).map(tiny_with_memory_orders) {
-            drawn.extend(trace.events().filter(|(_, _, op)| op.kind().has_memory_order()).map(
-                |(event, _, op)| (op.kind(), trace.memory_order(event)),
-            ));
+            drawn.extend(
+                trace
+                    .events()
+                    .filter(|(_, _, op)| op.kind().has_memory_order())
+                    .map(|(event, _, op)| (op.kind(), trace.memory_order(event))),
+            );
         }
         // 3 of reads, 3 of writes, 5 of updates, 4 of fences.
         assert_eq!(drawn.len(), 15, "{drawn:?}");

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use trace::native::{FrameNumber, Note, StackId, Table, ThreadOrigin, Writer};
 use trace::{
-    Kind, LocationId, Mark, MemoryOrder, Metadata, Op, SemaphoreId, ThreadId, TooManyNames, Trace, TraceBuilder,
+    Kind, LocationId, Mark, MemoryOrder, Metadata, Op, SemaphoreId, ThreadId, TooManyNames, Trace,
+    TraceBuilder,
 };
 use wire::Event;
 

@@ -15,10 +15,9 @@ pub(crate) fn demands(rules: &Rules, question: &Question, model: Model) -> Deman
         Model::ReadsFrom if matches!(question, Question::Race(..)) => {
             Demands { exempt: rules.unordered, synchronisation: true }
         }
-        Model::ReadsFrom | Model::Branch => Demands {
-            exempt: reads.filter(|&read| question.exempts(read)).collect(),
-            synchronisation: false,
-        },
+        Model::ReadsFrom | Model::Branch => {
+            Demands { exempt: reads.filter(|&read| question.exempts(read)).collect(), synchronisation: false }
+        }
     }
 }
 
@@ -36,7 +35,9 @@ pub(crate) fn reached(rules: &Rules, question: &Question, state: &State) -> bool
         Question::Order(events) => events.last().is_some_and(|&last| state.happened.contains(last)),
         Question::Reads(read, source) => {
             let Some(saw) = rules.rule(*read).saw else { return false };
-            rules.step(state, *read, Demands { exempt: EventSet::EMPTY.with(*read), ..Demands::default() }).is_some()
+            rules
+                .step(state, *read, Demands { exempt: EventSet::EMPTY.with(*read), ..Demands::default() })
+                .is_some()
                 && match source {
                     None => !rules.sees_the_same(&saw, state),
                     Some(Source::Initial) => !state.visible.contains_any(saw.writes),

@@ -161,7 +161,8 @@ impl Rules {
             return None;
         }
         let mut after = *state;
-        let changed = rule.saw.is_some_and(|saw| !self.sees_the_same(&saw, state)) && !demands.exempt.contains(event);
+        let changed =
+            rule.saw.is_some_and(|saw| !self.sees_the_same(&saw, state)) && !demands.exempt.contains(event);
         match self.model {
             Model::Sync => {}
             Model::ReadsFrom if changed => return None,

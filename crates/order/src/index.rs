@@ -9,8 +9,8 @@ use crate::access::contested_variables;
 use crate::groups::{ByThread, Groups};
 use crate::must::{MustOrder, ReadOrder};
 use crate::readers::Readers;
-use crate::synchronisation::Synchronisation;
 use crate::sections::{LockUse, OpenSections, Section, Sections};
+use crate::synchronisation::Synchronisation;
 
 /// A trace with its index.
 #[derive(Debug)]
@@ -97,10 +97,9 @@ impl<'t> Index<'t> {
     pub fn synchronisation(&self) -> Option<&Synchronisation> {
         match self.trace.is_sequential() {
             true => None,
-            false => self
-                .synchronisation
-                .get_or_init(|| Synchronisation::of(self.trace, &self.threads))
-                .as_ref(),
+            false => {
+                self.synchronisation.get_or_init(|| Synchronisation::of(self.trace, &self.threads)).as_ref()
+            }
         }
     }
 

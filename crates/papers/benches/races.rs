@@ -15,7 +15,7 @@ use generate::{Generator, Settings};
 use order::Index;
 use papers::races::hb::{self, Hb};
 use papers::races::lockset::{self, Lockset};
-use trace::{EventId, Trace};
+use trace::{EventId, MemoryOrder, Trace};
 
 /// Ideals take memory and time for each thread, so `syncp` is measured up to here.
 const MOST_FOR_SYNCP: usize = 1_000_000;
@@ -51,7 +51,9 @@ fn stream(threads: u32, settings: &Settings) {
     });
     report("hb, making them", events, || {
         let mut hb = Hb::new();
-        make().filter(|&(index, e)| hb.step(EventId::new(index), e.thread, e.op).is_some()).count()
+        make()
+            .filter(|&(index, e)| hb.step(EventId::new(index), e.thread, e.op, MemoryOrder::SeqCst).is_some())
+            .count()
     });
 }
 

@@ -23,6 +23,7 @@ use std::str::FromStr;
 
 use candidates::races::RacePair;
 use candidates::races::syncp::Syncp;
+use check::Model;
 use decide::Setup;
 
 use self::cp::{Cp, TooLarge};
@@ -97,7 +98,7 @@ pub fn for_each_pair(
     match method {
         Method::Lockset => lockset::pairs(trace).for_each(take),
         Method::Hb => hb::races(trace).for_each(take),
-        Method::Syncp => Syncp::new(setup).races().for_each(|race| take(race.pair)),
+        Method::Syncp => Syncp::of_races(setup, Model::ReadsFrom).races().for_each(|race| take(race.pair)),
         Method::Cp => Cp::new(trace)?.pairs().for_each(take),
         Method::Ucg => ucg::pairs(setup).for_each(take),
         Method::Poly => unreachable!("poly reports schedules, not pairs"),

@@ -199,6 +199,20 @@ impl<'t> Prose<'t> {
         }
     }
 
+    /// A release meets an acquire, or what passes on a read must not come before what led to the write it saw.
+    fn why_synchronises(&self, x: EventId, y: EventId) -> String {
+        let releases = self.trace.kind(x).has_memory_order() && self.trace.memory_order(x).releases();
+        let acquires = self.trace.kind(y).has_memory_order() && self.trace.memory_order(y).acquires();
+        match releases && acquires {
+            true => "the former releases what the latter acquires".to_owned(),
+            false => format!(
+                "{} has read what {} wrote after the former, and passes that on with the latter",
+                self.words.thread_of(y),
+                self.words.thread_of(x)
+            ),
+        }
+    }
+
     fn order(&mut self, (x, y): (EventId, EventId), because: &Reason) {
         // What holds around a case is often shown again within it.
         if self.numbers.contains_key(&(x, y)) {
@@ -212,6 +226,7 @@ impl<'t> Prose<'t> {
             Reason::Signal => ("it is the signal that woke this wait".to_owned(), &[]),
             Reason::Barrier => ("nobody leaves the barrier before all have arrived".to_owned(), &[]),
             Reason::ReadsFrom => (self.why_reads_from(y), &[]),
+            Reason::Synchronises => (self.why_synchronises(x, y), &[]),
             Reason::Asked => ("the question asks for it".to_owned(), &[]),
             Reason::Exclusion { path } => {
                 let lock = self.words.object(self.trace.op(y));

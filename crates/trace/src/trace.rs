@@ -503,7 +503,8 @@ impl Trace {
             &s.locations,
         ];
         let columns = [&self.columns.heads, &self.columns.targets, &self.columns.locations];
-        let events = columns.iter().map(|c| c.capacity() * 4).sum::<usize>() + self.columns.orders.capacity()
+        let events = columns.iter().map(|c| c.capacity() * 4).sum::<usize>()
+            + self.columns.orders.capacity()
             + self.matching.memory();
         let notes = self.notes().map_or(0, Notes::memory);
         (events, names.iter().map(|n| n.memory()).sum::<usize>() + notes)

@@ -15,7 +15,7 @@
 //! the search is cut short, which counts as unknown, when there are too many of those.
 
 use check::Question;
-use decide::{Setup, Verdict, Witness, must_order};
+use decide::{Setup, Verdict, Witness, race_order};
 use findings::Funnel;
 use order::{AccessKind, Hold, LockSetId, LockSets, MustOrder};
 use rustc_hash::FxHashMap;
@@ -69,7 +69,7 @@ pub fn races_within(
     report: &mut dyn FnMut(Report),
 ) -> Funnel {
     let variables = Accesses::by_variable(setup);
-    let must = must_order(setup, settings.model);
+    let must = race_order(setup, settings.model);
     let mut search = Search {
         setup,
         must,
@@ -213,6 +213,7 @@ impl Accesses {
 struct Search<'a> {
     setup: &'a Setup<'a>,
     must: &'a MustOrder,
+    /// What every read sees is kept, so what it finds are schedules under every model.
     syncp: Syncp<'a>,
     lock_sets: &'a LockSets,
     /// What may still be spent.
@@ -339,7 +340,6 @@ impl Search<'_> {
         }
         let (first, second) = (first.event, second.event);
         let question = Question::Race(first, second);
-        // What every read sees is kept, so it is a schedule under every model.
         if let Some(ideal) = self.syncp.ideal(RacePair { first, second }) {
             self.funnel.preserving += 1;
             self.batch.known((variable, question), Witness::ideal(ideal.0));

@@ -8,7 +8,7 @@
 //! earlier. The trace restricted to the ideal is then the schedule.
 //!
 //! *Promise.* Sound: every pair is feasible under `rf`, and its ideal is the evidence. Complete for its class. What the
-//! paper has not is ordered as in the trace: waits after their wakers, exits after enters, takes after the oldest
+//! paper has not is ordered as in the trace (and memory orders say which reads need what they saw, [`Syncp::of_races`]): waits after their wakers, exits after enters, takes after the oldest
 //! post that was there; shared sections of a lock are in no order with each other.
 //!
 //! *Cost.* The ideal of what comes before a single event grows along its thread, so all of them take one pass: linear in
@@ -18,7 +18,7 @@
 //! bytes an event, and a few nodes of a clock ([`order::Clocks`]) at each event that learns of another thread, however many there are.
 
 use check::Model;
-use order::{AccessKind, Clock, Clocks, Index, LockSetId, NONE, Needs, Section};
+use order::{AccessKind, Clock, Clocks, Index, LockSetId, NONE, Needs, ReadOrder, Section};
 use rustc_hash::FxHashSet;
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace, VariableId};
 
@@ -54,9 +54,23 @@ impl<'t> Syncp<'t> {
 
     /// Computes the ideals of all single events. Under `sync` reads see anything.
     pub fn under(index: &'t Index<'t>, model: Model) -> Self {
+        let reads = if model == Model::Sync { ReadOrder::Free } else { ReadOrder::Kept };
+        Syncp::with(index, reads)
+    }
+
+    /// Computes the ideals of all single events for questions about races under a model: under `rf`, memory orders say which reads
+    /// need what they saw.
+    pub fn of_races(index: &'t Index<'t>, model: Model) -> Self {
+        match model {
+            Model::ReadsFrom => Syncp::with(index, ReadOrder::Synchronised),
+            _ => Syncp::under(index, model),
+        }
+    }
+
+    fn with(index: &'t Index<'t>, reads: ReadOrder) -> Self {
         let (trace, threads) = (index.trace(), index.threads());
         let mut syncp = Syncp { index, trace, threads, singles: Singles::new(threads) };
-        syncp.compute_singles(model);
+        syncp.compute_singles(reads);
         syncp
     }
 
@@ -226,8 +240,9 @@ impl<'t> Syncp<'t> {
         })
     }
 
-    fn compute_singles(&mut self, model: Model) {
+    fn compute_singles(&mut self, reads: ReadOrder) {
         let trace = self.trace;
+        let weak = self.index.synchronisation().filter(|_| reads == ReadOrder::Synchronised);
         let mut current = vec![Clock::default(); self.threads.threads()];
         let mut needs = Needs::new(trace);
         let mut scratch = Vec::new();
@@ -253,10 +268,17 @@ impl<'t> Syncp<'t> {
                 });
                 barriers[instance] = Some(enters);
                 ideal = self.singles.clocks.join(ideal, enters);
-            } else if model != Model::Sync || op.reads().is_none() {
+            } else if reads != ReadOrder::Free && !weak.is_some_and(|weak| weak.is_unordered(event))
+                || op.reads().is_none()
+            {
                 needs.of(event, op, |earlier| {
                     ideal = self.singles.include(trace, self.threads, ideal, earlier);
                 });
+            }
+            if let Some(weak) = weak {
+                for &(_, earlier) in weak.before(self.threads, thread, event) {
+                    ideal = self.singles.include(trace, self.threads, ideal, earlier);
+                }
             }
             if ideal != before || matches!(op, Op::Acquire(_) | Op::AcquireShared(_)) {
                 ideal = self.close_single(thread, place + 1, ideal, &mut scratch);

@@ -23,7 +23,9 @@ use std::collections::VecDeque;
 use candidates::races::RacePair;
 use order::{Supply, slot};
 use rustc_hash::FxHashMap;
-use trace::{BarrierId, ConditionId, EventId, LockId, Op, SemaphoreId, ThreadId, Trace, VariableId};
+use trace::{
+    BarrierId, ConditionId, EventId, LockId, MemoryOrder, Op, SemaphoreId, ThreadId, Trace, VariableId,
+};
 
 use super::clock::Clock;
 
@@ -34,7 +36,7 @@ pub const MOST_WAITING: usize = 256;
 pub fn races(trace: &Trace) -> impl Iterator<Item = RacePair> + '_ {
     let mut hb = Hb::for_trace(trace);
     trace.events().filter_map(move |(event, thread, op)| {
-        let first = hb.step(event, thread, op)?;
+        let first = hb.step(event, thread, op, trace.memory_order(event))?;
         Some(RacePair { first, second: event })
     })
 }
@@ -88,10 +90,29 @@ impl Default for Variable {
 /// The atomic accesses of a variable.
 #[derive(Clone, Debug, Default)]
 struct Atomics {
-    /// What happened before the write that an atomic read would see, if that is atomic too.
-    released: Option<Clock>,
+    /// What happened before the heads of the release sequences that the last write belongs to, if that is atomic: one of each thread.
+    released: Vec<(ThreadId, Clock)>,
     writes: Crowd,
     reads: Crowd,
+}
+
+impl Atomics {
+    /// A write of a thread goes on with release sequences, or begins one if there is a head. A store ends those of other threads, and an
+    /// update that has acquired them all and releases stands for them.
+    fn go_on(&mut self, thread: ThreadId, ends_others: bool, head: Option<&Clock>) {
+        if ends_others {
+            self.released.retain(|(other, _)| *other == thread);
+        }
+        let Some(head) = head else { return };
+        match self.released.iter_mut().find(|(other, _)| *other == thread) {
+            Some((_, released)) => released.join(head),
+            None => {
+                let mut released = Clock::default();
+                released.copy(head);
+                self.released.push((thread, released));
+            }
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -104,6 +125,10 @@ struct Lock {
 struct Thread {
     clock: Clock,
     last: Option<EventId>,
+    /// What an acquire fence would take over: what relaxed reads have seen released.
+    promised: Clock,
+    /// What happened before the last release fence.
+    release_fence: Option<Clock>,
 }
 
 /// The signals of a condition, and who is still free to be a waker.
@@ -175,8 +200,8 @@ impl Hb {
 
     /// Takes in the next event. If it is racy: an earlier event it races with.
     #[inline]
-    pub fn step(&mut self, event: EventId, thread: ThreadId, op: Op) -> Option<EventId> {
-        self.step_as(event, event, thread, op)
+    pub fn step(&mut self, event: EventId, thread: ThreadId, op: Op, order: MemoryOrder) -> Option<EventId> {
+        self.step_as(event, event, thread, op, order)
     }
 
     /// The same, where accesses go by another number than that of the event: whatever is to be known of a partner.
@@ -187,6 +212,7 @@ impl Hb {
         known_as: EventId,
         thread: ThreadId,
         op: Op,
+        order: MemoryOrder,
     ) -> Option<EventId> {
         if thread.index() >= self.threads.len() || self.threads[thread.index()].last.is_none() {
             self.start(thread);
@@ -195,7 +221,13 @@ impl Hb {
         match op {
             Op::Read(variable) => self.read(known_as, thread, variable),
             Op::Write(variable) => self.write(known_as, thread, variable),
-            Op::AtomicRead(_) | Op::AtomicWrite(_) | Op::AtomicUpdate(_) => self.atomic(known_as, thread, op),
+            Op::AtomicRead(_) | Op::AtomicWrite(_) | Op::AtomicUpdate(_) => {
+                self.atomic(known_as, thread, op, order)
+            }
+            Op::Fence => {
+                self.fence(thread, order);
+                None
+            }
             _ => {
                 self.synchronise(event, thread, op, previous);
                 None
@@ -272,7 +304,7 @@ impl Hb {
         let mut partner = by_write.or(by_read);
         if state.atomics != NOBODY {
             let atomics = &mut self.atomics[state.atomics as usize];
-            atomics.released = None;
+            atomics.released.clear();
             atomics.writes.retain(|epoch| !epoch.happened_before(clock));
             atomics.reads.retain(|epoch| !epoch.happened_before(clock));
             let by_atomic = atomics.writes.first().or(atomics.reads.first());
@@ -281,8 +313,8 @@ impl Hb {
         partner
     }
 
-    /// Atomic accesses synchronise and never race with each other.
-    fn atomic(&mut self, event: EventId, thread: ThreadId, op: Op) -> Option<EventId> {
+    /// Atomic accesses synchronise as their memory orders say, and never race with each other.
+    fn atomic(&mut self, event: EventId, thread: ThreadId, op: Op, order: MemoryOrder) -> Option<EventId> {
         let access = op.access()?;
         let state = slot(&mut self.variables, access.variable.index());
         if state.atomics == NOBODY {
@@ -290,24 +322,38 @@ impl Hb {
             self.atomics.push(Atomics::default());
         }
         let state = *state;
-        let clock = &mut self.threads[thread.index()].clock;
+        let Thread { clock, promised, release_fence, .. } = &mut self.threads[thread.index()];
         let atomics = &mut self.atomics[state.atomics as usize];
-        if access.reads
-            && let Some(released) = &atomics.released
-        {
-            clock.join(released);
+        if access.reads {
+            let received = if order.acquires() { &mut *clock } else { promised };
+            atomics.released.iter().for_each(|(_, released)| received.join(released));
         }
         let mut partner = unordered(state.written, &self.crowds, clock);
         let now = Epoch { thread: thread.0, time: clock.get(thread.index()), event };
         if access.writes {
             partner = partner.or(unordered(state.read, &self.crowds, clock));
             join_crowd(&mut atomics.writes, now);
-            atomics.released.get_or_insert_default().copy(clock);
-            self.tick(thread);
+            let head = if order.releases() { Some(&*clock) } else { release_fence.as_ref() };
+            let ends_others = !access.reads || order.acquires() && order.releases();
+            atomics.go_on(thread, ends_others, head);
+            if order.releases() {
+                self.tick(thread);
+            }
         } else {
             join_crowd(&mut atomics.reads, now);
         }
         partner
+    }
+
+    fn fence(&mut self, thread: ThreadId, order: MemoryOrder) {
+        let Thread { clock, promised, release_fence, .. } = &mut self.threads[thread.index()];
+        if order.acquires() {
+            clock.join(promised);
+        }
+        if order.releases() {
+            release_fence.get_or_insert_default().copy(clock);
+            self.tick(thread);
+        }
     }
 
     fn synchronise(&mut self, event: EventId, thread: ThreadId, op: Op, previous: Option<EventId>) {
@@ -345,8 +391,8 @@ impl Hb {
                     self.threads[thread.index()].clock.join(&clock);
                 }
             }
-            // What they order, the accesses and locks around them order as well.
-            Op::Fence | Op::Request(_) | Op::RequestShared(_) => {}
+            // What they order, the locks around them order as well.
+            Op::Request(_) | Op::RequestShared(_) => {}
             Op::Begin
             | Op::End
             | Op::Allocate(_)
@@ -355,9 +401,12 @@ impl Hb {
             | Op::Mark(_)
             | Op::RegionBegin(_)
             | Op::RegionEnd(_) => {}
-            Op::Read(_) | Op::Write(_) | Op::AtomicRead(_) | Op::AtomicWrite(_) | Op::AtomicUpdate(_) => {
-                unreachable!("accesses are taken in elsewhere")
-            }
+            Op::Fence
+            | Op::Read(_)
+            | Op::Write(_)
+            | Op::AtomicRead(_)
+            | Op::AtomicWrite(_)
+            | Op::AtomicUpdate(_) => unreachable!("accesses and fences are taken in elsewhere"),
         }
     }
 

@@ -52,10 +52,9 @@ impl Graph {
                     }
                 }
                 Op::Take(_) => supplier(trace, b).into_iter().for_each(|a| graph.add(a, b)),
-                Op::AtomicRead(_) | Op::AtomicUpdate(_) => {
-                    let atomic =
-                        |a: &EventId| matches!(trace.op(*a), Op::AtomicWrite(_) | Op::AtomicUpdate(_));
-                    trace.reads_from(b).filter(atomic).into_iter().for_each(|a| graph.add(a, b));
+                Op::AtomicRead(_) | Op::AtomicUpdate(_) | Op::Fence => {
+                    let earlier = events[..b.index()].iter().map(|&(a, ..)| a);
+                    earlier.filter(|&a| synchronises(trace, a, b)).for_each(|a| graph.add(a, b));
                 }
                 _ => {}
             }
@@ -80,6 +79,41 @@ impl Graph {
         }
         graph
     }
+}
+
+/// Whether a release synchronises with an acquire: by what the read, or those before the fence, saw of the release sequence of the
+/// write, or of those after the fence.
+fn synchronises(trace: &Trace, first: EventId, second: EventId) -> bool {
+    let atomic = |event: EventId| trace.op(event).access().is_some_and(|access| access.atomic);
+    let ids = |thread| (0..trace.len()).map(EventId::new).filter(move |&e| trace.thread(e) == thread);
+    let writes: Vec<EventId> = match trace.op(first) {
+        Op::Fence => ids(trace.thread(first))
+            .filter(|&e| e > first && atomic(e) && trace.op(e).writes().is_some())
+            .collect(),
+        _ => vec![first],
+    };
+    let reads: Vec<EventId> = match trace.op(second) {
+        Op::Fence => ids(trace.thread(second))
+            .filter(|&e| e < second && atomic(e) && trace.op(e).reads().is_some())
+            .collect(),
+        _ => vec![second],
+    };
+    let continues = |head: EventId, write: EventId| {
+        let between = (head.index() + 1..=write.index()).map(EventId::new);
+        trace.op(write).writes() == trace.op(head).writes()
+            && between.filter(|&e| trace.op(e).writes() == trace.op(head).writes()).all(|e| {
+                atomic(e) && (trace.op(e).reads().is_some() || trace.thread(e) == trace.thread(head))
+            })
+    };
+    let meets = |head: EventId, read: EventId| {
+        trace.reads_from(read).is_some_and(|seen| seen >= head && continues(head, seen))
+    };
+    trace.memory_order(first).releases()
+        && trace.memory_order(second).acquires()
+        && writes
+            .iter()
+            .filter(|&&w| atomic(w) && trace.op(w).writes().is_some())
+            .any(|&w| reads.iter().filter(|&&r| atomic(r)).any(|&r| meets(w, r)))
 }
 
 /// The post that supplies a take, the oldest first.

@@ -36,6 +36,21 @@ fn epochs_agree_with_the_graph_and_the_first_race_is_real() {
 }
 
 #[test]
+fn epochs_agree_with_the_graph_whatever_the_memory_orders() {
+    let (mut races, mut by_order) = (0, 0);
+    for seed in 0..6_000 {
+        let trace = &generate::tiny_with_memory_orders(seed);
+        let graph = Graph::happens_before(trace);
+        let unordered = |pair: &RacePair| !graph.has(pair.first, pair.second);
+        let expected = later(conflicting_pairs(trace).into_iter().filter(unordered));
+        assert_eq!(later(hb::races(trace)), expected, "seed {seed}\n{}", shown(trace));
+        races += expected.len();
+        by_order += expected.len() - later(hb::races(&trace.clone().without_memory_orders())).len();
+    }
+    assert!(races > 1_000 && by_order > 100, "only {races} races to compare, {by_order} by memory order");
+}
+
+#[test]
 fn a_lock_orders_what_comes_before_its_release() {
     let trace = read(
         "T1|w(x)

@@ -46,6 +46,39 @@ fn ideals_agree_with_brute_force_and_are_schedules() {
     assert!(races > 1_000, "only {races} races to compare");
 }
 
+#[test]
+fn ideals_by_memory_order_are_schedules_and_more() {
+    let (mut races, mut by_order) = (0, 0);
+    for seed in 0..4_000 {
+        let trace = &generate::tiny_with_memory_orders(seed);
+        let index = Index::new(trace);
+        let (kept, syncp) = (Syncp::new(&index), Syncp::of_races(&index, Model::ReadsFrom));
+        let mut expected = BTreeSet::new();
+        for pair in conflicting_pairs(trace) {
+            let Some(ideal) = syncp.ideal(pair) else {
+                assert_eq!(kept.ideal(pair), None, "seed {seed}: {pair:?}\n{}", shown(trace));
+                continue;
+            };
+            races += 1;
+            by_order += usize::from(kept.ideal(pair).is_none());
+            expected.insert(pair);
+            let question = Question::Race(pair.first, pair.second);
+            let cut = check::CutChecker::new(trace).check(&question, &ideal.0);
+            assert!(
+                cut.is_ok_and(|certainty| certainty.guaranteed),
+                "seed {seed}: {pair:?}\n{}",
+                shown(trace)
+            );
+            let schedule = schedule(trace, &question, ideal);
+            let checked = check::check_schedule(trace, &question, Model::ReadsFrom, &schedule);
+            assert!(checked.is_ok(), "{checked:?} seed {seed}: {pair:?}\n{}", shown(trace));
+        }
+        let found: Vec<RacePair> = syncp.races().map(|race| race.pair).collect();
+        assert_eq!(later(found), later(expected), "seed {seed}\n{}", shown(trace));
+    }
+    assert!(races > 1_000 && by_order > 100, "only {races} races, {by_order} by memory order");
+}
+
 /// All states that schedules of the class lead to: how many events of each thread happened.
 struct Reachable {
     threads: Vec<Vec<EventId>>,

@@ -4,7 +4,7 @@ use candidates::races::syncp::{Syncp, SyncpRace};
 use candidates::races::{RacePair, poly};
 use candidates::{Bug, Object, Remarks, Report, Settings};
 use check::{Model, Question};
-use decide::{Setup, Verdict, Witness, must_order};
+use decide::{Setup, Verdict, Witness, race_order};
 use order::MustOrder;
 use papers::races::{Method, for_each_pair};
 use report::{FindingKind, Predictions, Rung};
@@ -69,7 +69,7 @@ fn sync_preserving(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
     let trace = gatherer.setup.trace();
     let total = Some(trace.len() as u64);
     gatherer.observer.begin(&Stage::Searching(FindingKind::Race));
-    for SyncpRace { pair, ideal } in Syncp::new(gatherer.setup).races() {
+    for SyncpRace { pair, ideal } in Syncp::of_races(gatherer.setup, Model::ReadsFrom).races() {
         gatherer.observer.advance(Progress::Counted { done: u64::from(pair.second.0), total });
         predictions.candidates += 1;
         let question = Question::Race(pair.first, pair.second);
@@ -133,8 +133,8 @@ const RUNGS: [(Model, Rung); 2] = [(Model::ReadsFrom, Rung::Predicted), (Model::
 
 impl<'s> Climber<'s> {
     fn new(setup: &'s Setup<'s>) -> Self {
-        let preserving = RUNGS.map(|(model, _)| Syncp::under(setup, model));
-        Climber { must: must_order(setup, Model::ReadsFrom), preserving }
+        let preserving = RUNGS.map(|(model, _)| Syncp::of_races(setup, model));
+        Climber { must: race_order(setup, Model::ReadsFrom), preserving }
     }
 
     /// Whether the first event must have happened before the second can be next.

@@ -11,7 +11,7 @@ use papers::races::Method;
 use papers::races::hb::Hb;
 use papers::races::lockset::Lockset;
 use trace::stream::Batch;
-use trace::{EventId, LocationId, Op, SemaphoreId, ThreadId};
+use trace::{EventId, LocationId, MemoryOrder, Op, SemaphoreId, ThreadId};
 
 use crate::error::{Error, ErrorKind};
 use crate::observer::Observer;
@@ -70,11 +70,18 @@ impl Linear {
 
     /// Takes in the next event. If it is racy: where an earlier one is that it races with.
     #[inline]
-    fn step(&mut self, event: EventId, thread: ThreadId, op: Op, location: LocationId) -> Option<LocationId> {
+    fn step(
+        &mut self,
+        event: EventId,
+        thread: ThreadId,
+        op: Op,
+        location: LocationId,
+        order: MemoryOrder,
+    ) -> Option<LocationId> {
         // What is to be known of a partner is where it was.
         let known_as = EventId(location.0);
         let partner = match self {
-            Linear::Hb(hb) => hb.step_as(event, known_as, thread, op),
+            Linear::Hb(hb) => hb.step_as(event, known_as, thread, op, order),
             Linear::Lockset(lockset) => lockset.step(known_as, thread, op),
         };
         partner.map(|partner| LocationId(partner.0))
@@ -107,7 +114,7 @@ impl<S: RacySink> Reader<'_, S> {
         }
         self.totals.events += batch.events().len() as u64;
         for (event, thread, op, location) in batch.events() {
-            if let Some(partner) = self.method.step(event, thread, op, location) {
+            if let Some(partner) = self.method.step(event, thread, op, location, batch.memory_order(event)) {
                 self.totals.racy += 1;
                 let places = [partner, location];
                 self.sink.take(places, || Racy {

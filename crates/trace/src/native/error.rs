@@ -109,7 +109,9 @@ pub enum Problem {
     #[error("{0}")]
     Malformed(ImpossibleEvent),
 
-    #[error("the memory orders of {found} events come before a chunk of {expected} events, expected the same")]
+    #[error(
+        "the memory orders of {found} events come before a chunk of {expected} events, expected the same"
+    )]
     OrdersOf { found: u32, expected: u32 },
     #[error("memory orders that no events chunk follows")]
     OrdersWithoutEvents,

@@ -49,8 +49,7 @@ pub enum Tag {
 
 impl Tag {
     /// Every tag.
-    pub const ALL: [Tag; 6] =
-        [Tag::Metadata, Tag::Names, Tag::Events, Tag::Orders, Tag::Notes, Tag::End];
+    pub const ALL: [Tag; 6] = [Tag::Metadata, Tag::Names, Tag::Events, Tag::Orders, Tag::Notes, Tag::End];
 
     /// How it is written.
     pub const fn bytes(self) -> [u8; 4] {
