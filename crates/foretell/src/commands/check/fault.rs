@@ -42,6 +42,7 @@ impl Fault {
             | ScheduleFault::NotEnded(event, _)
             | ScheduleFault::NotSignalled(event, _)
             | ScheduleFault::NotEntered(event, _)
+            | ScheduleFault::NotSynchronised(event, _)
             | ScheduleFault::Held(event, _)
             | ScheduleFault::NoPermit(event)
             | ScheduleFault::WrongValue(event) => *event,
