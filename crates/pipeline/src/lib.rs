@@ -8,6 +8,7 @@ pub mod answer;
 pub mod budget;
 pub mod build;
 pub mod condition;
+pub mod confirm;
 pub mod ending;
 pub mod error;
 mod extras;

@@ -6,8 +6,8 @@ use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use pipeline::confirm::{self, ConfirmOptions};
 use pipeline::replay::{ReplaySummary, Replayer, cannot_be_replayed};
-use pipeline::schedules::{recorded_order, schedule_file};
 use pipeline::{TraceFile, rerecording, saved};
 use report::ScheduleFile;
 use run::replay::{self, Command, Ending, OnDivergence, RaceOrder, ReplayVerdict};
@@ -199,13 +199,14 @@ impl Replay {
         })?;
         let observer = &mut TerminalObserver::new(self.mode);
         let found = saved::finding(&path, &opened, &id, &self.search.options(), observer)?;
-        let file = schedule_file(&opened, &found.findings[0], found.model, self.minimize)?;
         warn_of_change(&opened);
-        let mut replayer = Replayer::new(id, &file, command)?;
-        if let Some(recorded) = recorded_order(&opened, &found.findings[0], found.model)? {
-            replayer.compare_with(&recorded);
-        }
-        Ok(replayer)
+        let options = ConfirmOptions {
+            model: found.model,
+            command: Some(command),
+            minimize: self.minimize,
+            ..ConfirmOptions::default()
+        };
+        Ok(confirm::replayer(&opened, &found.findings[0], &options)?)
     }
 }
 

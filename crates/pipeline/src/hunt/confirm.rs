@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use check::Model;
 use report::{Finding, FindingKind, Harm, Replayed, Rung};
-use run::replay::{Command, ReplayVerdict};
+use run::replay::Command;
 use trace::Trace;
 
 use super::explore::{Explored, Explorer};
@@ -12,6 +12,7 @@ use super::harm::{SeenRun, harm};
 use super::ordinary::OrdinaryRuns;
 use super::run_directory::RunDirectory;
 use crate::budget::{Budget, Cancellation};
+use crate::confirm::rung_after;
 use crate::error::Error;
 use crate::replay::{ReplaySummary, Replayer};
 use crate::trace_file::TraceFile;
@@ -89,13 +90,7 @@ const LONGEST_REPLAY: Duration = Duration::from_secs(60);
 
 /// What a replay makes of a finding.
 fn apply(finding: &mut Finding, summary: ReplaySummary, replayer: &Replayer) {
-    match summary.result {
-        ReplayVerdict::Confirmed => finding.rung = Rung::Confirmed,
-        // A run failed so: that no replay can follow it does not undo that.
-        ReplayVerdict::Diverged if finding.failure.is_some() => {}
-        ReplayVerdict::Diverged => finding.rung = Rung::Diverged,
-        ReplayVerdict::NotReached => {}
-    }
+    finding.rung = rung_after(finding, summary.result);
     let divergence = summary.divergence.map(|left| {
         let step = replayer.step_in_words(&left);
         format!("{step}, {}: expected {}, found {}", left.thread, left.expected, left.came)
