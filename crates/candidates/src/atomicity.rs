@@ -241,7 +241,7 @@ impl Search<'_> {
     fn variable(&mut self, variable: VariableId, contested: &Contested, groups: &mut u64) -> bool {
         for pairs in &contested.pairs {
             *groups = groups.saturating_sub(contested.points.len() as u64);
-            if *groups == 0 {
+            if *groups == 0 || self.setup.bounds().are_reached() {
                 return false;
             }
             for points in contested.points.iter().filter(|points| pairs.is_broken_by(points)) {

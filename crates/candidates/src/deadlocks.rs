@@ -180,7 +180,7 @@ impl<'a> Search<'a> {
         self.counts.cycles = 0;
         let blocked = self.blocked;
         let threads = self.setup.threads().threads();
-        let mut cycles = Cycles::new(blocked, threads, self.limits.steps);
+        let mut cycles = Cycles::new(blocked, threads, self.limits.steps, self.setup.bounds());
         let complete = cycles.each(&mut |cycle| {
             self.counts.cycles += 1;
             let mut places = Vec::with_capacity(cycle.len());
@@ -229,7 +229,7 @@ impl<'a> Search<'a> {
         let (setup, model) = (self.setup, self.settings.model);
         let syncp = self.syncp.get_or_insert_with(|| Syncp::under(setup, model));
         let threads = self.setup.threads();
-        if let Some(found) = preserving::first(syncp, threads, cycle, &mut self.steps) {
+        if let Some(found) = preserving::first(syncp, threads, self.setup.bounds(), cycle, &mut self.steps) {
             let (instance, _) = self.turned(cycle, &found.events);
             self.asking.found(pattern, instance, Witness::ideal(found.ideal));
         }

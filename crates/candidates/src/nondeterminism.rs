@@ -61,11 +61,19 @@ pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Repo
     let reads: Vec<(EventId, VariableId)> = trace.events().filter_map(contested).collect();
     counts.reads = reads.len() as u64;
     for (done, &(read, variable)) in reads.iter().enumerate() {
+        if setup.bounds().are_reached() {
+            witnesses.phases.unknown += 1;
+            break;
+        }
         let mut view_preserving = true;
         let preserving = |source| preserving(setup, &syncp, read, source);
         for (source, answer) in witnesses.of_read_knowing(read, preserving) {
             let question = Question::Reads(read, Some(source));
             match answer {
+                // What is computed when there is no time or memory left may be incomplete.
+                SourceVerdict::Feasible(_) if setup.bounds().are_reached() => {
+                    report(Report::Unknown(question))
+                }
                 SourceVerdict::Feasible(witness) => {
                     view_preserving = false;
                     let seen = match source {

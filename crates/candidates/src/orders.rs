@@ -76,7 +76,7 @@ pub fn search_for(
     let families = Families::of(setup.trace());
     let mut search = Search { setup, must, families, asking, counts: Counts::default() };
     rules.iter().enumerate().for_each(|(number, rule)| search.rule(number, rule));
-    for life in &lives {
+    for life in lives.iter().take_while(|_| !setup.bounds().are_reached()) {
         search.used_after_free(life);
         search.read_before_written(life);
     }
@@ -112,7 +112,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn rule(&mut self, number: usize, rule: &Rule) {
-        for &first in &rule.first {
+        for &first in rule.first.iter().take_while(|_| !self.setup.bounds().are_reached()) {
             for index in outward(&rule.second, 0..rule.second.len(), first) {
                 let second = rule.second[index];
                 if second != first {

@@ -137,6 +137,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
     pub(crate) fn is_settled(&self, pattern: PatternId) -> bool {
         let known = &self.known[pattern.0 as usize];
         self.limits.extent != Extent::All && (known.found || known.limited)
+            || self.setup.bounds().are_reached()
     }
 
     /// Whether so much was spent in vain that no more is asked. With the whole budget for each question, each is on its own.
@@ -249,6 +250,11 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
     /// Takes in an instance that is known to be feasible.
     pub(crate) fn found(&mut self, pattern: PatternId, instance: Instance, witness: Witness) -> Outcome {
         let Instance { question, events, object, remarks } = instance;
+        // What is computed when there is no time or memory left may be incomplete.
+        if self.setup.bounds().are_reached() {
+            self.known[pattern.0 as usize].unknown.get_or_insert(question);
+            return Outcome::NotFound;
+        }
         self.known[pattern.0 as usize].found = true;
         self.asked.feasible += 1;
         (self.report)(Report::Bug(Bug { question, events, object, witness, remarks }));

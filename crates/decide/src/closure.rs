@@ -30,6 +30,7 @@ impl State<'_> {
         for &(_, index) in &arrivals {
             self.steps += 1;
             self.link(index)?;
+            self.mind_budget()?;
         }
         arrivals.clear();
         self.arrivals = arrivals;
@@ -37,7 +38,13 @@ impl State<'_> {
     }
 
     pub(crate) fn mind_budget(&self) -> Result<(), Conflict> {
-        if self.steps > self.budget { Err(Conflict::OutOfBudget) } else { Ok(()) }
+        if self.is_over_budget() { Err(Conflict::OutOfBudget) } else { Ok(()) }
+    }
+
+    /// Whether the work has cost more than it may.
+    #[inline]
+    pub(crate) fn is_over_budget(&self) -> bool {
+        self.steps > self.budget || self.setup.bounds().are_reached()
     }
 
     /// Finds out what a newly needed event depends on.

@@ -131,6 +131,9 @@ pub fn decide_with_effort(
 ) -> Result<(Verdict, Effort), QuestionError> {
     question.validate(setup.trace())?;
     let mut effort = Effort::default();
+    if setup.bounds().are_reached() {
+        return Ok((Verdict::Unknown { budget: options.budget }, effort));
+    }
     let verdict = match question {
         Question::Reads(read, None) => any_source(setup, *read, model, options, &mut effort),
         Question::Order(_) if model != Model::Sync => {
@@ -145,6 +148,11 @@ pub fn decide_with_effort(
             options,
             &mut effort,
         ),
+    };
+    // What is computed when there is no time or memory left may be incomplete.
+    let verdict = match setup.bounds().are_reached() {
+        true => Verdict::Unknown { budget: options.budget },
+        false => verdict,
     };
     Ok((verdict, effort))
 }
@@ -224,6 +232,7 @@ fn reach(setup: &Setup<'_>, requirements: &Requirements, options: Options, effor
         let patience = if start.0 == 0 { remaining } else { remaining.min(u64::from(reach) * 1000) };
         let recorded = Window { start, before: Before::Recorded };
         match attempt(setup, requirements, recorded, patience, &mut values, &mut spent, effort) {
+            _ if setup.bounds().are_reached() => return Verdict::Unknown { budget: options.budget },
             Outcome::Schedule(tail) => return Verdict::Feasible(Witness::in_window(start, tail)),
             Outcome::Refuted(why) if !why.recorded => return Verdict::Infeasible(why.into_refutation()),
             Outcome::Unknown if start.0 == 0 => return Verdict::Unknown { budget: options.budget },
@@ -233,6 +242,7 @@ fn reach(setup: &Setup<'_>, requirements: &Requirements, options: Options, effor
         let blind = Window { start, before: Before::Unknown };
         if let Outcome::Refuted(why) =
             attempt(setup, requirements, blind, patience, &mut values, &mut spent, effort)
+            && !setup.bounds().are_reached()
         {
             return Verdict::Infeasible(why.into_refutation());
         }

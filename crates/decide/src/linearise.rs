@@ -64,6 +64,9 @@ impl State<'_> {
         let mut choice = None;
         let is_complete = loop {
             run.go();
+            if run.is_out_of_bounds() {
+                break false;
+            }
             if run.is_complete() {
                 break true;
             }
@@ -77,6 +80,9 @@ impl State<'_> {
         // What the guess made needed of its own is not known to be.
         self.undo_to(before);
         self.steps += steps;
+        if self.setup.bounds().are_reached() {
+            return Guess::Impossible(Conflict::OutOfBudget);
+        }
         if !is_complete {
             return self.stuck(choice.flatten());
         }
@@ -199,6 +205,9 @@ impl<'a, 's> Run<'a, 's> {
     /// Runs events until none can go on.
     fn go(&mut self) {
         while let Some(Reverse((event, chain))) = self.ready.pop() {
+            if self.is_out_of_bounds() {
+                return;
+            }
             self.go_on(event, chain);
         }
     }
@@ -440,6 +449,12 @@ impl<'a, 's> Run<'a, 's> {
             }
         }
         false
+    }
+
+    /// Whether the command as a whole may take no longer.
+    #[inline]
+    fn is_out_of_bounds(&self) -> bool {
+        self.state.setup.bounds().are_reached()
     }
 
     /// Whether what was known before and the guess have cost more than there is.

@@ -37,7 +37,11 @@ pub fn refute_by_saturation(
         let start = EventId(requirements.earliest.0.saturating_sub(reach));
         let mut state = State::new(setup, &requirements, Window { start, before: Before::Unknown }, u64::MAX);
         let posed = state.pose();
-        if let Err(conflict) = posed.and_then(|()| state.saturate()) {
+        let contradiction = posed.and_then(|()| state.saturate());
+        if setup.bounds().are_reached() {
+            return Ok(None);
+        }
+        if let Err(conflict) = contradiction {
             return Ok(Some(explain(&mut state, &conflict, 0).into_refutation()));
         }
         if start.0 == 0 {

@@ -41,10 +41,11 @@ pub(crate) fn search(
     let mut outcome = posed;
     loop {
         let conflict = match outcome.and_then(|()| state.saturate()) {
-            _ if state.steps > state.budget => return Outcome::Unknown,
+            _ if state.is_over_budget() => return Outcome::Unknown,
             Err(conflict) => conflict,
             Ok(()) => match state.linearise(values) {
                 Guess::Complete(schedule) => return Outcome::Schedule(schedule),
+                Guess::Impossible(Conflict::OutOfBudget) => return Outcome::Unknown,
                 Guess::Impossible(conflict) => conflict,
                 Guess::Stuck(split) => {
                     *cases += 1;

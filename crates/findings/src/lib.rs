@@ -350,6 +350,34 @@ pub struct Predictions {
     /// What a hunt covered.
     #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+    /// Why the search ended before its end, and what it left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stopped>,
+}
+
+/// Why a search ended before its end, and what it left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopped {
+    /// `time`, `memory` or `interrupt`.
+    pub by: StoppedBy,
+    /// The same in half a sentence.
+    pub reason: String,
+    /// The kinds that were not searched for to the end.
+    pub unfinished: Vec<FindingKind>,
+    /// Findings that were found, but not written out.
+    pub left_out: u64,
+}
+
+/// What ends a search before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoppedBy {
+    /// The time.
+    Time,
+    /// The memory.
+    Memory,
+    /// The user.
+    Interrupt,
 }
 
 /// What a hunt covered.

@@ -16,7 +16,10 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use pipeline::error::ErrorKind;
 pub use pipeline::error::{Excerpt, Place};
+
+use crate::exit::Exit;
 
 /// A mistake in what the user asked or gave, or a warning about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,8 @@ struct Content {
     place: Option<Place>,
     notes: Vec<String>,
     help: Vec<String>,
+    /// It is nobody's mistake: the time or the memory ran out.
+    out_of_bounds: bool,
 }
 
 impl Diagnostic {
@@ -60,6 +65,11 @@ impl Diagnostic {
         self
     }
 
+    /// What the process ends with.
+    pub fn exit(&self) -> Exit {
+        if self.0.out_of_bounds { Exit::Budget } else { Exit::Mistake }
+    }
+
     /// Tells the user that the command failed.
     pub fn print_error(&self) {
         self.print(Level::ERROR);
@@ -77,7 +87,7 @@ impl Diagnostic {
     }
 
     fn render(&self, level: Level<'static>, renderer: &Renderer) -> String {
-        let Content { title, place, notes, help } = &*self.0;
+        let Content { title, place, notes, help, .. } = &*self.0;
         let title = printable(title);
         let mut group = Group::with_title(level.primary_title(title));
         match place {
@@ -125,6 +135,7 @@ impl From<pipeline::Error> for Diagnostic {
             place: error.place().cloned(),
             notes: error.notes().to_vec(),
             help: error.advice().to_vec(),
+            out_of_bounds: matches!(error.kind(), ErrorKind::OutOfBounds(_)),
         }))
     }
 }

@@ -1,30 +1,34 @@
-//! Interrupts: what happens on Ctrl-C or a request to terminate. As a rule the process ends; a command that keeps what it has found may heed
-//! them instead, and end by itself. Whoever asks twice is obeyed at once.
+//! Interrupts: what happens on Ctrl-C or a request to terminate. As a rule the process ends; a command that reports what it has found so far stops its
+//! work instead, and ends by itself. Whoever asks twice is obeyed at once.
 
 use std::sync::LazyLock;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 
-use pipeline::Cancellation;
 use pipeline::files::remove_unfinished;
+use pipeline::{Bounds, Cancellation};
 
 use crate::exit::Exit;
 use crate::progress;
 
 /// Interrupts are heeded.
 static HEEDED: AtomicBool = AtomicBool::new(false);
-/// The work under way cannot be ended halfway: the process is.
-static AT_ONCE: AtomicBool = AtomicBool::new(false);
 /// How many findings are kept already.
 static FOUND: AtomicUsize = AtomicUsize::new(0);
 static CANCELLATION: LazyLock<Cancellation> = LazyLock::new(Cancellation::default);
+/// The bounds of the command.
+static BOUNDS: Mutex<Bounds> = Mutex::new(Bounds::NONE);
 
 /// From now on an interrupt ends the process and removes the unfinished file, if there is one.
 pub fn handle() {
     let handler = || {
         if HEEDED.load(Ordering::SeqCst) && !CANCELLATION.cancel() {
-            if AT_ONCE.load(Ordering::SeqCst) {
-                end_with_findings();
-            }
+            let bounds = *BOUNDS.lock().unwrap_or_else(PoisonError::into_inner);
+            bounds.interrupt();
+            // Another thread: the second interrupt is to be heard.
+            let _ = thread::Builder::new().spawn(move || end_at_last(bounds));
             return;
         }
         remove_unfinished();
@@ -40,6 +44,22 @@ pub fn heed() {
     HEEDED.store(true, Ordering::SeqCst);
 }
 
+/// Likewise, by reaching these bounds. If they are reached and the work does not end, the process does.
+pub fn stop_at(bounds: Bounds) {
+    *BOUNDS.lock().unwrap_or_else(PoisonError::into_inner) = bounds;
+    heed();
+    // Without this thread the work ends by itself, perhaps later.
+    let _ = thread::Builder::new().name("last resort".into()).spawn(move || {
+        while !bounds.are_final() {
+            thread::sleep(TICK);
+        }
+        end_at_last(bounds);
+    });
+}
+
+/// How often the last resort looks.
+const TICK: std::time::Duration = std::time::Duration::from_millis(50);
+
 /// Called off by an interrupt that is heeded.
 pub fn cancellation() -> Cancellation {
     CANCELLATION.clone()
@@ -50,17 +70,22 @@ pub fn count_finding() {
     FOUND.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Whether work begins that cannot be ended halfway: an interrupt ends the process while it lasts.
-pub fn end_process_at_once(begins: bool) {
-    AT_ONCE.store(begins, Ordering::SeqCst);
-    if begins && CANCELLATION.is_cancelled() {
-        end_with_findings();
+/// Ends the process if the work did not end in time by itself: it has twice the time to present what was found.
+fn end_at_last(bounds: Bounds) -> ! {
+    let patience = std::time::Instant::now() + 2 * bounds.grace() + std::time::Duration::from_secs(2);
+    while std::time::Instant::now() < patience && !is_far_over(bounds) {
+        thread::sleep(TICK);
     }
+    progress::say(
+        "stopped in the middle of a step that took too long; what was found before it is above or, after a hunt, in `foretell report`",
+    );
+    remove_unfinished();
+    let found = FOUND.load(Ordering::SeqCst) > 0 && bounds.reached() == Some(bounds::Bound::Interrupt);
+    std::process::exit(i32::from(if found { Exit::Findings } else { Exit::Budget }.status()))
 }
 
-fn end_with_findings() -> ! {
-    progress::say("interrupted; `foretell report` shows what was found so far");
-    remove_unfinished();
-    let exit = if FOUND.load(Ordering::SeqCst) > 0 { Exit::Findings } else { Exit::Budget };
-    std::process::exit(i32::from(exit.status()))
+/// Whether the memory is so far over its bound that the machine is in danger.
+fn is_far_over(bounds: Bounds) -> bool {
+    let most = bounds.memory().map(|memory| memory + memory / 2 + (256 << 20));
+    most.is_some_and(|most| bounds::resident().is_some_and(|resident| resident > most))
 }

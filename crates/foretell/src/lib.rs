@@ -5,7 +5,9 @@ pub mod arguments;
 pub mod commands;
 pub mod diagnostics;
 pub mod exit;
+pub mod heartbeat;
 pub mod interrupts;
+pub mod limits;
 pub mod observer;
 pub mod open;
 pub mod output;
@@ -40,7 +42,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(exit) => exit.into(),
         Err(diagnostic) => {
             diagnostic.print_error();
-            Exit::Mistake.into()
+            diagnostic.exit().into()
         }
     }
 }

@@ -11,6 +11,7 @@ use trace::Ending;
 
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
+use crate::heartbeat::Heartbeat;
 use crate::interrupts;
 use crate::progress::{self, StatesBar};
 use crate::table::counted;
@@ -21,6 +22,7 @@ pub struct TerminalObserver {
     mode: OutputMode,
     /// The stages under way, the innermost last.
     stages: Vec<Running>,
+    heartbeat: Heartbeat,
 }
 
 #[derive(Debug)]
@@ -48,28 +50,22 @@ impl Bar {
 impl TerminalObserver {
     /// Speaks as the user wants.
     pub fn new(mode: OutputMode) -> Self {
-        TerminalObserver { mode, stages: Vec::new() }
+        TerminalObserver { mode, stages: Vec::new(), heartbeat: Heartbeat::new(mode) }
     }
 
     fn bar(&self, stage: &Stage) -> Bar {
         let mode = self.mode;
+        let doing = doing(stage);
         Bar::Simple(match stage {
-            Stage::Reading { bytes: Some(bytes) } => progress::of_bytes("reading", *bytes, mode),
-            Stage::Reading { bytes: None } => progress::of_unknown("reading", mode),
-            Stage::Searching(kind) => {
-                progress::of_events(&format!("searching for {}", kind.title_of_many()), 0, mode)
-            }
-            Stage::SearchingRacyReads => progress::of_unknown("searching for reads that race", mode),
-            Stage::Deciding { events } => {
-                progress::of_events("deciding what the method reports", *events, mode)
-            }
-            Stage::SearchingStates => return Bar::States(StatesBar::new("searching", mode)),
-            Stage::Building(source) => progress::of_stage(&format!("building {}", source.display()), mode),
-            Stage::Recording => progress::of_stage("recording", mode),
+            Stage::Reading { bytes: Some(bytes) } => progress::of_bytes(&doing, *bytes, mode),
+            Stage::Reading { bytes: None } | Stage::SearchingRacyReads => progress::of_unknown(&doing, mode),
+            Stage::Searching(_) => progress::of_events(&doing, 0, mode),
+            Stage::Deciding { events } => progress::of_events(&doing, *events, mode),
+            Stage::SearchingStates => return Bar::States(StatesBar::new(&doing, mode)),
+            Stage::Building(_) | Stage::Recording | Stage::Exploring => progress::of_stage(&doing, mode),
             // Each of its searches has a bar of its own.
             Stage::Predicting => ProgressBar::hidden(),
             Stage::Replaying { findings } => progress::of_items(*findings as u64, "finding", mode),
-            Stage::Exploring => progress::of_stage("looking for new paths", mode),
         })
     }
 
@@ -84,16 +80,16 @@ impl TerminalObserver {
 
 impl Observer for TerminalObserver {
     fn begin(&mut self, stage: &Stage) {
-        match stage {
-            Stage::Recording => interrupts::heed(),
-            Stage::Predicting => interrupts::end_process_at_once(true),
-            _ => {}
+        if *stage == Stage::Recording {
+            interrupts::heed();
         }
         let bar = self.bar(stage);
+        self.heartbeat.begin(doing(stage));
         self.stages.push(Running { stage: stage.clone(), bar, started: Instant::now() });
     }
 
     fn item(&mut self, name: &str) {
+        self.heartbeat.item(name);
         let Some(Running { stage, bar: Bar::Simple(bar), .. }) = self.stages.last() else { return };
         bar.set_message(match stage {
             Stage::Exploring => format!("looking for new paths from {name}"),
@@ -102,6 +98,7 @@ impl Observer for TerminalObserver {
     }
 
     fn advance(&mut self, progress: Progress) {
+        self.heartbeat.advance(progress);
         match (self.stages.last_mut().map(|running| &mut running.bar), progress) {
             (Some(Bar::Simple(bar)), Progress::Counted { done, total }) => {
                 if let Some(total) = total {
@@ -115,11 +112,9 @@ impl Observer for TerminalObserver {
     }
 
     fn end(&mut self, outcome: Option<&Event>) {
-        let Some(Running { stage, bar, started }) = self.stages.pop() else { return };
+        let Some(Running { bar, started, .. }) = self.stages.pop() else { return };
         bar.clear();
-        if stage == Stage::Predicting {
-            interrupts::end_process_at_once(false);
-        }
+        self.heartbeat.end();
         if let Some(event) = outcome.filter(|_| !self.mode.quiet) {
             progress::say(&format!("{} ({:.1} s)", in_words(event), started.elapsed().as_secs_f64()));
         }
@@ -144,6 +139,23 @@ impl Drop for TerminalObserver {
     /// An error may have ended the work in the middle of stages.
     fn drop(&mut self) {
         self.stages.iter().for_each(|running| running.bar.clear());
+        self.heartbeat.stop();
+    }
+}
+
+/// What a stage does.
+fn doing(stage: &Stage) -> String {
+    match stage {
+        Stage::Reading { .. } => "reading".to_owned(),
+        Stage::Searching(kind) => format!("searching for {}", kind.title_of_many()),
+        Stage::SearchingRacyReads => "searching for reads that race".to_owned(),
+        Stage::Deciding { .. } => "deciding what the method reports".to_owned(),
+        Stage::SearchingStates => "searching".to_owned(),
+        Stage::Building(source) => format!("building {}", source.display()),
+        Stage::Recording => "recording".to_owned(),
+        Stage::Predicting => "predicting".to_owned(),
+        Stage::Replaying { .. } => "replaying".to_owned(),
+        Stage::Exploring => "looking for new paths".to_owned(),
     }
 }
 

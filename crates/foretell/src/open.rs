@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use pipeline::TraceFile;
+use pipeline::{Bounds, TraceFile};
 
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
@@ -10,5 +10,10 @@ use crate::observer::TerminalObserver;
 
 /// Loads a trace; `-` is standard input. Warns about one that is empty or ends early.
 pub fn open(argument: &OsStr, mode: OutputMode) -> Result<TraceFile, Diagnostic> {
-    Ok(TraceFile::open(argument, &mut TerminalObserver::new(mode))?)
+    open_within(argument, Bounds::NONE, mode)
+}
+
+/// Likewise, unless it takes more time or memory than there is.
+pub fn open_within(argument: &OsStr, bounds: Bounds, mode: OutputMode) -> Result<TraceFile, Diagnostic> {
+    Ok(TraceFile::open_within(argument, bounds, &mut TerminalObserver::new(mode))?)
 }

@@ -1,5 +1,7 @@
 //! Numbers as people write them: `10000000`, `10_000_000`, `10M`, `1e7`, `2.5k`.
 
+use std::time::Duration;
+
 /// A whole number.
 pub fn quantity(text: &str) -> Result<u64, String> {
     let plain: String = text.chars().filter(|&c| c != '_').collect();
@@ -24,6 +26,42 @@ pub fn quantity(text: &str) -> Result<u64, String> {
         },
         _ => Err("expected a number such as 10000000, 10_000_000, 10M or 1e7".to_owned()),
     }
+}
+
+/// An amount of memory in bytes: `500M`, `4G`, `2GiB`, `1GB`. Units are decimal unless they say otherwise.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let plain = text.strip_suffix(['B', 'b']).unwrap_or(text);
+    let amount = match plain.strip_suffix(['i', 'I']) {
+        Some(binary) => {
+            let at = binary.len().saturating_sub(1);
+            let shift = match binary.get(at..).map(str::to_ascii_lowercase).as_deref() {
+                Some("k") => 10,
+                Some("m") => 20,
+                Some("g") => 30,
+                _ => return Err(BYTES.to_owned()),
+            };
+            quantity(&binary[..at]).ok().and_then(|number| number.checked_mul(1 << shift))
+        }
+        None => quantity(plain).ok(),
+    };
+    amount.filter(|&amount| amount > 0).ok_or_else(|| BYTES.to_owned())
+}
+
+const BYTES: &str = "expected an amount such as 500M, 4G or 2GiB";
+
+/// A time in seconds: `60`, `0.5`, `90s`, `10m`, `2h`.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let (digits, unit) = match text.char_indices().next_back() {
+        Some((at, 's')) => (&text[..at], 1.0),
+        Some((at, 'm')) => (&text[..at], 60.0),
+        Some((at, 'h')) => (&text[..at], 3600.0),
+        _ => (text, 1.0),
+    };
+    let number =
+        digits.starts_with(|c: char| c.is_ascii_digit()).then(|| digits.parse::<f64>().ok()).flatten();
+    let time = number.and_then(|number| Duration::try_from_secs_f64(number * unit).ok());
+    time.filter(|time| !time.is_zero())
+        .ok_or_else(|| "expected seconds such as 60 or 0.5, or 10m or 2h".to_owned())
 }
 
 /// A whole number of objects.
@@ -61,6 +99,21 @@ mod tests {
         {
             assert!(quantity(text).is_err(), "{text}");
         }
+        let millis = |text| seconds(text).map(|time| time.as_millis());
+        assert_eq!(
+            (millis("60"), millis("0.5"), millis("10m"), millis("1.5h")),
+            (Ok(60_000), Ok(500), Ok(600_000), Ok(5_400_000))
+        );
+        assert!(["", "0", "-1", "s", "inf", "1e300", "1d", "é"].iter().all(|text| seconds(text).is_err()));
+        assert_eq!(
+            (bytes("500M"), bytes("1GB"), bytes("2GiB"), bytes("4096")),
+            (Ok(500_000_000), Ok(1_000_000_000), Ok(2 << 30), Ok(4096))
+        );
+        assert!(
+            ["", "0", "B", "iB", "GiB", "99999999999GiB", "1X", "é", "éiB"]
+                .iter()
+                .all(|text| bytes(text).is_err())
+        );
         assert!(count("5G").is_err());
         assert_eq!(percent("99.9"), Ok(99.9));
         assert_eq!(percent("5%"), Ok(5.0));

@@ -20,6 +20,7 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::observer::TerminalObserver;
 use crate::output::{self, Target};
+use crate::progress;
 
 /// Where findings go, and how.
 #[derive(Clone, Debug, Default, Args)]
@@ -50,6 +51,9 @@ pub struct Outputs {
     /// Print a suppression for each finding, ready to be copied into a file.
     #[arg(long)]
     pub print_suppressions: bool,
+    /// Print each finding as a JSON object on a line of its own, as soon as it is found.
+    #[arg(long, conflicts_with = "json")]
+    pub json_lines: bool,
     /// Exit with this status instead of 1 if there are findings.
     #[arg(long, value_name = "N")]
     pub exit_code: Option<u8>,
@@ -100,16 +104,30 @@ impl Reporting<'_> {
         if self.mode.json {
             output::print_json(&predictions)?;
         }
+        if outputs.json_lines {
+            predictions
+                .findings
+                .iter()
+                .filter(|f| f.shown != Some(false))
+                .try_for_each(output::print_json)?;
+        }
         let is_hidden = |finding: &mut Finding| finding.shown == Some(false);
         let hidden: Vec<Finding> = predictions.findings.extract_if(.., is_hidden).collect();
         self.write_files(&outputs, &contexts, &predictions)?;
-        if !self.mode.json {
+        if outputs.json_lines {
+            progress::say(self.closing_words(&predictions).trim_end());
+        } else if !self.mode.json {
             output::print(&self.in_words(&contexts, &predictions, &hidden)?)?;
         }
         if outputs.print_suppressions {
             print_suppressions(&contexts, &predictions, self.mode)?;
         }
-        Ok(exit_with(!predictions.findings.is_empty(), predictions.unknown > 0, outputs.exit_code))
+        Ok(exit_with(&predictions, !predictions.findings.is_empty(), outputs.exit_code))
+    }
+
+    /// What is said to people after findings for programs.
+    fn closing_words(&self, predictions: &Predictions) -> String {
+        if self.mode.quiet { String::new() } else { summary(predictions) }
     }
 
     /// What is known around the findings, each in its recording. All are of one program, so its sources are the same.
@@ -176,8 +194,11 @@ impl Reporting<'_> {
 }
 
 /// What the process ends with.
-fn exit_with(found: bool, unknown: bool, chosen: Option<u8>) -> Exit {
+fn exit_with(predictions: &Predictions, found: bool, chosen: Option<u8>) -> Exit {
+    let unknown = predictions.unknown > 0;
     match chosen {
+        // What was found is not all there is.
+        _ if predictions.stopped.is_some() => Exit::Budget,
         Some(status) if found => Exit::Chosen(status),
         None if found => Exit::Findings,
         _ if unknown => Exit::Budget,

@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+use bounds::Bounds;
 use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace, VariableId};
 
 use crate::access::contested_variables;
@@ -16,6 +17,7 @@ use crate::synchronisation::Synchronisation;
 #[derive(Debug)]
 pub struct Index<'t> {
     trace: &'t Trace,
+    bounds: Bounds,
     threads: ThreadEvents,
     writes: Groups<EventId>,
     /// The same by thread, as places.
@@ -37,10 +39,17 @@ pub struct Index<'t> {
 impl<'t> Index<'t> {
     /// Builds the index of a trace.
     pub fn new(trace: &'t Trace) -> Self {
+        Index::within(trace, Bounds::NONE)
+    }
+
+    /// Builds the index of a trace, for work within bounds. An index that is built while they are reached may be incomplete: nothing that
+    /// follows from it counts then.
+    pub fn within(trace: &'t Trace, bounds: Bounds) -> Self {
         let symbols = trace.symbols();
         let threads = ThreadEvents::of(trace);
         Index {
             trace,
+            bounds,
             writes: events_by(trace, symbols.variables.len(), |op| op.writes().map(VariableId::index)),
             thread_writes: ByThread::new(symbols.variables.len(), trace, &threads, |_, op, place| {
                 op.writes().map(|variable| (variable.index(), place))
@@ -69,6 +78,12 @@ impl<'t> Index<'t> {
     #[inline]
     pub fn trace(&self) -> &'t Trace {
         self.trace
+    }
+
+    /// What the work on the trace may take.
+    #[inline]
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
     }
 
     /// The events of each thread.

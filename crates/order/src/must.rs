@@ -64,6 +64,10 @@ impl MustOrder {
         let mut barriers: Vec<Option<Clock>> = vec![None; trace.matching().barrier_instances().len()];
         let weak = index.synchronisation().filter(|_| reads == ReadOrder::Synchronised);
         for (event, thread, op) in trace.events() {
+            if index.bounds().are_final() {
+                order.before.resize(trace.len(), Clock::default());
+                break;
+            }
             let mut clock = match std::mem::replace(&mut last[thread.index()], event.0) {
                 NONE => {
                     let fork = trace.fork_of(thread);
@@ -140,7 +144,7 @@ impl MustOrder {
             let takes = by_thread(index, index.takes(semaphore));
             let posts = by_thread(index, index.posts(semaphore));
             let initial = trace.initial_permits(semaphore) as usize;
-            for &take in index.takes(semaphore) {
+            for &take in index.takes(semaphore).iter().take_while(|_| !index.bounds().are_final()) {
                 let taken = takes.iter().map(|takes| {
                     let happened = self.count(index, take, trace.thread(takes[0]));
                     takes.partition_point(|&other| (index.threads().place(other) as u32) < happened)

@@ -88,19 +88,23 @@ impl FromStr for Method {
 }
 
 /// Calls `take` with every pair that a method other than `poly` reports, in the order it finds them: all pairs for `lockset`,
-/// `cp` and `ucg`; for `hb` and `syncp` each racy event with one partner.
+/// `cp` and `ucg`; for `hb` and `syncp` each racy event with one partner. It stops where the bounds of the work are reached.
 pub fn for_each_pair(
     method: Method,
     setup: &Setup<'_>,
     take: &mut dyn FnMut(RacePair),
 ) -> Result<(), TooLarge> {
     let trace = setup.trace();
+    let goes_on = |_: &RacePair| !setup.bounds().are_reached();
     match method {
-        Method::Lockset => lockset::pairs(trace).for_each(take),
-        Method::Hb => hb::races(trace).for_each(take),
-        Method::Syncp => Syncp::of_races(setup, Model::ReadsFrom).races().for_each(|race| take(race.pair)),
-        Method::Cp => Cp::new(trace)?.pairs().for_each(take),
-        Method::Ucg => ucg::pairs(setup).for_each(take),
+        Method::Lockset => lockset::pairs(trace).take_while(goes_on).for_each(take),
+        Method::Hb => hb::races(trace).take_while(goes_on).for_each(take),
+        Method::Syncp => {
+            let syncp = Syncp::of_races(setup, Model::ReadsFrom);
+            syncp.races().map(|race| race.pair).take_while(goes_on).for_each(take);
+        }
+        Method::Cp => Cp::new(trace)?.pairs().take_while(goes_on).for_each(take),
+        Method::Ucg => ucg::pairs(setup).take_while(goes_on).for_each(take),
         Method::Poly => unreachable!("poly reports schedules, not pairs"),
     }
     Ok(())

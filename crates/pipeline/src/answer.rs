@@ -4,6 +4,7 @@ use check::{Model, Question, Refutation};
 use decide::{Options, Setup, Verdict};
 use trace::{EventId, Trace};
 
+use crate::budget::{Bound, Budget};
 use crate::error::Error;
 use crate::question::senseless;
 use crate::verify;
@@ -24,13 +25,15 @@ pub enum Answer {
     Unknown {
         /// How many steps there were.
         budget: u64,
+        /// What ran out instead of them, if it was something else.
+        bound: Option<Bound>,
     },
 }
 
-/// Decides a question within so many steps, and verifies what the engine says.
-pub fn answer(trace: &Trace, question: &Question, model: Model, budget: u64) -> Result<Answer, Error> {
-    let setup = Setup::new(trace);
-    let options = Options { budget, ..Options::default() };
+/// Decides a question within a budget, and verifies what the engine says.
+pub fn answer(trace: &Trace, question: &Question, model: Model, budget: &Budget) -> Result<Answer, Error> {
+    let setup = Setup::within(trace, budget.bounds);
+    let options = Options { budget: budget.steps, ..Options::default() };
     let verdict = decide::decide(&setup, question, model, options)
         .map_err(|error| senseless(trace, question, &error))?;
     match verdict {
@@ -43,6 +46,8 @@ pub fn answer(trace: &Trace, question: &Question, model: Model, budget: u64) -> 
             verify::refutation(trace, question, model, &refutation)?;
             Ok(Answer::Infeasible(refutation))
         }
-        Verdict::Unknown { budget } => Ok(Answer::Unknown { budget }),
+        Verdict::Unknown { budget: steps } => {
+            Ok(Answer::Unknown { budget: steps, bound: budget.bounds.reached() })
+        }
     }
 }

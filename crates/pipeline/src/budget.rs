@@ -1,16 +1,15 @@
 //! What work may cost. It comes in as a value: nothing here knows of arguments.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+pub use bounds::{Bound, Bounds};
 pub use run::Cancellation;
 
-/// What work may cost. Time and memory are looked at between steps of the work, not within a question to the engine.
+/// What work may cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// When to stop.
-    pub deadline: Option<Instant>,
-    /// How many bytes this process may have in memory.
-    pub memory: Option<u64>,
+    /// The time and the memory that all of it may take. Every long loop looks at them.
+    pub bounds: Bounds,
     /// How many steps each question to the engine may take.
     pub steps: u64,
 }
@@ -19,30 +18,43 @@ impl Budget {
     /// Steps of a question, unless something else is asked for.
     pub const STEPS: u64 = 20_000_000;
 
+    /// So many steps, without other bounds.
+    pub fn of_steps(steps: u64) -> Budget {
+        Budget { steps, ..Budget::default() }
+    }
+
     /// Whether time or memory has run out.
     pub fn is_exhausted(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-            || self.memory.is_some_and(|most| resident().is_some_and(|resident| resident > most))
+        self.bounds.are_final()
     }
 
     /// The time that is left; none: without end.
     pub fn time_left(&self) -> Option<Duration> {
-        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+        self.bounds.time_left()
     }
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { deadline: None, memory: None, steps: Budget::STEPS }
+        Budget { bounds: Bounds::NONE, steps: Budget::STEPS }
     }
 }
 
-/// The memory that this process has now, in bytes.
-fn resident() -> Option<u64> {
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
-    // Linux reports pages; x86-64, the only platform recorded, has pages of 4 KiB.
-    Some(pages * 4096)
+/// What ran out, in half a sentence.
+pub fn in_words(bounds: Bounds, bound: Bound) -> String {
+    let seconds = |time: Duration| match time.subsec_millis() {
+        0 => format!("{} s", time.as_secs()),
+        _ => format!("{:.1} s", time.as_secs_f64()),
+    };
+    match bound {
+        Bound::Share | Bound::Time => {
+            format!("the time of {} was up", seconds(bounds.time().unwrap_or_default()))
+        }
+        Bound::Memory => {
+            format!("the memory of {} MB was used up", bounds.memory().unwrap_or_default() / 1_000_000)
+        }
+        Bound::Interrupt => "interrupted".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -50,11 +62,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn budgets_run_out_by_time_and_by_memory() {
+    fn budgets_run_out_with_their_bounds() {
         assert!(!Budget::default().is_exhausted());
-        let past = Budget { deadline: Some(Instant::now()), ..Budget::default() };
-        assert!(past.is_exhausted() && past.time_left() == Some(Duration::ZERO));
-        assert!(Budget { memory: Some(4096), ..Budget::default() }.is_exhausted());
-        assert!(!Budget { memory: Some(1 << 44), ..Budget::default() }.is_exhausted());
+        let bounds = Bounds::start(Some(Duration::from_millis(1500)), Some(2_000_000_000));
+        let budget = Budget { bounds, ..Budget::default() };
+        assert!(budget.time_left() > Some(Duration::ZERO) && !budget.is_exhausted());
+        bounds.interrupt();
+        assert!(budget.is_exhausted());
+        assert_eq!(in_words(bounds, Bound::Time), "the time of 1.5 s was up");
+        assert_eq!(in_words(bounds, Bound::Memory), "the memory of 2000 MB was used up");
     }
 }

@@ -7,6 +7,7 @@ use states::{
 use trace::{EventId, Trace};
 
 use crate::answer::{Answer, answer};
+use crate::budget::Budget;
 use crate::error::Error;
 use crate::observer::{Observer, Progress, Stage};
 use crate::verify;
@@ -76,14 +77,16 @@ fn ask_possibly(
         Err(exhausted) => return Ok(Err(exhausted)),
     };
     let question = Question::Cut(state.clone());
-    match answer(trace, &question, Model::Sync, limits.steps)? {
+    let budget = Budget { bounds: limits.bounds, steps: limits.steps };
+    match answer(trace, &question, Model::Sync, &budget)? {
         Answer::Feasible { schedule, .. } => {
             Ok(Ok(ConditionAnswer { holds: true, path, example: Some(Example { state, schedule }) }))
         }
         Answer::Infeasible(_) => {
             Err(verify::defect(&question, Model::Sync, "state", "no schedule leads to it"))
         }
-        Answer::Unknown { budget } => Ok(Err(Exhausted::Steps(budget))),
+        Answer::Unknown { bound: Some(_), .. } => Ok(Err(Exhausted::Bounds)),
+        Answer::Unknown { budget, .. } => Ok(Err(Exhausted::Steps(budget))),
     }
 }
 
@@ -121,7 +124,7 @@ mod tests {
         let text = "main|fork(A)|1\nA|acq(l)|2\nA|rel(l)|3\nmain|acq(l)|4\nmain|rel(l)|5\n";
         let trace = trace::text::read(text.as_bytes()).unwrap();
         let loset = Loset::of(&trace);
-        let limits = Limits { states: 1000, steps: 1000 };
+        let limits = Limits { states: 1000, steps: 1000, ..Limits::default() };
         let ask = |modality, text: &str| {
             let predicate = Predicate::parse(text, &trace).unwrap();
             ask_condition(&trace, &loset, modality, &predicate, limits, &mut Silent).unwrap().unwrap()

@@ -58,6 +58,9 @@ pub enum ErrorKind {
         /// Why it failed.
         source: io::Error,
     },
+    /// The time or the memory ran out, or the user interrupted the work, before there was anything to show for it.
+    #[error("stopped: {0}")]
+    OutOfBounds(String),
     /// A directory where a trace was expected.
     #[error("cannot read `{}`: it is a directory", .0.display())]
     IsDirectory(PathBuf),

@@ -189,7 +189,7 @@ fn lattice(trace: &Trace) -> Option<Lattice> {
         return None;
     }
     let mut states = Vec::new();
-    let limits = Limits { states: 100 * STATES as u64, steps: BUDGET };
+    let limits = Limits { states: 100 * STATES as u64, steps: BUDGET, ..Limits::default() };
     let walked = states::walk(trace, &Loset::of(trace), Class::Reachable, limits, |state| {
         states.push(state.to_vec());
         if states.len() > STATES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -32,7 +32,7 @@ pub mod survey;
 pub mod trace_file;
 pub mod verify;
 
-pub use budget::{Budget, Cancellation};
+pub use budget::{Bound, Bounds, Budget, Cancellation};
 pub use error::{Error, ErrorKind};
 pub use extras::extras;
 pub use observer::{Event, Observer, Progress, Silent, Stage};

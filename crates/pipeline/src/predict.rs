@@ -9,6 +9,7 @@ mod ids;
 mod kinds;
 mod library_code;
 mod options;
+mod parts;
 mod predicates;
 mod prediction;
 mod races;
@@ -33,6 +34,7 @@ use gather::{Gatherer, Grouping};
 use ids::Ids;
 pub use ids::KnownIds;
 pub use options::{AtomicWithin, Method, PredictOptions, UnknownMethod};
+use parts::Parts;
 pub use prediction::{Prediction, with_schedules};
 
 /// Takes findings as they come, as many at once as there are cores; whether more are wanted.
@@ -82,11 +84,12 @@ pub fn head(file: &TraceFile, options: &PredictOptions) -> Result<Predictions, E
         suppressed: 0,
         funnel: None,
         coverage: None,
+        stopped: None,
     })
 }
 
-/// Searches a trace and passes the findings on, as they are found if all are wanted; the counts are returned. What a budget or a
-/// cancellation keeps from being searched counts as unknown.
+/// Searches a trace and passes the findings on: as they are found if all are wanted, otherwise when their kind has been searched for. The counts are
+/// returned. What a budget or a cancellation keeps from being searched counts as unknown, and [`Predictions::stopped`] names it.
 pub fn predict_each(
     file: &TraceFile,
     options: &PredictOptions,
@@ -104,7 +107,8 @@ pub fn predict_each(
     let rules = options.stated_rules(trace, rules_file.as_ref(), observer)?;
     let conditions = rules_file.as_ref().map(|file| file.predicates(trace)).transpose()?.unwrap_or_default();
     let intent = options.intent(file)?;
-    let setup = Setup::new(trace);
+    let bounds = options.budget.bounds;
+    let setup = Setup::within(trace, bounds);
     let cuts = OnceLock::new();
     let engine = Options { budget: options.budget.steps, ..Options::default() };
     let first_party = FirstParty::of(trace, &options.first_party_roots);
@@ -116,12 +120,12 @@ pub fn predict_each(
     let mut gatherer =
         Gatherer::new(&setup, model, engine, grouping, &first_party, &cuts, &mut *observer, &mut *sink);
     gatherer.ids = Ids::new(&options.known_ids);
+    let mut parts = Parts::of(&kinds, !conditions.is_empty(), options);
     for &kind in &kinds {
-        let gatherer = &mut gatherer;
-        if options.is_over() {
-            predictions.unknown += 1;
+        if !parts.begin(kind, &mut predictions) {
             continue;
         }
+        let gatherer = &mut gatherer;
         match kind {
             FindingKind::Race => races::search(options.race_method(), gatherer, &mut predictions)?,
             FindingKind::Deadlock => kinds::deadlocks(gatherer, &mut predictions),
@@ -135,19 +139,17 @@ pub fn predict_each(
                 }
                 kinds::nondeterminism(gatherer, &mut predictions);
             }
-            // Each is about the whole program, not about places: nothing to gather.
-            FindingKind::Predicate => {}
+            FindingKind::Predicate => {
+                let observer = &mut *gatherer.observer;
+                predicates::search(&conditions, &setup, model, engine, &mut predictions, observer)?;
+                gatherer.pass_on_ready(std::mem::take(&mut predictions.findings));
+            }
             // These are met in runs, or searched for elsewhere.
             FindingKind::Failure | FindingKind::Misuse => {}
         }
+        parts.end(kind, gatherer.flush(), &mut predictions);
     }
-    gatherer.finish();
-    if kinds.contains(&FindingKind::Predicate) && !options.is_over() {
-        predicates::search(&conditions, &setup, model, engine, &mut predictions, observer)?;
-    }
-    let conditions = std::mem::take(&mut predictions.findings);
-    // Nothing comes after these, so it does not matter whether more is wanted.
-    let _ = sink(conditions.into_iter().map(Prediction::from).collect(), observer);
+    predictions.stopped = parts.stopped();
     Ok(predictions)
 }
 

@@ -15,7 +15,7 @@ use run::replay::{
 use serde::Serialize;
 use trace::{EventId, Kind, Trace};
 
-use crate::budget::Cancellation;
+use crate::budget::{Bounds, Cancellation};
 use crate::error::{Error, ErrorKind};
 use crate::rerecording;
 use plan::plan_of;
@@ -45,6 +45,8 @@ pub struct Replayer {
     pub seed: u64,
     /// Whether it is called off.
     pub cancellation: Cancellation,
+    /// What all runs together may take.
+    pub bounds: Bounds,
 }
 
 /// Sees the first run of an order, and its trace if there is one.
@@ -159,6 +161,7 @@ impl Replayer {
             recorded: None,
             seed: 1,
             cancellation: Cancellation::default(),
+            bounds: Bounds::NONE,
         }
     }
 
@@ -169,7 +172,8 @@ impl Replayer {
 
     /// How a plan is followed.
     pub fn settings(&self, order: RaceOrder, debugger: bool) -> replay::Settings {
-        let &Replayer { on_divergence, until, limit, seed, .. } = self;
+        let &Replayer { on_divergence, until, limit, seed, bounds, .. } = self;
+        let limit = bounds.time_left().map_or(limit, |left| left.min(limit));
         let cancellation = self.cancellation.clone();
         replay::Settings { order, on_divergence, debugger, until, limit, cancellation, seed }
     }
@@ -206,6 +210,9 @@ impl Replayer {
         'all: for _ in 0..self.times {
             let mut confirmed = true;
             for (index, &order) in self.orders.iter().enumerate() {
+                if self.bounds.are_final() && summary.times + index as u64 > 0 {
+                    break 'all;
+                }
                 let replayed = self.once(order);
                 if self.cancellation.is_cancelled() {
                     // It was ended, perhaps before it left anything, and not seen to its end.

@@ -9,6 +9,7 @@ use check::{Certainty, Model, Question, check_schedule};
 use report::{Finding, Predictions, Rung, SCHEMA};
 use trace::Trace;
 
+use crate::budget::{Bounds, in_words};
 use crate::error::{Error, ErrorKind};
 use crate::observer::Observer;
 use crate::predict::{KnownIds, PredictOptions, predict};
@@ -98,7 +99,7 @@ pub fn finding(
     let finding = find(&predictions, id)?.clone();
     let recording = finding.recording.clone();
     let only = Predictions { findings: vec![finding], ..predictions };
-    verify(&opened.trace, recording.as_deref(), &only)?;
+    verify(&opened.trace, recording.as_deref(), &only, options.budget.bounds)?;
     Ok(only)
 }
 
@@ -112,6 +113,10 @@ fn find<'p>(predictions: &'p Predictions, id: &str) -> Result<&'p Finding, Error
     predictions.findings.iter().find(|finding| finding.id == id).ok_or_else(|| {
         let ids: Vec<&str> =
             predictions.findings.iter().map(|finding| finding.id.as_str()).take(12).collect();
+        if let Some(stopped) = &predictions.stopped {
+            let error = Error::from(ErrorKind::OutOfBounds(stopped.reason.clone()));
+            return error.note(format!("`{id}` was not found by then"));
+        }
         let error = Error::from(ErrorKind::NoSuchFinding(id.to_owned()));
         match (&ids[..], predictions.findings.len()) {
             ([], _) => error.note("nothing was found in this trace"),
@@ -169,9 +174,18 @@ fn is_file_name(name: &str) -> bool {
 }
 
 /// Verifies that every finding of a recording (none: of the trace that the findings name) holds for it.
-pub fn verify(trace: &Trace, recording: Option<&str>, predictions: &Predictions) -> Result<(), Error> {
+pub fn verify(
+    trace: &Trace,
+    recording: Option<&str>,
+    predictions: &Predictions,
+    bounds: Bounds,
+) -> Result<(), Error> {
     let findings = predictions.findings.iter().filter(|finding| finding.recording.as_deref() == recording);
     findings.into_iter().try_for_each(|finding| {
+        if let Some(bound) = bounds.reached() {
+            let error = Error::from(ErrorKind::OutOfBounds(in_words(bounds, bound)));
+            return Err(error.note(format!("{} and those after it were not verified", finding.id)));
+        }
         holds(trace, finding, predictions.model).map_err(|why| {
             Error::from(ErrorKind::DoesNotHold(finding.id.clone()))
                 .note(why)

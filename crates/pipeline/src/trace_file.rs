@@ -13,6 +13,7 @@ use trace::open::{Decompressor, Form, SNIFF_LENGTH, decode, sniff};
 use trace::stream::Take;
 use trace::{Trace, text};
 
+use crate::budget::{Bounds, in_words};
 use crate::error::{Error, ErrorKind, Excerpt, Place};
 use crate::observer::{Observer, Progress, Stage};
 
@@ -64,7 +65,22 @@ pub fn stream(argument: &OsStr, observer: &mut dyn Observer, take: &mut Take<'_>
 impl TraceFile {
     /// Loads the trace an argument names; `-` is standard input. Warns about a trace that is empty or ends early.
     pub fn open(argument: &OsStr, observer: &mut dyn Observer) -> Result<TraceFile, Error> {
-        let opened = Source::named(argument).load(observer)?;
+        TraceFile::open_within(argument, Bounds::NONE, observer)
+    }
+
+    /// Likewise, unless it takes more time or memory than there is.
+    pub fn open_within(
+        argument: &OsStr,
+        bounds: Bounds,
+        observer: &mut dyn Observer,
+    ) -> Result<TraceFile, Error> {
+        let opened = Source::named(argument).load(bounds, observer);
+        if let Some(bound) = bounds.reached() {
+            return Err(Error::from(ErrorKind::OutOfBounds(in_words(bounds, bound)))
+                .in_file(argument.to_string_lossy())
+                .note("the trace was not read to its end"));
+        }
+        let opened = opened?;
         let name = opened.name.as_str();
         match opened.completeness {
             Completeness::Truncated { offset, what } => observer.warning(
@@ -151,6 +167,21 @@ type Input<'o, 'm> = Decompressor<Watched<'o, 'm>>;
 /// The observer of a reader, which whoever made the reader needs, too.
 type Shared<'m> = RefCell<&'m mut dyn Observer>;
 
+/// A reader that ends when there is no time or memory left.
+struct Bounded {
+    inner: Box<dyn Read>,
+    bounds: Bounds,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.bounds.are_reached() {
+            true => Err(io::Error::other("there is no time or memory left")),
+            false => self.inner.read(buffer),
+        }
+    }
+}
+
 /// A reader that says how much of it was read.
 struct Watched<'o, 'm> {
     inner: Box<dyn Read>,
@@ -180,9 +211,10 @@ impl Source {
         }
     }
 
-    fn load(&self, observer: &mut dyn Observer) -> Result<TraceFile, Error> {
+    fn load(&self, bounds: Bounds, observer: &mut dyn Observer) -> Result<TraceFile, Error> {
         let (input, bytes) = self.input()?;
         observer.begin(&Stage::Reading { bytes });
+        let input = Box::new(Bounded { inner: input, bounds });
         let opened = self.load_decoded(input, bytes, &RefCell::new(&mut *observer));
         observer.end(None);
         opened

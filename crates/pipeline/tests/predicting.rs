@@ -1,10 +1,9 @@
 //! Predicting as a library: what comes in as values, and what the observer hears.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use pipeline::predict::{PredictOptions, predict, predict_each};
-use pipeline::{Budget, Error, ErrorKind, Event, Observer, Silent, Stage, TraceFile};
+use pipeline::{Bounds, Budget, Error, ErrorKind, Event, Observer, Silent, Stage, TraceFile};
 use report::{Finding, FindingKind, Rung};
 
 /// Two races on different variables, and a deadlock.
@@ -77,7 +76,9 @@ fn findings_are_verified_and_reach_the_observer() {
 #[test]
 fn what_a_budget_or_a_cancellation_cuts_off_is_unknown() {
     let kinds = [FindingKind::Race, FindingKind::Deadlock];
-    let late = Budget { deadline: Some(Instant::now()), ..Budget::default() };
+    let bounds = Bounds::start(None, None);
+    bounds.interrupt();
+    let late = Budget { bounds, ..Budget::default() };
     let cancelled = only(&kinds);
     cancelled.cancellation.cancel();
     for options in [PredictOptions { budget: late, ..only(&kinds) }, cancelled] {

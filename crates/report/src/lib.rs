@@ -33,7 +33,7 @@ pub use explain::{explain, in_one_sentence};
 pub use figures::{counted, number};
 pub use findings::{
     Cause, Coverage, Failure, FailureThread, Finding, FindingKind, Funnel, FurtherPlaces, Harm, Predictions,
-    Replayed, Rung, Size, family, group_by_cause, number_by_rank,
+    Replayed, Rung, Size, Stopped, StoppedBy, family, group_by_cause, number_by_rank,
 };
 pub use fingerprint::{Fingerprint, event_line};
 pub use html::{Extras, Lattice, RuledOut, html};

@@ -1,7 +1,7 @@
 //! The last lines of a report: how many of what, and what was left open.
 
 use crate::figures::{counted, number};
-use findings::{Finding, FindingKind, Predictions, Rung};
+use findings::{Finding, FindingKind, Predictions, Rung, Stopped, StoppedBy};
 
 /// How many findings there are of which kind and rung.
 #[derive(Clone, Debug, Default)]
@@ -112,7 +112,9 @@ pub fn summary_of(predictions: &Predictions, tally: &Tally) -> String {
         let found = counted(predictions.suppressed, "finding");
         lines.push(format!("{found} hidden by suppressions."));
     }
-    if predictions.unknown > 0 {
+    if let Some(stopped) = &predictions.stopped {
+        lines.push(stopped_in_words(stopped));
+    } else if predictions.unknown > 0 {
         lines.push(format!(
             "{} left open because the budget ran out. Try a larger `--budget`.",
             counted(predictions.unknown, "question")
@@ -128,4 +130,21 @@ pub fn summary_of(predictions: &Predictions, tally: &Tally) -> String {
         ),
     });
     lines.join("\n") + "\n"
+}
+
+/// Why the search ended early, and what it left.
+fn stopped_in_words(stopped: &Stopped) -> String {
+    let kinds: Vec<String> = stopped.unfinished.iter().map(|kind| kind.title_of_many()).collect();
+    let mut text = format!("Stopped: {}.", stopped.reason);
+    if !kinds.is_empty() {
+        text.push_str(&format!(" Not searched to the end: {}.", kinds.join(", ")));
+    }
+    if stopped.left_out > 0 {
+        text.push_str(&format!(" Found but not written out: {}.", counted(stopped.left_out, "finding")));
+    }
+    text + match stopped.by {
+        StoppedBy::Time => " Try a larger `--timeout`, or `--only KIND`.",
+        StoppedBy::Memory => " Try a larger `--memory`, or `--only KIND`.",
+        StoppedBy::Interrupt => "",
+    }
 }

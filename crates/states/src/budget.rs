@@ -1,5 +1,7 @@
 //! How much work a walk or a count may cost.
 
+use bounds::Bounds;
+
 /// The limits of a walk or a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -7,11 +9,20 @@ pub struct Limits {
     pub states: u64,
     /// Steps the engine may take for one state.
     pub steps: u64,
+    /// What all of it may take.
+    pub bounds: Bounds,
+}
+
+impl Limits {
+    /// Whether the work may go on.
+    pub(crate) fn check(&self) -> Result<(), Exhausted> {
+        if self.bounds.are_reached() { Err(Exhausted::Bounds) } else { Ok(()) }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { states: u64::MAX, steps: decide::Options::default().budget }
+        Limits { states: u64::MAX, steps: decide::Options::default().budget, bounds: Bounds::NONE }
     }
 }
 
@@ -37,4 +48,10 @@ pub enum Exhausted {
     /// Whether the condition holds in one state took more than so many steps.
     #[error("whether the condition holds in a state was not settled within {0} steps")]
     Condition(u64),
+    /// The time or the memory of the whole command ran out, or the user interrupted it.
+    #[error("the time or the memory is used up")]
+    Bounds,
+    /// What is needed for every thread at every event takes so many bytes.
+    #[error("the global states of so many threads would take {0} bytes of memory")]
+    Memory(u64),
 }

@@ -33,6 +33,11 @@ impl<'a> Judge<'a> {
         Judge { trace, loset, class, limits, reach: None }
     }
 
+    /// Whether the work may go on.
+    pub(crate) fn check(&self) -> Result<(), Exhausted> {
+        self.limits.check()
+    }
+
     /// Whether what fits the rule of the class is in it.
     pub(crate) fn is_done(&self) -> bool {
         match self.class {
@@ -58,7 +63,7 @@ impl<'a> Judge<'a> {
             Class::Consistent | Class::LockFree | Class::Feasible => Ok(Judgement::Accepted),
             Class::Strong => Ok(self.loset.judge_strength(state)),
             Class::Reachable => {
-                let reach = || Reach::new(self.trace, self.loset, self.limits.steps);
+                let reach = || Reach::new(self.trace, self.loset, self.limits);
                 let reachable = self.reach.get_or_insert_with(reach).is_reachable_if_feasible(state)?;
                 Ok(if reachable { Judgement::Reachable } else { Judgement::Refused })
             }

@@ -5,9 +5,11 @@
 //! enters before exits of a barrier. It is stored twice by place: what having done `n` events of a thread
 //! needs of every other, and how far every other may have come at most. Memory: 8 k bytes an event.
 
+use bounds::Bounds;
 use order::{Index, Supply, for_each_awaited};
 use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace};
 
+use crate::budget::Exhausted;
 use crate::greedy::Constraints;
 use crate::locks::Sets;
 
@@ -88,6 +90,17 @@ impl Loset {
     /// The loset of a trace. Linear in the events times the threads.
     pub fn of(trace: &Trace) -> Loset {
         Loset::of_index(&Index::new(trace))
+    }
+
+    /// The loset of a trace, unless it would take more memory than there is.
+    pub fn within(trace: &Trace, bounds: Bounds) -> Result<Loset, Exhausted> {
+        let threads = trace.symbols().threads.len() as u64;
+        // Two tables with a count for each thread, before and after every event.
+        let bytes = (trace.len() as u64 + threads).saturating_mul(threads).saturating_mul(8);
+        if bounds.memory().is_some_and(|memory| bytes > memory) {
+            return Err(Exhausted::Memory(bytes));
+        }
+        Ok(Loset::of_index(&Index::within(trace, bounds)))
     }
 
     /// The loset of a trace that has its index already.

@@ -8,7 +8,7 @@ use check::{Model, Question};
 use decide::{Options, Setup, Verdict};
 use trace::Trace;
 
-use crate::budget::Exhausted;
+use crate::budget::{Exhausted, Limits};
 use crate::class::Class;
 use crate::loset::Loset;
 
@@ -19,15 +19,15 @@ const SMALL: u64 = 1 << 16;
 pub struct Reach<'t> {
     loset: &'t Loset,
     setup: Setup<'t>,
-    steps: u64,
+    limits: Limits,
     /// Scratch: states seen between reset point and goal, by their number in the box.
     seen: Vec<u64>,
 }
 
 impl<'t> Reach<'t> {
-    /// `loset` is that of the trace; the engine may take so many steps for one state.
-    pub fn new(trace: &'t Trace, loset: &'t Loset, steps: u64) -> Self {
-        Reach { loset, setup: Setup::new(trace), steps, seen: Vec::new() }
+    /// `loset` is that of the trace; the engine keeps to the limits for one state.
+    pub fn new(trace: &'t Trace, loset: &'t Loset, limits: Limits) -> Self {
+        Reach { loset, setup: Setup::within(trace, limits.bounds), limits, seen: Vec::new() }
     }
 
     /// Whether a state is in a class.
@@ -72,12 +72,12 @@ impl<'t> Reach<'t> {
     }
 
     fn ask_engine(&self, state: &[u32]) -> Result<bool, Exhausted> {
-        let options = Options { budget: self.steps, ..Options::default() };
+        let options = Options { budget: self.limits.steps, ..Options::default() };
         let verdict = decide::decide(&self.setup, &Question::Cut(state.to_vec()), Model::Sync, options);
         match verdict.expect("a state names as many threads and events as there are") {
             Verdict::Feasible(_) => Ok(true),
             Verdict::Infeasible(_) => Ok(false),
-            Verdict::Unknown { budget } => Err(Exhausted::Steps(budget)),
+            Verdict::Unknown { budget } => self.limits.check().and(Err(Exhausted::Steps(budget))),
         }
     }
 

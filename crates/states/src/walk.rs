@@ -187,6 +187,7 @@ impl<'a> Walker<'a> {
         ends.iter().for_each(|&(thread, least, _)| self.state[thread] = least);
         let thread = self.frames.threads[last];
         loop {
+            self.judge.check()?;
             for word in words(&row) {
                 let places = within(&row, word);
                 let row = Row { state: &mut self.state, last: thread, base: word as u32 * 64, places };
@@ -242,6 +243,7 @@ impl<'a> Walker<'a> {
         carried: &mut bool,
         emit: &mut impl FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<(), Halt> {
+        self.judge.check()?;
         let fitting = u64::from(places.count_ones());
         let left = self.allowed - self.looked;
         if fitting > left {

@@ -50,7 +50,7 @@ fn classes_walks_and_counts_are_as_defined() {
         let loset = Loset::of(&trace);
         let naive = Naive::new(&trace);
         let reachable: BTreeSet<Vec<u32>> = oracle::reachable_cuts(&trace, Model::Sync);
-        let mut reach = Reach::new(&trace, &loset, 1_000_000);
+        let mut reach = Reach::new(&trace, &loset, Limits { steps: 1_000_000, ..Limits::default() });
         let semaphores = !trace.symbols().semaphores.is_empty();
         let mut expected: [Vec<Vec<u32>>; 5] = Default::default();
         for state in naive.all_states() {

@@ -89,7 +89,7 @@ fn check(name: &str, trace: &Trace, expected: &Expected) {
     if let Some(paper) = &expected.paper {
         check_row(name, trace, &loset, expected.counts[&Class::Strong], paper);
     }
-    let mut reach = Reach::new(trace, &loset, 1_000_000);
+    let mut reach = Reach::new(trace, &loset, Limits { steps: 1_000_000, ..Limits::default() });
     for state in &expected.state {
         let at = places(trace, &state.at);
         for (index, class) in Class::ALL.into_iter().enumerate() {

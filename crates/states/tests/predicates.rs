@@ -213,7 +213,7 @@ fn nested_quantifiers_keep_to_the_budget() {
     // Neither rising nor falling, and true nowhere.
     let condition = format!("exists {}: {} == 0 - 1", names.join(", "), sum.join(" + "));
     let predicate = Predicate::parse(&condition, &trace).expect("it makes sense");
-    let limits = Limits { states: 10, steps: 10 };
+    let limits = Limits { states: 10, steps: 10, ..Limits::default() };
     let found = possibly(&trace, &Loset::of(&trace), &predicate, limits, |_| {});
     assert!(matches!(found, Err(Exhausted::Condition(_))), "{found:?}");
     let certain = definitely(&trace, &Loset::of(&trace), &predicate, limits, |_| {});

@@ -19,6 +19,7 @@
 
 use std::rc::Rc;
 
+use bounds::Bounds;
 use check::Question;
 use order::Hold;
 use rustc_hash::FxHashMap;
@@ -78,6 +79,10 @@ impl<'a> Search<'a> {
         let mut steps = if self.extent == Extent::All { u64::MAX } else { STEPS };
         let mut known: FxHashMap<Ends, Rc<[Cycle<'a>]>> = FxHashMap::default();
         for (done, run) in all.regions.iter().enumerate() {
+            if self.setup.bounds().are_reached() {
+                self.counts.cut_short = true;
+                return;
+            }
             for (index, b) in run.accesses.iter().enumerate() {
                 for a in run.accesses[..index].iter().filter(|a| a.access.variable != b.access.variable) {
                     let ends = Ends::of(self, run, a, b);
@@ -89,6 +94,7 @@ impl<'a> Search<'a> {
                             path: Vec::new(),
                             found: Vec::new(),
                             steps: &mut steps,
+                            bounds: self.setup.bounds(),
                         }
                         .all()
                     });
@@ -185,6 +191,7 @@ struct Cycles<'s, 'a> {
     found: Vec<Cycle<'a>>,
     /// Groups that may still be looked at.
     steps: &'s mut u64,
+    bounds: Bounds,
 }
 
 /// Whether a cycle may go on to another group of the thread it is in.
@@ -214,7 +221,7 @@ impl<'a> Cycles<'_, 'a> {
 
     /// Goes through a group, if nothing before it but the last one conflicts with it, or is of its thread.
     fn visit(&mut self, stop: Stop<'a>, within: Within) {
-        if *self.steps == 0 {
+        if *self.steps == 0 || self.bounds.are_reached() {
             return;
         }
         *self.steps -= 1;

@@ -1,5 +1,6 @@
 //! Cycles of places where threads block each other, the short ones first.
 
+use bounds::Bounds;
 use rustc_hash::FxHashMap;
 use trace::{LockId, ThreadId};
 
@@ -15,6 +16,7 @@ pub(super) struct Cycles<'b> {
     on_path: Vec<bool>,
     /// Steps that may still be made.
     steps: u64,
+    bounds: Bounds,
 }
 
 #[derive(Clone, Copy)]
@@ -31,9 +33,9 @@ pub(super) enum Go {
 }
 
 impl<'b> Cycles<'b> {
-    pub(super) fn new(blocked: &'b Blocked, threads: usize, steps: u64) -> Self {
+    pub(super) fn new(blocked: &'b Blocked, threads: usize, steps: u64, bounds: Bounds) -> Self {
         let blockers = Blockers::of(blocked);
-        Cycles { blocked, blockers, path: Vec::new(), on_path: vec![false; threads], steps }
+        Cycles { blocked, blockers, path: Vec::new(), on_path: vec![false; threads], steps, bounds }
     }
 
     /// Shows each cycle to `visit`, from its first node on, until it stops. Whether that was all of them.
@@ -78,7 +80,7 @@ impl<'b> Cycles<'b> {
             if let Some(last) = self.path.last_mut() {
                 last.next += 1;
             }
-            if self.steps == 0 {
+            if self.steps == 0 || self.bounds.are_reached() {
                 self.clear();
                 return Go::Stop;
             }

@@ -37,7 +37,7 @@ impl Instances<'_> {
     pub(super) fn each(&mut self, visit: &mut dyn FnMut(&[EventId]) -> Go) -> Go {
         let mut chosen = Vec::with_capacity(self.cycle.len());
         for &first in &self.cycle[0].group.events {
-            if *self.steps == 0 {
+            if *self.steps == 0 || self.setup.bounds().are_reached() {
                 return Go::Stop;
             }
             *self.steps -= 1;
@@ -58,7 +58,7 @@ impl Instances<'_> {
         let events = &cycle[chosen.len()].group.events;
         let band = self.band(chosen);
         for index in outward(events, band, chosen[0]).take(self.width) {
-            if *self.steps == 0 {
+            if *self.steps == 0 || self.setup.bounds().are_reached() {
                 return Go::Stop;
             }
             *self.steps -= 1;

@@ -8,6 +8,7 @@
 //!
 //! Promise: sound under every model; complete for its class within the steps. Cost: a run-up for each event of the groups.
 
+use bounds::Bounds;
 use trace::{EventId, ThreadEvents};
 
 use super::blocked::Demand;
@@ -24,6 +25,7 @@ pub(super) struct PreservingInstance {
 pub(super) fn first(
     syncp: &Syncp<'_>,
     threads: &ThreadEvents,
+    bounds: Bounds,
     cycle: &[CycleEntry<'_>],
     steps: &mut u64,
 ) -> Option<PreservingInstance> {
@@ -33,7 +35,7 @@ pub(super) fn first(
     let mut events: Vec<EventId> =
         cycle.iter().map(|place| place.group.events.first().copied()).collect::<Option<_>>()?;
     let mut ideal = Vec::new();
-    while *steps > 0 {
+    while *steps > 0 && !bounds.are_reached() {
         *steps -= 1;
         let Err(Passed { index, count }) = syncp.next_together(&events, &mut ideal) else {
             return Some(PreservingInstance { events, ideal });

@@ -257,7 +257,7 @@ impl Search<'_> {
             // They are in the order of their first accesses.
             let earlier = accesses.threads.iter().enumerate();
             for (index, earlier) in earlier.take_while(|(_, other)| other.points[0].event < second.event) {
-                if index != own as usize {
+                if index != own as usize && !self.is_out_of_bounds() {
                     self.against(variable, second, earlier);
                 }
             }
@@ -265,11 +265,18 @@ impl Search<'_> {
             if self.done.is_multiple_of(1024) {
                 (self.report)(Report::Progress { done: self.done, total: self.total });
             }
-            if self.limits.steps == 0 || self.patterns.len() >= self.limits.patterns {
+            if self.limits.steps == 0
+                || self.patterns.len() >= self.limits.patterns
+                || self.is_out_of_bounds()
+            {
                 return false;
             }
         }
         true
+    }
+
+    fn is_out_of_bounds(&self) -> bool {
+        self.setup.bounds().are_reached()
     }
 
     /// Whether some lock is held alone at every access.
@@ -356,6 +363,8 @@ impl Search<'_> {
     fn settle(&mut self) {
         for ((variable, question), verdict) in self.batch.settle() {
             match verdict {
+                // What is computed when there is no time or memory left may be incomplete.
+                Verdict::Feasible(_) if self.is_out_of_bounds() => self.funnel.unknown += 1,
                 Verdict::Feasible(witness) => self.found(variable, question, witness),
                 Verdict::Infeasible(_) => {}
                 Verdict::Unknown { .. } => {

@@ -9,16 +9,18 @@ use std::ffi::OsString;
 
 use check::{Model, Question};
 use clap::Args;
-use pipeline::TraceFile;
 use pipeline::answer::{Answer, answer};
+use pipeline::budget::in_words;
 use pipeline::predict::refuse_without_branches;
+use pipeline::{Bounds, Budget, TraceFile};
 use report::{About, ClaimedVerdict, Evidence, Fingerprint, SCHEMA, ScheduleFile, Steps};
 use trace::Trace;
 
 use crate::arguments::{OutputMode, model};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::open::open;
+use crate::limits::TimeAndMemory;
+use crate::open::open_within;
 use crate::output::{self, Target};
 use crate::quantity::quantity;
 
@@ -42,7 +44,8 @@ Every schedule and refutation is verified before it is shown. With `--quiet`,
 only the verdict is printed.
 
 Exit status: 0 infeasible, 1 feasible, 2 usage or input error (or a defect in
-foretell, which is reported as such), 3 unknown: the budget ran out.";
+foretell, which is reported as such), 3 unknown: the budget,
+the time or the memory ran out.";
 
 /// Decide one question about a trace, with a schedule or a refutation as evidence.
 #[derive(Debug, Args)]
@@ -71,14 +74,17 @@ pub struct Decide {
     budget: u64,
     #[command(flatten)]
     mode: OutputMode,
+    #[command(flatten)]
+    limits: TimeAndMemory,
 }
 
 impl Decide {
     /// Decides, and prints the verdict.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = self.target()?;
-        let opened = open(&self.trace, self.mode)?;
-        self.answer(&opened, target.as_ref())
+        let bounds = self.limits.start();
+        let opened = open_within(&self.trace, bounds, self.mode)?;
+        self.answer(&opened, bounds, target.as_ref())
     }
 
     fn target(&self) -> Result<Option<Target>, Diagnostic> {
@@ -92,14 +98,19 @@ impl Decide {
         }
     }
 
-    fn answer(&self, opened: &TraceFile, target: Option<&Target>) -> Result<Exit, Diagnostic> {
+    fn answer(
+        &self,
+        opened: &TraceFile,
+        bounds: Bounds,
+        target: Option<&Target>,
+    ) -> Result<Exit, Diagnostic> {
         let trace = &opened.trace;
         let model = self.model;
         let question = self.asking.text().parse(trace)?;
         if model == Model::Branch {
             refuse_without_branches(trace)?;
         }
-        let answer = answer(trace, &question, model, self.budget)?;
+        let answer = answer(trace, &question, model, &Budget { bounds, steps: self.budget })?;
         let about = || About::new(self.path(), Fingerprint::of(trace));
         if let Some(target) = target {
             self.write_schedule(trace, &question, model, &answer, about(), target)?;
@@ -107,7 +118,7 @@ impl Decide {
         if self.mode.json {
             output::print_json(&evidence(trace, &question, model, &answer, about()))?;
         } else {
-            output::print(&self.render(trace, &question, model, &answer))?;
+            output::print(&self.render(trace, &question, model, &answer, bounds))?;
         }
         Ok(match answer {
             Answer::Feasible { .. } => Exit::Findings,
@@ -141,7 +152,14 @@ impl Decide {
         Ok(())
     }
 
-    fn render(&self, trace: &Trace, question: &Question, model: Model, answer: &Answer) -> String {
+    fn render(
+        &self,
+        trace: &Trace,
+        question: &Question,
+        model: Model,
+        answer: &Answer,
+        bounds: Bounds,
+    ) -> String {
         let text = text::AnswerText { trace, question, model };
         let verdict = text.verdict(answer);
         if self.mode.quiet {
@@ -152,7 +170,8 @@ impl Decide {
             Answer::Feasible { schedule, guaranteed } => text.feasible(schedule, *guaranteed, steps),
             Answer::Infeasible(refutation) if self.explain => text.explained(refutation),
             Answer::Infeasible(refutation) => text.infeasible(refutation),
-            Answer::Unknown { budget } => text.unknown(*budget),
+            Answer::Unknown { bound: Some(bound), .. } => text.stopped(&in_words(bounds, *bound)),
+            Answer::Unknown { budget, bound: None } => text.unknown(*budget),
         };
         format!("{verdict}{rest}")
     }
@@ -181,7 +200,7 @@ fn evidence(trace: &Trace, question: &Question, model: Model, answer: &Answer, a
             evidence.verdict = ClaimedVerdict::Infeasible;
             evidence.refutation = Some(refutation.clone());
         }
-        Answer::Unknown { budget } => evidence.budget = Some(*budget),
+        Answer::Unknown { budget, .. } => evidence.budget = Some(*budget),
     }
     evidence
 }

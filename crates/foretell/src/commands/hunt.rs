@@ -4,18 +4,19 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
-use pipeline::Budget;
 use pipeline::hunt::{HuntOptions, HuntOutcome, SourceProgram, hunt};
 use pipeline::predict::PredictOptions;
+use pipeline::{Bounds, Budget};
 
 use super::predict::Search;
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts;
+use crate::limits::MemoryLimit;
 use crate::observer::TerminalObserver;
 use crate::progress;
 use crate::quantity::quantity;
@@ -77,7 +78,7 @@ pub struct Hunt {
     /// How many rounds to search; each round searches the replays of the one before that took a new path.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
-    /// Start no new replays after N seconds; a single run of the program may take this long, too.
+    /// Stop after N seconds of recording, searching and replaying, with what was found by then.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
     /// Record at most N events; the program then continues unrecorded.
@@ -95,17 +96,19 @@ pub struct Hunt {
     search: Search,
     #[command(flatten)]
     outputs: Outputs,
+    #[command(flatten)]
+    limits: MemoryLimit,
 }
 
 impl Hunt {
     /// Hunts, and reports what was caught.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let options = self.options();
+        let options = self.options(self.limits.start(Some(Duration::from_secs(self.timeout))));
         let outcome = hunt(&options, &mut TerminalObserver::new(self.mode))?;
         self.report(outcome)
     }
 
-    fn options(&self) -> HuntOptions {
+    fn options(&self, bounds: Bounds) -> HuntOptions {
         let timeout = Duration::from_secs(self.timeout);
         let source = self
             .program
@@ -121,8 +124,8 @@ impl Hunt {
             max_events: self.max_events,
             results: self.results.clone(),
             // What does harm is known after the replays, and grouped then.
-            predict: PredictOptions { by_cause: false, ..self.search.options() },
-            budget: Budget { deadline: Some(Instant::now() + timeout), ..Budget::default() },
+            predict: PredictOptions { by_cause: false, ..self.search.options(bounds) },
+            budget: Budget { bounds, ..Budget::default() },
             cancellation: interrupts::cancellation(),
         }
     }

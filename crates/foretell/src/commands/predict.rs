@@ -10,15 +10,16 @@ use std::ops::ControlFlow;
 
 use clap::Args;
 use pipeline::predict::{PredictOptions, head, predict, predict_each};
-use pipeline::{TraceFile, saved};
+use pipeline::{Bounds, TraceFile, saved};
 
 pub(crate) use search::Search;
 
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::limits::TimeAndMemory;
 use crate::observer::TerminalObserver;
-use crate::open::open;
+use crate::open::open_within;
 use crate::reporting::{Outputs, Reporting};
 
 const EXAMPLES: &str = "\
@@ -72,6 +73,8 @@ pub struct Predict {
     search: Search,
     #[command(flatten)]
     outputs: Outputs,
+    #[command(flatten)]
+    limits: TimeAndMemory,
 }
 
 impl Predict {
@@ -80,14 +83,15 @@ impl Predict {
         if self.raw {
             return raw::run(&self.trace, self.search.race_method(), self.search.wants_all(), self.mode);
         }
-        let opened = open(&self.trace, self.mode)?;
-        self.predict(&opened)
+        let bounds = self.limits.start();
+        let opened = open_within(&self.trace, bounds, self.mode)?;
+        self.predict(&opened, bounds)
     }
 
-    fn predict(&self, file: &TraceFile) -> Result<Exit, Diagnostic> {
+    fn predict(&self, file: &TraceFile, bounds: Bounds) -> Result<Exit, Diagnostic> {
         let words = self.search.again();
         let known_ids = saved::ids_beside(&self.trace)?;
-        let options = PredictOptions { known_ids, ..self.search.options() };
+        let options = PredictOptions { known_ids, ..self.search.options(bounds) };
         let observer = &mut TerminalObserver::new(self.mode);
         let reporting =
             Reporting { file, others: &[], outputs: &self.outputs, mode: self.mode, options: &words };

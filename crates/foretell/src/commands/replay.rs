@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use pipeline::confirm::{self, ConfirmOptions};
 use pipeline::replay::{ReplaySummary, Replayer, cannot_be_replayed};
-use pipeline::{TraceFile, rerecording, saved};
+use pipeline::{Bounds, TraceFile, rerecording, saved};
 use report::ScheduleFile;
 use run::replay::{self, Command, Ending, OnDivergence, RaceOrder, ReplayVerdict};
 use trace::open::decode;
@@ -17,8 +17,10 @@ use super::predict::Search;
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::interrupts;
+use crate::limits::MemoryLimit;
 use crate::observer::TerminalObserver;
-use crate::open::open;
+use crate::open::open_within;
 use crate::output::{self, Target};
 
 const EXAMPLES: &str = "\
@@ -64,7 +66,7 @@ pub struct Replay {
     /// What to do if the program leaves the schedule: `stop` ends it, `continue` lets it run.
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Leaving::Stop, hide_possible_values = true)]
     on_divergence: Leaving,
-    /// End a run after N seconds.
+    /// Stop after N seconds: no run lasts longer, and none starts later.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
     /// Stop in gdb when the threads are at the bug.
@@ -89,6 +91,8 @@ pub struct Replay {
     command: Vec<OsString>,
     #[command(flatten)]
     search: Search,
+    #[command(flatten)]
+    limits: MemoryLimit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -108,11 +112,14 @@ impl Replay {
     /// Replays, and says what came of it.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = self.record.as_deref().map(Target::named).transpose()?;
+        let bounds = self.limits.start(Some(Duration::from_secs(self.timeout)));
         let mut replayer = match &self.schedule {
             Some(file) => self.of_file(file)?,
-            None => self.of_finding()?,
+            None => self.of_finding(bounds)?,
         };
         self.settle(&mut replayer);
+        replayer.bounds = bounds;
+        replayer.cancellation = interrupts::cancellation();
         if self.gdb {
             let settings = replayer.settings(replayer.orders[0], true);
             let debugged = replay::debug(&replayer.plan, &replayer.command, settings);
@@ -139,7 +146,7 @@ impl Replay {
         } else {
             output::print(&text::in_words(&replayer, &summary, self.mode.quiet))?;
         }
-        Ok(exit(&summary))
+        Ok(exit(&summary, bounds))
     }
 
     fn settle(&self, replayer: &mut Replayer) {
@@ -184,12 +191,12 @@ impl Replay {
         (!self.command.is_empty()).then(|| Command { words: self.command.clone(), ..Command::default() })
     }
 
-    fn of_finding(&self) -> Result<Replayer, Diagnostic> {
+    fn of_finding(&self, bounds: Bounds) -> Result<Replayer, Diagnostic> {
         let Some(first) = &self.trace else {
             return Err(Diagnostic::new("name a finding or a schedule to replay"));
         };
         let (path, id) = saved::named(first, self.finding.as_deref())?;
-        let opened = open(&path, self.mode)?;
+        let opened = open_within(&path, bounds, self.mode)?;
         let metadata = opened.trace.metadata();
         if opened.trace.notes().is_none() {
             return Err(cannot_be_replayed(&id).into());
@@ -198,7 +205,7 @@ impl Replay {
             Diagnostic::new("the trace does not name a command").help("name the program after `--`")
         })?;
         let observer = &mut TerminalObserver::new(self.mode);
-        let found = saved::finding(&path, &opened, &id, &self.search.options(), observer)?;
+        let found = saved::finding(&path, &opened, &id, &self.search.options(bounds), observer)?;
         warn_of_change(&opened);
         let options = ConfirmOptions {
             model: found.model,
@@ -224,11 +231,11 @@ fn warn_of_change(opened: &TraceFile) {
     }
 }
 
-fn exit(summary: &ReplaySummary) -> Exit {
+fn exit(summary: &ReplaySummary, bounds: Bounds) -> Exit {
     let timed_out = summary.runs.iter().any(|run| run.ending == Ending::TimedOut);
     match summary.result {
         ReplayVerdict::Confirmed => Exit::Findings,
-        _ if timed_out => Exit::Budget,
+        _ if timed_out || bounds.are_final() => Exit::Budget,
         _ => Exit::Nothing,
     }
 }

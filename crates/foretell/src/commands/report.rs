@@ -10,8 +10,9 @@ use report::{Predictions, Rung};
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::limits::TimeAndMemory;
 use crate::observer::TerminalObserver;
-use crate::open::open;
+use crate::open::open_within;
 use crate::progress;
 use crate::reporting::{Outputs, Reporting};
 use crate::table::counted;
@@ -42,6 +43,8 @@ pub struct Report {
     mode: OutputMode,
     #[command(flatten)]
     outputs: Outputs,
+    #[command(flatten)]
+    limits: TimeAndMemory,
 }
 
 impl Report {
@@ -62,16 +65,17 @@ impl Report {
             true => self.from.join(saved::FINDINGS),
             false => self.from.clone(),
         };
+        let bounds = self.limits.start();
         let predictions = saved::read(&file)?;
         let trace = match &self.trace {
             Some(trace) => trace.clone(),
             None => saved::trace_for(&file, &predictions)?.into(),
         };
-        let opened = open(&trace, self.mode)?;
+        let opened = open_within(&trace, bounds, self.mode)?;
         let others = saved::others(&file, &predictions, &mut TerminalObserver::new(self.mode))?;
-        saved::verify(&opened.trace, None, &predictions)?;
+        saved::verify(&opened.trace, None, &predictions, bounds)?;
         for other in &others {
-            saved::verify(&other.file.trace, Some(&other.name), &predictions)?;
+            saved::verify(&other.file.trace, Some(&other.name), &predictions, bounds)?;
         }
         self.say_what_was_not_verified(&predictions);
         let (outputs, mode) = (&self.outputs, self.mode);

@@ -11,8 +11,9 @@ use super::predict::Search;
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::limits::TimeAndMemory;
 use crate::observer::TerminalObserver;
-use crate::open::open;
+use crate::open::open_within;
 use crate::output;
 use crate::reporting::{Outputs, Reporting};
 
@@ -27,7 +28,7 @@ If there is no such file for this trace, the trace is searched again; the same
 options give the same ids.
 
 Exit status: 1 the finding is shown, 2 usage or input error, or there is no such
-finding.";
+finding, 3 a limit was reached before it was found.";
 
 /// Show one finding in full: source, locks and interleaving.
 #[derive(Debug, Args)]
@@ -45,15 +46,18 @@ pub struct Show {
     mode: OutputMode,
     #[command(flatten)]
     search: Search,
+    #[command(flatten)]
+    limits: TimeAndMemory,
 }
 
 impl Show {
     /// Finds the finding, and prints it.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let (path, id) = saved::named(&self.trace, self.finding.as_deref())?;
-        let opened = open(&path, self.mode)?;
+        let bounds = self.limits.start();
+        let opened = open_within(&path, bounds, self.mode)?;
         let observer = &mut TerminalObserver::new(self.mode);
-        let only = saved::finding(&path, &opened, &id, &self.search.options(), observer)?;
+        let only = saved::finding(&path, &opened, &id, &self.search.options(bounds), observer)?;
         let options = self.search.again();
         let outputs = Outputs { all_steps: self.all_steps, ..Outputs::default() };
         let reporting =

@@ -17,7 +17,8 @@ use trace::Trace;
 use crate::arguments::{OutputMode, one_of};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::open::open;
+use crate::limits::TimeAndMemory;
+use crate::open::open_within;
 use crate::output;
 use crate::progress::StatesBar;
 use crate::quantity::quantity;
@@ -48,7 +49,7 @@ docs/predicates.md describes the conditions.
 
 Exit status: 0 counted or listed, or the state of `--cut` is not in the class,
 or the condition does not hold; 1 the state is in the class, or the condition
-holds; 2 usage or input error; 3 the budget ran out.";
+holds; 2 usage or input error; 3 the budget, the time or the memory ran out.";
 
 /// Count, list or test the global states that the program can reach.
 #[derive(Debug, Args)]
@@ -86,6 +87,8 @@ pub struct States {
     budget: u64,
     #[command(flatten)]
     mode: OutputMode,
+    #[command(flatten)]
+    time_and_memory: TimeAndMemory,
 }
 
 /// What was asked, with everything needed to answer.
@@ -111,14 +114,58 @@ struct Report<'a> {
     exhausted: Option<String>,
 }
 
+impl Report<'_> {
+    fn empty(class: Class) -> Self {
+        Report {
+            schema: SCHEMA,
+            class,
+            threads: Vec::new(),
+            count: None,
+            states: None,
+            cut: None,
+            holds: None,
+            path: None,
+            schedule: None,
+            exhausted: None,
+        }
+    }
+}
+
 impl States {
     /// Counts, lists or explains.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let opened = open(&self.trace, self.mode)?;
-        let limits = Limits { states: self.budget, steps: self.budget };
-        let loset = Loset::of(&opened.trace);
-        StatesQuery { states: &self, trace: &opened.trace, loset, limits }.answer()
+        let bounds = self.time_and_memory.start();
+        let opened = open_within(&self.trace, bounds, self.mode)?;
+        let limits = Limits { states: self.budget, steps: self.budget, bounds };
+        let trace = &opened.trace;
+        match Loset::within(trace, bounds) {
+            Ok(loset) => StatesQuery { states: &self, trace, loset, limits }.answer(),
+            Err(exhausted) => self.exhausted(exhausted),
+        }
     }
+}
+
+impl States {
+    /// There is not even a state to look at.
+    fn exhausted(&self, exhausted: Exhausted) -> Result<Exit, Diagnostic> {
+        if self.mode.json {
+            output::print_json(&Report {
+                exhausted: Some(exhausted.to_string()),
+                ..Report::empty(self.class)
+            })?;
+        }
+        told_exhausted(exhausted)
+    }
+}
+
+fn told_exhausted(exhausted: Exhausted) -> Result<Exit, Diagnostic> {
+    let more = match exhausted {
+        Exhausted::States(_) | Exhausted::Steps(_) | Exhausted::Condition(_) => "use a larger `--budget N`",
+        Exhausted::Bounds => "use a larger `--timeout` or `--memory`",
+        Exhausted::Memory(_) => "use a larger `--memory`",
+    };
+    Diagnostic::new(format!("there is no answer: {exhausted}")).help(more).print_warning();
+    Ok(Exit::Budget)
 }
 
 impl<'a> StatesQuery<'a> {
@@ -137,18 +184,7 @@ impl<'a> StatesQuery<'a> {
     }
 
     fn report(&self) -> Report<'a> {
-        Report {
-            schema: SCHEMA,
-            class: self.states.class,
-            threads: self.trace.symbols().threads.iter().collect(),
-            count: None,
-            states: None,
-            cut: None,
-            holds: None,
-            path: None,
-            schedule: None,
-            exhausted: None,
-        }
+        Report { threads: self.trace.symbols().threads.iter().collect(), ..Report::empty(self.states.class) }
     }
 
     fn count(&self) -> Result<Exit, Diagnostic> {
@@ -173,13 +209,7 @@ impl<'a> StatesQuery<'a> {
         if self.states.mode.json {
             output::print_json(&Report { exhausted: Some(exhausted.to_string()), ..self.report() })?;
         }
-        self.told_exhausted(exhausted)
-    }
-
-    fn told_exhausted(&self, exhausted: Exhausted) -> Result<Exit, Diagnostic> {
-        let diagnostic = Diagnostic::new(format!("there is no answer: {exhausted}"));
-        diagnostic.help("use a larger `--budget N`").print_warning();
-        Ok(Exit::Budget)
+        told_exhausted(exhausted)
     }
 
     fn progress(&self, doing: &str) -> StatesBar {

@@ -10,6 +10,7 @@ use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::output;
+use crate::progress;
 
 /// So many findings are told to people in full.
 const IN_FULL: u64 = 100;
@@ -51,6 +52,9 @@ impl Streamed<'_> {
         if self.gone {
             return Ok(());
         }
+        if self.outputs.json_lines {
+            return self.take_as_lines(predictions);
+        }
         let OutputMode { json, quiet, .. } = self.reporting.mode;
         if json {
             return self.take_for_programs(before == 0, predictions);
@@ -69,6 +73,14 @@ impl Streamed<'_> {
             words += &finding_in_a_line(&finding);
         }
         self.gone = !quiet && !output::print_on(&words)?;
+        Ok(())
+    }
+
+    fn take_as_lines(&mut self, predictions: Vec<Prediction<'_>>) -> Result<(), Diagnostic> {
+        for finding in with_schedules(predictions)? {
+            let json = serde_json::to_string(&finding).map_err(not_json)?;
+            self.put(&(json + "\n"))?;
+        }
         Ok(())
     }
 
@@ -97,6 +109,10 @@ impl Streamed<'_> {
     pub fn end(mut self, predictions: &Predictions) -> Result<Exit, Diagnostic> {
         if self.gone {
             // Nobody is there to be told.
+        } else if self.outputs.json_lines {
+            if !self.reporting.mode.quiet {
+                progress::say(summary_of(predictions, &self.tally).trim_end());
+            }
         } else if self.reporting.mode.json {
             let (_, tail) = around_findings(predictions)?;
             self.put(&(tail + "\n"))?;
@@ -105,7 +121,7 @@ impl Streamed<'_> {
             let statistics = self.reporting.statistics(predictions);
             output::print(&format!("{gap}{statistics}{}", summary_of(predictions, &self.tally)))?;
         }
-        Ok(exit_with(self.tally.all() > 0, predictions.unknown > 0, self.outputs.exit_code))
+        Ok(exit_with(predictions, self.tally.all() > 0, self.outputs.exit_code))
     }
 
     fn put(&mut self, text: &str) -> Result<(), Diagnostic> {

@@ -7,6 +7,7 @@ mod decide;
 mod errors;
 mod generate;
 mod help;
+mod limits;
 mod predict;
 mod reports;
 mod sessions;

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use candidates::Bug;
-use check::{CutChecker, Model, Question};
+use check::{CutChecker, Model};
 use decide::{Options, Setup, Verdict};
-use report::{Cause, FindingKind, Rung, family};
+use report::{Cause, Finding, FindingKind, Rung, family};
 use trace::{EventId, LocationId};
 
 use super::Sink;
@@ -56,7 +56,7 @@ impl Group {
 }
 
 /// Collects what searches report and passes on findings: each bug as it is found if all are wanted, otherwise one for each set of
-/// locations at the end.
+/// locations when its kind has been searched for.
 pub(super) struct Gatherer<'s> {
     pub(super) setup: &'s Setup<'s>,
     pub(super) model: Model,
@@ -109,14 +109,14 @@ impl<'s> Gatherer<'s> {
 
     /// Takes in a bug that was found under the model asked for.
     pub(super) fn take(&mut self, kind: FindingKind, found: Bug) {
-        let rung = match self.model {
-            Model::ReadsFrom => Rung::Predicted,
-            Model::Sync | Model::Branch => self.rung(&found.question),
-        };
-        self.take_at(kind, found, rung);
+        match self.model {
+            Model::ReadsFrom => self.take_at(kind, found, Rung::Predicted),
+            Model::Sync | Model::Branch => self.take_climbing(kind, found),
+        }
     }
 
-    /// Takes in a bug that was found by a method that keeps to another model than the one asked for.
+    /// Takes in a bug that was found under a weaker model, or by a method that keeps to none: how far it climbs is decided, and then its
+    /// schedule keeps what reads saw.
     pub(super) fn take_climbing(&mut self, kind: FindingKind, found: Bug) {
         match decide::decide(self.setup, &found.question, Model::ReadsFrom, self.options) {
             Ok(Verdict::Feasible(witness)) => self.take_at(kind, Bug { witness, ..found }, Rung::Predicted),
@@ -179,16 +179,9 @@ impl<'s> Gatherer<'s> {
         Key { kind, locations, object, writes }
     }
 
-    /// How far a bug that is feasible under a weaker model climbs.
-    fn rung(&self, question: &Question) -> Rung {
-        match decide::decide(self.setup, question, Model::ReadsFrom, self.options) {
-            Ok(Verdict::Feasible(_)) => Rung::Predicted,
-            _ => Rung::Possible,
-        }
-    }
-
-    /// Passes on what is left: the first of each group.
-    pub(super) fn finish(mut self) {
+    /// Passes on what was found since the last time: the first of each group. How many were left out, because there is no time for them any
+    /// more.
+    pub(super) fn flush(&mut self) -> u64 {
         let mut groups: Vec<(Key, Group)> = std::mem::take(&mut self.groups).into_iter().collect();
         groups.sort_by_cached_key(|(key, group)| group.rank(key.kind));
         let predictions = groups.into_iter().map(|(key, group)| self.prediction(key.kind, group));
@@ -199,7 +192,19 @@ impl<'s> Gatherer<'s> {
         predictions.sort_by_key(|prediction| prediction.finding().third_party);
         let mut predictions = predictions.into_iter().peekable();
         while predictions.peek().is_some() {
+            if self.setup.bounds().is_grace_over() {
+                return predictions.count() as u64;
+            }
             self.pass_on(predictions.by_ref().take(cores()).collect());
+        }
+        0
+    }
+
+    /// Passes on findings that need no schedule written out.
+    pub(super) fn pass_on_ready(&mut self, findings: Vec<Finding>) {
+        if !self.stopped && !findings.is_empty() {
+            let ready = findings.into_iter().map(Prediction::from).collect();
+            self.stopped = (self.sink)(ready, &mut *self.observer).is_break();
         }
     }
 

@@ -30,8 +30,12 @@ pub(super) fn search(
         // Global states take room for each event and thread.
         return Ok(());
     }
-    let limits = Limits { states: MOST_STATES, steps: options.budget };
-    let search_for = ConditionSearch { setup, loset: Loset::of(setup.trace()), model, options, limits };
+    let limits = Limits { states: MOST_STATES, steps: options.budget, bounds: setup.bounds() };
+    let Ok(loset) = Loset::within(setup.trace(), setup.bounds()) else {
+        predictions.unknown += conditions.len() as u64;
+        return Ok(());
+    };
+    let search_for = ConditionSearch { setup, loset, model, options, limits };
     let mut number = 0;
     for condition in conditions {
         predictions.candidates += 1;

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use candidates::Bug;
 use check::{CutChecker, Model};
-use decide::{Options, Setup, Verdict, Witness, simplify};
+use decide::{Setup, simplify};
 use report::{Finding, FindingKind, Rung};
 use trace::{EventId, Trace};
 
@@ -153,20 +153,7 @@ impl PendingSchedule<'_> {
     fn schedule(&self) -> Vec<EventId> {
         let shown = self.shown_under();
         let Bug { question, witness, .. } = &self.found;
-        let climbed = match (self.rung, self.model) {
-            (Rung::Predicted, Model::Sync | Model::Branch) => self.decided_again(),
-            _ => None,
-        };
-        climbed.as_ref().unwrap_or(witness).schedule(self.setup, question, shown)
-    }
-
-    /// A schedule that keeps what reads saw, where one was found that need not.
-    fn decided_again(&self) -> Option<Witness> {
-        let shown = self.shown_under();
-        match decide::decide(self.setup, &self.found.question, shown, Options::default()) {
-            Ok(Verdict::Feasible(witness)) => Some(witness),
-            _ => None,
-        }
+        witness.schedule(self.setup, question, shown)
     }
 
     /// Whether the schedule is one of those that need not be written out to be verified, and is right.

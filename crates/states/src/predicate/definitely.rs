@@ -86,6 +86,7 @@ fn follow_runs(
             }
             continue;
         }
+        limits.check()?;
         current.next += 1;
         if state[thread] == loset.lengths[thread] {
             continue;

@@ -65,7 +65,7 @@ pub fn possibly_where(
     let Some(least) = places.least(predicate, loset) else {
         return Ok(Possibly { state: None, path: by_least });
     };
-    let mut reach = Reach::new(trace, loset, limits.steps);
+    let mut reach = Reach::new(trace, loset, limits);
     if places.path.is_some()
         && predicate.holds_within(&least, limits.steps)?
         && reach.is_reachable(&least)?
@@ -76,7 +76,7 @@ pub fn possibly_where(
     let resting = Mutex::new(vec![reach]);
     let is_reachable = |state: &[u32]| {
         let rested = resting.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut reach = rested.unwrap_or_else(|| Reach::new(trace, loset, limits.steps));
+        let mut reach = rested.unwrap_or_else(|| Reach::new(trace, loset, limits));
         let answer = reach.is_reachable(state);
         resting.lock().unwrap_or_else(PoisonError::into_inner).push(reach);
         Ok(answer? && demand(state)?)

@@ -90,6 +90,10 @@ impl AnswerText<'_> {
         format!("\n{}", explain(self.trace, self.question, self.model, refutation))
     }
 
+    pub(super) fn stopped(&self, reason: &str) -> String {
+        format!("Stopped: {reason}.\n")
+    }
+
     pub(super) fn unknown(&self, budget: u64) -> String {
         let more = number(budget.saturating_mul(10).max(10)).replace(',', "_");
         format!("The budget of {} ran out. Try `--budget {more}`.\n", counted(budget, "step"))

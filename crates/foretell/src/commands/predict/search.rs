@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use check::Model;
 use clap::Args;
 use papers::races;
-use pipeline::Budget;
 use pipeline::predict::{AtomicWithin, Method, PredictOptions};
+use pipeline::{Bounds, Budget};
 use report::{FindingKind, quoted};
 
 use crate::arguments::{model, one_of};
+use crate::interrupts;
 use crate::quantity::quantity;
 
 /// What to look for, and how: the same for all commands that predict.
@@ -49,7 +50,7 @@ pub(crate) struct Search {
 
 impl Search {
     /// The same, as the library takes it.
-    pub(crate) fn options(&self) -> PredictOptions {
+    pub(crate) fn options(&self, bounds: Bounds) -> PredictOptions {
         PredictOptions {
             only: self.only.clone(),
             model: self.model,
@@ -60,14 +61,15 @@ impl Search {
             every_instance: self.all,
             by_cause: true,
             first_party_roots: self.first_party_root.clone(),
-            budget: Budget { steps: self.budget, ..Budget::default() },
+            budget: Budget { bounds, steps: self.budget },
+            cancellation: interrupts::cancellation(),
             ..PredictOptions::default()
         }
     }
 
     /// How to find races.
     pub(crate) fn race_method(&self) -> races::Method {
-        self.options().race_method()
+        self.options(Bounds::NONE).race_method()
     }
 
     /// Whether every racy event is wanted, not one for each pair of places.

@@ -46,7 +46,7 @@ impl StatesQuery<'_> {
             eprintln!("{}", text::listed(&ending, self.class()));
         }
         match ending.exhausted {
-            Some(exhausted) => self.told_exhausted(exhausted),
+            Some(exhausted) => super::told_exhausted(exhausted),
             None => Ok(Exit::Nothing),
         }
     }

@@ -1,6 +1,7 @@
 //! One state: which classes it is in, and evidence that it can or cannot be reached.
 
 use check::{Model, Question, Refutation};
+use pipeline::Budget;
 use pipeline::answer::{Answer, answer};
 use pipeline::question::QuestionText;
 use report::{Steps, explain, in_one_sentence, interleaving, wrapped};
@@ -31,8 +32,10 @@ impl StatesQuery<'_> {
     /// Tells all about the state a cut names.
     pub(super) fn one(&self, cut: &str) -> Result<Exit, Diagnostic> {
         let question = QuestionText::Cut(cut).parse(self.trace)?;
-        let evidence = match answer(self.trace, &question, Model::Sync, self.limits.steps)? {
-            Answer::Unknown { budget } => return self.exhausted(Exhausted::Steps(budget)),
+        let budget = Budget { bounds: self.limits.bounds, steps: self.limits.steps };
+        let evidence = match answer(self.trace, &question, Model::Sync, &budget)? {
+            Answer::Unknown { bound: Some(_), .. } => return self.exhausted(Exhausted::Bounds),
+            Answer::Unknown { budget, bound: None } => return self.exhausted(Exhausted::Steps(budget)),
             evidence => evidence,
         };
         let Question::Cut(state) = question else { unreachable!("a cut is asked about") };

@@ -1,0 +1,72 @@
+//! The parts of a search, one for each kind of bug: each has its share of the time, and the end says which were not finished.
+
+use report::{FindingKind, Predictions, Stopped, StoppedBy};
+
+use super::PredictOptions;
+use crate::budget::{Bound, in_words};
+
+/// The parts of a search.
+pub(super) struct Parts<'o> {
+    options: &'o PredictOptions,
+    /// Those to come.
+    left: Vec<FindingKind>,
+    /// What was unknown when the current one began.
+    unknown: u64,
+    unfinished: Vec<FindingKind>,
+    left_out: u64,
+}
+
+impl<'o> Parts<'o> {
+    /// Those that there is something to do for.
+    pub(super) fn of(kinds: &[FindingKind], has_conditions: bool, options: &'o PredictOptions) -> Self {
+        let has_work = |kind: &&FindingKind| match kind {
+            FindingKind::Failure | FindingKind::Misuse => false,
+            FindingKind::Predicate => has_conditions,
+            _ => true,
+        };
+        let left = kinds.iter().filter(has_work).copied().collect();
+        Parts { options, left, unknown: 0, unfinished: Vec::new(), left_out: 0 }
+    }
+
+    /// Whether there is something to do for a kind, and time and memory for it.
+    pub(super) fn begin(&mut self, kind: FindingKind, predictions: &mut Predictions) -> bool {
+        let Some(place) = self.left.iter().position(|&left| left == kind) else { return false };
+        self.options.budget.bounds.begin_share(self.left.len() as u32);
+        self.left.remove(place);
+        self.unknown = predictions.unknown;
+        if self.options.is_over() {
+            predictions.unknown += 1;
+            self.unfinished.push(kind);
+            return false;
+        }
+        true
+    }
+
+    /// A part has ended, and so many findings were left out at its end.
+    pub(super) fn end(&mut self, kind: FindingKind, left_out: u64, predictions: &mut Predictions) {
+        self.left_out += left_out;
+        if self.options.budget.bounds.are_reached() {
+            self.unfinished.push(kind);
+            predictions.unknown += u64::from(predictions.unknown == self.unknown);
+        }
+    }
+
+    /// What was left, if anything was.
+    pub(super) fn stopped(self) -> Option<Stopped> {
+        if self.unfinished.is_empty() && self.left_out == 0 {
+            return None;
+        }
+        let bounds = self.options.budget.bounds;
+        let bound = match self.options.cancellation.is_cancelled() {
+            true => Bound::Interrupt,
+            false => bounds.reached().unwrap_or(Bound::Time),
+        };
+        let by = match bound {
+            Bound::Share | Bound::Time => StoppedBy::Time,
+            Bound::Memory => StoppedBy::Memory,
+            Bound::Interrupt => StoppedBy::Interrupt,
+        };
+        let reason = in_words(bounds, bound);
+        Some(Stopped { by, reason, unfinished: self.unfinished, left_out: self.left_out })
+    }
+}
