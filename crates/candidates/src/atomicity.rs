@@ -169,7 +169,7 @@ enum Accesses {
     Like(FamilyId, [Effect; 3]),
 }
 
-/// How instances are told to be feasible.
+/// How instances are found feasible.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pass {
     /// Without a search, of each group's pairs the nearest only: what this settles need not be asked anywhere.

@@ -148,7 +148,7 @@ impl Pattern {
     }
 }
 
-/// How instances are told to be feasible.
+/// How instances are found feasible.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pass {
     /// All sections come in the order of the trace.

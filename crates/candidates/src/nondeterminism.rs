@@ -2,7 +2,7 @@
 //!
 //! Paper 4 (Sinha, Malik, Gupta, *Efficient Predictive Analysis for Detecting Nondeterminism in Multi-Threaded
 //! Programs*) calls a read that can see something else not view-preserving, and the write it would see its
-//! challenger. [`Witnesses`] answers for each read and each source; what it shares between them is told there. What orders alone do
+//! challenger. [`Witnesses`] answers for each read and each source; what it shares between them is described there. What orders alone do
 //! not refute is often reached with all sections in the order of the trace ([`Syncp`]): then it is known without a question.
 //!
 //! Promise: exact for the model, but for what is counted as unknown. Cost: a few comparisons for each pair of a read and

@@ -35,7 +35,7 @@ pub struct Limits {
     pub extent: Extent,
     /// How many instances of a pattern to ask before it is left as unknown. Not for [`Extent::All`].
     pub instances: u32,
-    /// A question may cost the budget divided by this: another instance may be easier. All that cost that much in vain may
+    /// A question may cost the budget divided by this: another instance may be easier. All that cost that much without an answer may
     /// together cost half the budget; then no more is asked. In a second look each may cost ten times as much, and all in
     /// vain half the budget once more. Likewise.
     pub share: u64,
@@ -140,7 +140,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
             || self.setup.bounds().are_reached()
     }
 
-    /// Whether so much was spent in vain that no more is asked. With the whole budget for each question, each is on its own.
+    /// Whether so much was spent without an answer that no more is asked. With the whole budget for each question, each is on its own.
     pub(crate) fn is_spent(&self) -> bool {
         let Limits { extent, share, .. } = self.limits;
         extent != Extent::All && share > 1 && self.in_vain >= self.settings.options.budget / 2

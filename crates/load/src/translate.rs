@@ -457,7 +457,7 @@ impl<S: Sink> Translator<S> {
                 None
             }
             Raw::Release { lock, hold } => self.release(lock, hold, first_use)?,
-            // The wait itself is what is told when it is over.
+            // The wait itself is translated when it is over.
             Raw::Wait { lock, .. } => self.release(lock, Hold::Exclusive, first_use)?,
             Raw::Woken { condition, by: Waker::Signal | Waker::Broadcast } => {
                 Some(Op::Wait(objects.condition(condition, first_use, output)?))
@@ -544,7 +544,7 @@ impl<S: Sink> Translator<S> {
             }
             // A wait that ended by itself orders nothing; a try that failed took nothing.
             Raw::Woken { .. } | Raw::TryFailed { .. } | Raw::TakeFailed { .. } => None,
-            // What it means is told in its place.
+            // What it means is translated in its place.
             Raw::Obtained { .. } => None,
             Raw::Detach { .. } | Raw::ThreadName { .. } | Raw::Failing { .. } => None,
             // Accesses and calls do not come here.

@@ -30,7 +30,7 @@ pub fn answer_all(trace: &Trace, model: Model, questions: &[Question]) -> Vec<bo
     answers
 }
 
-/// Whether states are told apart by the last writes of variables.
+/// Whether states differ if the last writes of variables do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Values {
     Keep,

@@ -171,7 +171,7 @@ impl LockSets {
         self.sets[a.index()].iter().any(|x| other.iter().any(|&y| x.excludes(y)))
     }
 
-    /// Whether whoever is kept out by the first set is kept out by the second.
+    /// Whether every thread that the first set excludes is excluded by the second.
     #[inline]
     pub fn within(&self, a: LockSetId, b: LockSetId) -> bool {
         self.mask(a).may_be_within(self.mask(b)) && (self.masks_are_exact || self.surely_within(a, b))

@@ -1,4 +1,4 @@
-//! What can go wrong, for whoever called: a closed set of problems, each with the file and line it is about, the facts
+//! What can go wrong, for the caller: a closed set of problems, each with the file and line it is about, the facts
 //! that explain it, and what can be done. A problem that does not stop the work is a warning, and goes to the
 //! [`Observer`](crate::Observer).
 

@@ -1,4 +1,4 @@
-//! What the pipeline says while it works. It prints nothing: whoever calls decides what is shown, and how.
+//! What the pipeline says while it works. It prints nothing: the caller decides what is shown, and how.
 
 use std::path::PathBuf;
 use std::time::Duration;

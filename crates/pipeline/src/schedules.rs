@@ -26,7 +26,7 @@ pub fn recorded_order(
     schedule_file(opened, &Finding { schedule, ..finding.clone() }, model, false).map(Some)
 }
 
-/// The schedule file of a finding under the model it was looked for; with as few switches as can be, if so wished.
+/// The schedule file of a finding under the model it was looked for; with as few switches as possible if `minimize` is set.
 pub fn schedule_file(
     opened: &TraceFile,
     finding: &Finding,

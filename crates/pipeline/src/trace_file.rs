@@ -164,7 +164,7 @@ enum Source {
 /// An input whose progress is passed on.
 type Input<'o, 'm> = Decompressor<Watched<'o, 'm>>;
 
-/// The observer of a reader, which whoever made the reader needs, too.
+/// The observer of a reader, shared with the code that made the reader.
 type Shared<'m> = RefCell<&'m mut dyn Observer>;
 
 /// A reader that ends when there is no time or memory left.

@@ -3,7 +3,7 @@
 //!
 //! Reading does not trust its input: ids may be absurd, values of any type, objects nested without
 //! end. An error says what is wrong at which line and column. Whether the trace has the events that a refutation names
-//! ([`events_named`]) is for whoever has the trace.
+//! ([`events_named`]) is for callers that have the trace.
 
 use check::{End, Model, Reason, Refutation, Split, Step, WrittenQuestion};
 use serde::{Deserialize, Serialize};

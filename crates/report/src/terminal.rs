@@ -1,5 +1,5 @@
 //! A finding for a person at a terminal: the source under carets, who did what with which locks held, the interleaving that
-//! shows it, and how to see it happen. Styled; whoever prints it strips the styles where they are not wanted.
+//! shows it, and how to see it happen. Styled; the printer strips the styles where they are not wanted.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use anstyle::{AnsiColor, Style};

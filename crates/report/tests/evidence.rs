@@ -172,7 +172,7 @@ fn with_another_number(json: &str, rng: &mut Rng) -> Option<String> {
     Some(format!("{}{number}{}", &json[..start], &json[start + length..]))
 }
 
-/// Cuts and broken bytes are told, never panicked about.
+/// Truncated and corrupt bytes give an error, never a panic.
 #[test]
 fn damaged_files_are_refused() {
     let mut rng = Rng(1);

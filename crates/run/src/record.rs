@@ -27,7 +27,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How a program is run.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// What the runtime is told.
+    /// The runtime's settings.
     pub runtime: wire::Settings,
     /// End the program after this long.
     pub duration: Option<Duration>,

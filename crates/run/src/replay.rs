@@ -63,7 +63,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What the runtime is told.
+    /// The runtime's settings.
     fn for_runtime(&self, goal: &Goal) -> wire::Settings {
         let settings =
             wire::Settings { mode: wire::Mode::Replay, seed: self.seed, ..wire::Settings::DEFAULT };

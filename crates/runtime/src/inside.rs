@@ -58,7 +58,7 @@ pub(crate) fn enter_point() -> Option<Inside> {
     Some(inside)
 }
 
-/// The same before an access, which whoever looks at the thread while others run can see.
+/// The same before an access, which is visible to observers of the thread while others run.
 #[inline]
 pub(crate) fn enter_access(kind: Kind, address: u64, length: u64, pc: u64) -> Option<Inside> {
     let inside = enter()?;
@@ -146,7 +146,7 @@ impl Inside {
         }
     }
 
-    /// Lets others run if the thread's time is over; what it is about to do is kept for whoever looks.
+    /// Lets others run if the thread's time is over; what it is about to do is kept for observers.
     #[inline]
     pub(crate) fn stop_before(&self, kind: Kind, address: u64, length: u64, pc: u64) {
         if self.0.budget.load(Ordering::Relaxed) <= 0 {

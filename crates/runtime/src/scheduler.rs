@@ -96,7 +96,7 @@ impl<P: Platform> Scheduler<P> {
     }
 
     /// The budget of the calling thread, which has the token, is used up: someone else's turn, perhaps. What it is about to do, if that
-    /// is known, is kept for whoever looks at the thread meanwhile.
+    /// is known, is kept for observers of the thread.
     pub(crate) fn preempt(&self, thread: Slot, gave_up: GaveUp, pending: Option<Pending>) {
         let decision = self.with_lock(|schedule, platform| {
             schedule.count(thread, platform);

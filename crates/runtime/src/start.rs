@@ -214,7 +214,7 @@ extern "C" fn exiting(status: c_int, _: *mut c_void) {
 pub(crate) struct Failing<'a> {
     /// Where it fails.
     pub(crate) pc: u64,
-    /// What it touched in vain; 0: it is not that.
+    /// The address whose access failed; 0: no access failed.
     pub(crate) address: u64,
     /// The message; empty: there is none.
     pub(crate) message: &'a [u8],

@@ -68,7 +68,7 @@ impl<M: Machine> Lock<M> {
         Guard(self)
     }
 
-    /// Gives the lock back whoever has it.
+    /// Releases the lock, whichever thread holds it.
     #[cfg(not(test))]
     pub(crate) fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);

@@ -91,7 +91,7 @@ impl Turn {
         advance(self.position + 1);
     }
 
-    /// The call came to nothing: its turn is still to come.
+    /// The call had no effect: its turn is still to come.
     pub(crate) fn again(self) {
         ME.set(Some(self.before));
     }

@@ -18,7 +18,7 @@ use crate::natural::Natural;
 use crate::parts::parts;
 use crate::rule::Rule;
 
-/// How many states of a class there are. `loset` is that of the trace; `progress` is told now and then how far it is with
+/// How many states of a class there are. `loset` is that of the trace; `progress` is called now and then with how far it is with
 /// states that are looked at one by one.
 pub fn count(
     trace: &Trace,

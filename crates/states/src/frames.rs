@@ -1,6 +1,6 @@
 //! Choosing the places of a state thread by thread, as QuickLex does: given the places of the first threads, those
 //! the next one can stand at are a range, and each of them can be completed to a consistent state, so
-//! nothing is tried in vain as far as consistency goes.
+//! every attempt is consistent.
 //!
 //! A level is the place of a thread in the order of choosing. What a choice leaves to the later levels (bounds, locks)
 //! is a row; a choice that changes nothing shares the row of the level before, which makes it free.

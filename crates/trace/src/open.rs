@@ -1,4 +1,4 @@
-//! What form a file is in, told by its content, and the text inside compressed files.
+//! Detects a file's form from its content, and reads the text inside compressed files.
 
 use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
 

@@ -1,5 +1,5 @@
 //! Notes: what is written reads back, a cut loses the notes after it and no others, and what is wrong with
-//! them is told when they are asked for.
+//! them is reported on demand.
 
 use trace::native::layout::{
     self, CHUNK_HEADER_LEN, ChunkHeader, Codec, HEADER_LEN, NO_PARENT, Section, Table, Tag,

@@ -61,7 +61,7 @@ pub enum Op<'a> {
     Read { address: u64, size: u8 },
     /// A plain write.
     Write { address: u64, size: u8 },
-    /// A plain read and then a write of the same bytes, told by one hook.
+    /// A plain read and then a write of the same bytes, reported by one hook.
     ReadWrite { address: u64, size: u8 },
     /// An atomic load, or a compare-exchange that failed.
     AtomicRead { address: u64, size: u8 },
@@ -95,7 +95,7 @@ pub enum Op<'a> {
     ThreadName { thread: u32, name: &'a [u8] },
     /// A lock is wanted by a call that waits for it as long as it takes; the acquire comes later.
     Request { lock: u64, hold: Hold },
-    /// A lock is taken. A recursive lock may be taken by its holder again: every acquire is told.
+    /// A lock is taken. A recursive lock may be taken by its holder again: every acquire is reported.
     Acquire { lock: u64, hold: Hold },
     /// A lock is taken after all; the attempts that failed were told as atomic accesses.
     Obtained { lock: u64 },
@@ -153,7 +153,7 @@ pub enum Op<'a> {
     RegionBegin { name: &'a [u8] },
     /// A region that should be atomic ends.
     RegionEnd { name: &'a [u8] },
-    /// The thread is about to end the program: what it touched in vain (0: it is not that), and the message if there is one.
+    /// The thread is about to end the program: the address whose access failed (0: none), and the message if there is one.
     Failing { address: u64, message: &'a [u8] },
     /// Nothing more is recorded.
     Stop(Stop),

@@ -207,7 +207,7 @@ kinds! {
         Benign(1) = 84,
         /// A block that was just allocated is all zeroes. Argument: its length.
         Zeroed(1) = 85,
-        /// The thread is about to end the program by a failure. The address is the one that was touched in vain, if that is what
+        /// The thread is about to end the program by a failure. The address is the one whose access failed, if that is what
         /// failed. Text: the message, if the program gave one.
         Failing(0) = 86,
     }
@@ -215,8 +215,8 @@ kinds! {
 
 impl Kind {
     /// Whether an event of this kind counts as a place: the runtime can stop a thread before it, and a replay of
-    /// the same program meets it again. A request does not, nor a word on limits: they are part of what follows. Nor does what the C library
-    /// allocates: an output's buffer is allocated by whoever writes first. Nor does the arrival of a signal, which nobody can arrange.
+    /// the same program meets it again. A request does not, nor a note on limits: they are part of what follows. Nor does what the C library
+    /// allocates: an output's buffer is allocated by the first thread that writes. Nor does the arrival of a signal, which no schedule can arrange.
     #[inline]
     pub fn is_schedulable(self) -> bool {
         !matches!(

@@ -9,7 +9,7 @@ const OWN_BITS: u32 = 48;
 /// Something that carries an order from one thread to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Passage {
-    /// A file that carries none, such as one on a disk. It is told all the same: a program whose output goes to a pipe in one run
+    /// A file that carries none, such as one on a disk. It is reported all the same: a program whose output goes to a pipe in one run
     /// and to a file in another meets the same places.
     None,
     /// All sockets whose other end is not known, and the kernel's own files, together.

@@ -97,7 +97,7 @@ pub struct Context {
     pub(crate) pc: u64,
 }
 
-/// How the site of an event that was not predicted is told.
+/// How the site of an event that was not predicted is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Site {
     Next,
@@ -106,7 +106,7 @@ pub(crate) enum Site {
     New(Key),
 }
 
-/// How the address of an event that was not predicted is told.
+/// How the address of an event that was not predicted is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
     Favoured,

@@ -1,4 +1,4 @@
-//! Functions of Rust's std whose calls the runtime is told about: code linked into the program passes their numbers.
+//! Functions of Rust's std whose calls are reported to the runtime: code linked into the program passes their numbers.
 
 /// A function of std that orders threads, or that prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

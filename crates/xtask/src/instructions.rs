@@ -2,7 +2,7 @@
 //! tenth more fails. Counts do not depend on what else the machine does, so unlike times they can be judged in CI.
 //!
 //! The tests' own build is counted: it is there already, and what makes it slower makes the released one slower. Counts belong to a
-//! compiler; with another one they are told, not judged.
+//! compiler; with another one they are printed, not compared.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

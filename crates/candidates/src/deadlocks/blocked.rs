@@ -116,7 +116,7 @@ impl Blocked {
         Blocked { nodes: found.nodes, events: found.events, ahead }
     }
 
-    /// Whether a thread that is blocked at `a` can be blocked by one that is at `b`, for all that is known without
+    /// Whether a thread that is blocked at `a` can be blocked by one that is at `b`, as far as is known without
     /// looking at events.
     pub(super) fn blocks(&self, a: &Node, b: &Node) -> bool {
         match (a.wanted, b.via) {

@@ -4,7 +4,7 @@
 //! The least run-up to a set of blocked events grows with each of them along its thread. So if it passes one of them, it
 //! passes it for all later ones of the others, and one walk along the groups of a cycle finds the first set that is not
 //! passed, or that there is none. Cycles through anything but locks are left to the engine: whether a permit is left, say, is
-//! not told by the run-up.
+//! not decided by the run-up.
 //!
 //! Promise: sound under every model; complete for its class within the steps. Cost: a run-up for each event of the groups.
 

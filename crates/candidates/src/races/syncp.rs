@@ -394,7 +394,7 @@ pub(crate) struct Passed {
 /// The first event of a pair is within its own ideal, which has at least so many events of its thread.
 struct Within(u32);
 
-/// The ideals of single events, as clocks. How many events there are of the event's own thread is told by its place, not by
+/// The ideals of single events, as clocks. How many events there are of the event's own thread is known from its place, not from
 /// the clock.
 #[derive(Debug)]
 struct Singles {

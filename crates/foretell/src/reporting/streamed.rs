@@ -1,5 +1,5 @@
 //! Findings printed as they come, one by one, and forgotten: their number does not matter to memory. For people, the first ones
-//! are told in full and the others in a line each: nobody reads a thousand schedules, and each takes time to write out.
+//! are printed in full and the others in a line each: nobody reads a thousand schedules, and each takes time to write out.
 
 use pipeline::predict::{Prediction, with_schedules};
 use pipeline::sources::Files;
@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::progress;
 
-/// So many findings are told to people in full.
+/// How many findings are printed in full.
 const IN_FULL: u64 = 100;
 
 /// The member of the JSON object that findings go into.

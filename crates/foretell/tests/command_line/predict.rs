@@ -395,7 +395,7 @@ fn raw_needs_a_method_that_streams() {
     insta::assert_snapshot!(predict(SEVERAL, &["--raw"]).seen());
 }
 
-/// Findings beyond those that a person reads are told in a line each; programs get the schedules of all of them.
+/// Findings beyond those that a person reads are printed in a line each; programs get the schedules of all of them.
 #[test]
 fn many_findings_are_told_in_a_line_each() {
     let place = Workplace::new();

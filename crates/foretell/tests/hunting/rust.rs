@@ -63,7 +63,7 @@ fn correct_programs_are_left_alone() {
     }
     for name in CORRECT {
         let mut findings = Hunted::new(name, &["--times", "0"]).findings;
-        // What a thread does in one section of a lock after another can come apart, and is told of on purpose.
+        // What a thread does in one section of a lock after another can be interleaved, and is reported on purpose.
         findings.retain(|finding| !TWO_SECTIONS.contains(&name) || finding["kind"] != "atomicity");
         assert!(findings.is_empty(), "{name}: {findings:#?}");
     }

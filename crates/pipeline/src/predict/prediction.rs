@@ -1,5 +1,5 @@
 //! A finding whose schedule may not be written out yet. Writing it out takes a walk through all of the run before it, and a
-//! person reads few of thousands, so that is left to whoever shows it.
+//! person reads few of thousands, so that is left to the code that shows it.
 
 use std::sync::OnceLock;
 

@@ -27,7 +27,7 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// Asks to be called in each child that the C library forks, whoever asked it to, and before the program's own handlers.
+/// Asks to be called in each child that the C library forks, whatever code forks, and before the program's own handlers.
 pub(crate) fn watch_forks() {
     // SAFETY: the handler stays as long as the process.
     unsafe { __register_atfork(None, None, Some(in_child), core::ptr::null_mut()) };

@@ -31,7 +31,7 @@ fn site(inside: &Inside, pc: u64) -> u64 {
     }
 }
 
-/// Whether memory is managed for the C library's or Rust's own output, by whoever comes first.
+/// Whether memory is managed for the C library's or Rust's own output, by the first thread that needs it.
 fn is_private(inside: &Inside, pc: u64) -> bool {
     is_c_library(pc) || inside.thread().std_activity.get().prints()
 }

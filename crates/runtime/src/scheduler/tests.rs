@@ -196,7 +196,7 @@ fn lock_and_unlock(scheduler: &Scheduler<Host>, thread: Slot) {
     scheduler.wake_all(Key::address(KEY), Waker::Signal);
 }
 
-/// Takes the token from whoever has it, again and again, without the patience of the real watchdog.
+/// Takes the token from its holder, again and again, without the patience of the real watchdog.
 fn watch(scheduler: &Scheduler<Host>) {
     let host = &scheduler.platform;
     while !host.is_over.load(Ordering::Relaxed) {

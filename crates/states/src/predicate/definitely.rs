@@ -46,7 +46,7 @@ pub fn definitely(
     }
     if predicate.trend(&predicate.root).is_rising() {
         // If it does not hold at the end of the recorded run it held nowhere on it. If it does, it holds at the end of every
-        // run that gets there, and all do where there is nothing to wait for in vain.
+        // run that gets there, and all do where no thread waits for ever.
         if !predicate.holds_within(loset.lengths(), limits.steps)? {
             let recorded = trace.events().map(|(event, ..)| event).collect();
             return Ok(Certainty { answer: Definitely::Avoided(recorded), path: Path::Stable });

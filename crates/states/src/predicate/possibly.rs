@@ -26,7 +26,7 @@ pub struct Possibly {
     pub path: Path,
 }
 
-/// A reachable state in which the predicate holds: where it takes enumeration, the first in lexical order. `progress` is told now and
+/// A reachable state in which the predicate holds: where it takes enumeration, the first in lexical order. `progress` is called now and
 /// then how far that is.
 pub fn possibly(
     trace: &Trace,

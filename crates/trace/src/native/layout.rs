@@ -210,7 +210,7 @@ pub enum Section {
     Permits,
     /// Call stacks: the stack it was called from, and a frame's number.
     Stacks,
-    /// How threads came to be: a thread's number, its parent's, and the how manieth of its parent it is.
+    /// How threads came to be: a thread's number, its parent's, and its index among the parent's threads.
     Origins,
 }
 

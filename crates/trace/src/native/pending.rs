@@ -13,7 +13,7 @@ pub(super) struct PendingNames {
     pub(super) permits: Vec<(SemaphoreId, u32)>,
     /// Parent and frame of each.
     pub(super) stacks: Vec<[u32; 2]>,
-    /// Thread, parent, and the how manieth of its parent it is.
+    /// Thread, parent, and its index among the parent's threads.
     pub(super) origins: Vec<[u32; 3]>,
 }
 

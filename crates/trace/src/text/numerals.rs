@@ -3,7 +3,7 @@
 //! Most names of most text traces are such. Their ids stand in an array at the number: four bytes a name, where any table that
 //! holds the names themselves takes ten times as much and is no longer in the nearest cache by the time it is asked again.
 //! Names are known as they are spelled, so `x1` and `x01` are two, and only one spelling of a number has a place here.
-//! An array grows with the names asked for in vain, not with the largest number: its memory is bounded by the text read.
+//! An array grows with the number of failed lookups, not with the largest number: its memory is bounded by the text read.
 
 /// The name of a place in the arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub(super) struct NumeralIds {
 
 /// How long an array may be at first.
 const FEWEST: usize = 64;
-/// How much longer with each name that was asked for in vain.
+/// How much it grows with each failed lookup.
 const GROWTH: usize = 4;
 
 impl Default for NumeralIds {

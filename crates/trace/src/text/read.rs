@@ -25,7 +25,7 @@ use event::{Part, Refusal, place_of};
 
 /// How much is read and parsed at a time: it stays in the cache from one to the other.
 const BLOCK: usize = 64 << 10;
-/// How often progress is told, in bytes.
+/// How often progress is reported, in bytes.
 const PROGRESS_STEP: u64 = 1 << 20;
 
 /// How far reading has come.

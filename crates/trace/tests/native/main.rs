@@ -1,4 +1,4 @@
-//! The native form: what is written reads back, what is cut short is told from what is broken, and
+//! The native form: what is written reads back, truncated and corrupt files are told apart, and
 //! nothing a file can say makes the reader panic or believe it.
 
 mod anything;

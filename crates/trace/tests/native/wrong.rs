@@ -1,4 +1,4 @@
-//! Files that no writer of ours writes: each mistake is told in its own words.
+//! Files that no writer of ours writes: each mistake has an error message of its own.
 
 use trace::native;
 use trace::native::layout::{

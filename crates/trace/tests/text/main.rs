@@ -165,7 +165,7 @@ fn begins_and_ends_that_no_thread_can_have_are_transactions() {
     );
 }
 
-/// Gives as few bytes at a time as it is told, to cut lines anywhere.
+/// Gives at most this many bytes at a time, to cut lines anywhere.
 struct Dripping<'a>(&'a [u8], usize);
 
 impl Read for Dripping<'_> {

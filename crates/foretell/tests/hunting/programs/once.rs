@@ -1,4 +1,4 @@
-//! Things that whoever comes first makes, and all others read: Once, OnceLock, LazyLock.
+//! Values that the first thread makes and all others read: Once, OnceLock, LazyLock.
 
 use std::sync::{LazyLock, Once, OnceLock};
 use std::thread;

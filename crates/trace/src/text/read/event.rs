@@ -1,4 +1,4 @@
-//! One line to one event. The plain accesses and sections, nearly all of any trace, are told by a look at the bytes; the others by name.
+//! One line to one event. The plain accesses and sections, nearly all of any trace, are recognised by their bytes; the others by name.
 
 use crate::ids::{EventId, LocationId, LockId, ThreadId, VariableId};
 use crate::memory_order::MemoryOrder;
