@@ -103,7 +103,7 @@ pub fn for_each_pair(
             let syncp = Syncp::of_races(setup, Model::ReadsFrom);
             syncp.races().map(|race| race.pair).take_while(goes_on).for_each(take);
         }
-        Method::Cp => Cp::new(trace)?.pairs().take_while(goes_on).for_each(take),
+        Method::Cp => Cp::new(setup)?.pairs().take_while(goes_on).for_each(take),
         Method::Ucg => ucg::pairs(setup).take_while(goes_on).for_each(take),
         Method::Poly => unreachable!("poly reports schedules, not pairs"),
     }

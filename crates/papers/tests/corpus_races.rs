@@ -105,7 +105,7 @@ fn count(method: Method, setup: &Setup<'_>) -> usize {
     match method {
         Method::Lockset => lockset::pairs(trace).count(),
         Method::Hb => hb::races(trace).count(),
-        Method::Cp => cp::Cp::new(trace).expect("a small trace").pairs().count(),
+        Method::Cp => cp::Cp::new(&Setup::new(trace)).expect("a small trace").pairs().count(),
         Method::Syncp => syncp::Syncp::new(setup).races().count(),
         Method::Ucg => ucg::pairs(setup).count(),
         Method::Poly => predicted(setup).len(),

@@ -22,7 +22,7 @@
 //! no window, and [`TooLarge`] traces are refused.
 
 use candidates::races::RacePair;
-use order::{AccessKind, Needs};
+use order::{AccessKind, Index, Needs, Section};
 use rustc_hash::FxHashMap;
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace, VariableId};
 
@@ -44,33 +44,33 @@ pub struct TooLarge {
 #[derive(Debug)]
 pub struct Cp<'t> {
     trace: &'t Trace,
-    threads: ThreadEvents,
+    threads: &'t ThreadEvents,
     cp: Matrix,
 }
 
 impl<'t> Cp<'t> {
     /// Computes the relation.
-    pub fn new(trace: &'t Trace) -> Result<Self, TooLarge> {
-        let threads = ThreadEvents::of(trace);
+    pub fn new(index: &'t Index<'t>) -> Result<Self, TooLarge> {
+        let (trace, threads) = (index.trace(), index.threads());
         let (events, count) = (trace.len(), threads.threads());
         if events as u64 * count as u64 > MOST {
             return Err(TooLarge { events, threads: count });
         }
-        let predecessors = Predecessors::of(trace, &threads);
-        let sections = Sections::of(trace, &threads);
-        let hb = Matrix::of(&threads, trace, |event, row, rows| {
+        let predecessors = Predecessors::of(trace, threads);
+        let sections = Sections::of(index);
+        let hb = Matrix::of(threads, trace, |event, row, rows| {
             predecessors.all(event).for_each(|earlier| rows.include(earlier, row));
         });
-        let mut edges = conflicting_sections(trace, &sections);
+        let mut edges = conflicting_sections(index, &sections);
         loop {
-            let cp = Matrix::strict(&threads, trace, |event, row, rows| {
+            let cp = Matrix::strict(threads, trace, |event, row, rows| {
                 predecessors.all(event).for_each(|earlier| rows.include(earlier, row));
                 predecessors.fixed.get(event).iter().for_each(|&earlier| hb.include(earlier, row));
                 if let Some(section) = sections.begun_by(event) {
                     edges.entering(section).for_each(|release| hb.include(release, row));
                 }
             });
-            if !edges.follow(&sections, &cp) {
+            if !edges.follow(&sections, threads, &cp) {
                 return Ok(Cp { trace, threads, cp });
             }
         }
@@ -245,17 +245,6 @@ fn lock_predecessors(trace: &Trace, event: EventId, op: Op, released: &mut [Rele
     }
 }
 
-/// A section of a lock.
-#[derive(Clone, Copy, Debug)]
-struct Section {
-    lock: LockId,
-    thread: ThreadId,
-    release: Option<EventId>,
-    /// The release, or its thread's last event.
-    end: EventId,
-    exclusive: bool,
-}
-
 /// The sections of one lock by one thread that end, in order: the acquire's place, and the last release up to
 /// there.
 #[derive(Clone, Debug)]
@@ -274,41 +263,32 @@ impl Line {
 
     /// The last release of those sections that keep the other out and begin among the first so many events.
     fn last_release(&self, other: &Section, events: u32) -> Option<EventId> {
-        let list = if other.exclusive { &self.all } else { &self.exclusive };
+        let list = if other.shared { &self.exclusive } else { &self.all };
         let begun = list.partition_point(|&(place, _)| place < events);
         begun.checked_sub(1).map(|last| list[last].1)
     }
 }
 
 #[derive(Debug)]
-struct Sections {
-    /// In the order of their acquires.
-    all: Vec<Section>,
+struct Sections<'t> {
+    all: &'t [Section],
+    /// By acquire, where the section is in `all`.
     numbers: FxHashMap<EventId, usize>,
     by_lock: Vec<Vec<Line>>,
 }
 
-impl Sections {
-    fn of(trace: &Trace, threads: &ThreadEvents) -> Sections {
-        let mut sections = Sections {
-            all: Vec::new(),
-            numbers: FxHashMap::default(),
-            by_lock: vec![Vec::new(); trace.symbols().locks.len()],
-        };
-        for (event, thread, op) in trace.events() {
-            let (Op::Acquire(lock) | Op::AcquireShared(lock)) = op else { continue };
-            if trace.is_nested(event) {
-                continue;
-            }
-            let release = trace.section_end(event);
-            let last = threads.of_thread(thread).last().copied().unwrap_or(event);
-            let (place, exclusive) = (threads.place(event) as u32, matches!(op, Op::Acquire(_)));
-            sections.numbers.insert(event, sections.all.len());
-            sections.all.push(Section { lock, thread, release, end: release.unwrap_or(last), exclusive });
-            if let Some(release) = release {
-                let line = sections.line(lock, thread);
+impl<'t> Sections<'t> {
+    fn of(index: &'t Index<'t>) -> Self {
+        let all = index.sections();
+        let numbers = all.iter().enumerate().map(|(number, section)| (section.acquire, number)).collect();
+        let by_lock = vec![Vec::new(); index.trace().symbols().locks.len()];
+        let mut sections = Sections { all, numbers, by_lock };
+        for section in all {
+            if let Some(release) = section.release {
+                let place = index.threads().place(section.acquire) as u32;
+                let line = sections.line(section.lock, section.thread);
                 Line::push(&mut line.all, place, release);
-                if exclusive {
+                if !section.shared {
                     Line::push(&mut line.exclusive, place, release);
                 }
             }
@@ -360,12 +340,15 @@ impl Edges {
     }
 
     /// Applies (b) once to all sections. Whether that found more.
-    fn follow(&mut self, sections: &Sections, cp: &Matrix) -> bool {
+    fn follow(&mut self, sections: &Sections<'_>, threads: &ThreadEvents, cp: &Matrix) -> bool {
         let mut more = false;
         for (number, later) in sections.all.iter().enumerate() {
+            // A section that never ends goes on to its thread's last event.
+            let last = threads.of_thread(later.thread).last().copied();
+            let end = later.release.or(last).unwrap_or(later.acquire);
             let lines = sections.by_lock[later.lock.index()].iter();
             for line in lines.filter(|line| line.thread != later.thread) {
-                let events = cp.count(later.end, line.thread);
+                let events = cp.count(end, line.thread);
                 if let Some(release) = line.last_release(later, events) {
                     more |= self.add(number, line.thread, release);
                 }
@@ -380,23 +363,16 @@ impl Edges {
 type Last = [[Option<EventId>; 2]; 2];
 
 /// Applies (a) to all sections.
-fn conflicting_sections(trace: &Trace, sections: &Sections) -> Edges {
+fn conflicting_sections(index: &Index<'_>, sections: &Sections<'_>) -> Edges {
     let mut edges = Edges(vec![Vec::new(); sections.all.len()]);
-    let mut open: Vec<Vec<usize>> = vec![Vec::new(); trace.symbols().threads.len()];
     let mut last: FxHashMap<(LockId, VariableId), Vec<(ThreadId, Last)>> = FxHashMap::default();
-    for (event, thread, op) in trace.events() {
-        if let Some(section) = sections.begun_by(event) {
-            open[thread.index()].push(section);
-        }
-        if matches!(op, Op::Release(_) | Op::ReleaseShared(_)) {
-            open[thread.index()].retain(|&section| sections.all[section].release != Some(event));
-        }
+    for (event, thread, op) in index.trace().events() {
         let Some(access) = op.access() else { continue };
-        for &number in &open[thread.index()] {
-            let section = &sections.all[number];
+        for section in index.open_after(event) {
+            let Some(number) = sections.begun_by(section.acquire) else { continue };
             let users = last.entry((section.lock, access.variable)).or_default();
             for (other, last) in users.iter().filter(|(other, _)| *other != thread) {
-                let forms = last.iter().skip(usize::from(!section.exclusive));
+                let forms = last.iter().skip(usize::from(section.shared));
                 let releases = forms.flat_map(|form| form.iter().skip(usize::from(!access.writes)));
                 for release in releases.copied().flatten() {
                     edges.add(number, *other, release);
@@ -409,7 +385,7 @@ fn conflicting_sections(trace: &Trace, sections: &Sections) -> Edges {
                     users.len() - 1
                 }
             };
-            let known = &mut users[index].1[usize::from(section.exclusive)][usize::from(access.writes)];
+            let known = &mut users[index].1[usize::from(!section.shared)][usize::from(access.writes)];
             *known = (*known).max(section.release);
         }
     }

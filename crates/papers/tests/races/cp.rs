@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use candidates::races::RacePair;
 use check::{Model, Question};
+use order::Index;
 use papers::races::cp::Cp;
 use papers::races::hb;
 use trace::{EventId, Op, Trace};
@@ -71,7 +72,8 @@ fn the_relation_is_that_of_its_definition() {
         let (cp, must) = (causally_precedes(trace), Graph::must(trace));
         let unordered = |p: &RacePair| !cp[p.first.index()][p.second.index()] && !must.has(p.first, p.second);
         let expected: BTreeSet<RacePair> = conflicting_pairs(trace).into_iter().filter(unordered).collect();
-        let method = Cp::new(trace).expect("a tiny trace fits");
+        let index = Index::new(trace);
+        let method = Cp::new(&index).expect("a tiny trace fits");
         let found: Vec<RacePair> = method.pairs().collect();
         assert_eq!(found.iter().copied().collect::<BTreeSet<_>>(), expected, "seed {seed}\n{}", shown(trace));
         assert_eq!(found.len(), expected.len(), "each pair comes once: seed {seed}");
@@ -88,7 +90,8 @@ fn the_relation_is_that_of_its_definition() {
 fn the_first_race_is_real_or_a_deadlock_is() {
     let (mut with_races, mut false_pairs) = (0, 0);
     on_tiny_traces(100_000..106_000, |seed, trace| {
-        let cp = Cp::new(trace).expect("a tiny trace fits");
+        let index = Index::new(trace);
+        let cp = Cp::new(&index).expect("a tiny trace fits");
         let Some(first) = cp.races().next() else { return };
         with_races += 1;
         let feasible = feasible_pairs(trace, Model::ReadsFrom);
@@ -119,7 +122,8 @@ fn sections_that_conflict_stay_in_order() {
          T2|rel(l)
          T2|w(y)",
     );
-    let cp = Cp::new(&trace).expect("a tiny trace fits");
+    let index = Index::new(&trace);
+    let cp = Cp::new(&index).expect("a tiny trace fits");
     assert_eq!(cp.pairs().collect::<Vec<_>>(), []);
 }
 
@@ -135,7 +139,8 @@ fn sections_that_do_not_conflict_order_nothing() {
          T2|rel(l)
          T2|w(y)",
     );
-    let cp = Cp::new(&trace).expect("a tiny trace fits");
+    let index = Index::new(&trace);
+    let cp = Cp::new(&index).expect("a tiny trace fits");
     assert_eq!(cp.pairs().collect::<Vec<_>>(), [pair(0, 7)]);
 }
 
@@ -150,6 +155,7 @@ fn a_fork_within_a_section_keeps_the_childs_section_behind() {
          T2|rel(l)
          T2|r(x)",
     );
-    let cp = Cp::new(&trace).expect("a tiny trace fits");
+    let index = Index::new(&trace);
+    let cp = Cp::new(&index).expect("a tiny trace fits");
     assert_eq!(cp.pairs().collect::<Vec<_>>(), []);
 }
