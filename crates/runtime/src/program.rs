@@ -92,7 +92,8 @@ pub(crate) unsafe fn begin(first_stack: (u64, u64)) {
         if !schedule.has_room() {
             schedule.set_room(room()?);
         }
-        let chooser = Chooser::new(settings.policy, settings.seed, settings.quantum.map_or(0, NonZeroU64::get));
+        let quantum = settings.quantum.map_or(0, NonZeroU64::get);
+        let chooser = Chooser::new(settings.policy, settings.seed, quantum).with_new_threads(settings.new_threads);
         schedule.begin(chooser, settings.max_events.map_or(u64::MAX, NonZeroU64::get), program)
     });
     let Some(first) = first.map(thread_in) else { return };

@@ -71,6 +71,18 @@ pub enum Children {
     Follow,
 }
 
+/// Who goes on when a thread has created another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NewThreads {
+    /// Either, as the policy chooses.
+    #[default]
+    Either,
+    /// The new thread.
+    First,
+    /// Its creator.
+    Last,
+}
+
 /// How a program is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
@@ -88,6 +100,8 @@ pub struct Settings {
     pub children: Children,
     /// What happens in a program in which no thread can go on.
     pub at_deadlock: AtDeadlock,
+    /// Who goes on when a thread has created another.
+    pub new_threads: NewThreads,
 }
 
 mod key {
@@ -98,11 +112,14 @@ mod key {
     pub(super) const MAX_EVENTS: &str = "max-events";
     pub(super) const CHILDREN: &str = "children";
     pub(super) const DEADLOCK: &str = "deadlock";
+    pub(super) const NEW_THREADS: &str = "new-threads";
 }
 
 const REPLAY: &str = "replay";
 const FOLLOW: &str = "follow";
 const HANG: &str = "hang";
+const FIRST: &str = "first";
+const LAST: &str = "last";
 
 impl Settings {
     /// What a recording is, unless something else is asked for.
@@ -114,6 +131,7 @@ impl Settings {
         max_events: None,
         children: Children::Ignore,
         at_deadlock: AtDeadlock::Stop,
+        new_threads: NewThreads::Either,
     };
 
     /// The settings that this text describes.
@@ -145,6 +163,12 @@ impl Settings {
             self.children = if says(FOLLOW) { Children::Follow } else { Children::Ignore };
         } else if is(key::DEADLOCK) {
             self.at_deadlock = if says(HANG) { AtDeadlock::Hang } else { AtDeadlock::Stop };
+        } else if is(key::NEW_THREADS) {
+            self.new_threads = match () {
+                () if says(FIRST) => NewThreads::First,
+                () if says(LAST) => NewThreads::Last,
+                () => NewThreads::Either,
+            };
         }
     }
 }
@@ -168,6 +192,11 @@ impl fmt::Display for Settings {
         }
         if self.at_deadlock == AtDeadlock::Hang {
             writeln!(f, "{}={HANG}", key::DEADLOCK)?;
+        }
+        match self.new_threads {
+            NewThreads::Either => {}
+            NewThreads::First => writeln!(f, "{}={FIRST}", key::NEW_THREADS)?,
+            NewThreads::Last => writeln!(f, "{}={LAST}", key::NEW_THREADS)?,
         }
         Ok(())
     }

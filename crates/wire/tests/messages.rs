@@ -4,15 +4,16 @@ use std::num::NonZeroU64;
 
 use proptest::prelude::*;
 use wire::{
-    AtDeadlock, Children, Control, Instruction, Kind, Memory, Mode, Obstacle, OnDivergence, Origin,
-    OutcomeRecord, PendingAccess, Policy, Settings, ThreadName, ThreadState, WaitsFor, write_control,
+    AtDeadlock, Children, Control, Instruction, Kind, Memory, Mode, NewThreads, Obstacle, OnDivergence,
+    Origin, OutcomeRecord, PendingAccess, Policy, Settings, ThreadName, ThreadState, WaitsFor, write_control,
 };
 
 fn any_settings() -> impl Strategy<Value = Settings> {
     let policy = proptest::sample::select(Policy::ALL.to_vec());
     let some = || any::<Option<NonZeroU64>>();
-    (any::<[bool; 3]>(), any::<u64>(), policy, some(), some()).prop_map(
-        |([replays, follows, hangs], seed, policy, quantum, max_events)| Settings {
+    let new_threads = proptest::sample::select(vec![NewThreads::Either, NewThreads::First, NewThreads::Last]);
+    (any::<[bool; 3]>(), any::<u64>(), policy, some(), some(), new_threads).prop_map(
+        |([replays, follows, hangs], seed, policy, quantum, max_events, new_threads)| Settings {
             mode: if replays { Mode::Replay } else { Mode::Record },
             seed,
             policy,
@@ -20,6 +21,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
             max_events,
             children: if follows { Children::Follow } else { Children::Ignore },
             at_deadlock: if hangs { AtDeadlock::Hang } else { AtDeadlock::Stop },
+            new_threads,
         },
     )
 }

@@ -3,6 +3,8 @@
 //! A policy sees the threads that could run, in the order of their creation, and nothing of the real time (except
 //! [`Policy::Os`], which is made of it). So the same seed chooses the same.
 
+use wire::NewThreads;
+
 use super::{Entries, Entry, Slot, World};
 
 /// Random numbers from a seed: splitmix64.
@@ -46,6 +48,7 @@ pub(crate) struct Chooser {
     policy: Policy,
     dice: Dice,
     quantum: u64,
+    new_threads: NewThreads,
 }
 
 /// Priorities of new threads lie above this, lowered ones below.
@@ -66,7 +69,8 @@ pub(crate) enum GaveUp {
 
 impl Chooser {
     /// Chooses nothing yet.
-    pub(crate) const NONE: Chooser = Chooser { policy: Policy::RoundRobin, dice: Dice(0), quantum: 0 };
+    pub(crate) const NONE: Chooser =
+        Chooser { policy: Policy::RoundRobin, dice: Dice(0), quantum: 0, new_threads: NewThreads::Either };
 
     /// This policy, with this seed. A quantum of 0 leaves it to the policy.
     pub(crate) fn new(name: wire::Policy, seed: u64, quantum: u64) -> Chooser {
@@ -76,7 +80,12 @@ impl Chooser {
             wire::Policy::RoundRobin => Policy::RoundRobin,
             wire::Policy::Os => Policy::Os { slice_end: 0 },
         };
-        Chooser { policy, dice: Dice(seed), quantum }
+        Chooser { policy, dice: Dice(seed), quantum, new_threads: NewThreads::Either }
+    }
+
+    /// The same, but whether new threads come first may be fixed.
+    pub(crate) fn with_new_threads(self, new_threads: NewThreads) -> Chooser {
+        Chooser { new_threads, ..self }
     }
 
     /// The priority of a new thread.
@@ -100,9 +109,15 @@ impl Chooser {
         }
     }
 
-    /// Whether a new thread runs before the one that made it goes on.
-    pub(super) fn begins_at_once(&self, new: &Entry, maker: &Entry) -> bool {
-        matches!(self.policy, Policy::Pct { .. }) && new.priority > maker.priority
+    /// Whether a new thread runs before the one that made it goes on. Policies that choose at random let it as often as not.
+    pub(super) fn begins_at_once(&mut self, new: &Entry, maker: &Entry) -> bool {
+        match (self.new_threads, &self.policy) {
+            (NewThreads::First, _) => true,
+            (NewThreads::Last, _) => false,
+            (NewThreads::Either, Policy::Random) => self.dice.below(2) == 0,
+            (NewThreads::Either, Policy::Pct { .. }) => new.priority > maker.priority,
+            (NewThreads::Either, Policy::RoundRobin | Policy::Os { .. }) => false,
+        }
     }
 
     /// The index of the thread that runs next; `current` had the token and may or may not be among them.
@@ -115,6 +130,9 @@ impl Chooser {
         world: &impl World,
     ) -> usize {
         let own = candidates.iter().position(|&thread| Some(thread) == current);
+        if gave_up == GaveUp::ToANewThread {
+            return first_max(candidates, |thread| u64::from(entries[thread].number));
+        }
         match &mut self.policy {
             Policy::Random => match (gave_up, own) {
                 (GaveUp::Willingly, Some(own)) if candidates.len() > 1 => {
@@ -124,9 +142,7 @@ impl Chooser {
                 _ => self.dice.index(candidates.len()),
             },
             Policy::Pct { lowest } => {
-                if let Some(own) = own
-                    && gave_up != GaveUp::ToANewThread
-                {
+                if let Some(own) = own {
                     *lowest -= 1;
                     entries[candidates[own]].priority = *lowest;
                 }

@@ -138,7 +138,7 @@ impl Schedule {
     }
 
     /// Whether a new thread runs before the one that made it goes on.
-    pub(crate) fn begins_at_once(&self, new: Slot, maker: Slot) -> bool {
+    pub(crate) fn begins_at_once(&mut self, new: Slot, maker: Slot) -> bool {
         !self.replay.is_following() && self.chooser.begins_at_once(&self.entries[new], &self.entries[maker])
     }
 

@@ -3,7 +3,7 @@
 use super::scripts::Op;
 use super::simulation::{Outcome, Simulation};
 use crate::schedule::Chooser;
-use wire::Policy;
+use wire::{NewThreads, Policy};
 
 /// Three threads that do nothing but work, switched after every event or so; who worked when.
 fn workers(policy: Policy, seed: u64, quantum: u64) -> Vec<usize> {
@@ -52,4 +52,37 @@ fn the_os_policy_starves_nobody() {
     let events = workers(Policy::Os, 0, 0);
     let last_first = (0..3).map(|thread| events.iter().position(|&worker| worker == thread)).max();
     assert!(last_first.flatten().is_some_and(|at| at < 2990), "{last_first:?}");
+}
+
+/// Who works first after a thread has created another: 0 its creator, 1 the new thread.
+fn first_after_spawn(chooser: Chooser) -> usize {
+    let scripts = vec![vec![Op::Work(3), Op::Spawn(1), Op::Work(20)], vec![Op::Work(20)]];
+    let mut simulation = Simulation::new(scripts, chooser, |_| ());
+    assert_eq!(simulation.run(), Outcome::AllDone);
+    simulation.events[4]
+}
+
+/// Over many seeds a new thread comes first about as often as its creator.
+#[test]
+fn new_threads_come_first_half_of_the_time() {
+    for policy in [Policy::Random, Policy::Pct] {
+        let firsts: usize = (0..200).map(|seed| first_after_spawn(Chooser::new(policy, seed, 0))).sum();
+        assert!(
+            (70..130).contains(&firsts),
+            "{policy:?}: the new thread comes first in {firsts} of 200 runs"
+        );
+    }
+}
+
+/// Whatever the policy, it can be fixed who comes first.
+#[test]
+fn new_threads_come_first_or_last_as_asked() {
+    for policy in Policy::ALL {
+        for seed in 0..20 {
+            let first =
+                |new_threads| first_after_spawn(Chooser::new(policy, seed, 0).with_new_threads(new_threads));
+            assert_eq!(first(NewThreads::First), 1, "{policy:?} {seed}");
+            assert_eq!(first(NewThreads::Last), 0, "{policy:?} {seed}");
+        }
+    }
 }

@@ -359,6 +359,10 @@ impl Simulation {
                 self.actors[child].doing = Doing::Goes;
                 self.schedule.created(self.actors[actor].slot, slot);
                 self.schedule.give_budget(self.actors[actor].slot, &self.stage);
+                if self.schedule.begins_at_once(slot, self.actors[actor].slot) {
+                    self.schedule.count(self.actors[actor].slot, &self.stage);
+                    self.give_up(actor, GaveUp::ToANewThread);
+                }
             }
             Op::Join(other) => {
                 if self.actors[other].doing != Doing::Done {
