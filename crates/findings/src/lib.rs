@@ -381,14 +381,20 @@ pub enum StoppedBy {
 }
 
 /// What a hunt covered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
     /// How often the program was run.
     pub runs: u64,
     /// How many of these runs differ in what reads saw or in which order threads synchronised.
     pub behaviours: u64,
-    /// Whether there is no other behaviour for this input.
+    /// Reads that could see something else and were not tried.
+    #[serde(default)]
+    pub targets: u64,
+    /// Whether there is no other behaviour for this input, and none fails.
     pub exhausted: bool,
+    /// Why there may be other behaviours, even if no target is left.
+    #[serde(default)]
+    pub doubts: Vec<String>,
 }
 
 /// The size of a trace, and where it was.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use pipeline::observer::Progress;
 
 use crate::arguments::OutputMode;
+use crate::observer::covered;
 use crate::progress::say;
 use crate::table::number;
 
@@ -109,14 +110,15 @@ impl Running {
     /// `searching for data races: 5,000 of 20,000 (25 %), 10 s`.
     fn in_words(&self, elapsed: Duration) -> String {
         let item = self.item.as_ref().map(|item| format!(" {item}")).unwrap_or_default();
-        let so_far = match self.progress {
-            Some(Progress::Counted { done, total: Some(total) }) if total > 0 => {
+        let so_far = match &self.progress {
+            &Some(Progress::Counted { done, total: Some(total) }) if total > 0 => {
                 let percent = done.min(total) * 100 / total;
                 format!(": {} of {} ({percent} %)", number(done), number(total))
             }
-            Some(Progress::Counted { done, .. } | Progress::Estimated { done, .. }) => {
+            &Some(Progress::Counted { done, .. } | Progress::Estimated { done, .. }) => {
                 format!(": {}", number(done))
             }
+            Some(Progress::Covered(coverage)) => format!(": {}", covered(coverage)),
             None => String::new(),
         };
         format!("{}{item}{so_far}, {} s", self.doing, elapsed.as_secs())

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use indicatif::ProgressBar;
 use pipeline::ending::signal_name;
-use pipeline::observer::{Event, Observer, Progress, Stage};
+use pipeline::observer::{Coverage, Event, Observer, Progress, Stage};
 use report::Finding;
 use trace::Ending;
 
@@ -92,13 +92,13 @@ impl Observer for TerminalObserver {
         self.heartbeat.item(name);
         let Some(Running { stage, bar: Bar::Simple(bar), .. }) = self.stages.last() else { return };
         bar.set_message(match stage {
-            Stage::Exploring => format!("looking for new paths from {name}"),
+            Stage::Exploring => format!("trying {name}"),
             _ => format!("replaying {name}"),
         });
     }
 
     fn advance(&mut self, progress: Progress) {
-        self.heartbeat.advance(progress);
+        self.heartbeat.advance(progress.clone());
         match (self.stages.last_mut().map(|running| &mut running.bar), progress) {
             (Some(Bar::Simple(bar)), Progress::Counted { done, total }) => {
                 if let Some(total) = total {
@@ -107,6 +107,9 @@ impl Observer for TerminalObserver {
                 bar.set_position(done);
             }
             (Some(Bar::States(bar)), Progress::Estimated { done, share }) => bar.update(done, share),
+            (Some(Bar::Simple(bar)), Progress::Covered(coverage)) => {
+                bar.set_message(format!("trying other behaviours: {}", covered(&coverage)));
+            }
             _ => {}
         }
     }
@@ -155,7 +158,7 @@ fn doing(stage: &Stage) -> String {
         Stage::Recording => "recording".to_owned(),
         Stage::Predicting => "predicting".to_owned(),
         Stage::Replaying { .. } => "replaying".to_owned(),
-        Stage::Exploring => "looking for new paths".to_owned(),
+        Stage::Exploring => "trying other behaviours".to_owned(),
     }
 }
 
@@ -195,8 +198,13 @@ fn in_words(event: &Event) -> String {
                 ),
             }
         }
-        Event::Round { round, recordings } => {
-            format!("round {round}: {} took new paths", counted(*recordings, "replay"))
-        }
     }
+}
+
+/// What a hunt has covered, in words.
+pub fn covered(coverage: &Coverage) -> String {
+    let runs = counted(coverage.runs, "run");
+    let behaviours = counted(coverage.behaviours, "behaviour");
+    let targets = counted(coverage.targets, "target");
+    format!("{runs}, {behaviours}, {targets} left")
 }

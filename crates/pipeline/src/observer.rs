@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use report::Coverage;
 use report::{Finding, FindingKind};
 use trace::Ending;
 
@@ -68,7 +69,7 @@ pub enum Stage {
 }
 
 /// How far a stage has come.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     /// So many of so many, if the number is known.
     Counted {
@@ -84,6 +85,8 @@ pub enum Progress {
         /// The share of the work that is done.
         share: Option<f64>,
     },
+    /// A hunt has covered so much.
+    Covered(Coverage),
 }
 
 /// Something worth a line to a person.
@@ -129,13 +132,6 @@ pub enum Event {
         left: u64,
         /// Whether that is because the user wanted to stop; otherwise time was up.
         interrupted: bool,
-    },
-    /// A further round begins.
-    Round {
-        /// Its number.
-        round: u64,
-        /// Replays of the last round that took a path of their own.
-        recordings: u64,
     },
 }
 

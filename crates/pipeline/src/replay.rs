@@ -49,8 +49,19 @@ pub struct Replayer {
     pub bounds: Bounds,
 }
 
-/// Sees the first run of an order, and its trace if there is one.
-pub type ReplayWatcher<'w> = dyn FnMut(RaceOrder, &Replay, Option<&Trace>) + 'w;
+/// Sees every run, and of the first run of an order its trace, if there is one.
+pub type ReplayWatcher<'w> = dyn FnMut(&Replayer, RaceOrder, WatchedReplay<'_>) + 'w;
+
+/// A run of a replay, as a watcher sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct WatchedReplay<'r> {
+    /// The run.
+    pub replay: &'r Replay,
+    /// Its trace, of the first run of each order.
+    pub trace: Option<&'r Trace>,
+    /// Whether it is the first run of its order.
+    pub is_first: bool,
+}
 
 /// What came of all replays, as `replay --json` prints it. The contract is docs/json.md.
 #[derive(Clone, Debug, Serialize)]
@@ -189,7 +200,7 @@ impl Replayer {
         self.run_watched(&mut |_, _, _| {})
     }
 
-    /// The same, and shows the first run of each order to `watch`, with its trace.
+    /// The same, and shows every run to `watch`.
     pub fn run_watched(
         &self,
         watch: &mut ReplayWatcher<'_>,
@@ -224,12 +235,14 @@ impl Replayer {
                 if summary.divergence.is_none() {
                     summary.divergence = replayed.divergence.clone();
                 }
-                if summary.runs.len() <= index {
+                let is_first = summary.runs.len() <= index;
+                let mut trace = None;
+                if is_first {
                     summary.runs.push(self.summed_up(order, &replayed));
-                    let trace = rerecording::trace_of(self, &replayed);
+                    trace = rerecording::trace_of(self, &replayed);
                     summary.races.extend(trace.iter().flat_map(|trace| self.other_races(trace)));
-                    watch(order, &replayed, trace.as_ref());
                 }
+                watch(self, order, WatchedReplay { replay: &replayed, trace: trace.as_ref(), is_first });
                 if index == 0 {
                     kept = Some(replayed);
                 }
@@ -310,7 +323,7 @@ impl Replayer {
         races
     }
 
-    fn cannot_run(&self, error: &str) -> Error {
+    pub(crate) fn cannot_run(&self, error: &str) -> Error {
         let program = self.command.words[0].display().to_string();
         ErrorKind::CannotReplay { program, why: error.to_owned() }.into()
     }

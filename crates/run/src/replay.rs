@@ -4,6 +4,7 @@
 //! at the end of it ([`outcome`]); the log it writes on the way is compared with the schedule, event by event
 //! ([`verify`]). Only if both agree is the bug confirmed.
 
+mod follow;
 mod outcome;
 mod plan;
 mod result;
@@ -18,6 +19,7 @@ use std::time::Duration;
 
 use crate::Cancellation;
 use crate::failure::Failure;
+pub use follow::{FollowSettings, follow};
 use load::inspect::{InspectedEvent, Inspection, inspect};
 use load::{LoadError, Recorded};
 use outcome::Outcome;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use pipeline::hunt::{HuntOptions, HuntOutcome, SourceProgram, hunt};
+use pipeline::observer::Coverage;
 use pipeline::predict::PredictOptions;
 use pipeline::{Bounds, Budget};
 
@@ -17,7 +18,7 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts;
 use crate::limits::MemoryLimit;
-use crate::observer::TerminalObserver;
+use crate::observer::{TerminalObserver, covered};
 use crate::progress;
 use crate::quantity::quantity;
 use crate::reporting::{Outputs, Reporting};
@@ -39,8 +40,12 @@ Examples:
   foretell hunt bank.c --only deadlock
   foretell replay .foretell/latest race-1 --gdb
 
-Replays that take a new path, because they left the schedule or a read saw
-another value, are recordings as well. The next of the `--rounds` searches them.
+The rest of the time goes to other behaviours: each read, lock, try and wake-up
+that can see something else than in all runs so far is a target, and the program
+is run towards it. Each run is checked for failure, and searched if it shows
+something new. If no target is left, all behaviours of the program for this input
+were run, and the hunt says so. A hunt that has found something ends when it has
+gone on for three times as long without finding more.
 
 Ctrl-C while recording ends the program. After that it ends the hunt and keeps
 what was found so far (`foretell report`). A second Ctrl-C ends it at once.
@@ -75,10 +80,11 @@ pub struct Hunt {
     /// How many times to replay each finding; 0 means never.
     #[arg(long, value_name = "N", default_value_t = 3)]
     times: u64,
-    /// How many rounds to search; each round searches the replays of the one before that took a new path.
+    /// 1: search the recorded run only; 2: then try other behaviours for as long as there is time, and search them, too.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
-    /// Stop after N seconds of recording, searching and replaying, with what was found by then.
+    /// Stop after N seconds of recording, searching and replaying, with what was found by then; a single run may take a
+    /// third of that.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
     /// Record at most N events; the program then continues unrecorded.
@@ -120,7 +126,8 @@ impl Hunt {
             seed: self.seed,
             times: self.times,
             rounds: self.rounds,
-            run_limit: timeout,
+            // What never ends leaves time to search what it did.
+            run_limit: (timeout / 3).max(Duration::from_secs(1)),
             max_events: self.max_events,
             results: self.results.clone(),
             // What does harm is known after the replays, and grouped then.
@@ -130,24 +137,34 @@ impl Hunt {
         }
     }
 
+    /// What was covered, and why the hunt ended.
+    fn summary(&self, coverage: &Coverage) -> String {
+        if coverage.exhausted {
+            let behaviours = match coverage.behaviours {
+                1 => "the only behaviour of this program for this input was run; it does not fail".to_owned(),
+                many => format!("all {many} behaviours of this program for this input were run; none fails"),
+            };
+            return format!("covered: {behaviours} ({})", counted(coverage.runs, "run"));
+        }
+        let why = match coverage.doubts.first() {
+            _ if coverage.targets > 0 => String::new(),
+            Some(doubt) => format!("; there may be more behaviours: {doubt}"),
+            None => String::new(),
+        };
+        format!("covered: {}{why}", covered(coverage))
+    }
+
     fn report(&self, outcome: HuntOutcome) -> Result<Exit, Diagnostic> {
         let HuntOutcome { directory, file, explored, predictions } = outcome;
         let mut outputs = self.outputs.clone();
         let page = outputs.html.get_or_insert_with(|| directory.report().into_os_string()).clone();
-        let nothing = predictions.findings.iter().all(|finding| finding.shown == Some(false));
-        let coverage = predictions.coverage;
+        let coverage = predictions.coverage.clone();
         let reporting =
             Reporting { file: &file, others: &explored, outputs: &outputs, mode: self.mode, options: &[] };
         let exit = reporting.deliver(predictions)?;
         if !self.mode.quiet && !self.mode.json {
             if let Some(coverage) = coverage {
-                let (runs, behaviours) =
-                    (counted(coverage.runs, "run"), counted(coverage.behaviours, "behaviour"));
-                progress::say(&format!("covered: {runs}, {behaviours}"));
-            }
-            if nothing {
-                let seed = self.seed.wrapping_add(1);
-                progress::say(&format!("Try `--seed {seed}`: another schedule may reach other code."));
+                progress::say(&self.summary(&coverage));
             }
             progress::say(&format!("report: {}", page.display()));
         }

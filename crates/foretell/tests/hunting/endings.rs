@@ -101,7 +101,7 @@ fn an_endless_program_is_ended_in_time() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("endless.c"), ENDLESS).unwrap();
     let start = Instant::now();
-    let hunted = foretell(directory.path(), &["hunt", "endless.c", "--timeout", "2", "--max-events", "1M"]);
+    let hunted = foretell(directory.path(), &["hunt", "endless.c", "--timeout", "6", "--max-events", "1M"]);
     let said = String::from_utf8_lossy(&hunted.stderr).into_owned();
     assert!(said.contains("the program was stopped after 2 s"), "{said}");
     assert!(said.contains("recording stopped at the limit"), "{said}");

@@ -1,6 +1,7 @@
 //! `foretell hunt` as a newcomer uses it: on the examples. What each has is in examples/expected.toml; the fixed twins
 //! have nothing, and everything that is expected must be seen happening.
 
+mod behaviours;
 mod cargo;
 mod endings;
 mod failures;
@@ -79,7 +80,7 @@ fn hunt_in(program: &Program) {
     let directory = tempfile::tempdir().unwrap();
     let source = std::fs::read_to_string(examples().join(&program.file)).unwrap();
     std::fs::write(directory.path().join(&program.file), &source).unwrap();
-    let output = foretell(directory.path(), &["hunt", &program.file, "--json", "--quiet"]);
+    let output = foretell(directory.path(), &["hunt", &program.file, "--json", "--quiet", "--timeout", "10"]);
     let found = json(&output);
     let findings = found["findings"].as_array().unwrap();
     if program.finding.is_empty() {

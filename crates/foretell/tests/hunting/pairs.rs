@@ -71,7 +71,7 @@ fn expected(file: &str) -> Pair {
 fn hunt(file: &str) -> (Option<i32>, serde_json::Value) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::copy(pairs().join(file), directory.path().join(file)).unwrap();
-    let mut arguments = vec!["hunt", file, "--json", "--quiet"];
+    let mut arguments = vec!["hunt", file, "--json", "--quiet", "--timeout", "8"];
     if file.ends_with(".cc") {
         arguments.push("--flags=-std=c++20");
     }

@@ -54,7 +54,8 @@ int main(void)
 
 fn hunt(here: &Path, more: &[&str]) -> (Option<i32>, Vec<Value>) {
     std::fs::write(here.join("letter.c"), PROGRAM).unwrap();
-    let output = foretell(here, &[&["hunt", "letter.c", "--json", "--quiet"], more].concat());
+    let output =
+        foretell(here, &[&["hunt", "letter.c", "--json", "--quiet", "--timeout", "20"], more].concat());
     (output.status.code(), json(&output)["findings"].as_array().unwrap().clone())
 }
 

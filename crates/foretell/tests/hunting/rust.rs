@@ -21,7 +21,7 @@ impl Hunted {
     fn new(name: &str, options: &[&str]) -> Hunted {
         let directory = tempfile::tempdir().unwrap();
         std::fs::copy(program(name), directory.path().join(name)).unwrap();
-        let arguments = [&["hunt", name, "--json", "--quiet"], options].concat();
+        let arguments = [&["hunt", name, "--json", "--quiet", "--timeout", "10"], options].concat();
         let output = foretell(directory.path(), &arguments);
         let findings = json(&output)["findings"].as_array().unwrap().clone();
         Hunted { directory, findings }

@@ -1,12 +1,14 @@
-//! New paths: replays in which the program did what no recording of the hunt has. They are kept as recordings, to be searched
+//! New paths: runs in which the program did what no recording of the hunt has. They are kept as recordings, to be searched
 //! in turn.
 //!
 //! A replay that left its schedule took a new path, and runs on for its recording. So did one that reached a source
-//! location which no recording has. A run that failed is not searched: it is a finding itself, and the rest is the aftermath.
+//! location which no recording has, and one in which a place in the program read what another place wrote, for the first time. A run that failed is not
+//! searched: it is a finding itself, and the rest is the aftermath. Every run is checked for failure, and is a behaviour that was covered.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use behaviours::{Doubt, Learned, Run, Search, SearchLimits, Task};
 use report::Fingerprint;
 use run::failure::Failure;
 use run::replay::{Ending, Goal, OnDivergence, RaceOrder, Replay, ReplayVerdict};
@@ -18,12 +20,12 @@ use super::run_directory::RunDirectory;
 use crate::budget::Budget;
 use crate::error::Error;
 use crate::files::{self, Form};
-use crate::replay::{ReplaySummary, Replayer};
+use crate::replay::{ReplaySummary, Replayer, WatchedReplay};
 use crate::rerecording;
 use crate::trace_file::TraceFile;
 
-/// So many recordings a round has at most.
-const MOST: usize = 6;
+/// So many recordings of new paths a hunt keeps at most.
+const MOST: usize = 48;
 /// How long a program may run that was let go.
 const LONGEST_RUN: Duration = Duration::from_secs(10);
 
@@ -45,8 +47,10 @@ pub(super) struct Explorer<'a> {
     pub(super) counts: RunCounts,
     /// Runs that failed as none before, with the files of their recordings.
     pub(super) failed: Vec<(Failure, String)>,
-    /// Whole runs, by what they are recognised by.
-    behaviours: BTreeSet<String>,
+    /// The behaviours that were run, and those that are left to be tried.
+    pub(super) search: Search,
+    /// Runs that are too long for the search, by what they are recognised by.
+    long_runs: BTreeSet<String>,
 }
 
 /// What came of replaying a schedule.
@@ -74,21 +78,21 @@ impl<'a> Explorer<'a> {
             is_over: false,
             counts,
             failed: Vec::new(),
-            behaviours: BTreeSet::new(),
+            search: Search::new(SearchLimits::default()),
+            long_runs: BTreeSet::new(),
         };
         explorer.learn(&first.trace);
-        explorer.behaviours = explorer.known.clone();
         explorer
     }
 
-    /// How many different runs there were.
+    /// How many behaviours were run, the recorded one included.
     pub(super) fn behaviours(&self) -> u64 {
-        self.behaviours.len() as u64
+        (self.search.behaviours() + self.long_runs.len() as u64).max(1)
     }
 
     /// Whether no more is kept in this round.
     pub(super) fn is_full(&self) -> bool {
-        self.is_over || self.kept.len() >= MOST
+        self.is_over || self.written >= MOST
     }
 
     /// How long a run may take that looks for new paths.
@@ -99,18 +103,17 @@ impl<'a> Explorer<'a> {
 
     /// Follows a schedule, and looks at the paths that the program takes.
     pub(super) fn run(&mut self, replayer: &Replayer, file: &TraceFile) -> Result<Explored, Error> {
-        let (mut looked, mut seen, mut watched) = (Ok(()), Vec::new(), 0);
-        let (summary, _) = replayer.run_watched(&mut |order, replayed, trace| {
-            watched += 1;
+        let (mut looked, mut seen) = (Ok(()), Vec::new());
+        let (summary, _) = replayer.run_watched(&mut |replayer, order, watched| {
+            let replayed = watched.replay;
             if replayed.verdict == ReplayVerdict::Confirmed {
                 let (ending, output) = (replayed.ending, replayed.output.clone());
                 seen.push(SeenRun { ending, output, failure: replayed.failure.clone() });
             }
             if looked.is_ok() {
-                looked = self.look(replayer, order, replayed, trace, file);
+                looked = self.look(replayer, order, watched, file);
             }
         })?;
-        self.counts.count_more((summary.times * replayer.orders.len() as u64).saturating_sub(watched));
         looked.map(|()| Explored { summary, seen })
     }
 
@@ -119,12 +122,15 @@ impl<'a> Explorer<'a> {
         &mut self,
         replayer: &Replayer,
         order: RaceOrder,
-        replayed: &Replay,
-        trace: Option<&Trace>,
+        watched: WatchedReplay<'_>,
         file: &TraceFile,
     ) -> Result<(), Error> {
-        self.count(replayer, replayed, trace, file)?;
-        if self.is_full() || replayed.failure.is_some() {
+        let WatchedReplay { replay: replayed, trace, is_first } = watched;
+        self.note(replayer, replayed, file)?;
+        if let Some(Ok(run)) = graph_of(replayed) {
+            self.search.learn(run);
+        }
+        if self.is_full() || replayed.failure.is_some() || !is_first {
             return Ok(());
         }
         if replayed.verdict == ReplayVerdict::Diverged {
@@ -136,7 +142,7 @@ impl<'a> Explorer<'a> {
             }
             let replayed = replayed?;
             let trace = rerecording::trace_of(&on, &replayed);
-            self.count(&on, &replayed, trace.as_ref(), file)?;
+            self.note(&on, &replayed, file)?;
             return self.keep(&on, &replayed, trace.as_ref(), file);
         }
         let is_new = |trace: &Trace| places_of(trace).any(|place| !self.places.contains(place));
@@ -146,19 +152,39 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// Counts a run, and keeps it if it failed as none before.
-    fn count(
+    /// Takes in a run of the search for behaviours: it is checked for failure, and kept if it took a new path.
+    pub(super) fn take_behaviour(
         &mut self,
         replayer: &Replayer,
         replayed: &Replay,
-        trace: Option<&Trace>,
+        task: Option<&Task>,
         file: &TraceFile,
     ) -> Result<(), Error> {
-        if let Some(trace) = trace.filter(|_| replayed.ending.is_own()) {
-            self.behaviours.insert(Fingerprint::of(trace).checksum);
+        self.note(replayer, replayed, file)?;
+        let graph = graph_of(replayed);
+        if let Some(Err(doubt)) = graph {
+            self.search.doubt(doubt);
+            if let Some(trace) = rerecording::trace_of(replayer, replayed) {
+                self.long_runs.insert(Fingerprint::of(&trace).checksum);
+            }
         }
+        let graph = graph.and_then(Result::ok);
+        let learned = match (task, graph) {
+            (Some(task), graph) => self.search.finish(task, graph),
+            (None, Some(graph)) => self.search.learn(graph),
+            (None, None) => Learned::default(),
+        };
+        if learned.new_pairs == 0 || self.is_full() || replayed.failure.is_some() {
+            return Ok(());
+        }
+        let trace = rerecording::trace_of(replayer, replayed);
+        self.keep(replayer, replayed, trace.as_ref(), file)
+    }
+
+    /// Counts a run, and keeps it if it failed as none before.
+    fn note(&mut self, replayer: &Replayer, replayed: &Replay, file: &TraceFile) -> Result<(), Error> {
         // A run that was led into a failure does not say how often that happens.
-        if matches!(replayer.plan.goal, Goal::Failure(_)) {
+        if matches!(&replayer.plan.goal, Goal::Failure(planned) if !planned.identity.is_empty()) {
             self.counts.count_more(1);
             return Ok(());
         }
@@ -208,6 +234,12 @@ impl<'a> Explorer<'a> {
         self.places.extend(places_of(trace).map(str::to_owned));
         self.known.insert(Fingerprint::of(trace).checksum)
     }
+}
+
+/// A run as the search for behaviours sees it; none if it did not come to an end of its own.
+fn graph_of(replayed: &Replay) -> Option<Result<Run, Doubt>> {
+    let log = replayed.log().filter(|_| replayed.ending.is_own() || replayed.ending == Ending::TimedOut)?;
+    Some(Run::of_log(log))
 }
 
 /// The places of a trace's events.

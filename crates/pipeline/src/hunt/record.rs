@@ -49,8 +49,12 @@ pub(super) fn record(
     observer: &mut dyn Observer,
 ) -> Result<RecordedRuns, Error> {
     observer.begin(&Stage::Recording);
-    let runtime =
-        wire::Settings { max_events: NonZeroU64::new(options.max_events), ..wire::Settings::DEFAULT };
+    // The plainest order comes first: threads go on after they created others.
+    let runtime = wire::Settings {
+        max_events: NonZeroU64::new(options.max_events),
+        new_threads: wire::NewThreads::Last,
+        ..wire::Settings::DEFAULT
+    };
     let undisturbed = RecordOptions {
         command,
         runtime,
@@ -59,7 +63,11 @@ pub(super) fn record(
         ..RecordOptions::default()
     };
     let switching = RecordOptions {
-        runtime: wire::Settings { quantum: NonZeroU64::new(OFTEN), ..runtime },
+        runtime: wire::Settings {
+            quantum: NonZeroU64::new(OFTEN),
+            new_threads: wire::NewThreads::Either,
+            ..runtime
+        },
         ..undisturbed.clone()
     };
     let mut recorder = Recorder::new(&undisturbed, observer)?;

@@ -1,10 +1,12 @@
-//! Rounds: a recording is searched, its findings are replayed, and replays that took paths of their own are recordings for the next round.
+//! A recording is searched, and its findings are replayed; then runs are made towards new behaviours, and searched in turn.
 
+mod behaviours;
 mod ladder;
 
 use std::cell::LazyCell;
+use std::time::{Duration, Instant};
 
-use report::{Coverage, Finding, FindingKind, Predictions, Rung, ScheduleFile};
+use report::{Finding, FindingKind, Predictions, Rung, ScheduleFile};
 use trace::Op;
 
 use super::HuntOptions;
@@ -16,16 +18,9 @@ use super::ordinary::OrdinaryRuns;
 use super::record::RecordedRuns;
 use super::run_directory::RunDirectory;
 use crate::error::Error;
-use crate::observer::{Event, Observer, Progress, Silent, Stage, WarningsOnly, WithoutFindings};
+use crate::observer::{Event, Observer, Progress, Stage, WarningsOnly, WithoutFindings};
 use crate::predict::{head, predict};
-use crate::replay::Replayer;
-use crate::schedules::schedule_file;
 use crate::trace_file::{ExploredTrace, TraceFile};
-
-/// So many reads are made to see something else, to find other ways.
-const READS: usize = 12;
-/// In a longer recording no such reads are looked for.
-const LONGEST: usize = 50_000;
 
 /// A hunt under way.
 pub(super) struct Rounds<'a> {
@@ -43,6 +38,10 @@ pub(super) struct Rounds<'a> {
     recorded_run_failed: bool,
     /// The program says which regions are to be atomic.
     has_regions: bool,
+    started: Instant,
+    /// Findings that are shown, and when the last of them was found: how long after the start, and when that was.
+    shown: usize,
+    last_found: Option<(Duration, Instant)>,
 }
 
 impl<'a> Rounds<'a> {
@@ -72,6 +71,9 @@ impl<'a> Rounds<'a> {
             first,
             recorded_run_failed,
             has_regions,
+            started: Instant::now(),
+            shown: 0,
+            last_found: None,
         };
         if let Some(failure) = failure {
             rounds.take(failures::finding(&failure, &first.trace, None), None);
@@ -89,26 +91,10 @@ impl<'a> Rounds<'a> {
         let recorded: Vec<String> = recorded.map(|finding| finding.id.clone()).collect();
         self.replay(self.first, &recorded, observer)?;
         self.round(self.first, None, observer)?;
-        for round in 2..=self.options.rounds {
-            self.explorer.is_over = round == self.options.rounds;
-            let names = std::mem::take(&mut self.explorer.kept);
-            if !names.is_empty() {
-                observer.event(&Event::Round { round, recordings: names.len() as u64 });
-            }
-            for name in names {
-                if self.is_over() {
-                    return Ok(());
-                }
-                let path = self.directory.recording(&name);
-                let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
-                self.round(&file, Some(&name), observer)?;
-                self.explored.push(ExploredTrace { name, file });
-            }
-        }
-        Ok(())
+        self.explore_behaviours(observer)
     }
 
-    /// Searches a recording, replays what is new, and looks for new paths.
+    /// Searches a recording, replays what is new, and climbs the ladder.
     fn round(
         &mut self,
         file: &TraceFile,
@@ -118,7 +104,6 @@ impl<'a> Rounds<'a> {
         let new = self.search(file, recording, observer)?;
         self.replay(file, &new, observer)?;
         self.climb(file, recording, observer)?;
-        self.explore(file, observer)?;
         self.take_failures(observer)
     }
 
@@ -234,9 +219,13 @@ impl<'a> Rounds<'a> {
             finding.shown = Some(finding.is_shown_in_hunt(has_regions));
         }
         self.explorer.counts.settle(&mut self.predictions.findings);
-        let (runs, behaviours) = (self.explorer.counts.all, self.explorer.behaviours());
-        self.predictions.coverage = Some(Coverage { runs, behaviours, exhausted: false });
+        self.predictions.coverage = Some(self.covered());
         self.predictions.findings.sort_by_key(Finding::rank);
+        let shown = self.predictions.findings.iter().filter(|finding| finding.shown == Some(true)).count();
+        if shown > self.shown {
+            self.shown = shown;
+            self.last_found = Some((self.started.elapsed(), Instant::now()));
+        }
         self.directory.save(&self.predictions)
     }
 
@@ -272,36 +261,5 @@ impl<'a> Rounds<'a> {
         let findings = self.predictions.findings.iter().filter(|finding| ids.contains(&finding.id));
         let write = |finding| self.directory.write_schedule(file, finding, self.predictions.model);
         findings.map(write).try_for_each(|schedule: Result<ScheduleFile, Error>| schedule.map(|_| ()))
-    }
-
-    /// Makes reads see something else than they saw, each in a replay, and looks whether the program takes a new path then.
-    fn explore(&mut self, file: &TraceFile, observer: &mut dyn Observer) -> Result<(), Error> {
-        let searches_reads = self.options.predict.only.contains(&FindingKind::Nondeterminism);
-        if self.explorer.is_over || searches_reads || self.options.times == 0 || file.trace.len() > LONGEST {
-            return Ok(());
-        }
-        observer.begin(&Stage::Exploring);
-        let reads = predict(file, &self.options.predict.only_nondeterminism(), &mut Silent)?;
-        let mut places: Vec<&str> = Vec::new();
-        for finding in &reads.findings {
-            let place = finding.locations.first().map_or("", String::as_str);
-            // One that races has been seen both ways.
-            if finding.racy == Some(true) || places.contains(&place) {
-                continue;
-            }
-            if self.is_over() || self.explorer.is_full() || places.len() == READS {
-                break;
-            }
-            places.push(place);
-            observer.item(place);
-            let schedule = schedule_file(file, finding, reads.model, false)?;
-            let Some(command) = run::replay::Command::recorded(file.trace.metadata()) else { break };
-            let mut replayer = Replayer::new(finding.id.clone(), &schedule, command)?;
-            replayer.limit = self.explorer.limit();
-            replayer.cancellation = self.options.cancellation.clone();
-            self.explorer.run(&replayer, file)?;
-        }
-        observer.end(None);
-        Ok(())
     }
 }

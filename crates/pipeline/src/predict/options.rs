@@ -176,17 +176,6 @@ impl PredictOptions {
         Ok(self.kinds()?.into_iter().map(of_kind).collect())
     }
 
-    /// Reads that can see other values, and nothing else.
-    pub(crate) fn only_nondeterminism(&self) -> PredictOptions {
-        PredictOptions {
-            only: vec![FindingKind::Nondeterminism],
-            model: self.model,
-            budget: self.budget.clone(),
-            cancellation: self.cancellation.clone(),
-            ..PredictOptions::default()
-        }
-    }
-
     /// The same, but for reads that can see other values unless they were asked for.
     pub(crate) fn without_nondeterminism(&self) -> PredictOptions {
         let mut options = self.clone();

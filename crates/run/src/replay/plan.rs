@@ -124,9 +124,12 @@ pub(super) struct Cast(Vec<ThreadPath>);
 
 impl Cast {
     pub(super) fn of(plan: &Plan) -> Cast {
-        let all = plan.steps.iter().chain(plan.goal.named());
+        Cast::with(plan.steps.iter().chain(plan.goal.named()).map(|event| &event.thread))
+    }
+
+    fn with<'t>(threads: impl Iterator<Item = &'t ThreadPath>) -> Cast {
         let mut paths = vec![ThreadPath::FIRST];
-        paths.extend(all.flat_map(|event| event.thread.lineage()));
+        paths.extend(threads.flat_map(ThreadPath::lineage));
         paths.sort_by(|a, b| (a.depth(), a).cmp(&(b.depth(), b)));
         paths.dedup();
         Cast(paths)
@@ -189,6 +192,17 @@ impl Control {
         }
         let instructions = making.instructions;
         Control { names: cast.names(&plan.names), cast, instructions, on_divergence: settings.on_divergence }
+    }
+
+    /// Each thread in turn runs until it has performed so many events.
+    pub(super) fn along(route: &[(ThreadPath, u64)], on_divergence: OnDivergence) -> Control {
+        let cast = Cast::with(route.iter().map(|(thread, _)| thread));
+        let run = |(thread, until): &(ThreadPath, u64)| Instruction::Run {
+            thread: cast.number(thread),
+            until: *until,
+        };
+        let instructions = route.iter().map(run).collect();
+        Control { names: Vec::new(), cast, instructions, on_divergence }
     }
 
     /// The control file.

@@ -102,6 +102,11 @@ pub struct Replay {
 }
 
 impl Replay {
+    /// The log that the runtime wrote; none if the program did not come so far.
+    pub fn log(&self) -> Option<&[u8]> {
+        self.log.as_ref().map(|(log, _)| &**log)
+    }
+
     /// What the runtime recorded, to be loaded into a trace; none if the program did not come so far.
     pub fn recorded<'a>(&'a self, directory: &'a Path) -> Option<Recorded<'a>> {
         self.log.as_ref().map(|(log, modules)| Recorded { log, modules, directory })

@@ -1,0 +1,207 @@
+//! The rest of the budget: runs towards behaviours that no run has shown.
+//!
+//! The first runs are chosen to differ: the creator of a thread goes first, the new thread goes first, all threads in turn, random priorities. Then
+//! the [search](behaviours::Search) says which read is to see something else, and how to get there; reads and writes at places that were not seen
+//! together come first. Each run is a recording like any other: it is checked for failure, and searched if it shows something new.
+//! The program runs on all cores, one run on each.
+
+use std::num::NonZeroU64;
+use std::time::{Duration, Instant};
+
+use behaviours::Task;
+use report::{Finding, Harm};
+use run::replay::{Command, FollowSettings, Goal, Plan, PlannedFailure, Replay, follow};
+use trace::ThreadPath;
+
+use super::Rounds;
+use crate::error::Error;
+use crate::observer::{Coverage, Observer, Progress, Stage, WarningsOnly};
+use crate::parallel::{cores, map_in_parallel};
+use crate::replay::Replayer;
+use crate::trace_file::{ExploredTrace, TraceFile};
+
+/// A hunt that has found something goes on for so many times the time that took, at least [`LEAST`].
+const PATIENCE: u32 = 3;
+const LEAST: Duration = Duration::from_secs(2);
+/// A run may take so many times the longest of the first runs, and at least [`SHORTEST_LIMIT`].
+const SLACK: u32 = 10;
+const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
+/// No run may take more than this share of the time that is left.
+const SHARE: u32 = 4;
+
+/// How the first runs are scheduled.
+pub(super) fn first_runs(seed: u64) -> [wire::Settings; 4] {
+    let with = |policy, new_threads, quantum| wire::Settings {
+        seed,
+        policy,
+        new_threads,
+        quantum: NonZeroU64::new(quantum),
+        ..wire::Settings::DEFAULT
+    };
+    [
+        with(wire::Policy::Random, wire::NewThreads::Last, 0),
+        with(wire::Policy::Random, wire::NewThreads::First, 0),
+        with(wire::Policy::RoundRobin, wire::NewThreads::Either, 1),
+        with(wire::Policy::Pct, wire::NewThreads::Either, 4),
+    ]
+}
+
+/// Where the time goes.
+#[derive(Debug, Default)]
+struct Spent {
+    running: Duration,
+    searching: Duration,
+}
+
+/// A run to be made.
+struct Wanted {
+    /// The target it is made for; none: the policy alone chooses.
+    task: Option<Task>,
+    runtime: wire::Settings,
+}
+
+impl Rounds<'_> {
+    /// Makes runs towards new behaviours until none is left or the budget is used.
+    pub(super) fn explore_behaviours(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
+        let Some(command) = Command::recorded(self.first.trace.metadata()) else { return Ok(()) };
+        if self.options.times == 0 || self.options.rounds == 1 {
+            return Ok(());
+        }
+        self.explorer.is_over = false;
+        observer.begin(&Stage::Exploring);
+        let (mut spent, mut seed) = (Spent::default(), self.options.seed);
+        let first = first_runs(seed).map(|runtime| Wanted { task: None, runtime });
+        let mut limit = self.run_limit(None);
+        let longest = self.make_runs(first.into(), &command, limit, &mut spent)?;
+        self.search_new(&mut spent, observer)?;
+        while !self.is_over() && !self.is_patient_no_longer() {
+            limit = self.run_limit(Some(longest));
+            let tasks: Vec<Task> = std::iter::from_fn(|| self.explorer.search.next()).take(cores()).collect();
+            if tasks.is_empty() {
+                break;
+            }
+            let wanted = tasks.into_iter().map(|task| {
+                seed += 1;
+                let runtime = wire::Settings { seed, ..wire::Settings::DEFAULT };
+                Wanted { task: Some(task), runtime }
+            });
+            self.make_runs(wanted.collect(), &command, limit, &mut spent)?;
+            self.search_new(&mut spent, observer)?;
+            observer.advance(Progress::Covered(self.covered()));
+        }
+        while !self.is_over() && !self.explorer.kept.is_empty() {
+            self.search_next(observer)?;
+        }
+        observer.end(None);
+        self.save()
+    }
+
+    /// How long a run may take: more than the first ones did, but a share of what is left.
+    fn run_limit(&self, longest: Option<Duration>) -> Duration {
+        let left = self.options.budget.time_left().unwrap_or(Duration::from_secs(60));
+        let share = (left / SHARE).max(Duration::from_millis(200));
+        longest.map_or(share, |longest| (longest * SLACK).max(SHORTEST_LIMIT).min(share))
+    }
+
+    /// Whether something was found, and nothing more for a while.
+    fn is_patient_no_longer(&self) -> bool {
+        let Some((found_after, found_at)) = self.last_found else { return false };
+        found_at.elapsed() > (found_after * PATIENCE).max(LEAST)
+    }
+
+    /// Makes these runs at the same time, and takes them in; how long the longest took.
+    fn make_runs(
+        &mut self,
+        wanted: Vec<Wanted>,
+        command: &Command,
+        limit: Duration,
+        spent: &mut Spent,
+    ) -> Result<Duration, Error> {
+        let started = Instant::now();
+        let cancellation = &self.options.cancellation;
+        let made = map_in_parallel(wanted, |wanted| {
+            let settings =
+                FollowSettings { runtime: wanted.runtime, limit, cancellation: cancellation.clone() };
+            let legs = wanted.task.iter().flat_map(|task| &task.route.legs);
+            let route: Vec<(ThreadPath, u64)> = legs.map(|leg| (leg.thread.clone(), leg.until)).collect();
+            let replayer = carrier(command);
+            let replay =
+                follow(&route, command, &settings).map_err(|error| replayer.cannot_run(&error.to_string()));
+            Ok((wanted.task, replay))
+        })?;
+        spent.running += started.elapsed();
+        let mut longest = Duration::ZERO;
+        for (task, replay) in made {
+            // One that was ended halfway says nothing.
+            if self.options.cancellation.is_cancelled() {
+                return Ok(longest);
+            }
+            let replay: Replay = replay?;
+            longest = longest.max(replay.elapsed);
+            self.explorer.take_behaviour(&carrier(command), &replay, task.as_ref(), self.first)?;
+        }
+        Ok(longest)
+    }
+
+    /// Takes in failures, and searches recordings of new paths as long as that takes no more time than making them.
+    fn search_new(&mut self, spent: &mut Spent, observer: &mut dyn Observer) -> Result<(), Error> {
+        let started = Instant::now();
+        self.take_failures(observer)?;
+        while !self.is_over() && !self.explorer.kept.is_empty() && spent.searching <= spent.running {
+            self.search_next(observer)?;
+            spent.searching += started.elapsed();
+        }
+        Ok(())
+    }
+
+    /// Searches a recording of a new path.
+    fn search_next(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
+        let name = self.explorer.kept.remove(0);
+        let path = self.directory.recording(&name);
+        let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
+        self.round(&file, Some(&name), observer)?;
+        self.explored.push(ExploredTrace { name, file });
+        Ok(())
+    }
+
+    /// What the hunt has covered.
+    pub(super) fn covered(&self) -> Coverage {
+        let search = &self.explorer.search;
+        let fails = |finding: &Finding| {
+            finding.failure.is_some() || matches!(finding.harm, Some(Harm::Failure | Harm::Hang))
+        };
+        let failed = self.predictions.findings.iter().any(fails);
+        Coverage {
+            runs: self.explorer.counts.all,
+            behaviours: self.explorer.behaviours(),
+            targets: search.left(),
+            doubts: search.doubts().map(|doubt| doubt.to_string()).collect(),
+            exhausted: search.is_exhausted() && !failed && !self.recorded_run_failed,
+        }
+    }
+}
+
+/// What goes with a run that follows a route: the command, and no goal.
+fn carrier(command: &Command) -> Replayer {
+    let goal = Goal::Failure(PlannedFailure { identity: String::new(), thread: None });
+    Replayer::along(
+        String::new(),
+        Plan { steps: Vec::new(), goal, names: Default::default() },
+        command.clone(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_runs_differ() {
+        let runs = first_runs(7);
+        for (index, run) in runs.iter().enumerate() {
+            assert!(!runs[..index].contains(run), "{run:?} is there twice");
+        }
+        let orders: Vec<wire::NewThreads> = runs.iter().map(|run| run.new_threads).collect();
+        assert!(orders.contains(&wire::NewThreads::First) && orders.contains(&wire::NewThreads::Last));
+    }
+}
