@@ -2,12 +2,14 @@
 //!
 //! Searches count ([`Funnel`]), the pipeline makes findings, and reports show them: this is what they share.
 
+mod baseline;
 mod cause;
 
 use check::{Model, WrittenQuestion};
 use serde::{Deserialize, Serialize};
 use trace::{EventId, Trace};
 
+pub use baseline::{Baseline, Comparison, FixedFinding};
 pub use cause::{Cause, FurtherPlaces, family, group_by_cause, number_by_rank};
 
 /// What kind of bug a finding is.
@@ -353,6 +355,9 @@ pub struct Predictions {
     /// Why the search ended before its end, and what it left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stopped>,
+    /// How the findings compare with a baseline, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Comparison>,
 }
 
 /// Why a search ended before its end, and what it left.

@@ -5,8 +5,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    Cargo, Cc, Check, Compare, Convert, Cpp, Decide, Generate, Hunt, Predict, Record, Replay, Report, Show,
-    States, Stats,
+    Cargo, Cc, Check, Compare, Convert, Cpp, Decide, Diff, Generate, Hunt, Predict, Record, Replay, Report,
+    Show, States, Stats,
 };
 use crate::exit::Exit;
 
@@ -37,6 +37,7 @@ pub enum Command {
     Replay(Replay),
     Show(Show),
     Report(Report),
+    Diff(Diff),
     Decide(Decide),
     Check(Check),
     Compare(Compare),

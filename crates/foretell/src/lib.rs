@@ -57,6 +57,7 @@ fn perform(command: Command) -> Result<Exit, Diagnostic> {
         Command::Predict(predict) => predict.run(),
         Command::Replay(replay) => replay.run(),
         Command::Show(show) => show.run(),
+        Command::Diff(diff) => diff.run(),
         Command::Report(report) => report.run(),
         Command::Decide(decide) => decide.run(),
         Command::Check(check) => check.run(),

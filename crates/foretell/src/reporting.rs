@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use check::Question;
 use clap::{Args, ValueEnum};
 use pipeline::sources::Files;
-use pipeline::{ExploredTrace, TraceFile};
+use pipeline::{ExploredTrace, TraceFile, saved};
 use report::{Context, Contexts, Finding, Predictions, Steps, finding_in_words, ready_suppression, summary};
 
 use crate::arguments::OutputMode;
@@ -48,6 +48,9 @@ pub struct Outputs {
     /// Hide the findings that this file lists, in ThreadSanitizer's format; may be repeated.
     #[arg(long, value_name = "FILE")]
     pub suppressions: Vec<PathBuf>,
+    /// Report only findings that this earlier report does not have: a hunt's directory, or findings as JSON.
+    #[arg(long, value_name = "RUN|FINDINGS")]
+    pub baseline: Option<PathBuf>,
     /// Print a suppression for each finding, ready to be copied into a file.
     #[arg(long)]
     pub print_suppressions: bool,
@@ -101,6 +104,9 @@ impl Reporting<'_> {
         if outputs.show == Show::All {
             predictions.findings.iter_mut().for_each(|finding| finding.shown = finding.shown.map(|_| true));
         }
+        if let Some(file) = &outputs.baseline {
+            predictions.baseline = Some(saved::baseline(file)?.compare(&predictions.findings));
+        }
         if self.mode.json {
             output::print_json(&predictions)?;
         }
@@ -109,10 +115,18 @@ impl Reporting<'_> {
                 .findings
                 .iter()
                 .filter(|f| f.shown != Some(false))
+                .filter(|f| predictions.baseline.as_ref().is_none_or(|baseline| !baseline.knows(f)))
                 .try_for_each(output::print_json)?;
         }
         let is_hidden = |finding: &mut Finding| finding.shown == Some(false);
         let hidden: Vec<Finding> = predictions.findings.extract_if(.., is_hidden).collect();
+        if let Some(file) = &outputs.sarif {
+            write(file, &report::sarif(&contexts, &predictions))?;
+        }
+        // What code scanning does not get, it takes for fixed; all others get what is new.
+        if let Some(baseline) = &predictions.baseline {
+            predictions.findings.retain(|finding| !baseline.knows(finding));
+        }
         self.write_files(&outputs, &contexts, &predictions)?;
         if outputs.json_lines {
             progress::say(self.closing_words(&predictions).trim_end());
@@ -146,9 +160,6 @@ impl Reporting<'_> {
         contexts: &Contexts<'_>,
         predictions: &Predictions,
     ) -> Result<(), Diagnostic> {
-        if let Some(file) = &outputs.sarif {
-            write(file, &report::sarif(contexts, predictions))?;
-        }
         if let Some(file) = &outputs.html {
             let extras = pipeline::extras(&contexts.own, predictions);
             write(file, &report::html(contexts, predictions, extras))?;
@@ -209,9 +220,12 @@ fn exit_with(predictions: &Predictions, found: bool, chosen: Option<u8>) -> Exit
 impl Outputs {
     /// Whether something is wanted that can be made of all findings together only.
     fn take_all_findings(&self) -> bool {
-        let Outputs { html, sarif, junit, perfetto, suppressions, print_suppressions, .. } = self;
+        let Outputs { html, sarif, junit, perfetto, suppressions, baseline, print_suppressions, .. } = self;
         let files = [html, sarif, junit, perfetto];
-        files.into_iter().any(Option::is_some) || !suppressions.is_empty() || *print_suppressions
+        files.into_iter().any(Option::is_some)
+            || baseline.is_some()
+            || !suppressions.is_empty()
+            || *print_suppressions
     }
 }
 

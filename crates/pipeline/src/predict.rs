@@ -85,6 +85,7 @@ pub fn head(file: &TraceFile, options: &PredictOptions) -> Result<Predictions, E
         funnel: None,
         coverage: None,
         stopped: None,
+        baseline: None,
     })
 }
 

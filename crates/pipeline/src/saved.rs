@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use check::{Certainty, Model, Question, check_schedule};
-use report::{Finding, Predictions, Rung, SCHEMA};
+use report::{Baseline, Finding, Predictions, Rung, SCHEMA};
 use trace::Trace;
 
 use crate::budget::{Bounds, in_words};
@@ -124,6 +124,19 @@ fn find<'p>(predictions: &'p Predictions, id: &str) -> Result<&'p Finding, Error
             _ => error.note(format!("there are {}", ids.join(", "))),
         }
     })
+}
+
+/// The findings of an earlier search: those of a hunt's directory, or of a file.
+pub fn baseline(path: &Path) -> Result<Baseline, Error> {
+    Ok(Baseline::new(read(&findings_of(path))?.findings))
+}
+
+/// The findings that an argument names: a file of them, or the one in the directory of a run.
+pub fn findings_of(path: &Path) -> PathBuf {
+    match path.is_dir() {
+        true => path.join(FINDINGS),
+        false => path.to_owned(),
+    }
 }
 
 /// Reads saved findings.

@@ -18,7 +18,7 @@ use crate::outcome::{effect, statement};
 use crate::place::SourcePlace;
 use crate::terminal::title;
 use crate::words::shown;
-use findings::{Finding, FindingKind, Harm, Predictions, Rung};
+use findings::{Comparison, Finding, FindingKind, Harm, Predictions, Rung};
 use shape::*;
 
 /// Results that GitHub takes in one run.
@@ -34,7 +34,8 @@ const FEWEST_STEPS: usize = 20;
 pub fn sarif(contexts: &Contexts<'_>, predictions: &Predictions) -> String {
     let mut left = MOST_STEPS_IN_ALL;
     let findings = &predictions.findings[..predictions.findings.len().min(MOST_RESULTS)];
-    let writer = |finding| Writer { context: contexts.of(finding), finding };
+    let baseline = predictions.baseline.as_ref();
+    let writer = |finding| Writer { context: contexts.of(finding), finding, baseline };
     let results = findings.iter().map(|finding| writer(finding).result(&mut left)).collect();
     let log = Log {
         schema: "https://json.schemastore.org/sarif-2.1.0.json",
@@ -82,6 +83,7 @@ fn notifications(predictions: &Predictions) -> Vec<Notification> {
 struct Writer<'c> {
     context: &'c Context<'c>,
     finding: &'c Finding,
+    baseline: Option<&'c Comparison>,
 }
 
 impl Writer<'_> {
@@ -97,6 +99,10 @@ impl Writer<'_> {
             rule_id,
             rule_index,
             level: level(finding),
+            baseline_state: self.baseline.map(|baseline| match baseline.knows(finding) {
+                true => "unchanged",
+                false => "new",
+            }),
             message: Message { text: self.message() },
             locations: locations.into_iter().collect(),
             related_locations: places.into_iter().chain(self.further_places()).collect(),

@@ -1,7 +1,7 @@
 //! The last lines of a report: how many of what, and what was left open.
 
 use crate::figures::{counted, number};
-use findings::{Finding, FindingKind, Predictions, Rung, Stopped, StoppedBy};
+use findings::{Comparison, Finding, FindingKind, Predictions, Rung, Stopped, StoppedBy};
 
 /// How many findings there are of which kind and rung.
 #[derive(Clone, Debug, Default)]
@@ -112,6 +112,9 @@ pub fn summary_of(predictions: &Predictions, tally: &Tally) -> String {
         let found = counted(predictions.suppressed, "finding");
         lines.push(format!("{found} hidden by suppressions."));
     }
+    if let Some(baseline) = &predictions.baseline {
+        lines.push(baseline_in_words(baseline));
+    }
     if let Some(stopped) = &predictions.stopped {
         lines.push(stopped_in_words(stopped));
     } else if predictions.unknown > 0 {
@@ -121,6 +124,7 @@ pub fn summary_of(predictions: &Predictions, tally: &Tally) -> String {
         ));
     }
     lines.push(match tally.all() {
+        0 if predictions.baseline.is_some() => "SUMMARY: nothing new".to_owned(),
         0 => "SUMMARY: nothing found".to_owned(),
         all => format!(
             "SUMMARY: {} ({}): {}",
@@ -130,6 +134,13 @@ pub fn summary_of(predictions: &Predictions, tally: &Tally) -> String {
         ),
     });
     lines.join("\n") + "\n"
+}
+
+/// How many findings are known, and how many of the baseline were not found again.
+fn baseline_in_words(baseline: &Comparison) -> String {
+    let known = counted(baseline.known.len() as u64, "finding");
+    let fixed = number(baseline.fixed.len() as u64);
+    format!("Compared with the baseline: {known} known and not shown, {fixed} not found again.")
 }
 
 /// Why the search ended early, and what it left.

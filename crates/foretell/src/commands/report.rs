@@ -61,10 +61,7 @@ impl Report {
 
     /// Reads, verifies and reports.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let file = match self.from.is_dir() {
-            true => self.from.join(saved::FINDINGS),
-            false => self.from.clone(),
-        };
+        let file = saved::findings_of(&self.from);
         let bounds = self.limits.start();
         let predictions = saved::read(&file)?;
         let trace = match &self.trace {

@@ -128,3 +128,8 @@ fn what_follows_the_options_fits_80_columns() {
 fn the_version_is_the_packages() {
     assert_eq!(help(&["--version"]), format!("foretell {}\n", env!("CARGO_PKG_VERSION")));
 }
+
+#[test]
+fn of_diff() {
+    insta::assert_snapshot!(help(&["diff", "--help"]));
+}

@@ -1,5 +1,6 @@
 //! The program as its users meet it: every command, every style of error, every way to stop early.
 
+mod baselines;
 mod check;
 mod compare;
 mod convert;

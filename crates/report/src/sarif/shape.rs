@@ -84,6 +84,8 @@ pub(super) struct Result {
     pub(super) rule_id: &'static str,
     pub(super) rule_index: usize,
     pub(super) level: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) baseline_state: Option<&'static str>,
     pub(super) message: Message,
     pub(super) locations: Vec<Location>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
