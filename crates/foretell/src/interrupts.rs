@@ -35,6 +35,8 @@ pub fn handle() {
         // As a shell reports a process that an interrupt ended.
         std::process::exit(130);
     };
+    // Without it a file that gets too large ends the process, which is no worse than before.
+    let _ = run::survive_file_limit();
     // Without a handler the temporary file stays behind, under a name that says what it is.
     let _ = ctrlc::set_handler(handler);
 }

@@ -35,7 +35,7 @@ use std::path::Path;
 
 use trace::native::Writer;
 use trace::{ImpossibleEvent, Metadata, Trace};
-use wire::{Damage, Event, NotALog, Reader, Stop};
+use wire::{Damage, Event, Losses, NotALog, Reader, Stop};
 
 use chosen::Chosen;
 use modules::Modules;
@@ -103,6 +103,8 @@ pub struct Loaded {
     pub stop: Option<Stop>,
     /// What is wrong with the log, if something is; what came before it was loaded.
     pub damage: Option<Damage>,
+    /// What the recorder could not keep.
+    pub losses: Losses,
 }
 
 /// Why a log was not loaded.
@@ -155,9 +157,12 @@ pub fn load_into<S: Sink>(
     let modules = || Modules::listed(recorded.modules, recorded.directory);
     let again = Reader::new(recorded.log)?.map_while(Result::ok);
     let choose = |shared: &_| Chosen::by(options, modules(), again, shared);
-    let mut translator = first.second_pass(modules(), choose, metadata, options, sink)?;
-    let mut loaded = Loaded::default();
-    for event in Reader::new(recorded.log)? {
+    let reader = Reader::new(recorded.log)?;
+    let mut loaded = Loaded { losses: reader.header().losses, ..Loaded::default() };
+    let incomplete = lost_in_words(loaded.losses).unwrap_or_default().to_owned();
+    let metadata = Metadata { incomplete, ..metadata.clone() };
+    let mut translator = first.second_pass(modules(), choose, &metadata, options, sink)?;
+    for event in reader {
         match event {
             Ok(event) => {
                 loaded.recorded += 1;
@@ -168,6 +173,18 @@ pub fn load_into<S: Sink>(
     }
     let sink = translator.finish(&mut loaded)?;
     Ok((loaded, sink))
+}
+
+/// Why a log is not all of its run, if it is not.
+pub fn lost_in_words(losses: Losses) -> Option<&'static str> {
+    match losses {
+        losses if losses.include(Losses::NO_ROOM) => Some("there was no room for the rest of the log"),
+        losses if losses.include(Losses::CUT) => Some("the log was cut short while it was written"),
+        losses if losses.include(Losses::OTHER_FILE) => {
+            Some("there was no room for the list of modules, so names may be missing")
+        }
+        _ => None,
+    }
 }
 
 /// What the first pass learns.

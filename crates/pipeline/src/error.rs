@@ -70,9 +70,12 @@ pub enum ErrorKind {
     /// Warning: the trace ends early.
     #[error("the trace is damaged; the part before the damage was read")]
     TruncatedTrace,
-    /// Warning: there is nothing in the trace.
+    /// There is nothing in the trace: a warning, or an error where something is to be found in it.
     #[error("the trace has no events")]
     EmptyTrace,
+    /// Warning: the trace does not have all of its run.
+    #[error("the recording ends early: {0}")]
+    IncompleteTrace(String),
     /// A name that asks for compression of what is compressed.
     #[error("cannot write `{}`: the native format is already compressed", .0.display())]
     CompressedTwice(PathBuf),
@@ -98,6 +101,14 @@ pub enum ErrorKind {
     /// The runtime left no log.
     #[error("nothing was recorded, so `{}` was not written", .0.display())]
     NothingRecorded(PathBuf),
+    /// The runtime could not keep anything of the run.
+    #[error("nothing was recorded, so `{}` was not written: {why}", file.display())]
+    RecordingLost {
+        /// What was to be written.
+        file: PathBuf,
+        /// Why not.
+        why: &'static str,
+    },
     /// Warning: addresses stand for source lines.
     #[error("it has no debug information, so reports show addresses instead of source lines")]
     NoDebugInformation,

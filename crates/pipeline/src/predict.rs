@@ -69,6 +69,11 @@ pub fn predict(
     }
 }
 
+/// Where nothing was recorded, nothing can be found, which is not the same as "nothing found".
+pub(crate) fn nothing_in(name: &str) -> Error {
+    Error::from(ErrorKind::EmptyTrace).in_file(name).note("there is nothing to search")
+}
+
 /// What is known before the search.
 pub fn head(file: &TraceFile, options: &PredictOptions) -> Result<Predictions, Error> {
     options.kinds()?;
@@ -98,6 +103,9 @@ pub fn predict_each(
     sink: &mut Sink<'_>,
 ) -> Result<Predictions, Error> {
     let trace = &file.trace;
+    if trace.is_empty() {
+        return Err(nothing_in(&file.name));
+    }
     let mut predictions = head(file, options)?;
     let model = options.model;
     if model == Model::Branch {

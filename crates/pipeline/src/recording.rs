@@ -16,6 +16,7 @@ use wire::Stop;
 use crate::error::{Error, ErrorKind};
 use crate::files::{self, Form};
 use crate::observer::Observer;
+use crate::trace_file::MAKE_ROOM;
 
 /// How a command is recorded.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +106,7 @@ impl<'a> Recorder<'a> {
     pub fn record(&self, seed: u64, file: &Path, observer: &mut dyn Observer) -> Result<Recording, Error> {
         let ran = self.run(seed)?;
         if ran.processes.is_empty() {
-            return Err(nothing_recorded(file));
+            return Err(nothing_recorded(file, &ran));
         }
         let metadata = Metadata { ending: Some(ran.ending), ..self.metadata(seed) };
         let traces = ran.processes.iter().enumerate().map(|(child, process)| {
@@ -183,6 +184,10 @@ impl<'a> Recorder<'a> {
     ) -> Result<RecordedTrace, Error> {
         let (log, modules) = process.read().map_err(|error| Error::io("read", "the log", error))?;
         let recorded = Recorded { log: &log, modules: &modules, directory: Path::new(&metadata.directory) };
+        if let Some(why) = nothing_kept(&log) {
+            let error = ErrorKind::RecordingLost { file: file.to_owned(), why };
+            return Err(Error::from(error).help(MAKE_ROOM));
+        }
         let loaded = files::write(file, Form::Native, |out| {
             load::load(recorded, metadata, &self.options.load, out).map_err(|error| match error {
                 LoadError::Write(error) => error,
@@ -191,6 +196,10 @@ impl<'a> Recorder<'a> {
             })
         })?;
         let name = file.display().to_string();
+        if let Some(why) = load::lost_in_words(loaded.losses) {
+            let warning = Error::from(ErrorKind::IncompleteTrace(why.to_owned())).in_file(name.as_str());
+            observer.warning(warning.help(MAKE_ROOM));
+        }
         if let Some(remark) = remark(&loaded) {
             observer.warning(Error::from(ErrorKind::IncompleteRecording(remark)).in_file(name.as_str()));
         }
@@ -207,9 +216,22 @@ fn child_file(file: &Path, child: usize) -> PathBuf {
 }
 
 /// The runtime left nothing.
-pub(crate) fn nothing_recorded(file: &Path) -> Error {
+pub(crate) fn nothing_recorded(file: &Path, ran: &Ran) -> Error {
+    if ran.was_loaded() {
+        let why = "the log could not be created";
+        return Error::from(ErrorKind::RecordingLost { file: file.to_owned(), why }).help(MAKE_ROOM);
+    }
     Error::from(ErrorKind::NothingRecorded(file.to_owned()))
         .note("the recorder's library was not loaded into the program")
+}
+
+/// Why a log has nothing in it, if that is because it found no room.
+fn nothing_kept(log: &[u8]) -> Option<&'static str> {
+    let Ok(mut reader) = wire::Reader::new(log) else {
+        return log.iter().all(|&byte| byte == 0).then_some("there was no room for a log");
+    };
+    let losses = reader.header().losses;
+    load::lost_in_words(losses).filter(|_| reader.next().is_none())
 }
 
 /// The file that is standard input, if it is one.

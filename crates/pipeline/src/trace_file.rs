@@ -94,6 +94,11 @@ impl TraceFile {
             }
             Completeness::Complete => {}
         }
+        let incomplete = &opened.trace.metadata().incomplete;
+        if !incomplete.is_empty() {
+            let why = report::shown(incomplete);
+            observer.warning(Error::from(ErrorKind::IncompleteTrace(why)).in_file(name).help(MAKE_ROOM));
+        }
         Ok(opened)
     }
 
@@ -151,6 +156,9 @@ impl TraceFile {
         self.completeness == Completeness::Complete
     }
 }
+
+/// What to do about a log that found no room.
+pub(crate) const MAKE_ROOM: &str = "set TMPDIR to a directory with more room, and record again";
 
 /// What standard input is called.
 const STDIN: &str = "<stdin>";

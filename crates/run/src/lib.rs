@@ -11,3 +11,4 @@ pub mod replay;
 mod signals;
 
 pub use cancellation::Cancellation;
+pub use signals::survive_file_limit;

@@ -46,7 +46,7 @@ pub struct Ran {
     pub elapsed: Duration,
     /// What was recorded, the program itself first, then its children.
     pub processes: Vec<Process>,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 /// What one process left.
@@ -64,6 +64,11 @@ impl Process {
 }
 
 impl Ran {
+    /// Whether the runtime was loaded into the program.
+    pub fn was_loaded(&self) -> bool {
+        self.directory.path().join(wire::FIRST_FILE).exists()
+    }
+
     /// Its status as a shell gives it: that of a program killed by a signal is 128 and the signal's number.
     pub fn code(&self) -> u8 {
         let code = self.status.code().or_else(|| self.status.signal().map(|signal| 128 + signal));
@@ -95,7 +100,7 @@ pub fn run(command: &[OsString], sight: Sight, settings: &Settings) -> io::Resul
     passing.to_nobody();
     let ((status, in_time), elapsed) = (status?, started.elapsed());
     let processes = processes(directory.path(), child.id())?;
-    Ok(Ran { ending: ending(status, in_time), status, elapsed, processes, _directory: directory })
+    Ok(Ran { ending: ending(status, in_time), status, elapsed, processes, directory })
 }
 
 /// How a program ended whose time was over, or not.

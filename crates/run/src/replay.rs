@@ -40,6 +40,9 @@ pub enum ReplayError {
     /// The program cannot be run.
     #[error("{0}")]
     Run(#[from] io::Error),
+    /// What it did could not be kept.
+    #[error("{0}")]
+    Lost(&'static str),
     /// What it left cannot be read.
     #[error("{0}")]
     Read(#[from] LoadError),
@@ -94,6 +97,9 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
     )?;
     let outcome = Outcome::read(&ran.outcome());
     let log = ran.log();
+    if let Some(lost) = log.as_ref().and_then(|(log, _)| lost(log)) {
+        return Err(ReplayError::Lost(lost));
+    }
     let wanted = wanted(plan, &control, &outcome);
     let inspection = match &log {
         Some((log, modules)) => {
@@ -136,6 +142,14 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
         threads: statuses(plan, &control, &outcome, &inspection),
         log,
     })
+}
+
+/// Why a replay's log is not all of it, if it is not: nothing can be said of such a replay.
+fn lost(log: &[u8]) -> Option<&'static str> {
+    match wire::Header::read(log) {
+        Some(header) => load::lost_in_words(header.losses),
+        None => Some("there was no room for its log"),
+    }
 }
 
 /// The first steps of a plan, if it is to be followed so far only.

@@ -92,3 +92,14 @@ pub(crate) fn send(program: i32, signal: i32) {
     // SAFETY: `kill` touches no memory of ours. The program may be gone, which does no harm.
     unsafe { libc::kill(program, signal) };
 }
+
+/// A file that grows beyond the limit of the process (`ulimit -f`) is an error of the write, not the end of the process.
+#[expect(unsafe_code, reason = "installing a signal handler is unsafe")]
+pub fn survive_file_limit() -> io::Result<()> {
+    extern "C" fn nothing(_: libc::c_int) {}
+    // A handler, since programs that we start would inherit that the signal is ignored.
+    let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::SA_RESTART, SigSet::empty());
+    // SAFETY: the handler does nothing.
+    unsafe { sigaction(Signal::SIGXFSZ, &action) }?;
+    Ok(())
+}

@@ -5,6 +5,9 @@ use core::ptr;
 use core::slice;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use wire::Losses;
+
+use crate::losses;
 use crate::settings::{self, Settings};
 use crate::sys;
 use crate::writer;
@@ -94,9 +97,10 @@ pub(crate) unsafe fn write(settings: &Settings, process: u32) -> Option<u64> {
             sys::open(settings.path(&mut path, &[process, writer.suffix(), b".", wire::MODULES_EXTENSION.as_bytes()]), flags)
         })
     };
-    if file >= 0 {
-        sys::write_all(file, &lines[before..written.used]);
-        sys::close(file);
+    let is_whole = file >= 0 && sys::write_all(file, &lines[before..written.used]);
+    sys::close(file);
+    if !is_whole {
+        losses::note(Losses::OTHER_FILE);
     }
     stack
 }

@@ -6,10 +6,11 @@ use core::num::NonZeroU64;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
 
-use wire::{Kind, MAX_TABLES, Stop, Table};
+use wire::{Kind, Losses, MAX_TABLES, Stop, Table};
 
 use crate::inside::Inside;
 use crate::interpose::signals;
+use crate::losses;
 use crate::replay;
 use crate::schedule::{Chooser, Fixed, Glance, Report, Room, Schedule, Slot, World};
 use crate::scheduler::{Platform, Scheduler};
@@ -226,7 +227,9 @@ impl World for Program {
     }
 
     fn report(&self, report: Report) {
-        replay::write(&report, start::settings());
+        if !replay::write(&report, start::settings()) {
+            losses::note(Losses::OTHER_FILE);
+        }
     }
 
     fn name_thread(&self, thread: Slot, name: &[u8]) {

@@ -35,9 +35,9 @@ pub(crate) fn load(settings: &Settings) -> Option<Replay> {
     Some(Replay::new(control, Fixed::new(sys::map_array(threads)?), Fixed::new(sys::map_array(threads)?)))
 }
 
-/// Adds a report to the outcome.
-pub(crate) fn write(report: &Report, settings: &Settings) {
-    outcome::append(&record(report), settings);
+/// Adds a report to the outcome; whether that worked.
+pub(crate) fn write(report: &Report, settings: &Settings) -> bool {
+    outcome::append(&record(report), settings)
 }
 
 /// The report as the launcher reads it, with what memory holds now.

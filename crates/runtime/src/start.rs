@@ -86,6 +86,7 @@ fn is_wanted(settings: &Settings) -> bool {
     let process = settings::decimal(u64::from(sys::getpid()), &mut digits);
     let file = sys::open(path, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL);
     if file >= 0 {
+        // A replay without this number has no log, and says so.
         sys::write_all(file, process);
         sys::close(file);
         return true;

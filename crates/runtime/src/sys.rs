@@ -102,6 +102,18 @@ pub(crate) fn map_file(file: i32, offset: u64, bytes: usize) -> *mut u8 {
     if result < 0 { core::ptr::null_mut() } else { result as *mut u8 }
 }
 
+/// Puts fresh memory of zeros in the place of a mapping; whether that worked.
+///
+/// # Safety
+/// Nobody relies on what the mapping holds.
+pub(crate) unsafe fn replace_mapping(start: *mut u8, bytes: usize) -> bool {
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED) as usize;
+    // SAFETY: by this function's contract.
+    let result = unsafe { call(libc::SYS_mmap, [start as usize, bytes, protection, flags, usize::MAX, 0]) };
+    result >= 0
+}
+
 /// Gives a mapping back.
 ///
 /// # Safety
@@ -119,7 +131,7 @@ pub(crate) fn open(path: &[u8], flags: i32) -> i32 {
     let flags = (flags | libc::O_CLOEXEC) as usize;
     let here = libc::AT_FDCWD as isize as usize;
     // SAFETY: the path is a string with its end.
-    unsafe { call(libc::SYS_openat, [here, path.as_ptr() as usize, flags, 0o644, 0, 0]) as i32 }
+    unsafe { call(libc::SYS_openat, [here, path.as_ptr() as usize, flags, 0o600, 0, 0]) as i32 }
 }
 
 /// Closes a file.
@@ -147,8 +159,11 @@ pub(crate) fn read_all(file: i32, buffer: &mut [u8]) -> usize {
     used
 }
 
-/// Writes all of it, or as much as can be.
-pub(crate) fn write_all(file: i32, mut bytes: &[u8]) {
+/// Writes all of it, or as much as can be; whether it was all.
+pub(crate) fn write_all(file: i32, mut bytes: &[u8]) -> bool {
+    if !may_grow(file_length(file) as u64 + bytes.len() as u64) {
+        return false;
+    }
     while !bytes.is_empty() {
         // SAFETY: the kernel reads bytes we have.
         let put =
@@ -156,21 +171,55 @@ pub(crate) fn write_all(file: i32, mut bytes: &[u8]) {
         match put {
             1.. => bytes = &bytes[put as usize..],
             error if error == -(libc::EINTR as isize) => {}
-            _ => break,
+            _ => return false,
         }
+    }
+    true
+}
+
+/// Writes all of it at this place of the file, if it can be; whether it was.
+pub(crate) fn write_at(file: i32, bytes: &[u8], offset: u64) -> bool {
+    // SAFETY: the kernel reads bytes we have.
+    let put = unsafe {
+        call(libc::SYS_pwrite64, [file as usize, bytes.as_ptr() as usize, bytes.len(), offset as usize, 0, 0])
+    };
+    put == bytes.len() as isize
+}
+
+/// Whether a file of this process may be so long. One that grows beyond its limit gets a signal, which ends the program.
+fn may_grow(length: u64) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: u64::MAX, rlim_max: 0 };
+    // SAFETY: the kernel writes the limit we own.
+    unsafe { call(libc::SYS_prlimit64, [0, libc::RLIMIT_FSIZE as usize, 0, (&raw mut limit) as usize, 0, 0]) };
+    length <= limit.rlim_cur
+}
+
+/// Makes sure that the disk has room for this piece of the file, which is at its end or beyond; whether it has.
+pub(crate) fn allocate_file(file: i32, offset: u64, bytes: usize) -> bool {
+    if !may_grow(offset + bytes as u64) {
+        return false;
+    }
+    // SAFETY: takes numbers.
+    let result = unsafe { call(libc::SYS_fallocate, [file as usize, 0, offset as usize, bytes, 0, 0]) };
+    match result {
+        error if error == -(libc::EOPNOTSUPP as isize) => fill_with_zeros(file, offset, bytes),
+        result => result == 0,
     }
 }
 
-/// Makes sure that the disk has room for this piece of the file; whether it has.
-pub(crate) fn allocate_file(file: i32, offset: u64, bytes: usize) -> bool {
-    // SAFETY: takes numbers.
-    unsafe {
-        let result = call(libc::SYS_fallocate, [file as usize, 0, offset as usize, bytes, 0, 0]);
-        if result == -(libc::EOPNOTSUPP as isize) {
-            return call(libc::SYS_ftruncate, [file as usize, offset as usize + bytes, 0, 0, 0, 0]) == 0;
+/// The same where the file system cannot: what is written has room. What is there stays.
+fn fill_with_zeros(file: i32, offset: u64, bytes: usize) -> bool {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    let end = offset + bytes as u64;
+    let mut at = offset.max(file_length(file) as u64);
+    while at < end {
+        let piece = &ZEROS[..ZEROS.len().min((end - at) as usize)];
+        if !write_at(file, piece, at) {
+            return false;
         }
-        result == 0
+        at += piece.len() as u64;
     }
+    true
 }
 
 /// Makes the file so long.

@@ -10,22 +10,25 @@ use core::slice;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use wire::{
-    Context, Header, Key, Kind, MAX_RECORD, MAX_RUN, Progress, STREAM_START, Sink, Stop,
+    Context, Header, Key, Kind, Losses, MAX_RECORD, MAX_RUN, Progress, STREAM_START, Sink, Stop,
     write_detailed, write_run, write_simple, write_switch,
 };
 
+use crate::losses;
 use crate::start::Failing;
 use crate::settings::{self, Settings};
 use crate::sys;
 use crate::thread::Thread;
 
-/// How much of the file is mapped at a time.
-const WINDOW: usize = 8 << 20;
+/// How much of the file is mapped at a time, and how little if the disk has no room for more.
+const LARGEST_WINDOW: usize = 8 << 20;
+const SMALLEST_WINDOW: usize = 16 << 10;
 
 /// The log of this process.
 pub(crate) struct Writer {
     file: i32,
     window: *mut u8,
+    window_length: usize,
     /// Where in the stream the window starts.
     window_start: u64,
     /// Bytes of whole records.
@@ -50,6 +53,7 @@ unsafe impl Sync for Cell {}
 static WRITER: Cell = Cell(UnsafeCell::new(Writer {
     file: -1,
     window: ptr::null_mut(),
+    window_length: 0,
     window_start: 0,
     written: 0,
     current: 0,
@@ -108,6 +112,11 @@ pub(crate) fn is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
+/// Nothing is written from now on.
+pub(crate) fn close() {
+    CLOSED.store(true, Ordering::Relaxed);
+}
+
 /// The progress word; none before the first log.
 pub(crate) fn progress() -> Option<&'static AtomicU64> {
     // SAFETY: null, or in a mapping that stays.
@@ -132,7 +141,8 @@ impl Writer {
         if head.is_null() {
             return false;
         }
-        let header = Header { process, progress: Progress::new(0, 0) }.to_bytes();
+        losses::watch_head(file, head);
+        let header = Header { process, progress: Progress::new(0, 0), losses: Losses::default() }.to_bytes();
         // SAFETY: the head is a whole page.
         unsafe { ptr::copy_nonoverlapping(header.as_ptr(), head, header.len()) };
         // SAFETY: inside the head's page.
@@ -140,6 +150,7 @@ impl Writer {
         *self = Writer {
             file,
             window: ptr::null_mut(),
+            window_length: 0,
             window_start: 0,
             written: 0,
             current: 0,
@@ -156,16 +167,26 @@ impl Writer {
         let start = self.written & !(4096 - 1);
         let offset = STREAM_START as u64 + start;
         if !self.window.is_null() {
+            losses::watch_window(ptr::null_mut(), 0);
             // SAFETY: nobody keeps a reference into the window.
-            unsafe { sys::unmap(self.window, WINDOW) };
+            unsafe { sys::unmap(self.window, self.window_length) };
             self.window = ptr::null_mut();
         }
+        self.window_length = LARGEST_WINDOW;
         // A page without room behind it would be a SIGBUS in the middle of the program.
-        if sys::allocate_file(self.file, offset, WINDOW) {
-            self.window = sys::map_file(self.file, offset, WINDOW);
+        while !sys::allocate_file(self.file, offset, self.window_length) {
+            self.window_length /= 2;
+            if self.window_length < SMALLEST_WINDOW {
+                return losses::end_log(Losses::NO_ROOM);
+            }
         }
+        self.window = sys::map_file(self.file, offset, self.window_length);
+        if self.window.is_null() {
+            return losses::end_log(Losses::NO_ROOM);
+        }
+        losses::watch_window(self.window, self.window_length);
         self.window_start = start;
-        CLOSED.store(self.window.is_null(), Ordering::Relaxed);
+        CLOSED.store(false, Ordering::Relaxed);
     }
 
     /// Writes one record after the run of predicted events that came before.
@@ -184,7 +205,7 @@ impl Writer {
         let used = sink.used();
         self.written += used as u64;
         progress.store(Progress::new(self.written, 0).0, Ordering::Release);
-        if at + used > WINDOW - MAX_RECORD {
+        if at + used > self.window_length - MAX_RECORD {
             self.slide();
         }
     }

@@ -35,6 +35,9 @@ pub struct Metadata {
     /// How the run ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
+    /// Why the trace does not have all of the run; empty if it does.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub incomplete: String,
     /// The program's own file, to tell whether it has changed since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binary: Option<Binary>,

@@ -39,6 +39,26 @@ impl Progress {
     }
 }
 
+/// What the writer could not keep, as bits of one word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses(pub u32);
+
+impl Losses {
+    /// Where in the head the word is.
+    pub const OFFSET: usize = 24;
+    /// The log ends early: there was no room for more of it.
+    pub const NO_ROOM: Losses = Losses(1);
+    /// The log ends early: the file was cut short under the writer.
+    pub const CUT: Losses = Losses(2);
+    /// Another file of the run could not be written whole.
+    pub const OTHER_FILE: Losses = Losses(4);
+
+    /// Whether all of these are among them.
+    pub fn include(self, other: Losses) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
 /// The head of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -46,16 +66,19 @@ pub struct Header {
     pub process: u32,
     /// How far the stream goes.
     pub progress: Progress,
+    /// What is missing.
+    pub losses: Losses,
 }
 
 impl Header {
     /// The bytes at the start of the file.
-    pub fn to_bytes(self) -> [u8; 24] {
-        let mut bytes = [0; 24];
+    pub fn to_bytes(self) -> [u8; 28] {
+        let mut bytes = [0; 28];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.process.to_le_bytes());
-        bytes[16..].copy_from_slice(&self.progress.0.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.progress.0.to_le_bytes());
+        bytes[24..].copy_from_slice(&self.losses.0.to_le_bytes());
         bytes
     }
 
@@ -66,6 +89,7 @@ impl Header {
             return None;
         }
         let progress = u64::from_le_bytes(bytes.get(16..24)?.try_into().ok()?);
-        Some(Header { process: number(12)?, progress: Progress(progress) })
+        let losses = Losses(number(Losses::OFFSET).unwrap_or(0));
+        Some(Header { process: number(12)?, progress: Progress(progress), losses })
     }
 }

@@ -19,6 +19,7 @@
 //! | 8 | 4 | [`VERSION`], little endian like every number here |
 //! | 12 | 4 | process id |
 //! | 16 | 8 | [`Progress`]: how far the stream is valid, and how many predicted events follow it |
+//! | 24 | 4 | [`Losses`]: what the writer could not keep |
 //! | [`STREAM_START`] | .. | the stream: records |
 //!
 //! `Progress` is one word, so one store makes a record count, and a kill between two stores cannot tear it.
@@ -68,7 +69,7 @@ pub use directory::{
 };
 pub use encode::{MAX_RECORD, MAX_TEXT, Sink, write_detailed, write_run, write_simple, write_switch};
 pub use event::{Event, Hold, Op, Stop, Waker};
-pub use header::{Header, MAGIC, MAX_RUN, Progress, STREAM_START, VERSION};
+pub use header::{Header, Losses, MAGIC, MAX_RUN, Progress, STREAM_START, VERSION};
 pub use kind::{Kind, MAX_ARGUMENTS};
 pub use object::{Passage, Signal, Target};
 pub use order::{CallOrder, OrderedCall, SyncCall, write_call_order};

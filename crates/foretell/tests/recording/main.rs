@@ -8,5 +8,6 @@ mod order;
 mod primitives;
 mod rarities;
 mod refusals;
+mod room;
 mod support;
 mod tools;

@@ -93,7 +93,7 @@ pub(super) fn record(
         recorder = recorder.with(&switching);
     };
     let Some(process) = ran.processes.first() else {
-        return Err(nothing_recorded(&directory.trace()).note(printed(directory)));
+        return Err(nothing_recorded(&directory.trace(), &ran).note(printed(directory)));
     };
     // What the recorded run shows is shown there.
     let identity = failure.as_ref().map(Failure::identity);

@@ -47,7 +47,10 @@ pub fn report_races<S: RacySink>(
 ) -> Result<Totals, Error> {
     let mut reader = Reader { method: Linear::named(method)?, totals: Totals::default(), declared: 0, sink };
     trace_file::stream(argument, observer, &mut |batch| reader.take(batch))?;
-    Ok(reader.totals)
+    match reader.totals.events {
+        0 => Err(super::nothing_in(&argument.to_string_lossy())),
+        _ => Ok(reader.totals),
+    }
 }
 
 /// A method that streams.

@@ -11,6 +11,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use wire::Stop;
 
 use super::hook;
+use crate::losses;
 use crate::real::real;
 use crate::start::{self, Failing};
 use crate::sys;
@@ -73,6 +74,9 @@ unsafe extern "C" fn failed(signal: c_int, info: *mut libc::siginfo_t, context: 
     unsafe {
         let by_instruction = (*info).si_code > 0 && signal != libc::SIGABRT;
         let address = if by_instruction { (*info).si_addr() as u64 } else { 0 };
+        if signal == libc::SIGBUS && losses::survives(address) {
+            return;
+        }
         let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         // As the address after a call has it.
         let pc = registers[libc::REG_RIP as usize] as u64 + 1;

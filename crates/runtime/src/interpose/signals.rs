@@ -15,6 +15,7 @@ use wire::{Kind, Passage, Signal, Target};
 
 use super::{failures, hook, outside};
 use crate::inside::{Inside, enter, enter_point};
+use crate::losses;
 use crate::program;
 use crate::real::real;
 use crate::sys;
@@ -99,6 +100,9 @@ fn log_cause(signal: c_int, target: Target, pc: u64) {
 unsafe extern "C" fn arrived(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
 // SAFETY: the arguments are the kernel's.
 unsafe {
+    if signal == libc::SIGBUS && is_own_doing(signal, info) && losses::survives((*info).si_addr() as u64) {
+        return;
+    }
     let Some(thread) = thread::current() else { return handle(signal, info, context) };
     let presence = &thread.seat.presence;
     let inside = presence.is_inside();

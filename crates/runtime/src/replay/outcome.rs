@@ -12,13 +12,12 @@ pub(super) fn memory(address: u64, length: u64) -> Option<Memory> {
     (!bytes.is_empty() && sys::peek(address, bytes)).then(|| Memory::new(bytes)).flatten()
 }
 
-/// Puts a record at the end of the file, whole and at once.
-pub(super) fn append(record: &OutcomeRecord, settings: &Settings) {
+/// Puts a record at the end of the file, whole and at once; whether that worked.
+pub(super) fn append(record: &OutcomeRecord, settings: &Settings) -> bool {
     let mut path = Settings::path_buffer();
     let path = settings.path(&mut path, &[wire::OUTCOME_FILE.as_bytes()]);
     let file = sys::open(path, libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND);
-    if file >= 0 {
-        sys::write_all(file, &record.encode());
-        sys::close(file);
-    }
+    let is_whole = file >= 0 && sys::write_all(file, &record.encode());
+    sys::close(file);
+    is_whole
 }
