@@ -313,7 +313,7 @@ impl RawRun {
                     self.doubts.insert(Doubt::Deadlock);
                 }
             }
-            Stop::Killed(_) | Stop::Exec | Stop::Limit => {
+            Stop::Killed(_) | Stop::Exec | Stop::Limit | Stop::Sandbox => {
                 self.doubts.insert(Doubt::CutOff);
             }
         }

@@ -41,5 +41,5 @@ macro_rules! only_inside_a_program {
 }
 
 only_inside_a_program! {
-    atomics cover hooks inside interpose losses modules program real start thread watchdog writer
+    atomics cover hooks inside interpose kernel_status losses modules program real start thread watchdog writer
 }

@@ -185,6 +185,19 @@ impl<P: Platform> Scheduler<P> {
         self.pass(next);
     }
 
+    /// A thread that had the token ended without a word. By the watchdog.
+    pub(crate) fn bury(&self, holder: Slot) {
+        let next = self.with_lock(|schedule, platform| {
+            if schedule.running() != Some(holder) {
+                return None;
+            }
+            schedule.catch_up(platform);
+            schedule.wake_all(Key::end_of(holder), Waker::Signal);
+            schedule.finish(holder, false, platform)
+        });
+        self.pass(next);
+    }
+
     /// The calling thread, which has the token, has performed its last event. Its slot may be another thread's when this returns.
     pub(crate) fn finish(&self, thread: Slot, is_detached: bool) {
         let next = self.with_lock(|schedule, platform| {

@@ -8,6 +8,7 @@ use wire::Stop;
 
 use crate::inside::{Inside, enter};
 use crate::interpose::{children, failures, signals, threads};
+use crate::kernel_status;
 use crate::modules;
 use crate::program::{self, is_active, scheduler};
 use crate::replay;
@@ -91,7 +92,34 @@ fn is_wanted(settings: &Settings) -> bool {
         sys::close(file);
         return true;
     }
-    settings.asked.children == wire::Children::Follow
+    let is_followed = settings.asked.children == wire::Children::Follow;
+    if !is_followed {
+        note_unrecorded();
+    }
+    is_followed
+}
+
+/// This process is a child that is not recorded and has not said so.
+static UNNOTICED: AtomicBool = AtomicBool::new(false);
+
+/// This process is the child of a recorded one, and is not recorded itself.
+pub(crate) fn is_unrecorded() {
+    UNNOTICED.store(true, Ordering::Relaxed);
+}
+
+/// This process starts a thread: if nobody records it, the launcher should know.
+pub(crate) fn starts_thread() {
+    if UNNOTICED.load(Ordering::Relaxed) && UNNOTICED.swap(false, Ordering::Relaxed) {
+        note_unrecorded();
+    }
+}
+
+fn note_unrecorded() {
+    let mut path = Settings::path_buffer();
+    let path = settings().path(&mut path, &[wire::UNRECORDED_FILE.as_bytes()]);
+    let file = sys::open(path, libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND);
+    sys::write_all(file, b".");
+    sys::close(file);
 }
 
 /// Opens a log and starts the scheduler with the calling thread; whether that worked.
@@ -107,7 +135,8 @@ pub(crate) unsafe fn record() -> bool {
     PROCESS.store(process, Ordering::Relaxed);
     // SAFETY: there is one thread.
     unsafe {
-        let stack = modules::write(settings(), process).unwrap_or(0);
+        let end = modules::write(settings(), process).unwrap_or(0);
+        let stack = kernel_status::start_of_stack().filter(|&start| start <= end).unwrap_or(end);
         program::begin((stack.saturating_sub(8 << 20), stack));
     }
     threads::watch_end();

@@ -190,7 +190,9 @@ pub(crate) fn write_at(file: i32, bytes: &[u8], offset: u64) -> bool {
 fn may_grow(length: u64) -> bool {
     let mut limit = libc::rlimit { rlim_cur: u64::MAX, rlim_max: 0 };
     // SAFETY: the kernel writes the limit we own.
-    unsafe { call(libc::SYS_prlimit64, [0, libc::RLIMIT_FSIZE as usize, 0, (&raw mut limit) as usize, 0, 0]) };
+    unsafe {
+        call(libc::SYS_prlimit64, [0, libc::RLIMIT_FSIZE as usize, 0, (&raw mut limit) as usize, 0, 0])
+    };
     length <= limit.rlim_cur
 }
 

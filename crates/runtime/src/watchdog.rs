@@ -9,8 +9,11 @@
 use core::arch::naked_asm;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use wire::Stop;
+
 use crate::inside::Inside;
 use crate::interpose::{signals, threads};
+use crate::kernel_status;
 use crate::program::{Program, scheduler, thread_in};
 use crate::schedule::{Schedule, Slot, World};
 use crate::settings;
@@ -28,6 +31,8 @@ const BUSY: u64 = 1_000_000_000;
 const DEAD_TICKS: u32 = 750;
 /// Ticks after which a schedule is given up if the thread it wants is in a call outside.
 const AWAY_TICKS: u32 = 1250;
+/// Ticks after which it looks whether there are other threads.
+const LAST_THREAD_TICKS: u32 = 8;
 const STACK: usize = 64 << 10;
 
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -134,10 +139,14 @@ struct Holder {
 extern "C" fn watch() -> ! {
     thread::set_current(threads::nobody());
     let mut last = LastTick { holder: None, processor_time: 0, still: 0, idle: 0 };
-    loop {
+    for tick in 0u32.. {
         sys::sleep(TICK);
         look(&mut last);
+        if tick % LAST_THREAD_TICKS == 0 {
+            end_if_last();
+        }
     }
+    sys::exit_group(1)
 }
 
 fn look(last: &mut LastTick) {
@@ -153,7 +162,15 @@ fn look(last: &mut LastTick) {
     if last.still < BLOCKED_TICKS || holder.is_inside {
         return;
     }
-    let is_stuck = is_blocked(holder.kernel_id)
+    if holder.kernel_id == 0 {
+        // It has the token, but has not come to say who it is.
+        return;
+    }
+    let state = state_of(holder.kernel_id);
+    if matches!(state, None | Some(b'Z' | b'X')) {
+        return scheduler().bury(holder.slot);
+    }
+    let is_stuck = state == Some(b'S')
         || sys::now(processor_clock).saturating_sub(last.processor_time) > BUSY;
     if is_stuck {
         let progress = || writer::progress().map_or(0, |progress| progress.load(Ordering::SeqCst));
@@ -206,8 +223,8 @@ fn processor_clock(kernel_id: u32) -> i32 {
     (!(kernel_id as i32) << 3) | 6
 }
 
-/// Whether the thread sleeps in the kernel, as the kernel tells it.
-fn is_blocked(kernel_id: u32) -> bool {
+/// The state of a thread as the kernel tells it; none if the thread is gone.
+fn state_of(kernel_id: u32) -> Option<u8> {
     let mut path = [0; 64];
     let mut digits = [0; 20];
     let mut used = 0;
@@ -216,14 +233,31 @@ fn is_blocked(kernel_id: u32) -> bool {
         path[used..used + part.len()].copy_from_slice(part);
         used += part.len();
     }
-    let file = sys::open(&path[..used], libc::O_RDONLY);
-    if file < 0 {
-        return false;
+    let mut text = kernel_status::buffer();
+    let fields = kernel_status::read_fields(&path[..used], &mut text)?;
+    fields.first().copied()
+}
+
+/// Ends the process if all its threads have ended, and only the watchdog keeps it: the first thread is still listed then, and has the
+/// status that the process would have ended with.
+fn end_if_last() {
+    let mut text = kernel_status::buffer();
+    let Some(fields) = kernel_status::read_fields(b"/proc/self/stat\0", &mut text) else { return };
+    let mut fields = fields.trim_ascii().split(|&byte| byte == b' ');
+    // The state is the third field, the number of threads the 20th, the status the last.
+    let (state, threads, status) = (fields.next(), fields.nth(16), fields.next_back());
+    let number = |field: Option<&[u8]>| field.and_then(|field| core::str::from_utf8(field).ok()?.parse::<i32>().ok());
+    if state != Some(b"Z") || number(threads) != Some(2) {
+        return;
     }
-    let mut text = [0; 256];
-    let length = sys::read_all(file, &mut text);
-    sys::close(file);
-    // The state comes after the name, which is in brackets and may hold brackets.
-    let after = text[..length].iter().rposition(|&byte| byte == b')').map_or(length, |at| at + 2);
-    text.get(after) == Some(&b'S')
+    let status = number(status).unwrap_or(0);
+    let signal = status & 0x7f;
+    let reason = if signal == 0 { Stop::Exit(status >> 8 & 0xff) } else { Stop::Killed(signal) };
+    // SAFETY: there is no other thread that could have the token.
+    scheduler().with_lock(|_, _| unsafe { writer::stop(None, reason) });
+    if signal != 0 {
+        mask_signals(&0, &mut 0);
+        sys::signal_thread(sys::getpid(), sys::gettid(), signal);
+    }
+    sys::exit_group(status >> 8 & 0xff)
 }

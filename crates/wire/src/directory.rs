@@ -17,6 +17,8 @@ pub const CONTROL_FILE: &str = "control";
 pub const OUTCOME_FILE: &str = "outcome";
 /// The number of the first process, in decimal.
 pub const FIRST_FILE: &str = "first";
+/// One byte for each process with threads or instrumented code that was not recorded.
+pub const UNRECORDED_FILE: &str = "unrecorded";
 /// The extension of a raw log.
 pub const LOG_EXTENSION: &str = "log";
 /// The extension of the list of files that were mapped: `start end offset path` a line, numbers in hexadecimal.

@@ -49,8 +49,10 @@ pub enum Stop {
     Deadlock,
     /// The program was replaced by another one.
     Exec,
-    /// As many events as were asked for, or the disk is full.
+    /// As many events as were asked for.
     Limit,
+    /// The program gave up the right to make the system calls that recording takes.
+    Sandbox,
 }
 
 /// What happened. Addresses are those of the recorded process.
@@ -179,6 +181,7 @@ impl Stop {
             Stop::Deadlock => [2, 0],
             Stop::Exec => [3, 0],
             Stop::Limit => [4, 0],
+            Stop::Sandbox => [5, 0],
         }
     }
 
@@ -189,6 +192,7 @@ impl Stop {
             2 => Stop::Deadlock,
             3 => Stop::Exec,
             4 => Stop::Limit,
+            5 => Stop::Sandbox,
             _ => return None,
         })
     }

@@ -65,7 +65,7 @@ pub use decimal::{decimal, parse_decimal};
 pub use decode::{Damage, NotALog, Reader};
 pub use directory::{
     CONTROL_FILE, DEADLOCK_STATUS, FIRST_FILE, LOG_EXTENSION, MODULES_EXTENSION, ORDER_VARIABLE,
-    OUTCOME_FILE, REPLAY_OVER_STATUS, RUN_VARIABLE, SETTINGS_FILE,
+    OUTCOME_FILE, REPLAY_OVER_STATUS, RUN_VARIABLE, SETTINGS_FILE, UNRECORDED_FILE,
 };
 pub use encode::{MAX_RECORD, MAX_TEXT, Sink, write_detailed, write_run, write_simple, write_switch};
 pub use event::{Event, Hold, Op, Stop, Waker};

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use wire::{
-    Context, Event, Header, Losses, Key, Kind, MAX_RECORD, Op, Progress, Reader, STREAM_START, Sink, Stop, Table,
-    Waker, write_detailed, write_run, write_simple, write_switch,
+    Context, Event, Header, Key, Kind, Losses, MAX_RECORD, Op, Progress, Reader, STREAM_START, Sink, Stop,
+    Table, Waker, write_detailed, write_run, write_simple, write_switch,
 };
 
 /// A writer as the runtime has one, over a growing vector.

@@ -3,13 +3,14 @@
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
-use wire::Waker;
+use wire::{Stop, Waker};
 
-use super::{children, outside, rust};
+use super::{children, outside, rust, threads};
 use crate::clock::{self, Wait};
 use crate::inside::{Ended, enter};
 use crate::real::real;
 use crate::schedule::{End, Key};
+use crate::start;
 
 /// Functions that block until something happens.
 macro_rules! always {
@@ -144,7 +145,29 @@ unsafe {
             number => c_long, a => usize, b => usize, c => usize, d => usize, e => usize, f => usize
         ) -> c_long)
     };
+    match number {
+        libc::SYS_exit => threads::end_without_destructors(),
+        libc::SYS_exit_group => start::end(Stop::Exit(a as c_int)),
+        // The mode without a filter: no call but reading, writing and ending.
+        libc::SYS_seccomp if a == 0 => start::end(Stop::Sandbox),
+        _ => {}
+    }
     if children::copies(number, a) { children::call_copying(really) } else { really() }
+}
+}
+
+/// A thread in the strict sandbox is killed by what recording takes, so recording ends before.
+///
+/// # Safety
+/// As for the function of that name that it replaces.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
+    if option == libc::PR_SET_SECCOMP && a == libc::SECCOMP_MODE_STRICT as usize {
+        start::end(Stop::Sandbox);
+    }
+    real!(prctl(option => c_int, a => usize, b => usize, c => usize, d => usize) -> c_int)
 }
 }
 

@@ -42,6 +42,8 @@ extern "C" fn in_child() {
         program::stop_in_child();
         if start::settings().asked.children == wire::Children::Follow {
             start::record();
+        } else {
+            start::is_unrecorded();
         }
     }
 }

@@ -42,12 +42,30 @@ pub(crate) fn watch_end() {
         if let Some(nobody) = nobody() {
             nobody.seat.presence.add(gate::PASSIVE);
         }
-        let mut key = 0;
-        // SAFETY: the key is ours, and the destructor stays.
-        unsafe { libc::pthread_key_create(&raw mut key, Some(end_of_thread)) };
-        KEY.store(key, Ordering::Relaxed);
+        KEY.store(make_key(), Ordering::Relaxed);
     }
     set_own_key();
+}
+
+/// A key that the program does not come upon: the low numbers are left to it, above all 0, which a key that was never made has. The C
+/// library has room for this many in each thread without allocating.
+fn make_key() -> u32 {
+    const KEYS: usize = 32;
+    let mut keys = [0; KEYS];
+    let mut made = 0;
+    // SAFETY: the keys are ours, and the destructor stays.
+    unsafe {
+        while made < KEYS && libc::pthread_key_create(&raw mut keys[made], Some(end_of_thread)) == 0 {
+            made += 1;
+            if keys[made - 1] as usize >= KEYS - 1 {
+                break;
+            }
+        }
+        for &unused in &keys[..made.saturating_sub(1)] {
+            libc::pthread_key_delete(unused);
+        }
+    }
+    keys[made.saturating_sub(1)]
 }
 
 fn set_own_key() {
@@ -68,6 +86,14 @@ extern "C" fn end_of_thread(_: *mut c_void) {
     let Some(inside) = enter_point() else { return };
     // SAFETY: the thread is about to end.
     unsafe { mutexes::give_back_robust(&inside) };
+    inside.finish();
+    // The memory may be another thread's by now.
+    thread::set_current(nobody());
+}
+
+/// The calling thread is about to end by a system call of its own: nobody's destructors run.
+pub(crate) fn end_without_destructors() {
+    let Some(inside) = enter_point() else { return };
     inside.finish();
     // The memory may be another thread's by now.
     thread::set_current(nobody());
@@ -322,6 +348,7 @@ pub(crate) fn give_way() -> c_int {
 
 hook! {
     fn pthread_create(handle: *mut libc::pthread_t, attributes: Attributes, routine: Routine, argument: *mut c_void; pc in "r8") -> c_int {
+        start::starts_thread();
         create(handle, attributes, routine, argument, pc)
     }
     fn pthread_join(handle: libc::pthread_t, result: *mut *mut c_void; pc in "rdx") -> c_int {
