@@ -413,6 +413,13 @@ pub struct Size {
     /// The file, as it was named; `None`: it came through a pipe.
     #[serde(default)]
     pub path: Option<String>,
+    /// How many events were left out of it because they cannot have happened (`--lenient`): what is found in it may be wrong.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dropped: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Size {
@@ -425,6 +432,7 @@ impl Size {
             locks: symbols.locks.len(),
             variables: symbols.variables.len(),
             path,
+            dropped: trace.metadata().dropped,
         }
     }
 }

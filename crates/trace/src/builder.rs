@@ -162,6 +162,22 @@ impl TraceBuilder {
         &self.columns
     }
 
+    /// Puts other events in the place of those so far. Their ids must come from this builder.
+    pub(crate) fn set_columns(&mut self, columns: Columns) {
+        self.columns = columns;
+    }
+
+    /// By condition: the lock of the same name, with which it is a monitor.
+    pub(crate) fn monitors(&self) -> Vec<Option<LockId>> {
+        let locks = self.locks.names();
+        let by_name: FxHashMap<&str, u32> =
+            (0..locks.len()).map(|index| (locks.get(index), index as u32)).collect();
+        let conditions = self.conditions.names();
+        (0..conditions.len())
+            .map(|index| by_name.get(conditions.get(index)).map(|&lock| LockId(lock)))
+            .collect()
+    }
+
     /// How many threads there are so far.
     pub fn threads(&self) -> usize {
         self.threads.names().len()
@@ -190,6 +206,51 @@ impl TraceBuilder {
             locations: self.locations.into_names(),
         };
         Trace::assemble(columns, symbols, self.marks, self.declared_permits, self.metadata)
+    }
+}
+
+impl TraceBuilder {
+    /// The same without the events that cannot have happened where they stand; these are returned with what is wrong with them, by the
+    /// numbers they had.
+    pub fn finish_lenient(mut self) -> Result<(Trace, Vec<ImpossibleEvent>), ImpossibleEvent> {
+        /// Each round but the last leaves events out, mostly all that it has to.
+        const ROUNDS: usize = 32;
+        let mut dropped = Vec::new();
+        // The number that each event had at first.
+        let mut numbers: Vec<u32> = (0..self.columns.len() as u32).collect();
+        for _ in 0..ROUNDS {
+            let faults = Matching::faults(&self.columns, &self.symbols(), &self.declared_permits);
+            if faults.is_empty() {
+                break;
+            }
+            let at_fault: Vec<EventId> = faults.iter().map(|fault| fault.event).collect();
+            dropped.extend(
+                faults.into_iter().map(|fault| fault.renumbered(|event| EventId(numbers[event.index()]))),
+            );
+            let is_kept = |index: &usize| at_fault.binary_search(&EventId::new(*index)).is_err();
+            let kept: Vec<usize> = (0..self.columns.len()).filter(is_kept).collect();
+            let mut columns = Columns::with_capacity(kept.len());
+            kept.iter().for_each(|&index| columns.copy_from(&self.columns, EventId::new(index)));
+            numbers = kept.iter().map(|&index| numbers[index]).collect();
+            self.columns = columns;
+        }
+        self.metadata.dropped += dropped.len() as u64;
+        Ok((self.finish()?, dropped))
+    }
+
+    fn symbols(&self) -> Symbols {
+        Symbols {
+            threads: self.threads.names().clone(),
+            variables: self.variables.names().clone(),
+            locks: self.locks.names().clone(),
+            conditions: self.conditions.names().clone(),
+            barriers: self.barriers.names().clone(),
+            semaphores: self.semaphores.names().clone(),
+            blocks: self.blocks.names().clone(),
+            regions: self.regions.names().clone(),
+            marks: self.mark_names.names().clone(),
+            locations: self.locations.names().clone(),
+        }
     }
 }
 

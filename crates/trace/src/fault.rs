@@ -75,6 +75,26 @@ impl ImpossibleEvent {
         ImpossibleEvent { event, fault, mentioned: names }
     }
 
+    /// The same with other numbers for its events.
+    pub(crate) fn renumbered(mut self, number: impl Fn(EventId) -> EventId) -> Self {
+        self.event = number(self.event);
+        match &mut self.fault {
+            Fault::BeginNotFirst { first: other, .. }
+            | Fault::ActsAfterEnd { end: other, .. }
+            | Fault::ActsAfterJoin { join: other, .. }
+            | Fault::RanBeforeFork { first: other, .. }
+            | Fault::ForkedTwice { fork: other, .. }
+            | Fault::Held { since: other, .. }
+            | Fault::HeldByAnother { since: other, .. } => *other = number(*other),
+            Fault::OfItself { .. }
+            | Fault::NotHeld { .. }
+            | Fault::NotEntered { .. }
+            | Fault::NoPermit { .. }
+            | Fault::RegionNotBegun { .. } => {}
+        }
+        self
+    }
+
     /// What is wrong and what was expected, other events being named by `place` ("line 12").
     pub fn explain(&self, place: impl Fn(EventId) -> String) -> String {
         let [a, b, c] = &self.mentioned;

@@ -67,6 +67,22 @@ pub struct Matching {
 }
 
 impl Matching {
+    /// The events that cannot have happened where they stand, each left out for those after it; in order.
+    pub(crate) fn faults(
+        columns: &Columns,
+        symbols: &Symbols,
+        declared_permits: &[Option<u32>],
+    ) -> Vec<ImpossibleEvent> {
+        let mut pass = Pass::new(columns.len(), symbols, declared_permits);
+        let mut faults = Vec::new();
+        for (event, thread, kind, target) in columns.packed() {
+            if let Err(fault) = pass.step_or_skip(event, thread, kind, target) {
+                faults.push(ImpossibleEvent::new(event, fault, symbols));
+            }
+        }
+        faults
+    }
+
     /// Matches and checks the events. Declared permits bind; others are inferred.
     pub(crate) fn of(
         columns: &Columns,

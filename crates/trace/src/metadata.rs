@@ -22,12 +22,21 @@ pub struct Metadata {
     /// The recorder's settings by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
-    /// The environment of the run as `NAME=VALUE`; left out of text traces.
+    /// The environment of the run as `NAME=VALUE`, if the user wants it kept; left out of text traces.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<String>,
+    /// The variables of the environment without their values; left out of text traces.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<Variable>,
+    /// How many bytes of the stack the environment took; 0: not known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub environment_size: u64,
     /// The file that was its standard input, if it was one that can be read again.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub input: String,
+    /// A checksum of that file's content, in hexadecimal.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub input_checksum: String,
     /// Where in the source calls are that give up by themselves, tries and waits with a time limit: no thread is blocked
     /// there for ever.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -38,6 +47,9 @@ pub struct Metadata {
     /// Why the trace does not have all of the run; empty if it does.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub incomplete: String,
+    /// How many events were left out because they cannot have happened where they stood.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub dropped: u64,
     /// The program's own file, to tell whether it has changed since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binary: Option<Binary>,
@@ -48,6 +60,30 @@ impl Metadata {
     pub fn is_empty(&self) -> bool {
         *self == Metadata::default()
     }
+
+    /// Replaces the values of the environment by their lengths; whether there were any.
+    pub fn forget_environment(&mut self) -> bool {
+        let stored = std::mem::take(&mut self.environment);
+        let described = stored.iter().map(|variable| {
+            let (name, value) = variable.split_once('=').unwrap_or((variable, ""));
+            Variable { name: name.to_owned(), length: value.len() as u64 }
+        });
+        self.variables.extend(described);
+        !stored.is_empty()
+    }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// A variable of an environment, without its value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// How many bytes its value has.
+    pub length: u64,
 }
 
 /// A file mapped into the recorded program.

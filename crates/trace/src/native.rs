@@ -10,6 +10,7 @@ pub mod layout;
 mod notes;
 mod pending;
 mod read;
+mod scrub;
 mod unpack;
 mod write;
 
@@ -17,4 +18,5 @@ pub use error::{Completeness, Cut, Problem, ReadError};
 pub use layout::Table;
 pub use notes::{Distance, FrameNumber, Note, Notes, StackId, ThreadOrigin};
 pub use read::{read, read_with, stream};
+pub use scrub::{ScrubError, scrub};
 pub use write::{Writer, write};

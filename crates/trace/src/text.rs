@@ -19,12 +19,14 @@ mod read;
 mod recent;
 mod spelling;
 mod transactions;
+mod waits;
 mod write;
 
 pub use error::{Problem, ReadError, TextPosition};
 pub use rapid::{DropCounts, write_rapid};
-pub use read::{Progress, read, read_bytes, read_with, stream};
+pub use read::{Progress, ReadOptions, ReadTrace, read, read_as, read_bytes, read_with, stream};
 pub use spelling::op_name;
+pub use waits::{WaitConvention, WaitCounts};
 pub use write::write;
 
 /// The longest line that is read, in bytes without its line end.

@@ -54,6 +54,14 @@ impl Columns {
         self.locations.push(location.0);
     }
 
+    /// Appends an event of others.
+    pub(crate) fn copy_from(&mut self, other: &Columns, event: EventId) {
+        self.heads.push(other.heads[event.index()]);
+        self.targets.push(other.targets[event.index()]);
+        self.locations.push(other.locations[event.index()]);
+        self.set_order(EventId::new(self.len() - 1), other.order(event));
+    }
+
     /// The thread of an event.
     #[inline]
     pub fn thread(&self, event: EventId) -> ThreadId {

@@ -153,6 +153,23 @@ impl Pass {
         Ok(())
     }
 
+    /// The same; an event at fault is as if it had not been there.
+    pub(super) fn step_or_skip(
+        &mut self,
+        event: EventId,
+        thread: ThreadId,
+        kind: Kind,
+        target: u32,
+    ) -> Result<(), Fault> {
+        let before = self.threads[thread.index()];
+        let stepped = self.step(event, thread, kind, target);
+        if stepped.is_err() {
+            self.threads[thread.index()] = before;
+            self.links.push(NONE);
+        }
+        stepped
+    }
+
     /// The operations that are rare in most traces, kept out of the hot loop.
     fn step_rare(&mut self, event: EventId, thread: ThreadId, op: Op, previous: u32) -> Result<(), Fault> {
         let link = match op {

@@ -67,36 +67,36 @@ fn check_header(bytes: &[u8]) -> Result<(), ReadError> {
 }
 
 /// A chunk whose lengths are within their limits and within the file.
-struct Chunk<'a> {
-    offset: usize,
-    header: ChunkHeader,
-    tag: Tag,
-    codec: Codec,
-    stored: &'a [u8],
+pub(super) struct Chunk<'a> {
+    pub(super) offset: usize,
+    pub(super) header: ChunkHeader,
+    pub(super) tag: Tag,
+    pub(super) codec: Codec,
+    pub(super) stored: &'a [u8],
 }
 
 /// What comes next in a file.
-enum NextChunk<'a> {
+pub(super) enum NextChunk<'a> {
     Chunk(Chunk<'a>),
     Cut { offset: usize, what: Cut },
 }
 
 /// The chunks of a file, from an offset on.
 #[derive(Clone)]
-struct Chunks<'a> {
+pub(super) struct Chunks<'a> {
     bytes: &'a [u8],
     offset: usize,
 }
 
 impl<'a> Chunks<'a> {
     /// All chunks of a file.
-    fn of(bytes: &'a [u8]) -> Result<Self, ReadError> {
+    pub(super) fn of(bytes: &'a [u8]) -> Result<Self, ReadError> {
         check_header(bytes)?;
         Ok(Chunks { bytes, offset: HEADER_LEN })
     }
 
     /// The next chunk, its checksum right; or where and how the file is cut short.
-    fn next(&mut self) -> Result<NextChunk<'a>, ReadError> {
+    pub(super) fn next(&mut self) -> Result<NextChunk<'a>, ReadError> {
         let step = self.next_unchecked()?;
         let NextChunk::Chunk(chunk) = &step else { return Ok(step) };
         let (found, expected) = (chunk.header.checksum, chunk.header.checksum_with(chunk.stored));
@@ -107,6 +107,11 @@ impl<'a> Chunks<'a> {
             return Ok(NextChunk::Cut { offset: chunk.offset, what: Cut::Checksum { found, expected } });
         }
         Err(Problem::Checksum { found, expected }.at(chunk.offset))
+    }
+
+    /// Where the next chunk starts.
+    pub(super) fn offset(&self) -> usize {
+        self.offset
     }
 
     /// The same without looking at the checksum.

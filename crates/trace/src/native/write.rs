@@ -324,7 +324,7 @@ impl Table {
 }
 
 /// Compresses, pads, checksums and writes chunks.
-struct ChunkWriter<W> {
+pub(super) struct ChunkWriter<W> {
     out: W,
     compressor: zstd::bulk::Compressor<'static>,
     /// A chunk's content, between chunks only room to reuse.
@@ -334,13 +334,18 @@ struct ChunkWriter<W> {
 }
 
 impl<W: Write> ChunkWriter<W> {
-    fn new(mut out: W) -> io::Result<Self> {
+    pub(super) fn new(mut out: W) -> io::Result<Self> {
         out.write_all(&layout::header())?;
         let compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL)?;
         Ok(ChunkWriter { out, compressor, raw: Vec::new(), chunk: Vec::new() })
     }
 
-    fn write(&mut self, tag: Tag, count: u32, raw: &[u8]) -> io::Result<()> {
+    /// Writes a chunk as it is.
+    pub(super) fn copy(&mut self, chunk: &[u8]) -> io::Result<()> {
+        self.out.write_all(chunk)
+    }
+
+    pub(super) fn write(&mut self, tag: Tag, count: u32, raw: &[u8]) -> io::Result<()> {
         if raw.len() > MAX_RAW_LEN {
             let [raw, most] = [raw.len(), MAX_RAW_LEN];
             return Err(invalid(format!("a chunk of {raw} bytes is longer than the {most} there can be")));

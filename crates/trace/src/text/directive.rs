@@ -4,12 +4,15 @@ use crate::builder::TraceBuilder;
 
 use super::error::{Problem, quote};
 use super::escape::decode;
+use super::waits::WaitConvention;
 
 /// What has been said so far, so that nothing is said twice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directives {
     /// Forked and joined threads are named exactly as written: `12` is never `T12`.
     pub(super) threads_as_written: bool,
+    /// What waits mean, if it is said.
+    pub(super) wait: Option<WaitConvention>,
     has_metadata: bool,
     declared: Vec<bool>,
 }
@@ -26,6 +29,14 @@ impl Directives {
                 Ok(())
             }
             "threads" => Err(Problem::BadThreads { found: quote(rest) }),
+            "wait" => {
+                self.wait = match rest.trim_end() {
+                    "woken" => Some(WaitConvention::Woken),
+                    "begins" => Some(WaitConvention::Begins),
+                    _ => return Err(Problem::BadWait { found: quote(rest) }),
+                };
+                Ok(())
+            }
             "metadata" => self.metadata(rest, builder),
             _ => Err(Problem::UnknownDirective { found: quote(text) }),
         }

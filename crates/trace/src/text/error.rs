@@ -113,6 +113,8 @@ pub enum Problem {
     SemaphoreDeclaredTwice { name: String },
     #[error("`{found}` is not a setting of threads; expected `#! threads as-written`")]
     BadThreads { found: String },
+    #[error("`{found}` is not what a wait can mean; expected `#! wait woken` or `#! wait begins`")]
+    BadWait { found: String },
     #[error("this is not metadata: {reason}; expected a JSON object as described in docs/trace-format.md")]
     BadMetadata { reason: String },
     #[error("metadata is given twice; expected it once")]

@@ -20,6 +20,7 @@ use super::error::{Problem, ReadError, TextPosition};
 use super::line_map::LineMap;
 use super::naming::Naming;
 use super::recent::Recent;
+use super::waits::{self, WaitConvention, WaitCounts};
 use super::{MAX_EVENTS, MAX_LINE, transactions};
 use event::{Part, Refusal, place_of};
 
@@ -40,6 +41,34 @@ pub struct Progress {
 /// Reads plain text into a trace, matched and checked.
 pub fn read(input: impl Read) -> Result<Trace, ReadError> {
     read_with(input, &mut |_| ())
+}
+
+/// How a text is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// What waits mean.
+    pub wait: WaitConvention,
+    /// Leave events out that cannot have happened where they stand.
+    pub lenient: bool,
+}
+
+/// A trace, and what there is to say of how it was read.
+#[derive(Debug)]
+pub struct ReadTrace {
+    /// The trace.
+    pub trace: Trace,
+    /// What was seen of its waits.
+    pub waits: WaitCounts,
+    /// The lines that were left out, and what is wrong with them.
+    pub dropped: Vec<(u64, String)>,
+}
+
+/// Reads plain text into a trace, in this way.
+pub fn read_as(input: impl Read, options: ReadOptions) -> Result<ReadTrace, ReadError> {
+    let mut tell = |_| ();
+    let mut parser = Parser::new(&mut tell);
+    parser.all(input, &mut |_| ControlFlow::Continue(()))?;
+    parser.finish_as(options)
 }
 
 /// Reads plain text into a trace and tells about every MiB, and at the end, how far it has come.
@@ -269,14 +298,36 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Trace, ReadError> {
+    fn finish(self) -> Result<Trace, ReadError> {
+        self.finish_as(ReadOptions::default()).map(|read| read.trace)
+    }
+
+    fn finish_as(mut self, options: ReadOptions) -> Result<ReadTrace, ReadError> {
         if self.has_begin_or_end {
             let resolved = transactions::resolve(&mut self.builder);
             let place = TextPosition { line: self.line, column: 0, length: 0 };
             resolved.map_err(|error| self.refuse(place, error.into(), b""))?;
         }
+        let convention = match options.wait {
+            WaitConvention::Detect => self.directives.wait.unwrap_or_default(),
+            said => said,
+        };
+        let (waits, origins) = waits::resolve(&mut self.builder, convention);
         let lines = self.lines;
-        self.builder.finish().map_err(|malformed| in_lines(malformed, &lines))
+        let line = |event: EventId| match &origins {
+            Some(origins) => lines.line(EventId(origins[event.index()])),
+            None => lines.line(event),
+        };
+        if !options.lenient {
+            let trace = self.builder.finish().map_err(|malformed| in_lines(malformed, line))?;
+            return Ok(ReadTrace { trace, waits, dropped: Vec::new() });
+        }
+        let (trace, dropped) =
+            self.builder.finish_lenient().map_err(|malformed| in_lines(malformed, line))?;
+        let explain = |fault: &ImpossibleEvent| {
+            (line(fault.event), fault.explain(|event| format!("line {}", line(event))))
+        };
+        Ok(ReadTrace { trace, waits, dropped: dropped.iter().map(explain).collect() })
     }
 
     #[cold]
@@ -296,9 +347,9 @@ impl<'t> Parser<'t> {
 
 /// The fault of a run, with lines in the place of events.
 #[cold]
-fn in_lines(malformed: ImpossibleEvent, lines: &LineMap) -> ReadError {
-    let place = TextPosition { line: lines.line(malformed.event), column: 0, length: 0 };
-    let explanation = malformed.explain(|event| format!("line {}", lines.line(event)));
+fn in_lines(malformed: ImpossibleEvent, line: impl Fn(EventId) -> u64) -> ReadError {
+    let place = TextPosition { line: line(malformed.event), column: 0, length: 0 };
+    let explanation = malformed.explain(|event| format!("line {}", line(event)));
     ReadError::Malformed { place, malformed: Box::new(malformed), explanation }
 }
 

@@ -29,7 +29,12 @@ pub fn write(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
 
 fn write_directives<W: Write>(trace: &Trace, text: &mut Lines<'_, W>) -> io::Result<()> {
     // The environment is of use to replay alone, and only a native trace can be replayed.
-    let metadata = Metadata { environment: Vec::new(), ..trace.metadata().clone() };
+    let metadata = Metadata {
+        environment: Vec::new(),
+        variables: Vec::new(),
+        environment_size: 0,
+        ..trace.metadata().clone()
+    };
     if !metadata.is_empty() {
         text.buffer.extend_from_slice(b"#! metadata ");
         serde_json::to_writer(&mut text.buffer, &metadata)?;
@@ -37,6 +42,10 @@ fn write_directives<W: Write>(trace: &Trace, text: &mut Lines<'_, W>) -> io::Res
     }
     if trace.events().any(|(_, thread, op)| is_misread(trace, thread, op)) {
         text.buffer.extend_from_slice(b"#! threads as-written");
+        text.end_line()?;
+    }
+    if trace.symbols().conditions.len() > 0 && trace.events().any(|(_, _, op)| matches!(op, Op::Wait(_))) {
+        text.buffer.extend_from_slice(b"#! wait woken");
         text.end_line()?;
     }
     for index in 0..trace.symbols().semaphores.len() {

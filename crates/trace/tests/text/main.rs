@@ -3,6 +3,7 @@
 mod rapid;
 mod refused;
 mod soup;
+mod waits;
 
 use std::io::{self, Read};
 

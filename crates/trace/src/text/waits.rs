@@ -1,0 +1,231 @@
+//! What `wait` means: the thread has been woken, or it begins to wait.
+//!
+//! A wait of ours comes after the signal that woke it: `rel(l)`, `wait(c)`, `acq(l)`. Others log it where waiting begins, so that
+//! the signal comes between it and the next event of its thread. Which one a trace means is seen from where its signals are, or said by the user. A wait that begins is
+//! moved to where it ends: just before the next event of its thread, which did nothing in between.
+//!
+//! A monitor (Java) is a lock and a condition of the same name. To wait for it gives it up however often the thread had
+//! taken it, which logs do not show: the releases are put in where waiting begins, and as many acquires where it ends.
+
+use crate::builder::TraceBuilder;
+use crate::ids::{ConditionId, EventId, LockId, ThreadId};
+use crate::op::Op;
+use crate::trace::Columns;
+
+/// What the waits of a trace mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaitConvention {
+    /// What the trace shows: as woken, unless every wait that a signal tells about begins.
+    #[default]
+    Detect,
+    /// The thread begins to wait.
+    Begins,
+    /// The thread has been woken.
+    Woken,
+}
+
+/// What was seen of the waits of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitCounts {
+    /// Waits with a signal before them, since their thread's previous event.
+    pub woken: u64,
+    /// Waits with none before them, but one before their thread's next event, which takes a lock.
+    pub begun: u64,
+    /// Waits without a signal, either way.
+    pub unsignalled: u64,
+    /// They were read as beginning.
+    pub read_as_begun: bool,
+    /// Monitors that were given up without a release.
+    pub implicit_releases: u64,
+}
+
+impl WaitCounts {
+    /// Whether some waits are logged where they begin, and others where they end.
+    pub fn contradict_each_other(&self) -> bool {
+        self.woken > 0 && self.begun > 0
+    }
+}
+
+/// The waits of a trace, read as they are meant: what was seen, and for each event which one of the text it was, if that changed.
+pub(super) fn resolve(
+    builder: &mut TraceBuilder,
+    convention: WaitConvention,
+) -> (WaitCounts, Option<Vec<u32>>) {
+    let waits = Wait::all(builder.columns());
+    let mut counts = WaitCounts::default();
+    for wait in &waits {
+        match (wait.signal_before, wait.signal_after && wait.is_followed_by_acquire) {
+            (true, _) => counts.woken += 1,
+            (false, true) => counts.begun += 1,
+            (false, false) => counts.unsignalled += 1,
+        }
+    }
+    counts.read_as_begun = match convention {
+        WaitConvention::Begins => true,
+        WaitConvention::Woken => false,
+        WaitConvention::Detect => counts.begun > 0 && counts.woken == 0,
+    };
+    if waits.is_empty() {
+        return (counts, None);
+    }
+    let monitors = builder.monitors();
+    let depths = held_at_waits(builder.columns(), &waits, &monitors, counts.read_as_begun);
+    counts.implicit_releases = depths.iter().filter(|&&depth| depth > 0).count() as u64;
+    if !counts.read_as_begun && counts.implicit_releases == 0 {
+        return (counts, None);
+    }
+    let (columns, origins) = rewritten(builder.columns(), &waits, &monitors, &depths, counts.read_as_begun);
+    builder.set_columns(columns);
+    (counts, Some(origins))
+}
+
+/// A wait and what is around it.
+struct Wait {
+    event: EventId,
+    thread: ThreadId,
+    condition: ConditionId,
+    previous: Option<EventId>,
+    next: Option<EventId>,
+    signal_before: bool,
+    signal_after: bool,
+    is_followed_by_acquire: bool,
+}
+
+impl Wait {
+    /// All waits of a trace, in order.
+    fn all(columns: &Columns) -> Vec<Wait> {
+        let mut waits: Vec<Wait> = Vec::new();
+        // By thread: its last event, and the wait that this is, if it is one.
+        let mut last: Vec<(Option<EventId>, Option<usize>)> = Vec::new();
+        // By condition: the last signal.
+        let mut signals: Vec<Option<EventId>> = Vec::new();
+        for (event, thread, op) in columns.iter() {
+            if last.len() <= thread.index() {
+                last.resize(thread.index() + 1, (None, None));
+            }
+            let (previous, open) = std::mem::replace(&mut last[thread.index()], (Some(event), None));
+            if let Some(wait) = open.map(|index| &mut waits[index]) {
+                let signal = signals.get(wait.condition.index()).copied().flatten();
+                wait.next = Some(event);
+                wait.signal_after = signal > Some(wait.event);
+                wait.is_followed_by_acquire = matches!(op, Op::Acquire(_) | Op::Request(_));
+            }
+            match op {
+                Op::Signal(condition) | Op::Broadcast(condition) => {
+                    if signals.len() <= condition.index() {
+                        signals.resize(condition.index() + 1, None);
+                    }
+                    signals[condition.index()] = Some(event);
+                }
+                Op::Wait(condition) => {
+                    let signal = signals.get(condition.index()).copied().flatten();
+                    last[thread.index()].1 = Some(waits.len());
+                    waits.push(Wait {
+                        event,
+                        thread,
+                        condition,
+                        previous,
+                        next: None,
+                        signal_before: signal > previous,
+                        signal_after: false,
+                        is_followed_by_acquire: false,
+                    });
+                }
+                _ => {}
+            }
+        }
+        waits
+    }
+
+    /// After which event it begins: its own place, or its thread's previous event.
+    fn begins_after(&self, read_as_begun: bool) -> Option<EventId> {
+        if read_as_begun { Some(self.event) } else { self.previous }
+    }
+}
+
+/// How often each wait's thread holds its monitor where it begins to wait.
+fn held_at_waits(
+    columns: &Columns,
+    waits: &[Wait],
+    monitors: &[Option<LockId>],
+    read_as_begun: bool,
+) -> Vec<u32> {
+    let mut depths = vec![0; waits.len()];
+    let mut held: rustc_hash::FxHashMap<(LockId, ThreadId), u32> = Default::default();
+    // Where a wait begins comes in the order of the waits of its thread, not in that of all.
+    let mut begins: Vec<(EventId, usize)> = waits
+        .iter()
+        .enumerate()
+        .filter_map(|(index, wait)| Some((wait.begins_after(read_as_begun)?, index)))
+        .collect();
+    begins.sort_unstable();
+    let mut begins = begins.into_iter().peekable();
+    for (event, thread, op) in columns.iter() {
+        match op {
+            Op::Acquire(lock) => *held.entry((lock, thread)).or_default() += 1,
+            Op::Release(lock) => {
+                if let Some(depth) = held.get_mut(&(lock, thread)) {
+                    *depth = depth.saturating_sub(1);
+                }
+            }
+            _ => {}
+        }
+        while let Some((_, index)) = begins.next_if(|&(begin, _)| begin == event) {
+            let monitor = monitors.get(waits[index].condition.index()).copied().flatten();
+            let depth = monitor.and_then(|lock| held.get(&(lock, waits[index].thread)));
+            depths[index] = depth.copied().unwrap_or(0);
+        }
+    }
+    depths
+}
+
+/// The events in the order that they are meant in, and where each was.
+fn rewritten(
+    columns: &Columns,
+    waits: &[Wait],
+    monitors: &[Option<LockId>],
+    depths: &[u32],
+    read_as_begun: bool,
+) -> (Columns, Vec<u32>) {
+    let mut new = Columns::with_capacity(columns.len());
+    let mut origins = Vec::with_capacity(columns.len());
+    // What is put in after an event: releases. And before or at it: the end of a wait.
+    let mut releases: rustc_hash::FxHashMap<EventId, Vec<usize>> = Default::default();
+    let mut ends: rustc_hash::FxHashMap<EventId, Vec<usize>> = Default::default();
+    for (index, wait) in waits.iter().enumerate() {
+        if let Some(begin) = wait.begins_after(read_as_begun).filter(|_| depths[index] > 0) {
+            releases.entry(begin).or_default().push(index);
+        }
+        if let Some(end) = if read_as_begun { wait.next } else { Some(wait.event) } {
+            ends.entry(end).or_default().push(index);
+        }
+    }
+    let monitor = |index: usize| monitors[waits[index].condition.index()];
+    for (event, thread, op) in columns.iter() {
+        for &index in ends.get(&event).into_iter().flatten() {
+            let wait = waits[index].event;
+            new.copy_from(columns, wait);
+            origins.push(wait.0);
+            for _ in 0..depths[index] {
+                if let Some(lock) = monitor(index) {
+                    new.push(thread, Op::Acquire(lock), columns.location(wait));
+                    origins.push(wait.0);
+                }
+            }
+        }
+        if !matches!(op, Op::Wait(_)) {
+            new.copy_from(columns, event);
+            origins.push(event.0);
+        }
+        for &index in releases.get(&event).into_iter().flatten() {
+            let wait = waits[index].event;
+            for _ in 0..depths[index] {
+                if let Some(lock) = monitor(index) {
+                    new.push(thread, Op::Release(lock), columns.location(wait));
+                    origins.push(wait.0);
+                }
+            }
+        }
+    }
+    (new, origins)
+}
