@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::fingerprint;
 
@@ -38,10 +39,14 @@ pub fn unpack() -> io::Result<Installed> {
         let message = "recording needs Linux on x86-64, and this program was built for another system";
         return Err(io::Error::new(io::ErrorKind::Unsupported, message));
     }
+    static INSTALLED: OnceLock<Installed> = OnceLock::new();
+    if let Some(installed) = INSTALLED.get() {
+        return Ok(installed.clone());
+    }
     let mut first_error = None;
     for cache in caches() {
         match unpack_below(&cache) {
-            Ok(installed) => return Ok(installed),
+            Ok(installed) => return Ok(INSTALLED.get_or_init(|| installed).clone()),
             Err(error) => first_error = first_error.or(Some(error)),
         }
     }
@@ -77,11 +82,10 @@ fn unpack_below(cache: &Path) -> io::Result<Installed> {
     let header = include.join("foretell.h");
     let shim = directory.join("shim/libforetell_shim.so");
     for (path, content) in [(&library, RUNTIME), (&header, HEADER), (&shim, SHIM)] {
-        // A file of the right length is whole: it appears by being renamed.
-        if path.metadata().is_ok_and(|metadata| metadata.len() == content.len() as u64) {
-            continue;
+        // Programs run what is in it, so it must be what we would put there, to the last byte.
+        if !is_content(path, content) {
+            put(path, content)?;
         }
-        put(path, content)?;
     }
     let link = lib.join("libtsan.so");
     if !link.exists() {
@@ -91,6 +95,13 @@ fn unpack_below(cache: &Path) -> io::Result<Installed> {
         }
     }
     Ok(Installed { library, include, shim })
+}
+
+/// Whether a file, not a link to one, has this content.
+fn is_content(path: &Path, content: &[u8]) -> bool {
+    let is_file =
+        fs::symlink_metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() == content.len() as u64);
+    is_file && fs::read(path).is_ok_and(|found| found == content)
 }
 
 /// Writes a file so that it appears whole or not at all.
@@ -107,8 +118,14 @@ fn put(path: &Path, content: &[u8]) -> io::Result<()> {
 /// lies in it.
 fn make_own_directory(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    let user = nix::unistd::getuid().as_raw();
+    // A link is somebody's as well, and may point elsewhere tomorrow.
+    if fs::symlink_metadata(path)?.uid() != user {
+        let message = format!("`{}` belongs to somebody else", path.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+    }
     let metadata = path.metadata()?;
-    if metadata.uid() != nix::unistd::getuid().as_raw() || metadata.mode() & 0o022 != 0 {
+    if metadata.uid() != user || metadata.mode() & 0o022 != 0 {
         let message = format!("`{}` can be written by others", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
     }
@@ -133,6 +150,16 @@ mod tests {
         assert_eq!(fs::read(installed.include.join("foretell.h")).unwrap(), HEADER);
         fs::write(&installed.library, b"half").unwrap();
         assert_eq!(unpack_below(&cache).unwrap(), installed);
+        assert_eq!(fs::read(&installed.library).unwrap(), RUNTIME);
+        // Of the right length, but somebody else's code.
+        fs::write(&installed.library, vec![0x90; RUNTIME.len()]).unwrap();
+        assert_eq!(unpack_below(&cache).unwrap(), installed);
+        assert_eq!(fs::read(&installed.library).unwrap(), RUNTIME);
+        let elsewhere = cache.join("elsewhere");
+        fs::rename(&installed.library, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &installed.library).unwrap();
+        assert_eq!(unpack_below(&cache).unwrap(), installed);
+        assert!(!installed.library.is_symlink());
         assert_eq!(fs::read(&installed.library).unwrap(), RUNTIME);
     }
 

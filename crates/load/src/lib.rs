@@ -35,7 +35,7 @@ use std::path::Path;
 
 use trace::native::Writer;
 use trace::{ImpossibleEvent, Metadata, Trace};
-use wire::{Damage, Event, Losses, NotALog, Reader, Stop};
+use wire::{Damage, Event, Header, Losses, NotALog, Reader, Stop};
 
 use chosen::Chosen;
 use modules::Modules;
@@ -158,8 +158,9 @@ pub fn load_into<S: Sink>(
     let again = Reader::new(recorded.log)?.map_while(Result::ok);
     let choose = |shared: &_| Chosen::by(options, modules(), again, shared);
     let reader = Reader::new(recorded.log)?;
-    let mut loaded = Loaded { losses: reader.header().losses, ..Loaded::default() };
-    let incomplete = lost_in_words(loaded.losses).unwrap_or_default().to_owned();
+    let losses = losses(recorded.log, reader.header());
+    let mut loaded = Loaded { losses, ..Loaded::default() };
+    let incomplete = lost_in_words(losses).map_or_else(|| metadata.incomplete.clone(), str::to_owned);
     let metadata = Metadata { incomplete, ..metadata.clone() };
     let mut translator = first.second_pass(modules(), choose, &metadata, options, sink)?;
     for event in reader {
@@ -173,6 +174,15 @@ pub fn load_into<S: Sink>(
     }
     let sink = translator.finish(&mut loaded)?;
     Ok((loaded, sink))
+}
+
+/// What is missing of a log: what its writer says, and whether the file is shorter than it was.
+fn losses(log: &[u8], header: Header) -> Losses {
+    let stream = (log.len().saturating_sub(wire::STREAM_START)) as u64;
+    match header.progress.written() > stream {
+        true => Losses(header.losses.0 | Losses::CUT.0),
+        false => header.losses,
+    }
 }
 
 /// Why a log is not all of its run, if it is not.

@@ -602,7 +602,8 @@ impl<S: Sink> Translator<S> {
             self.output.sink.metadata(&Metadata { attempts, ..self.metadata })?;
         }
         self.loaded.variables = self.objects.variable_count() as u64;
-        *loaded = Loaded { recorded: loaded.recorded, damage: loaded.damage, ..self.loaded };
+        let &mut Loaded { recorded, damage, losses, .. } = loaded;
+        *loaded = Loaded { recorded, damage, losses, ..self.loaded };
         Ok(self.output.sink)
     }
 }

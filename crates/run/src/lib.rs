@@ -3,6 +3,8 @@
 //! [`program`] says whether a file can be recorded; [`record`] runs it under the recorder; [`replay`] runs it along a schedule.
 
 mod cancellation;
+pub mod directory;
+pub mod environment;
 pub mod failure;
 pub mod mapping;
 pub mod program;

@@ -54,24 +54,29 @@ pub struct Program {
     pub checksum: String,
 }
 
+/// A checksum of some bytes, in hexadecimal: whether a file is still the same, not who made it.
+pub fn checksum(bytes: &[u8]) -> String {
+    let mut hasher = fnv::FnvHasher::default();
+    hasher.write(bytes);
+    format!("{:016x}", hasher.finish())
+}
+
 impl Program {
     /// The program that a command's first word stands for, looked up as a shell does.
     pub fn find(command: &OsStr) -> io::Result<Program> {
         let path = locate(command)?;
         let bytes = crate::mapping::map_file(&path)?;
-        let mut hasher = fnv::FnvHasher::default();
-        hasher.write(&bytes);
         Ok(Program {
             sight: if is_privileged(&path)? { Sight::Privileged } else { sight(&bytes) },
             has_lines: has_lines(&bytes),
             path,
             build_id: build_id(&bytes),
-            checksum: format!("{:016x}", hasher.finish()),
+            checksum: checksum(&bytes),
         })
     }
 }
 
-fn locate(command: &OsStr) -> io::Result<PathBuf> {
+pub(crate) fn locate(command: &OsStr) -> io::Result<PathBuf> {
     let is_program = |path: &Path| {
         fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
     };

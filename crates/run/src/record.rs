@@ -6,16 +6,17 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
-use std::os::unix::process::ExitStatusExt;
+use std::io::{self, IsTerminal};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-
+use nix::libc;
 use trace::Ending;
 
+use crate::directory::{Interrupted, RunDirectory, create_file};
+use crate::environment::Environment;
 use crate::mapping::{Mapping, map_file};
 use crate::program::Sight;
 use crate::signals::{self, PassingOn};
@@ -33,6 +34,8 @@ pub struct Settings {
     pub duration: Option<Duration>,
     /// Where its output goes, standard error included; none: where ours goes.
     pub output: Option<PathBuf>,
+    /// What is needed to make use of the recording if we are killed; none: it is not kept then.
+    pub journal: Option<Vec<u8>>,
 }
 
 /// A program that ran.
@@ -46,7 +49,9 @@ pub struct Ran {
     pub elapsed: Duration,
     /// What was recorded, the program itself first, then its children.
     pub processes: Vec<Process>,
-    directory: TempDir,
+    /// How many bytes of its stack the environment took.
+    pub environment_size: u64,
+    directory: RunDirectory,
 }
 
 /// What one process left.
@@ -63,10 +68,21 @@ impl Process {
     }
 }
 
+/// What an interrupted recording left, the program itself first.
+pub fn left_by(interrupted: &Interrupted) -> io::Result<Vec<Process>> {
+    let first = fs::read_to_string(interrupted.path.join(wire::FIRST_FILE)).unwrap_or_default();
+    processes(&interrupted.path, first.trim().parse().unwrap_or(0))
+}
+
 impl Ran {
     /// Whether the runtime was loaded into the program.
     pub fn was_loaded(&self) -> bool {
         self.directory.path().join(wire::FIRST_FILE).exists()
+    }
+
+    /// How many processes with threads, or of instrumented programs, it started that were not recorded.
+    pub fn unrecorded(&self) -> u64 {
+        self.directory.path().join(wire::UNRECORDED_FILE).metadata().map_or(0, |facts| facts.len())
     }
 
     /// Its status as a shell gives it: that of a program killed by a signal is 128 and the signal's number.
@@ -76,31 +92,51 @@ impl Ran {
     }
 }
 
-/// Runs a command to its end.
-pub fn run(command: &[OsString], sight: Sight, settings: &Settings) -> io::Result<Ran> {
+/// Runs a command to its end. The file is the program that its first word stands for.
+pub fn run(command: &[OsString], file: &Path, sight: Sight, settings: &Settings) -> io::Result<Ran> {
     let installed = embedded::unpack()?;
-    let directory = tempfile::Builder::new().prefix("foretell-").tempdir()?;
+    let directory = RunDirectory::create()?;
     fs::write(directory.path().join(wire::SETTINGS_FILE), settings.runtime.to_string())?;
-    let mut program = Command::new(&command[0]);
-    program.args(&command[1..]).env(wire::RUN_VARIABLE, directory.path());
+    let mut environment = Environment::ours();
     let library = installed.library.parent().unwrap_or(Path::new("/"));
-    prepend(&mut program, "LD_LIBRARY_PATH", library.as_os_str());
+    environment.prepend("LD_LIBRARY_PATH", library.as_os_str());
     if sight != Sight::Full {
-        prepend(&mut program, "LD_PRELOAD", installed.library.as_os_str());
+        environment.prepend("LD_PRELOAD", installed.library.as_os_str());
     }
+    environment.set(wire::RUN_VARIABLE, directory.path());
+    let environment_size = environment.pad(file, None);
+    if let Some(journal) = &settings.journal {
+        directory.keep_for(journal)?;
+    }
+    let mut program = Command::new(file);
+    program.arg0(&command[0]).args(&command[1..]);
+    environment.give(&mut program);
     if let Some(output) = &settings.output {
-        let output = fs::File::create(output)?;
+        let output = create_file(output)?;
         program.stdout(output.try_clone()?).stderr(output);
     }
+    without_surprises(&mut program);
+    let group = has_own_group(&mut program);
     let started = Instant::now();
     let passing = PassingOn::start()?;
     let mut child = program.spawn()?;
     passing.to(child.id());
-    let status = wait(&mut child, settings.duration.map(|duration| started + duration));
+    let running = Running { group, passing: &passing, until: settings.duration.map(|limit| started + limit) };
+    let status = running.wait(&mut child);
     passing.to_nobody();
     let ((status, in_time), elapsed) = (status?, started.elapsed());
     let processes = processes(directory.path(), child.id())?;
-    Ok(Ran { ending: ending(status, in_time), status, elapsed, processes, directory })
+    Ok(Ran { ending: ending(status, in_time), status, elapsed, processes, environment_size, directory })
+}
+
+/// Gives a program a process group of its own, so that all it starts can be ended with it. On a terminal it stays in ours: another
+/// could not read from it. Whether it has one.
+fn has_own_group(program: &mut Command) -> bool {
+    let on_terminal = io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal();
+    if !on_terminal {
+        program.process_group(0);
+    }
+    !on_terminal
 }
 
 /// How a program ended whose time was over, or not.
@@ -114,34 +150,71 @@ pub(crate) fn ending(status: ExitStatus, in_time: bool) -> Ending {
     }
 }
 
-/// Puts a value before those that a list in the environment has.
-fn prepend(program: &mut Command, variable: &str, value: &OsStr) {
-    let mut list = value.to_owned();
-    if let Some(before) = std::env::var_os(variable).filter(|before| !before.is_empty()) {
-        list.push(":");
-        list.push(before);
-    }
-    program.env(variable, list);
+/// A program that runs.
+struct Running<'p> {
+    /// It has a process group of its own.
+    group: bool,
+    passing: &'p PassingOn,
+    /// When its time is over.
+    until: Option<Instant>,
 }
 
-/// Waits for its end; whether it came in time.
-fn wait(child: &mut Child, until: Option<Instant>) -> io::Result<(ExitStatus, bool)> {
-    let Some(until) = until else { return child.wait().map(|status| (status, true)) };
-    let program = child.id() as i32;
-    for (until, signal) in [(until, nix::libc::SIGTERM), (until + GRACE, nix::libc::SIGKILL)] {
-        while Instant::now() < until {
+impl Running<'_> {
+    /// Waits for its end; whether it came in time. A program whose time is over is asked to end, and so is one when we are: if it does not
+    /// within a grace period, or we are asked a second time, it is killed.
+    fn wait(&self, child: &mut Child) -> io::Result<(ExitStatus, bool)> {
+        let (mut until, mut in_time, mut asked) = (self.until, true, false);
+        let mut pause = Duration::from_micros(200);
+        loop {
             if let Some(status) = child.try_wait()? {
-                return Ok((status, signal == nix::libc::SIGTERM));
+                return Ok((status, in_time));
             }
-            std::thread::sleep(Duration::from_millis(2).min(until.saturating_duration_since(Instant::now())));
+            let now = Instant::now();
+            let is_over = until.is_some_and(|until| until <= now);
+            match self.passing.received() {
+                0 | 1 if is_over && asked => break,
+                0 if is_over => {
+                    (in_time, asked, until) = (false, true, Some(now + GRACE));
+                    signals::send(child.id() as i32, libc::SIGTERM);
+                }
+                1 if !asked => (asked, until) = (true, Some(now + GRACE)),
+                0 | 1 => {}
+                _ => break,
+            }
+            let left = until.map_or(pause, |until| until.saturating_duration_since(now));
+            std::thread::sleep(pause.min(left));
+            pause = (pause * 2).min(Duration::from_millis(4));
         }
-        signals::send(program, signal);
+        signals::send(child.id() as i32, libc::SIGKILL);
+        if self.group {
+            signals::send(-(child.id() as i32), libc::SIGKILL);
+        }
+        child.wait().map(|status| (status, in_time))
     }
-    child.wait().map(|status| (status, false))
+}
+
+/// The same addresses each time, and no life after ours.
+#[expect(unsafe_code, reason = "what runs between fork and exec must be safe there")]
+pub(crate) fn without_surprises(program: &mut Command) {
+    let parent = std::process::id();
+    let prepare = move || {
+        // SAFETY: system calls that take numbers; all are safe after a fork.
+        unsafe {
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            // We may have been killed before the kernel knew.
+            if libc::getppid() as u32 != parent {
+                libc::_exit(1);
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: the closure allocates nothing and takes no lock.
+    unsafe { program.pre_exec(prepare) };
 }
 
 /// The logs in a run's directory.
-fn processes(directory: &Path, program: u32) -> io::Result<Vec<Process>> {
+pub(crate) fn processes(directory: &Path, program: u32) -> io::Result<Vec<Process>> {
     let mut logs = Vec::new();
     for entry in fs::read_dir(directory)? {
         let log = entry?.path();

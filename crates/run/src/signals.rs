@@ -1,9 +1,10 @@
 //! Signals while a program runs under us: it gets them, we stay.
 //!
-//! What the terminal sends goes to both already; what another process sends us is passed on.
+//! What the terminal sends goes to both already; what another process sends us is passed on. How many came is counted: whoever
+//! waits for the program ends it if it does not end by itself.
 
 use std::io;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use nix::libc;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
@@ -13,6 +14,8 @@ const PASSED_ON: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP,
 
 /// The program that runs, or 0.
 static PROGRAM: AtomicI32 = AtomicI32::new(0);
+/// How many signals came that were to end us.
+static RECEIVED: AtomicU32 = AtomicU32::new(0);
 /// A signal that came before the program was there.
 static EARLY: AtomicI32 = AtomicI32::new(0);
 
@@ -28,6 +31,7 @@ impl PassingOn {
     pub(crate) fn start() -> io::Result<PassingOn> {
         PROGRAM.store(0, Ordering::SeqCst);
         EARLY.store(0, Ordering::SeqCst);
+        RECEIVED.store(0, Ordering::SeqCst);
         let mut passing = PassingOn { before: Vec::new() };
         let action = SigAction::new(
             SigHandler::SigAction(pass_on),
@@ -57,6 +61,11 @@ impl PassingOn {
         }
     }
 
+    /// How many signals came.
+    pub(crate) fn received(&self) -> u32 {
+        RECEIVED.load(Ordering::SeqCst)
+    }
+
     /// The program is gone, and its number may be another's soon.
     pub(crate) fn to_nobody(&self) {
         PROGRAM.store(0, Ordering::SeqCst);
@@ -75,6 +84,7 @@ impl Drop for PassingOn {
 
 #[expect(unsafe_code, reason = "the kernel passes a pointer")]
 extern "C" fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    RECEIVED.fetch_add(1, Ordering::SeqCst);
     // SAFETY: the kernel passes a valid `siginfo_t` to a handler with SA_SIGINFO.
     let from_a_process = unsafe { (*info).si_code } <= 0;
     if !from_a_process {

@@ -1,6 +1,6 @@
 //! The recorded command, run again under a control file.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -9,11 +9,12 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::libc;
-use tempfile::TempDir;
-use trace::{Ending, Metadata};
+use trace::Ending;
 
 use crate::Cancellation;
-use crate::record::ending;
+use crate::directory::{RunDirectory, create_file};
+use crate::environment::{Environment, EnvironmentSource};
+use crate::record::{ending, without_surprises};
 use crate::signals;
 use compile::embedded;
 
@@ -22,10 +23,14 @@ use compile::embedded;
 pub struct Command {
     /// The program and its arguments.
     pub words: Vec<OsString>,
+    /// The file that is run; none: what the first word stands for.
+    pub file: Option<PathBuf>,
     /// Where it runs; none: here.
     pub directory: Option<PathBuf>,
-    /// Its environment as `NAME=VALUE`; none: ours.
-    pub environment: Option<Vec<String>>,
+    /// Where its environment comes from.
+    pub environment: EnvironmentSource,
+    /// How many bytes of the stack its environment took when it was recorded.
+    pub environment_size: Option<u64>,
     /// What it reads from its standard input; none: nothing.
     pub input: Option<PathBuf>,
     /// It is not instrumented: the runtime is preloaded.
@@ -33,20 +38,11 @@ pub struct Command {
 }
 
 impl Command {
-    /// The command that was recorded; none if the trace does not tell.
-    pub fn recorded(metadata: &Metadata) -> Option<Command> {
-        let some = |text: &String| Some(text).filter(|text| !text.is_empty()).map(PathBuf::from);
-        if metadata.command.is_empty() {
-            return None;
-        }
-        let environment = &metadata.environment;
-        Some(Command {
-            words: metadata.command.iter().map(OsString::from).collect(),
-            directory: some(&metadata.directory),
-            environment: (!environment.is_empty()).then(|| environment.clone()),
-            input: some(&metadata.input),
-            only_sync: metadata.settings.contains_key("only-sync"),
-        })
+    /// What to tell the kernel to run.
+    fn file(&self) -> PathBuf {
+        let found =
+            || crate::program::locate(&self.words[0]).unwrap_or_else(|_| PathBuf::from(&self.words[0]));
+        self.file.clone().unwrap_or_else(found)
     }
 }
 
@@ -58,7 +54,7 @@ const OUTPUT_FILE: &str = "output";
 pub(super) struct Ran {
     pub(super) ending: Ending,
     pub(super) elapsed: Duration,
-    pub(super) directory: TempDir,
+    pub(super) directory: RunDirectory,
 }
 
 impl Ran {
@@ -96,7 +92,7 @@ pub(super) fn run(
     cancellation: &Cancellation,
 ) -> io::Result<Ran> {
     let directory = prepared(control, settings)?;
-    let program = program(command, directory.path())?;
+    let program = as_recorded(command, environment(command, directory.path())?);
     execute(program, command, directory, limit, cancellation)
 }
 
@@ -104,11 +100,11 @@ pub(super) fn run(
 pub(super) fn execute(
     mut program: std::process::Command,
     command: &Command,
-    directory: TempDir,
+    directory: RunDirectory,
     limit: Duration,
     cancellation: &Cancellation,
 ) -> io::Result<Ran> {
-    let output = File::create(directory.path().join(OUTPUT_FILE))?;
+    let output = create_file(&directory.path().join(OUTPUT_FILE))?;
     program.stdin(input(command)?).stdout(output.try_clone()?).stderr(output);
     program.process_group(0);
     without_surprises(&mut program);
@@ -124,82 +120,69 @@ pub(super) fn execute(
 /// Runs the command in the debugger, which stops at the hold and then belongs to the user.
 pub(super) fn debug(command: &Command, control: &[u8], settings: &wire::Settings) -> io::Result<ExitStatus> {
     let directory = prepared(control, settings)?;
-    let program = program(command, directory.path())?;
+    let environment = environment(command, directory.path())?;
+    // In a file: others can see the arguments of a process.
+    let script = directory.path().join("gdb");
+    fs::write(&script, debugger_script(command, &environment)?)?;
     let mut gdb = std::process::Command::new("gdb");
-    gdb.args(["-q", "-ex", "set breakpoint pending on", "-ex", "set startup-with-shell off"]);
-    for (name, value) in program.get_envs() {
-        let name = name.to_string_lossy();
-        gdb.arg("-ex").arg(match value {
-            Some(value) => format!("set environment {name} {}", value.to_string_lossy()),
-            None => format!("unset environment {name}"),
-        });
-    }
-    if let Some(directory) = &command.directory {
-        gdb.arg("-ex").arg(format!("set cwd {}", directory.display()));
-    }
-    let input = command.input.as_deref().unwrap_or(Path::new("/dev/null"));
-    gdb.args(["-ex", "break foretell_stopped"]);
-    gdb.arg("-ex").arg(format!("run < {}", input.display()));
-    gdb.args(["-ex", "set scheduler-locking on", "-ex", "info threads"]);
-    gdb.arg("--args").args(&command.words);
+    gdb.args(["-q", "-x"]).arg(&script).arg("--args").arg(command.file()).args(&command.words[1..]);
     gdb.status()
 }
 
-/// A directory for a run.
-pub(super) fn directory() -> io::Result<TempDir> {
-    // As long a name as a recording has: where things lie on the stack depends on it.
-    tempfile::Builder::new().prefix("foretell-").tempdir()
+/// What the debugger does. A line is a command, so nothing that is named in it may have several.
+fn debugger_script(command: &Command, environment: &Environment) -> io::Result<String> {
+    let is_line = |text: &str| !text.contains(['\n', '\r', '\0']);
+    let mut script = String::from("set breakpoint pending on\nset startup-with-shell off\n");
+    for (name, value) in environment.variables() {
+        if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
+            && is_line(name)
+            && is_line(value)
+        {
+            script.push_str(&format!("set environment {name} {value}\n"));
+        }
+    }
+    let mut named = |before: &str, path: &Path| match path.to_str().filter(|path| is_line(path)) {
+        Some(path) => Ok(script.push_str(&format!("{before} {path}\n"))),
+        None => Err(io::Error::other(format!("gdb cannot be told of the path {}", path.display()))),
+    };
+    if let Some(directory) = &command.directory {
+        named("set cwd", directory)?;
+    }
+    named("break foretell_stopped\nrun <", command.input.as_deref().unwrap_or(Path::new("/dev/null")))?;
+    script.push_str("set scheduler-locking on\ninfo threads\n");
+    Ok(script)
 }
 
-fn prepared(control: &[u8], settings: &wire::Settings) -> io::Result<TempDir> {
-    let directory = directory()?;
+fn prepared(control: &[u8], settings: &wire::Settings) -> io::Result<RunDirectory> {
+    let directory = RunDirectory::create()?;
     fs::write(directory.path().join(wire::SETTINGS_FILE), settings.to_string())?;
     fs::write(directory.path().join(wire::CONTROL_FILE), control)?;
     Ok(directory)
 }
 
-fn program(command: &Command, run: &Path) -> io::Result<std::process::Command> {
+/// The environment of a replay in this directory.
+fn environment(command: &Command, run: &Path) -> io::Result<Environment> {
     let installed = embedded::unpack()?;
-    let mut program = as_recorded(command);
+    let mut environment = Environment::of(&command.environment);
     let library = installed.library.parent().unwrap_or(Path::new("/"));
-    prepend(&mut program, command, "LD_LIBRARY_PATH", library.as_os_str());
+    environment.prepend("LD_LIBRARY_PATH", library.as_os_str());
     if command.only_sync {
-        prepend(&mut program, command, "LD_PRELOAD", installed.library.as_os_str());
+        environment.prepend("LD_PRELOAD", installed.library.as_os_str());
     }
-    program.env(wire::RUN_VARIABLE, run);
-    Ok(program)
+    environment.set(wire::RUN_VARIABLE, run);
+    environment.pad(&command.file(), command.environment_size);
+    Ok(environment)
 }
 
-/// The command as it was run, without anything of ours.
-pub(super) fn as_recorded(command: &Command) -> std::process::Command {
-    let mut program = std::process::Command::new(&command.words[0]);
-    program.args(&command.words[1..]);
+/// The command as it was run, with this environment.
+pub(super) fn as_recorded(command: &Command, environment: Environment) -> std::process::Command {
+    let mut program = std::process::Command::new(command.file());
+    program.arg0(&command.words[0]).args(&command.words[1..]);
     if let Some(directory) = &command.directory {
         program.current_dir(directory);
     }
-    if let Some(environment) = &command.environment {
-        program.env_clear();
-        let pairs = environment.iter().filter_map(|variable| variable.split_once('='));
-        program.envs(pairs);
-    }
+    environment.give(&mut program);
     program
-}
-
-/// Puts a value before those that a list in the command's environment has.
-pub(super) fn prepend(program: &mut std::process::Command, command: &Command, variable: &str, value: &OsStr) {
-    let before = match &command.environment {
-        Some(environment) => environment.iter().find_map(|entry| {
-            let (name, value) = entry.split_once('=')?;
-            (name == variable).then(|| OsString::from(value))
-        }),
-        None => std::env::var_os(variable),
-    };
-    let mut list = value.to_owned();
-    if let Some(before) = before.filter(|before| !before.is_empty()) {
-        list.push(":");
-        list.push(before);
-    }
-    program.env(variable, list);
 }
 
 fn input(command: &Command) -> io::Result<Stdio> {
@@ -207,21 +190,6 @@ fn input(command: &Command) -> io::Result<Stdio> {
         Some(path) => File::open(path)?.into(),
         None => Stdio::null(),
     })
-}
-
-/// The same addresses each time, and no life after ours.
-#[expect(unsafe_code, reason = "what runs between fork and exec must be safe there")]
-fn without_surprises(program: &mut std::process::Command) {
-    let prepare = || {
-        // SAFETY: two system calls that take numbers; both are safe after a fork.
-        unsafe {
-            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        }
-        Ok(())
-    };
-    // SAFETY: the closure allocates nothing and takes no lock.
-    unsafe { program.pre_exec(prepare) };
 }
 
 /// Waits for the end, or kills the program and all it started, when its time is over or the run is called off; whether it was

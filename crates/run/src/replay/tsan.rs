@@ -13,6 +13,8 @@ use wire::{OrderedCall, SyncCall};
 use super::plan::{Cast, Plan, PlannedEvent};
 use super::run::{self, Command};
 use crate::Cancellation;
+use crate::directory::RunDirectory;
+use crate::environment::Environment;
 use compile::embedded;
 
 /// What ThreadSanitizer said.
@@ -72,16 +74,18 @@ impl ThreadSanitizer {
         limit: Duration,
         cancellation: &Cancellation,
     ) -> Result<Opinion, NoOpinion> {
-        let directory = run::directory()?;
+        let directory = RunDirectory::create()?;
         let order = directory.path().join("order");
         std::fs::write(&order, order_of(plan))?;
-        let mut program = run::as_recorded(command);
-        run::prepend(&mut program, command, "LD_LIBRARY_PATH", self.directory.as_os_str());
-        run::prepend(&mut program, command, "LD_PRELOAD", embedded::unpack()?.shim.as_os_str());
+        let mut environment = Environment::of(&command.environment);
+        environment.prepend("LD_LIBRARY_PATH", self.directory.as_os_str());
+        environment.prepend("LD_PRELOAD", embedded::unpack()?.shim.as_os_str());
         // What it lacks is to be seen at once, not when it is first called.
-        program.env("LD_BIND_NOW", "1").env(wire::ORDER_VARIABLE, &order);
+        environment.set("LD_BIND_NOW", "1");
+        environment.set(wire::ORDER_VARIABLE, &order);
         let said = directory.path().join("report");
-        program.env("TSAN_OPTIONS", format!("exitcode={STATUS}:log_path={}", said.display()));
+        environment.set("TSAN_OPTIONS", format!("exitcode={STATUS}:log_path={}", said.display()));
+        let program = run::as_recorded(command, environment);
         let ran = run::execute(program, command, directory, limit, cancellation)?;
         let report = reports_in(ran.directory.path())?;
         if ran.ending == Ending::Exited(NOT_LOADED) && report.is_empty() {
