@@ -8,6 +8,7 @@ use run::replay::{Command, ReplayVerdict};
 
 use crate::budget::Cancellation;
 use crate::error::Error;
+use crate::recorded_command::{ChosenBy, command_of};
 use crate::replay::{ReplaySummary, Replayer, cannot_be_replayed};
 use crate::schedules::{recorded_order, schedule_file};
 use crate::trace_file::TraceFile;
@@ -17,7 +18,7 @@ use crate::trace_file::TraceFile;
 pub struct ConfirmOptions {
     /// The model that the finding was predicted under.
     pub model: Model,
-    /// What to run; none: the command that was recorded.
+    /// What to run; none: the command that was recorded, if it may be run.
     pub command: Option<Command>,
     /// How often to replay.
     pub times: u64,
@@ -60,9 +61,12 @@ pub fn confirm(file: &TraceFile, finding: &Finding, options: &ConfirmOptions) ->
 
 /// What runs the program along a finding's schedule.
 pub fn replayer(file: &TraceFile, finding: &Finding, options: &ConfirmOptions) -> Result<Replayer, Error> {
-    let command = options.command.clone().or_else(|| Command::recorded(file.trace.metadata()));
-    let (Some(command), Some(_)) = (command, file.trace.notes()) else {
+    if file.trace.notes().is_none() {
         return Err(cannot_be_replayed(&finding.id));
+    }
+    let command = match &options.command {
+        Some(command) => command.clone(),
+        None => command_of(file.trace.metadata(), ChosenBy::File)?,
     };
     let schedule = schedule_file(file, finding, options.model, options.minimize)?;
     let mut replayer = Replayer::new(finding.id.clone(), &schedule, command)?;

@@ -76,6 +76,23 @@ pub enum ErrorKind {
     /// Warning: the trace does not have all of its run.
     #[error("the recording ends early: {0}")]
     IncompleteTrace(String),
+    /// Warning: waits are logged where waiting begins, and are read so.
+    #[error("{} logged where waiting begins", waits_are(*.0))]
+    WaitsBegin(u64),
+    /// Warning: some waits are logged where waiting begins, others where it ends.
+    #[error("{begun} of {} waits seem to be logged where waiting begins; all are read as woken", begun + woken)]
+    AmbiguousWaits {
+        /// Those with a signal before them.
+        woken: u64,
+        /// Those with a signal after them.
+        begun: u64,
+    },
+    /// Warning: waits that no signal ends.
+    #[error("{} without a signal", waits_are(*.0))]
+    UnsignalledWaits(u64),
+    /// Warning: events that were left out.
+    #[error("{} left out that cannot have happened; what is found is only possible", events_are(*.0))]
+    DroppedEvents(u64),
     /// A name that asks for compression of what is compressed.
     #[error("cannot write `{}`: the native format is already compressed", .0.display())]
     CompressedTwice(PathBuf),
@@ -192,6 +209,35 @@ pub enum ErrorKind {
         /// Why.
         why: String,
     },
+    /// A file that names no command.
+    #[error("the file does not name a command to run")]
+    NoCommand,
+    /// A file that does not identify its program, so that it is not run.
+    #[error("the command is not run: the file does not say which program was recorded")]
+    UnknownProgram,
+    /// A program that is not run because a file names it.
+    #[error("`{program}` is not run: {why}")]
+    MayNotRun {
+        /// The program.
+        program: String,
+        /// Why not.
+        why: String,
+    },
+    /// The recorded input is not what it was.
+    #[error("`{0}` is not the input that was recorded, so it is not read")]
+    ChangedInput(String),
+    /// Warning: processes that were not recorded.
+    #[error("{} not recorded", processes_were(*.0))]
+    UnrecordedChildren(u64),
+    /// Warning: a recording was interrupted, and its trace can still be written.
+    #[error("a recording of `{0}` was interrupted before its trace was written")]
+    Interrupted(String),
+    /// There is nothing to recover.
+    #[error("there is no interrupted recording")]
+    NothingToRecover,
+    /// A directory that somebody else may have put there.
+    #[error("`{}` belongs to another user, so it is not used", .0.display())]
+    NotOurs(PathBuf),
     /// ThreadSanitizer was asked about a program that is not built for it.
     #[error("`--tsan` works only for programs that gcc built with `-fsanitize=thread`")]
     NotBuiltByGcc,
@@ -272,6 +318,27 @@ fn reason(error: &io::Error) -> String {
         first.make_ascii_lowercase();
     }
     reason
+}
+
+fn waits_are(waits: u64) -> String {
+    match waits {
+        1 => "1 wait is".to_owned(),
+        many => format!("{many} waits are"),
+    }
+}
+
+fn processes_were(processes: u64) -> String {
+    match processes {
+        1 => "1 process that the program started was".to_owned(),
+        many => format!("{many} processes that the program started were"),
+    }
+}
+
+fn events_are(events: u64) -> String {
+    match events {
+        1 => "1 event was".to_owned(),
+        many => format!("{many} events were"),
+    }
 }
 
 fn unused(suppressions: usize) -> String {

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
@@ -77,7 +78,8 @@ fn try_write<T>(
     }
     // A link stays a link: what it points to is replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let mut unfinished = Unfinished::beside(path)?;
+    remove_stale_parts(path);
+    let mut unfinished = Unfinished::beside(path, form)?;
     let value = compressed(unfinished.file.as_file_mut(), form, content)?;
     unfinished.finish(path)?;
     Ok(value)
@@ -125,16 +127,18 @@ struct Unfinished {
 }
 
 impl Unfinished {
-    fn beside(path: &Path) -> io::Result<Unfinished> {
-        let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fn beside(path: &Path, form: Form) -> io::Result<Unfinished> {
+        let directory = directory_of(path);
         let mut prefix = path.file_name().unwrap_or_default().to_owned();
         prefix.push(".");
         let mut unfinished = unfinished();
         let file = tempfile::Builder::new()
             .prefix(&prefix)
-            .suffix(".part")
-            .permissions(permissions_of(path))
+            .suffix(PART)
+            .permissions(permissions_of(path, form))
             .tempfile_in(directory)?;
+        // Held as long as we live: a part without a lock is one that nobody finishes.
+        file.as_file().lock()?;
         unfinished.insert(file.path().to_owned());
         Ok(Unfinished { file })
     }
@@ -148,10 +152,45 @@ impl Unfinished {
     }
 }
 
-/// What the target has already, or what a new file would get.
-fn permissions_of(path: &Path) -> std::fs::Permissions {
+/// What the names of unfinished files end with.
+const PART: &str = ".part";
+/// A part may be so young that its writer has not locked it yet.
+const YOUNG: Duration = Duration::from_secs(10);
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Removes parts of this file whose writers were killed.
+pub(crate) fn remove_stale_parts(path: &Path) {
+    let Some(name) = path.file_name().and_then(OsStr::to_str) else { return };
+    for entry in std::fs::read_dir(directory_of(path)).into_iter().flatten().flatten() {
+        let part = entry.file_name();
+        let middle = part.to_str().and_then(|part| part.strip_prefix(name)?.strip_suffix(PART));
+        let is_part =
+            middle.and_then(|middle| middle.strip_prefix('.')).is_some_and(|middle| middle.len() == 6);
+        if is_part && is_stale(&entry.path()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_stale(part: &Path) -> bool {
+    let Ok(file) = File::open(part) else { return false };
+    let age = file.metadata().and_then(|facts| facts.modified()).ok().and_then(|time| time.elapsed().ok());
+    age.is_some_and(|age| age > YOUNG) && file.try_lock().is_ok()
+}
+
+/// What the target has already, or what a new file gets. A native trace has command lines in it, so it is the user's alone, and so is what is put
+/// into a directory of that kind.
+fn permissions_of(path: &Path, form: Form) -> std::fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata().map_or(std::fs::Permissions::from_mode(0o666), |metadata| metadata.permissions())
+    let is_private = |facts: std::fs::Metadata| facts.permissions().mode() & 0o077 == 0;
+    let new = || match form == Form::Native || directory_of(path).metadata().is_ok_and(is_private) {
+        true => 0o600,
+        false => 0o666,
+    };
+    path.metadata().map_or_else(|_| std::fs::Permissions::from_mode(new()), |facts| facts.permissions())
 }
 
 /// Removes what was begun to be written: nothing will finish it. No file is begun afterwards: the caller ends the process.

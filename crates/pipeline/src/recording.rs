@@ -7,8 +7,9 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use load::{LoadError, Loaded, Options, Recorded};
+use run::environment::Environment;
 use run::failure::Failure;
-use run::program::{Program, Sight};
+use run::program::{Program, Sight, checksum};
 use run::record::{self, Process, Ran};
 use trace::{Binary, Ending, Metadata};
 use wire::Stop;
@@ -16,6 +17,7 @@ use wire::Stop;
 use crate::error::{Error, ErrorKind};
 use crate::files::{self, Form};
 use crate::observer::Observer;
+use crate::recovery;
 use crate::trace_file::MAKE_ROOM;
 
 /// How a command is recorded.
@@ -33,10 +35,22 @@ pub struct RecordOptions {
     pub only_sync: bool,
     /// Record the processes it starts, too.
     pub children: bool,
-    /// Leave the environment out of the trace.
-    pub no_environment: bool,
+    /// What the trace says of the environment.
+    pub environment: KeptEnvironment,
     /// What is loaded of what was recorded.
     pub load: Options,
+}
+
+/// What a trace says of the environment of its run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeptEnvironment {
+    /// Names, and how long values are.
+    #[default]
+    Names,
+    /// The values as well.
+    Values,
+    /// Nothing.
+    Nothing,
 }
 
 /// A run that was recorded.
@@ -78,6 +92,15 @@ pub fn record(
 pub struct Recorder<'a> {
     options: &'a RecordOptions,
     program: Program,
+    /// The file that is standard input, if it is one.
+    input: Option<Input>,
+}
+
+/// A file that the program reads.
+#[derive(Clone, Debug)]
+struct Input {
+    path: String,
+    checksum: String,
 }
 
 impl<'a> Recorder<'a> {
@@ -94,7 +117,8 @@ impl<'a> Recorder<'a> {
             let warning = warning.in_file(program.path.display().to_string());
             observer.warning(warning.help("build it with `-g`, and without `-s` or `strip`"));
         }
-        Ok(Recorder { options, program })
+        recovery::warn_of_interrupted(observer);
+        Ok(Recorder { options, program, input: input() })
     }
 
     /// The same program, recorded in another way.
@@ -104,11 +128,12 @@ impl<'a> Recorder<'a> {
 
     /// Records a run with this seed: the program's trace into this file, those of its children beside it.
     pub fn record(&self, seed: u64, file: &Path, observer: &mut dyn Observer) -> Result<Recording, Error> {
-        let ran = self.run(seed)?;
+        let ran = self.run_for(seed, Some(file))?;
         if ran.processes.is_empty() {
             return Err(nothing_recorded(file, &ran));
         }
-        let metadata = Metadata { ending: Some(ran.ending), ..self.metadata(seed) };
+        warn_of_children(&ran, observer);
+        let metadata = self.metadata_of(&ran, seed);
         let traces = ran.processes.iter().enumerate().map(|(child, process)| {
             let file = if child == 0 { file.to_owned() } else { child_file(file, child) };
             self.save(process, &metadata, &file, observer)
@@ -119,25 +144,36 @@ impl<'a> Recorder<'a> {
 
     /// Runs the command with this seed to its end, and writes nothing yet.
     pub(crate) fn run(&self, seed: u64) -> Result<Ran, Error> {
+        self.run_for(seed, None)
+    }
+
+    /// The same; if we are killed meanwhile, what was recorded can still be written to this file.
+    fn run_for(&self, seed: u64, file: Option<&Path>) -> Result<Ran, Error> {
         let options = self.options;
+        let journal = file.map(|file| recovery::journal(file, self.metadata(seed)));
         let children = if options.children { wire::Children::Follow } else { wire::Children::Ignore };
         let runtime = wire::Settings { seed, children, ..options.runtime };
         let sight = if options.only_sync { Sight::SyncOnly } else { self.program.sight };
         let sight = if options.children && !options.only_sync { Sight::Full } else { sight };
-        let settings =
-            record::Settings { runtime, duration: options.duration, output: options.output.clone() };
-        record::run(&options.command, sight, &settings)
+        let (duration, output) = (options.duration, options.output.clone());
+        let settings = record::Settings { runtime, duration, output, journal };
+        record::run(&options.command, &self.program.path, sight, &settings)
             .map_err(|error| Error::io("record", format!("`{}`", options.command[0].display()), error))
     }
 
-    /// How the run was recorded, for the trace to say.
-    pub(crate) fn metadata(&self, seed: u64) -> Metadata {
-        let Recorder { options, program } = self;
+    /// How a run was recorded, for its trace to say.
+    pub(crate) fn metadata_of(&self, ran: &Ran, seed: u64) -> Metadata {
+        let environment_size = ran.environment_size;
+        Metadata { ending: Some(ran.ending), environment_size, ..self.metadata(seed) }
+    }
+
+    fn metadata(&self, seed: u64) -> Metadata {
+        let Recorder { options, program, .. } = self;
         let text = |word: &OsString| word.to_string_lossy().into_owned();
-        let environment = || {
-            let ours = |name: &OsString| name.to_string_lossy().starts_with(wire::RUN_VARIABLE);
-            let variables = std::env::vars_os().filter(|(name, _)| !ours(name));
-            variables.map(|(name, value)| format!("{}={}", text(&name), text(&value))).collect()
+        let (stored, variables) = match options.environment {
+            KeptEnvironment::Names => (Vec::new(), Environment::ours().described()),
+            KeptEnvironment::Values => (Environment::ours().stored(), Vec::new()),
+            KeptEnvironment::Nothing => (Vec::new(), Vec::new()),
         };
         let runtime = wire::Settings { seed, ..options.runtime }.to_string();
         let lines = runtime.lines().filter_map(|line| line.split_once('='));
@@ -151,8 +187,10 @@ impl<'a> Recorder<'a> {
             command: options.command.iter().map(text).collect(),
             directory: std::env::current_dir().map(|path| path.display().to_string()).unwrap_or_default(),
             settings: settings.into_iter().collect(),
-            environment: if options.no_environment { Vec::new() } else { environment() },
-            input: input(),
+            environment: stored,
+            variables,
+            input: self.input.as_ref().map(|input| input.path.clone()).unwrap_or_default(),
+            input_checksum: self.input.as_ref().map(|input| input.checksum.clone()).unwrap_or_default(),
             binary: Some(Binary {
                 path: path.display().to_string(),
                 build_id: program.build_id.clone(),
@@ -182,34 +220,55 @@ impl<'a> Recorder<'a> {
         file: &Path,
         observer: &mut dyn Observer,
     ) -> Result<RecordedTrace, Error> {
-        let (log, modules) = process.read().map_err(|error| Error::io("read", "the log", error))?;
-        let recorded = Recorded { log: &log, modules: &modules, directory: Path::new(&metadata.directory) };
-        if let Some(why) = nothing_kept(&log) {
-            let error = ErrorKind::RecordingLost { file: file.to_owned(), why };
-            return Err(Error::from(error).help(MAKE_ROOM));
-        }
-        let loaded = files::write(file, Form::Native, |out| {
-            load::load(recorded, metadata, &self.options.load, out).map_err(|error| match error {
-                LoadError::Write(error) => error,
-                LoadError::NotALog(error) => io::Error::other(error),
-                LoadError::Malformed(error) => io::Error::other(error),
-            })
-        })?;
-        let name = file.display().to_string();
-        if let Some(why) = load::lost_in_words(loaded.losses) {
-            let warning = Error::from(ErrorKind::IncompleteTrace(why.to_owned())).in_file(name.as_str());
-            observer.warning(warning.help(MAKE_ROOM));
-        }
-        if let Some(remark) = remark(&loaded) {
-            observer.warning(Error::from(ErrorKind::IncompleteRecording(remark)).in_file(name.as_str()));
-        }
-        let bytes = file.metadata().ok().filter(|file| file.is_file()).map_or(0, |file| file.len());
-        Ok(RecordedTrace { name, bytes, loaded })
+        save(process, metadata, &self.options.load, file, observer)
+    }
+}
+
+/// Loads what a process left, and writes it to a trace. Warns if its run did not end as runs do.
+pub(crate) fn save(
+    process: &Process,
+    metadata: &Metadata,
+    options: &Options,
+    file: &Path,
+    observer: &mut dyn Observer,
+) -> Result<RecordedTrace, Error> {
+    let (log, modules) = process.read().map_err(|error| Error::io("read", "the log", error))?;
+    let recorded = Recorded { log: &log, modules: &modules, directory: Path::new(&metadata.directory) };
+    if let Some(why) = nothing_kept(&log) {
+        let error = Error::from(ErrorKind::RecordingLost { file: file.to_owned(), why });
+        return Err(if why.contains("room") { error.help(MAKE_ROOM) } else { error });
+    }
+    let loaded = files::write(file, Form::Native, |out| {
+        load::load(recorded, metadata, options, out).map_err(|error| match error {
+            LoadError::Write(error) => error,
+            LoadError::NotALog(error) => io::Error::other(error),
+            LoadError::Malformed(error) => io::Error::other(error),
+        })
+    })?;
+    let name = file.display().to_string();
+    if let Some(why) = load::lost_in_words(loaded.losses) {
+        let warning = Error::from(ErrorKind::IncompleteTrace(why.to_owned())).in_file(name.as_str());
+        observer.warning(warning.help(MAKE_ROOM));
+    }
+    if let Some(remark) = remark(&loaded) {
+        observer.warning(Error::from(ErrorKind::IncompleteRecording(remark)).in_file(name.as_str()));
+    }
+    let bytes = file.metadata().ok().filter(|file| file.is_file()).map_or(0, |file| file.len());
+    Ok(RecordedTrace { name, bytes, loaded })
+}
+
+/// Says that processes which do what could be recorded were not.
+pub(crate) fn warn_of_children(ran: &Ran, observer: &mut dyn Observer) {
+    let unrecorded = ran.unrecorded();
+    if unrecorded > 0 {
+        let help =
+            "`foretell record --children follow` records each in its own trace, for `foretell predict`";
+        observer.warning(Error::from(ErrorKind::UnrecordedChildren(unrecorded)).help(help));
     }
 }
 
 /// The file of a child, by the program's: `bank.ftr`, `bank-child-1.ftr`.
-fn child_file(file: &Path, child: usize) -> PathBuf {
+pub(crate) fn child_file(file: &Path, child: usize) -> PathBuf {
     let mut name = file.file_stem().unwrap_or_default().to_owned();
     name.push(format!("-child-{child}.ftr"));
     file.with_file_name(name)
@@ -225,20 +284,21 @@ pub(crate) fn nothing_recorded(file: &Path, ran: &Ran) -> Error {
         .note("the recorder's library was not loaded into the program")
 }
 
-/// Why a log has nothing in it, if that is because it found no room.
+/// Why a log has nothing in it, if it has not.
 fn nothing_kept(log: &[u8]) -> Option<&'static str> {
     let Ok(mut reader) = wire::Reader::new(log) else {
         return log.iter().all(|&byte| byte == 0).then_some("there was no room for a log");
     };
-    let losses = reader.header().losses;
-    load::lost_in_words(losses).filter(|_| reader.next().is_none())
+    let lost = load::lost_in_words(reader.header().losses);
+    reader.next().is_none().then(|| lost.unwrap_or("the program ended before its first event"))
 }
 
 /// The file that is standard input, if it is one.
-fn input() -> String {
-    let file = std::fs::metadata("/dev/stdin").is_ok_and(|facts| facts.is_file());
-    let path = file.then(|| std::fs::read_link("/proc/self/fd/0").ok()).flatten();
-    path.map(|path| path.display().to_string()).unwrap_or_default()
+fn input() -> Option<Input> {
+    std::fs::metadata("/dev/stdin").ok().filter(|facts| facts.is_file())?;
+    let path = std::fs::read_link("/proc/self/fd/0").ok()?;
+    let checksum = checksum(&run::mapping::map_file(&path).ok()?);
+    Some(Input { path: path.display().to_string(), checksum })
 }
 
 /// Why a program cannot be recorded this way, and what to do about it.
@@ -287,6 +347,9 @@ fn remark(loaded: &Loaded) -> Option<String> {
     match loaded.stop {
         Some(Stop::Deadlock) => Some("the recorded run itself deadlocked and was stopped".to_owned()),
         Some(Stop::Limit) => Some("recording stopped at the limit; the program continued".to_owned()),
+        Some(Stop::Sandbox) => Some(
+            "recording stopped where the program entered a seccomp sandbox; the program continued".to_owned(),
+        ),
         Some(Stop::Exec) => Some(
             "another program replaced the recorded one; `--children follow` records it as well".to_owned(),
         ),

@@ -30,16 +30,18 @@ pub fn write(
     let recorded = recorded.ok_or_else(|| io::Error::other("the program left no log"))?;
     let text = |word: &OsString| word.to_string_lossy().into_owned();
     let command = &replayer.command;
-    let metadata = Metadata {
+    let mut metadata = Metadata {
         command: command.words.iter().map(text).collect(),
         directory: directory.display().to_string(),
-        environment: command.environment.clone().unwrap_or_default(),
+        environment_size: command.environment_size.unwrap_or(0),
         input: command.input.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+        input_checksum: recorded_as.input_checksum.clone(),
         settings: recorded_as.settings.clone(),
         binary: recorded_as.binary.clone(),
         ending: Some(replayed.ending),
         ..Metadata::default()
     };
+    command.environment.describe(&mut metadata);
     let loaded = load::load(recorded, &metadata, &Options::default(), out);
     loaded.map(|_| ()).map_err(|error| io::Error::other(error.to_string()))
 }

@@ -93,7 +93,8 @@ impl RulesFile {
         RulesFile::parse(name, text)
     }
 
-    fn parse(name: String, text: String) -> Result<RulesFile, Error> {
+    /// The rules in a text that is called this.
+    pub fn parse(name: String, text: String) -> Result<RulesFile, Error> {
         match toml::from_str(&text) {
             Ok(rules) => Ok(RulesFile { name, text, rules }),
             Err(error) => {

@@ -143,9 +143,14 @@ pub fn findings_of(path: &Path) -> PathBuf {
 pub fn read(path: &Path) -> Result<Predictions, Error> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path).map_err(|error| Error::io("read", format!("`{name}`"), error))?;
-    let predictions: Predictions = serde_json::from_slice(&bytes).map_err(|error| {
+    parse(&name, &bytes)
+}
+
+/// The findings in a file that is called this.
+pub fn parse(name: &str, bytes: &[u8]) -> Result<Predictions, Error> {
+    let predictions: Predictions = serde_json::from_slice(bytes).map_err(|error| {
         Error::from(ErrorKind::NotFindings)
-            .in_file(name.as_str())
+            .in_file(name)
             .note(error.to_string())
             .help("`foretell predict --json` prints findings")
     })?;

@@ -11,6 +11,7 @@ use report::counted;
 use trace::native::{self, Completeness};
 use trace::open::{Decompressor, Form, SNIFF_LENGTH, decode, sniff};
 use trace::stream::Take;
+use trace::text::{ReadOptions, ReadTrace};
 use trace::{Trace, text};
 
 use crate::budget::{Bounds, in_words};
@@ -74,7 +75,17 @@ impl TraceFile {
         bounds: Bounds,
         observer: &mut dyn Observer,
     ) -> Result<TraceFile, Error> {
-        let opened = Source::named(argument).load(bounds, observer);
+        TraceFile::open_as(argument, ReadOptions::default(), bounds, observer)
+    }
+
+    /// The same for text that is to be read in a certain way.
+    pub fn open_as(
+        argument: &OsStr,
+        options: ReadOptions,
+        bounds: Bounds,
+        observer: &mut dyn Observer,
+    ) -> Result<TraceFile, Error> {
+        let opened = Source::named(argument).load(options, bounds, observer);
         if let Some(bound) = bounds.reached() {
             return Err(Error::from(ErrorKind::OutOfBounds(in_words(bounds, bound)))
                 .in_file(argument.to_string_lossy())
@@ -97,7 +108,8 @@ impl TraceFile {
         let incomplete = &opened.trace.metadata().incomplete;
         if !incomplete.is_empty() {
             let why = report::shown(incomplete);
-            observer.warning(Error::from(ErrorKind::IncompleteTrace(why)).in_file(name).help(MAKE_ROOM));
+            let help = why.contains("room").then_some(MAKE_ROOM);
+            observer.warning(Error::from(ErrorKind::IncompleteTrace(why)).in_file(name).help_if(help));
         }
         Ok(opened)
     }
@@ -219,13 +231,20 @@ impl Source {
         }
     }
 
-    fn load(&self, bounds: Bounds, observer: &mut dyn Observer) -> Result<TraceFile, Error> {
+    fn load(
+        &self,
+        options: ReadOptions,
+        bounds: Bounds,
+        observer: &mut dyn Observer,
+    ) -> Result<TraceFile, Error> {
         let (input, bytes) = self.input()?;
         observer.begin(&Stage::Reading { bytes });
         let input = Box::new(Bounded { inner: input, bounds });
-        let opened = self.load_decoded(input, bytes, &RefCell::new(&mut *observer));
+        let opened = self.load_decoded(input, bytes, options, &RefCell::new(&mut *observer));
         observer.end(None);
-        opened
+        let (opened, remarks) = opened?;
+        remarks.into_iter().for_each(|remark| observer.warning(remark.in_file(self.name())));
+        Ok(opened)
     }
 
     fn decoded<'o, 'm>(
@@ -282,8 +301,15 @@ impl Source {
         &self,
         input: Box<dyn Read>,
         bytes: Option<u64>,
+        options: ReadOptions,
         observer: &Shared<'_>,
-    ) -> Result<TraceFile, Error> {
+    ) -> Result<(TraceFile, Vec<Error>), Error> {
+        let mut remarks = Vec::new();
+        let mut text = |input: &mut dyn Read| {
+            let read = text::read_as(input, options).map_err(|error| self.refused_text(error))?;
+            remarks = remarks_on(&read);
+            Ok::<Trace, Error>(read.trace)
+        };
         let mut input = self.decoded(input, bytes, observer)?;
         let outer = input.form();
         let compression = matches!(outer, Form::Gzip | Form::Zstd).then_some(outer);
@@ -294,7 +320,7 @@ impl Source {
                 let (trace, completeness) = self.native(&mapped, observer)?;
                 (trace, Form::Native, completeness)
             }
-            (Form::Text, ..) => (self.text(input)?, Form::Text, Completeness::Complete),
+            (Form::Text, ..) => (text(&mut input)?, Form::Text, Completeness::Complete),
             _ => {
                 let mut start = Vec::with_capacity(SNIFF_LENGTH);
                 let sniffed = input.by_ref().take(SNIFF_LENGTH as u64).read_to_end(&mut start);
@@ -305,16 +331,12 @@ impl Source {
                     let (trace, completeness) = self.native(&start, observer)?;
                     (trace, form, completeness)
                 } else {
-                    (self.text(Cursor::new(start).chain(input))?, Form::Text, Completeness::Complete)
+                    (text(&mut Cursor::new(start).chain(input))?, Form::Text, Completeness::Complete)
                 }
             }
         };
         let path = matches!(self, Source::File(_)).then(|| self.name());
-        Ok(TraceFile { trace, name: self.name(), bytes, path, form, compression, completeness })
-    }
-
-    fn text(&self, input: impl Read) -> Result<Trace, Error> {
-        text::read(input).map_err(|error| self.refused_text(error))
+        Ok((TraceFile { trace, name: self.name(), bytes, path, form, compression, completeness }, remarks))
     }
 
     fn native(&self, bytes: &[u8], observer: &Shared<'_>) -> Result<(Trace, Completeness), Error> {
@@ -337,6 +359,7 @@ impl Source {
 
     /// A text that is not a trace, with the line at fault.
     fn refused_text(&self, error: text::ReadError) -> Error {
+        let can_be_left_out = matches!(error, text::ReadError::Malformed { .. });
         let (place, message, line) = match error {
             text::ReadError::Io(error) => return self.unreadable(error),
             text::ReadError::Line { place, problem, line } => (place, problem.to_string(), Some(line)),
@@ -349,6 +372,7 @@ impl Source {
         let line = usize::try_from(place.line).ok();
         let refused = Error::from(ErrorKind::MalformedTrace(title));
         let refused = refused.at(Place { file: self.name(), line, excerpt }).help_if(advice);
+        let refused = refused.help_if(can_be_left_out.then_some(LENIENT));
         if place.line > 1 {
             return refused;
         }
@@ -364,6 +388,34 @@ impl Source {
         let lines = BufReader::new(decode(regular(path)?).ok()?).lines();
         lines.map_while(Result::ok).nth(index)
     }
+}
+
+const LENIENT: &str = "`--lenient` leaves out what cannot have happened; what is found then is only possible";
+
+/// What to say of how a text was read.
+fn remarks_on(read: &ReadTrace) -> Vec<Error> {
+    let mut remarks = Vec::new();
+    let waits = &read.waits;
+    if waits.contradict_each_other() {
+        let error = ErrorKind::AmbiguousWaits { woken: waits.woken, begun: waits.begun };
+        remarks.push(Error::from(error).help("say what `wait` means: `--wait begins` or `--wait woken`"));
+    } else if waits.read_as_begun {
+        let all = waits.begun + waits.unsignalled + waits.woken;
+        let note = "`--wait woken` reads them as woken";
+        remarks.push(Error::from(ErrorKind::WaitsBegin(all)).note(note));
+    }
+    if waits.unsignalled > 0 {
+        let note = "such a wait is ordered after nothing, which allows schedules that cannot happen";
+        let error = Error::from(ErrorKind::UnsignalledWaits(waits.unsignalled)).note(note);
+        remarks.push(error.help_if(
+            (!waits.read_as_begun).then_some("if `wait` is logged where waiting begins, use `--wait begins`"),
+        ));
+    }
+    if let Some((line, first)) = read.dropped.first() {
+        let error = Error::from(ErrorKind::DroppedEvents(read.dropped.len() as u64));
+        remarks.push(error.note(format!("the first is in line {line}: {first}")));
+    }
+    remarks
 }
 
 /// The file, if it can be read a second time.

@@ -8,6 +8,7 @@ mod data;
 mod window;
 
 use crate::context::Contexts;
+use crate::words::is_hidden;
 use findings::Predictions;
 
 pub use data::{Lattice, RuledOut};
@@ -51,7 +52,9 @@ fn inert(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => text.push_str(&format!("\\u{:04x}", c as u32)),
+            '<' | '>' | '&' => text.push_str(&format!("\\u{:04x}", c as u32)),
+            // Within a string: a backslash there is two.
+            c if is_hidden(c) => text.push_str(&format!("\\{}", c.escape_unicode())),
             c => text.push(c),
         }
     }
@@ -94,6 +97,15 @@ mod tests {
 
     #[test]
     fn json_cannot_end_its_element() {
-        assert_eq!(inert("\"</script><!--&\u{2028}\""), "\"\\u003c/script\\u003e\\u003c!--\\u0026\\u2028\"");
+        assert_eq!(inert("\"</script><!--&\""), "\"\\u003c/script\\u003e\\u003c!--\\u0026\"");
+    }
+
+    #[test]
+    fn names_cannot_hide_anything() {
+        for hidden in ['\u{202e}', '\u{2066}', '\u{200b}', '\u{2028}', '\u{feff}', '\u{e0041}'] {
+            let json = serde_json::to_string(&format!("a{hidden}b")).unwrap();
+            let shown: String = serde_json::from_str(&inert(&json)).unwrap();
+            assert_eq!(shown, format!("a\\u{{{:x}}}b", hidden as u32));
+        }
     }
 }

@@ -44,11 +44,11 @@ pub use perfetto::perfetto;
 pub use place::{NoSources, SourcePlace, Sources};
 pub use sarif::sarif;
 pub use schedule_file::{
-    Line, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem, ScheduledFailure,
+    Contradiction, Line, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem, ScheduledFailure,
 };
 pub use summary::{Tally, hidden_in_words, statistics, summary, summary_of};
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppression};
 pub use terminal::{finding_in_a_line, finding_in_words, quoted, reproduction, title};
 pub use values::{ChangedRead, changed_reads};
-pub use words::{Words, demand, shown};
+pub use words::{Words, demand, is_hidden, printable, shown};
 pub use wrap::wrapped;

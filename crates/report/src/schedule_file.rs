@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use check::{Model, Question, Source, UnknownModel, WrittenQuestion};
 use trace::native::ReadError;
-use trace::{EventId, Kind, ThreadEvents, ThreadPath, Trace};
+use trace::{Binary, EventId, Kind, ThreadEvents, ThreadPath, Trace};
 
 use crate::evidence::{About, ClaimedVerdict, Evidence, SCHEMA};
 use crate::fingerprint::{push_name, push_op};
@@ -32,6 +32,8 @@ pub struct ScheduleFile {
     pub guaranteed: bool,
     /// What was run, if that is known.
     pub command: Vec<String>,
+    /// The file of the program that was run, to tell whether it is still the same.
+    pub program: Option<Binary>,
     /// How the program fails at the end of it, if it is the schedule of a failure.
     pub failure: Option<ScheduledFailure>,
     /// The events in order.
@@ -101,6 +103,8 @@ pub enum ScheduleProblem {
         "`{0}` is not a question; expected `race A B`, `order A B ..`, `deadlock A B ..`, `reads R`, `reads R W` or `cut T1=N|T2=M|..`"
     )]
     Question(String),
+    #[error("expected `program CHECKSUM BUILD-ID PATH`, where BUILD-ID may be `-`")]
+    Program,
     #[error("expected `failure THREAD MESSAGE`, where THREAD is the path of a thread or `-`")]
     Failure,
     #[error("expected `id|thread|place|op(object)|location`, an event of the schedule")]
@@ -120,14 +124,13 @@ impl ScheduleFile {
         schedule: &[EventId],
     ) -> Result<Self, ReadError> {
         let threads = ThreadEvents::of(trace);
-        let named = match question {
-            Question::Race(..) | Question::Deadlock(_) => question.named(),
-            _ => Vec::new(),
-        };
+        let named = named_next(question);
         let events: Vec<EventId> = schedule.iter().chain(&named).copied().collect();
         let points = replay_points(trace, &threads, &events)?;
-        let command = if points.is_some() { trace.metadata().command.clone() } else { Vec::new() };
-        let header = HEADER_LINES + usize::from(!command.is_empty());
+        let metadata = trace.metadata();
+        let command = if points.is_some() { metadata.command.clone() } else { Vec::new() };
+        let program = metadata.binary.clone().filter(|_| points.is_some()).filter(can_be_written);
+        let header = HEADER_LINES + usize::from(!command.is_empty()) + usize::from(program.is_some());
         let mut lines: Vec<Line> = Vec::with_capacity(events.len());
         for (index, &event) in events.iter().enumerate() {
             lines.push(Line {
@@ -142,7 +145,8 @@ impl ScheduleFile {
             next.clear();
         }
         let question = question.written(trace);
-        Ok(ScheduleFile { model, question, trace: about, guaranteed, command, failure: None, lines, next })
+        let failure = None;
+        Ok(ScheduleFile { model, question, trace: about, guaranteed, command, program, failure, lines, next })
     }
 
     /// Whether a replay can follow it.
@@ -157,15 +161,49 @@ impl ScheduleFile {
         self.lines.iter().map(|line| line.event).collect()
     }
 
-    /// The first line that says something else of its event than the trace does, and what the trace says. Events that the
-    /// trace does not have are not its concern.
-    pub fn contradiction(&self, trace: &Trace) -> Option<(&Line, String)> {
+    /// The first line that says something else than the trace does. Events of the schedule that the trace does not have are
+    /// not its concern. Where threads and places are is compared if the trace has it.
+    pub fn contradiction(
+        &self,
+        trace: &Trace,
+        question: &Question,
+    ) -> Result<Option<Contradiction>, ReadError> {
         let threads = ThreadEvents::of(trace);
-        let lines = self.lines.iter().chain(&self.next);
-        let known = lines.filter(|line| line.event.index() < trace.len());
-        known
-            .map(|line| (line, rest_of_line(trace, &threads, line.event)))
-            .find(|(line, rest)| line.rest != *rest)
+        let is_known = |line: &&Line| line.event.index() < trace.len();
+        let known: Vec<&Line> = self.lines.iter().chain(&self.next).filter(is_known).collect();
+        let events: Vec<EventId> = known.iter().map(|line| line.event).collect();
+        let points = match self.can_be_replayed() {
+            true => replay_points(trace, &threads, &events)?,
+            false => None,
+        };
+        for (index, &line) in known.iter().enumerate() {
+            let rest = rest_of_line(trace, &threads, line.event);
+            if line.rest != rest {
+                return Ok(Some(Contradiction::of(line, line.rest.clone(), rest)));
+            }
+            let expected = points.as_ref().map(|points| &points[index]);
+            if let (Some(found), Some(expected)) = (&line.replay_point, expected)
+                && found != expected
+            {
+                return Ok(Some(Contradiction::of(line, found.to_string(), expected.to_string())));
+            }
+        }
+        Ok(self.wrong_next(question))
+    }
+
+    /// What is said to be next must be what the question names.
+    fn wrong_next(&self, question: &Question) -> Option<Contradiction> {
+        if !self.can_be_replayed() {
+            return None;
+        }
+        let named = named_next(question);
+        let found: Vec<EventId> = self.next.iter().map(|line| line.event).collect();
+        let ids = |events: &[EventId]| {
+            let ids: Vec<String> = events.iter().map(EventId::to_string).collect();
+            format!("next {}", ids.join(", "))
+        };
+        let line = self.next.first().or(self.lines.last())?;
+        (found != named).then(|| Contradiction::of(line, ids(&found), ids(&named)))
     }
 
     /// The same as an answer to its question.
@@ -187,6 +225,39 @@ impl ScheduleFile {
     pub fn is_one(start: &[u8]) -> bool {
         start.starts_with(MAGIC.as_bytes())
     }
+}
+
+/// A line that says something else than the trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The 1-based number of the line.
+    pub line: usize,
+    /// Its event.
+    pub event: EventId,
+    /// What the line says.
+    pub found: String,
+    /// What the trace says.
+    pub expected: String,
+}
+
+impl Contradiction {
+    fn of(line: &Line, found: String, expected: String) -> Contradiction {
+        Contradiction { line: line.number, event: line.event, found, expected }
+    }
+}
+
+/// The events that are to be next when the schedule has been followed.
+fn named_next(question: &Question) -> Vec<EventId> {
+    match question {
+        Question::Race(..) | Question::Deadlock(_) => question.named(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a program can be told by its line.
+fn can_be_written(program: &Binary) -> bool {
+    let is_word = |text: &str| !text.contains(|c: char| c.is_whitespace());
+    !program.checksum.is_empty() && is_word(&program.checksum) && is_word(&program.build_id)
 }
 
 /// Lines before the first event.
@@ -252,6 +323,12 @@ impl std::fmt::Display for ScheduleFile {
         if !self.command.is_empty() {
             writeln!(f, "command {}", command_line(&self.command))?;
         }
+        if let Some(Binary { path, build_id, checksum }) = &self.program {
+            let build_id = if build_id.is_empty() { "-" } else { build_id };
+            let mut spelled = String::new();
+            push_name(&mut spelled, path);
+            writeln!(f, "program {checksum} {build_id} {spelled}")?;
+        }
         if let Some(ScheduledFailure { identity, thread }) = &self.failure {
             let thread = thread.as_ref().map_or("-".to_owned(), ThreadPath::to_string);
             let mut spelled = String::new();
@@ -264,14 +341,19 @@ impl std::fmt::Display for ScheduleFile {
     }
 }
 
+impl std::fmt::Display for ReplayPoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.place {
+            Some(place) => write!(f, "{}|{place}", self.thread),
+            None => write!(f, "{}|-", self.thread),
+        }
+    }
+}
+
 impl Line {
     fn write_with_point(&self, f: &mut std::fmt::Formatter<'_>, word: &str) -> std::fmt::Result {
-        let Some(ReplayPoint { thread, place }) = &self.replay_point else { return Ok(()) };
-        write!(f, "{word}{}|{}|{thread}|", self.event, self.rest)?;
-        match place {
-            Some(place) => writeln!(f, "{place}"),
-            None => writeln!(f, "-"),
-        }
+        let Some(point) = &self.replay_point else { return Ok(()) };
+        writeln!(f, "{word}{}|{}|{point}", self.event, self.rest)
     }
 
     /// What it does, to what, and where: `op(object)` and the location.

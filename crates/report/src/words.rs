@@ -1,6 +1,6 @@
 //! Events, questions and models in words a person reads.
 //!
-//! Names come from files that may be hostile: they are shown without control characters, and cut when long.
+//! Names come from files that may be hostile: they are shown without hidden characters, and cut when long.
 
 use check::{Model, Question, Source};
 use trace::{EventId, MemoryOrder, Op, ThreadId, Trace};
@@ -251,7 +251,7 @@ fn is_number(name: &str) -> bool {
     !name.is_empty() && name.len() <= 20 && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A name fit for one line: no control characters, cut in the middle when long.
+/// A name fit for one line: no hidden characters, cut in the middle when long.
 pub fn shown(name: &str) -> String {
     const LONGEST: usize = 48;
     let printable = printable(name);
@@ -264,13 +264,25 @@ pub fn shown(name: &str) -> String {
     format!("{head}…{tail}")
 }
 
-/// A text with its control characters spelled out, of any length.
-pub(crate) fn printable(text: &str) -> String {
+/// A text of any length in which what cannot be seen is spelled out.
+pub fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() { printable.extend(c.escape_default()) } else { printable.push(c) }
+        if is_hidden(c) { printable.extend(c.escape_default()) } else { printable.push(c) }
     }
     printable
+}
+
+/// Whether a character is not seen, or changes how others are: control characters, those that change the direction of text, those without width, and
+/// tags. A name with them can look like another.
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ fn travels(trace: &Trace, question: &Question, evidence: &Evidence, tally: &mut 
             let back = ScheduleFile::parse(file.to_string().as_bytes());
             let back = back.unwrap_or_else(|error| panic!("{error:?}\n{file}"));
             assert_eq!(back, file);
-            assert_eq!(back.contradiction(trace), None);
+            assert_eq!(back.contradiction(trace, question).unwrap(), None);
             assert_eq!(back.into_evidence(), *evidence);
         }
         (_, Some(refutation)) => {
@@ -203,7 +203,7 @@ fn damaged_files_are_refused() {
             let at = rng.below(broken.len());
             broken[at] = rng.below(256) as u8;
             if let Ok(file) = ScheduleFile::parse(&broken) {
-                file.contradiction(&trace);
+                let _ = file.contradiction(&trace, question);
                 holds(&trace, &file.into_evidence());
             }
         }

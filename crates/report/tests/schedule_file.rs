@@ -64,7 +64,44 @@ fn a_replay_is_told_where_it_meets_each_event() {
     let back = ScheduleFile::parse(text.as_bytes()).unwrap();
     assert_eq!(back, file);
     assert_eq!(back.command, trace.metadata().command);
-    assert_eq!(back.contradiction(&trace), None);
+    assert_eq!(back.contradiction(&trace, &race).unwrap(), None);
+}
+
+/// Each part of a line that a replay relies on is compared with the trace.
+#[test]
+fn a_line_that_says_something_else_is_found() {
+    let trace = recorded();
+    let race = Question::Race(EventId(2), EventId(7));
+    let text = file(&trace, &race, &[0, 1, 3, 4, 5, 6]).to_string();
+    let last = text.lines().count();
+    let wrong = [
+        ("next 2|main|2|w(x%7Cy)|a.c:1|0|6", "next 2|main|2|w(x%7Cy)|a.c:1|0|5", last - 1),
+        ("next 2|main|2|w(x%7Cy)|a.c:1|0|6", "next 2|main|2|w(x%7Cy)|a.c:1|0.1|6", last - 1),
+        ("next 7|T1|4|w(x%7Cy)|a.c:1|0.1|6\n", "", last - 1),
+        ("next 2|main|2|w(x%7Cy)|a.c:1", "next 6|T1|3|w(x%7Cy)|a.c:1", last - 1),
+    ];
+    for (from, to, line) in wrong {
+        let changed = text.replace(from, to);
+        assert_ne!(changed, text, "{from}");
+        let changed = ScheduleFile::parse(changed.as_bytes()).unwrap();
+        let found = changed.contradiction(&trace, &race).unwrap();
+        assert_eq!(found.map(|found| found.line), Some(line), "{from} -> {to}");
+    }
+}
+
+#[test]
+fn a_program_travels_with_its_schedule() {
+    let trace = recorded();
+    let mut file = file(&trace, &Question::Race(EventId(2), EventId(7)), &[0, 1, 3, 4, 5, 6]);
+    for build_id in ["", "0badcafe"] {
+        let path = "/home/me/two words|x".to_owned();
+        file.program =
+            Some(trace::Binary { path, build_id: build_id.to_owned(), checksum: "00ff".to_owned() });
+        let text = file.to_string();
+        assert_eq!(ScheduleFile::parse(text.as_bytes()).unwrap().program, file.program, "{text}");
+    }
+    let text = file.to_string().replace("program 00ff", "program");
+    assert_eq!(ScheduleFile::parse(text.as_bytes()).unwrap_err().line, 7);
 }
 
 #[test]

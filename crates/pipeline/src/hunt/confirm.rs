@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use check::Model;
 use report::{Finding, FindingKind, Harm, Replayed, Rung};
-use run::replay::Command;
 use trace::Trace;
 
 use super::explore::{Explored, Explorer};
@@ -14,6 +13,7 @@ use super::run_directory::RunDirectory;
 use crate::budget::{Budget, Cancellation};
 use crate::confirm::rung_after;
 use crate::error::Error;
+use crate::recorded_command::{ChosenBy, command_of};
 use crate::replay::{ReplaySummary, Replayer};
 use crate::trace_file::TraceFile;
 
@@ -40,7 +40,7 @@ impl Confirmer<'_> {
     ) -> Result<bool, Error> {
         let schedule = self.directory.write_schedule(self.file, finding, self.model)?;
         let left = self.budget.time_left().unwrap_or(LONGEST_REPLAY);
-        let command = Command::recorded(self.file.trace.metadata());
+        let command = command_of(self.file.trace.metadata(), ChosenBy::User).ok();
         let (Some(command), 1.., false) = (command, self.times, left.is_zero()) else { return Ok(false) };
         let mut replayer = Replayer::new(finding.id.clone(), &schedule, command)?;
         replayer.times = self.times;

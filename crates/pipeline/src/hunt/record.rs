@@ -9,14 +9,14 @@ use std::fs;
 use std::num::NonZeroU64;
 
 use run::failure::Failure;
-use trace::{Ending, Metadata};
+use trace::Ending;
 
 use super::HuntOptions;
 use super::failures::RunCounts;
 use super::run_directory::RunDirectory;
 use crate::error::Error;
 use crate::observer::{Event, Observer, Silent, Stage};
-use crate::recording::{RecordOptions, Recorder, nothing_recorded};
+use crate::recording::{RecordOptions, Recorder, nothing_recorded, warn_of_children};
 
 /// How many seeds are tried after one with which the program failed.
 const MORE_SEEDS: u64 = 5;
@@ -85,7 +85,7 @@ pub(super) fn record(
         observer.event(&Event::Failed { seed, message: failure.message.clone() });
         if let (true, Some(process)) = (is_new, ran.processes.first()) {
             let name = format!("failed-{}.ftr", failed.len() + 1);
-            let metadata = Metadata { ending: Some(ran.ending), ..recorder.metadata(seed) };
+            let metadata = recorder.metadata_of(&ran, seed);
             recorder.save(process, &metadata, &directory.recording(&name), &mut Silent)?;
             failed.push((failure, name));
         }
@@ -98,13 +98,14 @@ pub(super) fn record(
     // What the recorded run shows is shown there.
     let identity = failure.as_ref().map(Failure::identity);
     failed.retain(|(other, _)| Some(other.identity()) != identity);
-    let metadata = Metadata { ending: Some(ran.ending), ..recorder.metadata(seed) };
+    let metadata = recorder.metadata_of(&ran, seed);
     // That it deadlocked is a finding, and needs no warning.
     let mut warned: &mut dyn Observer = observer;
     let mut silent = Silent;
     if ran.ending == Ending::Deadlocked {
         warned = &mut silent;
     }
+    warn_of_children(&ran, warned);
     let saved = recorder.save(process, &metadata, &directory.trace(), warned)?;
     let (events, threads) = (saved.loaded.events, saved.loaded.threads);
     observer.end(Some(&Event::Recorded { events, threads, ending: ran.ending, limit: options.run_limit }));

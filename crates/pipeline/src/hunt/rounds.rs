@@ -20,6 +20,7 @@ use super::run_directory::RunDirectory;
 use crate::error::Error;
 use crate::observer::{Event, Observer, Progress, Stage, WarningsOnly, WithoutFindings};
 use crate::predict::{head, predict};
+use crate::recorded_command::{ChosenBy, command_of};
 use crate::trace_file::{ExploredTrace, TraceFile};
 
 /// A hunt under way.
@@ -56,7 +57,7 @@ impl<'a> Rounds<'a> {
         let RecordedRuns { ending, output, failure, failed, counts, .. } = recorded;
         let mut explorer = Explorer::new(directory, first, &options.budget, counts);
         explorer.failed = failed;
-        let command = run::replay::Command::recorded(first.trace.metadata());
+        let command = command_of(first.trace.metadata(), ChosenBy::User).ok();
         let recorded_run_failed = failure.is_some();
         let ordinary = Some((ending, output, failure.clone())).filter(|_| ending.is_own());
         let ordinary = OrdinaryRuns::new(ordinary, command, &options.budget, &options.cancellation);

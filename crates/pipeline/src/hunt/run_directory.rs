@@ -3,13 +3,13 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
 use check::Model;
 use report::{Finding, Predictions, ScheduleFile};
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::files::{self, Form};
 use crate::saved;
 use crate::schedules::schedule_file;
@@ -26,12 +26,18 @@ impl RunDirectory {
     /// A new one: the numbers of runs go up.
     pub(super) fn create(results: &Path) -> Result<Self, Error> {
         let cannot = |error| Error::io("create a directory in", format!("`{}`", results.display()), error);
-        fs::create_dir_all(results).map_err(cannot)?;
+        let private = || {
+            let mut builder = fs::DirBuilder::new();
+            builder.mode(0o700);
+            builder
+        };
+        private().recursive(true).create(results).map_err(cannot)?;
+        refuse_others(results)?;
         let mut number = last(results).map_err(cannot)?;
         loop {
             number += 1;
             let path = results.join(number.to_string());
-            match fs::create_dir(&path) {
+            match private().create(&path) {
                 Ok(()) => return Ok(RunDirectory { results: results.to_owned(), path }),
                 // Another hunt was quicker.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -126,6 +132,16 @@ impl RunDirectory {
         let new = self.results.join(format!(".latest-{}", std::process::id()));
         let named = symlink(number, &new).and_then(|()| fs::rename(&new, &latest));
         named.map_err(|error| Error::io("name the run", format!("`{}`", latest.display()), error))
+    }
+}
+
+/// What somebody else put there may lead anywhere. A link of ours to a directory of ours is fine.
+fn refuse_others(results: &Path) -> Result<(), Error> {
+    match run::directory::is_ours(results) {
+        true => Ok(()),
+        false => {
+            Err(Error::from(ErrorKind::NotOurs(results.to_owned())).help("remove it, or hunt elsewhere"))
+        }
     }
 }
 

@@ -147,7 +147,10 @@ impl ConditionSearch<'_> {
         Ok(Finding {
             id: format!("{}-{number}", FindingKind::Predicate.name()),
             kind: FindingKind::Predicate,
-            rung: if model == Model::ReadsFrom { Rung::Predicted } else { Rung::Possible },
+            rung: match model {
+                Model::ReadsFrom if trace.metadata().dropped == 0 => Rung::Predicted,
+                _ => Rung::Possible,
+            },
             harm: None,
             difference: Vec::new(),
             shown: None,

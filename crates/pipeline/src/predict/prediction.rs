@@ -68,7 +68,8 @@ impl<'s> Prediction<'s> {
         let finding = Finding {
             id: String::new(),
             kind,
-            rung: *rung,
+            // A trace that had to be mended is not the run that happened.
+            rung: if trace.metadata().dropped > 0 { Rung::Possible } else { *rung },
             harm: None,
             difference: Vec::new(),
             shown: None,

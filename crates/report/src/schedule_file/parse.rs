@@ -1,7 +1,7 @@
 //! Schedule files, read.
 
 use check::{Question, Source, WrittenQuestion};
-use trace::EventId;
+use trace::{Binary, EventId};
 
 use super::{
     BARE, Line, MAGIC, REPLAYABLE, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem,
@@ -34,6 +34,7 @@ impl ScheduleFile {
             trace,
             guaranteed,
             command: Vec::new(),
+            program: None,
             failure: None,
             lines: Vec::new(),
             next: Vec::new(),
@@ -47,6 +48,10 @@ impl ScheduleFile {
             let started = !file.lines.is_empty() || !file.next.is_empty();
             match text.split_once(' ') {
                 Some(("command", words)) if !started => file.command = parse_command(words),
+                Some(("program", program)) if !started => {
+                    let program = parse_program(program);
+                    file.program = Some(program.ok_or(reader.wrong(ScheduleProblem::Program))?);
+                }
                 Some(("failure", failure)) if !started => {
                     let failure = parse_failure(failure);
                     file.failure = Some(failure.ok_or(reader.wrong(ScheduleProblem::Failure))?);
@@ -172,6 +177,14 @@ fn parse_with_point(text: &str, number: usize) -> Option<Line> {
     let thread = path.parse().ok()?;
     let place = if place == "-" { None } else { Some(place.parse().ok()?) };
     Some(Line { replay_point: Some(ReplayPoint { thread, place }), ..line })
+}
+
+fn parse_program(text: &str) -> Option<Binary> {
+    let mut words = text.splitn(3, ' ');
+    let (checksum, build_id, path) = (words.next()?, words.next()?, words.next()?);
+    let build_id = if build_id == "-" { "" } else { build_id };
+    let path = Some(decoded(path.trim_end())).filter(|path| !path.is_empty())?;
+    Some(Binary { path, build_id: build_id.to_owned(), checksum: checksum.to_owned() })
 }
 
 fn parse_failure(text: &str) -> Option<ScheduledFailure> {

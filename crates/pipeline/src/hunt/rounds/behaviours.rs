@@ -17,6 +17,7 @@ use super::Rounds;
 use crate::error::Error;
 use crate::observer::{Coverage, Observer, Progress, Stage, WarningsOnly};
 use crate::parallel::{cores, map_in_parallel};
+use crate::recorded_command::{ChosenBy, command_of};
 use crate::replay::Replayer;
 use crate::trace_file::{ExploredTrace, TraceFile};
 
@@ -63,7 +64,7 @@ struct Wanted {
 impl Rounds<'_> {
     /// Makes runs towards new behaviours until none is left or the budget is used.
     pub(super) fn explore_behaviours(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
-        let Some(command) = Command::recorded(self.first.trace.metadata()) else { return Ok(()) };
+        let Ok(command) = command_of(self.first.trace.metadata(), ChosenBy::User) else { return Ok(()) };
         if self.options.times == 0 || self.options.rounds == 1 {
             return Ok(());
         }
