@@ -5,8 +5,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    Cargo, Cc, Check, Compare, Convert, Cpp, Decide, Diff, Generate, Hunt, Predict, Record, Replay, Report,
-    Show, States, Stats,
+    Cargo, Cc, Check, Compare, Convert, Cpp, Decide, Diff, Generate, Hunt, Predict, Record, Recover, Replay,
+    Report, Scrub, Show, States, Stats,
 };
 use crate::exit::Exit;
 
@@ -45,6 +45,8 @@ pub enum Command {
     Convert(Convert),
     Stats(Stats),
     Generate(Generate),
+    Recover(Recover),
+    Scrub(Scrub),
 }
 
 /// The value of `--model`: `sync`, `rf` or `branch`.

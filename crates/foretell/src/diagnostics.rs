@@ -116,9 +116,9 @@ impl Diagnostic {
     }
 }
 
-/// Names come from files that may be hostile: control characters must not reach the terminal.
+/// Names come from files that may be hostile: hidden characters must not reach the terminal.
 fn printable(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+    report::printable(text)
 }
 
 /// The span of an excerpt, pulled back into the text and onto character boundaries.

@@ -66,6 +66,8 @@ fn perform(command: Command) -> Result<Exit, Diagnostic> {
         Command::Convert(convert) => convert.run(),
         Command::Stats(stats) => stats.run(),
         Command::Generate(generate) => generate.run(),
+        Command::Recover(recover) => recover.run(),
+        Command::Scrub(scrub) => scrub.run(),
     }
 }
 

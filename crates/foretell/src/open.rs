@@ -2,11 +2,41 @@
 
 use std::ffi::OsStr;
 
+use clap::{Args, ValueEnum};
 use pipeline::{Bounds, TraceFile};
+use trace::text::{ReadOptions, WaitConvention};
 
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::observer::TerminalObserver;
+
+/// How text traces of other tools are read: the same options for all commands that read them.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct Reading {
+    /// Leave out events that cannot have happened where they stand; what is found is then only `possible`.
+    #[arg(long)]
+    lenient: bool,
+    /// What `wait` means in a text trace: waiting `begins`, or the thread was `woken` (found out by default).
+    #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
+    wait: Option<WaitMeaning>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WaitMeaning {
+    Begins,
+    Woken,
+}
+
+impl Reading {
+    fn options(self) -> ReadOptions {
+        let wait = match self.wait {
+            None => WaitConvention::Detect,
+            Some(WaitMeaning::Begins) => WaitConvention::Begins,
+            Some(WaitMeaning::Woken) => WaitConvention::Woken,
+        };
+        ReadOptions { wait, lenient: self.lenient }
+    }
+}
 
 /// Loads a trace; `-` is standard input. Warns about one that is empty or ends early.
 pub fn open(argument: &OsStr, mode: OutputMode) -> Result<TraceFile, Diagnostic> {
@@ -15,5 +45,15 @@ pub fn open(argument: &OsStr, mode: OutputMode) -> Result<TraceFile, Diagnostic>
 
 /// Likewise, unless it takes more time or memory than there is.
 pub fn open_within(argument: &OsStr, bounds: Bounds, mode: OutputMode) -> Result<TraceFile, Diagnostic> {
-    Ok(TraceFile::open_within(argument, bounds, &mut TerminalObserver::new(mode))?)
+    open_as(argument, Reading::default(), bounds, mode)
+}
+
+/// The same for text that is to be read in a certain way.
+pub fn open_as(
+    argument: &OsStr,
+    reading: Reading,
+    bounds: Bounds,
+    mode: OutputMode,
+) -> Result<TraceFile, Diagnostic> {
+    Ok(TraceFile::open_as(argument, reading.options(), bounds, &mut TerminalObserver::new(mode))?)
 }

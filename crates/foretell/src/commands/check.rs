@@ -8,17 +8,18 @@ use std::path::{Path, PathBuf};
 
 use check::{Question, check_refutation, check_schedule};
 use clap::Args;
-use report::{About, ClaimedVerdict, Evidence, Fingerprint, SCHEMA, ScheduleFile, Words};
+use report::{About, ClaimedVerdict, Contradiction, Evidence, Fingerprint, SCHEMA, ScheduleFile, Words};
 use serde::Serialize;
 use trace::Trace;
 
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::open::open;
+use crate::open::{Reading, open_as};
 use crate::output;
 use crate::table::{counted, name};
 use fault::Fault;
+use pipeline::Bounds;
 
 const EXAMPLES: &str = "\
 The evidence names its trace by path and checksum. If the path does not exist,
@@ -44,6 +45,8 @@ pub struct Check {
     /// The trace, if it is not at the path that the evidence names.
     #[arg(long, value_name = "T")]
     trace: Option<OsString>,
+    #[command(flatten)]
+    reading: Reading,
     #[command(flatten)]
     mode: OutputMode,
 }
@@ -102,10 +105,11 @@ impl Check {
         if path == "-" && self.file == "-" {
             return Err(Diagnostic::new("the evidence and the trace cannot both come from standard input"));
         }
-        let opened = open(&path, self.mode).map_err(|diagnostic| match self.trace {
-            Some(_) => diagnostic,
-            None => diagnostic.help("if the trace is elsewhere, name it with `--trace T`"),
-        })?;
+        let opened =
+            open_as(&path, self.reading, Bounds::NONE, self.mode).map_err(|diagnostic| match self.trace {
+                Some(_) => diagnostic,
+                None => diagnostic.help("if the trace is elsewhere, name it with `--trace T`"),
+            })?;
         same_trace(about, &opened.trace, &opened.name)?;
         Ok(opened.trace)
     }
@@ -141,14 +145,8 @@ fn same_trace(about: &About, trace: &Trace, file: &str) -> Result<(), Diagnostic
 fn verify(trace: &Trace, evidence: &Evidence, file: Option<&ScheduleFile>) -> Result<(), Fault> {
     let question = evidence.question.about(trace).map_err(|error| Fault::new("question", error))?;
     question.validate(trace).map_err(|error| Fault::new("question", error))?;
-    if let Some((line, rest)) = file.and_then(|file| file.contradiction(trace)) {
-        let message = format!(
-            "it says `{}`, but in the trace event {} is `{}`",
-            name(&line.rest),
-            line.event,
-            name(&rest)
-        );
-        return Err(Fault::new(format!("line {}", line.number), message).about(line.event));
+    if let Some(file) = file {
+        compare_with_trace(file, trace, &question)?;
     }
     match (evidence.verdict, &evidence.schedule, &evidence.refutation) {
         (ClaimedVerdict::Feasible, Some(schedule), None) => {
@@ -171,6 +169,30 @@ fn verify(trace: &Trace, evidence: &Evidence, file: Option<&ScheduleFile>) -> Re
             Err(Fault::new("refutation", "an infeasible verdict has a refutation and no schedule"))
         }
     }
+}
+
+/// Whether the lines of a schedule file say what the trace says.
+fn compare_with_trace(file: &ScheduleFile, trace: &Trace, question: &Question) -> Result<(), Fault> {
+    let contradiction =
+        file.contradiction(trace, question).map_err(|error| Fault::new("trace", error.to_string()))?;
+    if let Some(Contradiction { line, event, found, expected }) = contradiction {
+        let (found, expected) = (name(&found), name(&expected));
+        let message = format!("it says `{found}`, but in the trace event {event} is `{expected}`");
+        return Err(Fault::new(format!("line {line}"), message).about(event));
+    }
+    if file.can_be_replayed() && trace.notes().is_none() {
+        Diagnostic::new("the paths of threads and places in the run were not compared: this trace has none")
+            .help("name the native trace with `--trace T`")
+            .print_warning();
+    }
+    if file.can_be_replayed() && file.command != trace.metadata().command && trace.notes().is_some() {
+        let line = |words: &[String]| report::printable(&words.join(" "));
+        Diagnostic::new("the schedule names another command than the trace")
+            .note(format!("the schedule: {}", line(&file.command)))
+            .note(format!("the trace: {}", line(&trace.metadata().command)))
+            .print_warning();
+    }
+    Ok(())
 }
 
 fn in_words(trace: &Trace, evidence: &Evidence, verified: &Result<(), Fault>) -> String {

@@ -12,9 +12,10 @@ use self::layout::Form;
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::open::open;
+use crate::open::{Reading, open_as};
 use crate::output;
 use crate::quantity::quantity;
+use pipeline::Bounds;
 
 const EXAMPLES: &str = "\
 Prints three tables with one row per trace. A number after `?` counts questions
@@ -57,6 +58,8 @@ pub struct Compare {
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "20M")]
     budget: u64,
     #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
     mode: OutputMode,
 }
 
@@ -92,7 +95,7 @@ impl Compare {
         let mut comparison = Comparison::default();
         let kinds = self.kinds();
         for trace in &self.traces {
-            let opened = open(trace, self.mode)?;
+            let opened = open_as(trace, self.reading, Bounds::NONE, self.mode)?;
             comparison.add(&opened.name, &opened.trace, &kinds, self.budget);
         }
         if self.mode.json {

@@ -12,10 +12,11 @@ use trace::{Trace, native, text};
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::open::open;
+use crate::open::{Reading, open_as};
 use crate::output::{self, Form, Target};
 use crate::progress::{self, Watched};
 use crate::table::{bytes, counted, number};
+use pipeline::Bounds;
 
 const EXAMPLES: &str = "\
 The extension of B chooses its format: `.ftr` is the native format; everything
@@ -42,6 +43,8 @@ pub struct Convert {
     #[arg(long)]
     rapid: bool,
     #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
     mode: OutputMode,
 }
 
@@ -61,7 +64,7 @@ impl Convert {
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = Target::named(&self.to)?;
         self.refuse_contradictions(&target)?;
-        let opened = open(&self.from, self.mode)?;
+        let opened = open_as(&self.from, self.reading, Bounds::NONE, self.mode)?;
         let trace = &opened.trace;
 
         let Some((written, dropped)) = self.write(trace, &target)? else {

@@ -20,7 +20,7 @@ use crate::arguments::{OutputMode, model};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::limits::TimeAndMemory;
-use crate::open::open_within;
+use crate::open::{Reading, open_as};
 use crate::output::{self, Target};
 use crate::quantity::quantity;
 
@@ -73,6 +73,8 @@ pub struct Decide {
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "200M")]
     budget: u64,
     #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
     mode: OutputMode,
     #[command(flatten)]
     limits: TimeAndMemory,
@@ -83,7 +85,7 @@ impl Decide {
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = self.target()?;
         let bounds = self.limits.start();
-        let opened = open_within(&self.trace, bounds, self.mode)?;
+        let opened = open_as(&self.trace, self.reading, bounds, self.mode)?;
         self.answer(&opened, bounds, target.as_ref())
     }
 

@@ -19,7 +19,7 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::limits::TimeAndMemory;
 use crate::observer::TerminalObserver;
-use crate::open::open_within;
+use crate::open::{Reading, open_as};
 use crate::reporting::{Outputs, Reporting};
 
 const EXAMPLES: &str = "\
@@ -68,6 +68,8 @@ pub struct Predict {
     #[arg(long)]
     raw: bool,
     #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
     mode: OutputMode,
     #[command(flatten)]
     search: Search,
@@ -84,7 +86,7 @@ impl Predict {
             return raw::run(&self.trace, self.search.race_method(), self.search.wants_all(), self.mode);
         }
         let bounds = self.limits.start();
-        let opened = open_within(&self.trace, bounds, self.mode)?;
+        let opened = open_as(&self.trace, self.reading, bounds, self.mode)?;
         self.predict(&opened, bounds)
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use load::{Options, Pattern, Sample};
-use pipeline::recording::{RecordOptions, RecordedTrace, Recorder};
+use pipeline::recording::{KeptEnvironment, RecordOptions, RecordedTrace, Recorder};
 use serde::Serialize;
 
 use crate::arguments::OutputMode;
@@ -22,7 +22,8 @@ const EXAMPLES: &str = "\
 Threads run one at a time, in an order that the seed and the policy choose. The
 program's output and exit status are passed on (128 plus the signal's number if
 a signal ended it; 2 if it could not be recorded). Ctrl-C is passed to the
-program, and what was recorded is kept. See docs/recording.md.
+program, which is killed if it does not end soon or on a second Ctrl-C; what was
+recorded is kept. See docs/recording.md and docs/security.md.
 
 Examples:
   foretell record -- ./bank                     writes foretell.ftr
@@ -80,7 +81,10 @@ pub struct Record {
     /// What to do with processes that the program starts.
     #[arg(long, value_enum, default_value_t = Children::Ignore)]
     children: Children,
-    /// Do not store the environment in the trace; a replay then uses its own.
+    /// Store the values of environment variables in the trace, not only their names and lengths.
+    #[arg(long, conflicts_with = "no_environment")]
+    keep_environment: bool,
+    /// Store nothing of the environment in the trace, not even names.
     #[arg(long)]
     no_environment: bool,
     #[command(flatten)]
@@ -183,7 +187,11 @@ impl Record {
             output: None,
             only_sync: self.only_sync,
             children: self.children == Children::Follow,
-            no_environment: self.no_environment,
+            environment: match (self.keep_environment, self.no_environment) {
+                (true, _) => KeptEnvironment::Values,
+                (_, true) => KeptEnvironment::Nothing,
+                _ => KeptEnvironment::Names,
+            },
             load: Options {
                 drop_repeated: self.drop_repeated,
                 sample: self.sample.map(|share| Sample { share, seed: self.seed }),

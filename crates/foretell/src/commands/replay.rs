@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use pipeline::confirm::{self, ConfirmOptions};
+use pipeline::recorded_command::{self, ChosenBy, command_named, command_of, command_of_schedule};
 use pipeline::replay::{ReplaySummary, Replayer, cannot_be_replayed};
 use pipeline::{Bounds, TraceFile, rerecording, saved};
 use report::ScheduleFile;
@@ -24,11 +25,15 @@ use crate::open::open_within;
 use crate::output::{self, Target};
 
 const EXAMPLES: &str = "\
-Runs the recorded command again, with its arguments, environment, directory and
-input, and makes its threads follow the schedule of the finding. Reports what
-happens: for a race, both orders of the accesses; for a deadlock, the threads'
-stacks; for other findings, what their events saw. A finding is `confirmed` only
-if a replay sees it happen. See docs/replay.md.
+Runs the recorded command again, with its arguments, directory and input, and
+makes its threads follow the schedule of the finding. Reports what happens: for
+a race, both orders of the accesses; for a deadlock, the threads' stacks; for
+other findings, what their events saw. A finding is `confirmed` only if a replay
+sees it happen. See docs/replay.md.
+
+The command is printed first. It is run only if the program is the one that was
+recorded and is instrumented, and its input is unchanged; otherwise name the
+command after `--`. See docs/security.md.
 
 Examples:
   foretell replay race-1                          a finding of the last hunt
@@ -120,6 +125,7 @@ impl Replay {
         self.settle(&mut replayer);
         replayer.bounds = bounds;
         replayer.cancellation = interrupts::cancellation();
+        say_what_runs(&replayer);
         if self.gdb {
             let settings = replayer.settings(replayer.orders[0], true);
             let debugged = replay::debug(&replayer.plan, &replayer.command, settings);
@@ -175,20 +181,16 @@ impl Replay {
         let file = ScheduleFile::parse(&bytes).map_err(|error| {
             Diagnostic::new(error.to_string()).in_file(shown.as_str()).note(format!("line {}", error.line))
         })?;
-        let command = self.command_given().or_else(|| {
-            let words: Vec<OsString> = file.command.iter().map(OsString::from).collect();
-            (!words.is_empty()).then(|| Command { words, ..Command::default() })
-        });
-        let command = command.ok_or_else(|| {
-            Diagnostic::new("the schedule does not name a command")
-                .in_file(shown.as_str())
-                .help("name the program after `--`")
-        })?;
+        let command = match self.command_given(None) {
+            Some(command) => command,
+            None => command_of_schedule(&file).map_err(|error| error.in_file(shown.as_str()))?,
+        };
         Ok(Replayer::new(shown.clone(), &file, command)?)
     }
 
-    fn command_given(&self) -> Option<Command> {
-        (!self.command.is_empty()).then(|| Command { words: self.command.clone(), ..Command::default() })
+    /// The command after `--`.
+    fn command_given(&self, recorded: Option<&trace::Metadata>) -> Option<Command> {
+        (!self.command.is_empty()).then(|| command_named(&self.command, recorded))
     }
 
     fn of_finding(&self, bounds: Bounds) -> Result<Replayer, Diagnostic> {
@@ -201,12 +203,17 @@ impl Replay {
         if opened.trace.notes().is_none() {
             return Err(cannot_be_replayed(&id).into());
         }
-        let command = self.command_given().or_else(|| Command::recorded(metadata)).ok_or_else(|| {
-            Diagnostic::new("the trace does not name a command").help("name the program after `--`")
-        })?;
+        let command = match self.command_given(Some(metadata)) {
+            Some(command) => command,
+            None => {
+                command_of(metadata, ChosenBy::File).map_err(|error| error.in_file(opened.name.as_str()))?
+            }
+        };
         let observer = &mut TerminalObserver::new(self.mode);
         let found = saved::finding(&path, &opened, &id, &self.search.options(bounds), observer)?;
-        warn_of_change(&opened);
+        if !self.command.is_empty() {
+            warn_of_change(&opened, &self.command[0]);
+        }
         let options = ConfirmOptions {
             model: found.model,
             command: Some(command),
@@ -217,16 +224,30 @@ impl Replay {
     }
 }
 
-/// The program may have been built anew since.
-fn warn_of_change(opened: &TraceFile) {
+/// Says what is about to be run, and what it will miss.
+fn say_what_runs(replayer: &Replayer) {
+    eprintln!("running {}", recorded_command::in_words(&replayer.command));
+    let missing = replayer.command.environment.missing();
+    if !missing.is_empty() {
+        let names: Vec<String> = missing.iter().map(|name| report::shown(name)).collect();
+        Diagnostic::new("the program ran with environment variables that are not set here")
+            .note(names.join(", "))
+            .note("a trace holds the names of variables, not their values")
+            .print_warning();
+    }
+}
+
+/// The program that the user names may be another one, or may have been built anew since.
+fn warn_of_change(opened: &TraceFile, word: &OsStr) {
     let Some(binary) = &opened.trace.metadata().binary else { return };
-    let now = run::program::Program::find(OsStr::new(&binary.path));
+    let now = run::program::Program::find(word);
     if let Ok(now) = now
         && !binary.checksum.is_empty()
         && now.checksum != binary.checksum
     {
-        Diagnostic::new(format!("`{}` has changed since it was recorded", binary.path))
-            .note("the schedule may no longer fit it")
+        let word = word.to_string_lossy();
+        Diagnostic::new(format!("`{}` is not the program that was recorded", report::shown(&word)))
+            .note("the schedule may not fit it")
             .print_warning();
     }
 }

@@ -18,7 +18,7 @@ use crate::arguments::{OutputMode, one_of};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::limits::TimeAndMemory;
-use crate::open::open_within;
+use crate::open::{Reading, open_as};
 use crate::output;
 use crate::progress::StatesBar;
 use crate::quantity::quantity;
@@ -86,6 +86,8 @@ pub struct States {
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "1G")]
     budget: u64,
     #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
     mode: OutputMode,
     #[command(flatten)]
     time_and_memory: TimeAndMemory,
@@ -135,7 +137,7 @@ impl States {
     /// Counts, lists or explains.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let bounds = self.time_and_memory.start();
-        let opened = open_within(&self.trace, bounds, self.mode)?;
+        let opened = open_as(&self.trace, self.reading, bounds, self.mode)?;
         let limits = Limits { states: self.budget, steps: self.budget, bounds };
         let trace = &opened.trace;
         match Loset::within(trace, bounds) {

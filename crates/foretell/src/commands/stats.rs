@@ -10,8 +10,9 @@ use clap::Args;
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::open::open;
+use crate::open::{Reading, open_as};
 use crate::output;
+use pipeline::Bounds;
 use pipeline::survey::Survey;
 
 const EXAMPLES: &str = "\
@@ -32,13 +33,15 @@ pub struct Stats {
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
     #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
     mode: OutputMode,
 }
 
 impl Stats {
     /// Prints the figures.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let opened = open(&self.trace, self.mode)?;
+        let opened = open_as(&self.trace, self.reading, Bounds::NONE, self.mode)?;
         let survey = Survey::of(&opened.trace, self.top);
         if self.mode.json {
             output::print_json(&json::Report::of(&opened, &survey))?;

@@ -92,8 +92,11 @@ fn child_processes_get_traces_of_their_own_when_asked() {
     let (status, out, error) = recorded(&workshop, &["--", "./program"]);
     assert_eq!((status, out.as_str()), (Some(0), "child 4\n"), "{error}");
     assert!(!workshop.path("foretell-child-1.ftr").exists());
+    assert!(error.contains("1 process that the program started was not recorded"), "{error}");
+    assert!(error.contains("--children follow"), "{error}");
     let (status, out, error) = recorded(&workshop, &["--children", "follow", "--", "./program"]);
     assert_eq!((status, out.as_str()), (Some(0), "child 4\n"), "{error}");
+    assert!(!error.contains("not recorded"), "{error}");
     let child = workshop.trace("foretell-child-1.ftr");
     assert!(count(&child, "fork(") >= 1 && count(&child, "w(number)") >= 1);
 }

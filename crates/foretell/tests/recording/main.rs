@@ -3,11 +3,14 @@
 
 mod builds;
 mod endings;
+mod equality;
+mod interruptions;
 mod options;
 mod order;
 mod primitives;
 mod rarities;
 mod refusals;
 mod room;
+mod secrets;
 mod support;
 mod tools;

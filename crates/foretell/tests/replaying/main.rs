@@ -3,6 +3,7 @@
 
 #[path = "../../../bench/src/expectations.rs"]
 mod expectations;
+mod hostile;
 mod judging;
 mod options;
 mod promises;

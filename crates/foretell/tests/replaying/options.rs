@@ -69,7 +69,7 @@ fn a_program_that_was_changed_leaves_the_schedule() {
                   pthread_create(&t, 0, nothing, 0); pthread_join(t, 0); return 0; }\n";
     program.shop.write("other.c", source);
     succeeded(&mut program.shop.foretell(&["cc", "-g", "other.c", "-o", "program", "-pthread"]));
-    let Printed { status, json } = program.json(&["replay", "run.ftr", &id, "--json"]);
+    let Printed { status, json } = program.json(&["replay", "run.ftr", &id, "--json", "--", "./program"]);
     assert_eq!(
         (status, &json["result"], &json["confirmed"]),
         (Some(0), &json!("diverged"), &json!(0)),

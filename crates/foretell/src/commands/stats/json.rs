@@ -14,7 +14,7 @@ pub(super) struct Report<'a> {
     file: File<'a>,
     trace: Sizes,
     memory: Memory,
-    metadata: &'a Metadata,
+    metadata: Metadata,
     can_be_replayed: bool,
     threads: Vec<Thread<'a>>,
     kinds: BTreeMap<&'static str, u64>,
@@ -155,7 +155,7 @@ impl<'a> Report<'a> {
                 locations: symbols.locations.len(),
             },
             memory: Memory { events, names },
-            metadata: trace.metadata(),
+            metadata: without_values(trace.metadata()),
             can_be_replayed: trace.can_be_replayed(),
             threads: survey.threads.iter().map(|figures| thread(opened, figures)).collect(),
             kinds: kinds(survey),
@@ -238,4 +238,11 @@ fn open_sections<'a>(opened: &'a TraceFile, survey: &Survey) -> OpenSections<'a>
         location: symbols.location(trace.location(acquire)),
     });
     OpenSections { count: survey.open_sections, first: sections.collect() }
+}
+
+/// Metadata without the values of environment variables: what is printed is passed on.
+fn without_values(metadata: &Metadata) -> Metadata {
+    let mut metadata = metadata.clone();
+    metadata.forget_environment();
+    metadata
 }
