@@ -1,0 +1,113 @@
+//! What each kind of input must not do, whatever its bytes: panic, hang, or be accepted and not hold. The fuzz targets and the test
+//! `mutations` of `crates/foretell` judge by these functions.
+
+use std::sync::LazyLock;
+
+use check::{check_refutation, check_schedule};
+use load::{InMemory, Options, Recorded, load_into};
+use pipeline::rules::RulesFile;
+use pipeline::{Bounds, Silent, saved};
+use report::{Evidence, ScheduleFile, Suppressions};
+use states::Predicate;
+use trace::{Metadata, Trace, text};
+
+/// A trace with something of everything, which evidence, findings, rules and predicates may be about.
+pub static TRACE: LazyLock<Trace> = LazyLock::new(|| {
+    text::read(&include_bytes!("../corpus/examples/account.std")[..]).expect("the example is a trace")
+});
+
+/// A raw log: what can be read of it is a trace, or the loader says what is wrong.
+pub fn raw_log(bytes: &[u8]) {
+    let recorded = Recorded { log: bytes, modules: "", directory: std::path::Path::new("") };
+    if let Ok((_, memory)) =
+        load_into(recorded, &Metadata::default(), &Options::default(), InMemory::default())
+    {
+        let _ = memory.finish();
+    }
+}
+
+/// Evidence: read, and checked against the trace.
+pub fn evidence(bytes: &[u8]) {
+    if let Ok(evidence) = Evidence::parse(bytes) {
+        holds(&evidence);
+        let again = serde_json::to_vec(&evidence).expect("evidence is JSON");
+        assert_eq!(Evidence::parse(&again).expect("what was written reads"), evidence);
+    }
+}
+
+fn holds(evidence: &Evidence) {
+    let Ok(question) = evidence.question.about(&TRACE) else { return };
+    if question.validate(&TRACE).is_err() {
+        return;
+    }
+    if let Some(schedule) = &evidence.schedule {
+        let _ = check_schedule(&TRACE, &question, evidence.model, schedule);
+    }
+    if let Some(refutation) = &evidence.refutation {
+        let _ = check_refutation(&TRACE, &question, evidence.model, refutation);
+    }
+}
+
+/// A schedule file: read, written again, and compared with the trace.
+pub fn schedule(bytes: &[u8]) {
+    let Ok(file) = ScheduleFile::parse(bytes) else { return };
+    let _ = ScheduleFile::parse(file.to_string().as_bytes());
+    let _ = pipeline::recorded_command::command_of_schedule(&file);
+    if let Ok(question) = file.question.about(&TRACE) {
+        let _ = file.contradiction(&TRACE, &question);
+    }
+    holds(&file.into_evidence());
+}
+
+/// Findings: read, and verified against the trace.
+pub fn findings(bytes: &[u8]) {
+    if let Ok(predictions) = saved::parse("findings.json", bytes) {
+        let _ = saved::verify(&TRACE, None, &predictions, Bounds::NONE);
+    }
+}
+
+/// A file of rules: read, and resolved in the trace.
+pub fn rules(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(file) = RulesFile::parse("rules.toml".to_owned(), text.to_owned()) {
+        let _ = file.orders(&TRACE, &mut Silent);
+        let _ = file.predicates(&TRACE);
+    }
+}
+
+/// A predicate over global states: read, and resolved in the trace.
+pub fn predicate(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        let _ = Predicate::parse(text, &TRACE);
+    }
+}
+
+/// A file of suppressions.
+pub fn suppressions(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        let _ = Suppressions::parse(text);
+    }
+}
+
+/// A text trace, read in every way.
+pub fn lenient(bytes: &[u8]) {
+    use trace::text::{ReadOptions, WaitConvention, read_as};
+    for wait in [WaitConvention::Detect, WaitConvention::Begins, WaitConvention::Woken] {
+        for lenient in [false, true] {
+            let _ = read_as(bytes, ReadOptions { wait, lenient });
+        }
+    }
+}
+
+/// A native trace, scrubbed: what could be read can still be, and has no values any more.
+pub fn scrubbed(bytes: &[u8]) {
+    use trace::native::{read, scrub};
+    let mut clean = Vec::new();
+    if scrub(bytes, &mut clean).is_ok()
+        && let Ok((trace, _)) = read(bytes)
+    {
+        let (again, _) = read(&clean).expect("a scrubbed trace can be read");
+        assert!(again.metadata().environment.is_empty());
+        assert_eq!(again.len(), trace.len());
+    }
+}
