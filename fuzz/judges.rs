@@ -12,12 +12,12 @@ use states::Predicate;
 use trace::{Metadata, Trace, text};
 
 /// A trace with something of everything, which evidence, findings, rules and predicates may be about.
-pub static TRACE: LazyLock<Trace> = LazyLock::new(|| {
+pub(crate) static TRACE: LazyLock<Trace> = LazyLock::new(|| {
     text::read(&include_bytes!("../corpus/examples/account.std")[..]).expect("the example is a trace")
 });
 
 /// A raw log: what can be read of it is a trace, or the loader says what is wrong.
-pub fn raw_log(bytes: &[u8]) {
+pub(crate) fn raw_log(bytes: &[u8]) {
     let recorded = Recorded { log: bytes, modules: "", directory: std::path::Path::new("") };
     if let Ok((_, memory)) =
         load_into(recorded, &Metadata::default(), &Options::default(), InMemory::default())
@@ -27,7 +27,7 @@ pub fn raw_log(bytes: &[u8]) {
 }
 
 /// Evidence: read, and checked against the trace.
-pub fn evidence(bytes: &[u8]) {
+pub(crate) fn evidence(bytes: &[u8]) {
     if let Ok(evidence) = Evidence::parse(bytes) {
         holds(&evidence);
         let again = serde_json::to_vec(&evidence).expect("evidence is JSON");
@@ -49,7 +49,7 @@ fn holds(evidence: &Evidence) {
 }
 
 /// A schedule file: read, written again, and compared with the trace.
-pub fn schedule(bytes: &[u8]) {
+pub(crate) fn schedule(bytes: &[u8]) {
     let Ok(file) = ScheduleFile::parse(bytes) else { return };
     let _ = ScheduleFile::parse(file.to_string().as_bytes());
     let _ = pipeline::recorded_command::command_of_schedule(&file);
@@ -60,14 +60,14 @@ pub fn schedule(bytes: &[u8]) {
 }
 
 /// Findings: read, and verified against the trace.
-pub fn findings(bytes: &[u8]) {
+pub(crate) fn findings(bytes: &[u8]) {
     if let Ok(predictions) = saved::parse("findings.json", bytes) {
         let _ = saved::verify(&TRACE, None, &predictions, Bounds::NONE);
     }
 }
 
 /// A file of rules: read, and resolved in the trace.
-pub fn rules(bytes: &[u8]) {
+pub(crate) fn rules(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(file) = RulesFile::parse("rules.toml".to_owned(), text.to_owned()) {
         let _ = file.orders(&TRACE, &mut Silent);
@@ -76,21 +76,21 @@ pub fn rules(bytes: &[u8]) {
 }
 
 /// A predicate over global states: read, and resolved in the trace.
-pub fn predicate(bytes: &[u8]) {
+pub(crate) fn predicate(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = Predicate::parse(text, &TRACE);
     }
 }
 
 /// A file of suppressions.
-pub fn suppressions(bytes: &[u8]) {
+pub(crate) fn suppressions(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = Suppressions::parse(text);
     }
 }
 
 /// A text trace, read in every way.
-pub fn lenient(bytes: &[u8]) {
+pub(crate) fn lenient(bytes: &[u8]) {
     use trace::text::{ReadOptions, WaitConvention, read_as};
     for wait in [WaitConvention::Detect, WaitConvention::Begins, WaitConvention::Woken] {
         for lenient in [false, true] {
@@ -100,7 +100,7 @@ pub fn lenient(bytes: &[u8]) {
 }
 
 /// A native trace, scrubbed: what could be read can still be, and has no values any more.
-pub fn scrubbed(bytes: &[u8]) {
+pub(crate) fn scrubbed(bytes: &[u8]) {
     use trace::native::{read, scrub};
     let mut clean = Vec::new();
     if scrub(bytes, &mut clean).is_ok()

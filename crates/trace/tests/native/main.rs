@@ -92,6 +92,11 @@ fn every_kind() -> Trace {
             checksum: "1234abcd".into(),
             ..Binary::default()
         }),
+        variables: vec![trace::Variable { name: "HOME".into(), length: 8 }],
+        environment_size: 8192,
+        input_checksum: "00ff".into(),
+        incomplete: "the disk was full".into(),
+        dropped: 3,
     });
     let trace = b.finish().expect("a legal run");
     for &kind in Kind::ALL {
