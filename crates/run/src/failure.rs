@@ -1,4 +1,4 @@
-//! How a run failed: it crashed, aborted, failed an assertion, panicked, or deadlocked.
+//! How a run failed: it crashed, aborted, failed an assertion, panicked, deadlocked, or a sanitizer reported something.
 //!
 //! Which thread it was, where, and with which message comes from the log, as far as the runtime saw it. What only the
 //! program's output says is read by [`printed`].
@@ -51,7 +51,7 @@ impl Failure {
         output: &[u8],
         log: Option<Recorded<'_>>,
     ) -> Result<Option<Failure>, LoadError> {
-        if !may_fail(ending) {
+        if !may_fail(ending, output) {
             return Ok(None);
         }
         let inspection = match log {
@@ -63,7 +63,7 @@ impl Failure {
 
     /// The same of a log that was inspected already.
     pub(crate) fn seen(ending: Ending, output: &[u8], inspection: &Inspection) -> Option<Failure> {
-        if !may_fail(ending) {
+        if !may_fail(ending, output) {
             return None;
         }
         let output = String::from_utf8_lossy(output);
@@ -83,7 +83,8 @@ impl Failure {
             (_, None, Some(printed)) => {
                 if let Some(at) = printed.place {
                     place = at.clone();
-                    stack = vec![StackFrame { function: "panic".to_owned(), location: at }];
+                    let function = if printed.message.starts_with("panicked") { "panic" } else { "report" };
+                    stack = vec![StackFrame { function: function.to_owned(), location: at }];
                 }
                 printed.message
             }
@@ -142,8 +143,13 @@ fn where_all_wait(inspection: &Inspection) -> String {
     places.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-fn may_fail(ending: Ending) -> bool {
-    ending.fault().is_some() || matches!(ending, Ending::Deadlocked | Ending::Exited(PANIC_STATUS))
+fn may_fail(ending: Ending, output: &[u8]) -> bool {
+    match ending {
+        Ending::Deadlocked | Ending::Exited(PANIC_STATUS) => true,
+        // A sanitizer reports what it saw, and ends the program with a status of its own.
+        Ending::Exited(1..) => printed::has_sanitizer_report(output),
+        _ => ending.fault().is_some(),
+    }
 }
 
 /// The text with every number, decimal or hexadecimal, replaced by `#`.
@@ -186,6 +192,16 @@ mod tests {
         for ending in [Ending::Exited(101), Ending::Exited(1), Ending::Killed(15), Ending::TimedOut] {
             assert_eq!(Failure::seen(ending, b"nothing said", &Inspection::default()), None, "{ending:?}");
         }
+    }
+
+    #[test]
+    fn a_report_of_a_sanitizer_is_a_failure() {
+        let output = b"x\n==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x60\n  ...\n\
+                       SUMMARY: AddressSanitizer: heap-use-after-free /src/a.c:5:3 in main\n";
+        let failure = Failure::seen(Ending::Exited(66), output, &Inspection::default()).unwrap();
+        assert_eq!(failure.message, "AddressSanitizer: heap-use-after-free");
+        assert_eq!(failure.place, "/src/a.c:5");
+        assert_eq!(Failure::seen(Ending::Exited(0), output, &Inspection::default()), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The search against all interleavings: for random small programs and for classic ones, it runs every behaviour, each once.
 
+mod classics;
 mod machine;
 mod random;
 

@@ -43,9 +43,9 @@ Examples:
 The rest of the time goes to other behaviours: each read, lock, try and wake-up
 that can see something else than in all runs so far is a target, and the program
 is run towards it. Each run is checked for failure, and searched if it shows
-something new. If no target is left, all behaviours of the program for this input
-were run, and the hunt says so. A hunt that has found something ends when it has
-gone on for three times as long without finding more.
+something new. If no target is left, all behaviours of the program for this
+input were run, and the hunt says so. A hunt that has found a failure ends when
+it has gone on for three times as long without finding more.
 
 Ctrl-C while recording ends the program. After that it ends the hunt and keeps
 what was found so far (`foretell report`). A second Ctrl-C ends it at once.

@@ -7,7 +7,16 @@ use std::path::Path;
 use super::{foretell, json};
 
 /// A program of corpus/pairs, and how many behaviours it has.
-const CLASSICS: [(&str, u64); 3] = [("indexer.c", 4), ("mutex_counter.c", 3), ("ticket_lock.c", 6)];
+const CLASSICS: [(&str, u64); 8] = [
+    ("bakery.c", 66),
+    ("dekker.c", 20),
+    ("fib_bench.c", 141),
+    ("indexer.c", 4),
+    ("lamport_fast.c", 26),
+    ("mutex_counter.c", 3),
+    ("peterson.c", 23),
+    ("ticket_lock.c", 6),
+];
 
 fn corpus(file: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/pairs").join(file)).unwrap()

@@ -44,7 +44,7 @@ impl Confirmer<'_> {
         let (Some(command), 1.., false) = (command, self.times, left.is_zero()) else { return Ok(false) };
         let mut replayer = Replayer::new(finding.id.clone(), &schedule, command)?;
         replayer.times = self.times;
-        replayer.limit = left.max(Duration::from_secs(1));
+        replayer.limit = (left / SHARE).clamp(Duration::from_secs(1), LONGEST_REPLAY);
         replayer.cancellation = self.cancellation.clone();
         let Explored { summary, seen } = explorer.run(&replayer, self.file)?;
         let tried = summary.times > 0;
@@ -52,8 +52,7 @@ impl Confirmer<'_> {
             apply(finding, summary, &replayer);
         }
         if finding.rung == Rung::Confirmed && finding.failure.is_none() {
-            self.judge(finding, &seen, ordinary)?;
-            explorer.counts.count_more(std::mem::take(&mut ordinary.made));
+            self.judge(finding, &seen, ordinary, explorer)?;
         }
         Ok(tried)
     }
@@ -64,6 +63,7 @@ impl Confirmer<'_> {
         finding: &mut Finding,
         seen: &[SeenRun],
         ordinary: &mut OrdinaryRuns,
+        explorer: &mut Explorer<'_>,
     ) -> Result<(), Error> {
         if finding.kind == FindingKind::Deadlock {
             finding.harm = Some(Harm::Hang);
@@ -77,7 +77,7 @@ impl Confirmer<'_> {
         let (mut done, mut difference) = worst(ordinary, finding);
         // What only differs from one run may differ from run to run.
         if done.is_visible() {
-            ordinary.make_enough()?;
+            ordinary.make_enough(explorer, self.file)?;
             (done, difference) = worst(ordinary, finding);
         }
         (finding.harm, finding.difference) = (Some(done), difference);
@@ -85,8 +85,10 @@ impl Confirmer<'_> {
     }
 }
 
-/// How long a replay may take where no time limit is given.
+/// How long a replay may take.
 const LONGEST_REPLAY: Duration = Duration::from_secs(60);
+/// And which share of the time that is left: one that hangs leaves time for others.
+const SHARE: u32 = 4;
 
 /// What a replay makes of a finding.
 fn apply(finding: &mut Finding, summary: ReplaySummary, replayer: &Replayer) {

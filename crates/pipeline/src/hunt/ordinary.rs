@@ -11,10 +11,12 @@ use run::replay::{Command, Goal, Plan, PlannedFailure, RaceOrder};
 use trace::{Ending, LocationId, Trace, VariableId};
 
 use super::expected::{AccessSite, Effect, has_pattern};
+use super::explore::Explorer;
 use crate::budget::{Budget, Cancellation};
 use crate::error::Error;
 use crate::replay::Replayer;
 use crate::rerecording;
+use crate::trace_file::TraceFile;
 
 /// How many ordinary runs there are in the end, the recorded one included.
 const ENOUGH: usize = 9;
@@ -37,8 +39,6 @@ pub(super) struct OrdinaryRuns {
     command: Option<Command>,
     budget: Budget,
     cancellation: Cancellation,
-    /// Runs that were made and have not been counted.
-    pub(super) made: u64,
 }
 
 impl OrdinaryRuns {
@@ -56,7 +56,6 @@ impl OrdinaryRuns {
             command,
             budget: budget.clone(),
             cancellation: cancellation.clone(),
-            made: 0,
         }
     }
 
@@ -70,8 +69,8 @@ impl OrdinaryRuns {
         self.runs.iter().filter(|run| !happened(run)).collect()
     }
 
-    /// Makes as many as are enough, as far as there is time.
-    pub(super) fn make_enough(&mut self) -> Result<(), Error> {
+    /// Makes as many as are enough, as far as there is time. They are runs like any other: one that fails is a finding.
+    pub(super) fn make_enough(&mut self, explorer: &mut Explorer<'_>, file: &TraceFile) -> Result<(), Error> {
         let Some(command) = self.command.clone() else { return Ok(()) };
         let mut seed = 1000;
         while self.runs.len() < ENOUGH {
@@ -86,7 +85,7 @@ impl OrdinaryRuns {
             (replayer.seed, replayer.limit) = (seed, left.min(LONGEST));
             replayer.cancellation = self.cancellation.clone();
             let replayed = replayer.once(RaceOrder::Ab)?;
-            self.made += 1;
+            explorer.take_behaviour(&replayer, &replayed, None, file)?;
             if !replayed.ending.is_own() {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! What programs print before they die, where that is the only place it is said: Rust panics, uncaught C++ exceptions, and the C
-//! library's complaints about the heap and the stack.
+//! What programs print before they die, where that is the only place it is said: Rust panics, uncaught C++ exceptions, reports of
+//! sanitizers, and the C library's complaints about the heap and the stack.
 
 use trace::Ending;
 
@@ -37,8 +37,8 @@ pub(super) fn message(output: &str, ending: Ending) -> Option<Printed> {
     if !aborted && !matches!(ending, Ending::Exited(_)) {
         return None;
     }
-    if let Some(panic) = panic(output) {
-        return Some(panic);
+    if let Some(said) = panic(output).or_else(|| sanitizer(output)) {
+        return Some(said);
     }
     if !aborted {
         return None;
@@ -57,6 +57,32 @@ fn panic(output: &str) -> Option<Printed> {
     let without_column = place.rsplit_once(':').map_or(place, |(before, _)| before);
     let message = lines.next().unwrap_or_default().trim();
     Some(Printed { message: format!("panicked: {message}"), place: Some(without_column.to_owned()) })
+}
+
+/// Whether a sanitizer reported something.
+pub(super) fn has_sanitizer_report(output: &[u8]) -> bool {
+    sanitizer(&String::from_utf8_lossy(output)).is_some()
+}
+
+/// `SUMMARY: AddressSanitizer: heap-use-after-free /src/a.c:5:3 in main`.
+fn sanitizer(output: &str) -> Option<Printed> {
+    let summary = output.lines().filter_map(|line| line.strip_prefix("SUMMARY: "));
+    let summary =
+        summary.filter(|line| line.split(':').next().is_some_and(|tool| tool.ends_with("Sanitizer")));
+    let mut words = summary.last()?.split(' ');
+    let mut message: Vec<&str> = Vec::new();
+    // The place is the first word with a line in it; what comes before it says what happened.
+    let place = words.by_ref().find_map(|word| match word.split_once(':') {
+        Some((file, line)) if !file.is_empty() && line.starts_with(|digit: char| digit.is_ascii_digit()) => {
+            let line: String = line.chars().take_while(char::is_ascii_digit).collect();
+            Some(format!("{file}:{line}"))
+        }
+        _ => {
+            message.push(word);
+            None
+        }
+    });
+    Some(Printed { message: message.join(" "), place })
 }
 
 fn exception(output: &str) -> Option<String> {

@@ -21,9 +21,10 @@ use crate::recorded_command::{ChosenBy, command_of};
 use crate::replay::Replayer;
 use crate::trace_file::{ExploredTrace, TraceFile};
 
-/// A hunt that has found something goes on for so many times the time that took, at least [`LEAST`].
-const PATIENCE: u32 = 3;
-const LEAST: Duration = Duration::from_secs(2);
+/// A hunt that has found a failure goes on for so many times the time that took, and at least for so long.
+const AFTER_A_FAILURE: (u32, Duration) = (3, Duration::from_secs(2));
+/// The same for a hunt that has found something else: a race may have worse to follow.
+const AFTER_A_FINDING: (u32, Duration) = (10, Duration::from_secs(10));
 /// A run may take so many times the longest of the first runs, and at least [`SHORTEST_LIMIT`].
 const SLACK: u32 = 10;
 const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
@@ -107,7 +108,8 @@ impl Rounds<'_> {
     /// Whether something was found, and nothing more for a while.
     fn is_patient_no_longer(&self) -> bool {
         let Some((found_after, found_at)) = self.last_found else { return false };
-        found_at.elapsed() > (found_after * PATIENCE).max(LEAST)
+        let (times, least) = if self.has_failure() { AFTER_A_FAILURE } else { AFTER_A_FINDING };
+        found_at.elapsed() > (found_after * times).max(least)
     }
 
     /// Makes these runs at the same time, and takes them in; how long the longest took.
@@ -165,19 +167,23 @@ impl Rounds<'_> {
         Ok(())
     }
 
-    /// What the hunt has covered.
-    pub(super) fn covered(&self) -> Coverage {
-        let search = &self.explorer.search;
+    /// Whether a run failed.
+    fn has_failure(&self) -> bool {
         let fails = |finding: &Finding| {
             finding.failure.is_some() || matches!(finding.harm, Some(Harm::Failure | Harm::Hang))
         };
-        let failed = self.predictions.findings.iter().any(fails);
+        self.predictions.findings.iter().any(fails)
+    }
+
+    /// What the hunt has covered.
+    pub(super) fn covered(&self) -> Coverage {
+        let search = &self.explorer.search;
         Coverage {
             runs: self.explorer.counts.all,
             behaviours: self.explorer.behaviours(),
             targets: search.left(),
             doubts: search.doubts().map(|doubt| doubt.to_string()).collect(),
-            exhausted: search.is_exhausted() && !failed && !self.recorded_run_failed,
+            exhausted: search.is_exhausted() && !self.has_failure() && !self.recorded_run_failed,
         }
     }
 }
