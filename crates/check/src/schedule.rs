@@ -67,6 +67,26 @@ pub fn check_schedule(
     Ok(Certainty { guaranteed: walk.is_guaranteed(question) })
 }
 
+/// The reads of a schedule that see another write than in the trace and may, because memory orders let them put nothing in order. If there
+/// are any, no program can follow the schedule: a replay follows the recorded order instead, in which the two accesses are
+/// unordered all the same.
+pub fn unordered_reads(
+    trace: &Trace,
+    question: &Question,
+    model: Model,
+    schedule: &[EventId],
+) -> Result<Vec<EventId>, ScheduleFault> {
+    if trace.is_sequential() || !question.is_by_memory_order(model) {
+        return Ok(Vec::new());
+    }
+    question.validate(trace)?;
+    let mut walk = Walk::new(trace);
+    walk.memory = Memory::of(trace, &walk.threads);
+    schedule.iter().try_for_each(|&event| walk.step(event))?;
+    let changed = walk.seen.iter().filter(|&&(read, seen)| seen != trace.reads_from(read));
+    Ok(changed.map(|&(read, _)| read).filter(|&read| walk.memory.exempts(read)).collect())
+}
+
 struct Walk<'t> {
     trace: &'t Trace,
     threads: ThreadEvents,

@@ -148,6 +148,9 @@ pub struct Finding {
     /// is rather how the program is meant to be.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inherent: bool,
+    /// Of a race that is one because of memory orders: which operations would have to have another, verified to make it infeasible.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory_orders: Vec<OrderChange>,
     /// All its accesses are in code that is not the user's own: a dependency's or the standard library's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub third_party: bool,
@@ -165,6 +168,21 @@ pub struct Finding {
     /// What came of replaying it, if that was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replayed>,
+}
+
+/// An operation and the memory order that it would have to have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrderChange {
+    /// The operation in the trace.
+    pub event: EventId,
+    /// What it does: `atomic write of flag`.
+    pub operation: String,
+    /// Where it is in the source.
+    pub location: String,
+    /// Its memory order.
+    pub from: String,
+    /// The one that makes the race infeasible.
+    pub to: String,
 }
 
 /// What a program did when a bug happened in it, the worst first.

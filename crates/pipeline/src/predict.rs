@@ -4,6 +4,7 @@
 //! all of them; a [`Prediction`] writes its schedule out and has it verified before anybody sees it. The same trace and options give
 //! the same findings under the same ids.
 
+mod culprit;
 mod gather;
 mod ids;
 mod kinds;
@@ -33,7 +34,7 @@ use crate::trace_file::TraceFile;
 use gather::{Gatherer, Grouping};
 use ids::Ids;
 pub use ids::KnownIds;
-pub use options::{AtomicWithin, Method, PredictOptions, UnknownMethod};
+pub use options::{AtomicWithin, MemoryOrders, Method, PredictOptions, UnknownMethod};
 use parts::Parts;
 pub use prediction::{Prediction, with_schedules};
 
@@ -102,6 +103,14 @@ pub fn predict_each(
     observer: &mut dyn Observer,
     sink: &mut Sink<'_>,
 ) -> Result<Predictions, Error> {
+    let sequential;
+    let file = match options.memory_order {
+        MemoryOrders::Sequential if !file.trace.is_sequential() => {
+            sequential = file.clone().with_memory_orders(MemoryOrders::Sequential);
+            &sequential
+        }
+        _ => file,
+    };
     let trace = &file.trace;
     if trace.is_empty() {
         return Err(nothing_in(&file.name));

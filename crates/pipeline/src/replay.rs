@@ -9,7 +9,7 @@ use papers::races::hb;
 use report::ScheduleFile;
 use run::program::Sight;
 use run::replay::{
-    self, Command, Divergence, Ending, Goal, NoOpinion, ObservedEvent, OnDivergence, Plan, RaceOrder, Replay,
+    self, Command, Divergence, Ending, Goal, NoOpinion, ObservedEvent, OnDivergence, Plan, PlannedEvent, RaceOrder, Replay,
     ReplayVerdict, ThreadSanitizer, ThreadStatus,
 };
 use serde::Serialize;
@@ -39,6 +39,8 @@ pub struct Replayer {
     pub limit: Duration,
     /// Hold after so many steps instead of at the end.
     pub until: Option<usize>,
+    /// The race that memory orders leave in the recorded order, which the plan then follows: a replay must find it by happens-before.
+    pub unordered: Option<OtherRace>,
     /// The recorded run up to the events in question, to tell what they saw in it.
     pub recorded: Option<Plan>,
     /// The seed of the choices that the schedule leaves open.
@@ -107,6 +109,15 @@ pub struct OtherRace {
     pub locations: [String; 2],
 }
 
+impl OtherRace {
+    /// That of two events.
+    fn of(a: &PlannedEvent, b: &PlannedEvent) -> OtherRace {
+        let mut locations = [a.location.clone(), b.location.clone()];
+        locations.sort();
+        OtherRace { object: a.object.clone(), locations }
+    }
+}
+
 /// One run of the program.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplayRun {
@@ -151,7 +162,11 @@ impl Replayer {
     /// A replay of this schedule by this command.
     pub fn new(finding: String, file: &ScheduleFile, command: Command) -> Result<Replayer, Error> {
         let plan = plan_of(file).ok_or_else(|| cannot_be_replayed(&finding))?;
-        Ok(Replayer::along(finding, plan, command))
+        let unordered = match &plan.goal {
+            Goal::Order(events) if file.unordered.is_some() => Some(OtherRace::of(&events[0], &events[1])),
+            _ => None,
+        };
+        Ok(Replayer { unordered, ..Replayer::along(finding, plan, command) })
     }
 
     /// A replay along this plan.
@@ -169,6 +184,7 @@ impl Replayer {
             on_divergence: OnDivergence::Stop,
             limit: Duration::from_secs(60),
             until: None,
+            unordered: None,
             recorded: None,
             seed: 1,
             cancellation: Cancellation::default(),
@@ -191,8 +207,18 @@ impl Replayer {
 
     /// One run.
     pub fn once(&self, order: RaceOrder) -> Result<Replay, Error> {
-        replay::replay(&self.plan, &self.command, self.settings(order, false))
-            .map_err(|error| self.cannot_run(&error.to_string()))
+        let mut replayed = replay::replay(&self.plan, &self.command, self.settings(order, false))
+            .map_err(|error| self.cannot_run(&error.to_string()))?;
+        if replayed.verdict == ReplayVerdict::Confirmed && !self.is_unordered(&replayed) {
+            replayed.verdict = ReplayVerdict::NotReached;
+        }
+        Ok(replayed)
+    }
+
+    /// Whether the accesses that memory orders leave unordered are so in this run, by its own vector clocks.
+    fn is_unordered(&self, replayed: &Replay) -> bool {
+        let Some(race) = &self.unordered else { return true };
+        rerecording::trace_of(self, replayed).is_some_and(|trace| races_of(&trace).contains(race))
     }
 
     /// Replays as often as asked for. The last run of the first order is handed out, too.
@@ -310,12 +336,8 @@ impl Replayer {
     /// Races of a run that are not the one in question.
     fn other_races(&self, trace: &Trace) -> Vec<OtherRace> {
         let asked = |race: &OtherRace| match &self.plan.goal {
-            Goal::Race(a, b) => {
-                let mut locations = [a.location.clone(), b.location.clone()];
-                locations.sort();
-                race.object == a.object && race.locations == locations
-            }
-            _ => false,
+            Goal::Race(a, b) => *race == OtherRace::of(a, b),
+            _ => self.unordered.as_ref() == Some(race),
         };
         let mut races: Vec<OtherRace> = races_of(trace).into_iter().filter(|race| !asked(race)).collect();
         races.sort();

@@ -46,7 +46,19 @@ pub fn schedule_file(
     }
     let file = ScheduleFile::new(trace, &question, model, about, finding.guaranteed, schedule)
         .map_err(|error| Error::from(ErrorKind::Schedule(error.to_string())).in_file(opened.name.as_str()))?;
+    let unordered = check::unordered_reads(trace, &question, model, schedule);
+    let file = match unordered {
+        Ok(reads) if !reads.is_empty() && within_reach(&question) => {
+            file.with_recorded_order(trace).map_err(|error| ErrorKind::Schedule(error.to_string()))?
+        }
+        _ => file,
+    };
     Ok(ScheduleFile { failure: finding.failure.as_ref().map(|failure| scheduled(failure, trace)), ..file })
+}
+
+/// Whether the recorded order up to all events is replayed.
+fn within_reach(question: &Question) -> bool {
+    question.named().into_iter().all(|event| event.index() < LONGEST)
 }
 
 /// A failure as a schedule file has it.

@@ -17,9 +17,10 @@ use trace::{Trace, text};
 use crate::budget::{Bounds, in_words};
 use crate::error::{Error, ErrorKind, Excerpt, Place};
 use crate::observer::{Observer, Progress, Stage};
+use crate::predict::MemoryOrders;
 
 /// A trace and what is known of where it came from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct TraceFile {
     /// The trace.
     pub trace: Trace,
@@ -112,6 +113,14 @@ impl TraceFile {
             observer.warning(Error::from(ErrorKind::IncompleteTrace(why)).in_file(name).help_if(help));
         }
         Ok(opened)
+    }
+
+    /// The same with memory orders as asked for.
+    pub fn with_memory_orders(self, orders: MemoryOrders) -> TraceFile {
+        match orders {
+            MemoryOrders::Recorded => self,
+            MemoryOrders::Sequential => TraceFile { trace: self.trace.without_memory_orders(), ..self },
+        }
     }
 
     /// A trace that is in memory only, under a name for messages.

@@ -9,7 +9,7 @@ use check::{Question, Source};
 use trace::{EventId, Op, ThreadId, Trace};
 
 use crate::figures::counted;
-use crate::values::changed_reads;
+use crate::values::{changed_reads, unordered_reads};
 use crate::words::{Words, listed};
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
@@ -56,7 +56,7 @@ enum Row {
 }
 
 fn rows(trace: &Trace, question: &Question, schedule: &[EventId], steps: Steps) -> Vec<Row> {
-    let remarks = remarks(trace, schedule);
+    let remarks = remarks(trace, question, schedule);
     let shown = shown_steps(trace, question, schedule, steps);
     let mut rows = Vec::new();
     let mut omitted: Vec<ThreadId> = Vec::new();
@@ -91,13 +91,17 @@ fn rows(trace: &Trace, question: &Question, schedule: &[EventId], steps: Steps) 
 }
 
 /// What reads that see something else than in the trace see.
-fn remarks(trace: &Trace, schedule: &[EventId]) -> HashMap<EventId, String> {
+fn remarks(trace: &Trace, question: &Question, schedule: &[EventId]) -> HashMap<EventId, String> {
     let brief = |source| match source {
         Source::Initial => "the initial value".to_owned(),
         Source::Write(write) => format!("event {write}"),
     };
+    let unordered = unordered_reads(trace, question, schedule);
     let changed = changed_reads(trace, schedule).into_iter().map(|changed| {
         let saw = trace.reads_from(changed.read).map_or(Source::Initial, Source::Write);
+        if unordered.contains(&changed.read) {
+            return (changed.read, format!("has seen {}, but does not synchronise with it", brief(saw)));
+        }
         (changed.read, format!("sees {}; in the trace {}", brief(changed.sees), brief(saw)))
     });
     changed.collect()

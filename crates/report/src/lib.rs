@@ -33,7 +33,7 @@ pub use explain::{explain, in_one_sentence};
 pub use figures::{counted, number};
 pub use findings::{
     Baseline, Cause, Comparison, Coverage, Failure, FailureThread, Finding, FindingKind, FixedFinding,
-    Funnel, FurtherPlaces, Harm, Predictions, Replayed, Rung, Size, Stopped, StoppedBy, family,
+    Funnel, FurtherPlaces, Harm, OrderChange, Predictions, Replayed, Rung, Size, Stopped, StoppedBy, family,
     group_by_cause, number_by_rank,
 };
 pub use fingerprint::{Fingerprint, event_line};
@@ -48,7 +48,7 @@ pub use schedule_file::{
 };
 pub use summary::{Tally, hidden_in_words, statistics, summary, summary_of};
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppression};
-pub use terminal::{finding_in_a_line, finding_in_words, quoted, reproduction, title};
-pub use values::{ChangedRead, changed_reads};
+pub use terminal::{finding_in_a_line, finding_in_words, orders_in_words, quoted, reproduction, title};
+pub use values::{ChangedRead, changed_reads, unordered_reads};
 pub use words::{Words, demand, is_hidden, printable, shown};
 pub use wrap::wrapped;

@@ -40,6 +40,9 @@ pub struct ScheduleFile {
     pub lines: Vec<Line>,
     /// The events that the question names as next, if a replay can know them.
     pub next: Vec<Line>,
+    /// The rest of the recorded run up to the later of two racing accesses, if they race because of memory orders. No program can follow
+    /// such a schedule, so a replay follows the recorded order, and looks whether the accesses are unordered.
+    pub unordered: Option<Vec<Line>>,
 }
 
 /// How a program fails at the end of a schedule.
@@ -131,22 +134,38 @@ impl ScheduleFile {
         let command = if points.is_some() { metadata.command.clone() } else { Vec::new() };
         let program = metadata.binary.clone().filter(|_| points.is_some()).filter(can_be_written);
         let header = HEADER_LINES + usize::from(!command.is_empty()) + usize::from(program.is_some());
-        let mut lines: Vec<Line> = Vec::with_capacity(events.len());
-        for (index, &event) in events.iter().enumerate() {
-            lines.push(Line {
-                event,
-                rest: rest_of_line(trace, &threads, event),
-                replay_point: points.as_ref().map(|points| points[index].clone()),
-                number: index + 1 + header,
-            });
-        }
+        let mut lines = lines_of(trace, &threads, &events, points.as_deref(), header);
         let mut next = lines.split_off(schedule.len());
         if points.is_none() {
             next.clear();
         }
         let question = question.written(trace);
         let failure = None;
-        Ok(ScheduleFile { model, question, trace: about, guaranteed, command, program, failure, lines, next })
+        Ok(ScheduleFile {
+            model,
+            question,
+            trace: about,
+            guaranteed,
+            command,
+            program,
+            failure,
+            lines,
+            next,
+            unordered: None,
+        })
+    }
+
+    /// The same for accesses that race because of memory orders, with the rest of the recorded run up to them.
+    pub fn with_recorded_order(self, trace: &Trace) -> Result<Self, ReadError> {
+        let Question::Race(a, b) = self.question else { return Ok(self) };
+        let mut known: Vec<EventId> = self.lines.iter().chain(&self.next).map(|line| line.event).collect();
+        known.sort_unstable();
+        let upto = (0..=a.max(b).index()).map(EventId::new);
+        let rest: Vec<EventId> = upto.filter(|event| known.binary_search(event).is_err()).collect();
+        let threads = ThreadEvents::of(trace);
+        let points = replay_points(trace, &threads, &rest)?;
+        let rest = lines_of(trace, &threads, &rest, points.as_deref(), known.len() + HEADER_LINES + 3);
+        Ok(ScheduleFile { unordered: points.is_some().then_some(rest), ..self })
     }
 
     /// Whether a replay can follow it.
@@ -170,7 +189,8 @@ impl ScheduleFile {
     ) -> Result<Option<Contradiction>, ReadError> {
         let threads = ThreadEvents::of(trace);
         let is_known = |line: &&Line| line.event.index() < trace.len();
-        let known: Vec<&Line> = self.lines.iter().chain(&self.next).filter(is_known).collect();
+        let lines = self.lines.iter().chain(&self.next).chain(self.unordered.iter().flatten());
+        let known: Vec<&Line> = lines.filter(is_known).collect();
         let events: Vec<EventId> = known.iter().map(|line| line.event).collect();
         let points = match self.can_be_replayed() {
             true => replay_points(trace, &threads, &events)?,
@@ -290,6 +310,22 @@ fn replay_points(
     Ok(points.collect())
 }
 
+fn lines_of(
+    trace: &Trace,
+    threads: &ThreadEvents,
+    events: &[EventId],
+    points: Option<&[ReplayPoint]>,
+    header: usize,
+) -> Vec<Line> {
+    let line = |(index, &event): (usize, &EventId)| Line {
+        event,
+        rest: rest_of_line(trace, threads, event),
+        replay_point: points.map(|points| points[index].clone()),
+        number: index + 1 + header,
+    };
+    events.iter().enumerate().map(line).collect()
+}
+
 fn next_of_thread(trace: &Trace, threads: &ThreadEvents, event: EventId) -> Option<EventId> {
     threads.of_thread(trace.thread(event)).get(threads.place(event) + 1).copied()
 }
@@ -335,9 +371,13 @@ impl std::fmt::Display for ScheduleFile {
             push_name(&mut spelled, identity);
             writeln!(f, "failure {thread} {spelled}")?;
         }
+        if self.unordered.is_some() {
+            writeln!(f, "unordered")?;
+        }
         writeln!(f, "# id|thread|place in thread|operation|location|path of thread|place in run")?;
         self.lines.iter().try_for_each(|line| line.write_with_point(f, ""))?;
-        self.next.iter().try_for_each(|line| line.write_with_point(f, "next "))
+        self.next.iter().try_for_each(|line| line.write_with_point(f, "next "))?;
+        self.unordered.iter().flatten().try_for_each(|line| line.write_with_point(f, "then "))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::outcome::{effect, frequency, statement};
 use crate::place::{SourcePlace, telling_span};
 use crate::words::{listed, printable, shown};
 use crate::wrap::wrapped;
-use findings::{Failure, Finding, FindingKind, FurtherPlaces, Rung};
+use findings::{Failure, Finding, FindingKind, FurtherPlaces, OrderChange, Rung};
 
 /// The finding told in full. Its question must make sense about the trace.
 pub fn finding_in_words(
@@ -184,6 +184,9 @@ impl FindingText<'_> {
     fn statement(&self, question: &Question) -> String {
         let said = statement(self.finding, || self.context.words().possible(question));
         let mut text = wrapped(&format!("{said}."), 2, 2);
+        if let Some(orders) = orders_in_words(self.finding) {
+            text.push_str(&wrapped(&orders, 2, 2));
+        }
         if let Some(effect) = effect(self.finding) {
             text.push_str(&format!("  When it happens: {BOLD}{effect}{BOLD:#}.\n"));
             for line in &self.finding.difference {
@@ -300,6 +303,17 @@ impl FindingText<'_> {
         text.push_str(&format!("{STYLE}SUMMARY: foretell: {}{place}{STYLE:#}\n", self.finding.kind.title()));
         text
     }
+}
+
+/// Which memory orders are to blame: `with release in the atomic write of flag at a.c:7 ..`.
+pub fn orders_in_words(finding: &Finding) -> Option<String> {
+    let changes = finding.memory_orders.iter().map(|OrderChange { operation, location, from, to, .. }| {
+        format!("`{to}` instead of `{from}` in the {} at {}", shown(operation), shown(location))
+    });
+    let changes: Vec<String> = changes.collect();
+    (!changes.is_empty()).then(|| {
+        format!("Because of a memory order: with {}, the race is infeasible (verified).", listed(changes))
+    })
 }
 
 const BOLD: Style = Style::new().bold();

@@ -1,6 +1,6 @@
 //! What the reads of a schedule see. Linear in the schedule.
 
-use check::Source;
+use check::{Model, Question, Source};
 use trace::{EventId, Trace};
 
 /// A read that sees something else than in the trace.
@@ -12,6 +12,15 @@ pub struct ChangedRead {
     pub sees: Source,
     /// Another event of its thread follows in the schedule, so the program might not come there.
     pub goes_on: bool,
+}
+
+/// The reads of a schedule that memory orders let put nothing in order: they keep their values, though the schedule has them elsewhere.
+pub fn unordered_reads(trace: &Trace, question: &Question, schedule: &[EventId]) -> Vec<EventId> {
+    let model = Model::ReadsFrom;
+    if trace.is_sequential() || check::check_schedule(trace, question, model, schedule).is_err() {
+        return Vec::new();
+    }
+    check::unordered_reads(trace, question, model, schedule).unwrap_or_default()
 }
 
 /// The reads of a schedule that see something else than in the trace, in its order. The events must exist.

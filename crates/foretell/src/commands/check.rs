@@ -12,7 +12,9 @@ use report::{About, ClaimedVerdict, Contradiction, Evidence, Fingerprint, SCHEMA
 use serde::Serialize;
 use trace::Trace;
 
-use crate::arguments::OutputMode;
+use pipeline::predict::MemoryOrders;
+
+use crate::arguments::{OutputMode, one_of};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::open::{Reading, open_as};
@@ -45,6 +47,10 @@ pub struct Check {
     /// The trace, if it is not at the path that the evidence names.
     #[arg(long, value_name = "T")]
     trace: Option<OsString>,
+    /// What the memory orders meant when it was decided: as `recorded`, or all `sc`.
+    #[arg(long, value_name = "ORDER", value_parser = one_of(MemoryOrders::ALL, MemoryOrders::name))]
+    #[arg(default_value = MemoryOrders::Recorded.name(), hide_possible_values = true)]
+    memory_order: MemoryOrders,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -111,7 +117,7 @@ impl Check {
                 None => diagnostic.help("if the trace is elsewhere, name it with `--trace T`"),
             })?;
         same_trace(about, &opened.trace, &opened.name)?;
-        Ok(opened.trace)
+        Ok(opened.with_memory_orders(self.memory_order).trace)
     }
 
     /// The path as the evidence gives it, from here or from where the evidence is.

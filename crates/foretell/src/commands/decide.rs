@@ -16,7 +16,9 @@ use pipeline::{Bounds, Budget, TraceFile};
 use report::{About, ClaimedVerdict, Evidence, Fingerprint, SCHEMA, ScheduleFile, Steps};
 use trace::Trace;
 
-use crate::arguments::{OutputMode, model};
+use pipeline::predict::MemoryOrders;
+
+use crate::arguments::{OutputMode, model, one_of};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::limits::TimeAndMemory;
@@ -60,6 +62,10 @@ pub struct Decide {
     /// thread takes a branch afterwards. `sync`: anything.
     #[arg(long, value_name = "M", value_parser = model(), default_value = Model::ReadsFrom.name(), hide_possible_values = true)]
     model: Model,
+    /// What the memory orders of atomic operations mean to races: as `recorded` (see docs/memory-orders.md), or all `sc`.
+    #[arg(long, value_name = "ORDER", value_parser = one_of(MemoryOrders::ALL, MemoryOrders::name))]
+    #[arg(default_value = MemoryOrders::Recorded.name(), hide_possible_values = true)]
+    memory_order: MemoryOrders,
     /// Explain a refutation step by step.
     #[arg(long)]
     explain: bool,
@@ -85,7 +91,8 @@ impl Decide {
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = self.target()?;
         let bounds = self.limits.start();
-        let opened = open_as(&self.trace, self.reading, bounds, self.mode)?;
+        let opened =
+            open_as(&self.trace, self.reading, bounds, self.mode)?.with_memory_orders(self.memory_order);
         self.answer(&opened, bounds, target.as_ref())
     }
 

@@ -88,6 +88,7 @@ pub(super) fn finding(failure: &Failure, trace: &Trace, recording: Option<String
         pattern: None,
         racy: None,
         inherent: false,
+        memory_orders: Vec::new(),
         third_party: false,
         schedule: (0..trace.len()).map(EventId::new).collect(),
         question: Question::Cut(counts).written(trace),

@@ -24,6 +24,8 @@ pub struct PredictOptions {
     pub only: Vec<FindingKind>,
     /// What reads must see in a schedule.
     pub model: Model,
+    /// What the memory orders of atomic operations mean to races.
+    pub memory_order: MemoryOrders,
     /// How to find races or atomicity violations; none: exactly.
     pub method: Option<Method>,
     /// Look for atomicity violations of what lies within one of these.
@@ -51,6 +53,7 @@ impl Default for PredictOptions {
         PredictOptions {
             only: Vec::new(),
             model: Model::ReadsFrom,
+            memory_order: MemoryOrders::Recorded,
             method: None,
             atomic_within: None,
             orders: Vec::new(),
@@ -61,6 +64,29 @@ impl Default for PredictOptions {
             known_ids: KnownIds::default(),
             budget: Budget::default(),
             cancellation: Cancellation::default(),
+        }
+    }
+}
+
+/// What the memory orders of atomic operations mean to races.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryOrders {
+    /// What the language says.
+    #[default]
+    Recorded,
+    /// All are `seq_cst`.
+    Sequential,
+}
+
+impl MemoryOrders {
+    /// Both.
+    pub const ALL: &[MemoryOrders] = &[MemoryOrders::Recorded, MemoryOrders::Sequential];
+
+    /// As it is called on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemoryOrders::Recorded => "recorded",
+            MemoryOrders::Sequential => "sc",
         }
     }
 }

@@ -167,6 +167,7 @@ impl ConditionSearch<'_> {
             pattern: None,
             racy: None,
             inherent: false,
+            memory_orders: Vec::new(),
             third_party: false,
             schedule,
             question: question.written(trace),

@@ -9,6 +9,7 @@ use decide::{Setup, simplify};
 use report::{Finding, FindingKind, Rung};
 use trace::{EventId, Trace};
 
+use super::culprit::culprits;
 use crate::error::Error;
 use crate::first_party::{FirstParty, function_of};
 use crate::parallel::map_in_parallel;
@@ -83,6 +84,7 @@ impl<'s> Prediction<'s> {
             pattern: (kind == FindingKind::Atomicity).then(|| pattern(trace, &found.events)),
             racy: (kind == FindingKind::Nondeterminism).then_some(racy),
             inherent: found.remarks.inherent,
+            memory_orders: Vec::new(),
             third_party: !found.events.iter().flatten().any(|&event| first_party.has(trace, event)),
             schedule: Vec::new(),
             question: found.question.written(trace),
@@ -116,6 +118,10 @@ impl<'s> Prediction<'s> {
             let named = pending.found.question.named();
             let schedule = simplify(pending.setup, &named, &pending.schedule());
             finding.guaranteed = pending.verify(&schedule)?;
+            if pending.shown_under() == Model::ReadsFrom {
+                finding.memory_orders =
+                    culprits(pending.setup.trace(), &pending.found.question, &schedule);
+            }
             finding.schedule = schedule;
         }
         Ok(finding)

@@ -9,6 +9,9 @@ use trace::{EventId, Kind, ThreadPath};
 
 /// The plan that a schedule file describes; none if it does not tell where to find its events.
 pub(super) fn plan_of(file: &ScheduleFile) -> Option<Plan> {
+    if let (Question::Race(a, b), Some(rest)) = (&file.question, &file.unordered) {
+        return recorded_plan(file, *a.min(b), *a.max(b), rest);
+    }
     let steps = file.lines.iter().map(step).collect::<Option<Vec<PlannedEvent>>>()?;
     let all = || file.lines.iter().chain(&file.next);
     let named = |event: &EventId| all().find(|line| line.event == *event).and_then(expected);
@@ -30,6 +33,17 @@ pub(super) fn plan_of(file: &ScheduleFile) -> Option<Plan> {
         }
         Question::Cut(_) => Goal::State,
     };
+    Some(Plan { steps, goal, names: names_of(file) })
+}
+
+/// The recorded order up to two accesses that memory orders leave unordered.
+fn recorded_plan(file: &ScheduleFile, first: EventId, second: EventId, rest: &[Line]) -> Option<Plan> {
+    let mut lines: Vec<&Line> = file.lines.iter().chain(&file.next).chain(rest).collect();
+    lines.retain(|line| line.event <= second);
+    lines.sort_by_key(|line| line.event);
+    let steps = lines.iter().map(|line| step(line)).collect::<Option<Vec<PlannedEvent>>>()?;
+    let named = |event: EventId| lines.iter().find(|line| line.event == event).and_then(|line| expected(line));
+    let goal = Goal::Order(vec![named(first)?, named(second)?]);
     Some(Plan { steps, goal, names: names_of(file) })
 }
 

@@ -38,6 +38,7 @@ impl ScheduleFile {
             failure: None,
             lines: Vec::new(),
             next: Vec::new(),
+            unordered: None,
         };
         while let Some(text) = reader.next()? {
             if version == BARE {
@@ -56,10 +57,13 @@ impl ScheduleFile {
                     let failure = parse_failure(failure);
                     file.failure = Some(failure.ok_or(reader.wrong(ScheduleProblem::Failure))?);
                 }
+                None if text == "unordered" && !started => file.unordered = Some(Vec::new()),
                 _ => {
-                    let (lines, text) = match text.strip_prefix("next ") {
-                        Some(text) => (&mut file.next, text),
-                        None => (&mut file.lines, text),
+                    let (next, then) = (text.strip_prefix("next "), text.strip_prefix("then "));
+                    let (lines, text) = match (next, then, &mut file.unordered) {
+                        (Some(text), ..) => (&mut file.next, text),
+                        (None, Some(text), Some(rest)) => (rest, text),
+                        _ => (&mut file.lines, text),
                     };
                     let line = parse_with_point(text, reader.number);
                     lines.push(line.ok_or(reader.wrong(ScheduleProblem::MetEvent))?);

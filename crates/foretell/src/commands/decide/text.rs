@@ -1,7 +1,7 @@
 //! The verdict for a person.
 
 use check::{Model, Question, Refutation};
-use report::{Steps, Words, changed_reads, explain, in_one_sentence, interleaving, wrapped};
+use report::{Steps, Words, changed_reads, explain, in_one_sentence, interleaving, unordered_reads, wrapped};
 use trace::{EventId, Trace};
 
 use crate::table::{counted, number};
@@ -48,6 +48,10 @@ impl AnswerText<'_> {
 
     fn certainty(&self, schedule: &[EventId], guaranteed: bool) -> String {
         let words = Words::new(self.trace);
+        let unordered = unordered_reads(self.trace, self.question, schedule);
+        if !unordered.is_empty() && self.model == Model::ReadsFrom {
+            return "Because of memory orders: the two accesses are unordered in the recorded run itself. No program can follow this schedule, since reads that do not synchronise keep what they saw; a replay follows the recorded order.".to_owned();
+        }
         let changed = changed_reads(self.trace, schedule);
         let follows = "Guaranteed: every program with this trace can follow this schedule";
         if !guaranteed {

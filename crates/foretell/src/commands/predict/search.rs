@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use check::Model;
 use clap::Args;
 use papers::races;
-use pipeline::predict::{AtomicWithin, Method, PredictOptions};
+use pipeline::predict::{AtomicWithin, MemoryOrders, Method, PredictOptions};
 use pipeline::{Bounds, Budget};
 use report::{FindingKind, quoted};
 
@@ -25,6 +25,10 @@ pub(crate) struct Search {
     /// What reads must see in a schedule: `rf`, `branch` or `sync` (see `foretell decide --help`).
     #[arg(long, value_name = "M", value_parser = model(), default_value = Model::ReadsFrom.name(), hide_possible_values = true)]
     model: Model,
+    /// What the memory orders of atomic operations mean to races: as `recorded` (see docs/memory-orders.md), or all `sc`.
+    #[arg(long, value_name = "ORDER", value_parser = one_of(MemoryOrders::ALL, MemoryOrders::name))]
+    #[arg(default_value = MemoryOrders::Recorded.name(), hide_possible_values = true)]
+    memory_order: MemoryOrders,
     /// How to search for races (default `poly`) or atomicity violations (default `exact`); see docs/reference.md.
     #[arg(long, value_name = "X")]
     method: Option<Method>,
@@ -54,6 +58,7 @@ impl Search {
         PredictOptions {
             only: self.only.clone(),
             model: self.model,
+            memory_order: self.memory_order,
             method: self.method,
             atomic_within: self.atomic_within,
             orders: self.orders.clone(),
@@ -83,6 +88,9 @@ impl Search {
         let mut words = Vec::new();
         if self.model != Model::ReadsFrom {
             words.extend(["--model".to_owned(), self.model.name().to_owned()]);
+        }
+        if self.memory_order != MemoryOrders::Recorded {
+            words.extend(["--memory-order".to_owned(), self.memory_order.name().to_owned()]);
         }
         if let Some(method) = self.method {
             words.extend(["--method".to_owned(), method.name().to_owned()]);

@@ -1,0 +1,76 @@
+//! Which memory order is to blame for a race: what would have to be release or acquire, verified by deciding the question with that order.
+
+use check::{Model, Question, unordered_reads};
+use decide::{Options, Setup, Verdict};
+use report::{OrderChange, Words};
+use trace::{EventId, MemoryOrder, Trace};
+
+/// In a longer trace nothing is tried: each attempt is a trace of its own.
+const LONGEST: usize = 1_000_000;
+/// So many reads are tried one by one, and then all of them together.
+const MOST: usize = 8;
+
+/// The changes of memory orders after which the race of a schedule is infeasible; none if the race is not because of an order, or if none
+/// of those tried helps.
+pub(super) fn culprits(trace: &Trace, question: &Question, schedule: &[EventId]) -> Vec<OrderChange> {
+    let model = Model::ReadsFrom;
+    if trace.is_sequential() || trace.len() > LONGEST {
+        return Vec::new();
+    }
+    let Ok(reads) = unordered_reads(trace, question, model, schedule) else { return Vec::new() };
+    let mut attempts: Vec<Vec<EventId>> = reads.iter().take(MOST).map(|&read| vec![read]).collect();
+    if reads.len() > 1 {
+        attempts.push(reads);
+    }
+    let solves = |changes: &Vec<(EventId, MemoryOrder)>| {
+        let fixed = trace.clone().with_memory_orders(&everywhere(trace, changes));
+        let verdict = decide::decide(&Setup::new(&fixed), question, model, Options::default());
+        matches!(verdict, Ok(Verdict::Infeasible(_)))
+    };
+    let fixes = attempts.into_iter().map(|reads| changes(trace, &reads));
+    let fix = fixes.into_iter().find(solves).unwrap_or_default();
+    let words = Words::new(trace);
+    fix.into_iter().map(|(event, order)| change(&words, trace, event, order)).collect()
+}
+
+/// Makes each read synchronise with the write it saw.
+fn changes(trace: &Trace, reads: &[EventId]) -> Vec<(EventId, MemoryOrder)> {
+    let mut changes = Vec::new();
+    for &read in reads {
+        let Some(write) = trace.reads_from(read) else { continue };
+        let (released, acquired) = (trace.memory_order(write), trace.memory_order(read));
+        let releasing = match released {
+            MemoryOrder::Relaxed => MemoryOrder::Release,
+            _ => MemoryOrder::AcqRel,
+        };
+        let acquiring = match acquired {
+            MemoryOrder::Relaxed => MemoryOrder::Acquire,
+            _ => MemoryOrder::AcqRel,
+        };
+        changes.extend((!released.releases()).then_some((write, releasing)));
+        changes.extend((!acquired.acquires()).then_some((read, acquiring)));
+    }
+    changes.sort_unstable();
+    changes.dedup();
+    changes
+}
+
+/// A change in the source concerns every event of that operation there.
+fn everywhere(trace: &Trace, changes: &[(EventId, MemoryOrder)]) -> Vec<(EventId, MemoryOrder)> {
+    let like = |event: EventId| (trace.op(event), trace.location(event));
+    let changed = |event: EventId| {
+        let found = changes.iter().find(|(changed, _)| like(*changed) == like(event));
+        found.map(|&(_, order)| (event, order))
+    };
+    trace.events().filter_map(|(event, ..)| changed(event)).collect()
+}
+
+fn change(words: &Words<'_>, trace: &Trace, event: EventId, to: MemoryOrder) -> OrderChange {
+    OrderChange {
+        event,
+        operation: format!("{} of {}", trace.kind(event).words(), words.object(trace.op(event))),
+        location: trace.symbols().location(trace.location(event)).to_owned(),
+        from: trace.memory_order(event).name().to_owned(),
+        to: to.name().to_owned(),
+    }
+}
