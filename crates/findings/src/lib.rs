@@ -32,6 +32,7 @@ impl FindingKind {
     pub const ALL: &[FindingKind] = &[
         FindingKind::Race,
         FindingKind::Deadlock,
+        FindingKind::Misuse,
         FindingKind::Atomicity,
         FindingKind::Order,
         FindingKind::Nondeterminism,
@@ -151,6 +152,9 @@ pub struct Finding {
     /// Of a race that is one because of memory orders: which operations would have to have another, verified to make it infeasible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory_orders: Vec<OrderChange>,
+    /// Of a misuse: what is wrong, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misuse: Option<String>,
     /// All its accesses are in code that is not the user's own: a dependency's or the standard library's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub third_party: bool,

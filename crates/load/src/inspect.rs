@@ -12,6 +12,7 @@ use trace::{Kind, LocationId, Metadata, ThreadPath};
 use wire::{Event, Op as Raw, Reader, Stop, ThreadState};
 
 use super::chosen::Chosen;
+use super::handed::HandOvers;
 use super::modules::Modules;
 use super::objects::Output;
 use super::sink::Sink;
@@ -91,6 +92,9 @@ pub fn inspect(recorded: Recorded<'_>, wanted: &[(ThreadPath, u64)]) -> Result<I
     let (variables, threads) = (Variables::blocks_only(), Threads::default());
     let (metadata, options) = (Metadata::default(), Options::default());
     let mut translator = Translator::new(output, variables, threads, metadata, &options, Chosen::All)?;
+    let mut hand_overs = HandOvers::default();
+    Reader::new(recorded.log)?.map_while(Result::ok).for_each(|event| hand_overs.see(&event));
+    translator.hand_over(hand_overs.finish());
     for event in Reader::new(recorded.log)?.map_while(Result::ok) {
         translator.add_thread(event.thread);
         if let Raw::Create { child } = event.op {

@@ -13,6 +13,7 @@ mod annotations;
 mod blocks;
 mod chosen;
 mod directives;
+mod handed;
 pub mod inspect;
 mod layouts;
 mod modules;
@@ -38,6 +39,7 @@ use trace::{ImpossibleEvent, Metadata, Trace};
 use wire::{Damage, Event, Header, Losses, NotALog, Reader, Stop};
 
 use chosen::Chosen;
+use handed::HandOvers;
 use modules::Modules;
 pub use naming::Pattern;
 use objects::Output;
@@ -202,6 +204,7 @@ pub fn lost_in_words(losses: Losses) -> Option<&'static str> {
 struct FirstPass {
     sharing: Sharing,
     threads: Threads,
+    hand_overs: HandOvers,
 }
 
 impl FirstPass {
@@ -209,6 +212,7 @@ impl FirstPass {
     fn see(&mut self, event: &Event<'_>) {
         self.sharing.see(event);
         self.threads.see(event);
+        self.hand_overs.see(event);
     }
 
     /// What the second pass starts with.
@@ -226,7 +230,9 @@ impl FirstPass {
         sink.metadata(&metadata)?;
         let output = Output { modules, sink };
         let variables = Variables::new(shared);
-        Translator::new(output, variables, self.threads, metadata, options, chosen)
+        let mut translator = Translator::new(output, variables, self.threads, metadata, options, chosen)?;
+        translator.hand_over(self.hand_overs.finish());
+        Ok(translator)
     }
 }
 

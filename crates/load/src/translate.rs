@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::native::{Distance, Note, StackId, Table};
-use trace::{Kind, LocationId, MemoryOrder, Metadata, Op, ThreadId, VariableId};
+use trace::{Kind, LocationId, MemoryOrder, Metadata, Misuse, MisuseKind, Op, ThreadId, VariableId};
 use wire::{Event, Hold, Op as Raw, Passage, Waker};
 
 use super::annotations::Annotations;
@@ -17,7 +17,7 @@ use super::repeated::Repetitions;
 use super::rust::{Locks, Role};
 use super::sink::Sink;
 use super::stacks::{At, Calls, Chain, Stacks};
-use super::sync::{Inside, Permits};
+use super::sync::{Holders, Inside, Permits};
 use super::threads::{Starts, Threads};
 use super::variables::{Slot, Variables};
 use super::{Loaded, Options};
@@ -33,6 +33,10 @@ struct ThreadState {
     branches: u64,
     acted: bool,
     over: bool,
+    /// The number of its last event in the trace.
+    last: u32,
+    /// The condition variable that it waits for, and with which lock.
+    waiting: Option<(u64, u64)>,
     starts: Starts,
     /// Where it starts, and ends.
     start: Option<At>,
@@ -85,6 +89,15 @@ pub(super) struct Translator<S: Sink> {
     rust: Locks,
     /// The memory order of the atomic operation that is translated; `seq_cst` for everything else.
     order: MemoryOrder,
+    /// The addresses of locks that are handed over from thread to thread: semaphores in the trace.
+    handed: FxHashSet<u64>,
+    /// Who has taken each of them.
+    takers: FxHashMap<u64, u32>,
+    /// Whether the event that is translated is of a lock of Rust's, of which not everything is seen.
+    is_of_rust: bool,
+    /// What the event that is translated does wrong, until its number is known.
+    wrong: Option<(MisuseKind, u32, Option<u32>)>,
+    misuses: Vec<Misuse>,
     /// The counts of references there are: where an `Arc` is.
     counts: BTreeSet<u64>,
     loaded: Loaded,
@@ -125,9 +138,19 @@ impl<S: Sink> Translator<S> {
             directives: Directives::default(),
             rust: Locks::default(),
             order: MemoryOrder::SeqCst,
+            handed: FxHashSet::default(),
+            takers: FxHashMap::default(),
+            is_of_rust: false,
+            wrong: None,
+            misuses: Vec::new(),
             counts: BTreeSet::new(),
             loaded: Loaded { threads: threads.len() as u64, ..Loaded::default() },
         })
+    }
+
+    /// These locks are handed over from thread to thread.
+    pub(super) fn hand_over(&mut self, handed: FxHashSet<u64>) {
+        self.handed = handed;
     }
 
     /// Translates an event.
@@ -144,9 +167,11 @@ impl<S: Sink> Translator<S> {
             // Half of what std does with its own words is out of sight, so their orders say too little.
             self.order = MemoryOrder::SeqCst;
         }
+        self.is_of_rust = role.is_some();
         for event in self.rust.understand(event, role).into_iter().flatten() {
             self.understood(&event)?;
         }
+        self.is_of_rust = false;
         self.order = MemoryOrder::SeqCst;
         Ok(())
     }
@@ -389,6 +414,7 @@ impl<S: Sink> Translator<S> {
             _ => Distance::Same,
         };
         state.place = event.place.or(state.place).or(Some(0));
+        state.last = self.loaded.events as u32;
         self.loaded.events += 1;
         if self.order != MemoryOrder::SeqCst && op.kind().has_memory_order() {
             self.output.sink.order(self.order);
@@ -407,14 +433,48 @@ impl<S: Sink> Translator<S> {
         };
         let function = if self.output.sink.wants_source(event) { self.function(event) } else { None };
         let first_use = FirstUse { thread: event.thread, function: function.as_deref() };
-        if let Some(op) = self.operation(event, first_use, at)? {
+        let operation = match self.handed_over(event, first_use)? {
+            Some(operation) => operation,
+            None => self.operation(event, first_use, at)?,
+        };
+        if let Some(op) = operation {
             self.write(event, op, at)?;
             if let Op::End = op {
                 self.threads[event.thread as usize].over = true;
             }
         }
         self.order = MemoryOrder::SeqCst;
+        if let Some((what, object, other)) = self.wrong.take() {
+            let event = self.threads[event.thread as usize].last;
+            self.misuses.push(Misuse { what, event, object, other });
+        }
         Ok(())
+    }
+
+    /// What an event of a lock that is handed over becomes: the lock is a semaphore.
+    fn handed_over(&mut self, event: &Event<'_>, first_use: FirstUse<'_>) -> io::Result<Option<Option<Op>>> {
+        if self.handed.is_empty() {
+            return Ok(None);
+        }
+        let (lock, takes) = match event.op {
+            Raw::Request { lock, .. } if self.handed.contains(&lock) => return Ok(Some(None)),
+            Raw::Acquire { lock, .. } => (lock, true),
+            Raw::Release { lock, .. } | Raw::Wait { lock, .. } => (lock, false),
+            _ => return Ok(None),
+        };
+        if !self.handed.contains(&lock) {
+            return Ok(None);
+        }
+        let (semaphore, permits) = self.objects.semaphore(lock, first_use, &mut self.output)?;
+        if takes {
+            permits.take();
+            self.takers.insert(lock, event.thread);
+            return Ok(Some(Some(Op::Take(semaphore))));
+        }
+        permits.post();
+        let taker = self.takers.remove(&lock).filter(|&taker| taker != event.thread);
+        self.wrong = taker.map(|taker| (MisuseKind::UnlockByAnother, semaphore.0, Some(taker)));
+        Ok(Some(Some(Op::Post(semaphore))))
     }
 
     /// What an event that is no access becomes, if anything.
@@ -458,8 +518,12 @@ impl<S: Sink> Translator<S> {
             }
             Raw::Release { lock, hold } => self.release(lock, hold, first_use)?,
             // The wait itself is translated when it is over.
-            Raw::Wait { lock, .. } => self.release(lock, Hold::Exclusive, first_use)?,
+            Raw::Wait { condition, lock } => {
+                self.start_waiting(event.thread, condition, lock, first_use)?;
+                self.release(lock, Hold::Exclusive, first_use)?
+            }
             Raw::Woken { condition, by: Waker::Signal | Waker::Broadcast } => {
+                self.threads[event.thread as usize].waiting = None;
                 Some(Op::Wait(objects.condition(condition, first_use, output)?))
             }
             Raw::Signal { condition } => Some(Op::Signal(objects.condition(condition, first_use, output)?)),
@@ -543,7 +607,11 @@ impl<S: Sink> Translator<S> {
                 None
             }
             // A wait that ended by itself orders nothing; a try that failed took nothing.
-            Raw::Woken { .. } | Raw::TryFailed { .. } | Raw::TakeFailed { .. } => None,
+            Raw::Woken { .. } => {
+                self.threads[event.thread as usize].waiting = None;
+                None
+            }
+            Raw::TryFailed { .. } | Raw::TakeFailed { .. } => None,
             // What it means is translated in its place.
             Raw::Obtained { .. } => None,
             Raw::Detach { .. } | Raw::ThreadName { .. } | Raw::Failing { .. } => None,
@@ -573,9 +641,32 @@ impl<S: Sink> Translator<S> {
         (!self.threads[event.thread as usize].acted).then_some(Op::Begin)
     }
 
+    /// All threads that wait for a condition variable at a time must use the same mutex.
+    fn start_waiting(
+        &mut self,
+        thread: u32,
+        condition: u64,
+        lock: u64,
+        first_use: FirstUse<'_>,
+    ) -> io::Result<()> {
+        let with_another = |state: &ThreadState| {
+            state.waiting.is_some_and(|(waited, with)| waited == condition && with != lock)
+        };
+        if let Some(other) = self.threads.iter().position(with_another) {
+            let condition = self.objects.condition(condition, first_use, &mut self.output)?;
+            self.wrong = Some((MisuseKind::TwoMutexes, condition.0, Some(other as u32)));
+        }
+        self.threads[thread as usize].waiting = Some((condition, lock));
+        Ok(())
+    }
+
     fn release(&mut self, lock: u64, hold: Hold, first_use: FirstUse<'_>) -> io::Result<Option<Op>> {
         let (lock, holders) = self.objects.lock(lock, first_use, &mut self.output)?;
-        Ok(holders.give_back(first_use.thread, hold).map(|held| match held {
+        let held = holders.give_back(first_use.thread, hold);
+        if held.is_none() && *holders == Holders::default() && !self.is_of_rust {
+            self.wrong = Some((MisuseKind::UnlockOfUnlocked, lock.0, None));
+        }
+        Ok(held.map(|held| match held {
             Hold::Exclusive => Op::Release(lock),
             Hold::Shared => Op::ReleaseShared(lock),
         }))
@@ -597,9 +688,9 @@ impl<S: Sink> Translator<S> {
         for (semaphore, permits) in self.objects.permits() {
             self.output.sink.permits(semaphore, permits)?;
         }
-        if !self.attempts.is_empty() {
-            let attempts = self.attempts.into_iter().collect();
-            self.output.sink.metadata(&Metadata { attempts, ..self.metadata })?;
+        if !self.attempts.is_empty() || !self.misuses.is_empty() {
+            let (attempts, misuses) = (self.attempts.into_iter().collect(), self.misuses);
+            self.output.sink.metadata(&Metadata { attempts, misuses, ..self.metadata })?;
         }
         self.loaded.variables = self.objects.variable_count() as u64;
         let &mut Loaded { recorded, damage, losses, .. } = loaded;

@@ -9,6 +9,7 @@ mod gather;
 mod ids;
 mod kinds;
 mod library_code;
+mod misuse;
 mod options;
 mod parts;
 mod predicates;
@@ -162,8 +163,12 @@ pub fn predict_each(
                 predicates::search(&conditions, &setup, model, engine, &mut predictions, observer)?;
                 gatherer.pass_on_ready(std::mem::take(&mut predictions.findings));
             }
-            // These are met in runs, or searched for elsewhere.
-            FindingKind::Failure | FindingKind::Misuse => {}
+            FindingKind::Misuse => {
+                misuse::search(trace, &first_party, &mut predictions)?;
+                gatherer.pass_on_ready(std::mem::take(&mut predictions.findings));
+            }
+            // Failures are met in runs.
+            FindingKind::Failure => {}
         }
         parts.end(kind, gatherer.flush(), &mut predictions);
     }

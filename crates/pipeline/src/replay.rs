@@ -9,8 +9,8 @@ use papers::races::hb;
 use report::ScheduleFile;
 use run::program::Sight;
 use run::replay::{
-    self, Command, Divergence, Ending, Goal, NoOpinion, ObservedEvent, OnDivergence, Plan, PlannedEvent, RaceOrder, Replay,
-    ReplayVerdict, ThreadSanitizer, ThreadStatus,
+    self, Command, Divergence, Ending, Goal, NoOpinion, ObservedEvent, OnDivergence, Plan, PlannedEvent,
+    RaceOrder, Replay, ReplayVerdict, ThreadSanitizer, ThreadStatus,
 };
 use serde::Serialize;
 use trace::{EventId, Kind, Trace};

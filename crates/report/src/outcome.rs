@@ -5,6 +5,9 @@ use findings::{Failure, Finding, FindingKind};
 
 /// What can happen, or has happened, in a sentence without its full stop. `possible` is what the question says.
 pub(crate) fn statement(finding: &Finding, possible: impl FnOnce() -> String) -> String {
+    if let Some(misuse) = &finding.misuse {
+        return printable(misuse);
+    }
     match (&finding.failure, finding.kind) {
         (Some(_), FindingKind::Deadlock) => match finding.events.len() {
             1 => format!("A thread waits for a lock that it holds itself, {}", shown(&finding.object)),

@@ -307,9 +307,10 @@ impl FindingText<'_> {
 
 /// Which memory orders are to blame: `with release in the atomic write of flag at a.c:7 ..`.
 pub fn orders_in_words(finding: &Finding) -> Option<String> {
-    let changes = finding.memory_orders.iter().map(|OrderChange { operation, location, from, to, .. }| {
-        format!("`{to}` instead of `{from}` in the {} at {}", shown(operation), shown(location))
-    });
+    let changes =
+        finding.memory_orders.iter().map(|OrderChange { operation, location, from, to, .. }| {
+            format!("`{to}` instead of `{from}` in the {} at {}", shown(operation), shown(location))
+        });
     let changes: Vec<String> = changes.collect();
     (!changes.is_empty()).then(|| {
         format!("Because of a memory order: with {}, the race is infeasible (verified).", listed(changes))

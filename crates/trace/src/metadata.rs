@@ -41,6 +41,9 @@ pub struct Metadata {
     /// there for ever.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<String>,
+    /// Calls that misuse locks and condition variables, as the run made them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub misuses: Vec<Misuse>,
     /// How the run ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
@@ -84,6 +87,31 @@ pub struct Variable {
     pub name: String,
     /// How many bytes its value has.
     pub length: u64,
+}
+
+/// A call that the rules of the threads library do not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Misuse {
+    /// What is wrong with it.
+    pub what: MisuseKind,
+    /// The event that it is, or the last of its thread before it.
+    pub event: u32,
+    /// The number of the object: see [`MisuseKind`].
+    pub object: u32,
+    /// The number of another thread that has to do with it.
+    pub other: Option<u32>,
+}
+
+/// What is wrong with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MisuseKind {
+    /// It unlocks what another thread has locked. The lock works as a semaphore, and is one in the trace: `object` is its number.
+    UnlockByAnother,
+    /// It unlocks a lock (`object`) that nobody holds.
+    UnlockOfUnlocked,
+    /// It waits for a condition variable (`object`) with another mutex than a thread that still waits for it.
+    TwoMutexes,
 }
 
 /// A file mapped into the recorded program.

@@ -85,6 +85,7 @@ impl<'s> Prediction<'s> {
             racy: (kind == FindingKind::Nondeterminism).then_some(racy),
             inherent: found.remarks.inherent,
             memory_orders: Vec::new(),
+            misuse: None,
             third_party: !found.events.iter().flatten().any(|&event| first_party.has(trace, event)),
             schedule: Vec::new(),
             question: found.question.written(trace),
@@ -119,8 +120,7 @@ impl<'s> Prediction<'s> {
             let schedule = simplify(pending.setup, &named, &pending.schedule());
             finding.guaranteed = pending.verify(&schedule)?;
             if pending.shown_under() == Model::ReadsFrom {
-                finding.memory_orders =
-                    culprits(pending.setup.trace(), &pending.found.question, &schedule);
+                finding.memory_orders = culprits(pending.setup.trace(), &pending.found.question, &schedule);
             }
             finding.schedule = schedule;
         }

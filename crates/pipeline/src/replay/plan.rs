@@ -42,7 +42,8 @@ fn recorded_plan(file: &ScheduleFile, first: EventId, second: EventId, rest: &[L
     lines.retain(|line| line.event <= second);
     lines.sort_by_key(|line| line.event);
     let steps = lines.iter().map(|line| step(line)).collect::<Option<Vec<PlannedEvent>>>()?;
-    let named = |event: EventId| lines.iter().find(|line| line.event == event).and_then(|line| expected(line));
+    let named =
+        |event: EventId| lines.iter().find(|line| line.event == event).and_then(|line| expected(line));
     let goal = Goal::Order(vec![named(first)?, named(second)?]);
     Some(Plan { steps, goal, names: names_of(file) })
 }
