@@ -78,6 +78,7 @@ pub fn search_for(
     rules.iter().enumerate().for_each(|(number, rule)| search.rule(number, rule));
     for life in lives.iter().take_while(|_| !setup.bounds().are_reached()) {
         search.used_after_free(life);
+        search.used_before_allocation(life);
         search.read_before_written(life);
     }
     search.asking.second_look(ask);
@@ -99,6 +100,7 @@ enum Kind {
     /// Of the rule with this number.
     Stated(usize),
     UsedAfterFree,
+    UsedBeforeAllocation,
     ReadBeforeWritten,
 }
 
@@ -129,6 +131,18 @@ impl Search<'_> {
         let family = Some(self.families.of_block(life.block));
         for &access in &life.uses {
             self.order(Kind::UsedAfterFree, family, [free, access], || Object::Named(name.to_owned()));
+        }
+    }
+
+    /// Uses that can come before the allocation are of memory that belongs to another block: `realloc` has freed it, perhaps in place.
+    fn used_before_allocation(&mut self, life: &Life) {
+        let trace = self.setup.trace();
+        let name = trace.symbols().block(life.block);
+        let family = Some(self.families.of_block(life.block));
+        let others = life.uses.iter().filter(|&&access| trace.thread(access) != trace.thread(life.allocate));
+        for &access in others {
+            let pair = [access, life.allocate];
+            self.order(Kind::UsedBeforeAllocation, family, pair, || Object::Named(name.to_owned()));
         }
     }
 

@@ -342,6 +342,7 @@ impl Objects {
             Some(Passage::Sockets) => "sockets".to_owned(),
             Some(Passage::Pipe(_)) => "pipe".to_owned(),
             Some(Passage::Connection(_)) => "connection".to_owned(),
+            Some(Passage::Descriptor(number)) => format!("descriptor {number}"),
             Some(Passage::Signal(Signal::ANY, _)) => format!("{SIGNAL}of any kind"),
             Some(Passage::Signal(Signal(number), _)) => format!("{SIGNAL}{number}"),
             None => format!("order at {}", self.name_in(object, None, first_use, output)),

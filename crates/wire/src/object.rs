@@ -18,6 +18,8 @@ pub enum Passage {
     Pipe(u64),
     /// Two sockets that are connected: a number both ends come to.
     Connection(u64),
+    /// The number of a file: it is given out again only after it was closed.
+    Descriptor(u32),
     /// A signal, on its way to one thread or to anyone.
     Signal(Signal, Target),
 }
@@ -62,6 +64,7 @@ impl Passage {
             Passage::Signal(Signal(signal), Target::Thread(thread)) => {
                 (5, (thread as u64) << 8 | signal as u64)
             }
+            Passage::Descriptor(number) => (6, number as u64),
         };
         NO_ADDRESS | kind << OWN_BITS | own & ((1 << OWN_BITS) - 1)
     }
@@ -78,6 +81,7 @@ impl Passage {
             3 => Passage::Connection(own),
             4 => Passage::Signal(signal, Target::Anyone),
             5 => Passage::Signal(signal, Target::Thread((own >> 8) as u32)),
+            6 => Passage::Descriptor(own as u32),
             _ => return None,
         })
     }
@@ -95,6 +99,7 @@ mod tests {
             Passage::Sockets,
             Passage::Pipe(0xffff_0123_4567),
             Passage::Connection(7),
+            Passage::Descriptor(3),
             Passage::Signal(signal, Target::Anyone),
             Passage::Signal(signal, Target::Thread(70_000)),
         ] {

@@ -11,6 +11,7 @@ use trace::{BlockId, EventId, Op, Symbols, ThreadId, Trace, VariableId};
 #[derive(Debug)]
 pub(super) struct Life {
     pub(super) block: BlockId,
+    pub(super) allocate: EventId,
     pub(super) free: Option<EventId>,
     /// The accesses to its variables, in the order of the trace.
     pub(super) uses: Vec<EventId>,
@@ -24,9 +25,10 @@ pub(super) struct Life {
 }
 
 impl Life {
-    fn begin(block: BlockId) -> Life {
+    fn begin(block: BlockId, allocate: EventId) -> Life {
         Life {
             block,
+            allocate,
             free: None,
             uses: Vec::new(),
             initialising: FxHashMap::default(),
@@ -46,7 +48,7 @@ pub(super) fn lives(trace: &Trace) -> Vec<Life> {
         match op {
             Op::Allocate(block) => {
                 current.insert(block, lives.len());
-                lives.push(Life::begin(block));
+                lives.push(Life::begin(block, event));
             }
             Op::Free(block) => {
                 if let Some(&life) = current.get(&block) {

@@ -137,14 +137,16 @@ hook! {
         })
     }
     fn accept(file: c_int, address: Bytes, length: Bytes; pc in "rcx") -> c_int {
-        receive(file, || Ranges::one(address, 0), pc, || {
+        let new = receive(file, || Ranges::one(address, 0), pc, || {
             real!(accept(file => c_int, address => Bytes, length => Bytes) -> c_int) as isize
-        }) as c_int
+        });
+        opened(new as c_int, pc)
     }
     fn accept4(file: c_int, address: Bytes, length: Bytes, flags: c_int; pc in "r8") -> c_int {
-        receive(file, || Ranges::one(address, 0), pc, || {
+        let new = receive(file, || Ranges::one(address, 0), pc, || {
             real!(accept4(file => c_int, address => Bytes, length => Bytes, flags => c_int) -> c_int) as isize
-        }) as c_int
+        });
+        opened(new as c_int, pc)
     }
     fn pread(file: c_int, bytes: Bytes, size: usize, offset: c_long; pc in "r8") -> isize {
         receive(file, || Ranges::one(bytes, size), pc, || {
@@ -210,6 +212,8 @@ hook! {
     fn close(file: c_int; pc in "rsi") -> c_int {
         // Who reads comes to the end.
         log_order(Kind::HappensBefore, passage(file), pc);
+        // Who is given its number comes after.
+        log_order(Kind::HappensBefore, Passage::Descriptor(file as u32), pc);
         real!(close(file => c_int) -> c_int)
     }
     fn epoll_ctl(file: c_int, operation: c_int, about: c_int, event: Bytes; pc in "r8") -> c_int {
@@ -225,6 +229,44 @@ hook! {
         wait_for_events(pc, limit, |limit| {
             real!(epoll_pwait(file => c_int, events => Bytes, count => c_int, limit => c_int, mask => Bytes) -> c_int)
         })
+    }
+}
+
+/// The number of a new file: it comes after the number was closed.
+fn opened(file: c_int, pc: u64) -> c_int {
+    if file >= 0 {
+        log_order(Kind::HappensAfter, Passage::Descriptor(file as u32), pc);
+    }
+    file
+}
+
+type Path = *const core::ffi::c_char;
+
+// The mode, which is there only if a file may be created, is passed on as it came.
+hook! {
+    fn open(path: Path, flags: c_int, mode: u32; pc in "rcx") -> c_int {
+        opened(real!(open(path => Path, flags => c_int, mode => u32) -> c_int), pc)
+    }
+    fn open64(path: Path, flags: c_int, mode: u32; pc in "rcx") -> c_int {
+        opened(real!(open64(path => Path, flags => c_int, mode => u32) -> c_int), pc)
+    }
+    fn openat(directory: c_int, path: Path, flags: c_int, mode: u32; pc in "r8") -> c_int {
+        opened(real!(openat(directory => c_int, path => Path, flags => c_int, mode => u32) -> c_int), pc)
+    }
+    fn openat64(directory: c_int, path: Path, flags: c_int, mode: u32; pc in "r8") -> c_int {
+        opened(real!(openat64(directory => c_int, path => Path, flags => c_int, mode => u32) -> c_int), pc)
+    }
+    fn creat(path: Path, mode: u32; pc in "rdx") -> c_int {
+        opened(real!(creat(path => Path, mode => u32) -> c_int), pc)
+    }
+    fn socket(domain: c_int, kind: c_int, protocol: c_int; pc in "rcx") -> c_int {
+        opened(real!(socket(domain => c_int, kind => c_int, protocol => c_int) -> c_int), pc)
+    }
+    fn dup(file: c_int; pc in "rsi") -> c_int {
+        opened(real!(dup(file => c_int) -> c_int), pc)
+    }
+    fn eventfd(value: u32, flags: c_int; pc in "rdx") -> c_int {
+        opened(real!(eventfd(value => u32, flags => c_int) -> c_int), pc)
     }
 }
 

@@ -175,6 +175,8 @@ unsafe {
         ) -> c_int)
     };
     let Some(inside) = enter_point() else { return really(routine, argument) };
+    // The number of the thread is written before the thread starts.
+    inside.stop_before(Kind::Write8, handle as u64, size_of::<libc::pthread_t>() as u64, pc);
     watchdog::start(&inside);
     start::linger_at_exit();
     let Some(slot) = scheduler().with_lock(|schedule, program| schedule.add(program)) else {
@@ -202,6 +204,7 @@ unsafe {
         child.handle.store(*handle, Ordering::Relaxed);
         let own = inside.thread().slot;
         scheduler().with_lock(|schedule, _| schedule.created(own, slot));
+        inside.simple(Kind::Write8, pc, handle as u64);
         inside.detailed(Kind::Create, pc, 0, &[u64::from(child.number)], b"");
         let comes_first = scheduler().with_lock(|schedule, program| {
             schedule.give_budget(own, program);

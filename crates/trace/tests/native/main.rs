@@ -9,7 +9,10 @@ use trace::native::layout::{
     CHUNK_HEADER_LEN, ChunkHeader, HEADER_LEN, MAX_CHUNK_EVENTS, MAX_RAW_LEN, Table, Tag,
 };
 use trace::native::{self, Completeness, Writer};
-use trace::{Binary, Kind, LockId, Metadata, Module, Op, SemaphoreId, Trace, TraceBuilder, VariableId};
+use trace::{
+    Binary, Kind, LockId, Metadata, Misuse, MisuseKind, Module, Op, SemaphoreId, Trace, TraceBuilder,
+    VariableId,
+};
 
 /// A legal run with every kind of event, names that are no plain words, and metadata.
 fn every_kind() -> Trace {
@@ -86,6 +89,7 @@ fn every_kind() -> Trace {
         settings: [("seed".into(), "42".into())].into(),
         environment: vec!["HOME=/root".into(), "LANG=C".into()],
         attempts: vec!["a.c:7".into()],
+        misuses: vec![Misuse { what: MisuseKind::UnlockByAnother, event: 3, object: 0, other: Some(1) }],
         input: "/somewhere/input".into(),
         binary: Some(Binary {
             path: "/somewhere/prog".into(),
