@@ -31,7 +31,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use check::{Model, Question};
-use decide::{Setup, Verdict, Witness, must_order};
+use decide::{Index, Verdict, Witness, must_order};
 use order::{MustOrder, ReadOrder};
 use rustc_hash::FxHashSet;
 use trace::{EventId, LocationId, ThreadId, VariableId};
@@ -80,8 +80,8 @@ pub trait Criterion {
     }
 
     /// Whether a candidate can happen.
-    fn verdict(&self, setup: &Setup<'_>, question: &Question, settings: Settings) -> Verdict {
-        ask(setup, question, settings)
+    fn verdict(&self, index: &Index<'_>, question: &Question, settings: Settings) -> Verdict {
+        ask(index, question, settings)
     }
 }
 
@@ -111,33 +111,33 @@ pub struct Counts {
 }
 
 /// Finds the violations that are feasible under the model, one for each pattern.
-pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
-    search_within(setup, settings, &Exact, &Intent::Stated, LIMITS, report)
+pub fn search(index: &Index<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
+    search_within(index, settings, &Exact, &Intent::Stated, LIMITS, report)
 }
 
 /// Finds violations by a criterion, within limits.
 pub fn search_within(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     settings: Settings,
     criterion: &dyn Criterion,
     intent: &Intent,
     limits: Limits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
-    let all = AllPairs::of(setup, intent);
+    let all = AllPairs::of(index, intent);
     let mut search = Search {
-        setup,
+        index,
         model: settings.model,
         extent: limits.extent,
         pass: Pass::Constructing,
         criterion,
-        must: must_order(setup, settings.model),
+        must: must_order(index, settings.model),
         syncp: OnceCell::new(),
         families: OnceCell::new(),
         all: &all,
-        asking: PatternSearch::new(setup, settings, limits, report),
+        asking: PatternSearch::new(index, settings, limits, report),
         counts: Counts { pairs: all.count, ..Counts::default() },
-        most: Most::of(setup, limits.extent),
+        most: Most::of(index, limits.extent),
     };
     if limits.extent != Extent::All {
         search.variables();
@@ -145,7 +145,7 @@ pub fn search_within(
     search.pass = Pass::Deciding;
     search.variables();
     search.regions();
-    search.asking.second_look(|setup, question, settings| criterion.verdict(setup, question, settings));
+    search.asking.second_look(|index, question, settings| criterion.verdict(index, question, settings));
     let Tally { candidates, asked, feasible, unknown } = search.asking.finish();
     let unknown = unknown + u64::from(search.counts.cut_short);
     Counts { candidates, asked, feasible, unknown, ..search.counts }
@@ -182,7 +182,7 @@ enum Pass {
 const CONSTRUCTED: usize = 64;
 
 struct Search<'a> {
-    setup: &'a Setup<'a>,
+    index: &'a Index<'a>,
     model: Model,
     extent: Extent,
     pass: Pass,
@@ -212,13 +212,13 @@ struct Most {
 }
 
 impl Most {
-    fn of(setup: &Setup<'_>, extent: Extent) -> Most {
+    fn of(index: &Index<'_>, extent: Extent) -> Most {
         if extent == Extent::All {
             return Most { patterns: u32::MAX, groups: u64::MAX };
         }
         // A violation has a count for every thread.
-        let patterns = ((1 << 25) / setup.threads().threads().max(1) as u32).clamp(16, 10_000);
-        Most { patterns, groups: (1 << 28) + setup.trace().len() as u64 * 1024 }
+        let patterns = ((1 << 25) / index.threads().threads().max(1) as u32).clamp(16, 10_000);
+        Most { patterns, groups: (1 << 28) + index.trace().len() as u64 * 1024 }
     }
 }
 
@@ -241,7 +241,7 @@ impl Search<'_> {
     fn variable(&mut self, variable: VariableId, contested: &Contested, groups: &mut u64) -> bool {
         for pairs in &contested.pairs {
             *groups = groups.saturating_sub(contested.points.len() as u64);
-            if *groups == 0 || self.setup.bounds().are_reached() {
+            if *groups == 0 || self.index.bounds().are_reached() {
                 return false;
             }
             for points in contested.points.iter().filter(|points| pairs.is_broken_by(points)) {
@@ -306,7 +306,7 @@ impl Search<'_> {
         match self.extent {
             Extent::PatternsOfVariables => Some(Accesses::Of(variable)),
             Extent::Causes => {
-                let families = self.families.get_or_init(|| Families::of(self.setup.trace()));
+                let families = self.families.get_or_init(|| Families::of(self.index.trace()));
                 Some(Accesses::Like(families.of_variable(variable), effects))
             }
             Extent::Patterns | Extent::All => None,
@@ -320,11 +320,11 @@ impl Search<'_> {
     /// The accesses that are neither before the first nor after the second in every schedule. What the three see
     /// themselves is free, so what must come before them is what must have happened for them to be next.
     fn band(&self, must: &MustOrder, pair: &Pair, own: ThreadId, points: &PointGroup) -> Range<usize> {
-        let (threads, events) = (self.setup.threads(), &points.events);
-        let least = must.run_up(self.setup, pair.first, points.thread);
+        let (threads, events) = (self.index.threads(), &points.events);
+        let least = must.run_up(self.index, pair.first, points.thread);
         let last = threads.place(pair.second) as u32;
         let start = events.partition_point(|&event| (threads.place(event) as u32) < least);
-        let before = |&event: &EventId| must.run_up(self.setup, event, own) <= last;
+        let before = |&event: &EventId| must.run_up(self.index, event, own) <= last;
         start..events.partition_point(before).max(start)
     }
 
@@ -334,7 +334,7 @@ impl Search<'_> {
         let inherent = self.is_inherent(triple);
         let pattern = match inherent {
             true => {
-                let sites = [first, between, second].map(|event| self.setup.trace().location(event));
+                let sites = [first, between, second].map(|event| self.index.trace().location(event));
                 self.pattern(sites, self.accesses(variable, effects), inherent)
             }
             false => pattern,
@@ -367,14 +367,14 @@ impl Search<'_> {
             return;
         }
         let criterion = self.criterion;
-        self.asking.judge(pattern, instance, |setup, question, settings| {
-            criterion.verdict(setup, question, settings)
+        self.asking.judge(pattern, instance, |index, question, settings| {
+            criterion.verdict(index, question, settings)
         });
     }
 
     /// The recorded run up to an event. Every read sees what it saw, so it is a schedule under every model.
     fn recorded(&self, last: EventId) -> Witness {
-        let threads = self.setup.threads();
+        let threads = self.index.threads();
         let done = |thread: usize| {
             let events = threads.of_thread(ThreadId::new(thread));
             events.partition_point(|&event| event <= last) as u32
@@ -388,20 +388,20 @@ impl Search<'_> {
         if !self.criterion.exempts_named_reads() {
             return None;
         }
-        let (setup, model) = (self.setup, self.model);
-        let syncp = self.syncp.get_or_init(|| Syncp::under(setup, model));
-        Insert { setup, syncp, model }.witness(Triple { first, between, second })
+        let (index, model) = (self.index, self.model);
+        let syncp = self.syncp.get_or_init(|| Syncp::under(index, model));
+        Insert { index, syncp, model }.witness(Triple { first, between, second })
     }
 
     /// The orders that hold whatever reads see.
     fn always(&self) -> &MustOrder {
-        self.setup.must_order(ReadOrder::Free)
+        self.index.must_order(ReadOrder::Free)
     }
 
     /// Whether nothing but this order is possible, by forks, joins, signals and barriers.
     fn is_inherent(&self, Triple { first, between, second }: Triple) -> bool {
         let holds = |must: &MustOrder| {
-            must.precedes(self.setup, first, between) && must.precedes(self.setup, between, second)
+            must.precedes(self.index, first, between) && must.precedes(self.index, between, second)
         };
         !self.all.of_regions && holds(self.must) && holds(self.always())
     }

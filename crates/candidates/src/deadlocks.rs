@@ -33,7 +33,7 @@ mod permits;
 mod preserving;
 
 use check::Question;
-use decide::{Setup, Witness, must_order};
+use decide::{Index, Witness, must_order};
 use order::MustOrder;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{EventId, LocationId};
@@ -95,24 +95,24 @@ pub struct Counts {
 }
 
 /// Finds deadlocks and lost wake-ups, one for each pattern.
-pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
-    search_within(setup, settings, Limits::default(), report)
+pub fn search(index: &Index<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
+    search_within(index, settings, Limits::default(), report)
 }
 
 /// Finds deadlocks and lost wake-ups within limits.
 pub fn search_within(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     settings: Settings,
     limits: Limits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
-    let blocked = Blocked::of(setup);
+    let blocked = Blocked::of(index);
     let mut search = Search {
-        setup,
+        index,
         settings,
         limits,
         blocked: &blocked,
-        asking: PatternSearch::new(setup, settings, limits.each, report),
+        asking: PatternSearch::new(index, settings, limits.each, report),
         seen: FxHashSet::default(),
         lost: FxHashSet::default(),
         counts: Counts { blocked: blocked.events, ..Counts::default() },
@@ -158,7 +158,7 @@ enum Pass {
 }
 
 struct Search<'a> {
-    setup: &'a Setup<'a>,
+    index: &'a Index<'a>,
     settings: Settings,
     limits: Limits,
     blocked: &'a Blocked,
@@ -179,8 +179,8 @@ impl<'a> Search<'a> {
     fn cycles(&mut self) {
         self.counts.cycles = 0;
         let blocked = self.blocked;
-        let threads = self.setup.threads().threads();
-        let mut cycles = Cycles::new(blocked, threads, self.limits.steps, self.setup.bounds());
+        let threads = self.index.threads().threads();
+        let mut cycles = Cycles::new(blocked, threads, self.limits.steps, self.index.bounds());
         let complete = cycles.each(&mut |cycle| {
             self.counts.cycles += 1;
             let mut places = Vec::with_capacity(cycle.len());
@@ -195,7 +195,7 @@ impl<'a> Search<'a> {
         let Some(&number) = cycle.get(places.len()) else { return self.instances(places) };
         let node = &blocked.nodes[number as usize];
         for group in &node.groups {
-            if places.iter().any(|place| self.setup.open().sets().exclude(place.group.held, group.held)) {
+            if places.iter().any(|place| self.index.open().sets().exclude(place.group.held, group.held)) {
                 continue;
             }
             places.push(CycleEntry { node, group });
@@ -226,10 +226,10 @@ impl<'a> Search<'a> {
 
     /// Finds the first instance that is reached with all sections in the order of the trace.
     fn preserving(&mut self, cycle: &[CycleEntry<'a>], pattern: PatternId) -> Go {
-        let (setup, model) = (self.setup, self.settings.model);
-        let syncp = self.syncp.get_or_insert_with(|| Syncp::under(setup, model));
-        let threads = self.setup.threads();
-        if let Some(found) = preserving::first(syncp, threads, self.setup.bounds(), cycle, &mut self.steps) {
+        let (index, model) = (self.index, self.settings.model);
+        let syncp = self.syncp.get_or_insert_with(|| Syncp::under(index, model));
+        let threads = self.index.threads();
+        if let Some(found) = preserving::first(syncp, threads, self.index.bounds(), cycle, &mut self.steps) {
             let (instance, _) = self.turned(cycle, &found.events);
             self.asking.found(pattern, instance, Witness::ideal(found.ideal));
         }
@@ -240,12 +240,12 @@ impl<'a> Search<'a> {
         if self.asking.is_spent() {
             return Go::Stop;
         }
-        let (setup, model) = (self.setup, self.settings.model);
-        let must = must_order(setup, model);
+        let (index, model) = (self.index, self.settings.model);
+        let must = must_order(index, model);
         let mut steps = self.steps;
         let blocked = self.blocked;
         let mut each = |width: usize, visit: &mut dyn FnMut(&[EventId]) -> Go| {
-            Instances { setup, must, blocked, cycle, width, steps: &mut steps }.each(visit)
+            Instances { index, must, blocked, cycle, width, steps: &mut steps }.each(visit)
         };
         let mut nearest: Vec<Vec<EventId>> = Vec::new();
         each(1, &mut |events| {
@@ -268,7 +268,7 @@ impl<'a> Search<'a> {
         events: &[EventId],
         pattern: PatternId,
     ) -> Go {
-        if permits::must_come(self.setup, must, self.blocked, events) {
+        if permits::must_come(self.index, must, self.blocked, events) {
             return Go::On;
         }
         let (instance, turned) = self.turned(cycle, events);
@@ -283,7 +283,7 @@ impl<'a> Search<'a> {
         let least = (0..events.len()).min_by_key(|&index| events[index]).unwrap_or(0);
         let turned: Vec<EventId> = events[least..].iter().chain(&events[..least]).copied().collect();
         let waits = cycle[least..].iter().chain(&cycle[..least]);
-        let waited = waits.map(|place| place.node.wanted.waited(self.setup.trace())).collect();
+        let waited = waits.map(|place| place.node.wanted.waited(self.index.trace())).collect();
         let instance = Instance {
             events: turned.iter().copied().map(Some).collect(),
             question: Question::Deadlock(turned.clone()),
@@ -296,7 +296,7 @@ impl<'a> Search<'a> {
     /// Asks about each place of a wait and its signal, those that span least of the trace first.
     fn lost_wake_ups(&mut self) {
         let mut patterns: FxHashMap<[LocationId; 2], Vec<LostWakeUp>> = FxHashMap::default();
-        for lost in lost::candidates(self.setup) {
+        for lost in lost::candidates(self.index) {
             patterns.entry(lost.sites).or_default().push(lost);
         }
         let mut patterns: Vec<Vec<LostWakeUp>> = patterns.into_values().collect();
@@ -326,9 +326,9 @@ impl<'a> Search<'a> {
     }
 
     fn preserving_lost(&mut self, question: &Question) -> Option<Witness> {
-        let (setup, model) = (self.setup, self.settings.model);
-        let syncp = self.syncp.get_or_insert_with(|| Syncp::under(setup, model));
-        lost::preserving(self.setup, syncp, question)
+        let (index, model) = (self.index, self.settings.model);
+        let syncp = self.syncp.get_or_insert_with(|| Syncp::under(index, model));
+        lost::preserving(self.index, syncp, question)
     }
 
     fn second_look(&mut self) {

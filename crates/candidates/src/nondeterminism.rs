@@ -9,7 +9,7 @@
 //! a write of its variable, a run-up for those that orders alone do not refute, and a question for those that it does not settle.
 
 use check::{Question, Source};
-use decide::{Phases, Setup, SourceVerdict, Witness, Witnesses};
+use decide::{Index, Phases, SourceVerdict, Witness, Witnesses};
 use trace::{EventId, VariableId};
 
 use crate::races::syncp::{Latest, Syncp};
@@ -49,29 +49,29 @@ impl Counts {
 }
 
 /// Finds everything else that each read could see, read by read.
-pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
-    let mut witnesses = Witnesses::new(setup, settings.model, settings.options);
+pub fn search(index: &Index<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
+    let mut witnesses = Witnesses::new(index, settings.model, settings.options);
     let mut counts = Counts::default();
-    let trace = setup.trace();
+    let trace = index.trace();
     let contested = |(read, _, op): (EventId, _, trace::Op)| {
         let variable = op.reads()?;
-        setup.writes(variable).iter().any(|&write| write != read).then_some((read, variable))
+        index.writes(variable).iter().any(|&write| write != read).then_some((read, variable))
     };
-    let syncp = Syncp::under(setup, settings.model);
+    let syncp = Syncp::under(index, settings.model);
     let reads: Vec<(EventId, VariableId)> = trace.events().filter_map(contested).collect();
     counts.reads = reads.len() as u64;
     for (done, &(read, variable)) in reads.iter().enumerate() {
-        if setup.bounds().are_reached() {
+        if index.bounds().are_reached() {
             witnesses.phases.unknown += 1;
             break;
         }
         let mut view_preserving = true;
-        let preserving = |source| preserving(setup, &syncp, read, source);
+        let preserving = |source| preserving(index, &syncp, read, source);
         for (source, answer) in witnesses.of_read_knowing(read, preserving) {
             let question = Question::Reads(read, Some(source));
             match answer {
                 // What is computed when there is no time or memory left may be incomplete.
-                SourceVerdict::Feasible(_) if setup.bounds().are_reached() => {
+                SourceVerdict::Feasible(_) if index.bounds().are_reached() => {
                     report(Report::Unknown(question))
                 }
                 SourceVerdict::Feasible(witness) => {
@@ -99,8 +99,8 @@ pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Repo
 
 /// A schedule in which a read sees a source, with all sections in the order of the trace, if there is one: what comes before the read, and
 /// the write with what comes before it, leave nothing later in the variable.
-fn preserving(setup: &Setup<'_>, syncp: &Syncp<'_>, read: EventId, source: Source) -> Option<Witness> {
-    let (trace, threads) = (setup.trace(), setup.threads());
+fn preserving(index: &Index<'_>, syncp: &Syncp<'_>, read: EventId, source: Source) -> Option<Witness> {
+    let (trace, threads) = (index.trace(), index.threads());
     let variable = trace.op(read).reads()?;
     let mut next = vec![read];
     if let Source::Write(write) = source

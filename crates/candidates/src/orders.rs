@@ -23,7 +23,7 @@ mod memory;
 mod rules;
 
 use check::{Question, Source};
-use decide::{Setup, must_order};
+use decide::{Index, must_order};
 use order::MustOrder;
 use trace::{EventId, LocationId, Op};
 
@@ -55,28 +55,28 @@ pub struct Counts {
 }
 
 /// Finds uses of freed memory and reads of memory that is not initialised, one for each pattern.
-pub fn search(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
-    search_for(setup, settings, &[], LIMITS, report)
+pub fn search(index: &Index<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
+    search_for(index, settings, &[], LIMITS, report)
 }
 
 /// Finds violations of rules, and what [`search`] finds, within limits.
 pub fn search_for(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     settings: Settings,
     rules: &[Rule],
     limits: Limits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
-    let lives = memory::lives(setup.trace());
+    let lives = memory::lives(index.trace());
     if rules.is_empty() && lives.is_empty() {
         return Counts::default();
     }
-    let must = must_order(setup, settings.model);
-    let asking = PatternSearch::new(setup, settings, limits, report);
-    let families = Families::of(setup.trace());
-    let mut search = Search { setup, must, families, asking, counts: Counts::default() };
+    let must = must_order(index, settings.model);
+    let asking = PatternSearch::new(index, settings, limits, report);
+    let families = Families::of(index.trace());
+    let mut search = Search { index, must, families, asking, counts: Counts::default() };
     rules.iter().enumerate().for_each(|(number, rule)| search.rule(number, rule));
-    for life in lives.iter().take_while(|_| !setup.bounds().are_reached()) {
+    for life in lives.iter().take_while(|_| !index.bounds().are_reached()) {
         search.used_after_free(life);
         search.used_before_allocation(life);
         search.read_before_written(life);
@@ -105,7 +105,7 @@ enum Kind {
 }
 
 struct Search<'a> {
-    setup: &'a Setup<'a>,
+    index: &'a Index<'a>,
     must: &'a MustOrder,
     families: Families,
     asking: PatternSearch<'a, Pattern>,
@@ -114,7 +114,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn rule(&mut self, number: usize, rule: &Rule) {
-        for &first in rule.first.iter().take_while(|_| !self.setup.bounds().are_reached()) {
+        for &first in rule.first.iter().take_while(|_| !self.index.bounds().are_reached()) {
             for index in outward(&rule.second, 0..rule.second.len(), first) {
                 let second = rule.second[index];
                 if second != first {
@@ -127,7 +127,7 @@ impl Search<'_> {
 
     fn used_after_free(&mut self, life: &Life) {
         let Some(free) = life.free else { return };
-        let name = self.setup.trace().symbols().block(life.block);
+        let name = self.index.trace().symbols().block(life.block);
         let family = Some(self.families.of_block(life.block));
         for &access in &life.uses {
             self.order(Kind::UsedAfterFree, family, [free, access], || Object::Named(name.to_owned()));
@@ -136,7 +136,7 @@ impl Search<'_> {
 
     /// Uses that can come before the allocation are of memory that belongs to another block: `realloc` has freed it, perhaps in place.
     fn used_before_allocation(&mut self, life: &Life) {
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         let name = trace.symbols().block(life.block);
         let family = Some(self.families.of_block(life.block));
         let others = life.uses.iter().filter(|&&access| trace.thread(access) != trace.thread(life.allocate));
@@ -147,11 +147,11 @@ impl Search<'_> {
     }
 
     fn read_before_written(&mut self, life: &Life) {
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         for &read in &life.uses {
             let Some(variable) = trace.op(read).reads() else { continue };
             let Some(writes) = life.initialising.get(&variable) else { continue };
-            let Some(&write) = writes.iter().find(|&&write| !self.must.precedes(self.setup, read, write))
+            let Some(&write) = writes.iter().find(|&&write| !self.must.precedes(self.index, read, write))
             else {
                 continue;
             };
@@ -191,18 +191,18 @@ impl Search<'_> {
 
     /// Whether an event comes before another in every schedule, whatever the second sees if it is a read.
     fn comes_before(&self, first: EventId, second: EventId) -> bool {
-        let setup = self.setup;
-        match setup.trace().op(second) {
+        let index = self.index;
+        match index.trace().op(second) {
             Op::Read(_) | Op::AtomicRead(_) | Op::AtomicUpdate(_) => {
-                let run_up = self.must.run_up(setup, second, setup.trace().thread(first));
-                (setup.threads().place(first) as u32) < run_up
+                let run_up = self.must.run_up(index, second, index.trace().thread(first));
+                (index.threads().place(first) as u32) < run_up
             }
-            _ => self.must.precedes(setup, first, second),
+            _ => self.must.precedes(index, first, second),
         }
     }
 
     fn pattern(&mut self, kind: Kind, object: Option<FamilyId>, events: [EventId; 2]) -> PatternId {
-        let sites = events.map(|event| self.setup.trace().location(event));
+        let sites = events.map(|event| self.index.trace().location(event));
         self.asking.pattern(Pattern { kind, object, sites })
     }
 

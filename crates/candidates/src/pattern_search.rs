@@ -8,7 +8,7 @@
 use std::hash::Hash;
 
 use check::Question;
-use decide::{Setup, Verdict, Witness, decide};
+use decide::{Index, Verdict, Witness, decide};
 use rustc_hash::FxHashMap;
 use trace::EventId;
 
@@ -101,7 +101,7 @@ struct PatternState {
 
 /// Asks about instances of patterns.
 pub(crate) struct PatternSearch<'a, P> {
-    pub(crate) setup: &'a Setup<'a>,
+    pub(crate) index: &'a Index<'a>,
     settings: Settings,
     limits: Limits,
     numbers: FxHashMap<P, PatternId>,
@@ -114,13 +114,13 @@ pub(crate) struct PatternSearch<'a, P> {
 
 impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
     pub(crate) fn new(
-        setup: &'a Setup<'a>,
+        index: &'a Index<'a>,
         settings: Settings,
         limits: Limits,
         report: &'a mut dyn FnMut(Report),
     ) -> Self {
         let (numbers, known) = (FxHashMap::default(), Vec::new());
-        PatternSearch { setup, settings, limits, numbers, known, asked: Tally::default(), in_vain: 0, report }
+        PatternSearch { index, settings, limits, numbers, known, asked: Tally::default(), in_vain: 0, report }
     }
 
     /// The number of a pattern.
@@ -137,7 +137,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
     pub(crate) fn is_settled(&self, pattern: PatternId) -> bool {
         let known = &self.known[pattern.0 as usize];
         self.limits.extent != Extent::All && (known.found || known.limited)
-            || self.setup.bounds().are_reached()
+            || self.index.bounds().are_reached()
     }
 
     /// Whether so much was spent without an answer that no more is asked. With the whole budget for each question, each is on its own.
@@ -178,7 +178,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
         &mut self,
         pattern: PatternId,
         instance: Instance,
-        judge: impl FnOnce(&Setup<'_>, &Question, Settings) -> Verdict,
+        judge: impl FnOnce(&Index<'_>, &Question, Settings) -> Verdict,
     ) -> Outcome {
         let asked = self.known[pattern.0 as usize].asked;
         if self.limits.extent != Extent::All && (asked >= self.limits.instances || self.is_spent()) {
@@ -191,7 +191,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
         }
         self.asked.asked += 1;
         self.known[pattern.0 as usize].asked += 1;
-        match judge(self.setup, &instance.question, settings) {
+        match judge(self.index, &instance.question, settings) {
             Verdict::Feasible(witness) => self.found(pattern, instance, witness),
             Verdict::Infeasible(_) => Outcome::NotFound,
             Verdict::Unknown { .. } => {
@@ -213,7 +213,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
     /// Which patterns were found.
     pub(crate) fn second_look(
         &mut self,
-        judge: impl Fn(&Setup<'_>, &Question, Settings) -> Verdict,
+        judge: impl Fn(&Index<'_>, &Question, Settings) -> Verdict,
     ) -> Vec<PatternId> {
         let most = self.settings.options.budget / 2;
         let mut settings = self.settings;
@@ -226,7 +226,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
                     break;
                 }
                 let judged = match in_vain < most {
-                    true => judge(self.setup, &instance.question, settings),
+                    true => judge(self.index, &instance.question, settings),
                     false => Verdict::Unknown { budget: settings.options.budget },
                 };
                 match judged {
@@ -251,7 +251,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
     pub(crate) fn found(&mut self, pattern: PatternId, instance: Instance, witness: Witness) -> Outcome {
         let Instance { question, events, object, remarks } = instance;
         // What is computed when there is no time or memory left may be incomplete.
-        if self.setup.bounds().are_reached() {
+        if self.index.bounds().are_reached() {
             self.known[pattern.0 as usize].unknown.get_or_insert(question);
             return Outcome::NotFound;
         }
@@ -286,7 +286,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
 }
 
 /// The engine's verdict.
-pub fn ask(setup: &Setup<'_>, question: &Question, settings: Settings) -> Verdict {
-    let verdict = decide(setup, question, settings.model, settings.options);
+pub fn ask(index: &Index<'_>, question: &Question, settings: Settings) -> Verdict {
+    let verdict = decide(index, question, settings.model, settings.options);
     verdict.unwrap_or_else(|error| unreachable!("searches ask valid questions: {error}"))
 }

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use check::{Model, Question};
-use decide::{Options, Setup, Verdict, Witnesses, decide};
+use decide::{Index, Options, Verdict, Witnesses, decide};
 use generate::{Settings, generate};
 use trace::{EventId, Op, Trace};
 
@@ -44,9 +44,9 @@ struct Tally {
 }
 
 impl Tally {
-    fn ask(&mut self, setup: &Setup<'_>, question: &Question, model: Model) {
+    fn ask(&mut self, index: &Index<'_>, question: &Question, model: Model) {
         let start = Instant::now();
-        let verdict = decide(setup, question, model, Options::default()).expect("the question is valid");
+        let verdict = decide(index, question, model, Options::default()).expect("the question is valid");
         self.times.push(start.elapsed());
         self.feasible += usize::from(matches!(verdict, Verdict::Feasible(_)));
         self.unknown += usize::from(matches!(verdict, Verdict::Unknown { .. }));
@@ -127,9 +127,9 @@ fn paper_sized() {
                 let settings =
                     undisciplined(Settings { seed, ..Settings::large(1300, threads, locks, variables) });
                 let trace = generate(&settings).expect("valid settings");
-                let setup = Setup::new(&trace);
+                let index = Index::new(&trace);
                 for question in candidates(&trace, 300) {
-                    tally.ask(&setup, &question, model);
+                    tally.ask(&index, &question, model);
                 }
             }
             tally.row(&format!(
@@ -145,10 +145,10 @@ fn by_distance() {
     for events in [10_000, 100_000, 1_000_000, 10_000_000] {
         let settings = undisciplined(Settings { seed: 1, ..Settings::large(events, 8, 32, 2000) });
         let trace = generate(&settings).expect("valid settings");
-        let setup = Setup::new(&trace);
+        let index = Index::new(&trace);
         let mut tally = Tally::default();
-        for question in apart(&setup, 1000, 600) {
-            tally.ask(&setup, &question, Model::ReadsFrom);
+        for question in apart(&index, 1000, 600) {
+            tally.ask(&index, &question, Model::ReadsFrom);
         }
         tally.row(&format!("{events} events"));
     }
@@ -156,12 +156,12 @@ fn by_distance() {
 }
 
 /// Conflicting pairs about so far apart, spread over the trace.
-fn apart(setup: &Setup<'_>, distance: u32, limit: usize) -> Vec<Question> {
-    let trace = setup.trace();
+fn apart(index: &Index<'_>, distance: u32, limit: usize) -> Vec<Question> {
+    let trace = index.trace();
     let held = held(trace);
     let near = |a: EventId| {
         let access = trace.op(a).access()?;
-        let writes = setup.writes(access.variable);
+        let writes = index.writes(access.variable);
         let from = writes.partition_point(|&write| write.0 < a.0 + distance - distance / 10);
         let near = writes[from..].iter().take_while(|&&write| write.0 < a.0 + distance + distance / 10);
         let apart = near.filter(|b| held[a.index()] & held[b.index()] == 0);
@@ -184,8 +184,8 @@ fn witnesses() {
         settings.weights.read = read;
         let trace = generate(&settings).expect("valid settings");
         let start = Instant::now();
-        let setup = Setup::new(&trace);
-        let mut witnesses = Witnesses::new(&setup, Model::ReadsFrom, Options::default());
+        let index = Index::new(&trace);
+        let mut witnesses = Witnesses::new(&index, Model::ReadsFrom, Options::default());
         for (event, _, _) in trace.events().filter(|(_, _, op)| op.reads().is_some()) {
             witnesses.of_read(event);
         }

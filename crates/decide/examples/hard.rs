@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use check::{Model, Question};
-use decide::{Options, Setup, Verdict, decide};
+use decide::{Index, Options, Verdict, decide};
 use generate::{Family, Hard, Outcome, hard};
 
 const FAMILIES: [Family; 5] = [
@@ -46,10 +46,10 @@ fn main() {
 fn row(family: Family, choices: u32, outcome: Outcome) -> Duration {
     let Hard { trace, order } = hard(family, choices, outcome);
     let question = Question::Order(order);
-    let setup = Setup::new(&trace);
+    let index = Index::new(&trace);
     let ask = |budget| {
         let options = Options { budget, ..Options::default() };
-        decide(&setup, &question, Model::Sync, options).expect("a question about this trace")
+        decide(&index, &question, Model::Sync, options).expect("a question about this trace")
     };
     let mut best = Duration::MAX;
     let mut verdict = Verdict::Unknown { budget: 0 };

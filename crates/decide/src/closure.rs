@@ -44,15 +44,15 @@ impl State<'_> {
     /// Whether the work has cost more than it may.
     #[inline]
     pub(crate) fn is_over_budget(&self) -> bool {
-        self.steps > self.budget || self.setup.bounds().are_reached()
+        self.steps > self.budget || self.index.bounds().are_reached()
     }
 
     /// Finds out what a newly needed event depends on.
     #[inline]
     fn register(&mut self, node: Node) -> Result<(), Conflict> {
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         let thread = self.chains[node.chain as usize].thread;
-        let event = self.setup.threads().of_thread(thread)[node.position as usize];
+        let event = self.index.threads().of_thread(thread)[node.position as usize];
         if node.position == 0
             && let Some(fork) = trace.fork_of(thread)
         {
@@ -98,9 +98,9 @@ impl State<'_> {
 
     /// What comes before the events of a stretch because of memory orders.
     fn register_synchronisation(&mut self, stretch: Stretch) -> Result<(), Conflict> {
-        let (setup, chain) = (self.setup, stretch.chain);
+        let (index, chain) = (self.index, stretch.chain);
         let thread = self.chains[chain as usize].thread;
-        let Some(weak) = setup.synchronisation() else { return Ok(()) };
+        let Some(weak) = index.synchronisation() else { return Ok(()) };
         for &(position, first) in weak.between(thread, stretch.first, stretch.end) {
             if first < self.window.start {
                 continue;
@@ -152,7 +152,7 @@ impl State<'_> {
 
     /// A read depends on the write it must see.
     fn bind(&mut self, event: EventId, node: Node) -> Result<(), Conflict> {
-        match self.requirements.demand(self.setup, event) {
+        match self.requirements.demand(self.index, event) {
             Some(Source::Write(write)) => self.depends(Some(write), event, node, Why::ReadsFrom),
             Some(Source::Initial) | None => Ok(()),
         }
@@ -161,9 +161,9 @@ impl State<'_> {
     /// Under the branch model: if this event goes beyond a branch, the reads before that branch must see what they
     /// saw.
     fn bind_branched(&mut self, node: Node) -> Result<(), Conflict> {
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         let chain = &self.chains[node.chain as usize];
-        let events = self.setup.threads().of_thread(chain.thread);
+        let events = self.index.threads().of_thread(chain.thread);
         let floor = chain.floor;
         let is_branch = |place: u32| matches!(trace.op(events[place as usize]), Op::Branch(1..));
         let Some(branch) = node.position.checked_sub(1).filter(|&place| place >= floor && is_branch(place))

@@ -215,7 +215,7 @@ impl<'a, 's> Tracer<'a, 's> {
                 Reason::Exclusion { path }
             }
             Why::NeverReleased => {
-                let acquire = self.state.setup.trace().section_end(self.state.event(from));
+                let acquire = self.state.index.trace().section_end(self.state.event(from));
                 if let Some(acquire) = acquire.filter(|&acquire| acquire >= self.state.window.start) {
                     let acquire = self.state.locate(acquire);
                     self.need(acquire, index);
@@ -255,7 +255,7 @@ impl<'a, 's> Tracer<'a, 's> {
             return;
         }
         let thread = self.state.chains[read.chain as usize].thread;
-        if let Some(branch) = self.state.setup.branch_after(thread, read.position)
+        if let Some(branch) = self.state.index.branch_after(thread, read.position)
             && branch + 1 < self.state.order.len(read.chain)
         {
             self.need(Node { chain: read.chain, position: branch + 1 }, limit);
@@ -370,7 +370,7 @@ impl<'a, 's> Tracer<'a, 's> {
 
     /// No take is left that could empty the semaphore.
     fn permits_left(&mut self, take: EventId) {
-        let Op::Take(semaphore) = self.state.setup.trace().op(take) else { return };
+        let Op::Take(semaphore) = self.state.index.trace().op(take) else { return };
         let uses = self.state.semaphore_index.get(&semaphore);
         let posts = uses.map_or_else(Vec::new, |&index| self.state.semaphores[index].posts.clone());
         for post in posts {

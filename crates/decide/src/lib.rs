@@ -40,14 +40,14 @@ mod trail;
 mod witness;
 
 use check::{End, Model, Question, QuestionError, Refutation, Split, Step};
-use order::{Index, MustOrder, ReadOrder};
+use order::{MustOrder, ReadOrder};
 use trace::EventId;
 
 use crate::linearise::{Guess, Values};
 use crate::requirements::{Exemption, Requirements};
 use crate::search::Outcome;
 use crate::state::{Before, State, Window};
-pub use order::Index as Setup;
+pub use order::Index;
 pub use read_witnesses::{Phases, SourceVerdict, Witnesses};
 pub use refute::refute_by_saturation;
 pub use simplify::simplify;
@@ -107,12 +107,12 @@ pub enum Verdict {
 
 /// Answers a question about a trace.
 pub fn decide(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     question: &Question,
     model: Model,
     options: Options,
 ) -> Result<Verdict, QuestionError> {
-    decide_with_effort(setup, question, model, options).map(|(verdict, _)| verdict)
+    decide_with_effort(index, question, model, options).map(|(verdict, _)| verdict)
 }
 
 /// How much search an answer took.
@@ -124,33 +124,33 @@ pub struct Effort {
 
 /// Answers a question about a trace, and reports the effort.
 pub fn decide_with_effort(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     question: &Question,
     model: Model,
     options: Options,
 ) -> Result<(Verdict, Effort), QuestionError> {
-    question.validate(setup.trace())?;
+    question.validate(index.trace())?;
     let mut effort = Effort::default();
-    if setup.bounds().are_reached() {
+    if index.bounds().are_reached() {
         return Ok((Verdict::Unknown { budget: options.budget }, effort));
     }
     let verdict = match question {
-        Question::Reads(read, None) => any_source(setup, *read, model, options, &mut effort),
+        Question::Reads(read, None) => any_source(index, *read, model, options, &mut effort),
         Question::Order(_) if model != Model::Sync => {
-            certain_first(setup, question, model, options, &mut effort)
+            certain_first(index, question, model, options, &mut effort)
         }
-        Question::Race(..) if question.is_by_memory_order(model) && !setup.trace().is_sequential() => {
-            followable_first(setup, question, model, options, &mut effort)
+        Question::Race(..) if question.is_by_memory_order(model) && !index.trace().is_sequential() => {
+            followable_first(index, question, model, options, &mut effort)
         }
         _ => reach(
-            setup,
-            &Requirements::new(setup, question, model, Exemption::AllNamed),
+            index,
+            &Requirements::new(index, question, model, Exemption::AllNamed),
             options,
             &mut effort,
         ),
     };
     // What is computed when there is no time or memory left may be incomplete.
-    let verdict = match setup.bounds().are_reached() {
+    let verdict = match index.bounds().are_reached() {
         true => Verdict::Unknown { budget: options.budget },
         false => verdict,
     };
@@ -159,7 +159,7 @@ pub fn decide_with_effort(
 
 /// A read that sees something else sees one of the other sources.
 fn any_source(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     read: EventId,
     model: Model,
     options: Options,
@@ -167,10 +167,10 @@ fn any_source(
 ) -> Verdict {
     let mut steps = vec![Step::Split { split: Split::Source(read) }];
     let mut unknown = None;
-    for (case, source) in other_sources(setup, read).into_iter().enumerate() {
+    for (case, source) in other_sources(index, read).into_iter().enumerate() {
         let question = Question::Reads(read, Some(source));
-        let requirements = Requirements::new(setup, &question, model, Exemption::AllNamed);
-        match reach(setup, &requirements, options, effort) {
+        let requirements = Requirements::new(index, &question, model, Exemption::AllNamed);
+        match reach(index, &requirements, options, effort) {
             Verdict::Infeasible(refutation) => {
                 steps.push(Step::Case { case });
                 steps.extend(refutation.steps);
@@ -186,53 +186,53 @@ fn any_source(
 /// A schedule in which no thread goes on after a changed read is worth more: it is certain. So named
 /// reads that their thread has to go on after are exempted only if there is no answer otherwise.
 fn certain_first(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     question: &Question,
     model: Model,
     options: Options,
     effort: &mut Effort,
 ) -> Verdict {
-    let certain = Requirements::new(setup, question, model, Exemption::OnlyLast);
-    let all = Requirements::new(setup, question, model, Exemption::AllNamed);
+    let certain = Requirements::new(index, question, model, Exemption::OnlyLast);
+    let all = Requirements::new(index, question, model, Exemption::AllNamed);
     if !certain.exempts_as(&all)
-        && let feasible @ Verdict::Feasible(_) = reach(setup, &certain, options, effort)
+        && let feasible @ Verdict::Feasible(_) = reach(index, &certain, options, effort)
     {
         return feasible;
     }
-    reach(setup, &all, options, effort)
+    reach(index, &all, options, effort)
 }
 
 /// A schedule in which every read sees what it saw can be followed by a program on any machine. One that memory orders alone allow
 /// cannot, so it is looked for only if there is no other.
 fn followable_first(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     question: &Question,
     model: Model,
     options: Options,
     effort: &mut Effort,
 ) -> Verdict {
-    let by_order = Requirements::new(setup, question, model, Exemption::AllNamed);
+    let by_order = Requirements::new(index, question, model, Exemption::AllNamed);
     let mut followable = by_order.clone();
     followable.by_memory_order = false;
-    match reach(setup, &followable, options, effort) {
+    match reach(index, &followable, options, effort) {
         feasible @ Verdict::Feasible(_) => feasible,
-        _ => reach(setup, &by_order, options, effort),
+        _ => reach(index, &by_order, options, effort),
     }
 }
 
 /// Decides in a window, and in larger ones until the answer is final.
-fn reach(setup: &Setup<'_>, requirements: &Requirements, options: Options, effort: &mut Effort) -> Verdict {
+fn reach(index: &Index<'_>, requirements: &Requirements, options: Options, effort: &mut Effort) -> Verdict {
     let mut spent = 0;
     let mut reach = options.reach;
-    let mut values = Values::new(setup.trace().symbols().variables.len());
+    let mut values = Values::new(index.trace().symbols().variables.len());
     loop {
         let start = EventId(requirements.earliest.0.saturating_sub(reach));
         let remaining = options.budget.saturating_sub(spent);
         // Small windows are attempts: what they cannot settle soon, a larger one may settle at once.
         let patience = if start.0 == 0 { remaining } else { remaining.min(u64::from(reach) * 1000) };
         let recorded = Window { start, before: Before::Recorded };
-        match attempt(setup, requirements, recorded, patience, &mut values, &mut spent, effort) {
-            _ if setup.bounds().are_reached() => return Verdict::Unknown { budget: options.budget },
+        match attempt(index, requirements, recorded, patience, &mut values, &mut spent, effort) {
+            _ if index.bounds().are_reached() => return Verdict::Unknown { budget: options.budget },
             Outcome::Schedule(tail) => return Verdict::Feasible(Witness::in_window(start, tail)),
             Outcome::Refuted(why) if !why.recorded => return Verdict::Infeasible(why.into_refutation()),
             Outcome::Unknown if start.0 == 0 => return Verdict::Unknown { budget: options.budget },
@@ -241,8 +241,8 @@ fn reach(setup: &Setup<'_>, requirements: &Requirements, options: Options, effor
         }
         let blind = Window { start, before: Before::Unknown };
         if let Outcome::Refuted(why) =
-            attempt(setup, requirements, blind, patience, &mut values, &mut spent, effort)
-            && !setup.bounds().are_reached()
+            attempt(index, requirements, blind, patience, &mut values, &mut spent, effort)
+            && !index.bounds().are_reached()
         {
             return Verdict::Infeasible(why.into_refutation());
         }
@@ -252,7 +252,7 @@ fn reach(setup: &Setup<'_>, requirements: &Requirements, options: Options, effor
 
 /// Decides in one window: the main loop of `search.rs`, after a first guess that often suffices.
 fn attempt(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     requirements: &Requirements,
     window: Window,
     patience: u64,
@@ -261,7 +261,7 @@ fn attempt(
     effort: &mut Effort,
 ) -> Outcome {
     effort.cases = 0;
-    let mut state = State::new(setup, requirements, window, patience);
+    let mut state = State::new(index, requirements, window, patience);
     let mut posed = state.pose().and_then(|()| state.close());
     if posed.is_ok() && window.before == Before::Recorded {
         match state.linearise(values) {

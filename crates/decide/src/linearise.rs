@@ -80,7 +80,7 @@ impl State<'_> {
         // What the guess made needed of its own is not known to be.
         self.undo_to(before);
         self.steps += steps;
-        if self.setup.bounds().are_reached() {
+        if self.index.bounds().are_reached() {
             return Guess::Impossible(Conflict::OutOfBudget);
         }
         if !is_complete {
@@ -108,14 +108,14 @@ impl State<'_> {
 
     /// A blocked take needs its semaphore empty: if permits are left, more takes must happen.
     fn surplus(&mut self, semaphore: SemaphoreId, take: EventId, schedule: &[EventId]) -> Option<Guess> {
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         let count = |op| schedule.iter().filter(|&&event| trace.op(event) == op).count() as i64;
         let left = self.permits_at_start(semaphore) + count(Op::Post(semaphore)) - count(Op::Take(semaphore));
         if left == 0 {
             return None;
         }
-        let setup = self.setup;
-        let more = setup.takes(semaphore).iter().copied().find(|&event| {
+        let index = self.index;
+        let more = index.takes(semaphore).iter().copied().find(|&event| {
             let node = self.locate(event);
             !self.is_needed(node) && node.position < self.chains[node.chain as usize].ceiling
         });
@@ -241,7 +241,7 @@ impl<'a, 's> Run<'a, 's> {
         match self.obstacle(event, node) {
             None => return false,
             Some(Obstacle::Held(section)) => {
-                let trace = self.state.setup.trace();
+                let trace = self.state.index.trace();
                 let release = match section {
                     EventId(NONE) => None,
                     acquire if is_acquire(trace.op(acquire)) => trace.section_end(acquire),
@@ -266,7 +266,7 @@ impl<'a, 's> Run<'a, 's> {
     /// What keeps an event from happening now, though all before it has happened.
     #[inline]
     fn obstacle(&mut self, event: EventId, node: Node) -> Option<Obstacle> {
-        let trace = self.state.setup.trace();
+        let trace = self.state.index.trace();
         match trace.op(event) {
             Op::Acquire(lock) if !trace.is_nested(event) => self.excluding(lock, event, true),
             Op::AcquireShared(lock) if !trace.is_nested(event) => self.excluding(lock, event, false),
@@ -299,10 +299,10 @@ impl<'a, 's> Run<'a, 's> {
     /// Who holds a lock; initially, its holder where the window begins.
     fn holders(&mut self, lock: LockId) -> &mut Holders {
         self.holders.entry(lock).or_insert_with(|| {
-            let (setup, window) = (self.state.setup, self.state.window);
+            let (index, window) = (self.state.index, self.state.window);
             let mut holders = Holders::default();
             if window.before == Before::Recorded && window.start > EventId(0) {
-                for open in setup.open_sections(lock, window.start) {
+                for open in index.open_sections(lock, window.start) {
                     let hold = (open.thread, open.release.unwrap_or(EventId(NONE)));
                     match open.shared {
                         true => holders.shared.push(hold),
@@ -315,7 +315,7 @@ impl<'a, 's> Run<'a, 's> {
     }
 
     fn excluding(&mut self, lock: LockId, event: EventId, exclusive: bool) -> Option<Obstacle> {
-        let thread = self.state.setup.trace().thread(event);
+        let thread = self.state.index.trace().thread(event);
         let holders = self.holders(lock);
         let shared = holders.shared.iter().filter(|_| exclusive);
         let other = holders.exclusive.iter().chain(shared).find(|(holder, _)| *holder != thread);
@@ -349,7 +349,7 @@ impl<'a, 's> Run<'a, 's> {
 
     #[inline]
     fn perform(&mut self, event: EventId, node: Node) {
-        let trace = self.state.setup.trace();
+        let trace = self.state.index.trace();
         let op = trace.op(event);
         let thread = self.state.chains[node.chain as usize].thread;
         match op {
@@ -383,7 +383,7 @@ impl<'a, 's> Run<'a, 's> {
 
     /// Finds the choice behind a standstill.
     fn blocked(&mut self) -> Blocked {
-        let trace = self.state.setup.trace();
+        let trace = self.state.index.trace();
         let mut blocked = Blocked { choice: None, release: None, take: None };
         let waiting = (0..self.state.chains.len() as u32).filter_map(|chain| self.next(chain));
         let mut waiting: Vec<(EventId, Node)> = waiting.map(|node| (self.state.event(node), node)).collect();
@@ -429,15 +429,15 @@ impl<'a, 's> Run<'a, 's> {
     /// Lets some thread go on to its next post.
     fn supply(&mut self, blocked: &Blocked) -> bool {
         let Some(semaphore) = blocked.take else { return false };
-        let setup = self.state.setup;
+        let index = self.state.index;
         let start = self.state.window.start;
-        let posts = setup.posts(semaphore);
+        let posts = index.posts(semaphore);
         let posts = &posts[posts.partition_point(|&post| post < start)..];
         // What keeps a thread from its next post keeps it from all later ones.
         let mut tried: Vec<ThreadId> = Vec::new();
         for &post in posts {
-            let thread = setup.trace().thread(post);
-            if self.is_over_budget() || tried.len() == setup.threads().threads() {
+            let thread = index.trace().thread(post);
+            if self.is_over_budget() || tried.len() == index.threads().threads() {
                 return false;
             }
             if tried.contains(&thread) || self.state.needed(post).is_some() {
@@ -454,7 +454,7 @@ impl<'a, 's> Run<'a, 's> {
     /// Whether the command as a whole may take no longer.
     #[inline]
     fn is_out_of_bounds(&self) -> bool {
-        self.state.setup.bounds().are_reached()
+        self.state.index.bounds().are_reached()
     }
 
     /// Whether what was known before and the guess have cost more than there is.

@@ -13,7 +13,7 @@ use crate::state::{Conflict, State};
 
 /// A post and a take whose order is open, if a pairing is still possible.
 pub(crate) fn split(state: &mut State<'_>, blocked: EventId) -> Result<Split, Conflict> {
-    let Op::Take(semaphore) = state.setup.trace().op(blocked) else {
+    let Op::Take(semaphore) = state.index.trace().op(blocked) else {
         unreachable!("only takes wait for permits");
     };
     let takes = state.semaphores[state.semaphore_index[&semaphore]].takes.clone();
@@ -41,10 +41,10 @@ pub(crate) fn split(state: &mut State<'_>, blocked: EventId) -> Result<Split, Co
 
 /// The posts of the semaphore of a take that can happen at all, needed ones first.
 pub(crate) fn available_posts(state: &mut State<'_>, take: EventId) -> Vec<Node> {
-    let Op::Take(semaphore) = state.setup.trace().op(take) else { return Vec::new() };
-    let (setup, start) = (state.setup, state.window.start);
+    let Op::Take(semaphore) = state.index.trace().op(take) else { return Vec::new() };
+    let (index, start) = (state.index, state.window.start);
     let mut posts: Vec<Node> = Vec::new();
-    for &post in setup.posts(semaphore).iter().filter(|&&post| post >= start) {
+    for &post in index.posts(semaphore).iter().filter(|&&post| post >= start) {
         let node = state.locate(post);
         if node.position < state.chains[node.chain as usize].ceiling {
             posts.push(node);

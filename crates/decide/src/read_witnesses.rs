@@ -16,7 +16,7 @@ use check::{Model, Question, Source};
 use order::MustOrder;
 use trace::EventId;
 
-use crate::{Effort, Options, Setup, Verdict, Witness, decide_with_effort, must_order, other_sources};
+use crate::{Effort, Index, Options, Verdict, Witness, decide_with_effort, must_order, other_sources};
 
 /// Whether a read can see a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum SourceVerdict {
 /// Answers what else each read of a trace could have seen.
 #[derive(Debug)]
 pub struct Witnesses<'s> {
-    setup: &'s Setup<'s>,
+    index: &'s Index<'s>,
     model: Model,
     options: Options,
     must: &'s MustOrder,
@@ -65,8 +65,8 @@ pub struct Phases {
 
 impl<'s> Witnesses<'s> {
     /// Prepares to answer about a trace.
-    pub fn new(setup: &'s Setup<'s>, model: Model, options: Options) -> Self {
-        Witnesses { setup, model, options, must: must_order(setup, model), phases: Phases::default() }
+    pub fn new(index: &'s Index<'s>, model: Model, options: Options) -> Self {
+        Witnesses { index, model, options, must: must_order(index, model), phases: Phases::default() }
     }
 
     /// Every source a read could see but the one it saw, with the answer.
@@ -80,8 +80,8 @@ impl<'s> Witnesses<'s> {
         read: EventId,
         mut known: impl FnMut(Source) -> Option<Witness>,
     ) -> Vec<(Source, SourceVerdict)> {
-        let hiding = self.must.hiding_writes(self.setup, read);
-        let sources = other_sources(self.setup, read);
+        let hiding = self.must.hiding_writes(self.index, read);
+        let sources = other_sources(self.index, read);
         let mut answer = |source| {
             self.phases.witnesses += 1;
             if self.is_ordered(read, source, &hiding) {
@@ -102,7 +102,7 @@ impl<'s> Witnesses<'s> {
 
     /// Whether orders that hold in every schedule keep a read from a source.
     fn is_ordered(&self, read: EventId, source: Source, hiding: &[EventId]) -> bool {
-        let precedes = |first, second| self.must.precedes(self.setup, first, second);
+        let precedes = |first, second| self.must.precedes(self.index, first, second);
         match source {
             Source::Initial => !hiding.is_empty(),
             Source::Write(write) => {
@@ -116,7 +116,7 @@ impl<'s> Witnesses<'s> {
         phases.decided += 1;
         let question = Question::Reads(read, Some(source));
         let Ok((verdict, Effort { cases })) =
-            decide_with_effort(self.setup, &question, self.model, self.options)
+            decide_with_effort(self.index, &question, self.model, self.options)
         else {
             unreachable!("a read can be asked about each of its sources")
         };

@@ -12,7 +12,7 @@
 use check::{Model, Question, QuestionError, Refutation};
 use trace::EventId;
 
-use crate::Setup;
+use crate::Index;
 use crate::explain::explain;
 use crate::linearise::{Guess, Values};
 use crate::requirements::{Exemption, Requirements};
@@ -23,22 +23,22 @@ const REACH: u32 = 256;
 
 /// The contradiction that saturation leads to, if it does. `Question::Reads` must name its source.
 pub fn refute_by_saturation(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     question: &Question,
     model: Model,
 ) -> Result<Option<Refutation>, QuestionError> {
-    question.validate(setup.trace())?;
-    let requirements = Requirements::new(setup, question, model, Exemption::AllNamed);
-    if is_guessed(setup, &requirements) {
+    question.validate(index.trace())?;
+    let requirements = Requirements::new(index, question, model, Exemption::AllNamed);
+    if is_guessed(index, &requirements) {
         return Ok(None);
     }
     let mut reach = REACH;
     loop {
         let start = EventId(requirements.earliest.0.saturating_sub(reach));
-        let mut state = State::new(setup, &requirements, Window { start, before: Before::Unknown }, u64::MAX);
+        let mut state = State::new(index, &requirements, Window { start, before: Before::Unknown }, u64::MAX);
         let posed = state.pose();
         let contradiction = posed.and_then(|()| state.saturate());
-        if setup.bounds().are_reached() {
+        if index.bounds().are_reached() {
             return Ok(None);
         }
         if let Err(conflict) = contradiction {
@@ -52,9 +52,9 @@ pub fn refute_by_saturation(
 }
 
 /// Whether a first guess answers the question.
-fn is_guessed(setup: &Setup<'_>, requirements: &Requirements) -> bool {
+fn is_guessed(index: &Index<'_>, requirements: &Requirements) -> bool {
     let start = EventId(requirements.earliest.0.saturating_sub(REACH));
-    let mut state = State::new(setup, requirements, Window { start, before: Before::Recorded }, u64::MAX);
-    let mut values = Values::new(setup.trace().symbols().variables.len());
+    let mut state = State::new(index, requirements, Window { start, before: Before::Recorded }, u64::MAX);
+    let mut values = Values::new(index.trace().symbols().variables.len());
     state.pose().is_ok() && matches!(state.linearise(&mut values), Guess::Complete(_))
 }

@@ -4,7 +4,7 @@
 use check::{Model, Question, Source};
 use trace::{EventId, LockId, Op, SemaphoreId, ThreadId};
 
-use crate::Setup;
+use crate::Index;
 
 /// What a schedule must do to answer a question.
 #[derive(Clone, Debug)]
@@ -43,10 +43,10 @@ pub(crate) enum Exemption {
 
 impl Requirements {
     /// `Question::Reads` must name its source here.
-    pub(crate) fn new(setup: &Setup<'_>, question: &Question, model: Model, exemption: Exemption) -> Self {
+    pub(crate) fn new(index: &Index<'_>, question: &Question, model: Model, exemption: Exemption) -> Self {
         let mut requirements = Requirements {
             model,
-            by_memory_order: question.is_by_memory_order(model) && !setup.trace().is_sequential(),
+            by_memory_order: question.is_by_memory_order(model) && !index.trace().is_sequential(),
             needs: Vec::new(),
             stops: Vec::new(),
             orders: Vec::new(),
@@ -55,19 +55,19 @@ impl Requirements {
             starved: Vec::new(),
             not_blocked: None,
             both_held: None,
-            earliest: EventId::new(setup.trace().len()),
+            earliest: EventId::new(index.trace().len()),
         };
         match question {
             Question::Race(a, b) => {
-                requirements.stop_at(setup, *a);
-                requirements.stop_at(setup, *b);
+                requirements.stop_at(index, *a);
+                requirements.stop_at(index, *b);
             }
             Question::Deadlock(blocked) => {
                 for &event in blocked {
-                    requirements.stop_at(setup, event);
+                    requirements.stop_at(index, event);
                 }
-                requirements.block(setup, blocked);
-                requirements.needs.extend(question.spent_posts(setup.trace()));
+                requirements.block(index, blocked);
+                requirements.needs.extend(question.spent_posts(index.trace()));
             }
             Question::Order(events) => {
                 requirements.needs.extend(events);
@@ -75,7 +75,7 @@ impl Requirements {
                 requirements.exempt.extend(
                     events
                         .iter()
-                        .filter(|&&event| exemption == Exemption::AllNamed || !goes_on(setup, events, event)),
+                        .filter(|&&event| exemption == Exemption::AllNamed || !goes_on(index, events, event)),
                 );
                 requirements.earliest = events.iter().copied().min().unwrap_or(requirements.earliest);
             }
@@ -86,20 +86,20 @@ impl Requirements {
                     requirements.source = Some((*read, source));
                     let reach = match source {
                         Source::Write(write) => Some(write),
-                        Source::Initial => setup
+                        Source::Initial => index
                             .trace()
                             .op(*read)
                             .reads()
-                            .and_then(|variable| setup.writes(variable).first().copied()),
+                            .and_then(|variable| index.writes(variable).first().copied()),
                     };
                     requirements.earliest = reach.map_or(*read, |event| event.min(*read));
                 }
             }
             Question::Cut(counts) => {
-                for thread in 0..setup.threads().threads() {
+                for thread in 0..index.threads().threads() {
                     let count = counts.get(thread).copied().unwrap_or(0);
                     let thread = ThreadId::new(thread);
-                    let events = setup.threads().of_thread(thread);
+                    let events = index.threads().of_thread(thread);
                     requirements.stops.push((thread, count));
                     requirements.needs.extend(count.checked_sub(1).map(|last| events[last as usize]));
                     if let Some(&next) = events.get(count as usize) {
@@ -108,7 +108,7 @@ impl Requirements {
                 }
             }
         }
-        requirements.both_held = both_held(setup, &requirements.stops);
+        requirements.both_held = both_held(index, &requirements.stops);
         if !requirements.starved.is_empty() {
             // How many permits are left depends on everything before.
             requirements.earliest = EventId(0);
@@ -117,26 +117,26 @@ impl Requirements {
     }
 
     /// The event is to be the next of its thread: all before it happens, and it does not.
-    fn stop_at(&mut self, setup: &Setup<'_>, event: EventId) {
-        let thread = setup.trace().thread(event);
-        let place = setup.threads().place(event);
+    fn stop_at(&mut self, index: &Index<'_>, event: EventId) {
+        let thread = index.trace().thread(event);
+        let place = index.threads().place(event);
         self.stops.push((thread, place as u32));
         let before = match place {
-            0 => setup.trace().fork_of(thread),
-            _ => Some(setup.threads().of_thread(thread)[place - 1]),
+            0 => index.trace().fork_of(thread),
+            _ => Some(index.threads().of_thread(thread)[place - 1]),
         };
         self.needs.extend(before);
         self.earliest = self.earliest.min(event);
     }
 
     /// Finds out whether each event of a cycle is blocked by the next one's thread standing there.
-    fn block(&mut self, setup: &Setup<'_>, blocked: &[EventId]) {
-        for (index, &event) in blocked.iter().enumerate() {
-            let blocker = blocked[(index + 1) % blocked.len()];
-            if let Op::Take(semaphore) = setup.trace().op(event) {
+    fn block(&mut self, index: &Index<'_>, blocked: &[EventId]) {
+        for (position, &event) in blocked.iter().enumerate() {
+            let blocker = blocked[(position + 1) % blocked.len()];
+            if let Op::Take(semaphore) = index.trace().op(event) {
                 self.starved.push((semaphore, event));
             }
-            if self.not_blocked.is_none() && !can_block(setup, event, blocker) {
+            if self.not_blocked.is_none() && !can_block(index, event, blocker) {
                 self.not_blocked = Some(event);
             }
         }
@@ -148,7 +148,7 @@ impl Requirements {
     }
 
     /// What a read that happens must see, if anything.
-    pub(crate) fn demand(&self, setup: &Setup<'_>, read: EventId) -> Option<Source> {
+    pub(crate) fn demand(&self, index: &Index<'_>, read: EventId) -> Option<Source> {
         if let Some((named, source)) = self.source
             && named == read
         {
@@ -156,28 +156,28 @@ impl Requirements {
         }
         let free = self.model == Model::Sync
             || self.exempt.contains(&read)
-            || self.by_memory_order && is_unordered(setup, read);
-        (!free).then(|| setup.trace().reads_from(read).map_or(Source::Initial, Source::Write))
+            || self.by_memory_order && is_unordered(index, read);
+        (!free).then(|| index.trace().reads_from(read).map_or(Source::Initial, Source::Write))
     }
 }
 
 /// Whether a read saw a write without synchronising with it.
-pub(crate) fn is_unordered(setup: &Setup<'_>, read: EventId) -> bool {
-    setup.synchronisation().is_some_and(|weak| weak.is_unordered(read))
+pub(crate) fn is_unordered(index: &Index<'_>, read: EventId) -> bool {
+    index.synchronisation().is_some_and(|weak| weak.is_unordered(read))
 }
 
 /// Whether a later event of the same thread is named too.
-fn goes_on(setup: &Setup<'_>, named: &[EventId], event: EventId) -> bool {
-    named.iter().any(|&other| other > event && setup.trace().thread(other) == setup.trace().thread(event))
+fn goes_on(index: &Index<'_>, named: &[EventId], event: EventId) -> bool {
+    named.iter().any(|&other| other > event && index.trace().thread(other) == index.trace().thread(event))
 }
 
 /// Whether `event` can be blocked by the thread of `blocker` standing right before `blocker`.
-fn can_block(setup: &Setup<'_>, event: EventId, blocker: EventId) -> bool {
-    let trace = setup.trace();
+fn can_block(index: &Index<'_>, event: EventId, blocker: EventId) -> bool {
+    let trace = index.trace();
     let thread = trace.thread(blocker);
     let to_come = |other: EventId| trace.thread(other) == thread && other >= blocker;
     let holds = |lock, exclusive_only| {
-        setup.open_sections(lock, blocker).any(|section| {
+        index.open_sections(lock, blocker).any(|section| {
             section.thread == thread
                 && !(exclusive_only && matches!(trace.op(section.acquire), Op::AcquireShared(_)))
         })
@@ -193,17 +193,17 @@ fn can_block(setup: &Setup<'_>, event: EventId, blocker: EventId) -> bool {
             let instance = &trace.matching().barrier_instances()[trace.barrier_instance(event).index()];
             instance.enters.iter().any(|&enter| to_come(enter))
         }
-        Op::Take(semaphore) => setup.posts(semaphore).iter().any(|&post| to_come(post)),
+        Op::Take(semaphore) => index.posts(semaphore).iter().any(|&post| to_come(post)),
         _ => false,
     }
 }
 
 /// Two sections of a lock that cannot both be open, if stopping where they must leaves threads in them.
-fn both_held(setup: &Setup<'_>, stops: &[(ThreadId, u32)]) -> Option<(EventId, EventId)> {
+fn both_held(index: &Index<'_>, stops: &[(ThreadId, u32)]) -> Option<(EventId, EventId)> {
     let mut held: Vec<(LockId, EventId, ThreadId, bool)> = Vec::new();
     for &(thread, count) in stops {
-        held.extend(setup.held_after(thread, count).filter_map(|section| {
-            match setup.trace().op(section.acquire) {
+        held.extend(index.held_after(thread, count).filter_map(|section| {
+            match index.trace().op(section.acquire) {
                 Op::Acquire(lock) => Some((lock, section.acquire, thread, false)),
                 Op::AcquireShared(lock) => Some((lock, section.acquire, thread, true)),
                 _ => None,

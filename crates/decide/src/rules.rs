@@ -66,12 +66,12 @@ impl<'s> State<'s> {
 
     /// Newly needed events: whatever the rules say of them.
     fn look_at_new(&mut self, stretch: Stretch) -> Result<(), Conflict> {
-        let setup = self.setup;
+        let index = self.index;
         let thread = self.chains[stretch.chain as usize].thread;
         for section in self.open_at(stretch) {
             self.exclude_with_all(section)?;
         }
-        for section in setup.sections_between(thread, stretch.first, stretch.end) {
+        for section in index.sections_between(thread, stretch.first, stretch.end) {
             let section = self.needed_section(section);
             self.exclude_open(section)?;
             self.exclude_with_all(section)?;
@@ -79,14 +79,14 @@ impl<'s> State<'s> {
         }
         for &position in self.contended(thread, stretch) {
             let node = Node { chain: stretch.chain, position };
-            let event = setup.threads().of_thread(thread)[position as usize];
-            let op = setup.trace().op(event);
+            let event = index.threads().of_thread(thread)[position as usize];
+            let op = index.trace().op(event);
             if op.reads().is_some() {
                 self.look_at_bound(node)?;
             }
             if let Some(variable) = op.writes() {
                 self.after_first_reads(variable, node)?;
-                for (other, _) in setup.thread_writes().of(variable.index()) {
+                for (other, _) in index.thread_writes().of(variable.index()) {
                     self.after_reads(variable, node, other)?;
                 }
             }
@@ -99,11 +99,11 @@ impl<'s> State<'s> {
     fn look_at_bound(&mut self, read: Node) -> Result<(), Conflict> {
         let event = self.event(read);
         let (Some(variable), Some(seen)) =
-            (self.setup.trace().op(event).reads(), self.required_source(event, read))
+            (self.index.trace().op(event).reads(), self.required_source(event, read))
         else {
             return Ok(());
         };
-        for (other, writes) in self.setup.thread_writes().of(variable.index()) {
+        for (other, writes) in self.index.thread_writes().of(variable.index()) {
             self.before_overwrite(read, seen, other, writes)?;
             self.before_source(read, seen, other, writes)?;
         }
@@ -112,21 +112,21 @@ impl<'s> State<'s> {
 
     /// Events that have learnt of another chain.
     fn look_at_learnt(&mut self, stretch: Stretch, about: u32) -> Result<(), Conflict> {
-        let setup = self.setup;
+        let index = self.index;
         let (thread, other) =
             (self.chains[stretch.chain as usize].thread, self.chains[about as usize].thread);
         for section in self.open_at(stretch) {
             self.exclude_known(section, other)?;
         }
-        for section in setup.sections_between(thread, stretch.first, stretch.end) {
+        for section in index.sections_between(thread, stretch.first, stretch.end) {
             self.exclude_known(self.needed_section(section), other)?;
         }
         for &position in self.contended(thread, stretch) {
             let node = Node { chain: stretch.chain, position };
-            let event = setup.threads().of_thread(thread)[position as usize];
-            let op = setup.trace().op(event);
+            let event = index.threads().of_thread(thread)[position as usize];
+            let op = index.trace().op(event);
             let Some(access) = op.access() else { continue };
-            let writes = setup.thread_writes().by(access.variable.index(), other);
+            let writes = index.thread_writes().by(access.variable.index(), other);
             if writes.is_empty() {
                 continue;
             }
@@ -148,19 +148,19 @@ impl<'s> State<'s> {
         if self.requirements.model == Model::Sync && self.requirements.source.is_none() {
             return &[];
         }
-        self.setup.contested_between(thread, stretch.first, stretch.end)
+        self.index.contested_between(thread, stretch.first, stretch.end)
     }
 
     /// The needed sections that are open where a stretch begins, but began in the window.
     fn open_at(&self, stretch: Stretch) -> Vec<NeededSection> {
         let chain = &self.chains[stretch.chain as usize];
         let open =
-            self.setup.held_after(chain.thread, stretch.first).map(|section| self.needed_section(section));
+            self.index.held_after(chain.thread, stretch.first).map(|section| self.needed_section(section));
         open.filter(|section| section.acquire >= chain.floor).collect()
     }
 
     fn needed_section(&self, section: &Section) -> NeededSection {
-        let place = |event: EventId| self.setup.threads().place(event) as u32;
+        let place = |event: EventId| self.index.threads().place(event) as u32;
         NeededSection {
             lock: section.lock,
             chain: self.chain_of[section.thread.index()],
@@ -171,7 +171,7 @@ impl<'s> State<'s> {
     }
 
     fn exclude_with_all(&mut self, section: NeededSection) -> Result<(), Conflict> {
-        for (other, _) in self.setup.thread_sections().of(section.lock.index()) {
+        for (other, _) in self.index.thread_sections().of(section.lock.index()) {
             self.exclude_known(section, other)?;
         }
         Ok(())
@@ -199,7 +199,7 @@ impl<'s> State<'s> {
     ) -> Result<(), Conflict> {
         let chain = self.chain_of[other.index()];
         let floor = self.chains[chain as usize].floor;
-        let list = self.setup.thread_sections().by(section.lock.index(), other);
+        let list = self.index.thread_sections().by(section.lock.index(), other);
         let mut count = list.partition_point(|held| held.acquire < before);
         while let Some(index) = count.checked_sub(1) {
             let held = list[index];
@@ -249,7 +249,7 @@ impl<'s> State<'s> {
     /// Of a new section and one of another chain that never ends, the one that never ends comes last.
     fn exclude_unending(&mut self, section: NeededSection) -> Result<(), Conflict> {
         let ends = section.release < self.chains[section.chain as usize].ceiling;
-        for (other, list) in self.setup.thread_sections().of(section.lock.index()) {
+        for (other, list) in self.index.thread_sections().of(section.lock.index()) {
             let chain = self.chain_of[other.index()];
             if chain == NONE || chain == section.chain {
                 continue;
@@ -280,7 +280,7 @@ impl<'s> State<'s> {
             return Ok(());
         }
         let thread = self.chains[section.chain as usize].thread;
-        for open in self.setup.open_sections(section.lock, start) {
+        for open in self.index.open_sections(section.lock, start) {
             if open.thread != thread && !(open.shared && section.shared) {
                 let release = open.release.ok_or(Conflict::WithPrefix)?;
                 self.put_before(release, section.acquire(), Why::Recorded)?;
@@ -366,8 +366,8 @@ impl<'s> State<'s> {
             Some(previous) => self.order.before(previous, chain).max(floor),
             None => floor,
         };
-        let setup = self.setup;
-        let sources = setup.thread_writes().by(variable.index(), other);
+        let index = self.index;
+        let sources = index.thread_writes().by(variable.index(), other);
         let sources = &sources[sources.partition_point(|&source| source < from)..];
         for &position in sources.iter().take_while(|&&source| source < known) {
             let source = Node { chain, position };
@@ -401,7 +401,7 @@ impl<'s> State<'s> {
     /// The write of the same variable before this one in its thread, if it is in the window.
     fn write_before(&self, variable: VariableId, write: Node) -> Option<Node> {
         let chain = &self.chains[write.chain as usize];
-        let own = self.setup.thread_writes().by(variable.index(), chain.thread);
+        let own = self.index.thread_writes().by(variable.index(), chain.thread);
         let index = own.partition_point(|&position| position < write.position).checked_sub(1)?;
         (own[index] >= chain.floor).then_some(Node { chain: write.chain, position: own[index] })
     }

@@ -13,7 +13,7 @@
 
 use trace::{EventId, Op, ThreadId, Trace};
 
-use crate::Setup;
+use crate::Index;
 
 /// How often an object has been touched: in ways that change places with each other, and in ways that do not.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -38,12 +38,12 @@ struct Turn {
 const NOTHING: u32 = u32::MAX;
 
 /// Reorders a schedule into one with fewer context switches that answers the same question.
-pub fn simplify(setup: &Setup<'_>, named: &[EventId], schedule: &[EventId]) -> Vec<EventId> {
-    let objects = Objects::of(setup.trace());
-    let turns = turns(setup, &objects, schedule);
+pub fn simplify(index: &Index<'_>, named: &[EventId], schedule: &[EventId]) -> Vec<EventId> {
+    let objects = Objects::of(index.trace());
+    let turns = turns(index, &objects, schedule);
     let order = named_in_order(named, schedule);
     let mut run = Run {
-        setup,
+        index,
         turns: &turns,
         done: vec![0; turns.len()],
         touched: vec![Touched::default(); objects.count],
@@ -65,10 +65,10 @@ pub fn simplify(setup: &Setup<'_>, named: &[EventId], schedule: &[EventId]) -> V
 }
 
 /// The events of each thread, as turns.
-fn turns(setup: &Setup<'_>, objects: &Objects, schedule: &[EventId]) -> Vec<Vec<Turn>> {
-    let trace = setup.trace();
+fn turns(index: &Index<'_>, objects: &Objects, schedule: &[EventId]) -> Vec<Vec<Turn>> {
+    let trace = index.trace();
     let mut touched = vec![Touched::default(); objects.count];
-    let mut turns: Vec<Vec<Turn>> = vec![Vec::new(); setup.threads().threads()];
+    let mut turns: Vec<Vec<Turn>> = vec![Vec::new(); index.threads().threads()];
     for (index, &event) in schedule.iter().enumerate() {
         let op = trace.op(event);
         let mut turn =
@@ -102,7 +102,7 @@ impl Touched {
 
 /// A schedule on the way to being simple.
 struct Run<'a> {
-    setup: &'a Setup<'a>,
+    index: &'a Index<'a>,
     turns: &'a [Vec<Turn>],
     /// How many turns each thread has had.
     done: Vec<usize>,
@@ -122,7 +122,7 @@ impl Run<'_> {
             if touched.writes != turn.before.writes || turn.writes && touched.reads != turn.before.reads {
                 return false;
             }
-        } else if let Op::Join(child) = self.setup.trace().op(turn.event)
+        } else if let Op::Join(child) = self.index.trace().op(turn.event)
             && self.done[child.index()] < self.turns[child.index()].len()
         {
             return false;
@@ -135,8 +135,8 @@ impl Run<'_> {
     /// What memory orders put before the event, and the schedule too, has happened.
     #[inline]
     fn keeps_synchronisation(&self, thread: usize, turn: &Turn) -> bool {
-        let Some(weak) = self.setup.synchronisation() else { return true };
-        let (trace, threads) = (self.setup.trace(), self.setup.threads());
+        let Some(weak) = self.index.synchronisation() else { return true };
+        let (trace, threads) = (self.index.trace(), self.index.threads());
         weak.before(threads, ThreadId::new(thread), turn.event).iter().all(|&(_, first)| {
             let (other, place) = (trace.thread(first).index(), threads.place(first));
             self.done[other] > place
@@ -148,10 +148,10 @@ impl Run<'_> {
         if self.done[thread] > 0 {
             return true;
         }
-        self.setup.trace().fork_of(ThreadId::new(thread)).is_none_or(|fork| {
-            let parent = self.setup.trace().thread(fork).index();
+        self.index.trace().fork_of(ThreadId::new(thread)).is_none_or(|fork| {
+            let parent = self.index.trace().thread(fork).index();
             // A schedule has all of a thread up to what it has of it.
-            self.done[parent] > self.setup.threads().place(fork)
+            self.done[parent] > self.index.threads().place(fork)
         })
     }
 

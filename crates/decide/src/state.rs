@@ -4,7 +4,7 @@
 //! [`order::Chains`]; an event's position in its chain is its place in its thread. An edge from x to y means:
 //! if y happens, x happens before it. An edge whose source is not needed yet makes it needed, together with
 //! everything before it in its thread and the edges of those events: that is the *closure* of the question
-//! (`closure.rs`). The state does not copy what needed events do: the lists of [`Setup`] have it, and the
+//! (`closure.rs`). The state does not copy what needed events do: the lists of [`Index`] have it, and the
 //! state knows how far each thread is needed.
 //!
 //! Every edge is logged with its reason, so that a contradiction can be explained (`explain.rs`). Once a case
@@ -17,7 +17,7 @@ use order::{Chains, Node};
 use rustc_hash::FxHashMap;
 use trace::{EventId, SemaphoreId, ThreadId};
 
-use crate::Setup;
+use crate::Index;
 use crate::agenda::Agenda;
 use crate::requirements::Requirements;
 use crate::trail::{Trail, Undo};
@@ -148,7 +148,7 @@ pub(crate) struct Stretch {
 
 /// Everything known so far.
 pub(crate) struct State<'s> {
-    pub(crate) setup: &'s Setup<'s>,
+    pub(crate) index: &'s Index<'s>,
     pub(crate) requirements: &'s Requirements,
     pub(crate) window: Window,
     pub(crate) order: Chains,
@@ -174,18 +174,18 @@ pub(crate) struct State<'s> {
 
 impl<'s> State<'s> {
     pub(crate) fn new(
-        setup: &'s Setup<'s>,
+        index: &'s Index<'s>,
         requirements: &'s Requirements,
         window: Window,
         budget: u64,
     ) -> Self {
         State {
-            setup,
+            index,
             requirements,
             window,
             order: Chains::new(),
             chains: Vec::new(),
-            chain_of: vec![NONE; setup.threads().threads()],
+            chain_of: vec![NONE; index.threads().threads()],
             semaphores: Vec::new(),
             semaphore_index: FxHashMap::default(),
             log: Vec::new(),
@@ -239,7 +239,7 @@ impl<'s> State<'s> {
 
     /// Takes a case: the edges it adds are logged as decided at this level.
     pub(crate) fn assume(&mut self, split: Split, first_case: bool, level: u32) -> Result<(), Conflict> {
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         let why = Why::Decided(level);
         match split {
             Split::Sections(a, b) => {
@@ -251,7 +251,7 @@ impl<'s> State<'s> {
                 }
             }
             Split::Overwrite { read, write } => {
-                let (first, second) = match (first_case, self.requirements.demand(self.setup, read)) {
+                let (first, second) = match (first_case, self.requirements.demand(self.index, read)) {
                     (true, Some(Source::Write(source))) => (write, source),
                     _ => (read, write),
                 };
@@ -300,7 +300,7 @@ impl<'s> State<'s> {
         if known != NONE {
             return known;
         }
-        let events = self.setup.threads().of_thread(thread);
+        let events = self.index.threads().of_thread(thread);
         let floor = events.partition_point(|&event| event < self.window.start) as u32;
         let chain = self.order.add_chain();
         self.order.grow(chain, floor);
@@ -321,21 +321,21 @@ impl<'s> State<'s> {
     #[inline]
     pub(crate) fn locate(&mut self, event: EventId) -> Node {
         debug_assert!(event >= self.window.start);
-        let chain = self.chain(self.setup.trace().thread(event));
-        Node { chain, position: self.setup.threads().place(event) as u32 }
+        let chain = self.chain(self.index.trace().thread(event));
+        Node { chain, position: self.index.threads().place(event) as u32 }
     }
 
     /// The event at a node.
     #[inline]
     pub(crate) fn event(&self, node: Node) -> EventId {
-        self.setup.threads().of_thread(self.chains[node.chain as usize].thread)[node.position as usize]
+        self.index.threads().of_thread(self.chains[node.chain as usize].thread)[node.position as usize]
     }
 
     /// The node of an event, if it is needed.
     #[inline]
     pub(crate) fn needed(&self, event: EventId) -> Option<Node> {
-        let chain = self.chain_of[self.setup.trace().thread(event).index()];
-        let position = self.setup.threads().place(event) as u32;
+        let chain = self.chain_of[self.index.trace().thread(event).index()];
+        let position = self.index.threads().place(event) as u32;
         (chain != NONE && event >= self.window.start && position < self.order.len(chain))
             .then_some(Node { chain, position })
     }
@@ -395,7 +395,7 @@ impl<'s> State<'s> {
     /// What a needed read must see, if anything.
     #[inline]
     pub(crate) fn required_source(&self, event: EventId, node: Node) -> Option<RequiredSource> {
-        let source = self.requirements.demand(self.setup, event)?;
+        let source = self.requirements.demand(self.index, event)?;
         let named = self.requirements.source.is_some_and(|(read, _)| read == event);
         if self.requirements.model == Model::Branch && !named && !self.goes_beyond_branch(node) {
             return None;
@@ -410,7 +410,7 @@ impl<'s> State<'s> {
     /// Whether the needed events of a thread go beyond a branch after this one.
     fn goes_beyond_branch(&self, node: Node) -> bool {
         let thread = self.chains[node.chain as usize].thread;
-        let branch = self.setup.branch_after(thread, node.position);
+        let branch = self.index.branch_after(thread, node.position);
         branch.is_some_and(|branch| branch + 1 < self.order.len(node.chain))
     }
 
@@ -421,7 +421,7 @@ impl<'s> State<'s> {
             .source
             .filter(|&(_, source)| source == Source::Write(write))
             .map(|(read, _)| read);
-        let reads = self.setup.readers().of_write(write).chain(named);
+        let reads = self.index.readers().of_write(write).chain(named);
         reads.filter_map(move |read| {
             let node = self.needed(read)?;
             (self.required_source(read, node) == Some(RequiredSource::Write(write))).then_some(node)
@@ -433,8 +433,8 @@ impl<'s> State<'s> {
         &self,
         variable: trace::VariableId,
     ) -> impl Iterator<Item = (Node, RequiredSource)> + '_ {
-        let (trace, start) = (self.setup.trace(), self.window.start);
-        let reads = self.setup.reads_since(variable, start).iter().copied();
+        let (trace, start) = (self.index.trace(), self.window.start);
+        let reads = self.index.reads_since(variable, start).iter().copied();
         let first = reads.take_while(move |&read| trace.reads_from(read).is_none_or(|write| write < start));
         let named = self
             .requirements
@@ -453,7 +453,7 @@ impl<'s> State<'s> {
     /// The permits of a semaphore where the window begins.
     pub(crate) fn permits_at_start(&self, semaphore: SemaphoreId) -> i64 {
         let before = |events: &[EventId]| events.partition_point(|&e| e < self.window.start) as i64;
-        i64::from(self.setup.trace().initial_permits(semaphore)) + before(self.setup.posts(semaphore))
-            - before(self.setup.takes(semaphore))
+        i64::from(self.index.trace().initial_permits(semaphore)) + before(self.index.posts(semaphore))
+            - before(self.index.takes(semaphore))
     }
 }

@@ -8,7 +8,7 @@
 use check::{Model, Question, Source};
 use trace::{EventId, Op, ThreadId};
 
-use crate::Setup;
+use crate::Index;
 use crate::requirements::is_unordered;
 
 /// A schedule, not yet written out.
@@ -57,32 +57,32 @@ impl Witness {
     }
 
     /// The schedule without what the question does not need. Linear in the recorded run up to it.
-    pub fn schedule(&self, setup: &Setup<'_>, question: &Question, model: Model) -> Vec<EventId> {
+    pub fn schedule(&self, index: &Index<'_>, question: &Question, model: Model) -> Vec<EventId> {
         let whole: Vec<EventId> = match &self.0 {
             Form::Window { start, tail } => (0..start.0).map(EventId).chain(tail.iter().copied()).collect(),
             Form::Restricted { counts, tail } => {
-                restricted(setup, counts).chain(tail.iter().copied()).collect()
+                restricted(index, counts).chain(tail.iter().copied()).collect()
             }
-            Form::Ideal { counts } => restricted(setup, counts).collect(),
+            Form::Ideal { counts } => restricted(index, counts).collect(),
         };
         match self.0 {
             Form::Ideal { .. } if model != Model::Sync => whole,
-            _ => Slice::new(setup, question, model, &whole).cut(),
+            _ => Slice::new(index, question, model, &whole).cut(),
         }
     }
 }
 
 /// So many events of each thread, in the order of the trace.
-fn restricted<'s>(setup: &'s Setup<'_>, counts: &'s [u32]) -> impl Iterator<Item = EventId> + 's {
+fn restricted<'s>(index: &'s Index<'_>, counts: &'s [u32]) -> impl Iterator<Item = EventId> + 's {
     let mut left = counts.to_vec();
     let mut missing: u64 = counts.iter().map(|&count| u64::from(count)).sum();
-    let all = (0..setup.trace().len()).map(EventId::new);
+    let all = (0..index.trace().len()).map(EventId::new);
     let counted = all.map_while(move |event| {
         // When all have happened the rest of the trace need not be looked at.
         if missing == 0 {
             return None;
         }
-        let left = &mut left[setup.trace().thread(event).index()];
+        let left = &mut left[index.trace().thread(event).index()];
         let happens = *left > 0;
         *left -= u32::from(happens);
         missing -= u64::from(happens);
@@ -92,7 +92,7 @@ fn restricted<'s>(setup: &'s Setup<'_>, counts: &'s [u32]) -> impl Iterator<Item
 }
 
 struct Slice<'a> {
-    setup: &'a Setup<'a>,
+    index: &'a Index<'a>,
     question: &'a Question,
     model: Model,
     whole: &'a [EventId],
@@ -104,13 +104,13 @@ struct Slice<'a> {
 }
 
 impl<'a> Slice<'a> {
-    fn new(setup: &'a Setup<'a>, question: &'a Question, model: Model, whole: &'a [EventId]) -> Self {
-        let kept = vec![0; setup.threads().threads()];
+    fn new(index: &'a Index<'a>, question: &'a Question, model: Model, whole: &'a [EventId]) -> Self {
+        let kept = vec![0; index.threads().threads()];
         let mut has = kept.clone();
         for &event in whole {
-            has[setup.trace().thread(event).index()] += 1;
+            has[index.trace().thread(event).index()] += 1;
         }
-        Slice { setup, question, model, whole, has, kept, changed: false }
+        Slice { index, question, model, whole, has, kept, changed: false }
     }
 
     fn cut(mut self) -> Vec<EventId> {
@@ -126,12 +126,12 @@ impl<'a> Slice<'a> {
     }
 
     fn keeps(&self, event: EventId) -> bool {
-        (self.setup.threads().place(event) as u32) < self.kept[self.setup.trace().thread(event).index()]
+        (self.index.threads().place(event) as u32) < self.kept[self.index.trace().thread(event).index()]
     }
 
     fn keep(&mut self, event: EventId) {
-        let count = self.setup.threads().place(event) as u32 + 1;
-        self.keep_count(self.setup.trace().thread(event), count);
+        let count = self.index.threads().place(event) as u32 + 1;
+        self.keep_count(self.index.trace().thread(event), count);
     }
 
     fn keep_count(&mut self, thread: ThreadId, count: u32) {
@@ -151,7 +151,7 @@ impl<'a> Slice<'a> {
             Question::Deadlock(blocked) => {
                 for &event in blocked {
                     self.keep_up_to(event);
-                    if let Op::Take(semaphore) = self.setup.trace().op(event) {
+                    if let Op::Take(semaphore) = self.index.trace().op(event) {
                         self.keep_permits(Op::Post(semaphore), Op::Take(semaphore));
                     }
                 }
@@ -168,9 +168,9 @@ impl<'a> Slice<'a> {
 
     /// Keeps everything before an event that is to be next in its thread.
     fn keep_up_to(&mut self, event: EventId) {
-        let thread = self.setup.trace().thread(event);
-        self.keep_count(thread, self.setup.threads().place(event) as u32);
-        if let Some(fork) = self.setup.trace().fork_of(thread) {
+        let thread = self.index.trace().thread(event);
+        self.keep_count(thread, self.index.threads().place(event) as u32);
+        if let Some(fork) = self.index.trace().fork_of(thread) {
             self.keep(fork);
         }
     }
@@ -178,7 +178,7 @@ impl<'a> Slice<'a> {
     /// How many permits are left at the end is part of the question.
     fn keep_permits(&mut self, post: Op, take: Op) {
         for &event in self.whole {
-            let op = self.setup.trace().op(event);
+            let op = self.index.trace().op(event);
             if op == post || op == take {
                 self.keep(event);
             }
@@ -187,7 +187,7 @@ impl<'a> Slice<'a> {
 
     /// Keeps what kept events depend on, in one walk from the end.
     fn pass(&mut self) {
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         let symbols = trace.symbols();
         // What a kept event later in the schedule asks of the events before it.
         let mut acquired = vec![false; symbols.locks.len()];
@@ -228,11 +228,11 @@ impl<'a> Slice<'a> {
     }
 
     fn end_section(&mut self, acquire: EventId, others_follow: bool) {
-        let release = self.setup.trace().section_end(acquire).filter(|_| others_follow);
+        let release = self.index.trace().section_end(acquire).filter(|_| others_follow);
         // Without its release in the schedule, those that follow are of the same thread.
         let happens = |release: &EventId| {
-            (self.setup.threads().place(*release) as u32)
-                < self.has[self.setup.trace().thread(*release).index()]
+            (self.index.threads().place(*release) as u32)
+                < self.has[self.index.trace().thread(*release).index()]
         };
         if let Some(release) = release.filter(happens) {
             self.keep(release);
@@ -246,7 +246,7 @@ impl<'a> Slice<'a> {
             question => {
                 self.model != Model::Sync
                     && !question.exempts(read)
-                    && !(self.is_by_memory_order() && is_unordered(self.setup, read))
+                    && !(self.is_by_memory_order() && is_unordered(self.index, read))
             }
         }
     }
@@ -256,16 +256,16 @@ impl<'a> Slice<'a> {
     }
 
     fn keep_awaited(&mut self, event: EventId, op: Op) {
-        let trace = self.setup.trace();
-        if self.setup.threads().place(event) == 0
+        let trace = self.index.trace();
+        if self.index.threads().place(event) == 0
             && let Some(fork) = trace.fork_of(trace.thread(event))
         {
             self.keep(fork);
         }
         if self.is_by_memory_order()
-            && let Some(weak) = self.setup.synchronisation()
+            && let Some(weak) = self.index.synchronisation()
         {
-            for &(_, first) in weak.before(self.setup.threads(), trace.thread(event), event) {
+            for &(_, first) in weak.before(self.index.threads(), trace.thread(event), event) {
                 self.keep(first);
             }
         }

@@ -5,7 +5,7 @@
 //! `FORETELL_FUZZ_FROM`) and keeps what it breaks, shrunken, in `corpus/found/`.
 
 use check::{End, Model, Question, Refutation, Step, check_refutation, check_schedule};
-use decide::{Options, Setup, SourceVerdict, Verdict, Witnesses, decide, race_order, simplify};
+use decide::{Index, Options, SourceVerdict, Verdict, Witnesses, decide, race_order, simplify};
 use trace::{EventId, Trace};
 
 const MODELS: [Model; 3] = [Model::Sync, Model::ReadsFrom, Model::Branch];
@@ -42,15 +42,15 @@ fn judge_races(trace: &Trace, models: &[Model], tally: &mut Tally) -> Option<Str
 }
 
 fn judge_about(trace: &Trace, models: &[Model], questions: &[Question], tally: &mut Tally) -> Option<String> {
-    let setup = Setup::new(trace);
+    let index = Index::new(trace);
     tally.traces += 1;
     for &model in models {
         let answers = oracle::answer_all(trace, model, questions);
-        for (index, (question, feasible)) in questions.iter().zip(answers).enumerate() {
+        for (number, (question, feasible)) in questions.iter().zip(answers).enumerate() {
             tally.questions += 1;
             tally.feasible += u64::from(feasible);
-            let reach = REACHES[index % REACHES.len()];
-            if let Err(what) = judge_one(&setup, question, model, feasible, reach, tally) {
+            let reach = REACHES[number % REACHES.len()];
+            if let Err(what) = judge_one(&index, question, model, feasible, reach, tally) {
                 return Some(format!("{question:?} under {model:?}: {what}"));
             }
         }
@@ -59,7 +59,7 @@ fn judge_about(trace: &Trace, models: &[Model], questions: &[Question], tally: &
 }
 
 fn judge_one(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     question: &Question,
     model: Model,
     feasible: bool,
@@ -67,16 +67,16 @@ fn judge_one(
     tally: &mut Tally,
 ) -> Result<(), String> {
     let options = Options { reach, ..Options::default() };
-    let trace = setup.trace();
-    match decide(setup, question, model, options).map_err(|error| error.to_string())? {
+    let trace = index.trace();
+    match decide(index, question, model, options).map_err(|error| error.to_string())? {
         Verdict::Feasible(witness) => {
-            let schedule = witness.schedule(setup, question, model);
+            let schedule = witness.schedule(index, question, model);
             check_schedule(trace, question, model, &schedule)
                 .map_err(|fault| format!("schedule {schedule:?}: {fault}"))?;
             if !feasible {
                 return Err("the checker accepts a schedule that the oracle does not know".to_owned());
             }
-            let simple = simplify(setup, &question.named(), &schedule);
+            let simple = simplify(index, &question.named(), &schedule);
             check_schedule(trace, question, model, &simple)
                 .map_err(|fault| format!("simplified {schedule:?} to {simple:?}: {fault}"))?;
             if switches(trace, &simple) > switches(trace, &schedule) {
@@ -256,16 +256,16 @@ fn orders_that_screen_races_are_the_oracle_s() {
     let mut ordered = 0;
     for seed in 0..3000 {
         let trace = generate::tiny_with_memory_orders(seed);
-        let setup = Setup::new(&trace);
-        let must = race_order(&setup, Model::ReadsFrom);
+        let index = Index::new(&trace);
+        let must = race_order(&index, Model::ReadsFrom);
         let mut questions = oracle::all_questions(&trace);
         questions.retain(|question| matches!(question, Question::Race(..)));
         for (question, feasible) in
             questions.iter().zip(oracle::answer_all(&trace, Model::ReadsFrom, &questions))
         {
             let Question::Race(first, second) = *question else { continue };
-            let run_up = must.run_up(&setup, second, trace.thread(first));
-            let is_ordered = (setup.threads().place(first) as u32) < run_up;
+            let run_up = must.run_up(&index, second, trace.thread(first));
+            let is_ordered = (index.threads().place(first) as u32) < run_up;
             assert!(!(is_ordered && feasible), "seed {seed}: {question:?}\n{}", text(&trace));
             ordered += usize::from(is_ordered);
         }
@@ -278,9 +278,9 @@ fn shared_answers_are_the_oracle_s() {
     let mut asked = 0;
     for seed in 0..400 {
         let trace = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
-        let setup = Setup::new(&trace);
+        let index = Index::new(&trace);
         for model in MODELS {
-            let mut witnesses = Witnesses::new(&setup, model, Options::default());
+            let mut witnesses = Witnesses::new(&index, model, Options::default());
             for (read, _, op) in trace.events().filter(|(_, _, op)| op.reads().is_some()) {
                 for (source, answer) in witnesses.of_read(read) {
                     let question = Question::Reads(read, Some(source));

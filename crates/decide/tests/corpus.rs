@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use check::{Model, Question, Source};
-use decide::{Options, Setup};
+use decide::{Index, Options};
 use expectation::{Ask, Expectation, Expected};
 use judged::{Cases, Judged, judge};
 use trace::{EventId, Trace};
@@ -70,7 +70,7 @@ fn read_trace(folder: &Path, name: &str) -> Trace {
 /// What is not as the expectation says.
 fn as_expected(folder: &Path, name: &str) -> Vec<String> {
     let trace = read_trace(folder, name);
-    let setup = Setup::new(&trace);
+    let index = Index::new(&trace);
     let expectation: Expectation = toml::from_str(&read(folder, name, EXPECTATION))
         .unwrap_or_else(|error| panic!("{name}{EXPECTATION}: {error}"));
     assert!(!expectation.asks.is_empty(), "{name}{EXPECTATION} asks nothing");
@@ -79,7 +79,7 @@ fn as_expected(folder: &Path, name: &str) -> Vec<String> {
         for &model in &ask.models {
             for reach in REACHES {
                 let options = Options { reach, ..Options::default() };
-                if let Err(fault) = answered(&setup, ask, model, options) {
+                if let Err(fault) = answered(&index, ask, model, options) {
                     faults.push(format!("{name}: {} under {model:?}: {fault} ({})", ask.question, ask.why));
                 }
             }
@@ -88,14 +88,14 @@ fn as_expected(folder: &Path, name: &str) -> Vec<String> {
     faults
 }
 
-fn answered(setup: &Setup<'_>, ask: &Ask, model: Model, options: Options) -> Result<(), String> {
+fn answered(index: &Index<'_>, ask: &Ask, model: Model, options: Options) -> Result<(), String> {
     ask.validate()?;
-    let question = ask.question(setup.trace())?;
+    let question = ask.question(index.trace())?;
     let expected = ask.verdict == Expected::Feasible;
-    if oracle::decide(setup.trace(), &question, model).is_some() != expected {
+    if oracle::decide(index.trace(), &question, model).is_some() != expected {
         return Err(format!("{:?} is expected, but not what the oracle says", ask.verdict));
     }
-    match judge(setup, &question, model, options)? {
+    match judge(index, &question, model, options)? {
         judged if judged.is_feasible() != expected => Err(format!("the engine says {judged:?}")),
         Judged::Feasible { guaranteed } if ask.guaranteed.is_some_and(|expected| expected != guaranteed) => {
             Err(format!("guaranteed is {guaranteed}"))
@@ -110,7 +110,7 @@ fn answered(setup: &Setup<'_>, ask: &Ask, model: Model, options: Options) -> Res
 /// Where engine and oracle disagree about this trace, or the checker refuses evidence.
 fn as_the_oracle(folder: &Path, name: &str) -> Vec<String> {
     let trace = read_trace(folder, name);
-    let setup = Setup::new(&trace);
+    let index = Index::new(&trace);
     let questions = oracle::all_questions(&trace);
     assert!(!questions.is_empty(), "nothing can be asked about {name}");
     let mut faults = Vec::new();
@@ -118,7 +118,7 @@ fn as_the_oracle(folder: &Path, name: &str) -> Vec<String> {
         let answers = oracle::answer_all(&trace, model, &questions);
         for (question, feasible) in questions.iter().zip(answers) {
             for reach in REACHES {
-                let fault = match judge(&setup, question, model, Options { reach, ..Options::default() }) {
+                let fault = match judge(&index, question, model, Options { reach, ..Options::default() }) {
                     Ok(judged) if judged.is_feasible() == feasible => continue,
                     Ok(judged) => format!("the oracle says {feasible}, the engine {judged:?}"),
                     Err(fault) => fault,

@@ -3,7 +3,7 @@
 mod judged;
 
 use check::{End, Model, Question, Step, check_refutation};
-use decide::{Options, Setup, Verdict, decide};
+use decide::{Index, Options, Verdict, decide};
 use generate::{Family, Hard, Outcome, hard};
 use judged::{Cases, Judged, judge};
 
@@ -21,10 +21,10 @@ fn decided(family: Family, choices: u32, outcome: Outcome) -> Judged {
 fn decided_instance(instance: &Hard, outcome: Outcome) -> Judged {
     let Hard { trace, order } = instance;
     let question = Question::Order(order.clone());
-    let setup = Setup::new(trace);
+    let index = Index::new(trace);
     let events = trace.len();
     let [sync, rf] = [Model::Sync, Model::ReadsFrom].map(|model| {
-        judge(&setup, &question, model, Options::default())
+        judge(&index, &question, model, Options::default())
             .unwrap_or_else(|fault| panic!("{outcome:?}, {events} events: {fault}"))
     });
     assert_eq!(sync, rf, "there are no reads");
@@ -86,9 +86,9 @@ fn chains_of_several_choices_need_cases() {
 fn deep_searches_need_no_stack() {
     let work = || {
         let Hard { trace, order } = hard(Family::Chain, DEEP, Outcome::Infeasible);
-        let setup = Setup::new(&trace);
+        let index = Index::new(&trace);
         let question = Question::Order(order);
-        let Ok(Verdict::Infeasible(refutation)) = decide(&setup, &question, Model::Sync, Options::default())
+        let Ok(Verdict::Infeasible(refutation)) = decide(&index, &question, Model::Sync, Options::default())
         else {
             panic!("it is infeasible");
         };

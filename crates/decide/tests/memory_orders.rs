@@ -3,7 +3,7 @@
 //! In each trace thread `A` publishes and thread `B` receives. The engine, its evidence and the oracle must agree with the standard.
 
 use check::{Model, Question, check_refutation, check_schedule};
-use decide::{Options, Setup, Verdict, decide};
+use decide::{Index, Options, Verdict, decide};
 use trace::{EventId, Op, Trace};
 
 fn read(lines: &str) -> Trace {
@@ -20,11 +20,11 @@ fn races(trace: &Trace, name: &str) -> bool {
     let (first, thread, _) = accesses.next().expect("a write");
     let (second, ..) = accesses.find(|&(_, other, _)| other != thread).expect("an access of another thread");
     let (question, model) = (Question::Race(first, second), Model::ReadsFrom);
-    let setup = Setup::new(trace);
+    let index = Index::new(trace);
     let expected = oracle::decide(trace, &question, model).is_some();
-    match decide(&setup, &question, model, Options::default()).expect("a question") {
+    match decide(&index, &question, model, Options::default()).expect("a question") {
         Verdict::Feasible(witness) => {
-            let schedule = witness.schedule(&setup, &question, model);
+            let schedule = witness.schedule(&index, &question, model);
             check_schedule(trace, &question, model, &schedule).expect("a schedule");
             assert!(expected);
             true
@@ -266,9 +266,9 @@ fn a_lock_around_a_relaxed_flag_protects() {
 fn the_shortest_schedule_leaves_the_unordered_write_out() {
     let trace = read("A|w(data)\nA|aw.relaxed(flag)\nB|ar.relaxed(flag)\nB|r(data)");
     let (question, model) = (Question::Race(EventId(0), EventId(3)), Model::ReadsFrom);
-    let setup = Setup::new(&trace);
-    let Ok(Verdict::Feasible(witness)) = decide(&setup, &question, model, Options::default()) else {
+    let index = Index::new(&trace);
+    let Ok(Verdict::Feasible(witness)) = decide(&index, &question, model, Options::default()) else {
         panic!("should race")
     };
-    assert_eq!(witness.schedule(&setup, &question, model), [EventId(2)]);
+    assert_eq!(witness.schedule(&index, &question, model), [EventId(2)]);
 }

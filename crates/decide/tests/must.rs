@@ -1,7 +1,7 @@
 //! Orders that are said to hold in every schedule do, by the oracle.
 
 use check::{Model, Question};
-use decide::{Setup, must_order};
+use decide::{Index, must_order};
 use trace::{EventId, Trace};
 
 fn read(text: &str) -> Trace {
@@ -10,8 +10,8 @@ fn read(text: &str) -> Trace {
 }
 
 fn precedes(trace: &Trace, first: u32, second: u32) -> bool {
-    let setup = Setup::new(trace);
-    must_order(&setup, Model::Sync).precedes(&setup, EventId(first), EventId(second))
+    let index = Index::new(trace);
+    must_order(&index, Model::Sync).precedes(&index, EventId(first), EventId(second))
 }
 
 #[test]
@@ -20,8 +20,8 @@ fn no_schedule_has_them_the_other_way_round() {
     for seed in 0..3_000 {
         let trace = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
         for model in [Model::Sync, Model::ReadsFrom] {
-            let setup = Setup::new(&trace);
-            let must = must_order(&setup, model);
+            let index = Index::new(&trace);
+            let must = must_order(&index, model);
             let takes = |event: EventId| matches!(trace.op(event), trace::Op::Take(_));
             let events = || (0..trace.len()).map(EventId::new);
             // A sample that has all orders of takes.
@@ -31,7 +31,7 @@ fn no_schedule_has_them_the_other_way_round() {
             let questions: Vec<Question> = events()
                 .flat_map(|a| events().map(move |b| (a, b)))
                 .filter(|&(a, b)| {
-                    trace.thread(a) != trace.thread(b) && sampled(a, b) && must.precedes(&setup, a, b)
+                    trace.thread(a) != trace.thread(b) && sampled(a, b) && must.precedes(&index, a, b)
                 })
                 .map(|(a, b)| Question::Order(vec![b, a]))
                 .collect();

@@ -14,7 +14,7 @@ use std::time::Instant;
 use candidates::atomicity::{Intent, LIMITS};
 use candidates::{Report, Settings, deadlocks, nondeterminism};
 use check::Model;
-use decide::{Options, Setup};
+use decide::{Index, Options};
 use papers::atomicity::{Method, search_by};
 use trace::Trace;
 
@@ -52,8 +52,8 @@ fn deadlocks() {
             [("5,000 places", made(&settings)), ("a place a lock", by_lock(&made(&settings)))]
         {
             let start = clock();
-            let setup = Setup::new(&trace);
-            let counts = deadlocks::search(&setup, SETTINGS, &mut ignore);
+            let index = Index::new(&trace);
+            let counts = deadlocks::search(&index, SETTINGS, &mut ignore);
             let seconds = clock() - start;
             println!(
                 "deadlocks: {} events, {threads} threads, {locks} locks, {what}: {seconds:.2} s",
@@ -106,8 +106,8 @@ fn violations(events: u64, disciplined: f64, locations: u32, methods: &[Method])
     let trace = made(&generate::Settings { disciplined, skew: 0.0, locations, ..large });
     for &method in methods {
         let start = clock();
-        let setup = Setup::new(&trace);
-        let counts = search_by(method, &setup, SETTINGS, &Intent::Stated, LIMITS, &mut ignore);
+        let index = Index::new(&trace);
+        let counts = search_by(method, &index, SETTINGS, &Intent::Stated, LIMITS, &mut ignore);
         let seconds = clock() - start;
         println!("atomicity: {} events, {locations} places, {}: {seconds:.2} s", trace.len(), method.name());
         println!("  {counts:?}");
@@ -241,8 +241,8 @@ fn nondeterminism() {
     for shape in SHAPES {
         let trace = shape.fitted();
         let start = clock();
-        let setup = Setup::new(&trace);
-        let phases = nondeterminism::search(&setup, SETTINGS, &mut ignore).phases;
+        let index = Index::new(&trace);
+        let phases = nondeterminism::search(&index, SETTINGS, &mut ignore).phases;
         let seconds = clock() - start;
         total += seconds;
         paper += shape.seconds;

@@ -13,7 +13,7 @@ mod under;
 use candidates::atomicity::{Counts, Exact, Intent, search_within};
 use candidates::{Limits, Report, Settings};
 use check::Model;
-use decide::Setup;
+use decide::Index;
 
 pub use avfilter::AvFilter;
 use under::{MarkedTrace, Under};
@@ -58,7 +58,7 @@ impl Method {
 /// Finds violations by a method, within limits.
 pub fn search_by(
     method: Method,
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     settings: Settings,
     intent: &Intent,
     limits: Limits,
@@ -66,14 +66,14 @@ pub fn search_by(
 ) -> Counts {
     let settings = Settings { model: method.model(settings.model), ..settings };
     match method {
-        Method::Over | Method::Exact => search_within(setup, settings, &Exact, intent, limits, report),
+        Method::Over | Method::Exact => search_within(index, settings, &Exact, intent, limits, report),
         Method::AvFilter => {
-            let filter = AvFilter::new(setup);
-            search_within(setup, settings, &filter, intent, limits, report)
+            let filter = AvFilter::new(index);
+            search_within(index, settings, &filter, intent, limits, report)
         }
         Method::Under => {
-            let marked = MarkedTrace::new(setup.trace());
-            search_within(setup, settings, &Under::new(&marked), intent, limits, report)
+            let marked = MarkedTrace::new(index.trace());
+            search_within(index, settings, &Under::new(&marked), intent, limits, report)
         }
     }
 }

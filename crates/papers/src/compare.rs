@@ -6,7 +6,7 @@ mod races;
 
 use candidates::Settings;
 use check::Model;
-use decide::{Options, Setup};
+use decide::{Index, Options};
 use serde::Serialize;
 use trace::{Op, Trace};
 
@@ -44,14 +44,14 @@ pub struct Table {
 impl Comparison {
     /// Runs the methods on a trace, and adds a row to each of these tables. Each question may take `budget` steps.
     pub fn add(&mut self, name: &str, trace: &Trace, kinds: &[TableKind], budget: u64) {
-        let setup = Setup::new(trace);
+        let index = Index::new(trace);
         for kind in kinds {
             let size = Size::of(name, trace);
             match kind {
-                TableKind::Races => self.races.push(races::row(size, &setup, budget)),
-                TableKind::Atomicity => self.atomicity.push(atomicity::row(size, &setup, budget)),
+                TableKind::Races => self.races.push(races::row(size, &index, budget)),
+                TableKind::Atomicity => self.atomicity.push(atomicity::row(size, &index, budget)),
                 TableKind::Nondeterminism => {
-                    self.nondeterminism.push(nondeterminism::row(size, &setup, budget));
+                    self.nondeterminism.push(nondeterminism::row(size, &index, budget));
                 }
             }
         }

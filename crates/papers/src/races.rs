@@ -24,7 +24,7 @@ use std::str::FromStr;
 use candidates::races::RacePair;
 use candidates::races::syncp::Syncp;
 use check::Model;
-use decide::Setup;
+use decide::Index;
 
 use self::cp::{Cp, TooLarge};
 
@@ -91,20 +91,20 @@ impl FromStr for Method {
 /// `cp` and `ucg`; for `hb` and `syncp` each racy event with one partner. It stops where the bounds of the work are reached.
 pub fn for_each_pair(
     method: Method,
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     take: &mut dyn FnMut(RacePair),
 ) -> Result<(), TooLarge> {
-    let trace = setup.trace();
-    let goes_on = |_: &RacePair| !setup.bounds().are_reached();
+    let trace = index.trace();
+    let goes_on = |_: &RacePair| !index.bounds().are_reached();
     match method {
         Method::Lockset => lockset::pairs(trace).take_while(goes_on).for_each(take),
         Method::Hb => hb::races(trace).take_while(goes_on).for_each(take),
         Method::Syncp => {
-            let syncp = Syncp::of_races(setup, Model::ReadsFrom);
+            let syncp = Syncp::of_races(index, Model::ReadsFrom);
             syncp.races().map(|race| race.pair).take_while(goes_on).for_each(take);
         }
-        Method::Cp => Cp::new(setup)?.pairs().take_while(goes_on).for_each(take),
-        Method::Ucg => ucg::pairs(setup).take_while(goes_on).for_each(take),
+        Method::Cp => Cp::new(index)?.pairs().take_while(goes_on).for_each(take),
+        Method::Ucg => ucg::pairs(index).take_while(goes_on).for_each(take),
         Method::Poly => unreachable!("poly reports schedules, not pairs"),
     }
     Ok(())

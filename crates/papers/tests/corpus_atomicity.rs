@@ -8,7 +8,7 @@ use std::process::Command;
 use candidates::atomicity::{Intent, LIMITS};
 use candidates::{Extent, Limits, Object, Report, Settings};
 use check::{Model, check_schedule};
-use decide::{Options, Setup};
+use decide::{Index, Options};
 use papers::atomicity::{Method, search_by};
 use serde::Deserialize;
 use trace::Trace;
@@ -65,14 +65,14 @@ fn row(name: &str) -> (Trace, Expectation) {
 
 /// How many variables have a violation; every schedule is verified.
 fn variables(trace: &Trace, method: Method, model: Model) -> usize {
-    let setup = Setup::new(trace);
+    let index = Index::new(trace);
     let settings = Settings { model, options: Options::default() };
     let limits = Limits { extent: Extent::PatternsOfVariables, ..LIMITS };
     let mut variables = BTreeSet::new();
-    let counts = search_by(method, &setup, settings, &Intent::Stated, limits, &mut |report| {
+    let counts = search_by(method, &index, settings, &Intent::Stated, limits, &mut |report| {
         let Report::Bug(found) = report else { return };
         let model = method.model(model);
-        let schedule = found.witness.schedule(&setup, &found.question, model);
+        let schedule = found.witness.schedule(&index, &found.question, model);
         check_schedule(trace, &found.question, model, &schedule).expect("a schedule that shows it");
         if let Object::Variable(variable) = found.object {
             variables.insert(variable);

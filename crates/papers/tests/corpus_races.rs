@@ -8,7 +8,7 @@ use std::process::Command;
 use candidates::races::{RacePair, poly, syncp};
 use candidates::{Report, Settings};
 use check::{Model, Question, check_schedule};
-use decide::{Options, Setup};
+use decide::{Index, Options};
 use papers::races::{Method, cp, hb, lockset, ucg};
 use serde::Deserialize;
 use trace::{EventId, Op, Trace};
@@ -100,27 +100,27 @@ impl Shape {
 }
 
 /// How many races each method reports: racy events by `hb` and `syncp`, pairs by the others.
-fn count(method: Method, setup: &Setup<'_>) -> usize {
-    let trace = setup.trace();
+fn count(method: Method, index: &Index<'_>) -> usize {
+    let trace = index.trace();
     match method {
         Method::Lockset => lockset::pairs(trace).count(),
         Method::Hb => hb::races(trace).count(),
-        Method::Cp => cp::Cp::new(&Setup::new(trace)).expect("a small trace").pairs().count(),
-        Method::Syncp => syncp::Syncp::new(setup).races().count(),
-        Method::Ucg => ucg::pairs(setup).count(),
-        Method::Poly => predicted(setup).len(),
+        Method::Cp => cp::Cp::new(&Index::new(trace)).expect("a small trace").pairs().count(),
+        Method::Syncp => syncp::Syncp::new(index).races().count(),
+        Method::Ucg => ucg::pairs(index).count(),
+        Method::Poly => predicted(index).len(),
     }
 }
 
 /// The pairs that `poly` reports under `rf`, every schedule verified.
-fn predicted(setup: &Setup<'_>) -> Vec<RacePair> {
-    let (trace, model) = (setup.trace(), Model::ReadsFrom);
+fn predicted(index: &Index<'_>) -> Vec<RacePair> {
+    let (trace, model) = (index.trace(), Model::ReadsFrom);
     let mut pairs = Vec::new();
     let settings = Settings { model, options: Options::default() };
-    poly::races(setup, settings, &mut |report| match report {
+    poly::races(index, settings, &mut |report| match report {
         Report::Bug(found) => {
             let Question::Race(first, second) = found.question else { panic!("{:?}", found.question) };
-            let schedule = found.witness.schedule(setup, &found.question, model);
+            let schedule = found.witness.schedule(index, &found.question, model);
             check_schedule(trace, &found.question, model, &schedule).expect("a schedule that holds");
             pairs.push(RacePair { first, second });
         }
@@ -145,7 +145,7 @@ fn locations(trace: &Trace, pairs: &[RacePair]) -> BTreeSet<(String, String)> {
 
 /// What is not as the expectation says.
 fn faults(name: &str, trace: &Trace, expected: &Expectation) -> Vec<String> {
-    let setup = Setup::new(trace);
+    let index = Index::new(trace);
     let mut faults = Vec::new();
     let mut hold = |what: &str, found: String, expected: String| {
         if found != expected {
@@ -153,9 +153,9 @@ fn faults(name: &str, trace: &Trace, expected: &Expectation) -> Vec<String> {
         }
     };
     for &method in Method::ALL {
-        hold(method.name(), count(method, &setup).to_string(), expected.races.of(method).to_string());
+        hold(method.name(), count(method, &index).to_string(), expected.races.of(method).to_string());
     }
-    let predicted = predicted(&setup);
+    let predicted = predicted(&index);
     hold(
         "pairs, by the oracle",
         format!("{:?}", BTreeSet::from_iter(&predicted)),

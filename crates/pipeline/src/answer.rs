@@ -1,7 +1,7 @@
 //! One question, decided, and the evidence verified.
 
 use check::{Model, Question, Refutation};
-use decide::{Options, Setup, Verdict};
+use decide::{Index, Options, Verdict};
 use trace::{EventId, Trace};
 
 use crate::budget::{Bound, Budget};
@@ -32,13 +32,13 @@ pub enum Answer {
 
 /// Decides a question within a budget, and verifies what the engine says.
 pub fn answer(trace: &Trace, question: &Question, model: Model, budget: &Budget) -> Result<Answer, Error> {
-    let setup = Setup::within(trace, budget.bounds);
+    let index = Index::within(trace, budget.bounds);
     let options = Options { budget: budget.steps, ..Options::default() };
-    let verdict = decide::decide(&setup, question, model, options)
+    let verdict = decide::decide(&index, question, model, options)
         .map_err(|error| senseless(trace, question, &error))?;
     match verdict {
         Verdict::Feasible(witness) => {
-            let schedule = witness.schedule(&setup, question, model);
+            let schedule = witness.schedule(&index, question, model);
             let certainty = verify::schedule(trace, question, model, &schedule)?;
             Ok(Answer::Feasible { schedule, guaranteed: certainty.guaranteed })
         }

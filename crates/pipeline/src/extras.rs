@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use candidates::{Report, Settings, atomicity, deadlocks};
 use check::{Model, Question, Reason, Refutation, Step, check_refutation};
-use decide::{Options, Setup, Verdict};
+use decide::{Index, Options, Verdict};
 use papers::races::lockset;
 use report::{
     Context, Extras, Finding, FindingKind, Lattice, Predictions, RuledOut, explain, in_one_sentence, shown,
@@ -50,18 +50,18 @@ struct Candidate {
 /// Candidates that cannot happen, of each kind those whose reason is least obvious first: accesses without a common lock that do not race all the
 /// same, and deadlocks and atomicity violations that synchronisation alone would allow.
 fn ruled_out(context: &Context<'_>, findings: &[Finding]) -> Vec<RuledOut> {
-    let setup = Setup::new(context.trace);
+    let index = Index::new(context.trace);
     let found = FoundPlaces::of(context.trace, findings);
-    let candidates = [racing(&setup, &found), blocking(&setup, &found), interleaving(&setup, &found)];
-    candidates.into_iter().flat_map(|candidates| refuted(context, &setup, candidates)).collect()
+    let candidates = [racing(&index, &found), blocking(&index, &found), interleaving(&index, &found)];
+    candidates.into_iter().flat_map(|candidates| refuted(context, &index, candidates)).collect()
 }
 
 /// Decides candidates of a kind, and keeps those that are refuted.
-fn refuted(context: &Context<'_>, setup: &Setup<'_>, candidates: Vec<Candidate>) -> Vec<RuledOut> {
+fn refuted(context: &Context<'_>, index: &Index<'_>, candidates: Vec<Candidate>) -> Vec<RuledOut> {
     let options = Options { budget: BUDGET, ..Options::default() };
     let mut answers = Vec::new();
     for candidate in candidates.into_iter().take(ASKED) {
-        let verdict = decide::decide(setup, &candidate.question, Model::ReadsFrom, options);
+        let verdict = decide::decide(index, &candidate.question, Model::ReadsFrom, options);
         let Ok(Verdict::Infeasible(refutation)) = verdict else { continue };
         if check_refutation(context.trace, &candidate.question, Model::ReadsFrom, &refutation).is_ok() {
             answers.push((candidate, refutation));
@@ -97,8 +97,8 @@ fn sorted(mut places: Vec<LocationId>) -> Vec<LocationId> {
     places
 }
 
-fn racing(setup: &Setup<'_>, found: &FoundPlaces) -> Vec<Candidate> {
-    let trace = setup.trace();
+fn racing(index: &Index<'_>, found: &FoundPlaces) -> Vec<Candidate> {
+    let trace = index.trace();
     let candidates = lockset::pairs(trace).take(MOST_PAIRS).map(|pair| {
         let variable = trace.op(pair.first).access().map(|access| access.variable);
         Candidate {
@@ -113,31 +113,31 @@ fn racing(setup: &Setup<'_>, found: &FoundPlaces) -> Vec<Candidate> {
     found.leave(candidates)
 }
 
-fn blocking(setup: &Setup<'_>, found: &FoundPlaces) -> Vec<Candidate> {
-    allowed_by_sync(setup, found, FindingKind::Deadlock, |settings, report| {
+fn blocking(index: &Index<'_>, found: &FoundPlaces) -> Vec<Candidate> {
+    allowed_by_sync(index, found, FindingKind::Deadlock, |settings, report| {
         let each = candidates::Limits { instances: 4, ..deadlocks::Limits::default().each };
         let limits = deadlocks::Limits { each, patterns: ASKED as u64, steps: BUDGET, run_ups: BUDGET };
-        deadlocks::search_within(setup, settings, limits, report);
+        deadlocks::search_within(index, settings, limits, report);
     })
 }
 
-fn interleaving(setup: &Setup<'_>, found: &FoundPlaces) -> Vec<Candidate> {
-    if setup.trace().len() > LONGEST_FOR_ATOMICITY {
+fn interleaving(index: &Index<'_>, found: &FoundPlaces) -> Vec<Candidate> {
+    if index.trace().len() > LONGEST_FOR_ATOMICITY {
         return Vec::new();
     }
-    allowed_by_sync(setup, found, FindingKind::Atomicity, |settings, report| {
-        atomicity::search(setup, settings, report);
+    allowed_by_sync(index, found, FindingKind::Atomicity, |settings, report| {
+        atomicity::search(index, settings, report);
     })
 }
 
 /// What a search finds if reads may see anything, but for what is so in every run.
 fn allowed_by_sync(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     found: &FoundPlaces,
     kind: FindingKind,
     search: impl FnOnce(Settings, &mut dyn FnMut(Report)),
 ) -> Vec<Candidate> {
-    let trace = setup.trace();
+    let trace = index.trace();
     let options = Options { budget: BUDGET, ..Options::default() };
     let mut candidates = Vec::new();
     search(Settings { model: Model::Sync, options }, &mut |report| {

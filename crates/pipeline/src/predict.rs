@@ -21,7 +21,7 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 use check::Model;
-use decide::{Options, Setup};
+use decide::{Index, Options};
 use papers::atomicity;
 use papers::races::Method as RaceMethod;
 use report::{FindingKind, Predictions, SCHEMA, Size};
@@ -127,7 +127,7 @@ pub fn predict_each(
     let conditions = rules_file.as_ref().map(|file| file.predicates(trace)).transpose()?.unwrap_or_default();
     let intent = options.intent(file)?;
     let bounds = options.budget.bounds;
-    let setup = Setup::within(trace, bounds);
+    let index = Index::within(trace, bounds);
     let cuts = OnceLock::new();
     let engine = Options { budget: options.budget.steps, ..Options::default() };
     let first_party = FirstParty::of(trace, &options.first_party_roots);
@@ -137,7 +137,7 @@ pub fn predict_each(
         (false, false) => Grouping::ByLocation,
     };
     let mut gatherer =
-        Gatherer::new(&setup, model, engine, grouping, &first_party, &cuts, &mut *observer, &mut *sink);
+        Gatherer::new(&index, model, engine, grouping, &first_party, &cuts, &mut *observer, &mut *sink);
     gatherer.ids = Ids::new(&options.known_ids);
     let mut parts = Parts::of(&kinds, !conditions.is_empty(), options);
     for &kind in &kinds {
@@ -160,7 +160,7 @@ pub fn predict_each(
             }
             FindingKind::Predicate => {
                 let observer = &mut *gatherer.observer;
-                predicates::search(&conditions, &setup, model, engine, &mut predictions, observer)?;
+                predicates::search(&conditions, &index, model, engine, &mut predictions, observer)?;
                 gatherer.pass_on_ready(std::mem::take(&mut predictions.findings));
             }
             FindingKind::Misuse => {

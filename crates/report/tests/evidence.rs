@@ -5,7 +5,7 @@ use check::{
     End, Model, Question, Reason, Refutation, RefutationFault, Split, Step, StepProblem, check_refutation,
     check_schedule,
 };
-use decide::{Options, Setup, Verdict, decide};
+use decide::{Index, Options, Verdict, decide};
 use report::{
     About, ClaimedVerdict, Evidence, EvidenceError, Fingerprint, SCHEMA, ScheduleFile, Steps, event_line,
     explain, in_one_sentence, interleaving,
@@ -18,8 +18,8 @@ fn tiny(seed: u64) -> Trace {
     generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid")
 }
 
-fn answer(setup: &Setup<'_>, question: &Question, model: Model) -> Evidence {
-    let trace = setup.trace();
+fn answer(index: &Index<'_>, question: &Question, model: Model) -> Evidence {
+    let trace = index.trace();
     let mut evidence = Evidence {
         schema: SCHEMA,
         verdict: ClaimedVerdict::Infeasible,
@@ -31,9 +31,9 @@ fn answer(setup: &Setup<'_>, question: &Question, model: Model) -> Evidence {
         trace: About::new(Some("t.std".to_owned()), Fingerprint::of(trace)),
         budget: None,
     };
-    match decide(setup, question, model, Options::default()).expect("it makes sense") {
+    match decide(index, question, model, Options::default()).expect("it makes sense") {
         Verdict::Feasible(witness) => {
-            let schedule = witness.schedule(setup, question, model);
+            let schedule = witness.schedule(index, question, model);
             let certainty = check_schedule(trace, question, model, &schedule).expect("it holds");
             evidence.verdict = ClaimedVerdict::Feasible;
             evidence.guaranteed = Some(certainty.guaranteed);
@@ -86,13 +86,13 @@ fn evidence_travels() {
     let mut tally = Tally::default();
     for seed in 0..200 {
         let trace = tiny(seed);
-        let setup = Setup::new(&trace);
+        let index = Index::new(&trace);
         let questions = oracle::all_questions(&trace);
         let mut rng = Rng(seed);
         for _ in 0..20.min(questions.len()) {
             let question = &questions[rng.below(questions.len())];
             let model = MODELS[rng.below(3)];
-            let evidence = answer(&setup, question, model);
+            let evidence = answer(&index, question, model);
             travels(&trace, question, &evidence, &mut tally);
             mutants(&trace, &evidence, &mut rng, &mut tally);
         }
@@ -178,10 +178,10 @@ fn damaged_files_are_refused() {
     let mut rng = Rng(1);
     for seed in 0..30 {
         let trace = tiny(seed);
-        let setup = Setup::new(&trace);
+        let index = Index::new(&trace);
         let questions = oracle::all_questions(&trace);
         let question = &questions[rng.below(questions.len())];
-        let evidence = answer(&setup, question, Model::ReadsFrom);
+        let evidence = answer(&index, question, Model::ReadsFrom);
         let json = serde_json::to_vec(&evidence).expect("it is JSON");
         for length in 0..json.len() {
             assert!(Evidence::parse(&json[..length]).is_err(), "cut at {length}");

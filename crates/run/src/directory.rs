@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 /// Locked by the owner of a directory, as long as it lives.
 const OWNER: &str = "owner";
-/// What is being recorded, for the time after an interruption: see [`RunDirectory::keep_for`].
+/// What is being recorded, for the time after an interruption: see [`WorkDirectory::keep_for`].
 const JOURNAL: &str = "journal";
 /// Locked by who makes or removes directories.
 const LOCK: &str = "lock";
@@ -21,7 +21,7 @@ const PREFIX: &str = "run-";
 
 /// A directory of a run; removed with the value.
 #[derive(Debug)]
-pub struct RunDirectory {
+pub struct WorkDirectory {
     directory: TempDir,
     _owner: File,
 }
@@ -35,9 +35,9 @@ pub struct Interrupted {
     pub journal: Vec<u8>,
 }
 
-impl RunDirectory {
+impl WorkDirectory {
     /// A new one, in the place for them. Those that have no owner any more are removed.
-    pub fn create() -> io::Result<RunDirectory> {
+    pub fn create() -> io::Result<WorkDirectory> {
         let place = place()?;
         let _lock = lock(&place)?;
         sweep(&place);
@@ -46,7 +46,7 @@ impl RunDirectory {
         let directory = tempfile::Builder::new().prefix(PREFIX).permissions(private).tempdir_in(&place)?;
         let owner = create_file(&directory.path().join(OWNER))?;
         owner.lock()?;
-        Ok(RunDirectory { directory, _owner: owner })
+        Ok(WorkDirectory { directory, _owner: owner })
     }
 
     /// Where it is.
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_directory_has_an_owner_as_long_as_it_is_used() {
-        let run = RunDirectory::create().unwrap();
+        let run = WorkDirectory::create().unwrap();
         let path = run.path().to_owned();
         assert!(has_owner(&path));
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o700);

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use nix::libc;
 use trace::Ending;
 
-use crate::directory::{Interrupted, RunDirectory, create_file};
+use crate::directory::{Interrupted, WorkDirectory, create_file};
 use crate::environment::Environment;
 use crate::mapping::{Mapping, map_file};
 use crate::program::Sight;
@@ -51,7 +51,7 @@ pub struct Ran {
     pub processes: Vec<Process>,
     /// How many bytes of its stack the environment took.
     pub environment_size: u64,
-    directory: RunDirectory,
+    directory: WorkDirectory,
 }
 
 /// What one process left.
@@ -95,7 +95,7 @@ impl Ran {
 /// Runs a command to its end. The file is the program that its first word stands for.
 pub fn run(command: &[OsString], file: &Path, sight: Sight, settings: &Settings) -> io::Result<Ran> {
     let installed = embedded::unpack()?;
-    let directory = RunDirectory::create()?;
+    let directory = WorkDirectory::create()?;
     fs::write(directory.path().join(wire::SETTINGS_FILE), settings.runtime.to_string())?;
     let mut environment = Environment::ours();
     let library = installed.library.parent().unwrap_or(Path::new("/"));

@@ -5,7 +5,7 @@
 //! otherwise by the engine.
 
 use check::{Model, Question};
-use decide::{Options, Setup, Verdict};
+use decide::{Index, Options, Verdict};
 use trace::Trace;
 
 use crate::budget::{Exhausted, Limits};
@@ -18,7 +18,7 @@ const SMALL: u64 = 1 << 16;
 /// Answers whether states of a trace are reachable, or in any other class.
 pub struct Reach<'t> {
     loset: &'t Loset,
-    setup: Setup<'t>,
+    index: Index<'t>,
     limits: Limits,
     /// Scratch: states seen between reset point and goal, by their number in the box.
     seen: Vec<u64>,
@@ -27,7 +27,7 @@ pub struct Reach<'t> {
 impl<'t> Reach<'t> {
     /// `loset` is that of the trace; the engine keeps to the limits for one state.
     pub fn new(trace: &'t Trace, loset: &'t Loset, limits: Limits) -> Self {
-        Reach { loset, setup: Setup::within(trace, limits.bounds), limits, seen: Vec::new() }
+        Reach { loset, index: Index::within(trace, limits.bounds), limits, seen: Vec::new() }
     }
 
     /// Whether a state is in a class.
@@ -73,7 +73,7 @@ impl<'t> Reach<'t> {
 
     fn ask_engine(&self, state: &[u32]) -> Result<bool, Exhausted> {
         let options = Options { budget: self.limits.steps, ..Options::default() };
-        let verdict = decide::decide(&self.setup, &Question::Cut(state.to_vec()), Model::Sync, options);
+        let verdict = decide::decide(&self.index, &Question::Cut(state.to_vec()), Model::Sync, options);
         match verdict.expect("a state names as many threads and events as there are") {
             Verdict::Feasible(_) => Ok(true),
             Verdict::Infeasible(_) => Ok(false),

@@ -8,7 +8,7 @@
 //! Promise: a schedule, under the model. It is none of its concern that there may be others.
 
 use check::Model;
-use decide::{Setup, Witness};
+use decide::{Index, Witness};
 use trace::{EventId, LockId, Op, ThreadId};
 
 use super::Triple;
@@ -19,7 +19,7 @@ const REACH: usize = 256;
 
 /// Looks for such schedules.
 pub(super) struct Insert<'a> {
-    pub(super) setup: &'a Setup<'a>,
+    pub(super) index: &'a Index<'a>,
     pub(super) syncp: &'a Syncp<'a>,
     pub(super) model: Model,
 }
@@ -41,7 +41,7 @@ impl Insert<'_> {
 
     /// Where the outermost section begins that an access is in, after an event if one is given.
     fn section(&self, access: EventId, after: Option<EventId>) -> EventId {
-        let (trace, threads) = (self.setup.trace(), self.setup.threads());
+        let (trace, threads) = (self.index.trace(), self.index.threads());
         let place = threads.place(access);
         let start = after.map_or(0, |event| threads.place(event) + 1).max(place.saturating_sub(REACH));
         let opens = |event: &&EventId| {
@@ -55,7 +55,7 @@ impl Insert<'_> {
 
     /// The last event that has to happen for all sections to end that begin from `inner` on, up to the access or on the way.
     fn end(&self, inner: EventId, access: EventId) -> Option<EventId> {
-        let (trace, threads) = (self.setup.trace(), self.setup.threads());
+        let (trace, threads) = (self.index.trace(), self.index.threads());
         let mut end = access;
         for &event in &threads.of_thread(trace.thread(access))[threads.place(inner)..] {
             if event > end {
@@ -73,7 +73,7 @@ impl Insert<'_> {
 
     /// The events of a thread from one to another, both included.
     fn stretch(&self, from: EventId, to: EventId) -> &[EventId] {
-        let (trace, threads) = (self.setup.trace(), self.setup.threads());
+        let (trace, threads) = (self.index.trace(), self.index.threads());
         &threads.of_thread(trace.thread(from))[threads.place(from)..=threads.place(to)]
     }
 }
@@ -99,7 +99,7 @@ impl Tail<'_> {
     }
 
     fn can(&self, event: EventId) -> bool {
-        let trace = self.insert.setup.trace();
+        let trace = self.insert.index.trace();
         match trace.op(event) {
             Op::Acquire(_) | Op::AcquireShared(_) if trace.is_nested(event) => true,
             Op::Acquire(lock) => self.is_free(lock, trace.thread(event), Exclusive(true)),
@@ -145,8 +145,8 @@ impl Tail<'_> {
 
     /// Whether a read sees what it saw, if it has to.
     fn sees(&self, read: EventId) -> bool {
-        let setup = self.insert.setup;
-        let trace = setup.trace();
+        let index = self.insert.index;
+        let trace = index.trace();
         if self.insert.model == Model::Sync || self.ends.contains(&read) {
             return true;
         }

@@ -52,8 +52,8 @@ struct Ends {
 
 impl Ends {
     fn of(search: &Search<'_>, run: &RegionRun, a: &RegionAccess, b: &RegionAccess) -> Ends {
-        let site = |inside: &RegionAccess| search.setup.trace().location(inside.event);
-        let held = search.setup.open_after(b.event).filter(|section| section.acquire < a.event);
+        let site = |inside: &RegionAccess| search.index.trace().location(inside.event);
+        let held = search.index.open_after(b.event).filter(|section| section.acquire < a.event);
         let mut locked: Vec<Hold> = held.map(|section| section.hold()).collect();
         locked.sort_unstable();
         Ends {
@@ -75,11 +75,11 @@ impl<'a> Search<'a> {
             return;
         }
         let (all, total) = (self.all, self.all.regions.len() as u64);
-        let by_thread = by_thread(all, self.setup.threads().threads());
+        let by_thread = by_thread(all, self.index.threads().threads());
         let mut steps = if self.extent == Extent::All { u64::MAX } else { STEPS };
         let mut known: FxHashMap<Ends, Rc<[Cycle<'a>]>> = FxHashMap::default();
         for (done, run) in all.regions.iter().enumerate() {
-            if self.setup.bounds().are_reached() {
+            if self.index.bounds().are_reached() {
                 self.counts.cut_short = true;
                 return;
             }
@@ -94,7 +94,7 @@ impl<'a> Search<'a> {
                             path: Vec::new(),
                             found: Vec::new(),
                             steps: &mut steps,
-                            bounds: self.setup.bounds(),
+                            bounds: self.index.bounds(),
                         }
                         .all()
                     });
@@ -110,7 +110,7 @@ impl<'a> Search<'a> {
     }
 
     fn cycle(&mut self, run: &RegionRun, [a, b]: [&RegionAccess; 2], cycle: &[Stop<'a>]) {
-        let location = |inside: &RegionAccess| self.setup.trace().location(inside.event);
+        let location = |inside: &RegionAccess| self.index.trace().location(inside.event);
         let between = cycle.iter().map(|stop| stop.points.site);
         let sites = std::iter::once(location(a)).chain(between).chain([location(b)]).collect();
         let pattern = self.asking.pattern(Pattern::Spread(sites));
@@ -139,7 +139,7 @@ impl<'a> Search<'a> {
         let must = if chosen.len() == 1 { self.must } else { self.always() };
         let mut band = self.band(must, pair, own, points);
         let last = chosen[chosen.len() - 1];
-        if self.setup.trace().thread(last) == points.thread {
+        if self.index.trace().thread(last) == points.thread {
             band.start = band.start.max(points.events.partition_point(|&event| event <= last));
         }
         for index in outward(&points.events, band.start..band.end.max(band.start), last) {
@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
         if !self.asking.looks_at(pattern, &question) {
             return;
         }
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         let variable = |event: EventId| trace.op(event).access().map(|access| access.variable);
         let mut names: Vec<&str> = Vec::new();
         for name in events.iter().filter_map(|&event| Some(trace.symbols().variable(variable(event)?))) {

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use decide::Setup;
+use decide::Index;
 use order::MustOrder;
 use trace::{EventId, ThreadId};
 
@@ -22,7 +22,7 @@ pub(super) struct CycleEntry<'b> {
 
 /// Shows the instances of a cycle.
 pub(super) struct Instances<'a> {
-    pub(super) setup: &'a Setup<'a>,
+    pub(super) index: &'a Index<'a>,
     pub(super) must: &'a MustOrder,
     pub(super) blocked: &'a Blocked,
     pub(super) cycle: &'a [CycleEntry<'a>],
@@ -37,7 +37,7 @@ impl Instances<'_> {
     pub(super) fn each(&mut self, visit: &mut dyn FnMut(&[EventId]) -> Go) -> Go {
         let mut chosen = Vec::with_capacity(self.cycle.len());
         for &first in &self.cycle[0].group.events {
-            if *self.steps == 0 || self.setup.bounds().are_reached() {
+            if *self.steps == 0 || self.index.bounds().are_reached() {
                 return Go::Stop;
             }
             *self.steps -= 1;
@@ -58,7 +58,7 @@ impl Instances<'_> {
         let events = &cycle[chosen.len()].group.events;
         let band = self.band(chosen);
         for index in outward(events, band, chosen[0]).take(self.width) {
-            if *self.steps == 0 || self.setup.bounds().are_reached() {
+            if *self.steps == 0 || self.index.bounds().are_reached() {
                 return Go::Stop;
             }
             *self.steps -= 1;
@@ -77,12 +77,12 @@ impl Instances<'_> {
     fn band(&self, chosen: &[EventId]) -> Range<usize> {
         let next = self.cycle[chosen.len()];
         let events = &next.group.events;
-        let threads = self.setup.threads();
+        let threads = self.index.threads();
         let mut band = 0..events.len();
         for (&event, place) in chosen.iter().zip(self.cycle) {
-            let least = self.must.run_up(self.setup, event, next.node.thread);
+            let least = self.must.run_up(self.index, event, next.node.thread);
             let own = threads.place(event) as u32;
-            let together = |&other: &EventId| self.must.run_up(self.setup, other, place.node.thread) <= own;
+            let together = |&other: &EventId| self.must.run_up(self.index, other, place.node.thread) <= own;
             band.start = band.start.max(events.partition_point(|&e| (threads.place(e) as u32) < least));
             band.end = band.end.min(events.partition_point(together));
         }
@@ -93,11 +93,11 @@ impl Instances<'_> {
     }
 
     fn supplied_at(&self, event: EventId, by: ThreadId) -> u32 {
-        self.blocked.supplied_at(self.setup.trace(), self.setup.threads(), event, by).unwrap_or(0)
+        self.blocked.supplied_at(self.index.trace(), self.index.threads(), event, by).unwrap_or(0)
     }
 
     fn closes(&self, chosen: &[EventId]) -> bool {
         let supplied = self.supplied_at(chosen[chosen.len() - 1], self.cycle[0].node.thread);
-        (self.setup.threads().place(chosen[0]) as u32) < supplied
+        (self.index.threads().place(chosen[0]) as u32) < supplied
     }
 }

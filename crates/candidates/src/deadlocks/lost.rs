@@ -9,7 +9,7 @@
 //! are no evidence of anything and are not asked about. Nor is a wait lost if a signal is still to come that woke nobody in the trace.
 
 use check::Question;
-use decide::{Setup, Witness};
+use decide::{Index, Witness};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{ConditionId, EventId, LocationId, Op, Trace};
 
@@ -28,8 +28,8 @@ pub(super) struct LostWakeUp {
 }
 
 /// Every wait that may miss its signal.
-pub(super) fn candidates<'a>(setup: &'a Setup<'_>) -> impl Iterator<Item = LostWakeUp> + 'a {
-    let trace = setup.trace();
+pub(super) fn candidates<'a>(index: &'a Index<'_>) -> impl Iterator<Item = LostWakeUp> + 'a {
+    let trace = index.trace();
     let attempts = Attempts::of(trace);
     let spare = last_spare_signals(trace);
     trace.events().filter_map(move |(wait, _, op)| {
@@ -42,7 +42,7 @@ pub(super) fn candidates<'a>(setup: &'a Setup<'_>) -> impl Iterator<Item = LostW
         if spare.get(&condition).is_some_and(|&spare| spare > signal) {
             return None;
         }
-        let begins = begins(setup, wait).filter(|&begins| begins < signal)?;
+        let begins = begins(index, wait).filter(|&begins| begins < signal)?;
         let name = trace.symbols().condition(condition).to_owned();
         Some(LostWakeUp {
             wait,
@@ -54,15 +54,15 @@ pub(super) fn candidates<'a>(setup: &'a Setup<'_>) -> impl Iterator<Item = LostW
 }
 
 /// A schedule in which the signal comes first, with all sections in the order of the trace, if there is one.
-pub(super) fn preserving(setup: &Setup<'_>, syncp: &Syncp<'_>, question: &Question) -> Option<Witness> {
+pub(super) fn preserving(index: &Index<'_>, syncp: &Syncp<'_>, question: &Question) -> Option<Witness> {
     let &[signal, begins] = question.named().as_slice() else { return None };
-    let trace = setup.trace();
+    let trace = index.trace();
     // What never has to wait, and sees nothing.
     if !matches!(trace.op(begins), Op::Release(_) | Op::ReleaseShared(_) | Op::Write(_) | Op::AtomicWrite(_))
     {
         return None;
     }
-    let after = setup.threads().of_thread(trace.thread(signal)).get(setup.threads().place(signal) + 1)?;
+    let after = index.threads().of_thread(trace.thread(signal)).get(index.threads().place(signal) + 1)?;
     let mut ideal = Vec::new();
     syncp.next_together(&[*after, begins], &mut ideal).ok()?;
     Some(Witness::restricted_then(ideal, vec![begins]))
@@ -81,8 +81,8 @@ fn last_spare_signals(trace: &Trace) -> FxHashMap<ConditionId, EventId> {
 }
 
 /// The last event before a wait that is not a read.
-fn begins(setup: &Setup<'_>, wait: EventId) -> Option<EventId> {
-    let trace = setup.trace();
-    let before = &setup.threads().of_thread(trace.thread(wait))[..setup.threads().place(wait)];
+fn begins(index: &Index<'_>, wait: EventId) -> Option<EventId> {
+    let trace = index.trace();
+    let before = &index.threads().of_thread(trace.thread(wait))[..index.threads().place(wait)];
     before.iter().rev().copied().find(|&event| trace.op(event).reads().is_none())
 }

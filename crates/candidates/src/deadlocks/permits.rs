@@ -1,6 +1,6 @@
 //! Deadlocks of takes that cannot be, because a permit must still come.
 
-use decide::Setup;
+use decide::Index;
 use order::MustOrder;
 use trace::{EventId, Op, ThreadId, Trace};
 
@@ -8,16 +8,16 @@ use super::blocked::Blocked;
 
 /// Whether a permit must still come, whatever happens: a thread outside the cycle cannot get to its last post, without which there
 /// is no deadlock ([`check::Question::spent_posts`]), before an event of the cycle, which is blocked.
-pub(super) fn must_come(setup: &Setup<'_>, must: &MustOrder, blocked: &Blocked, cycle: &[EventId]) -> bool {
-    let trace = setup.trace();
+pub(super) fn must_come(index: &Index<'_>, must: &MustOrder, blocked: &Blocked, cycle: &[EventId]) -> bool {
+    let trace = index.trace();
     let stands = |thread: ThreadId| cycle.iter().copied().find(|&event| trace.thread(event) == thread);
     let cannot_get_to = |post: EventId| {
-        let needs_blocked = || cycle.iter().any(|&event| must.precedes(setup, event, post));
+        let needs_blocked = || cycle.iter().any(|&event| must.precedes(index, event, post));
         stands(trace.thread(post)).is_none() && needs_blocked() && !is_out_of_reach(trace, post, &stands)
     };
     cycle.iter().any(|&event| match trace.op(event) {
         Op::Take(semaphore) => {
-            let threads = (0..setup.threads().threads()).map(ThreadId::new);
+            let threads = (0..index.threads().threads()).map(ThreadId::new);
             threads.filter_map(|thread| blocked.last_post(semaphore, thread)).any(cannot_get_to)
         }
         _ => false,

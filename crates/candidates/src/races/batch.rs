@@ -2,7 +2,7 @@
 //! have said.
 
 use check::Question;
-use decide::{Setup, Verdict, Witness, decide};
+use decide::{Index, Verdict, Witness, decide};
 use rayon::prelude::*;
 
 use crate::Settings;
@@ -16,7 +16,7 @@ const COUNTS: usize = 1 << 22;
 
 /// Items in the order in which they came, some with a question that is not answered yet.
 pub(super) struct Batch<'a, T> {
-    setup: &'a Setup<'a>,
+    index: &'a Index<'a>,
     settings: Settings,
     items: Vec<(T, Answer)>,
     questions: usize,
@@ -30,8 +30,8 @@ enum Answer {
 }
 
 impl<'a, T: Send> Batch<'a, T> {
-    pub(super) fn new(setup: &'a Setup<'a>, settings: Settings) -> Self {
-        Batch { setup, settings, items: Vec::new(), questions: 0, pool: None }
+    pub(super) fn new(index: &'a Index<'a>, settings: Settings) -> Self {
+        Batch { index, settings, items: Vec::new(), questions: 0, pool: None }
     }
 
     /// Adds an item that is known to be feasible.
@@ -47,7 +47,7 @@ impl<'a, T: Send> Batch<'a, T> {
 
     /// Whether there is something to hand on, and no use in waiting for more.
     pub(super) fn is_full(&self) -> bool {
-        let counts = self.items.len() * self.setup.threads().threads();
+        let counts = self.items.len() * self.index.threads().threads();
         self.questions == 0 || self.questions >= QUESTIONS || self.items.len() >= ITEMS || counts >= COUNTS
     }
 
@@ -55,11 +55,11 @@ impl<'a, T: Send> Batch<'a, T> {
     pub(super) fn settle(&mut self) -> Vec<(T, Verdict)> {
         let items = std::mem::take(&mut self.items);
         let questions = std::mem::take(&mut self.questions);
-        let (setup, settings) = (self.setup, self.settings);
+        let (index, settings) = (self.index, self.settings);
         let answered = |(item, answer)| match answer {
             Answer::Known(witness) => (item, Verdict::Feasible(witness)),
             Answer::Asked(question) => {
-                let verdict = decide(setup, &question, settings.model, settings.options);
+                let verdict = decide(index, &question, settings.model, settings.options);
                 (item, verdict.unwrap_or_else(|error| unreachable!("searches ask what makes sense: {error}")))
             }
         };

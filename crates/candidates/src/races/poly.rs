@@ -15,7 +15,7 @@
 //! the search is cut short, which counts as unknown, when there are too many of those.
 
 use check::Question;
-use decide::{Setup, Verdict, Witness, race_order};
+use decide::{Index, Verdict, Witness, race_order};
 use findings::Funnel;
 use order::{AccessKind, Hold, LockSetId, LockSets, MustOrder};
 use rustc_hash::FxHashMap;
@@ -43,8 +43,8 @@ impl Limits {
     pub const ALL: Limits = Limits { patterns: usize::MAX, steps: u64::MAX, repeats: u64::MAX };
 
     /// As far as one pair of locations a race is enough for, in time and memory that grow with the trace.
-    pub fn of(setup: &Setup<'_>) -> Limits {
-        let (events, threads) = (setup.trace().len() as u64, setup.threads().threads().max(1));
+    pub fn of(index: &Index<'_>) -> Limits {
+        let (events, threads) = (index.trace().len() as u64, index.threads().threads().max(1));
         // Each race has a count for every thread.
         let patterns = ((1 << 25) / threads).clamp(16, 10_000);
         Limits { patterns, steps: (1 << 29) + events * 8192, repeats: 1 << 27 }
@@ -57,29 +57,29 @@ const AGAINST: u64 = 8;
 const PAIR: u64 = 64;
 
 /// Finds all races, in the order of the later event within each variable.
-pub fn races(setup: &Setup<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Funnel {
-    races_within(setup, settings, Limits::ALL, report)
+pub fn races(index: &Index<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Funnel {
+    races_within(index, settings, Limits::ALL, report)
 }
 
 /// Finds races within limits, in the order of the later event within each variable.
 pub fn races_within(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     settings: Settings,
     limits: Limits,
     report: &mut dyn FnMut(Report),
 ) -> Funnel {
-    let variables = Accesses::by_variable(setup);
-    let must = race_order(setup, settings.model);
+    let variables = Accesses::by_variable(index);
+    let must = race_order(index, settings.model);
     let mut search = Search {
-        setup,
+        index,
         must,
-        syncp: Syncp::new(setup),
-        lock_sets: setup.open().sets(),
+        syncp: Syncp::new(index),
+        lock_sets: index.open().sets(),
         limits,
-        families: Families::of(setup.trace()),
+        families: Families::of(index.trace()),
         patterns: FxHashMap::default(),
         funnel: Funnel::default(),
-        batch: Batch::new(setup, settings),
+        batch: Batch::new(index, settings),
         report,
         done: 0,
         total: variables.iter().filter(|v| v.can_race()).map(|v| v.all.len() as u64).sum(),
@@ -152,14 +152,14 @@ impl ThreadAccesses {
 }
 
 impl Accesses {
-    fn by_variable(setup: &Setup<'_>) -> Vec<Accesses> {
-        let trace = setup.trace();
+    fn by_variable(index: &Index<'_>) -> Vec<Accesses> {
+        let trace = index.trace();
         let mut variables: Vec<Accesses> = Vec::new();
         variables.resize_with(trace.symbols().variables.len(), Accesses::default);
-        let open = setup.open();
+        let open = index.open();
         for (event, thread, op) in trace.events() {
             if let (Some(kind), Some(access)) = (AccessKind::of(op), op.access()) {
-                let place = setup.threads().place(event) as u32;
+                let place = index.threads().place(event) as u32;
                 let (location, held) = (trace.location(event), open.locks_after(event));
                 let point = AccessPoint { event, place, location, kind, held };
                 variables[access.variable.index()].push(thread, point, access.writes);
@@ -211,7 +211,7 @@ impl Accesses {
 }
 
 struct Search<'a> {
-    setup: &'a Setup<'a>,
+    index: &'a Index<'a>,
     must: &'a MustOrder,
     /// What every read sees is kept, so what it finds are schedules under every model.
     syncp: Syncp<'a>,
@@ -276,7 +276,7 @@ impl Search<'_> {
     }
 
     fn is_out_of_bounds(&self) -> bool {
-        self.setup.bounds().are_reached()
+        self.index.bounds().are_reached()
     }
 
     /// Whether some lock is held alone at every access.
@@ -300,7 +300,7 @@ impl Search<'_> {
         self.spend(AGAINST);
         let points = &other.points;
         let earlier = points.partition_point(|first| first.event < second.event);
-        let run_up = self.must.run_up(self.setup, second.event, other.thread);
+        let run_up = self.must.run_up(self.index, second.event, other.thread);
         let ordered = points[..earlier].partition_point(|first| first.place < run_up);
         let (pairs, in_order) =
             (other.conflicting(earlier, second.kind), other.conflicting(ordered, second.kind));
@@ -340,7 +340,7 @@ impl Search<'_> {
             self.funnel.repeated += 1;
             return;
         }
-        let steps = PAIR + self.setup.threads().threads() as u64;
+        let steps = PAIR + self.index.threads().threads() as u64;
         self.spend(steps);
         if let Some(left) = self.patterns.get_mut(&pattern) {
             *left = left.saturating_sub(steps);
@@ -380,7 +380,7 @@ impl Search<'_> {
         if let Question::Race(first, second) = question
             && self.limits.patterns < usize::MAX
         {
-            let location = |event| self.setup.trace().location(event);
+            let location = |event| self.index.trace().location(event);
             let pattern = Pattern::of(self.families.of_variable(variable), location(first), location(second));
             self.patterns.entry(pattern).or_insert(self.limits.repeats);
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use candidates::Limits;
 use candidates::atomicity::{Calls, Counts, Exact, Intent, LIMITS, search_within};
 use check::Model;
-use decide::Setup;
+use decide::Index;
 use trace::native::{self, Note, StackId, Table, Writer};
 use trace::{LocationId, Op, Trace};
 
@@ -17,12 +17,12 @@ pub(crate) fn run(trace: &Trace, model: Model, limits: Limits) -> (Reported, Cou
 }
 
 fn run_within(trace: &Trace, model: Model, intent: &Intent, limits: Limits) -> (Reported, Counts) {
-    let setup = Setup::new(trace);
+    let index = Index::new(trace);
     let mut reported = Reported::default();
     let counts =
-        search_within(&setup, settings(model), &Exact, intent, limits, &mut |report| reported.take(report));
+        search_within(&index, settings(model), &Exact, intent, limits, &mut |report| reported.take(report));
     assert_eq!(counts.feasible, reported.found.len() as u64);
-    assert_schedules(&setup, model, &reported.found);
+    assert_schedules(&index, model, &reported.found);
     (reported, counts)
 }
 
@@ -30,10 +30,10 @@ fn run_within(trace: &Trace, model: Model, intent: &Intent, limits: Limits) -> (
 /// threads up to the later one cannot come without the earlier.
 fn inherent(trace: &Trace, events: &Events) -> bool {
     let regions = trace.events().any(|(_, _, op)| matches!(op, Op::RegionBegin(_)));
-    let setup = Setup::new(trace);
-    let must = decide::must_order(&setup, Model::Sync);
+    let index = Index::new(trace);
+    let must = decide::must_order(&index, Model::Sync);
     let pairs = events.iter().flatten().zip(events.iter().flatten().skip(1));
-    !regions && events.len() == 3 && pairs.into_iter().all(|(&a, &b)| must.precedes(&setup, a, b))
+    !regions && events.len() == 3 && pairs.into_iter().all(|(&a, &b)| must.precedes(&index, a, b))
 }
 
 fn pattern(trace: &Trace, events: &Events) -> Vec<LocationId> {
@@ -205,7 +205,7 @@ fn too_many_patterns_cut_the_search_short() {
         candidates::Settings { model: check::Model::ReadsFrom, options: decide::Options::default() };
     let mut found = 0;
     let counts = candidates::atomicity::search_within(
-        &decide::Setup::new(&trace),
+        &decide::Index::new(&trace),
         settings,
         &candidates::atomicity::Exact,
         &candidates::atomicity::Intent::Stated,

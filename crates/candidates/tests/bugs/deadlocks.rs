@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use candidates::deadlocks::{Counts, Limits, search, search_within};
 use candidates::{Object, Resource};
 use check::{Model, Question};
-use decide::Setup;
+use decide::Index;
 use trace::{EventId, LocationId, Op, Trace};
 
 use crate::support::{Reported, assert_schedules, ids, on_traces, read, settings, shown, tiny};
 
 fn run(trace: &Trace, model: Model, limits: Limits) -> (Reported, Counts) {
-    let setup = Setup::new(trace);
+    let index = Index::new(trace);
     let mut reported = Reported::default();
-    let counts = search_within(&setup, settings(model), limits, &mut |report| reported.take(report));
+    let counts = search_within(&index, settings(model), limits, &mut |report| reported.take(report));
     assert_eq!(counts.feasible, reported.found.len() as u64);
-    assert_schedules(&setup, model, &reported.found);
+    assert_schedules(&index, model, &reported.found);
     (reported, counts)
 }
 
@@ -172,11 +172,11 @@ fn every_cycle_of_the_oracle_and_no_other() {
 
 fn found(text: &str) -> Vec<Vec<Option<EventId>>> {
     let trace = read(text);
-    let setup = Setup::new(&trace);
+    let index = Index::new(&trace);
     let mut reported = Reported::default();
-    let counts = search(&setup, settings(Model::ReadsFrom), &mut |report| reported.take(report));
+    let counts = search(&index, settings(Model::ReadsFrom), &mut |report| reported.take(report));
     assert_eq!(counts.unknown, 0);
-    assert_schedules(&setup, Model::ReadsFrom, &reported.found);
+    assert_schedules(&index, Model::ReadsFrom, &reported.found);
     reported.events()
 }
 

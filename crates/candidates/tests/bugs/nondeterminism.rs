@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 
 use candidates::nondeterminism;
 use check::{Model, Question, Source};
-use decide::Setup;
+use decide::Index;
 use trace::{EventId, Trace};
 
 use crate::support::{Reported, assert_schedules, on_traces, read, settings, shown, tiny};
 
 /// How many other sources there are.
 pub(crate) fn compare(seed: u64, trace: &Trace, model: Model) -> usize {
-    let setup = Setup::new(trace);
+    let index = Index::new(trace);
     let mut reported = Reported::default();
-    let counts = nondeterminism::search(&setup, settings(model), &mut |r| reported.take(r));
+    let counts = nondeterminism::search(&index, settings(model), &mut |r| reported.take(r));
     let reads = (0..trace.len()).map(EventId::new).filter(|&e| trace.op(e).reads().is_some());
     let questions: Vec<Question> = reads
         .flat_map(|read| {
             let other = |source| Question::Reads(read, Some(source));
-            decide::other_sources(&setup, read).into_iter().map(other).collect::<Vec<_>>()
+            decide::other_sources(&index, read).into_iter().map(other).collect::<Vec<_>>()
         })
         .collect();
     let answers = oracle::answer_all(trace, model, &questions);
@@ -37,7 +37,7 @@ pub(crate) fn compare(seed: u64, trace: &Trace, model: Model) -> usize {
     assert_eq!(counts.not_view_preserving, changed.len() as u64);
     assert_eq!(counts.feasible(), found.len() as u64);
     assert_eq!(counts.candidates(), questions.len() as u64);
-    assert_schedules(&setup, model, &reported.found);
+    assert_schedules(&index, model, &reported.found);
     expected.len()
 }
 
@@ -60,10 +60,10 @@ fn a_lock_does_not_fix_which_write_is_seen() {
          T2|r(x)
          T2|rel(l)",
     );
-    let setup = Setup::new(&trace);
+    let index = Index::new(&trace);
     let mut reported = Reported::default();
     let counts =
-        nondeterminism::search(&setup, settings(Model::ReadsFrom), &mut |report| reported.take(report));
+        nondeterminism::search(&index, settings(Model::ReadsFrom), &mut |report| reported.take(report));
     assert_eq!(reported.events(), [vec![Some(EventId(4)), None]]);
     assert_eq!((counts.reads, counts.not_view_preserving), (1, 1));
 }

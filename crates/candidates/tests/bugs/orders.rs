@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use candidates::orders::{Counts, LIMITS, Rule, RuleError, search_for};
 use candidates::{Limits, Object};
 use check::{Model, Question, Source};
-use decide::Setup;
+use decide::Index;
 use trace::{EventId, LocationId, Trace};
 
 use crate::support::{Reported, assert_schedules, ids, on_traces, read, settings, shown, tiny};
 
 fn run(trace: &Trace, model: Model, rules: &[Rule], limits: Limits) -> (Reported, Counts) {
-    let setup = Setup::new(trace);
+    let index = Index::new(trace);
     let mut reported = Reported::default();
-    let counts = search_for(&setup, settings(model), rules, limits, &mut |report| reported.take(report));
+    let counts = search_for(&index, settings(model), rules, limits, &mut |report| reported.take(report));
     assert_eq!(counts.feasible, reported.found.len() as u64);
-    assert_schedules(&setup, model, &reported.found);
+    assert_schedules(&index, model, &reported.found);
     (reported, counts)
 }
 

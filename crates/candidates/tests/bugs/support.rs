@@ -2,7 +2,7 @@
 
 use candidates::{Bug, Report, Settings};
 use check::{Model, Question};
-use decide::{Options, Setup};
+use decide::{Index, Options};
 use trace::{EventId, Trace};
 
 /// What a search reported.
@@ -32,11 +32,11 @@ pub(crate) fn settings(model: Model) -> Settings {
 }
 
 /// Every schedule must answer its question.
-pub(crate) fn assert_schedules(setup: &Setup<'_>, model: Model, found: &[Bug]) {
+pub(crate) fn assert_schedules(index: &Index<'_>, model: Model, found: &[Bug]) {
     for found in found {
-        let schedule = found.witness.schedule(setup, &found.question, model);
-        let checked = check::check_schedule(setup.trace(), &found.question, model, &schedule);
-        assert!(checked.is_ok(), "{checked:?} {:?}\n{}", found.question, shown(setup.trace()));
+        let schedule = found.witness.schedule(index, &found.question, model);
+        let checked = check::check_schedule(index.trace(), &found.question, model, &schedule);
+        assert!(checked.is_ok(), "{checked:?} {:?}\n{}", found.question, shown(index.trace()));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The engine's answer to a question, once the checker has accepted its evidence.
 
 use check::{Model, Question, Refutation, Split, Step, check_refutation, check_schedule};
-use decide::{Options, Setup, Verdict, decide};
+use decide::{Index, Options, Verdict, decide};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
@@ -24,15 +24,15 @@ impl Judged {
 
 /// Asks the engine and the checker; what is wrong, if the checker refuses or there is no answer.
 pub(crate) fn judge(
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     question: &Question,
     model: Model,
     options: Options,
 ) -> Result<Judged, String> {
-    let trace = setup.trace();
-    match decide(setup, question, model, options).map_err(|error| error.to_string())? {
+    let trace = index.trace();
+    match decide(index, question, model, options).map_err(|error| error.to_string())? {
         Verdict::Feasible(witness) => {
-            let schedule = witness.schedule(setup, question, model);
+            let schedule = witness.schedule(index, question, model);
             match check_schedule(trace, question, model, &schedule) {
                 Ok(certainty) => Ok(Judged::Feasible { guaranteed: certainty.guaranteed }),
                 Err(fault) => Err(format!("the checker refuses the schedule {schedule:?}: {fault}")),

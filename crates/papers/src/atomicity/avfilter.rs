@@ -10,7 +10,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use candidates::atomicity::{Criterion, Triple};
-use decide::Setup;
+use decide::Index;
 use rustc_hash::FxHashMap;
 use trace::{EventId, Op, ThreadId, Trace, VariableId};
 
@@ -19,7 +19,7 @@ use super::range_minimum::RangeMinimum;
 /// What the algorithm looks up.
 #[derive(Debug)]
 pub struct AvFilter<'s> {
-    setup: &'s Setup<'s>,
+    index: &'s Index<'s>,
     /// The reads of one thread that see writes of another.
     seen: FxHashMap<ThreadPair, SeenWrites>,
     accesses: FxHashMap<Own, Vec<EventId>>,
@@ -67,17 +67,17 @@ impl SeenWrites {
 
 impl<'s> AvFilter<'s> {
     /// Makes the indexes. Linear but for sorting what is seen across threads.
-    pub fn new(setup: &'s Setup<'s>) -> Self {
-        let trace = setup.trace();
+    pub fn new(index: &'s Index<'s>) -> Self {
+        let trace = index.trace();
         let mut pairs: FxHashMap<ThreadPair, Vec<(EventId, EventId)>> = FxHashMap::default();
         let mut filter = AvFilter {
-            setup,
+            index,
             seen: FxHashMap::default(),
             accesses: FxHashMap::default(),
             branched: branched(trace),
             neighbours: Vec::new(),
         };
-        let threads = setup.threads().threads();
+        let threads = index.threads().threads();
         filter.neighbours.resize_with(threads * threads, OnceCell::new);
         for (event, thread, op) in trace.events() {
             let Some(access) = op.access() else { continue };
@@ -103,7 +103,7 @@ impl<'s> AvFilter<'s> {
 
     /// Lines 2 to 17.
     fn moved_back(&self, Triple { first, between, second }: Triple) -> bool {
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         let (one, two) = (trace.thread(first), trace.thread(between));
         let prev = self.neighbour(between, Side::Before);
         // Lines 3 to 11. A write after a point is seen after that point, so only where the read is at most matters.
@@ -123,7 +123,7 @@ impl<'s> AvFilter<'s> {
 
     /// Lines 20 to 32.
     fn moved_on(&self, Triple { first, between, second }: Triple) -> bool {
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         let (one, two) = (trace.thread(first), trace.thread(between));
         // Lines 20 to 25.
         let seen = self.seen.get(&ThreadPair { reader: one, writer: two });
@@ -139,7 +139,7 @@ impl<'s> AvFilter<'s> {
 
     /// The access of the same thread to the same variable right before or after one.
     fn neighbour(&self, access: EventId, side: Side) -> Option<EventId> {
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         let variable = trace.op(access).access()?.variable;
         let all = self.accesses.get(&Own { thread: trace.thread(access), variable })?;
         match side {
@@ -149,21 +149,21 @@ impl<'s> AvFilter<'s> {
     }
 
     fn place(&self, event: EventId) -> u32 {
-        self.setup.threads().place(event) as u32
+        self.index.threads().place(event) as u32
     }
 
     /// The places of a thread from one on that come before a branch that is counted before an event. What is read there, the
     /// branch may depend on.
     fn read_before_branch(&self, from: u32, before: EventId) -> Option<Range<u32>> {
-        let branched = &self.branched[self.setup.trace().thread(before).index()];
+        let branched = &self.branched[self.index.trace().thread(before).index()];
         let last = branched[..branched.partition_point(|&event| event < before)].last()?;
         Some(from..self.place(*last))
     }
 
     fn neighbours(&self, reader: ThreadId, writer: ThreadId) -> &Neighbours {
-        let threads = self.setup.threads().threads();
+        let threads = self.index.threads().threads();
         self.neighbours[reader.index() * threads + writer.index()]
-            .get_or_init(|| Neighbours::of(self.setup, ThreadPair { reader, writer }))
+            .get_or_init(|| Neighbours::of(self.index, ThreadPair { reader, writer }))
     }
 }
 
@@ -200,8 +200,8 @@ const NO_WRITE: u32 = u32::MAX;
 
 impl Neighbours {
     /// One walk along both threads forth, and one back.
-    fn of(setup: &Setup<'_>, ThreadPair { reader, writer }: ThreadPair) -> Self {
-        let (trace, threads) = (setup.trace(), setup.threads());
+    fn of(index: &Index<'_>, ThreadPair { reader, writer }: ThreadPair) -> Self {
+        let (trace, threads) = (index.trace(), index.threads());
         let (own, other) = (threads.of_thread(reader), threads.of_thread(writer));
         let reads: Vec<(u32, EventId, VariableId)> = own
             .iter()

@@ -10,7 +10,7 @@
 use candidates::atomicity::Criterion;
 use candidates::{Settings, ask};
 use check::{Model, Question};
-use decide::{Setup, Verdict};
+use decide::{Index, Verdict};
 use trace::{EventId, Mark, Op, Trace, TraceBuilder};
 
 /// A copy of a trace with marks around its accesses.
@@ -58,12 +58,12 @@ impl MarkedTrace {
 /// Counts what can happen while every read keeps what it saw.
 pub(super) struct Under<'m> {
     marked: &'m MarkedTrace,
-    setup: Setup<'m>,
+    index: Index<'m>,
 }
 
 impl<'m> Under<'m> {
     pub(super) fn new(marked: &'m MarkedTrace) -> Self {
-        Under { marked, setup: Setup::new(&marked.trace) }
+        Under { marked, index: Index::new(&marked.trace) }
     }
 }
 
@@ -73,10 +73,10 @@ impl Criterion for Under<'_> {
     }
 
     /// The schedule is that of the original question, which has no marks.
-    fn verdict(&self, setup: &Setup<'_>, question: &Question, settings: Settings) -> Verdict {
+    fn verdict(&self, index: &Index<'_>, question: &Question, settings: Settings) -> Verdict {
         let marks = self.marked.order_of_marks(&question.named());
-        match ask(&self.setup, &marks, Settings { model: Model::ReadsFrom, ..settings }) {
-            Verdict::Feasible(_) => ask(setup, question, settings),
+        match ask(&self.index, &marks, Settings { model: Model::ReadsFrom, ..settings }) {
+            Verdict::Feasible(_) => ask(index, question, settings),
             refuted_or_unknown => refuted_or_unknown,
         }
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use candidates::atomicity::{Intent, LIMITS};
 use candidates::{Extent, Limits, Object, Report};
-use decide::Setup;
+use decide::Index;
 use serde::Serialize;
 
 use super::{Size, settings, with_unknown};
@@ -30,16 +30,16 @@ struct Outcome {
     seconds: f64,
 }
 
-pub(super) fn row(size: Size, setup: &Setup<'_>, budget: u64) -> Row {
-    Row { size, methods: Method::ALL.map(|method| outcome(method, setup, budget)).into() }
+pub(super) fn row(size: Size, index: &Index<'_>, budget: u64) -> Row {
+    Row { size, methods: Method::ALL.map(|method| outcome(method, index, budget)).into() }
 }
 
-fn outcome(method: Method, setup: &Setup<'_>, budget: u64) -> Outcome {
+fn outcome(method: Method, index: &Index<'_>, budget: u64) -> Outcome {
     let start = Instant::now();
     let (mut violations, mut variables) = (0, BTreeSet::new());
     let limits = Limits { extent: Extent::PatternsOfVariables, ..LIMITS };
     let counts =
-        search_by(method, setup, settings(budget), &Intent::Stated, limits, &mut |report| match report {
+        search_by(method, index, settings(budget), &Intent::Stated, limits, &mut |report| match report {
             Report::Bug(found) if !found.remarks.inherent => {
                 violations += 1;
                 if let Object::Variable(variable) = found.object {
@@ -48,7 +48,7 @@ fn outcome(method: Method, setup: &Setup<'_>, budget: u64) -> Outcome {
             }
             Report::Bug(_) | Report::Unknown(_) | Report::Progress { .. } => {}
         });
-    let symbols = setup.trace().symbols();
+    let symbols = index.trace().symbols();
     Outcome {
         method: method.name(),
         violations,

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use candidates::nondeterminism::search;
-use decide::{Phases, Setup};
+use decide::{Index, Phases};
 use serde::Serialize;
 
 use super::{Size, settings, with_unknown};
@@ -37,9 +37,9 @@ pub(super) struct Row {
     seconds: f64,
 }
 
-pub(super) fn row(size: Size, setup: &Setup<'_>, budget: u64) -> Row {
+pub(super) fn row(size: Size, index: &Index<'_>, budget: u64) -> Row {
     let start = Instant::now();
-    let counts = search(setup, settings(budget), &mut |report| drop(report));
+    let counts = search(index, settings(budget), &mut |report| drop(report));
     let Phases { witnesses, feasible, unknown, feasible_by_cases, refuted_by_cases, cases, .. } =
         counts.phases;
     let infeasible = witnesses - feasible - unknown;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use candidates::Report;
 use candidates::races::poly;
-use decide::Setup;
+use decide::Index;
 use serde::Serialize;
 use trace::EventId;
 
@@ -31,19 +31,19 @@ struct Outcome {
     microseconds_a_candidate: f64,
 }
 
-pub(super) fn row(size: Size, setup: &Setup<'_>, budget: u64) -> Row {
-    let candidates = lockset::pairs(setup.trace()).count() as u64;
-    let methods = Method::ALL.iter().map(|&method| outcome(method, setup, candidates, budget)).collect();
+pub(super) fn row(size: Size, index: &Index<'_>, budget: u64) -> Row {
+    let candidates = lockset::pairs(index.trace()).count() as u64;
+    let methods = Method::ALL.iter().map(|&method| outcome(method, index, candidates, budget)).collect();
     Row { size, candidates, methods }
 }
 
-fn outcome(method: Method, setup: &Setup<'_>, candidates: u64, budget: u64) -> Outcome {
+fn outcome(method: Method, index: &Index<'_>, candidates: u64, budget: u64) -> Outcome {
     let start = Instant::now();
     let mut racy: BTreeSet<EventId> = BTreeSet::new();
     let mut unknown = 0;
     let whole = match method {
         Method::Poly => {
-            let funnel = poly::races(setup, settings(budget), &mut |report| {
+            let funnel = poly::races(index, settings(budget), &mut |report| {
                 if let Report::Bug(found) = report {
                     racy.extend(found.question.named().into_iter().max());
                 }
@@ -51,7 +51,7 @@ fn outcome(method: Method, setup: &Setup<'_>, candidates: u64, budget: u64) -> O
             unknown = funnel.unknown;
             true
         }
-        method => for_each_pair(method, setup, &mut |pair| {
+        method => for_each_pair(method, index, &mut |pair| {
             racy.insert(pair.second);
         })
         .is_ok(),

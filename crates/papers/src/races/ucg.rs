@@ -9,21 +9,21 @@
 
 use candidates::races::RacePair;
 use check::{Model, Question};
-use decide::{Setup, refute_by_saturation};
+use decide::{Index, refute_by_saturation};
 use order::{MustOrder, ReadOrder};
 
 use super::lockset;
 
 /// All pairs that rule 1 does not refute, lazily, in the order of [`lockset::pairs`].
-pub fn pairs<'s>(setup: &'s Setup<'_>) -> impl Iterator<Item = RacePair> + 's {
-    let must = MustOrder::uncounted(setup, ReadOrder::Free);
-    lockset::pairs(setup.trace()).filter(move |pair| {
-        let before = must.run_up(setup, pair.second, setup.trace().thread(pair.first));
-        if before > setup.threads().place(pair.first) as u32 {
+pub fn pairs<'s>(index: &'s Index<'_>) -> impl Iterator<Item = RacePair> + 's {
+    let must = MustOrder::uncounted(index, ReadOrder::Free);
+    lockset::pairs(index.trace()).filter(move |pair| {
+        let before = must.run_up(index, pair.second, index.trace().thread(pair.first));
+        if before > index.threads().place(pair.first) as u32 {
             return false;
         }
         let question = Question::Race(pair.first, pair.second);
-        let refutation = refute_by_saturation(setup, &question, Model::Sync);
+        let refutation = refute_by_saturation(index, &question, Model::Sync);
         refutation.expect("potential races are pairs of conflicting accesses").is_none()
     })
 }

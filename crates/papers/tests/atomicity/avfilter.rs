@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use candidates::Limits;
 use candidates::atomicity::Triple;
 use check::Model;
-use decide::Setup;
+use decide::Index;
 use papers::atomicity::{AvFilter, Method};
 use trace::{EventId, Op, Trace};
 
@@ -74,8 +74,8 @@ fn events(triple: &Triple) -> Events {
 
 /// Which triples the filter filters.
 pub(crate) fn compare(seed: u64, trace: &Trace) -> Vec<bool> {
-    let setup = Setup::new(trace);
-    let filter = AvFilter::new(&setup);
+    let index = Index::new(trace);
+    let filter = AvFilter::new(&index);
     let compared = triples(trace).into_iter().map(|triple| {
         let expected = algorithm_1(trace, triple);
         assert_eq!(filter.filters(triple), expected, "seed {seed} {triple:?}\n{}", shown(trace));

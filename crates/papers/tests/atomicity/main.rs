@@ -13,20 +13,20 @@ mod violations;
 use candidates::Limits;
 use candidates::atomicity::{Counts, Intent};
 use check::Model;
-use decide::Setup;
+use decide::Index;
 use papers::atomicity::{Method, search_by};
 use trace::Trace;
 
 use support::{Reported, assert_schedules, settings};
 
 fn run(trace: &Trace, model: Model, method: Method, limits: Limits) -> (Reported, Counts) {
-    let setup = Setup::new(trace);
+    let index = Index::new(trace);
     let mut reported = Reported::default();
-    let counts = search_by(method, &setup, settings(model), &Intent::Stated, limits, &mut |report| {
+    let counts = search_by(method, &index, settings(model), &Intent::Stated, limits, &mut |report| {
         reported.take(report)
     });
     assert_eq!(counts.feasible, reported.found.len() as u64);
-    assert_schedules(&setup, method.model(model), &reported.found);
+    assert_schedules(&index, method.model(model), &reported.found);
     (reported, counts)
 }
 

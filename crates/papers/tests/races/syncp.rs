@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use candidates::races::RacePair;
 use candidates::races::syncp::{Ideal, Syncp};
 use check::{Model, Question};
-use decide::{Setup, Witness};
-use order::Index;
+use decide::{Index, Witness};
 use trace::{EventId, Op, Trace};
 
 use crate::graph::supplier;
@@ -14,7 +13,7 @@ use crate::{conflicting_pairs, later, on_tiny_traces, pair, read, shown};
 
 /// The trace restricted to an ideal.
 fn schedule(trace: &Trace, question: &Question, ideal: Ideal) -> Vec<EventId> {
-    Witness::ideal(ideal.0).schedule(&Setup::new(trace), question, Model::ReadsFrom)
+    Witness::ideal(ideal.0).schedule(&Index::new(trace), question, Model::ReadsFrom)
 }
 
 #[test]

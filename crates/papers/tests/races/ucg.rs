@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use candidates::races::RacePair;
 use check::{Model, Question};
-use decide::Setup;
+use decide::Index;
 use papers::races::{lockset, ucg};
 
 use crate::{feasible_pairs, on_tiny_traces, pair, read, shown};
@@ -13,15 +13,15 @@ use crate::{feasible_pairs, on_tiny_traces, pair, read, shown};
 fn whatever_is_feasible_is_reported_and_refutations_hold() {
     let (mut refuted, mut false_alarms) = (0, 0);
     on_tiny_traces(0..4_000, |seed, trace| {
-        let setup = Setup::new(trace);
-        let found: BTreeSet<RacePair> = ucg::pairs(&setup).collect();
+        let index = Index::new(trace);
+        let found: BTreeSet<RacePair> = ucg::pairs(&index).collect();
         let feasible = feasible_pairs(trace, Model::Sync);
         assert!(feasible.is_subset(&found), "seed {seed}\n{}", shown(trace));
         false_alarms += found.difference(&feasible).count();
         for pair in lockset::pairs(trace).filter(|pair| !found.contains(pair)) {
             let question = Question::Race(pair.first, pair.second);
             let refutation =
-                decide::refute_by_saturation(&setup, &question, Model::Sync).expect("a valid question");
+                decide::refute_by_saturation(&index, &question, Model::Sync).expect("a valid question");
             let refutation = refutation.expect("it was refuted before");
             let checked = check::check_refutation(trace, &question, Model::Sync, &refutation);
             assert!(checked.is_ok(), "seed {seed}: {pair:?} {checked:?}\n{}", shown(trace));
@@ -48,5 +48,5 @@ fn a_lock_chain_refutes_without_a_common_lock() {
          T2|rel(b)",
     );
     assert_eq!(lockset::pairs(&trace).collect::<Vec<_>>(), [pair(3, 8)]);
-    assert_eq!(ucg::pairs(&Setup::new(&trace)).collect::<Vec<_>>(), []);
+    assert_eq!(ucg::pairs(&Index::new(&trace)).collect::<Vec<_>>(), []);
 }

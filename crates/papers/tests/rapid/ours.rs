@@ -6,8 +6,7 @@ use candidates::races::syncp::Syncp;
 use candidates::races::{RacePair, poly};
 use candidates::{Report, Settings};
 use check::{Model, Question};
-use decide::{Options, Setup};
-use order::Index;
+use decide::{Index, Options};
 use papers::races::{Method, hb, lockset};
 use trace::{EventId, Trace};
 
@@ -29,7 +28,7 @@ pub(crate) fn racy(method: Method, trace: &Trace) -> Racy {
 pub(crate) fn decided(trace: &Trace) -> Option<Racy> {
     let settings = Settings { model: Model::ReadsFrom, options: Options::default() };
     let mut racy = Racy::new();
-    let funnel = poly::races(&Setup::new(trace), settings, &mut |report| {
+    let funnel = poly::races(&Index::new(trace), settings, &mut |report| {
         if let Report::Bug(found) = report {
             racy.extend(found.question.named().into_iter().max());
         }

@@ -1,7 +1,7 @@
 //! Which memory order is to blame for a race: what would have to be release or acquire, verified by deciding the question with that order.
 
 use check::{Model, Question, unordered_reads};
-use decide::{Options, Setup, Verdict};
+use decide::{Index, Options, Verdict};
 use report::{OrderChange, Words};
 use trace::{EventId, MemoryOrder, Trace};
 
@@ -24,7 +24,7 @@ pub(super) fn culprits(trace: &Trace, question: &Question, schedule: &[EventId])
     }
     let solves = |changes: &Vec<(EventId, MemoryOrder)>| {
         let fixed = trace.clone().with_memory_orders(&everywhere(trace, changes));
-        let verdict = decide::decide(&Setup::new(&fixed), question, model, Options::default());
+        let verdict = decide::decide(&Index::new(&fixed), question, model, Options::default());
         matches!(verdict, Ok(Verdict::Infeasible(_)))
     };
     let fixes = attempts.into_iter().map(|reads| changes(trace, &reads));

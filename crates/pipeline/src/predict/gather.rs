@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use candidates::Bug;
 use check::{CutChecker, Model};
-use decide::{Options, Setup, Verdict};
+use decide::{Index, Options, Verdict};
 use report::{Cause, Finding, FindingKind, Rung, family};
 use trace::{EventId, LocationId};
 
@@ -58,7 +58,7 @@ impl Group {
 /// Collects what searches report and passes on findings: each bug as it is found if all are wanted, otherwise one for each set of
 /// locations when its kind has been searched for.
 pub(super) struct Gatherer<'s> {
-    pub(super) setup: &'s Setup<'s>,
+    pub(super) index: &'s Index<'s>,
     pub(super) model: Model,
     pub(super) options: Options,
     /// Every bug is wanted by itself.
@@ -79,7 +79,7 @@ pub(super) struct Gatherer<'s> {
 
 impl<'s> Gatherer<'s> {
     pub(super) fn new(
-        setup: &'s Setup<'s>,
+        index: &'s Index<'s>,
         model: Model,
         options: Options,
         grouping: Grouping,
@@ -91,7 +91,7 @@ impl<'s> Gatherer<'s> {
         let (groups, racy, ids) = (BTreeMap::new(), BTreeSet::new(), Ids::new(&KnownIds::default()));
         let (stopped, all) = (false, grouping == Grouping::None);
         Gatherer {
-            setup,
+            index,
             model,
             options,
             all,
@@ -118,7 +118,7 @@ impl<'s> Gatherer<'s> {
     /// Takes in a bug that was found under a weaker model, or by a method that keeps to none: how far it climbs is decided, and then its
     /// schedule keeps what reads saw.
     pub(super) fn take_climbing(&mut self, kind: FindingKind, found: Bug) {
-        match decide::decide(self.setup, &found.question, Model::ReadsFrom, self.options) {
+        match decide::decide(self.index, &found.question, Model::ReadsFrom, self.options) {
             Ok(Verdict::Feasible(witness)) => self.take_at(kind, Bug { witness, ..found }, Rung::Predicted),
             _ => self.take_at(kind, found, Rung::Possible),
         }
@@ -133,7 +133,7 @@ impl<'s> Gatherer<'s> {
     pub(super) fn take_at(&mut self, kind: FindingKind, found: Bug, rung: Rung) {
         let racy = kind == FindingKind::Nondeterminism
             && found.events.first().copied().flatten().is_some_and(|read| self.racy.contains(&read));
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         // Of nondeterministic reads there may be very many: those are left out once they are merged.
         if kind != FindingKind::Nondeterminism && is_of_libraries(trace, kind, &found.events) {
             return;
@@ -159,7 +159,7 @@ impl<'s> Gatherer<'s> {
     }
 
     fn key(&self, kind: FindingKind, found: &Bug) -> Key {
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         let events = || found.events.iter().flatten();
         let mut locations: Vec<LocationId> = events().map(|&event| trace.location(event)).collect();
         // An order and its reverse are different violations.
@@ -192,7 +192,7 @@ impl<'s> Gatherer<'s> {
         predictions.sort_by_key(|prediction| prediction.finding().third_party);
         let mut predictions = predictions.into_iter().peekable();
         while predictions.peek().is_some() {
-            if self.setup.bounds().is_grace_over() {
+            if self.index.bounds().is_grace_over() {
                 return predictions.count() as u64;
             }
             self.pass_on(predictions.by_ref().take(cores()).collect());
@@ -209,7 +209,7 @@ impl<'s> Gatherer<'s> {
     }
 
     fn pass_on(&mut self, predictions: Vec<Prediction<'s>>) {
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         let wanted = predictions.into_iter().filter(|prediction| {
             let finding = prediction.finding();
             let events: Vec<Option<EventId>> = finding.named_events().map(Some).collect();
@@ -228,7 +228,7 @@ impl<'s> Gatherer<'s> {
 
     fn prediction(&self, kind: FindingKind, group: Group) -> Prediction<'s> {
         let Group { found, rung, count, racy } = group;
-        let pending = PendingSchedule { setup: self.setup, cuts: self.cuts, model: self.model, rung, found };
+        let pending = PendingSchedule { index: self.index, cuts: self.cuts, model: self.model, rung, found };
         Prediction::pending(pending, kind, count, racy, self.first_party)
     }
 }

@@ -13,8 +13,8 @@ use crate::observer::{Progress, Stage};
 /// Searches for deadlocks.
 pub(super) fn deadlocks(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
     let limits = if gatherer.all { dead::Limits::ALL } else { dead::Limits::default() };
-    let counts = gathered(FindingKind::Deadlock, gatherer, Gatherer::take, |setup, settings, report| {
-        dead::search_within(setup, settings, limits, report)
+    let counts = gathered(FindingKind::Deadlock, gatherer, Gatherer::take, |index, settings, report| {
+        dead::search_within(index, settings, limits, report)
     });
     predictions.candidates += counts.candidates;
     predictions.unknown += counts.unknown;
@@ -32,8 +32,8 @@ pub(super) fn atomicity(
         Method::Exact => Gatherer::take,
         Method::Over | Method::AvFilter | Method::Under => Gatherer::take_climbing,
     };
-    let counts = gathered(FindingKind::Atomicity, gatherer, take, |setup, settings, report| {
-        search_by(method, setup, settings, intent, limits, report)
+    let counts = gathered(FindingKind::Atomicity, gatherer, take, |index, settings, report| {
+        search_by(method, index, settings, intent, limits, report)
     });
     predictions.candidates += counts.candidates;
     predictions.unknown += counts.unknown;
@@ -42,8 +42,8 @@ pub(super) fn atomicity(
 /// Searches for orders that must not be: those stated, and misuse of memory.
 pub(super) fn orders(rules: &[ord::Rule], gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
     let limits = within(gatherer, ord::LIMITS);
-    let counts = gathered(FindingKind::Order, gatherer, Gatherer::take, |setup, settings, report| {
-        ord::search_for(setup, settings, rules, limits, report)
+    let counts = gathered(FindingKind::Order, gatherer, Gatherer::take, |index, settings, report| {
+        ord::search_for(index, settings, rules, limits, report)
     });
     predictions.candidates += counts.candidates;
     predictions.unknown += counts.unknown;
@@ -52,8 +52,8 @@ pub(super) fn orders(rules: &[ord::Rule], gatherer: &mut Gatherer<'_>, predictio
 /// Searches for reads that could see something else.
 pub(super) fn nondeterminism(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
     let counts =
-        gathered(FindingKind::Nondeterminism, gatherer, Gatherer::take, |setup, settings, report| {
-            nondet::search(setup, settings, report)
+        gathered(FindingKind::Nondeterminism, gatherer, Gatherer::take, |index, settings, report| {
+            nondet::search(index, settings, report)
         });
     predictions.candidates += counts.phases.decided;
     predictions.unknown += counts.phases.unknown;
@@ -69,12 +69,12 @@ fn gathered<'s, C>(
     kind: FindingKind,
     gatherer: &mut Gatherer<'s>,
     take: fn(&mut Gatherer<'s>, FindingKind, Bug),
-    search: impl FnOnce(&decide::Setup<'_>, Settings, &mut dyn FnMut(Report)) -> C,
+    search: impl FnOnce(&decide::Index<'_>, Settings, &mut dyn FnMut(Report)) -> C,
 ) -> C {
     let settings = Settings { model: gatherer.model, options: gatherer.options };
-    let setup = gatherer.setup;
+    let index = gatherer.index;
     gatherer.observer.begin(&Stage::Searching(kind));
-    let counts = search(setup, settings, &mut |report| match report {
+    let counts = search(index, settings, &mut |report| match report {
         Report::Bug(found) => take(gatherer, kind, found),
         Report::Unknown(_) => {}
         Report::Progress { done, total } => {

@@ -4,7 +4,7 @@
 //! `sync` and `branch` that is tried first, for the rung, and then any.
 
 use check::{Model, Question, check_schedule};
-use decide::{Options, Setup, Verdict};
+use decide::{Index, Options, Verdict};
 use report::{Finding, FindingKind, Predictions, Rung};
 use states::{Certainty, Definitely, Exhausted, Limits, Loset, Possibly, definitely, possibly_where};
 use trace::{EventId, ThreadEvents, ThreadId};
@@ -20,7 +20,7 @@ const MOST_STATES: u64 = 1_000_000_000;
 /// Asks all conditions.
 pub(super) fn search(
     conditions: &[NamedPredicate],
-    setup: &Setup<'_>,
+    index: &Index<'_>,
     model: Model,
     options: Options,
     predictions: &mut Predictions,
@@ -30,12 +30,12 @@ pub(super) fn search(
         // Global states take room for each event and thread.
         return Ok(());
     }
-    let limits = Limits { states: MOST_STATES, steps: options.budget, bounds: setup.bounds() };
-    let Ok(loset) = Loset::within(setup.trace(), setup.bounds()) else {
+    let limits = Limits { states: MOST_STATES, steps: options.budget, bounds: index.bounds() };
+    let Ok(loset) = Loset::within(index.trace(), index.bounds()) else {
         predictions.unknown += conditions.len() as u64;
         return Ok(());
     };
-    let search_for = ConditionSearch { setup, loset, model, options, limits };
+    let search_for = ConditionSearch { index, loset, model, options, limits };
     let mut number = 0;
     for condition in conditions {
         predictions.candidates += 1;
@@ -56,7 +56,7 @@ pub(super) fn search(
 }
 
 struct ConditionSearch<'a> {
-    setup: &'a Setup<'a>,
+    index: &'a Index<'a>,
     loset: Loset,
     model: Model,
     options: Options,
@@ -85,7 +85,7 @@ impl ConditionSearch<'_> {
         for model in models {
             observer.begin(&Stage::SearchingStates);
             let demand = |state: &[u32]| self.schedule(state, model).map(|schedule| schedule.is_some());
-            let trace = self.setup.trace();
+            let trace = self.index.trace();
             let found =
                 possibly_where(trace, &self.loset, &condition.predicate, &demand, self.limits, |at| {
                     observer.advance(Progress::Estimated { done: at.looked, share: Some(at.share) });
@@ -105,7 +105,7 @@ impl ConditionSearch<'_> {
         condition: &NamedPredicate,
         observer: &mut dyn Observer,
     ) -> Result<Option<Example>, Exhausted> {
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         observer.begin(&Stage::SearchingStates);
         let found = definitely(trace, &self.loset, &condition.predicate, self.limits, |looked| {
             observer.advance(Progress::Estimated { done: looked, share: None });
@@ -126,8 +126,8 @@ impl ConditionSearch<'_> {
     /// A schedule to a state under a model.
     fn schedule(&self, state: &[u32], model: Model) -> Result<Option<Vec<EventId>>, Exhausted> {
         let question = Question::Cut(state.to_vec());
-        match decide::decide(self.setup, &question, model, self.options) {
-            Ok(Verdict::Feasible(witness)) => Ok(Some(witness.schedule(self.setup, &question, model))),
+        match decide::decide(self.index, &question, model, self.options) {
+            Ok(Verdict::Feasible(witness)) => Ok(Some(witness.schedule(self.index, &question, model))),
             Ok(Verdict::Unknown { budget }) => Err(Exhausted::Steps(budget)),
             Ok(Verdict::Infeasible(_)) | Err(_) => Ok(None),
         }
@@ -136,7 +136,7 @@ impl ConditionSearch<'_> {
     /// The finding, verified. Its events are the last of each thread.
     fn finding(&self, number: u32, condition: &NamedPredicate, example: Example) -> Result<Finding, Error> {
         let Example { state, schedule, model } = example;
-        let trace = self.setup.trace();
+        let trace = self.index.trace();
         let question = Question::Cut(state.clone());
         let certainty = verify::schedule(trace, &question, model, &schedule)?;
         let threads = ThreadEvents::of(trace);

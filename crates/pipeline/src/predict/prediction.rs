@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use candidates::Bug;
 use check::{CutChecker, Model};
-use decide::{Setup, simplify};
+use decide::{Index, simplify};
 use report::{Finding, FindingKind, Rung};
 use trace::{EventId, Trace};
 
@@ -24,7 +24,7 @@ pub struct Prediction<'s> {
 /// A bug as a search found it: enough to write its schedule out.
 pub(super) struct PendingSchedule<'s> {
     /// The trace, made ready for questions.
-    pub(super) setup: &'s Setup<'s>,
+    pub(super) index: &'s Index<'s>,
     /// What verifies schedules that are not written out. Made when it is used first.
     pub(super) cuts: &'s OnceLock<CutChecker<'s>>,
     /// The model asked under.
@@ -57,7 +57,7 @@ impl<'s> Prediction<'s> {
         first_party: &FirstParty,
     ) -> Self {
         let PendingSchedule { found, rung, .. } = &pending;
-        let trace = pending.setup.trace();
+        let trace = pending.index.trace();
         let location = |event: &Option<EventId>| match event {
             Some(event) => trace.symbols().location(trace.location(*event)).to_owned(),
             None => "initial".to_owned(),
@@ -117,10 +117,10 @@ impl<'s> Prediction<'s> {
         let Prediction { mut finding, pending } = self;
         if let Some(pending) = pending {
             let named = pending.found.question.named();
-            let schedule = simplify(pending.setup, &named, &pending.schedule());
+            let schedule = simplify(pending.index, &named, &pending.schedule());
             finding.guaranteed = pending.verify(&schedule)?;
             if pending.shown_under() == Model::ReadsFrom {
-                finding.memory_orders = culprits(pending.setup.trace(), &pending.found.question, &schedule);
+                finding.memory_orders = culprits(pending.index.trace(), &pending.found.question, &schedule);
             }
             finding.schedule = schedule;
         }
@@ -160,12 +160,12 @@ impl PendingSchedule<'_> {
     fn schedule(&self) -> Vec<EventId> {
         let shown = self.shown_under();
         let Bug { question, witness, .. } = &self.found;
-        witness.schedule(self.setup, question, shown)
+        witness.schedule(self.index, question, shown)
     }
 
     /// Whether the schedule is one of those that need not be written out to be verified, and is right.
     fn accepted_as_cut(&self) -> bool {
-        let cuts = || self.cuts.get_or_init(|| CutChecker::new(self.setup.trace()));
+        let cuts = || self.cuts.get_or_init(|| CutChecker::new(self.index.trace()));
         let Bug { question, witness, .. } = &self.found;
         witness.restriction().is_some_and(|counts| cuts().check(question, counts).is_ok())
     }
@@ -173,7 +173,7 @@ impl PendingSchedule<'_> {
     /// Whether the program is certain to follow the schedule.
     fn verify(&self, schedule: &[EventId]) -> Result<bool, Error> {
         let Bug { question, .. } = &self.found;
-        let certainty = verify::schedule(self.setup.trace(), question, self.shown_under(), schedule)?;
+        let certainty = verify::schedule(self.index.trace(), question, self.shown_under(), schedule)?;
         Ok(certainty.guaranteed)
     }
 }

@@ -4,7 +4,7 @@ use candidates::races::syncp::{Syncp, SyncpRace};
 use candidates::races::{RacePair, poly};
 use candidates::{Bug, Object, Remarks, Report, Settings};
 use check::{Model, Question};
-use decide::{Setup, Verdict, Witness, race_order};
+use decide::{Index, Verdict, Witness, race_order};
 use order::MustOrder;
 use papers::races::{Method, for_each_pair};
 use report::{FindingKind, Predictions, Rung};
@@ -31,7 +31,7 @@ pub(super) fn search(
 pub(super) fn note(gatherer: &mut Gatherer<'_>) {
     let settings = Settings { model: gatherer.model, options: gatherer.options };
     gatherer.observer.begin(&Stage::SearchingRacyReads);
-    poly::races_within(gatherer.setup, settings, limits(gatherer), &mut |report| {
+    poly::races_within(gatherer.index, settings, limits(gatherer), &mut |report| {
         if let Report::Bug(found) = report {
             gatherer.note_race(&found);
         }
@@ -41,14 +41,14 @@ pub(super) fn note(gatherer: &mut Gatherer<'_>) {
 
 /// How far to go: to the end if every instance is wanted.
 fn limits(gatherer: &Gatherer<'_>) -> poly::Limits {
-    if gatherer.all { poly::Limits::ALL } else { poly::Limits::of(gatherer.setup) }
+    if gatherer.all { poly::Limits::ALL } else { poly::Limits::of(gatherer.index) }
 }
 
 fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
     let settings = Settings { model: gatherer.model, options: gatherer.options };
     gatherer.observer.begin(&Stage::Searching(FindingKind::Race));
-    let setup = gatherer.setup;
-    let funnel = poly::races_within(setup, settings, limits(gatherer), &mut |report| match report {
+    let index = gatherer.index;
+    let funnel = poly::races_within(index, settings, limits(gatherer), &mut |report| match report {
         Report::Bug(found) => {
             gatherer.note_race(&found);
             gatherer.take(FindingKind::Race, found);
@@ -66,10 +66,10 @@ fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
 
 /// Races in the order of the trace's own synchronisation. Each comes with the schedule that shows it, under every model.
 fn sync_preserving(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
-    let trace = gatherer.setup.trace();
+    let trace = gatherer.index.trace();
     let total = Some(trace.len() as u64);
     gatherer.observer.begin(&Stage::Searching(FindingKind::Race));
-    for SyncpRace { pair, ideal } in Syncp::of_races(gatherer.setup, Model::ReadsFrom).races() {
+    for SyncpRace { pair, ideal } in Syncp::of_races(gatherer.index, Model::ReadsFrom).races() {
         gatherer.observer.advance(Progress::Counted { done: u64::from(pair.second.0), total });
         predictions.candidates += 1;
         let question = Question::Race(pair.first, pair.second);
@@ -86,9 +86,9 @@ fn reported_by(
     gatherer: &mut Gatherer<'_>,
     predictions: &mut Predictions,
 ) -> Result<(), Error> {
-    let setup = gatherer.setup;
-    let climber = Climber::new(setup);
-    let events = setup.trace().len() as u64;
+    let index = gatherer.index;
+    let climber = Climber::new(index);
+    let events = index.trace().len() as u64;
     gatherer.observer.begin(&Stage::Deciding { events });
     let mut done = 0;
     let mut take = |pair: RacePair| {
@@ -106,7 +106,7 @@ fn reported_by(
             Climb::Unknown => predictions.unknown += 1,
         }
     };
-    let reported = for_each_pair(method, setup, &mut take);
+    let reported = for_each_pair(method, index, &mut take);
     gatherer.observer.end(None);
     reported.map_err(|error| {
         Error::from(ErrorKind::Method(error.to_string()))
@@ -132,29 +132,29 @@ struct Climber<'s> {
 const RUNGS: [(Model, Rung); 2] = [(Model::ReadsFrom, Rung::Predicted), (Model::Sync, Rung::Possible)];
 
 impl<'s> Climber<'s> {
-    fn new(setup: &'s Setup<'s>) -> Self {
-        let preserving = RUNGS.map(|(model, _)| Syncp::of_races(setup, model));
-        Climber { must: race_order(setup, Model::ReadsFrom), preserving }
+    fn new(index: &'s Index<'s>) -> Self {
+        let preserving = RUNGS.map(|(model, _)| Syncp::of_races(index, model));
+        Climber { must: race_order(index, Model::ReadsFrom), preserving }
     }
 
     /// Whether the first event must have happened before the second can be next.
-    fn is_ordered(&self, setup: &Setup<'_>, pair: RacePair) -> bool {
-        let needed = self.must.run_up(setup, pair.second, setup.trace().thread(pair.first));
-        (setup.threads().place(pair.first) as u32) < needed
+    fn is_ordered(&self, index: &Index<'_>, pair: RacePair) -> bool {
+        let needed = self.must.run_up(index, pair.second, index.trace().thread(pair.first));
+        (index.threads().place(pair.first) as u32) < needed
     }
 
     /// How far a pair climbs: `rf` first, then `sync`.
     fn climb(&self, gatherer: &Gatherer<'_>, pair: RacePair) -> Climb {
-        let setup = gatherer.setup;
+        let index = gatherer.index;
         let question = Question::Race(pair.first, pair.second);
         let mut unknown = false;
         for ((model, rung), preserving) in RUNGS.into_iter().zip(&self.preserving) {
-            if model == Model::ReadsFrom && self.is_ordered(setup, pair) {
+            if model == Model::ReadsFrom && self.is_ordered(index, pair) {
                 continue;
             }
             let verdict = match preserving.ideal(pair) {
                 Some(ideal) => Ok(Verdict::Feasible(Witness::ideal(ideal.0))),
-                None => decide::decide(setup, &question, model, gatherer.options),
+                None => decide::decide(index, &question, model, gatherer.options),
             };
             match verdict {
                 Ok(Verdict::Feasible(witness)) => {
@@ -169,7 +169,7 @@ impl<'s> Climber<'s> {
 }
 
 fn found(gatherer: &Gatherer<'_>, question: Question, pair: RacePair, witness: Witness) -> Bug {
-    let variable = gatherer.setup.trace().op(pair.first).access().map(|access| access.variable);
+    let variable = gatherer.index.trace().op(pair.first).access().map(|access| access.variable);
     let object = variable.map_or(Object::Named(String::new()), Object::Variable);
     let events = vec![Some(pair.first), Some(pair.second)];
     Bug { question, events, object, witness, remarks: Remarks::default() }

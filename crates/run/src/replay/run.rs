@@ -12,7 +12,7 @@ use nix::libc;
 use trace::Ending;
 
 use crate::Cancellation;
-use crate::directory::{RunDirectory, create_file};
+use crate::directory::{WorkDirectory, create_file};
 use crate::environment::{Environment, EnvironmentSource};
 use crate::record::{ending, without_surprises};
 use crate::signals;
@@ -54,7 +54,7 @@ const OUTPUT_FILE: &str = "output";
 pub(super) struct Ran {
     pub(super) ending: Ending,
     pub(super) elapsed: Duration,
-    pub(super) directory: RunDirectory,
+    pub(super) directory: WorkDirectory,
 }
 
 impl Ran {
@@ -100,7 +100,7 @@ pub(super) fn run(
 pub(super) fn execute(
     mut program: std::process::Command,
     command: &Command,
-    directory: RunDirectory,
+    directory: WorkDirectory,
     limit: Duration,
     cancellation: &Cancellation,
 ) -> io::Result<Ran> {
@@ -153,8 +153,8 @@ fn debugger_script(command: &Command, environment: &Environment) -> io::Result<S
     Ok(script)
 }
 
-fn prepared(control: &[u8], settings: &wire::Settings) -> io::Result<RunDirectory> {
-    let directory = RunDirectory::create()?;
+fn prepared(control: &[u8], settings: &wire::Settings) -> io::Result<WorkDirectory> {
+    let directory = WorkDirectory::create()?;
     fs::write(directory.path().join(wire::SETTINGS_FILE), settings.to_string())?;
     fs::write(directory.path().join(wire::CONTROL_FILE), control)?;
     Ok(directory)

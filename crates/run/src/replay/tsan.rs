@@ -13,7 +13,7 @@ use wire::{OrderedCall, SyncCall};
 use super::plan::{Cast, Plan, PlannedEvent};
 use super::run::{self, Command};
 use crate::Cancellation;
-use crate::directory::RunDirectory;
+use crate::directory::WorkDirectory;
 use crate::environment::Environment;
 use compile::embedded;
 
@@ -74,7 +74,7 @@ impl ThreadSanitizer {
         limit: Duration,
         cancellation: &Cancellation,
     ) -> Result<Opinion, NoOpinion> {
-        let directory = RunDirectory::create()?;
+        let directory = WorkDirectory::create()?;
         let order = directory.path().join("order");
         std::fs::write(&order, order_of(plan))?;
         let mut environment = Environment::of(&command.environment);
