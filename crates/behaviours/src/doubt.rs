@@ -37,6 +37,14 @@ pub enum Doubt {
     Deadlock,
     /// The run was cut off.
     CutOff,
+    /// The program may read the time.
+    Time,
+    /// The program may draw random numbers.
+    Chance,
+    /// The program may read files or other input, which its threads can change.
+    Input,
+    /// Code whose accesses are not recorded.
+    Uninstrumented,
 }
 
 impl fmt::Display for Doubt {
@@ -58,6 +66,10 @@ impl fmt::Display for Doubt {
             Doubt::UnfinishedThreads => "the program ends before its threads",
             Doubt::Deadlock => "a run deadlocked",
             Doubt::CutOff => "a run was cut off",
+            Doubt::Time => "the program can read the time",
+            Doubt::Chance => "the program can draw random numbers",
+            Doubt::Input => "the program can read files or other input",
+            Doubt::Uninstrumented => "a part of the program is not instrumented",
         })
     }
 }

@@ -257,6 +257,9 @@ pub struct Failure {
     pub runs: u64,
     /// Whether it happened in every schedule that was tried.
     pub every_run: bool,
+    /// How often the schedule goes from one thread to another.
+    #[serde(default)]
+    pub switches: u64,
 }
 
 /// A thread when the program failed.
@@ -422,6 +425,30 @@ pub struct Coverage {
     /// Why there may be other behaviours, even if no target is left.
     #[serde(default)]
     pub doubts: Vec<String>,
+    /// Why the hunt ended.
+    #[serde(default)]
+    pub ended: HuntEnd,
+}
+
+/// Why a hunt ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HuntEnd {
+    /// It did not come to its end, or has not yet.
+    #[default]
+    Unfinished,
+    /// It was to search the recorded run only.
+    RecordedRunOnly,
+    /// No target is left.
+    NothingLeft,
+    /// Something was found, and nothing more for a while.
+    Found,
+    /// The time was used.
+    Time,
+    /// The memory was used.
+    Memory,
+    /// The user ended it.
+    Interrupt,
 }
 
 /// The size of a trace, and where it was.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use report::Coverage;
+pub use report::{Coverage, HuntEnd};
 use report::{Finding, FindingKind};
 use trace::Ending;
 

@@ -1,11 +1,12 @@
 //! Starts, records, replays and stops processes.
 //!
-//! [`program`] says whether a file can be recorded; [`record`] runs it under the recorder; [`replay`] runs it along a schedule.
+//! [`program`] says whether a file can be recorded, [`influences`] what its runs may depend on besides their schedule; [`record`] runs it under the recorder; [`replay`] runs it along a schedule.
 
 mod cancellation;
 pub mod directory;
 pub mod environment;
 pub mod failure;
+pub mod influences;
 pub mod mapping;
 pub mod program;
 pub mod record;

@@ -235,6 +235,48 @@ fn ticket_lock(thread: &mut Thread<'_>, me: usize) -> Result<(), NotYet> {
     Ok(())
 }
 
+/// Szymanski's places.
+const OUTSIDE: i64 = 0;
+const WANTS: i64 = 1;
+const WAITS: i64 = 2;
+const IN_DOORWAY: i64 = 3;
+const CLOSED_DOOR: i64 = 4;
+
+/// Looks at a thread's place until it is one of these.
+fn await_place(
+    thread: &mut Thread<'_>,
+    whose: usize,
+    wanted: std::ops::RangeInclusive<i64>,
+) -> Result<bool, NotYet> {
+    for _ in 0..LOOKS {
+        if wanted.contains(&thread.load(FIRST + whose)?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// `FIRST` is where each thread is.
+fn szymanski(thread: &mut Thread<'_>, me: usize) -> Result<(), NotYet> {
+    let other = 1 - me;
+    thread.store(FIRST + me, WANTS)?;
+    let mut enters = await_place(thread, other, OUTSIDE..=WAITS)?;
+    if enters {
+        thread.store(FIRST + me, IN_DOORWAY)?;
+        if thread.load(FIRST + other)? == WANTS {
+            thread.store(FIRST + me, WAITS)?;
+            enters = await_place(thread, other, CLOSED_DOOR..=CLOSED_DOOR)?;
+        }
+    }
+    if enters {
+        thread.store(FIRST + me, CLOSED_DOOR)?;
+        if me == 0 || await_place(thread, 0, OUTSIDE..=WANTS)? {
+            count_entry(thread, me)?;
+        }
+    }
+    thread.store(FIRST + me, OUTSIDE).map(|_| ())
+}
+
 fn fibonacci(thread: &mut Thread<'_>, me: usize) -> Result<(), NotYet> {
     for _ in 0..3 {
         let own = thread.load(FIRST + me)?;
@@ -287,6 +329,7 @@ fn behaviours_of_the_classics() {
     assert_eq!(two(dekker), 20, "dekker");
     assert_eq!(two(bakery), 66, "bakery");
     assert_eq!(two(ticket_lock), 6, "ticket_lock");
+    assert_eq!(two(szymanski), 546, "szymanski");
     let mut gates = zeroes;
     gates[OTHER_TURN] = NOBODY;
     assert_eq!(count(&[check_entries, lamport, lamport], &gates), 26, "lamport_fast");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use pipeline::hunt::{HuntOptions, HuntOutcome, SourceProgram, hunt};
-use pipeline::observer::Coverage;
+use pipeline::observer::{Coverage, HuntEnd};
 use pipeline::predict::PredictOptions;
 use pipeline::{Bounds, Budget};
 
@@ -146,10 +146,17 @@ impl Hunt {
             };
             return format!("covered: {behaviours} ({})", counted(coverage.runs, "run"));
         }
-        let why = match coverage.doubts.first() {
-            _ if coverage.targets > 0 => String::new(),
-            Some(doubt) => format!("; there may be more behaviours: {doubt}"),
-            None => String::new(),
+        let doubts = match coverage.doubts.as_slice() {
+            [] => String::new(),
+            doubts => format!("; there may be more behaviours: {}", doubts.join(", ")),
+        };
+        let why = match coverage.ended {
+            HuntEnd::Unfinished | HuntEnd::RecordedRunOnly => String::new(),
+            HuntEnd::NothingLeft => doubts,
+            HuntEnd::Found => "; nothing more was found for a while".to_owned(),
+            HuntEnd::Time => format!("; the time of {} s was used (`--timeout`)", self.timeout),
+            HuntEnd::Memory => "; the memory was used up (`--memory`)".to_owned(),
+            HuntEnd::Interrupt => "; interrupted".to_owned(),
         };
         format!("covered: {}{why}", covered(coverage))
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{foretell, json};
 
 /// A program of corpus/pairs, and how many behaviours it has.
-const CLASSICS: [(&str, u64); 8] = [
+const CLASSICS: [(&str, u64); 9] = [
     ("bakery.c", 66),
     ("dekker.c", 20),
     ("fib_bench.c", 141),
@@ -15,6 +15,7 @@ const CLASSICS: [(&str, u64); 8] = [
     ("lamport_fast.c", 26),
     ("mutex_counter.c", 3),
     ("peterson.c", 23),
+    ("szymanski.c", 546),
     ("ticket_lock.c", 6),
 ];
 
@@ -25,7 +26,7 @@ fn corpus(file: &str) -> String {
 fn hunt(file: &str, source: &str) -> serde_json::Value {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join(file), source).unwrap();
-    json(&foretell(directory.path(), &["hunt", file, "--json", "--quiet", "--timeout", "60"]))
+    json(&foretell(directory.path(), &["hunt", file, "--json", "--quiet", "--timeout", "180"]))
 }
 
 #[test]
@@ -37,7 +38,7 @@ fn every_behaviour_of_the_classics_is_run() {
             (&behaviours.into(), &true.into()),
             "{file}: {found:#}"
         );
-        assert_eq!(found["targets"], 0, "{file}");
+        assert_eq!((&found["targets"], &found["ended"]), (&0.into(), &"nothing-left".into()), "{file}");
         assert!(found["runs"].as_u64().unwrap() >= behaviours, "{file}");
     }
 }
@@ -127,4 +128,74 @@ fn what_time_decides_is_not_claimed_to_be_exhausted() {
     let found = hunt("timed.c", TIMED);
     assert_eq!(found["exhausted"], false, "{found:#}");
     assert!(found["doubts"].to_string().contains("time limit"), "{found:#}");
+}
+
+/// What it does depends on the time and on random numbers, which the schedule does not decide.
+const FICKLE: &str = "\
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int count;
+static void *draws(void *unused)
+{
+    pthread_mutex_lock(&lock);
+    count += rand() % 2;
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, 0, draws, 0);
+    pthread_mutex_lock(&lock);
+    count += time(0) % 2 ? 1 : 2;
+    pthread_mutex_unlock(&lock);
+    pthread_join(thread, 0);
+    return 0;
+}
+";
+
+#[test]
+fn what_depends_on_more_than_the_schedule_is_not_claimed_to_be_exhausted() {
+    let found = hunt("fickle.c", FICKLE);
+    assert_eq!((&found["exhausted"], &found["targets"]), (&false.into(), &0.into()), "{found:#}");
+    let doubts = found["doubts"].to_string();
+    assert!(doubts.contains("the time") && doubts.contains("random numbers"), "{doubts}");
+}
+
+/// Two threads look at each other's counter in turn: far more behaviours than there is time for.
+const ENDLESS: &str = "\
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int counts[2];
+static void *counts_up(void *own)
+{
+    for (int i = 0; i < 40; i++)
+        atomic_store((atomic_int *)own, atomic_load(&counts[0]) + atomic_load(&counts[1]));
+    return 0;
+}
+int main(void)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], 0, counts_up, &counts[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], 0);
+    return 0;
+}
+";
+
+#[test]
+fn a_hunt_without_findings_says_that_its_time_was_used() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("endless.c"), ENDLESS).unwrap();
+    let hunted = foretell(directory.path(), &["hunt", "endless.c", "--timeout", "5"]);
+    let said = String::from_utf8_lossy(&hunted.stderr);
+    let covered = said.lines().find(|line| line.starts_with("covered: ")).expect("what was covered");
+    assert!(covered.contains("targets left; the time of 5 s was used"), "{covered}");
+    let saved = fs::read_to_string(directory.path().join(".foretell/latest/findings.json")).unwrap();
+    let saved: serde_json::Value = serde_json::from_str(&saved).unwrap();
+    assert_eq!((&saved["ended"], &saved["exhausted"]), (&"time".into(), &false.into()));
+    assert!(saved["runs"].as_u64() > Some(20) && saved["targets"].as_u64() > Some(0), "{saved:#}");
 }

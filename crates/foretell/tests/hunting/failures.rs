@@ -1,5 +1,7 @@
 //! Runs that fail are findings: whatever they were made for, and whether or not the failure depends on the schedule.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::rust::program;
@@ -96,4 +98,42 @@ fn a_program_that_gives_up_is_no_clean_one() {
     assert_eq!(hunted.status.code(), Some(2), "{text}");
     assert!(text.contains("ended with status 3 before it started a thread"), "{text}");
     assert!(text.contains("refuses: no configuration"), "{text}");
+}
+
+/// The update of one thread is lost if another one comes between its two halves; all else is noise.
+const LOST_UPDATE: &str = "\
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int total, noise;
+static void make_noise(void) { for (int i = 0; i < 30; i++) atomic_fetch_add(&noise, 1); }
+static void *adds(void *unused)
+{
+    make_noise();
+    int seen = atomic_load(&total);
+    make_noise();
+    atomic_store(&total, seen + 1);
+    return unused;
+}
+int main(void)
+{
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], 0, adds, 0);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], 0);
+    assert(total == 3);
+    return 0;
+}
+";
+
+/// Main, a thread, another one, the first again, the third, main: no order of fewer switches loses an update.
+#[test]
+fn the_schedule_of_a_failure_has_no_needless_switches() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("lost.c"), LOST_UPDATE).unwrap();
+    let found = json(&foretell(directory.path(), &["hunt", "lost.c", "--json", "--quiet"]));
+    let finding = &found["findings"][0];
+    assert_eq!((&finding["kind"], &finding["rung"]), (&"failure".into(), &"confirmed".into()), "{found:#}");
+    assert_eq!(finding["failure"]["switches"], 5, "{finding:#}");
 }

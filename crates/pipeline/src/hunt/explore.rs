@@ -204,11 +204,22 @@ impl<'a> Explorer<'a> {
     /// Writes the recording of a replay; its file.
     fn write(&mut self, replayer: &Replayer, replayed: &Replay, file: &TraceFile) -> Result<String, Error> {
         let name = format!("explored-{}.ftr", self.written + 1);
-        files::write(&self.directory.recording(&name), Form::Native, |out| {
-            rerecording::write(replayer, replayed, file.trace.metadata(), out)
-        })?;
+        self.rewrite(&name, replayer, replayed, file)?;
         self.written += 1;
         Ok(name)
+    }
+
+    /// Writes the recording of a replay into this file.
+    pub(super) fn rewrite(
+        &self,
+        name: &str,
+        replayer: &Replayer,
+        replayed: &Replay,
+        file: &TraceFile,
+    ) -> Result<(), Error> {
+        files::write(&self.directory.recording(name), Form::Native, |out| {
+            rerecording::write(replayer, replayed, file.trace.metadata(), out)
+        })
     }
 
     fn keep(

@@ -121,8 +121,15 @@ fn described(failure: &Failure, trace: &Trace) -> report::Failure {
         thread: failure.thread.as_ref().map(name),
         stack: failure.stack.iter().map(ToString::to_string).collect(),
         threads: threads.collect(),
+        switches: switches(trace),
         ..report::Failure::default()
     }
+}
+
+/// How often a trace goes from one thread to another.
+fn switches(trace: &Trace) -> u64 {
+    let threads: Vec<ThreadId> = trace.events().map(|(_, thread, _)| thread).collect();
+    threads.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64
 }
 
 /// The thread of a trace that has this path.

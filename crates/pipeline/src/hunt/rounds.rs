@@ -2,11 +2,12 @@
 
 mod behaviours;
 mod ladder;
+mod reduce;
 
 use std::cell::LazyCell;
 use std::time::{Duration, Instant};
 
-use report::{Finding, FindingKind, Predictions, Rung, ScheduleFile};
+use report::{Finding, FindingKind, HuntEnd, Predictions, Rung, ScheduleFile};
 use trace::Op;
 
 use super::HuntOptions;
@@ -43,6 +44,7 @@ pub(super) struct Rounds<'a> {
     /// Findings that are shown, and when the last of them was found: how long after the start, and when that was.
     shown: usize,
     last_found: Option<(Duration, Instant)>,
+    ended: HuntEnd,
 }
 
 impl<'a> Rounds<'a> {
@@ -75,6 +77,7 @@ impl<'a> Rounds<'a> {
             started: Instant::now(),
             shown: 0,
             last_found: None,
+            ended: HuntEnd::default(),
         };
         if let Some(failure) = failure {
             rounds.take(failures::finding(&failure, &first.trace, None), None);
@@ -113,6 +116,7 @@ impl<'a> Rounds<'a> {
         while let Some((failure, name)) = self.explorer.failed.pop() {
             let path = self.directory.recording(&name);
             let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
+            let (failure, file) = self.reduce(failure, &name, file, observer)?;
             let finding = failures::finding(&failure, &file.trace, Some(name.clone()));
             // A hang without a circle of locks, such as a lost wake-up, is what a confirmed deadlock looks like from outside.
             let known = &self.predictions.findings;

@@ -5,15 +5,19 @@
 //! together come first. Each run is a recording like any other: it is checked for failure, and searched if it shows something new.
 //! The program runs on all cores, one run on each.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU64;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use behaviours::Task;
-use report::{Finding, Harm};
+use behaviours::{Doubt, Task};
+use report::{Finding, Harm, HuntEnd};
+use run::influences::{Influence, influences};
 use run::replay::{Command, FollowSettings, Goal, Plan, PlannedFailure, Replay, follow};
 use trace::ThreadPath;
 
 use super::Rounds;
+use crate::budget::Bound;
 use crate::error::Error;
 use crate::observer::{Coverage, Observer, Progress, Stage, WarningsOnly};
 use crate::parallel::{cores, map_in_parallel};
@@ -65,10 +69,12 @@ struct Wanted {
 impl Rounds<'_> {
     /// Makes runs towards new behaviours until none is left or the budget is used.
     pub(super) fn explore_behaviours(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
+        self.ended = HuntEnd::RecordedRunOnly;
         let Ok(command) = command_of(self.first.trace.metadata(), ChosenBy::User) else { return Ok(()) };
         if self.options.times == 0 || self.options.rounds == 1 {
             return Ok(());
         }
+        self.doubt_the_program();
         self.explorer.is_over = false;
         observer.begin(&Stage::Exploring);
         let (mut spent, mut seed) = (Spent::default(), self.options.seed);
@@ -76,11 +82,14 @@ impl Rounds<'_> {
         let mut limit = self.run_limit(None);
         let longest = self.make_runs(first.into(), &command, limit, &mut spent)?;
         self.search_new(&mut spent, observer)?;
-        while !self.is_over() && !self.is_patient_no_longer() {
+        self.ended = loop {
+            if let Some(end) = self.end() {
+                break end;
+            }
             limit = self.run_limit(Some(longest));
             let tasks: Vec<Task> = std::iter::from_fn(|| self.explorer.search.next()).take(cores()).collect();
             if tasks.is_empty() {
-                break;
+                break HuntEnd::NothingLeft;
             }
             let wanted = tasks.into_iter().map(|task| {
                 seed += 1;
@@ -90,7 +99,7 @@ impl Rounds<'_> {
             self.make_runs(wanted.collect(), &command, limit, &mut spent)?;
             self.search_new(&mut spent, observer)?;
             observer.advance(Progress::Covered(self.covered()));
-        }
+        };
         while !self.is_over() && !self.explorer.kept.is_empty() {
             self.search_next(observer)?;
         }
@@ -103,6 +112,36 @@ impl Rounds<'_> {
         let left = self.options.budget.time_left().unwrap_or(Duration::from_secs(60));
         let share = (left / SHARE).max(Duration::from_millis(200));
         longest.map_or(share, |longest| (longest * SLACK).max(SHORTEST_LIMIT).min(share))
+    }
+
+    /// Takes note of what the program's runs may depend on besides their schedules.
+    fn doubt_the_program(&mut self) {
+        let modules = self.first.trace.metadata().modules.iter().map(|module| Path::new(&module.path));
+        // What is no file is the kernel's.
+        let files: BTreeSet<&Path> = modules.filter(|path| path.is_absolute()).collect();
+        for influence in influences(files) {
+            self.explorer.search.doubt(match influence {
+                Influence::Time => Doubt::Time,
+                Influence::Chance => Doubt::Chance,
+                Influence::Input => Doubt::Input,
+                Influence::Uninstrumented => Doubt::Uninstrumented,
+            });
+        }
+    }
+
+    /// Why the hunt ends now, if it does.
+    fn end(&self) -> Option<HuntEnd> {
+        if self.options.cancellation.is_cancelled() {
+            return Some(HuntEnd::Interrupt);
+        }
+        if self.options.budget.is_exhausted() {
+            return Some(match self.options.budget.bounds.reached() {
+                Some(Bound::Memory) => HuntEnd::Memory,
+                Some(Bound::Interrupt) => HuntEnd::Interrupt,
+                Some(Bound::Share | Bound::Time) | None => HuntEnd::Time,
+            });
+        }
+        self.is_patient_no_longer().then_some(HuntEnd::Found)
     }
 
     /// Whether something was found, and nothing more for a while.
@@ -184,12 +223,13 @@ impl Rounds<'_> {
             targets: search.left(),
             doubts: search.doubts().map(|doubt| doubt.to_string()).collect(),
             exhausted: search.is_exhausted() && !self.has_failure() && !self.recorded_run_failed,
+            ended: self.ended,
         }
     }
 }
 
 /// What goes with a run that follows a route: the command, and no goal.
-fn carrier(command: &Command) -> Replayer {
+pub(super) fn carrier(command: &Command) -> Replayer {
     let goal = Goal::Failure(PlannedFailure { identity: String::new(), thread: None });
     Replayer::along(
         String::new(),
