@@ -25,6 +25,7 @@ mod repeated;
 mod rust;
 mod sharing;
 mod sink;
+mod spinning;
 mod stacks;
 mod sync;
 mod threads;
@@ -32,6 +33,7 @@ mod translate;
 mod variables;
 
 use std::io::{self, Write};
+use std::num::NonZeroU64;
 use std::path::Path;
 
 use trace::native::Writer;
@@ -66,6 +68,8 @@ pub struct Options {
     pub include: Vec<Pattern>,
     /// Leave out the variables that only functions and files with these names access.
     pub exclude: Vec<Pattern>,
+    /// End the trace at this many events: one access of the log may be several of the trace.
+    pub max_events: Option<NonZeroU64>,
 }
 
 /// Which variables are kept.
@@ -101,6 +105,8 @@ pub struct Loaded {
     pub variables: u64,
     /// Events that count branches.
     pub branches: u64,
+    /// Reads of spinning threads that were left out because they repeat others.
+    pub repeated: u64,
     /// Why the log ends, if it says so: a killed program leaves no word.
     pub stop: Option<Stop>,
     /// What is wrong with the log, if something is; what came before it was loaded.
@@ -170,6 +176,9 @@ pub fn load_into<S: Sink>(
             Ok(event) => {
                 loaded.recorded += 1;
                 translator.event(&event)?;
+                if translator.is_full() {
+                    break;
+                }
             }
             Err(damage) => loaded.damage = Some(damage),
         }

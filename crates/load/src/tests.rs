@@ -415,3 +415,34 @@ fn patterns_choose_variables_and_never_synchronisation() {
     let sample = Options { sample: Some(Sample { share: 0.0, seed: 1 }), ..Options::default() };
     assert_eq!(with(&sample), rest);
 }
+
+#[test]
+fn a_spinning_thread_is_cut_short_and_sees_the_write_in_the_end() {
+    let spin = std::iter::repeat_n((1, Op::AtomicRead { address: 0x500, size: 4 }), 1000);
+    let mut run = vec![(0, write(0x600))];
+    run.extend(spin.clone());
+    run.push((0, Op::AtomicWrite { address: 0x500, size: 4 }));
+    run.push((1, Op::AtomicRead { address: 0x500, size: 4 }));
+    run.push((1, read(0x600)));
+    let trace = told(&loaded_with(&run, &Options::default()));
+    assert_eq!(trace.len(), 1 + 16 + 3);
+    assert_eq!(trace[16..], ["T1|ar(0x500)", "main|aw(0x500)", "T1|ar(0x500)", "T1|r(0x600)"]);
+}
+
+#[test]
+fn a_trace_ends_at_the_limit_and_not_a_single_event_later() {
+    let run = [
+        (0, write(0x500)),
+        (1, Op::Branches { count: 3 }),
+        (1, Op::ReadWrite { address: 0x500, size: 4 }),
+        (0, acquire(0x50)),
+        (0, Op::WriteRange { address: 0x4f8, length: 64 }),
+        (1, read(0x508)),
+    ];
+    let whole = told(&loaded_with(&run, &Options::default()));
+    assert_eq!(whole.len(), 8);
+    for most in 1..=9 {
+        let options = Options { max_events: NonZeroU64::new(most), ..Options::default() };
+        assert_eq!(told(&loaded_with(&run, &options)), whole[..whole.len().min(most as usize)]);
+    }
+}

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::num::NonZeroU64;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::native::{Distance, Note, StackId, Table};
 use trace::{Kind, LocationId, MemoryOrder, Metadata, Misuse, MisuseKind, Op, ThreadId, VariableId};
-use wire::{Event, Hold, Op as Raw, Passage, Waker};
+use wire::{Event, Hold, Op as Raw, Passage, Stop, Waker};
 
 use super::annotations::Annotations;
 use super::chosen::Chosen;
@@ -16,6 +17,7 @@ use super::objects::{FirstUse, Objects, Origin, Output};
 use super::repeated::Repetitions;
 use super::rust::{Locks, Role};
 use super::sink::Sink;
+use super::spinning::Spinning;
 use super::stacks::{At, Calls, Chain, Stacks};
 use super::sync::{Holders, Inside, Permits};
 use super::threads::{Starts, Threads};
@@ -35,6 +37,8 @@ struct ThreadState {
     over: bool,
     /// The number of its last event in the trace.
     last: u32,
+    /// How many of its events in the trace are not reads.
+    segment: u64,
     /// The condition variable that it waits for, and with which lock.
     waiting: Option<(u64, u64)>,
     starts: Starts,
@@ -81,6 +85,9 @@ pub(super) struct Translator<S: Sink> {
     touched: Vec<Slot>,
     /// For leaving them out.
     repetitions: Option<Repetitions>,
+    spinning: Spinning,
+    /// How many events the trace may have.
+    most: u64,
     chosen: Chosen,
     metadata: Metadata,
     /// Where calls are that give up by themselves.
@@ -132,6 +139,8 @@ impl<S: Sink> Translator<S> {
             allocations: FxHashMap::default(),
             touched: Vec::new(),
             repetitions: options.drop_repeated.then(Repetitions::default),
+            spinning: Spinning::default(),
+            most: options.max_events.map_or(u64::MAX, NonZeroU64::get),
             chosen,
             metadata,
             attempts: BTreeSet::new(),
@@ -275,6 +284,14 @@ impl<S: Sink> Translator<S> {
                 None => Some(access),
             };
             let Some(access) = left else { continue };
+            if matches!(access, Access::Read | Access::AtomicRead) {
+                let segment = self.threads[event.thread as usize].segment;
+                if self.spinning.repeats(event.thread, segment, variable, at.location) {
+                    continue;
+                }
+            } else {
+                self.spinning.write(variable);
+            }
             if let (Some(Role::Count), Access::AtomicUpdate) = (at.role, access) {
                 self.counts.insert(self.objects.variables.whereabouts(slot).address);
             }
@@ -393,12 +410,22 @@ impl<S: Sink> Translator<S> {
         }
     }
 
-    /// Writes an event of the trace, and the branches before it.
+    /// Whether the trace has as many events as it may have.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.loaded.events >= self.most
+    }
+
+    /// Writes an event of the trace, and the branches before it. A trace that is full stays as it is.
     fn write(&mut self, event: &Event<'_>, op: Op, at: At) -> io::Result<()> {
         self.output.sink.translated(event, op.kind(), Some(at.location), at.stack);
+        if self.is_full() {
+            return Ok(());
+        }
         let thread = ThreadId(event.thread);
         let state = &mut self.threads[event.thread as usize];
         state.acted = true;
+        state.segment += u64::from(!matches!(op, Op::Read(_) | Op::AtomicRead(_)));
         let branches = std::mem::take(&mut state.branches);
         if branches > 0 {
             let count = u32::try_from(branches).unwrap_or(u32::MAX);
@@ -407,7 +434,11 @@ impl<S: Sink> Translator<S> {
             self.output.sink.event(thread, Op::Branch(count), at.location, note)?;
             self.loaded.events += 1;
             self.loaded.branches += 1;
+            if self.is_full() {
+                return Ok(());
+            }
         }
+        let state = &mut self.threads[event.thread as usize];
         let step = match (event.place, state.place) {
             (Some(place), None) => Distance::Over(narrowed(place)),
             (Some(place), Some(last)) if place > last => Distance::Over(narrowed(place - last - 1)),
@@ -444,7 +475,7 @@ impl<S: Sink> Translator<S> {
             }
         }
         self.order = MemoryOrder::SeqCst;
-        if let Some((what, object, other)) = self.wrong.take() {
+        if let Some((what, object, other)) = self.wrong.take().filter(|_| !self.is_full()) {
             let event = self.threads[event.thread as usize].last;
             self.misuses.push(Misuse { what, event, object, other });
         }
@@ -685,6 +716,9 @@ impl<S: Sink> Translator<S> {
 
     /// Ends the trace, and says what was loaded.
     pub(super) fn finish(mut self, loaded: &mut Loaded) -> io::Result<S> {
+        if self.is_full() {
+            self.loaded.stop = Some(Stop::Limit);
+        }
         for (semaphore, permits) in self.objects.permits() {
             self.output.sink.permits(semaphore, permits)?;
         }
@@ -693,6 +727,7 @@ impl<S: Sink> Translator<S> {
             self.output.sink.metadata(&Metadata { attempts, misuses, ..self.metadata })?;
         }
         self.loaded.variables = self.objects.variable_count() as u64;
+        self.loaded.repeated = self.spinning.repeated;
         let &mut Loaded { recorded, damage, losses, .. } = loaded;
         *loaded = Loaded { recorded, damage, losses, ..self.loaded };
         Ok(self.output.sink)

@@ -220,7 +220,8 @@ impl<'a> Recorder<'a> {
         file: &Path,
         observer: &mut dyn Observer,
     ) -> Result<RecordedTrace, Error> {
-        save(process, metadata, &self.options.load, file, observer)
+        let options = Options { max_events: self.options.runtime.max_events, ..self.options.load.clone() };
+        save(process, metadata, &options, file, observer)
     }
 }
 

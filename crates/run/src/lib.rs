@@ -8,6 +8,7 @@ pub mod environment;
 pub mod failure;
 pub mod influences;
 pub mod mapping;
+mod output;
 pub mod program;
 pub mod record;
 pub mod replay;

@@ -15,9 +15,10 @@ use std::time::{Duration, Instant};
 use nix::libc;
 use trace::Ending;
 
-use crate::directory::{Interrupted, WorkDirectory, create_file};
+use crate::directory::{Interrupted, WorkDirectory};
 use crate::environment::Environment;
 use crate::mapping::{Mapping, map_file};
+use crate::output::OutputFile;
 use crate::program::Sight;
 use crate::signals::{self, PassingOn};
 use compile::embedded;
@@ -111,9 +112,9 @@ pub fn run(command: &[OsString], file: &Path, sight: Sight, settings: &Settings)
     let mut program = Command::new(file);
     program.arg0(&command[0]).args(&command[1..]);
     environment.give(&mut program);
-    if let Some(output) = &settings.output {
-        let output = create_file(output)?;
-        program.stdout(output.try_clone()?).stderr(output);
+    let mut output = settings.output.as_deref().map(OutputFile::create).transpose()?;
+    if let Some(output) = &output {
+        program.stdout(output.for_program()?).stderr(output.for_program()?);
     }
     without_surprises(&mut program);
     let group = has_own_group(&mut program);
@@ -122,9 +123,10 @@ pub fn run(command: &[OsString], file: &Path, sight: Sight, settings: &Settings)
     let mut child = program.spawn()?;
     passing.to(child.id());
     let running = Running { group, passing: &passing, until: settings.duration.map(|limit| started + limit) };
-    let status = running.wait(&mut child);
+    let status = running.wait(&mut child, output.as_mut());
     passing.to_nobody();
     let ((status, in_time), elapsed) = (status?, started.elapsed());
+    output.map_or(Ok(()), OutputFile::finish)?;
     let processes = processes(directory.path(), child.id())?;
     Ok(Ran { ending: ending(status, in_time), status, elapsed, processes, environment_size, directory })
 }
@@ -162,7 +164,7 @@ struct Running<'p> {
 impl Running<'_> {
     /// Waits for its end; whether it came in time. A program whose time is over is asked to end, and so is one when we are: if it does not
     /// within a grace period, or we are asked a second time, it is killed.
-    fn wait(&self, child: &mut Child) -> io::Result<(ExitStatus, bool)> {
+    fn wait(&self, child: &mut Child, mut output: Option<&mut OutputFile>) -> io::Result<(ExitStatus, bool)> {
         let (mut until, mut in_time, mut asked) = (self.until, true, false);
         let mut pause = Duration::from_micros(200);
         loop {
@@ -180,6 +182,9 @@ impl Running<'_> {
                 1 if !asked => (asked, until) = (true, Some(now + GRACE)),
                 0 | 1 => {}
                 _ => break,
+            }
+            if let Some(output) = &mut output {
+                output.trim();
             }
             let left = until.map_or(pause, |until| until.saturating_duration_since(now));
             std::thread::sleep(pause.min(left));

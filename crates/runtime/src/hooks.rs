@@ -11,7 +11,8 @@ use wire::Kind;
 use crate::inside::{Inside, enter, enter_access};
 use crate::interpose::hook;
 use crate::program::is_active;
-use crate::thread;
+use crate::thread::{self, Thread};
+use crate::token::gate;
 use crate::writer;
 
 /// An access of a simple kind.
@@ -39,6 +40,9 @@ fn access(kind: Kind, address: u64, pc: u64) {
 #[cold]
 #[inline(never)]
 fn access_slowly(kind: Kind, address: u64, pc: u64) {
+    if thread::current().is_some_and(Thread::pass_quietly) {
+        return;
+    }
     if let Some(inside) = enter_access(kind, address, kind.size().into(), pc) {
         inside.simple(kind, pc, address);
     }
@@ -66,6 +70,9 @@ fn frame(kind: Kind, address: u64, pc: u64) {
 #[cold]
 #[inline(never)]
 fn frame_slowly(kind: Kind, address: u64, pc: u64) {
+    if thread::current().is_some_and(|thread| thread.gated(gate::QUIET)) {
+        return;
+    }
     if let Some(inside) = enter() {
         inside.cut_run();
         inside.simple(kind, pc, address);

@@ -43,6 +43,8 @@ use crate::clock::EVENT;
 pub(crate) const NEVER: u64 = u64::MAX;
 /// The longest turn without a look at the schedule.
 const LONGEST_TURN: i64 = 1 << 20;
+/// The shortest turn of one of several threads once nothing is recorded any more.
+const UNRECORDED_TURN: i64 = 10_000;
 
 /// A thread's index, for as long as the thread is known. A new thread takes over the slot of one that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -390,13 +392,17 @@ impl Schedule {
     /// Lets the thread run for a while before the schedule is asked again.
     pub(crate) fn give_budget(&mut self, thread: Slot, world: &impl World) {
         self.count(thread, world);
-        let left = self.max_events.saturating_sub(self.events).min(LONGEST_TURN as u64) as i64;
-        let quantum = match self.replay.budget(thread, &self.entries, world) {
-            Some(events) => events,
-            None if self.order.len() == 1 => LONGEST_TURN,
-            None => self.chooser.quantum(self.events),
+        // A turn ends where the log does. After that nobody records, so turns need not be short.
+        let (shortest, longest) = match self.max_events.saturating_sub(self.events) {
+            0 => (UNRECORDED_TURN, LONGEST_TURN),
+            left => (1, left.min(LONGEST_TURN as u64) as i64),
         };
-        self.entries.grant(thread, quantum.min(left.max(1)), world);
+        let quantum = match self.replay.budget(thread, &self.entries, world) {
+            Some(events) => events.min(longest),
+            None if self.order.len() == 1 => longest,
+            None => self.chooser.quantum(self.events).clamp(shortest, longest),
+        };
+        self.entries.grant(thread, quantum, world);
     }
 
     /// Counts what the thread has done since it was last counted. No budget is left.

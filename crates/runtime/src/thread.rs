@@ -4,14 +4,14 @@
 use core::arch::{asm, global_asm};
 use core::cell::{Cell, UnsafeCell};
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use wire::{Context, Table};
 
 use crate::interpose::rust::StdActivity;
 use crate::program::Program;
 use crate::schedule::Slot;
-use crate::token::Seat;
+use crate::token::{Seat, gate};
 
 global_asm!(
     ".pushsection .tbss.foretell_current,\"awT\",@nobits",
@@ -186,6 +186,18 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn gated(&self, reasons: u32) -> bool {
         self.seat.presence.has(reasons)
+    }
+
+    /// Counts an access of a thread with budget left if nothing is recorded any more; whether that was so.
+    #[inline]
+    pub(crate) fn pass_quietly(&self) -> bool {
+        let budget = self.budget.load(Ordering::Relaxed);
+        let passes = self.seat.presence.enter() == gate::QUIET && budget > 0;
+        if passes {
+            self.budget.store(budget - 1, Ordering::Relaxed);
+        }
+        self.seat.presence.leave();
+        passes
     }
 
     /// Changes what is known of what it does in Rust's std.

@@ -197,6 +197,7 @@ impl Record {
                 sample: self.sample.map(|share| Sample { share, seed: self.seed }),
                 include: patterns(&self.include),
                 exclude: patterns(&self.exclude),
+                max_events: None,
             },
         }
     }
@@ -239,6 +240,9 @@ impl Record {
                 trace.name,
                 bytes(trace.bytes)
             );
+            if trace.loaded.repeated > 0 {
+                eprintln!("left out {} of spinning threads", counted(trace.loaded.repeated, "repeated read"));
+            }
         }
     }
 }

@@ -12,8 +12,9 @@ use nix::libc;
 use trace::Ending;
 
 use crate::Cancellation;
-use crate::directory::{WorkDirectory, create_file};
+use crate::directory::WorkDirectory;
 use crate::environment::{Environment, EnvironmentSource};
+use crate::output::OutputFile;
 use crate::record::{ending, without_surprises};
 use crate::signals;
 use compile::embedded;
@@ -104,15 +105,16 @@ pub(super) fn execute(
     limit: Duration,
     cancellation: &Cancellation,
 ) -> io::Result<Ran> {
-    let output = create_file(&directory.path().join(OUTPUT_FILE))?;
-    program.stdin(input(command)?).stdout(output.try_clone()?).stderr(output);
+    let mut output = OutputFile::create(&directory.path().join(OUTPUT_FILE))?;
+    program.stdin(input(command)?).stdout(output.for_program()?).stderr(output.for_program()?);
     program.process_group(0);
     without_surprises(&mut program);
     let started = Instant::now();
     let mut child = program.spawn()?;
-    let (status, in_time) = wait(&mut child, started + limit, cancellation)?;
+    let (status, in_time) = wait(&mut child, started + limit, cancellation, &mut output)?;
     // Whatever it started ends with it.
     signals::send(-(child.id() as i32), libc::SIGKILL);
+    output.finish()?;
     let ending = ending(status, in_time);
     Ok(Ran { ending, elapsed: started.elapsed(), directory })
 }
@@ -194,7 +196,12 @@ fn input(command: &Command) -> io::Result<Stdio> {
 
 /// Waits for the end, or kills the program and all it started, when its time is over or the run is called off; whether it was
 /// in time.
-fn wait(child: &mut Child, until: Instant, cancellation: &Cancellation) -> io::Result<(ExitStatus, bool)> {
+fn wait(
+    child: &mut Child,
+    until: Instant,
+    cancellation: &Cancellation,
+    output: &mut OutputFile,
+) -> io::Result<(ExitStatus, bool)> {
     let mut pause = Duration::from_micros(200);
     loop {
         if let Some(status) = child.try_wait()? {
@@ -205,6 +212,7 @@ fn wait(child: &mut Child, until: Instant, cancellation: &Cancellation) -> io::R
             signals::send(-(child.id() as i32), libc::SIGKILL);
             return Ok((child.wait()?, false));
         }
+        output.trim();
         std::thread::sleep(pause.min(left));
         pause = (pause * 2).min(Duration::from_millis(10));
     }

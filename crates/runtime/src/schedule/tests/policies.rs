@@ -46,6 +46,19 @@ fn pct_runs_the_highest_priority() {
     assert!(switches < 60, "{switches} switches of 3000 events");
 }
 
+/// A turn ends where the recording does; from there on turns are long.
+#[test]
+fn nobody_is_interrupted_often_once_nothing_is_recorded() {
+    let scripts = vec![vec![Op::Spawn(1), Op::Work(5000)], vec![Op::Work(5000)]];
+    let mut simulation = Simulation::new(scripts, Chooser::new(Policy::Random, 3, 40), |_| ());
+    simulation.schedule.max_events = 200;
+    assert_eq!(simulation.run(), Outcome::AllDone);
+    assert!(simulation.turns.iter().any(|&(thread, _)| thread == 1), "both have turns");
+    let switches = |events: &[usize]| events.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(switches(&simulation.events[..200]) > 1);
+    assert!(switches(&simulation.events[210..]) <= 2, "{}", switches(&simulation.events[210..]));
+}
+
 /// Whoever waits longest comes next when a slice of time is over.
 #[test]
 fn the_os_policy_starves_nobody() {
