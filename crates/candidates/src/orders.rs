@@ -8,7 +8,7 @@
 //!   initialises is a write by a thread that has not accessed the variable before: `n += 1` does not, and what comes after the
 //!   read in every schedule is too late, so such a read is no matter of order. The events are the read and the first such write.
 //!
-//! A variable belongs to the block `b` if it is named `b`, or `b` followed by `.`, `[` or `+` and whatever else; if
+//! A variable belongs to the block `b` if it is named `b`, or `b` followed by `->`, `.`, `[` or `+` and whatever else; if
 //! several blocks fit, to the one with the longest name. A life of a block lasts from an allocation to the next.
 //!
 //! Pairs whose order holds in every schedule are passed over. A *pattern* is the two places in the source, and the variable where one is read; its

@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(family("x"), "x");
         assert_eq!(family("accounts[2].balance"), "accounts[].balance");
         assert_eq!(family("grid[2][31]"), "grid[][]");
-        assert_eq!(family("block@a.c:3#12+320"), "block@a.c:3+320");
+        assert_eq!(family("block (a.c:3)#12+320"), "block (a.c:3)+320");
         assert_eq!(family("conn (a.c:3)#2->state"), "conn (a.c:3)->state");
         assert_eq!(family("map[key]"), "map[key]");
         assert_eq!(family("main::{{closure}}#0::X"), "main::{{closure}}::X");

@@ -48,6 +48,11 @@ impl Blocks {
         (placed, gone)
     }
 
+    /// The number of the next block that comes to be.
+    pub(super) fn next(&self) -> BlockNumber {
+        BlockNumber(self.last + 1)
+    }
+
     /// The block an address lies in.
     pub(super) fn at(&self, address: u64) -> Option<Placed> {
         let (_, &placed) = self.by_start.range(..=address).next_back()?;

@@ -12,10 +12,12 @@
 mod annotations;
 mod blocks;
 mod chosen;
+mod debug;
 mod directives;
+mod frames;
 mod handed;
+mod heap;
 pub mod inspect;
-mod layouts;
 mod modules;
 mod naming;
 mod objects;
@@ -26,10 +28,12 @@ mod rust;
 mod sharing;
 mod sink;
 mod spinning;
+mod source;
 mod stacks;
 mod sync;
 mod threads;
 mod translate;
+mod typing;
 mod variables;
 
 use std::io::{self, Write};
@@ -165,16 +169,19 @@ pub fn load_into<S: Sink>(
     let modules = || Modules::listed(recorded.modules, recorded.directory);
     let again = Reader::new(recorded.log)?.map_while(Result::ok);
     let choose = |shared: &_| Chosen::by(options, modules(), again, shared);
-    let reader = Reader::new(recorded.log)?;
+    let mut reader = Reader::new(recorded.log)?;
     let losses = losses(recorded.log, reader.header());
     let mut loaded = Loaded { losses, ..Loaded::default() };
     let incomplete = lost_in_words(losses).map_or_else(|| metadata.incomplete.clone(), str::to_owned);
     let metadata = Metadata { incomplete, ..metadata.clone() };
     let mut translator = first.second_pass(modules(), choose, &metadata, options, sink)?;
-    for event in reader {
+    while let Some(event) = reader.next() {
         match event {
             Ok(event) => {
                 loaded.recorded += 1;
+                if translator.wants_accesses(&event)? {
+                    translator.learn(&event, &heap::look_ahead(reader.clone(), &event))?;
+                }
                 translator.event(&event)?;
                 if translator.is_full() {
                     break;

@@ -10,7 +10,9 @@ use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
 use rustc_hash::FxHashMap;
 use trace::Module;
 
-use super::layouts::Layouts;
+use super::debug::{Code, DebugInfo};
+use super::source::{SourceFiles, Token, tokens};
+use super::typing::without_indices;
 
 /// One frame of a place in the code, inlined functions apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +44,9 @@ pub(super) enum Whose {
     Unknown,
 }
 
+/// So many bytes of a local variable are looked at for what can lie at a place.
+const MOST_OF_A_LOCAL: u64 = 1 << 16;
+
 /// A variable the symbol table knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DataSymbol {
@@ -50,12 +55,17 @@ pub(super) struct DataSymbol {
     pub(super) size: u64,
 }
 
+/// A module, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ModuleNumber(usize);
+
 /// All modules of a process.
 pub(super) struct Modules {
     modules: Vec<Mapped>,
     /// Paths below it are shown relative to it.
     directory: String,
     frames: FxHashMap<u64, Vec<Frame>>,
+    sources: SourceFiles,
 }
 
 /// One file, and where it is.
@@ -69,7 +79,8 @@ struct Mapped {
     lines: Option<Option<Loader>>,
     /// In the order of their addresses, which are the file's own.
     data: Option<Vec<DataSymbol>>,
-    layouts: Option<Layouts>,
+    debug: Option<DebugInfo>,
+    code: Option<Option<Code>>,
     build_id: String,
 }
 
@@ -86,7 +97,7 @@ impl Modules {
             }
         }
         let directory = format!("{}/", directory.display());
-        Modules { modules, directory, frames: FxHashMap::default() }
+        Modules { modules, directory, frames: FxHashMap::default(), sources: SourceFiles::default() }
     }
 
     /// What the trace keeps of them.
@@ -139,10 +150,104 @@ impl Modules {
 
     /// How what lies at an address within a variable of the symbol table, and is so long, is written behind the variable's name.
     pub(super) fn part(&mut self, symbol: &DataSymbol, address: u64, length: Option<u64>) -> Option<String> {
-        let module = self.modules.iter_mut().rev().find(|module| module.covers(address))?;
-        let start = symbol.address.wrapping_sub(module.bias);
-        let layouts = module.layouts.get_or_insert_with(|| Layouts::read(&module.path));
-        layouts.part(start, address - symbol.address, length)
+        let (_, start, debug) = self.debug_at(symbol.address)?;
+        let kind = debug.global_at(start)?;
+        Some(debug.types().path(kind, address - symbol.address, length).text)
+    }
+
+    /// The debug information of the module that an address lies in: the module, and the address in it.
+    pub(super) fn debug_at(&mut self, address: u64) -> Option<(ModuleNumber, u64, &mut DebugInfo)> {
+        let index = self.modules.iter().rposition(|module| module.covers(address))?;
+        let own = address.wrapping_sub(self.modules[index].bias);
+        Some((ModuleNumber(index), own, self.debug_of(ModuleNumber(index))?))
+    }
+
+    /// The debug information of a module.
+    pub(super) fn debug_of(&mut self, number: ModuleNumber) -> Option<&mut DebugInfo> {
+        let module = self.modules.get_mut(number.0)?;
+        Some(module.debug.get_or_insert_with(|| DebugInfo::read(&module.path)))
+    }
+
+    /// The file and the line of a frame.
+    fn source_of(&self, frame: &Frame) -> Option<(String, u32)> {
+        let (file, line) = frame.location.rsplit_once(':')?;
+        let file = if file.starts_with('/') { file.to_owned() } else { format!("{}{file}", self.directory) };
+        Some((file, line.parse().ok()?))
+    }
+
+    /// The line of source that a frame is at.
+    pub(super) fn line_at(&mut self, frame: &Frame) -> Option<String> {
+        let (file, line) = self.source_of(frame)?;
+        self.sources.line(&file, line)
+    }
+
+    /// The statement of source that a frame is at.
+    pub(super) fn statement_at(&mut self, frame: &Frame) -> Option<String> {
+        let (file, line) = self.source_of(frame)?;
+        self.sources.statement(&file, line)
+    }
+
+    /// The function that the code at an address is in, not those inlined into it.
+    pub(super) fn function(&mut self, address: u64) -> Option<String> {
+        self.frames(address).last().and_then(|frame| frame.function.clone())
+    }
+
+    /// How far the first argument of a call, which returns to an address, is from the base of the caller's frame.
+    pub(super) fn argument_in_frame(&mut self, return_address: u64) -> Option<i64> {
+        let (number, own, debug) = self.debug_at(return_address)?;
+        let base = debug.scope(own.checked_sub(1)?)?.base?;
+        let module = &mut self.modules[number.0];
+        let code = module.code.get_or_insert_with(|| Code::open(&module.path)).as_ref()?;
+        code.from_base(code.first_argument(own)?, base, own - 1)
+    }
+
+    /// The local variable so far from the base of its frame, at an address of its function, with the part that is meant:
+    /// `main::forks[1].owner`.
+    pub(super) fn local(&mut self, address: u64, offset: i64, length: Option<u64>) -> Option<String> {
+        let (_, own, debug) = self.debug_at(address)?;
+        let scope = debug.scope(own)?;
+        let part = scope.locals.iter().rev().find_map(|local| {
+            let kind = debug.number(local.kind()?)?;
+            let into = u64::try_from(offset.checked_sub(local.offset?)?).ok()?;
+            let types = debug.types();
+            (into < types.size(kind)).then(|| local.name.clone() + &types.path(kind, into, length).text)
+        })?;
+        Some(format!("{}::{part}", self.function(address)?))
+    }
+
+    /// The local variable that the line at an address names, if it is the only one there that can lie at a place of the stack. Frames are
+    /// aligned, so the last digits of the place say which it can be.
+    pub(super) fn local_by_line(&mut self, address: u64, place: u64, length: Option<u64>) -> Option<String> {
+        const ALIGNMENT: u64 = 16;
+        let frame = self.frames(address).iter().find(|frame| frame.is_users()).cloned()?;
+        let text = self.line_at(&frame)?;
+        let tokens = tokens(&text);
+        let (_, own, debug) = self.debug_at(address)?;
+        let scope = debug.scope(own)?;
+        let mut parts: Vec<String> = Vec::new();
+        for local in &scope.locals {
+            let (Some(kind), Some(offset)) = (local.kind().and_then(|kind| debug.number(kind)), local.offset)
+            else {
+                continue;
+            };
+            if !tokens.contains(&Token::Word(&local.name)) {
+                continue;
+            }
+            let types = debug.types();
+            let start = place.wrapping_sub(offset as u64) % ALIGNMENT;
+            let places = (start..types.size(kind).min(MOST_OF_A_LOCAL)).step_by(ALIGNMENT as usize);
+            let paths = places.map(|into| types.path(kind, into, length)).filter(|path| path.is_exact);
+            let mut paths: Vec<String> = paths.map(|path| path.text).collect();
+            if paths.len() > 1 {
+                paths.iter_mut().for_each(|path| *path = without_indices(path));
+                paths.dedup();
+            }
+            parts.extend(paths.into_iter().map(|path| local.name.clone() + &path));
+        }
+        match &parts[..] {
+            [only] => Some(format!("{}::{only}", self.function(address)?)),
+            _ => None,
+        }
     }
 
     /// The module an address lies in: its file name, and the address in it.
@@ -183,7 +288,8 @@ impl Mapped {
             end: end.max(bias.wrapping_add(last)),
             lines: None,
             data: None,
-            layouts: None,
+            debug: None,
+            code: None,
             build_id: build_id.iter().map(|byte| format!("{byte:02x}")).collect(),
         })
     }

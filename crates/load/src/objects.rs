@@ -1,6 +1,7 @@
 //! The objects of a trace: what lies where, under which name and number.
 
 use std::io;
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use trace::native::Table;
@@ -8,6 +9,8 @@ use trace::{BarrierId, BlockId, ConditionId, LockId, SemaphoreId, VariableId};
 use wire::{Hold, Passage, Signal};
 
 use super::blocks::{BlockNumber, Placed};
+use super::frames::Frames;
+use super::heap::Site;
 use super::modules::Modules;
 use super::naming::Names;
 use super::published::{Order, Published};
@@ -18,8 +21,8 @@ use super::variables::{Slot, Variables};
 /// How a block came to be.
 #[derive(Clone, Debug)]
 pub(super) enum Origin {
-    /// From the allocator; its name.
-    Heap(String),
+    /// From the allocator: its name, and where it was allocated.
+    Heap(String, Rc<Site>),
     /// A thread's stack: the thread's number and name.
     Stack(u32, String),
 }
@@ -48,11 +51,12 @@ impl<S> Addressed<S> {
     }
 }
 
-/// Who uses an object: what is on a stack is named for the function that touches it first.
+/// Who uses an object, and where: what is on a stack is named for the function that touches it first.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FirstUse<'a> {
+pub(super) struct FirstUse {
     pub(super) thread: u32,
-    pub(super) function: Option<&'a str>,
+    /// Where the code continues after the event.
+    pub(super) pc: u64,
 }
 
 /// What names come from, and where they go.
@@ -67,6 +71,7 @@ pub(super) struct Objects {
     variable_names: Names,
     variable_ids: Vec<Option<VariableId>>,
     origins: FxHashMap<BlockNumber, Origin>,
+    pub(super) frames: Frames,
     block_names: Names,
     block_ids: FxHashMap<BlockNumber, BlockId>,
     locks: Addressed<Holders>,
@@ -85,6 +90,7 @@ impl Objects {
             variable_names: Names::of(Table::Variables),
             variable_ids: Vec::new(),
             origins: FxHashMap::default(),
+            frames: Frames::default(),
             block_names: Names::of(Table::Blocks),
             block_ids: FxHashMap::default(),
             locks: Addressed::of(Table::Locks),
@@ -117,7 +123,7 @@ impl Objects {
         if let Some(&id) = self.block_ids.get(&block) {
             return Ok(Some(id));
         }
-        let Some(Origin::Heap(name)) = self.origins.get(&block) else { return Ok(None) };
+        let Some(Origin::Heap(name, _)) = self.origins.get(&block) else { return Ok(None) };
         let id = BlockId(self.block_names.new_one(name.clone(), sink)?);
         self.block_ids.insert(block, id);
         Ok(Some(id))
@@ -134,7 +140,7 @@ impl Objects {
     pub(super) fn new_variable<S: Sink>(
         &mut self,
         slot: Slot,
-        first_use: FirstUse<'_>,
+        first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<VariableId> {
         let at = self.variables.whereabouts(slot);
@@ -154,10 +160,10 @@ impl Objects {
 
     /// A name for what lies at an address, if the sink wants names.
     fn name_in<S: Sink>(
-        &self,
+        &mut self,
         address: u64,
         length: Option<u64>,
-        first_use: FirstUse<'_>,
+        first_use: FirstUse,
         output: &mut Output<S>,
     ) -> String {
         match S::WANTS_NAMES {
@@ -168,22 +174,30 @@ impl Objects {
 
     /// A name for what lies at an address and is so long, if that is known.
     fn name(
-        &self,
+        &mut self,
         address: u64,
         length: Option<u64>,
-        first_use: FirstUse<'_>,
+        first_use: FirstUse,
         modules: &mut Modules,
     ) -> String {
         if let Some(placed) = self.variables.block_at(address) {
             let offset = address - placed.start;
-            match self.origins.get(&placed.number) {
-                Some(Origin::Heap(name)) => return format!("{name}+{offset}"),
-                Some(Origin::Stack(thread, name)) => {
-                    let below = placed.length - offset;
-                    return match first_use.function.filter(|_| first_use.thread == *thread) {
-                        Some(function) => format!("{function} frame of {name} at -{below}"),
-                        None => format!("stack of {name} at -{below}"),
+            match self.origins.get(&placed.number).cloned() {
+                Some(Origin::Heap(name, site)) => {
+                    return match &site.holds {
+                        Some(holds) => name + &holds.part(modules, offset, length),
+                        None => format!("{name}+{offset}"),
                     };
+                }
+                Some(Origin::Stack(thread, name)) => {
+                    return self.local(thread, address, length, first_use, modules).unwrap_or_else(|| {
+                        let below = placed.length - offset;
+                        let function = modules.function(first_use.pc.saturating_sub(1));
+                        match function.filter(|_| first_use.thread == thread) {
+                            Some(function) => format!("local of {function} in {name} at -{below}"),
+                            None => format!("stack of {name} at -{below}"),
+                        }
+                    });
                 }
                 None => {}
             }
@@ -202,6 +216,41 @@ impl Objects {
         }
     }
 
+    /// The name of a local variable of a thread.
+    fn local(
+        &mut self,
+        owner: u32,
+        address: u64,
+        length: Option<u64>,
+        first_use: FirstUse,
+        modules: &mut Modules,
+    ) -> Option<String> {
+        let own_use = (first_use.thread == owner).then_some(first_use.pc);
+        let frames = self.frames.of(owner);
+        for (depth, frame) in frames.iter().enumerate().rev() {
+            let Some(base) = frame.base else { continue };
+            // Where the function is now.
+            let pc = frames.get(depth + 1).map(|inner| inner.call).or(own_use).unwrap_or(frame.entry);
+            let offset = address.wrapping_sub(base) as i64;
+            if let Some(name) = modules.local(pc.saturating_sub(1), offset, length) {
+                return Some(name);
+            }
+        }
+        let (pc, frame) = (own_use?, *frames.last()?);
+        // A library that has no debug information may be in between.
+        let function = modules.function(pc.saturating_sub(1))?;
+        if modules.function(frame.entry.saturating_sub(1))? != function {
+            return None;
+        }
+        if let Some(offset) = modules.argument_in_frame(pc)
+            && let Some(name) = modules.local(pc.saturating_sub(1), offset, length)
+        {
+            self.frames.set_base(owner, address.wrapping_sub(offset as u64));
+            return Some(name);
+        }
+        modules.local_by_line(pc.saturating_sub(1), address, length)
+    }
+
     fn key(&self, address: u64) -> Key {
         (self.variables.block_at(address).map_or(BlockNumber::NONE, |placed| placed.number), address)
     }
@@ -210,7 +259,7 @@ impl Objects {
     pub(super) fn lock<S: Sink>(
         &mut self,
         address: u64,
-        first_use: FirstUse<'_>,
+        first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<(LockId, &mut Holders)> {
         let key = self.key(address);
@@ -227,7 +276,7 @@ impl Objects {
         &mut self,
         address: u64,
         hold: Hold,
-        first_use: FirstUse<'_>,
+        first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<LockId> {
         let key = self.key(address);
@@ -240,12 +289,7 @@ impl Objects {
         Ok(LockId(*number))
     }
 
-    fn new_lock<S: Sink>(
-        &mut self,
-        key: Key,
-        first_use: FirstUse<'_>,
-        output: &mut Output<S>,
-    ) -> io::Result<()> {
+    fn new_lock<S: Sink>(&mut self, key: Key, first_use: FirstUse, output: &mut Output<S>) -> io::Result<()> {
         let name = self.name_in(key.1, None, first_use, output);
         let number = self.locks.names.new_one(name, &mut output.sink)?;
         self.locks.known.insert(key, (number, Holders::default()));
@@ -256,7 +300,7 @@ impl Objects {
     pub(super) fn condition<S: Sink>(
         &mut self,
         address: u64,
-        first_use: FirstUse<'_>,
+        first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<ConditionId> {
         let key = self.key(address);
@@ -273,7 +317,7 @@ impl Objects {
     pub(super) fn barrier<S: Sink>(
         &mut self,
         address: u64,
-        first_use: FirstUse<'_>,
+        first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<BarrierId> {
         let key = self.key(address);
@@ -287,7 +331,7 @@ impl Objects {
     pub(super) fn new_barrier<S: Sink>(
         &mut self,
         address: u64,
-        first_use: FirstUse<'_>,
+        first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<BarrierId> {
         let key = self.key(address);
@@ -301,7 +345,7 @@ impl Objects {
     pub(super) fn semaphore<S: Sink>(
         &mut self,
         address: u64,
-        first_use: FirstUse<'_>,
+        first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<(SemaphoreId, &mut Permits)> {
         let key = self.key(address);
@@ -317,7 +361,7 @@ impl Objects {
         &mut self,
         address: u64,
         permits: Permits,
-        first_use: FirstUse<'_>,
+        first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<()> {
         let key = self.key(address);
@@ -333,7 +377,7 @@ impl Objects {
     pub(super) fn publish<S: Sink>(
         &mut self,
         object: u64,
-        first_use: FirstUse<'_>,
+        first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<Published> {
         let key = self.key(object);

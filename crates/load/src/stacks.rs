@@ -236,6 +236,17 @@ impl Stacks {
         }
     }
 
+    /// Where the calls of a chain return to, the innermost first.
+    pub(super) fn calls(&self, chain: Chain) -> impl Iterator<Item = u64> + '_ {
+        let mut next = chain;
+        std::iter::from_fn(move || {
+            let Link { before, call, .. } =
+                *self.chains.get(next.0 as usize).filter(|_| next != Chain::default())?;
+            next = before;
+            Some(call)
+        })
+    }
+
     fn is_wanted(&self, frame: &Frame) -> bool {
         let function = frame.function.as_deref().unwrap_or("");
         let matches = |pattern: &Pattern| pattern.matches(function) || pattern.matches(&frame.location);

@@ -66,7 +66,8 @@ fn told(trace: &Trace) -> Vec<String> {
     let mut written = Vec::new();
     text::write(trace, &mut written).unwrap();
     let written = String::from_utf8(written).unwrap();
-    let lines = written.lines().filter(|line| !line.starts_with("#! metadata"));
+    let is_heading = |line: &&str| ["#! metadata", "#! wait"].iter().any(|start| line.starts_with(start));
+    let lines = written.lines().filter(|line| !is_heading(line));
     lines.map(|line| line.rsplit_once('|').map_or(line, |(event, _)| event).to_owned()).collect()
 }
 
@@ -275,13 +276,13 @@ fn blocks_are_named_for_where_they_come_from() {
         ],
         &[
             "main|fork(T1)",
-            "main|alloc(block@0xf#2)",
-            "main|w(block@0xf#2+8)",
-            "main|acq(block@0xf#2+16)",
-            "T1|r(block@0xf#2+8)",
-            "T1|free(block@0xf#2)",
-            "T1|r(block@0xf#2+8)",
-            "main|acq(block@0xf#3+16)",
+            "main|alloc(block (0xf)#2)",
+            "main|w(block (0xf)#2+8)",
+            "main|acq(block (0xf)#2+16)",
+            "T1|r(block (0xf)#2+8)",
+            "T1|free(block (0xf)#2)",
+            "T1|r(block (0xf)#2+8)",
+            "main|acq(block (0xf)#3+16)",
         ],
     );
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::num::NonZeroU64;
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::native::{Distance, Note, StackId, Table};
@@ -12,6 +13,7 @@ use wire::{Event, Hold, Op as Raw, Passage, Stop, Waker};
 use super::annotations::Annotations;
 use super::chosen::Chosen;
 use super::directives::Directives;
+use super::heap::{Sample, Site};
 use super::modules::Frame;
 use super::objects::{FirstUse, Objects, Origin, Output};
 use super::repeated::Repetitions;
@@ -23,6 +25,13 @@ use super::sync::{Holders, Inside, Permits};
 use super::threads::{Starts, Threads};
 use super::variables::{Slot, Variables};
 use super::{Loaded, Options};
+
+/// Calls that are looked at to find out who allocates a block.
+const MOST_CALLS: usize = 32;
+/// Places and sizes of allocations that are told apart; what more there are have no types.
+const MOST_SITES: usize = 1 << 16;
+/// Allocations whose accesses are looked at to find out what they hold.
+const MOST_LOOKS: usize = 256;
 
 /// What the second pass knows of a thread.
 #[derive(Debug, Default)]
@@ -80,8 +89,12 @@ pub(super) struct Translator<S: Sink> {
     annotations: Annotations,
     in_region: Inside,
     in_barrier: Inside,
-    /// How many blocks came from each location.
+    /// How many blocks have each name.
     allocations: FxHashMap<String, u64>,
+    /// Where blocks were allocated: by calls, address and size.
+    sites: FxHashMap<(Chain, u64, u64), Rc<Site>>,
+    /// Where blocks were allocated whose accesses were looked at.
+    looked_ahead: FxHashSet<(Chain, u64)>,
     touched: Vec<Slot>,
     /// For leaving them out.
     repetitions: Option<Repetitions>,
@@ -137,6 +150,8 @@ impl<S: Sink> Translator<S> {
             in_region: Inside::default(),
             in_barrier: Inside::default(),
             allocations: FxHashMap::default(),
+            sites: FxHashMap::default(),
+            looked_ahead: FxHashSet::default(),
             touched: Vec::new(),
             repetitions: options.drop_repeated.then(Repetitions::default),
             spinning: Spinning::default(),
@@ -214,10 +229,12 @@ impl<S: Sink> Translator<S> {
             Raw::WriteRange { address, length } => self.access(event, address, length, Access::Write),
             Raw::FunctionEntry { call } => {
                 self.stacks.enter(&mut self.threads[event.thread as usize].calls, event.pc, call);
+                self.objects.frames.enter(event.thread, event.pc, call);
                 Ok(())
             }
             Raw::FunctionExit => {
                 self.threads[event.thread as usize].calls.exit();
+                self.objects.frames.exit(event.thread);
                 Ok(())
             }
             Raw::Branches { count } => {
@@ -335,19 +352,11 @@ impl<S: Sink> Translator<S> {
     }
 
     fn variable(&mut self, event: &Event<'_>, slot: Slot) -> io::Result<VariableId> {
-        // The function matters for the name alone, and looking for it takes long.
         if let Some(known) = self.objects.known_variable(slot) {
             return Ok(known);
         }
-        let function = self.function(event);
-        let first_use = FirstUse { thread: event.thread, function: function.as_deref() };
+        let first_use = FirstUse { thread: event.thread, pc: event.pc };
         self.objects.new_variable(slot, first_use, &mut self.output)
-    }
-
-    /// The function an event happened in, not those inlined into it.
-    fn function(&mut self, event: &Event<'_>) -> Option<String> {
-        let frames = self.output.modules.frames(event.pc.saturating_sub(1));
-        frames.last().and_then(|frame| frame.function.clone())
     }
 
     /// Where an event is, as far as that matters to the sink.
@@ -462,8 +471,7 @@ impl<S: Sink> Translator<S> {
             Raw::Begin { .. } | Raw::End if self.output.sink.wants_source(event) => self.start(event)?,
             _ => self.at(event)?,
         };
-        let function = if self.output.sink.wants_source(event) { self.function(event) } else { None };
-        let first_use = FirstUse { thread: event.thread, function: function.as_deref() };
+        let first_use = FirstUse { thread: event.thread, pc: event.pc };
         let operation = match self.handed_over(event, first_use)? {
             Some(operation) => operation,
             None => self.operation(event, first_use, at)?,
@@ -483,7 +491,7 @@ impl<S: Sink> Translator<S> {
     }
 
     /// What an event of a lock that is handed over becomes: the lock is a semaphore.
-    fn handed_over(&mut self, event: &Event<'_>, first_use: FirstUse<'_>) -> io::Result<Option<Option<Op>>> {
+    fn handed_over(&mut self, event: &Event<'_>, first_use: FirstUse) -> io::Result<Option<Option<Op>>> {
         if self.handed.is_empty() {
             return Ok(None);
         }
@@ -509,7 +517,7 @@ impl<S: Sink> Translator<S> {
     }
 
     /// What an event that is no access becomes, if anything.
-    fn operation(&mut self, event: &Event<'_>, first_use: FirstUse<'_>, at: At) -> io::Result<Option<Op>> {
+    fn operation(&mut self, event: &Event<'_>, first_use: FirstUse, at: At) -> io::Result<Option<Op>> {
         let (objects, output) = (&mut self.objects, &mut self.output);
         Ok(match event.op {
             Raw::Fence { order } => {
@@ -678,7 +686,7 @@ impl<S: Sink> Translator<S> {
         thread: u32,
         condition: u64,
         lock: u64,
-        first_use: FirstUse<'_>,
+        first_use: FirstUse,
     ) -> io::Result<()> {
         let with_another = |state: &ThreadState| {
             state.waiting.is_some_and(|(waited, with)| waited == condition && with != lock)
@@ -691,7 +699,7 @@ impl<S: Sink> Translator<S> {
         Ok(())
     }
 
-    fn release(&mut self, lock: u64, hold: Hold, first_use: FirstUse<'_>) -> io::Result<Option<Op>> {
+    fn release(&mut self, lock: u64, hold: Hold, first_use: FirstUse) -> io::Result<Option<Op>> {
         let (lock, holders) = self.objects.lock(lock, first_use, &mut self.output)?;
         let held = holders.give_back(first_use.thread, hold);
         if held.is_none() && *holders == Holders::default() && !self.is_of_rust {
@@ -705,13 +713,58 @@ impl<S: Sink> Translator<S> {
 
     fn allocate(&mut self, event: &Event<'_>, at: At) -> io::Result<Option<Op>> {
         let Some((placed, gone)) = self.objects.variables.follow(&event.op) else { return Ok(None) };
-        let location = self.stacks.location(at.location).unwrap_or("?");
-        let count = self.allocations.entry(location.to_owned()).or_default();
+        let site = self.site(event, at);
+        let name = if S::WANTS_NAMES { site.name() } else { String::new() };
+        let count = self.allocations.entry(name.clone()).or_default();
         *count += 1;
-        let name = format!("block@{location}#{count}");
-        self.objects.block(placed, &gone, Origin::Heap(name));
+        let name = if *count == 1 { name } else { format!("{name}#{count}") };
+        self.objects.block(placed, &gone, Origin::Heap(name, site));
         let block = self.objects.block_id(placed.number, &mut self.output.sink)?;
         Ok(block.map(Op::Allocate))
+    }
+
+    /// Where a block is allocated, and what it holds if that is known.
+    fn site(&mut self, event: &Event<'_>, at: At) -> Rc<Site> {
+        let Raw::Allocate { size, .. } = event.op else { return Rc::default() };
+        if !S::WANTS_NAMES {
+            return Rc::default();
+        }
+        let chain = self.threads[event.thread as usize].calls.current();
+        let key = (chain, event.pc, size);
+        if let Some(known) = self.sites.get(&key) {
+            return known.clone();
+        }
+        let calls: Vec<u64> =
+            std::iter::once(event.pc).chain(self.stacks.calls(chain)).take(MOST_CALLS).collect();
+        let location = self.stacks.location(at.location).unwrap_or("?");
+        if self.sites.len() == MOST_SITES {
+            return Rc::new(Site { location: location.to_owned(), holds: None });
+        }
+        let site = Rc::new(Site::find(&mut self.output.modules, &calls, size, location));
+        self.sites.insert(key, site.clone());
+        site
+    }
+
+    /// Whether the accesses to the block that this event allocates would say what it holds: nothing else does.
+    pub(super) fn wants_accesses(&mut self, event: &Event<'_>) -> io::Result<bool> {
+        let is_kept = matches!(event.op, Raw::Allocate { .. }) && self.objects.variables.keeps_some_of_next();
+        if !is_kept || !S::WANTS_NAMES || self.looked_ahead.len() == MOST_LOOKS {
+            return Ok(false);
+        }
+        let at = self.at(event)?;
+        let chain = self.threads[event.thread as usize].calls.current();
+        Ok(self.site(event, at).holds.is_none() && self.looked_ahead.insert((chain, event.pc)))
+    }
+
+    /// Learns what a block holds from accesses to it.
+    pub(super) fn learn(&mut self, event: &Event<'_>, samples: &[Sample]) -> io::Result<()> {
+        let Raw::Allocate { size, .. } = event.op else { return Ok(()) };
+        let at = self.at(event)?;
+        let mut site = Rc::unwrap_or_clone(self.site(event, at));
+        site.learn(&mut self.output.modules, size, samples);
+        let chain = self.threads[event.thread as usize].calls.current();
+        self.sites.insert((chain, event.pc, size), Rc::new(site));
+        Ok(())
     }
 
     /// Ends the trace, and says what was loaded.

@@ -105,6 +105,11 @@ impl Variables {
         self.keeps_all_blocks || !self.shared.of(block).is_empty()
     }
 
+    /// Whether the next block that comes to be will be in the trace.
+    pub(super) fn keeps_some_of_next(&self) -> bool {
+        self.keeps_some_of(self.blocks.next())
+    }
+
     /// The block an address lies in.
     pub(super) fn block_at(&self, address: u64) -> Option<Placed> {
         self.blocks.at(address)

@@ -4,6 +4,7 @@
 //! happened ([`ImpossibleEvent`] says why not), and never changes. Everything else in Foretell starts
 //! from one.
 
+mod block_names;
 mod builder;
 mod ending;
 mod fault;
@@ -21,6 +22,7 @@ mod thread_path;
 mod threads;
 mod trace;
 
+pub use block_names::BlockNames;
 pub use builder::TraceBuilder;
 pub use ending::Ending;
 pub use fault::{Fault, ImpossibleEvent};

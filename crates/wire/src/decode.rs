@@ -47,7 +47,7 @@ struct Thread {
 }
 
 /// The events of a log: an iterator. After damage, or at the end of the valid part, it ends.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Reader<'a> {
     header: Header,
     /// The valid part of the stream that is not yet read.

@@ -1,11 +1,10 @@
 //! The lives of blocks of memory, and the accesses that belong to each.
 //!
-//! A variable belongs to the block `b` if it is named `b`, or `b` followed by `.`, `[` or `+` and whatever else; if
-//! several blocks fit, to the one with the longest name. A life lasts from an allocation to the next of the same block;
+//! Which variable belongs to which block, [`BlockNames`] knows. A life lasts from an allocation to the next of the same block;
 //! what is accessed before the first allocation belongs to no life.
 
 use rustc_hash::FxHashMap;
-use trace::{BlockId, EventId, Op, Symbols, ThreadId, Trace, VariableId};
+use trace::{BlockId, BlockNames, EventId, Op, Symbols, ThreadId, Trace, VariableId};
 
 /// One life of a block.
 #[derive(Debug)]
@@ -82,12 +81,6 @@ pub(super) fn lives(trace: &Trace) -> Vec<Life> {
 
 /// The block of each variable.
 fn blocks_of_variables(symbols: &Symbols) -> Vec<Option<BlockId>> {
-    let blocks: FxHashMap<&str, BlockId> =
-        (0..symbols.blocks.len()).map(|index| (symbols.blocks.get(index), BlockId::new(index))).collect();
-    let block_of = |name: &str| {
-        let inner = name.match_indices(['.', '[', '+']).map(|(end, _)| &name[..end]);
-        let names: Vec<&str> = inner.chain([name]).collect();
-        names.iter().rev().find_map(|name| blocks.get(name).copied())
-    };
-    (0..symbols.variables.len()).map(|index| block_of(symbols.variables.get(index))).collect()
+    let blocks = BlockNames::of(symbols);
+    symbols.variables.iter().map(|name| blocks.block_of(name)).collect()
 }

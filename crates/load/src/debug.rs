@@ -1,0 +1,271 @@
+//! What the debug information of a module says about memory: the types of global variables, the variables that are in scope at an address
+//! of the code, and where they lie in their frame.
+//!
+//! All entries are passed over once, to find functions, global variables and the names of types. Types and scopes are read when
+//! something is to be named. What cannot be read is left out: then memory is named by its offset.
+
+mod code;
+mod scope;
+mod types;
+
+use std::borrow::Cow;
+use std::fs;
+use std::rc::Rc;
+
+use addr2line::gimli::{
+    self, AttributeValue, DebugInfoOffset, DwarfSections, EndianSlice, LittleEndian, Operation, UnitOffset,
+};
+use object::{Object, ObjectSection, ReadCache};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub(super) use code::Code;
+pub(super) use scope::Scope;
+pub(super) use types::TypeNumber;
+use types::{Reader, Types};
+
+type Bytes<'d> = EndianSlice<'d, LittleEndian>;
+type Dwarf<'d> = gimli::Dwarf<Bytes<'d>>;
+type Unit<'d> = gimli::Unit<Bytes<'d>>;
+type Entry<'d> = gimli::DebuggingInformationEntry<Bytes<'d>>;
+
+/// Debug information of more bytes is not read for this.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Where a type is described: the number of its unit, and its offset there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TypeEntry {
+    unit: u32,
+    offset: UnitOffset,
+}
+
+/// A function's code, and where the function is described.
+#[derive(Clone, Copy, Debug)]
+struct Function {
+    start: u64,
+    end: u64,
+    unit: u32,
+    entry: UnitOffset,
+}
+
+/// The debug information of a module. Addresses are the file's own.
+#[derive(Debug, Default)]
+pub(super) struct DebugInfo {
+    sections: DwarfSections<Vec<u8>>,
+    units: Vec<DebugInfoOffset>,
+    /// In the order of their addresses.
+    functions: Vec<Function>,
+    /// In the order of their addresses.
+    globals: Vec<(u64, TypeEntry)>,
+    globals_by_name: FxHashMap<Box<str>, TypeEntry>,
+    types_by_name: FxHashMap<Box<str>, TypeEntry>,
+    /// Types of Rust's library, whose fields are named for the compiler.
+    opaque: FxHashSet<TypeEntry>,
+    types: Types,
+    scopes: FxHashMap<u64, Option<Rc<Scope>>>,
+}
+
+impl DebugInfo {
+    /// That of a program or library.
+    pub(super) fn read(path: &str) -> DebugInfo {
+        let mut information = DebugInfo::default();
+        if let Some(sections) = read_sections(path) {
+            information.sections = sections;
+            information.pass_over();
+        }
+        information
+    }
+
+    /// The first pass over all entries.
+    fn pass_over(&mut self) {
+        let sections = std::mem::take(&mut self.sections);
+        let dwarf = borrowed(&sections);
+        let mut units = dwarf.units();
+        while let Ok(Some(header)) = units.next() {
+            let (Some(offset), Ok(unit)) = (header.debug_info_offset(), dwarf.unit(header)) else { continue };
+            self.units.push(offset);
+            self.pass_over_unit(&dwarf, &unit);
+        }
+        self.globals.sort_by_key(|&(address, _)| address);
+        self.functions.sort_by_key(|function| function.start);
+        drop(dwarf);
+        self.sections = sections;
+    }
+
+    fn pass_over_unit(&mut self, dwarf: &Dwarf<'_>, unit: &Unit<'_>) -> Option<()> {
+        let number = self.units.len() as u32 - 1;
+        let mut entries = unit.entries();
+        let language = entries.next_dfs().ok()??.attr_value(gimli::DW_AT_language);
+        let is_rust = matches!(language, Some(AttributeValue::Language(gimli::DW_LANG_Rust)));
+        let mut of_library = false;
+        while let Some(entry) = entries.next_dfs().ok()? {
+            let described = TypeEntry { unit: number, offset: entry.offset() };
+            match entry.tag() {
+                gimli::DW_TAG_namespace if entry.depth() == 1 => {
+                    let name = name(dwarf, unit, entry);
+                    let library = ["core", "alloc", "std"];
+                    of_library = is_rust && name.is_some_and(|name| library.contains(&&*name));
+                }
+                gimli::DW_TAG_variable => {
+                    self.global(dwarf, unit, entry, number);
+                }
+                gimli::DW_TAG_subprogram => {
+                    let mut ranges = dwarf.die_ranges(unit, entry).ok()?;
+                    while let Ok(Some(range)) = ranges.next() {
+                        let (start, end) = (range.begin, range.end);
+                        self.functions.push(Function { start, end, unit: number, entry: described.offset });
+                    }
+                }
+                gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
+                    if of_library {
+                        self.opaque.insert(described);
+                    } else if !entry.has_attr(gimli::DW_AT_declaration) {
+                        self.name_type(dwarf, unit, entry, described);
+                    }
+                }
+                gimli::DW_TAG_typedef | gimli::DW_TAG_base_type => {
+                    self.name_type(dwarf, unit, entry, described);
+                }
+                _ => {}
+            }
+        }
+        Some(())
+    }
+
+    fn name_type(&mut self, dwarf: &Dwarf<'_>, unit: &Unit<'_>, entry: &Entry<'_>, described: TypeEntry) {
+        if let Some(name) = name(dwarf, unit, entry) {
+            self.types_by_name.entry(name.into()).or_insert(described);
+        }
+    }
+
+    fn global(&mut self, dwarf: &Dwarf<'_>, unit: &Unit<'_>, entry: &Entry<'_>, number: u32) -> Option<()> {
+        let address = address(dwarf, unit, entry)?;
+        let declared =
+            reference(entry, gimli::DW_AT_specification).and_then(|declared| unit.entry(declared).ok());
+        let attribute = |entry: &Entry<'_>| reference(entry, gimli::DW_AT_type);
+        let kind = attribute(entry).or_else(|| attribute(declared.as_ref()?))?;
+        let kind = TypeEntry { unit: number, offset: kind };
+        self.globals.push((address, kind));
+        let name = name(dwarf, unit, entry).or_else(|| name(dwarf, unit, declared.as_ref()?))?;
+        self.globals_by_name.entry(name.into()).or_insert(kind);
+        Some(())
+    }
+
+    /// The type of a global variable that starts at an address.
+    pub(super) fn global_at(&mut self, address: u64) -> Option<TypeNumber> {
+        let index = self.globals.binary_search_by_key(&address, |&(address, _)| address).ok()?;
+        self.number(self.globals[index].1)
+    }
+
+    /// The type of a global variable of this name.
+    pub(super) fn global_named(&mut self, name: &str) -> Option<TypeNumber> {
+        let kind = *self.globals_by_name.get(name)?;
+        self.number(kind)
+    }
+
+    /// The type of this name.
+    pub(super) fn type_named(&mut self, name: &str) -> Option<TypeNumber> {
+        let kind = *self.types_by_name.get(name)?;
+        self.number(kind)
+    }
+
+    /// The type that is described there.
+    pub(super) fn number(&mut self, kind: TypeEntry) -> Option<TypeNumber> {
+        if let Some(known) = self.types.known(kind) {
+            return Some(known);
+        }
+        let dwarf = borrowed(&self.sections);
+        let read = |types: &mut Types, kind: TypeEntry| {
+            let unit = dwarf.unit(dwarf.unit_header(*self.units.get(kind.unit as usize)?).ok()?).ok()?;
+            Reader { dwarf: &dwarf, unit: &unit, number: kind.unit, types, opaque: &self.opaque }
+                .number(kind.offset, 0)
+        };
+        let number = read(&mut self.types, kind)?;
+        // A type that is only declared here may be defined in another unit.
+        let Some(name) = self.types.declared_name(number) else { return Some(number) };
+        match self.types_by_name.get(&*name).copied().filter(|&defined| defined != kind) {
+            Some(defined) => {
+                let defined = read(&mut self.types, defined)?;
+                self.types.learn(kind, defined);
+                Some(defined)
+            }
+            None => Some(number),
+        }
+    }
+
+    /// What a pointer of this type points to, or a smart pointer holds.
+    pub(super) fn pointee(&mut self, pointer: TypeNumber) -> Option<TypeNumber> {
+        let pointee = self.types.pointee(pointer)?;
+        self.number(pointee)
+    }
+
+    /// The types that were read.
+    pub(super) fn types(&self) -> &Types {
+        &self.types
+    }
+
+    /// The variables that are in scope at an address of the code.
+    pub(super) fn scope(&mut self, address: u64) -> Option<Rc<Scope>> {
+        if let Some(known) = self.scopes.get(&address) {
+            return known.clone();
+        }
+        let scope = self.read_scope(address).map(Rc::new);
+        self.scopes.insert(address, scope.clone());
+        scope
+    }
+
+    fn read_scope(&self, address: u64) -> Option<Scope> {
+        let next = self.functions.partition_point(|function| function.start <= address);
+        let function = self.functions[next.checked_sub(1)?];
+        if address >= function.end {
+            return None;
+        }
+        let dwarf = borrowed(&self.sections);
+        let unit = dwarf.unit(dwarf.unit_header(self.units[function.unit as usize]).ok()?).ok()?;
+        Scope::read(&dwarf, &unit, function.unit, function.entry, address)
+    }
+}
+
+fn read_sections(path: &str) -> Option<DwarfSections<Vec<u8>>> {
+    let bytes = ReadCache::new(fs::File::open(path).ok()?);
+    let file = object::File::parse(&bytes).ok()?;
+    let information = file.section_by_name(".debug_info")?;
+    if !file.is_little_endian() || information.size() > MOST_BYTES {
+        return None;
+    }
+    let section = |id: gimli::SectionId| {
+        let data = file.section_by_name(id.name()).and_then(|section| section.uncompressed_data().ok());
+        Ok::<_, gimli::Error>(data.map(Cow::into_owned).unwrap_or_default())
+    };
+    DwarfSections::load(section).ok()
+}
+
+fn borrowed(sections: &DwarfSections<Vec<u8>>) -> Dwarf<'_> {
+    sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian))
+}
+
+/// Where a variable is, if it is at one place of the file.
+fn address(dwarf: &Dwarf<'_>, unit: &Unit<'_>, entry: &Entry<'_>) -> Option<u64> {
+    let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else {
+        return None;
+    };
+    let mut operations = expression.operations(unit.encoding());
+    let address = match operations.next().ok()?? {
+        Operation::Address { address } => address,
+        Operation::AddressIndex { index } => dwarf.address(unit, index).ok()?,
+        _ => return None,
+    };
+    // A variable that each thread has its own of takes more operations.
+    operations.next().ok()?.is_none().then_some(address)
+}
+
+fn name(dwarf: &Dwarf<'_>, unit: &Unit<'_>, entry: &Entry<'_>) -> Option<String> {
+    let name = dwarf.attr_string(unit, entry.attr_value(gimli::DW_AT_name)?).ok()?;
+    Some(name.to_string_lossy().into_owned())
+}
+
+fn reference(entry: &Entry<'_>, attribute: gimli::DwAt) -> Option<UnitOffset> {
+    match entry.attr_value(attribute)? {
+        AttributeValue::UnitRef(offset) => Some(offset),
+        _ => None,
+    }
+}

@@ -1,0 +1,138 @@
+//! The variables of a function that are in scope at an address of its code, and where they lie in the function's frame.
+
+use addr2line::gimli::{self, AttributeValue, Operation, UnitOffset};
+
+use super::{Dwarf, Entry, TypeEntry, Unit, name, reference};
+
+/// What the offsets of variables in a frame count from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FrameBase {
+    /// The value of the stack pointer before the call.
+    CallFrame,
+    /// A register, by its number in debug information: 6 is rbp, 7 is rsp.
+    Register(u16),
+}
+
+/// A variable or parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Local {
+    pub(crate) name: String,
+    pub(super) kind: Option<TypeEntry>,
+    /// Its distance from the frame's base; none: it is elsewhere, or moves.
+    pub(crate) offset: Option<i64>,
+}
+
+/// What is in scope at an address.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    /// Those of inner blocks come later.
+    pub(crate) locals: Vec<Local>,
+    pub(crate) base: Option<FrameBase>,
+}
+
+impl Scope {
+    /// That at an address in a function.
+    pub(super) fn read(
+        dwarf: &Dwarf<'_>,
+        unit: &Unit<'_>,
+        number: u32,
+        function: UnitOffset,
+        address: u64,
+    ) -> Option<Scope> {
+        let mut tree = unit.entries_tree(Some(function)).ok()?;
+        let root = tree.root().ok()?;
+        let base = frame_base(unit, root.entry());
+        let mut locals = Vec::new();
+        let mut reading = Reading { dwarf, unit, number, address, locals: &mut locals };
+        reading.children(root)?;
+        Some(Scope { locals, base })
+    }
+
+    /// The innermost variable of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Local> {
+        self.locals.iter().rev().find(|local| local.name == name)
+    }
+}
+
+impl Local {
+    /// Where its type is described.
+    pub(crate) fn kind(&self) -> Option<TypeEntry> {
+        self.kind
+    }
+}
+
+struct Reading<'u, 'd> {
+    dwarf: &'u Dwarf<'d>,
+    unit: &'u Unit<'d>,
+    number: u32,
+    address: u64,
+    locals: &'u mut Vec<Local>,
+}
+
+impl<'d> Reading<'_, 'd> {
+    fn children(&mut self, node: gimli::EntriesTreeNode<'_, '_, super::Bytes<'d>>) -> Option<()> {
+        let mut children = node.children();
+        while let Some(child) = children.next().ok()? {
+            let entry = child.entry();
+            match entry.tag() {
+                gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter => {
+                    if let Some(local) = self.local(entry) {
+                        self.locals.push(local);
+                    }
+                }
+                gimli::DW_TAG_lexical_block | gimli::DW_TAG_inlined_subroutine if self.covers(entry) => {
+                    self.children(child)?;
+                }
+                _ => {}
+            }
+        }
+        Some(())
+    }
+
+    fn covers(&self, entry: &Entry<'d>) -> bool {
+        // A block without addresses is one of an inlined function's, all of which is there.
+        let has_addresses = entry.has_attr(gimli::DW_AT_low_pc) || entry.has_attr(gimli::DW_AT_ranges);
+        if !has_addresses {
+            return true;
+        }
+        let Ok(mut ranges) = self.dwarf.die_ranges(self.unit, entry) else { return false };
+        while let Ok(Some(range)) = ranges.next() {
+            if (range.begin..range.end).contains(&self.address) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn local(&self, entry: &Entry<'d>) -> Option<Local> {
+        let origin =
+            reference(entry, gimli::DW_AT_abstract_origin).and_then(|origin| self.unit.entry(origin).ok());
+        let named = |entry: &Entry<'d>| name(self.dwarf, self.unit, entry);
+        let name = named(entry).or_else(|| named(origin.as_ref()?))?;
+        let kind = reference(entry, gimli::DW_AT_type)
+            .or_else(|| reference(origin.as_ref()?, gimli::DW_AT_type))
+            .map(|offset| TypeEntry { unit: self.number, offset });
+        Some(Local { name, kind, offset: frame_offset(self.unit, entry) })
+    }
+}
+
+/// Where a variable lies in its frame, if it is always there.
+fn frame_offset(unit: &Unit<'_>, entry: &Entry<'_>) -> Option<i64> {
+    let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else { return None };
+    let mut operations = expression.operations(unit.encoding());
+    let Operation::FrameOffset { offset } = operations.next().ok()?? else { return None };
+    operations.next().ok()?.is_none().then_some(offset)
+}
+
+fn frame_base(unit: &Unit<'_>, function: &Entry<'_>) -> Option<FrameBase> {
+    let AttributeValue::Exprloc(expression) = function.attr_value(gimli::DW_AT_frame_base)? else {
+        return None;
+    };
+    let mut operations = expression.operations(unit.encoding());
+    let base = match operations.next().ok()?? {
+        Operation::CallFrameCFA => FrameBase::CallFrame,
+        Operation::Register { register } => FrameBase::Register(register.0),
+        _ => return None,
+    };
+    operations.next().ok()?.is_none().then_some(base)
+}
