@@ -11,9 +11,10 @@ use std::path::PathBuf;
 
 use check::Question;
 use clap::{Args, ValueEnum};
+use pipeline::first_party::FirstParty;
 use pipeline::sources::Files;
 use pipeline::{ExploredTrace, TraceFile, saved};
-use report::{Context, Contexts, Finding, Predictions, Steps, finding_in_words, ready_suppression, summary};
+use report::{Context, Contexts, Finding, Predictions, Steps, finding_in_words, ready_suppressions, summary};
 
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
@@ -33,6 +34,9 @@ pub struct Outputs {
     /// Show every step of long schedules.
     #[arg(long)]
     pub all_steps: bool,
+    /// Show stacks with the frames of the runtime and the standard library.
+    #[arg(long)]
+    pub full_stacks: bool,
     /// Write an HTML report: a single file that needs no network.
     #[arg(long, value_name = "FILE")]
     pub html: Option<OsString>,
@@ -148,7 +152,8 @@ impl Reporting<'_> {
     fn contexts<'c>(&'c self, sources: &'c Files, findings: &[Finding]) -> Contexts<'c> {
         let of = |file: &'c TraceFile, name: Option<&String>| {
             let own = findings.iter().filter(|finding| finding.recording.as_ref() == name);
-            Context::new(&file.trace, file.path(), sources, own).found_with(self.options)
+            let context = Context::new(&file.trace, file.path(), sources, own);
+            context.found_with(self.options).with_full_stacks(self.outputs.full_stacks)
         };
         let others = self.others.iter().map(|other| (other.name.clone(), of(&other.file, Some(&other.name))));
         Contexts { own: of(self.file, None), others: others.collect() }
@@ -242,7 +247,7 @@ fn write(file: &OsString, content: &str) -> Result<(), Diagnostic> {
     Target::plain(file).write(|out| out.write_all(content.as_bytes())).map(|_| ())
 }
 
-/// Lines that a file of suppressions can have; beside JSON they go to standard error.
+/// Lines that a file of suppressions can have, of which one silences a finding and the other is a comment; beside JSON they go to standard error.
 fn print_suppressions(
     contexts: &Contexts<'_>,
     predictions: &Predictions,
@@ -251,10 +256,14 @@ fn print_suppressions(
     let mut text = String::new();
     let mut printed = Vec::new();
     for finding in &predictions.findings {
-        let line = ready_suppression(contexts.of(finding), finding);
-        if !printed.contains(&line) {
+        let context = contexts.of(finding);
+        let own = FirstParty::of(context.trace, &[]);
+        let lines = ready_suppressions(context, finding, |location| own.contains(location));
+        let Some((line, others)) = lines.split_first() else { continue };
+        if !printed.contains(line) {
             text.push_str(&format!("# {}: {}\n{line}\n", finding.id, report::title(finding)));
-            printed.push(line);
+            others.iter().for_each(|other| text.push_str(&format!("# or: {other}\n")));
+            printed.push(line.clone());
         }
     }
     match mode.json {

@@ -6,7 +6,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use report::SourcePlace;
+use report::{SourcePlace, is_of_the_system};
 use trace::{EventId, LocationId, Trace};
 
 /// Tells the user's own code from other code.
@@ -21,11 +21,8 @@ pub struct FirstParty {
 /// What a directory has that is the root of a project.
 const ROOT_MARKS: [&str; 2] = [".git", "foretell.toml"];
 
-/// Parts of paths that only fetched or installed code has.
-const OTHERS: [&str; 4] = ["/registry/src/", "/git/checkouts/", "/rustlib/src/", "/.rustup/"];
-
-/// Where the system and the compiler have theirs.
-const SYSTEM: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/"];
+/// Parts of paths that only fetched code has.
+const FETCHED: [&str; 2] = ["/registry/src/", "/git/checkouts/"];
 
 impl FirstParty {
     /// For a trace: the roots that the user names, or the root of the project that was recorded.
@@ -50,9 +47,7 @@ impl FirstParty {
     pub fn contains(&self, location: &str) -> bool {
         let Some(place) = SourcePlace::of(location) else { return self.roots.is_empty() };
         let file = place.file;
-        let is_others = SYSTEM.iter().any(|prefix| file.starts_with(prefix))
-            || OTHERS.iter().any(|part| file.contains(part));
-        if is_others {
+        if is_of_the_system(location) || FETCHED.iter().any(|part| file.contains(part)) {
             return false;
         }
         let file = normal(&self.directory.join(file));

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use trace::{EventId, LockId, Op, ThreadId, Trace};
+use trace::{BlockId, BlockNames, EventId, LockId, Op, ThreadId, Trace};
 
-use crate::place::{SourcePlace, Sources};
+use crate::place::{SourcePlace, Sources, is_of_the_system};
 use crate::words::Words;
 use findings::Finding;
 
@@ -19,6 +19,9 @@ pub struct Context<'t> {
     pub options: Vec<String>,
     sources: &'t dyn Sources,
     held: HashMap<EventId, Vec<Hold>>,
+    allocations: HashMap<EventId, EventId>,
+    /// Whether stacks are shown with the frames of the runtime and the standard library at their ends.
+    full_stacks: bool,
 }
 
 impl std::fmt::Debug for Context<'_> {
@@ -89,13 +92,21 @@ impl<'t> Context<'t> {
         sources: &'t dyn Sources,
         findings: impl IntoIterator<Item = &'f Finding>,
     ) -> Self {
-        let events = findings.into_iter().flat_map(Finding::named_events);
-        Context { trace, name, options: Vec::new(), sources, held: held_at(trace, events) }
+        let mut events: Vec<EventId> = findings.into_iter().flat_map(Finding::named_events).collect();
+        events.sort_unstable();
+        events.dedup();
+        let (held, allocations) = (held_at(trace, &events), allocations_of(trace, &events));
+        Context { trace, name, options: Vec::new(), sources, held, allocations, full_stacks: false }
     }
 
     /// The same for findings of a search with these options.
     pub fn found_with(self, options: &[String]) -> Self {
         Context { options: options.to_vec(), ..self }
+    }
+
+    /// The same with all frames of stacks, if they are wanted.
+    pub fn with_full_stacks(self, full_stacks: bool) -> Self {
+        Context { full_stacks, ..self }
     }
 
     /// Events in words.
@@ -120,6 +131,19 @@ impl<'t> Context<'t> {
             .map_or_else(Vec::new, |(notes, id)| notes.frames_of(id).take(DEEPEST_STACK).map(frame).collect())
     }
 
+    /// The calls that led to an event as people want to see them: without what the runtime and the standard library add at both ends, unless
+    /// all of it is theirs or everything is wanted.
+    pub fn shown_stack(&self, event: EventId) -> Vec<Frame> {
+        let mut frames = self.stack(event);
+        let is_users = |frame: &Frame| !is_of_the_system(&frame.location);
+        let (first, last) = (frames.iter().position(is_users), frames.iter().rposition(is_users));
+        if let (Some(first), Some(last), false) = (first, last, self.full_stacks) {
+            frames.truncate(last + 1);
+            frames.drain(..first);
+        }
+        frames
+    }
+
     /// Where an event is in the source.
     pub fn place(&self, event: EventId) -> Option<SourcePlace<'t>> {
         SourcePlace::of(self.trace.symbols().location(self.trace.location(event)))
@@ -142,6 +166,19 @@ impl<'t> Context<'t> {
         threads
     }
 
+    /// The allocations of the blocks that a finding's events act on, each with its block, in the order of the events.
+    pub fn allocations(&self, finding: &Finding) -> Vec<(BlockId, EventId)> {
+        let mut found = Vec::new();
+        for event in finding.named_events() {
+            let Some(&allocation) = self.allocations.get(&event) else { continue };
+            let Op::Allocate(block) = self.trace.op(allocation) else { continue };
+            if !found.contains(&(block, allocation)) {
+                found.push((block, allocation));
+            }
+        }
+        found
+    }
+
     /// `m held since a.c:3, n held since a.c:5`, or `no lock held`.
     pub fn held_in_words(&self, event: EventId) -> String {
         let words = self.words();
@@ -158,11 +195,8 @@ impl<'t> Context<'t> {
 }
 
 /// The locks held right before each of some events, by their threads.
-fn held_at(trace: &Trace, events: impl Iterator<Item = EventId>) -> HashMap<EventId, Vec<Hold>> {
-    let mut wanted: Vec<EventId> = events.collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    let mut wanted = wanted.into_iter().peekable();
+fn held_at(trace: &Trace, events: &[EventId]) -> HashMap<EventId, Vec<Hold>> {
+    let mut wanted = events.iter().copied().peekable();
     let mut held: Vec<Vec<Hold>> = vec![Vec::new(); trace.symbols().threads.len()];
     let mut found = HashMap::new();
     for (event, thread, op) in trace.events() {
@@ -180,6 +214,38 @@ fn held_at(trace: &Trace, events: impl Iterator<Item = EventId>) -> HashMap<Even
             Op::AcquireShared(lock) => held.push(Hold { lock, acquire: event, shared: true }),
             Op::Release(lock) | Op::ReleaseShared(lock) => held.retain(|hold| hold.lock != lock),
             _ => {}
+        }
+    }
+    found
+}
+
+/// The allocation of the block that each of some events acts on, if it is in a block and the allocation was seen. The events are in the order of the
+/// trace.
+fn allocations_of(trace: &Trace, events: &[EventId]) -> HashMap<EventId, EventId> {
+    let symbols = trace.symbols();
+    let blocks = BlockNames::of(symbols);
+    let block_of = |op: Op| match op {
+        Op::Free(block) => Some(block),
+        Op::Request(lock)
+        | Op::Acquire(lock)
+        | Op::Release(lock)
+        | Op::RequestShared(lock)
+        | Op::AcquireShared(lock)
+        | Op::ReleaseShared(lock) => blocks.block_of(symbols.lock(lock)),
+        op => blocks.block_of(symbols.variable(op.access()?.variable)),
+    };
+    let wanted = events.iter().filter_map(|&event| Some((event, block_of(trace.op(event))?)));
+    let mut wanted = wanted.collect::<Vec<_>>().into_iter().peekable();
+    let mut allocated: HashMap<BlockId, EventId> = HashMap::new();
+    let mut found = HashMap::new();
+    for (event, _, op) in trace.events() {
+        let Some(&(next, block)) = wanted.peek() else { break };
+        if event == next {
+            wanted.next();
+            found.extend(allocated.get(&block).map(|&allocation| (event, allocation)));
+        }
+        if let Op::Allocate(block) = op {
+            allocated.insert(block, event);
         }
     }
     found

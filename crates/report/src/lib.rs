@@ -41,13 +41,13 @@ pub use html::{Extras, Lattice, RuledOut, html};
 pub use interleaving::{Steps, interleaving};
 pub use junit::junit;
 pub use perfetto::perfetto;
-pub use place::{NoSources, SourcePlace, Sources};
+pub use place::{NoSources, SourcePlace, Sources, is_of_the_system};
 pub use sarif::sarif;
 pub use schedule_file::{
     Contradiction, Line, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem, ScheduledFailure,
 };
 pub use summary::{Tally, hidden_in_words, statistics, summary, summary_of};
-pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppression};
+pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppressions};
 pub use terminal::{finding_in_a_line, finding_in_words, orders_in_words, quoted, reproduction, title};
 pub use values::{ChangedRead, changed_reads, unordered_reads};
 pub use words::{Words, demand, is_hidden, printable, shown};

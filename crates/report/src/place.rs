@@ -33,6 +33,17 @@ impl<'l> SourcePlace<'l> {
     }
 }
 
+/// Where the system and the compiler have their sources.
+const SYSTEM: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/"];
+/// Parts of paths that only installed compilers have.
+const COMPILERS: [&str; 2] = ["/rustlib/src/", "/.rustup/"];
+
+/// Whether a location is in the code of the system, of the compiler or of the standard library, or in code without source.
+pub fn is_of_the_system(location: &str) -> bool {
+    let Some(SourcePlace { file, .. }) = SourcePlace::of(location) else { return location.contains("+0x") };
+    SYSTEM.iter().any(|prefix| file.starts_with(prefix)) || COMPILERS.iter().any(|part| file.contains(part))
+}
+
 /// Where source text comes from. A file that is not there is no error: nothing is shown of it.
 pub trait Sources {
     /// The whole text of a file that a location names.
@@ -85,6 +96,22 @@ mod tests {
         for other in ["17", "a.c", ":10", "a.c:", "a.c:0", "a.c:x", "prog+0x12", "a.c:-3", "a.c:99999999999"]
         {
             assert_eq!(SourcePlace::of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_code_of_the_system_is_known_by_where_it_is() {
+        for system in [
+            "/usr/include/c++/12/bits/std_thread.h:9",
+            "/rustc/5980/library/std/src/lib.rs:3",
+            "libstdc++.so.6+0x12",
+        ] {
+            assert!(is_of_the_system(system), "{system}");
+        }
+        for other in
+            ["main.c:3", "17", "/home/u/.cargo/registry/src/index-19/rayon-1/src/lib.rs:3", "/usr/src/a.c:3"]
+        {
+            assert!(!is_of_the_system(other), "{other}");
         }
     }
 

@@ -251,7 +251,7 @@ impl Writer<'_> {
     fn stacks(&self) -> Vec<Stack> {
         let words = self.context.words();
         let stack = |event| {
-            let frames = self.context.stack(event);
+            let frames = self.context.shown_stack(event);
             let frame = |frame: &crate::context::Frame| StackFrame {
                 location: self.location(&frame.location, Some(shown(&frame.function))),
             };

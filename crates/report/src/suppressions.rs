@@ -1,9 +1,9 @@
 //! Suppressions: what a user does not want to be told, in the files of ThreadSanitizer, read unchanged.
 //!
 //! A line is `type:pattern`; `#` starts a comment line. A pattern matches anywhere in a name unless `^` or `$` ties it to the
-//! start or end; `*` stands for anything. `race:` and our own `deadlock:`, `atomicity:`, `nondeterminism:`, `order:` and
-//! `predicate:` match the functions and files of the events and their stacks, and the object; `race_top:` only the innermost
-//! frames; `mutex:` the locks of deadlocks; `called_from_lib:` the file or module an event itself lies in; `thread:` the names
+//! start or end; `*` stands for anything. `race:` and our own `deadlock:`, `atomicity:`, `nondeterminism:`, `order:`,
+//! `predicate:`, `failure:` and `misuse:` match the functions and files of the events and their stacks, and the object; `race_top:`,
+//! `deadlock_top:` and so on only the innermost frames; `mutex:` the locks of deadlocks; `called_from_lib:` the file or module an event itself lies in; `thread:` the names
 //! of the threads. `signal:` is read, but there are no such findings.
 
 use trace::EventId;
@@ -34,7 +34,8 @@ pub struct Suppression {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Kind(FindingKind),
-    RaceTop,
+    /// The innermost frames alone.
+    Top(FindingKind),
     Mutex,
     Thread,
     Library,
@@ -48,8 +49,8 @@ pub enum SuppressionProblem {
     #[error("expected `type:pattern`, such as `race:function`")]
     NoType,
     #[error(
-        "unknown suppression type `{0}`; expected race, race_top, deadlock, mutex, thread, called_from_lib, signal, \
-         atomicity, nondeterminism, order or predicate"
+        "unknown suppression type `{0}`; expected race, deadlock, failure, misuse, atomicity, nondeterminism, order or \
+         predicate, one of these with `_top`, or mutex, thread, called_from_lib or signal"
     )]
     UnknownType(String),
 }
@@ -85,19 +86,19 @@ impl Suppression {
     fn parse(line: usize, text: &str) -> Result<Self, SuppressionProblem> {
         let (kind, pattern) = text.split_once(':').ok_or(SuppressionProblem::NoType)?;
         let what = match kind {
-            "race" => What::Kind(FindingKind::Race),
-            "race_top" => What::RaceTop,
-            "deadlock" => What::Kind(FindingKind::Deadlock),
-            "atomicity" => What::Kind(FindingKind::Atomicity),
-            "nondeterminism" => What::Kind(FindingKind::Nondeterminism),
-            "order" => What::Kind(FindingKind::Order),
-            "predicate" => What::Kind(FindingKind::Predicate),
-            "failure" => What::Kind(FindingKind::Failure),
             "mutex" => What::Mutex,
             "thread" => What::Thread,
             "called_from_lib" => What::Library,
             "signal" => What::Signal,
-            other => return Err(SuppressionProblem::UnknownType(other.to_owned())),
+            other => {
+                let (name, what): (_, fn(FindingKind) -> What) = match other.strip_suffix("_top") {
+                    Some(name) => (name, What::Top),
+                    None => (other, What::Kind),
+                };
+                let mut kinds = FindingKind::ALL.iter().chain([&FindingKind::Failure]);
+                let kind = kinds.find(|kind| kind.name() == name);
+                what(*kind.ok_or_else(|| SuppressionProblem::UnknownType(other.to_owned()))?)
+            }
         };
         Ok(Suppression { line, text: text.to_owned(), what, pattern: Pattern::new(pattern) })
     }
@@ -108,9 +109,10 @@ impl Suppression {
         let symbols = context.trace.symbols();
         match self.what {
             What::Kind(kind) => {
-                kind == finding.kind && (self.pattern.matches(&finding.object) || any_frame(usize::MAX))
+                let is_there = || any_frame(usize::MAX) || self.matches_failure(finding, usize::MAX);
+                kind == finding.kind && (self.pattern.matches(&finding.object) || is_there())
             }
-            What::RaceTop => finding.kind == FindingKind::Race && any_frame(1),
+            What::Top(kind) => kind == finding.kind && (any_frame(1) || self.matches_failure(finding, 1)),
             What::Mutex => {
                 finding.kind == FindingKind::Deadlock
                     && finding.object.split(", ").any(|lock| self.pattern.matches(lock))
@@ -136,6 +138,14 @@ impl Suppression {
                 .any(|frame| self.pattern.matches(&frame.function) || self.matches_location(&frame.location))
     }
 
+    /// Whether a failure happened in one of these innermost calls; they are `function at location`.
+    fn matches_failure(&self, finding: &Finding, frames: usize) -> bool {
+        let stack = finding.failure.iter().flat_map(|failure| failure.stack.iter().take(frames));
+        stack
+            .filter_map(|frame| frame.rsplit_once(" at "))
+            .any(|(function, location)| self.pattern.matches(function) || self.matches_location(location))
+    }
+
     fn matches_location(&self, location: &str) -> bool {
         let file = match SourcePlace::of(location) {
             Some(place) => place.file,
@@ -145,20 +155,45 @@ impl Suppression {
     }
 }
 
-/// A suppression that would silence a finding: by its innermost function where that is known, and else by its object.
-pub fn ready_suppression(context: &Context<'_>, finding: &Finding) -> String {
-    let function = finding.named_events().find_map(|event| context.stack(event).into_iter().next());
-    let name = function.map_or_else(|| finding.object.clone(), |frame| frame.function);
-    // What a pattern cannot say literally is left open.
-    let pattern: String = name.chars().map(|c| if "*^$\n\r".contains(c) { '*' } else { c }).collect();
-    match function_is_whole(&pattern) {
-        true => format!("{}:^{pattern}$", finding.kind.name()),
-        false => format!("{}:*", finding.kind.name()),
-    }
+/// Suppressions that would silence a finding, each by itself: by the innermost of the user's own functions, and by the object. `is_own` says which
+/// locations are in the user's own code; a function of a library is never proposed, since that would silence too much.
+pub fn ready_suppressions(
+    context: &Context<'_>,
+    finding: &Finding,
+    is_own: impl Fn(&str) -> bool,
+) -> Vec<String> {
+    let own = |event| context.stack(event).into_iter().find(|frame| is_own(&frame.location));
+    let function = finding.named_events().find_map(own).map(|frame| frame.function);
+    let failing = finding.failure.iter().flat_map(|failure| &failure.stack);
+    let mut failing = failing.filter_map(|frame| frame.rsplit_once(" at "));
+    let failing = failing.find(|(_, location)| is_own(location)).map(|(function, _)| function.to_owned());
+    let names = [function.or(failing).filter(|name| name != "?"), Some(any_of_its_kind(&finding.object))];
+    let lines = names.into_iter().flatten().filter_map(|name| {
+        // What a pattern cannot say literally is left open.
+        let pattern: String = name.chars().map(|c| if "^$\n\r".contains(c) { '*' } else { c }).collect();
+        let pattern = pattern.trim();
+        (!pattern.is_empty()).then(|| format!("{}:^{pattern}$", finding.kind.name()))
+    });
+    let mut lines: Vec<String> = lines.collect();
+    lines.dedup();
+    lines
 }
 
-fn function_is_whole(pattern: &str) -> bool {
-    !pattern.trim().is_empty() && pattern.trim() == pattern
+/// A pattern for the elements of one array, and for the blocks of one allocation: `jobs[*].id`.
+fn any_of_its_kind(object: &str) -> String {
+    let mut pattern = String::with_capacity(object.len());
+    let mut rest = object;
+    while let Some(at) = rest.find(['[', '#']) {
+        let (before, after) = rest.split_at(at + 1);
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        let is_number = digits > 0 && (before.ends_with('#') || after[digits..].starts_with(']'));
+        pattern.push_str(if is_number { before.trim_end_matches('#') } else { before });
+        if is_number {
+            pattern.push('*');
+        }
+        rest = if is_number { &after[digits..] } else { after };
+    }
+    pattern + rest
 }
 
 /// Literal parts that must come one after the other, anything between them.
@@ -236,10 +271,30 @@ mod tests {
     }
 
     #[test]
+    fn proposals_cover_all_elements_and_blocks() {
+        for (object, pattern) in [
+            ("x", "x"),
+            ("jobs[12].id", "jobs[*].id"),
+            ("conn (a.c:3)#2->ring[1]", "conn (a.c:3)*->ring[*]"),
+            ("map[key]#", "map[key]#"),
+        ] {
+            assert_eq!(any_of_its_kind(object), pattern);
+            assert!(Pattern::new(&format!("^{}$", any_of_its_kind(object))).matches(object));
+        }
+    }
+
+    #[test]
     fn files_are_read_with_their_comments_and_mistakes_told_with_their_line() {
         let parsed = Suppressions::parse("# mine\n\nrace:foo\n  deadlock:^b$ \nsignal:x\n").unwrap();
         let texts: Vec<(usize, &str)> = parsed.entries.iter().map(|e| (e.line, e.text.as_str())).collect();
         assert_eq!(texts, [(3, "race:foo"), (4, "deadlock:^b$"), (5, "signal:x")]);
+        for kind in FindingKind::ALL {
+            let both = format!("{0}:f\n{0}_top:f\n", kind.name());
+            let whats: Vec<What> =
+                Suppressions::parse(&both).unwrap().entries.iter().map(|e| e.what).collect();
+            assert_eq!(whats, [What::Kind(*kind), What::Top(*kind)]);
+        }
+        assert!(Suppressions::parse("mutex_top:m").is_err());
         let error = Suppressions::parse("race:x\nracy:y\n").unwrap_err();
         assert_eq!((error.line, error.problem), (2, SuppressionProblem::UnknownType("racy".to_owned())));
         assert_eq!(Suppressions::parse("leak\n").unwrap_err().problem, SuppressionProblem::NoType);

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use check::Question;
 use trace::EventId;
 
-use crate::context::Context;
+use crate::context::{Context, Frame};
 use crate::interleaving::{Steps, interleaving};
 use crate::outcome::{effect, frequency, statement};
 use crate::place::{SourcePlace, telling_span};
@@ -28,6 +28,7 @@ pub fn finding_in_words(
         Some(failure) => text.push_str(&told.failed(failure)),
         None => text.push_str(&told.accesses()),
     }
+    text.push_str(&told.allocations());
     text.push_str(&told.further_places());
     text.push_str(&told.threads());
     text.push('\n');
@@ -230,15 +231,31 @@ impl FindingText<'_> {
         for event in self.finding.named_events() {
             let held = self.context.held_in_words(event);
             text.push_str(&wrapped(&format!("{}: {held}.", words.brief(event)), 2, 4));
-            for (depth, frame) in self.context.stack(event).iter().enumerate() {
-                text.push_str(&format!(
-                    "      #{depth} {} {}\n",
-                    shown(&frame.function),
-                    shown(&frame.location)
-                ));
-            }
+            text.push_str(&self.calls(event));
         }
         text
+    }
+
+    /// Where the memory comes from.
+    fn allocations(&self) -> String {
+        let words = self.context.words();
+        let each = self.context.allocations(self.finding).into_iter().map(|(block, allocation)| {
+            let (thread, place) = (words.thread_of(allocation), words.location(allocation));
+            let name = shown(self.context.trace.symbols().block(block));
+            let mut text = wrapped(&format!("{name} was allocated by {thread} at {place}."), 2, 4);
+            text.push_str(&self.calls(allocation));
+            text
+        });
+        each.collect()
+    }
+
+    /// The calls that led to an event.
+    fn calls(&self, event: EventId) -> String {
+        let frames = self.context.shown_stack(event).into_iter().enumerate();
+        let line = |(depth, frame): (usize, Frame)| {
+            format!("      #{depth} {} {}\n", shown(&frame.function), shown(&frame.location))
+        };
+        frames.map(line).collect()
     }
 
     /// Where else the same cause shows.
@@ -265,13 +282,7 @@ impl FindingText<'_> {
             let (name, parent) = (words.thread(thread), words.thread_of(fork));
             let mut text =
                 wrapped(&format!("{name} was created by {parent} at {}.", words.location(fork)), 2, 4);
-            for (depth, frame) in self.context.stack(fork).iter().enumerate() {
-                text.push_str(&format!(
-                    "      #{depth} {} {}\n",
-                    shown(&frame.function),
-                    shown(&frame.location)
-                ));
-            }
+            text.push_str(&self.calls(fork));
             Some(text)
         });
         created.collect()

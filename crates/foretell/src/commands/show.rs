@@ -42,6 +42,9 @@ pub struct Show {
     /// Show every step of a long schedule.
     #[arg(long)]
     all_steps: bool,
+    /// Show stacks with the frames of the runtime and the standard library.
+    #[arg(long)]
+    full_stacks: bool,
     #[command(flatten)]
     mode: OutputMode,
     #[command(flatten)]
@@ -68,6 +71,7 @@ impl Show {
             let sources = Files::of(&opened);
             let context =
                 Context::new(&opened.trace, opened.path(), &sources, &only.findings).found_with(&options);
+            let context = context.with_full_stacks(self.full_stacks);
             output::print(&reporting.one_in_words(&context, &only.findings[0])?)?;
         }
         Ok(Exit::Findings)

@@ -102,6 +102,7 @@ impl Streamed<'_> {
         let sources = Files::of(file);
         let context =
             Context::new(&file.trace, file.path(), &sources, [finding]).found_with(self.reporting.options);
+        let context = context.with_full_stacks(self.reporting.outputs.full_stacks);
         Ok(self.reporting.one_in_words(&context, finding)? + "\n")
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use check::Question;
 use serde::Serialize;
-use trace::{EventId, Trace};
+use trace::{BlockId, EventId, Trace};
 
 use super::Extras;
 use super::window::{Room, Window, Windows};
@@ -13,10 +13,11 @@ use crate::edges::{EdgeKind, edges};
 use crate::figures::counted;
 use crate::outcome::{effect, frequency, statement};
 use crate::place::SourcePlace;
+use crate::summary::summary;
 use crate::terminal::{further_in_words, reproduction, title};
 use crate::values::changed_reads;
-use crate::words::shown;
-use findings::{Finding, Harm, Predictions};
+use crate::words::{listed, shown};
+use findings::{Finding, Harm, Predictions, Size};
 
 /// So many findings a page lists.
 const MOST_FINDINGS: usize = 2_000;
@@ -67,6 +68,8 @@ pub(super) struct Data {
     findings: Vec<FindingData>,
     ruled_out: Vec<RuledOut>,
     lattice: Option<Lattice>,
+    /// What was searched, in sentences.
+    covered: Vec<String>,
 }
 
 /// A recording that findings are of; the first is the run's own.
@@ -139,6 +142,7 @@ struct FindingData {
     /// Where else the same cause shows.
     further: Vec<String>,
     accesses: Vec<Access>,
+    allocations: Vec<Allocation>,
     threads: Vec<usize>,
     observed: Order,
     predicted: Order,
@@ -151,6 +155,14 @@ struct Access {
     event: u32,
     text: String,
     held: String,
+    stack: Vec<String>,
+}
+
+/// Where memory that the finding is about comes from.
+#[derive(Serialize)]
+struct Allocation {
+    block: String,
+    text: String,
     stack: Vec<String>,
 }
 
@@ -204,7 +216,34 @@ pub(super) fn of(contexts: &Contexts<'_>, predictions: &Predictions, extras: Ext
         findings: told,
         ruled_out: extras.ruled_out,
         lattice: extras.lattice,
+        covered: covered(predictions),
     }
+}
+
+/// What was searched, and what was not.
+fn covered(predictions: &Predictions) -> Vec<String> {
+    let Size { events, threads, locks, variables, .. } = predictions.trace;
+    let sizes = [(events, "event"), (threads, "thread"), (locks, "lock"), (variables, "shared variable")];
+    let sizes = listed(sizes.map(|(count, what)| counted(count as u64, what)).to_vec());
+    let mut lines = vec![format!("The recorded run has {sizes}.")];
+    if predictions.candidates > 0 {
+        let candidates = counted(predictions.candidates, "candidate");
+        lines.push(format!("Looked at: {candidates} in other orders of these events."));
+    }
+    if let Some(coverage) = &predictions.coverage {
+        let (runs, behaviours) = (counted(coverage.runs, "run"), counted(coverage.behaviours, "behaviour"));
+        lines.push(match coverage.exhausted {
+            true => format!("In {runs} all of the program's {behaviours} for this input happened."),
+            false => format!(
+                "The program showed {behaviours} in {runs}; other input and other runs may show more."
+            ),
+        });
+    } else {
+        lines.push("Another run may reach other code.".to_owned());
+    }
+    let rest = summary(predictions);
+    lines.extend(rest.lines().filter(|line| !line.starts_with("SUMMARY:")).map(str::to_owned));
+    lines
 }
 
 /// What is shown of a recording.
@@ -233,7 +272,12 @@ fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> FindingD
         event: event.0,
         text: words.event_without_id(event),
         held: context.held_in_words(event),
-        stack: context.stack(event).iter().map(frame).collect(),
+        stack: context.shown_stack(event).iter().map(frame).collect(),
+    };
+    let allocation = |(block, event): (BlockId, EventId)| Allocation {
+        block: shown(context.trace.symbols().block(block)),
+        text: format!("allocated by {} at {}", words.thread_of(event), words.location(event)),
+        stack: context.shown_stack(event).iter().map(frame).collect(),
     };
     FindingData {
         id: finding.id.clone(),
@@ -258,6 +302,7 @@ fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> FindingD
         locations: finding.locations.iter().map(|location| shown(location)).collect(),
         further: finding.more.iter().map(|places| further_in_words(finding, places)).collect(),
         accesses: finding.named_events().map(access).collect(),
+        allocations: context.allocations(finding).into_iter().map(allocation).collect(),
         threads: context.threads(finding).iter().map(|(thread, _)| thread.index()).collect(),
         observed: order(context.trace, &windows.observed, 0),
         predicted: predicted(context, finding, windows),

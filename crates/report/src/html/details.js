@@ -6,6 +6,7 @@ function detailCards(view) {
   const { finding } = view;
   return el("div", { class: "below" },
     el("section", { class: "card" }, el("h3", {}, "Events"), el("ol", {}, finding.accesses.map((access) => accessItem(access)))),
+    finding.allocations.length > 0 && el("section", { class: "card" }, el("h3", {}, "Memory"), el("ul", {}, finding.allocations.map(allocationItem))),
     el("section", { class: "card" }, el("h3", {}, "Threads"), el("ul", {}, finding.threads.map(threadItem))),
     finding.waits.length > 0 && el("section", { class: "card" }, el("h3", {}, "Who waits for whom"), waitForPicture(finding.waits)),
     DATA.lattice && view.finding.recording === 0 && view.observed.skipped === 0 && view.predicted.skipped === 0 &&
@@ -18,9 +19,15 @@ function accessItem(access) {
   return el("li", {},
     el("b", {}, access.text),
     el("p", {}, `event ${access.event} · ${access.held}`),
-    access.stack.length > 0 &&
-      el("div", { class: "stack" }, access.stack.map((frame, depth) => `#${depth} ${frame}`).join("\n")));
+    stackOf(access));
 }
+
+function allocationItem(allocation) {
+  return el("li", {}, el("b", {}, allocation.block), el("p", {}, allocation.text), stackOf(allocation));
+}
+
+const stackOf = ({ stack }) =>
+  stack.length > 0 && el("div", { class: "stack", tabindex: "0" }, stack.map((frame, depth) => `#${depth} ${frame}`).join("\n"));
 
 function threadItem(thread) {
   return el("li", {}, el("b", {}, DATA.threads[thread]), el("p", {}, DATA.created[thread] ?? "runs from the start"));

@@ -32,10 +32,10 @@ function list() {
     group = heading;
     items.push(el("li", {}, el("button", { type: "button", class: "item", "data-id": entry.id,
       "aria-current": current?.id === entry.id ? "true" : null, on: { click: () => show(entry) } },
-      el("b", {}, entry.title), el("span", { class: `badge ${entry.rung}` }, entry.rung === "ruled-out" ? "ruled out" : entry.rung),
+      el("b", { title: entry.title }, entry.title), el("span", { class: `badge ${entry.rung}` }, entry.rung === "ruled-out" ? "ruled out" : entry.rung),
       el("small", {}, entry.places))));
   }
-  byId("findings").replaceChildren(...(items.length ? items : [el("li", { class: "empty" }, "No finding matches these filters.")]));
+  byId("findings").replaceChildren(...(items.length ? items : [el("li", { class: "empty" }, DATA.findings.length ? "No finding matches these filters." : "Nothing found.")]));
 }
 
 function options(select, all, values, label = (value) => value) {
@@ -66,7 +66,7 @@ function show(entry, step) {
   const inner = el("div", { class: "inner", "data-view": "predicted", style: `--rows:${Math.max(view.observed.length, view.predicted.length)}` }, panels.map((p) => p.element), sources);
   main.replaceChildren(...[
     el("div", { class: "head" },
-      el("h2", {}, capital(finding.title)), el("span", { class: `badge ${finding.rung}` }, finding.rung), el("span", { class: "id" }, finding.id),
+      el("h2", { title: finding.title }, capital(finding.title)), el("span", { class: `badge ${finding.rung}` }, finding.rung), el("span", { class: "id" }, finding.id),
       finding.count > 1 && el("span", { class: "badge" }, `${plural(finding.count, "set")} of events here`)),
     el("p", { class: "statement" }, `${capital(finding.statement)}.`),
     finding.effect && el("p", { class: `effect ${finding.harm}` }, `When it happens: ${finding.effect}.`),
@@ -271,6 +271,12 @@ function theme(change = false) {
   current?.timelines?.forEach((timeline) => timeline.redraw());
 }
 
+/** What a page without findings says. */
+function nothingFound() {
+  return el("div", { class: "nothing" }, el("h2", {}, "Nothing found"),
+    el("ul", {}, DATA.covered.map((line) => el("li", {}, line))));
+}
+
 // ---- the start ----
 
 function start() {
@@ -298,8 +304,7 @@ function start() {
   list();
   const wanted = ENTRIES.find((entry) => `#${entry.id}` === location.hash) ?? ENTRIES[0];
   if (wanted) show(wanted);
-  else main.replaceChildren(el("div", { class: "nothing" }, el("h2", {}, "Nothing found"),
-    el("p", {}, "This run predicts no bugs with these settings. Another run may reach other code.")));
+  else main.replaceChildren(nothingFound());
   document.documentElement.dataset.ready = "true";
 }
 

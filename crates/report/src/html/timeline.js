@@ -7,6 +7,8 @@ const MAP = 14;
 const TALLEST = 34;
 /** Room for the labels of the last lane. */
 const LABEL = 176;
+/** The most room that the name of a thread takes above its lane. */
+const HEAD = 84;
 const EDGE_COLOURS = { "reads-from": "--write", lock: "--lock", fork: "--sync", join: "--sync" };
 
 class Timeline {
@@ -29,17 +31,33 @@ class Timeline {
   resize() {
     const { clientWidth, clientHeight } = this.canvas;
     if (!clientWidth || !clientHeight) return;
+    const isNew = !this.height;
     const ratio = window.devicePixelRatio || 1;
+    const [width, height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
     this.width = clientWidth;
     this.height = clientHeight;
-    this.canvas.width = Math.round(clientWidth * ratio);
-    this.canvas.height = Math.round(clientHeight * ratio);
     this.ratio = ratio;
+    // Setting a size clears the canvas, even if the size is the same.
+    if (this.canvas.width !== width) this.canvas.width = width;
+    if (this.canvas.height !== height) this.canvas.height = height;
     const count = this.order.threads.length || 1;
     // A row has one event, so that a label may run over the lanes to its right; only the last lane needs room for it.
     const room = this.width - GUTTER - MAP;
-    this.laneWidth = Math.max(36, Math.min(room / count, 320, count > 1 ? (room - Math.min(LABEL, room * 0.62)) / (count - 1) : Infinity));
-    this.redraw();
+    const fair = Math.min(room / count, 320, count > 1 ? (room - Math.min(LABEL, room * 0.62)) / (count - 1) : Infinity);
+    this.laneWidth = Math.max(this.narrowest(), fair);
+    // What was asked for while there was no room to show it.
+    if (isNew && this.current !== null) this.reveal(this.current, true);
+    // At once: the canvas may just have been cleared, and observers of sizes are called after the callbacks of this frame. A later frame would be
+    // too late for a screenshot, and would show as a flicker.
+    this.draw();
+  }
+
+  /** The width that a lane needs for the name of its thread. */
+  narrowest() {
+    const g = this.canvas.getContext("2d");
+    g.font = `600 13px ${this.colours()("--sans")}`;
+    const widths = this.order.threads.map((thread) => g.measureText(DATA.threads[thread]).width);
+    return Math.min(HEAD, Math.max(10, ...widths)) + 28;
   }
 
   redraw() {
@@ -325,6 +343,17 @@ class Timeline {
     } else g.fill();
   }
 
+  /** A name with its middle left out where it does not fit: names of threads often differ at the end only. */
+  shortened(g, name, room) {
+    if (g.measureText(name).width <= room) return name;
+    for (let keep = name.length - 2; keep > 2; keep--) {
+      const tail = Math.min(4, Math.floor(keep / 2));
+      const short = `${name.slice(0, keep - tail)}…${name.slice(-tail)}`;
+      if (g.measureText(short).width <= room) return short;
+    }
+    return this.fitted(g, name, room);
+  }
+
   fitted(g, label, room) {
     if (g.measureText(label).width <= room) return label;
     let keep = Math.max(1, Math.floor((room / g.measureText(label).width) * label.length) - 1);
@@ -352,7 +381,7 @@ class Timeline {
       g.textBaseline = "middle";
       const last = lane === this.order.threads.length - 1;
       const room = last ? this.width - MAP - x - 26 : this.laneWidth - 26;
-      g.fillText(this.fitted(g, DATA.threads[thread], room), x + 22, TOP / 2);
+      g.fillText(this.shortened(g, DATA.threads[thread], room), x + 22, TOP / 2);
     });
     g.restore();
   }
