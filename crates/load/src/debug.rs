@@ -109,7 +109,7 @@ impl DebugInfo {
                     self.global(dwarf, unit, entry, number);
                 }
                 gimli::DW_TAG_subprogram => {
-                    let mut ranges = dwarf.die_ranges(unit, entry).ok()?;
+                    let Ok(mut ranges) = dwarf.die_ranges(unit, entry) else { continue };
                     while let Ok(Some(range)) = ranges.next() {
                         let (start, end) = (range.begin, range.end);
                         self.functions.push(Function { start, end, unit: number, entry: described.offset });

@@ -224,6 +224,7 @@ impl Modules {
         let tokens = tokens(&text);
         let (_, own, debug) = self.debug_at(address)?;
         let scope = debug.scope(own)?;
+        let distance = scope.base?.distance();
         let mut parts: Vec<String> = Vec::new();
         for local in &scope.locals {
             let (Some(kind), Some(offset)) = (local.kind().and_then(|kind| debug.number(kind)), local.offset)
@@ -234,7 +235,7 @@ impl Modules {
                 continue;
             }
             let types = debug.types();
-            let start = place.wrapping_sub(offset as u64) % ALIGNMENT;
+            let start = place.wrapping_sub((offset + distance) as u64) % ALIGNMENT;
             let places = (start..types.size(kind).min(MOST_OF_A_LOCAL)).step_by(ALIGNMENT as usize);
             let paths = places.map(|into| types.path(kind, into, length)).filter(|path| path.is_exact);
             let mut paths: Vec<String> = paths.map(|path| path.text).collect();
@@ -318,6 +319,12 @@ impl Mapped {
             let whose = if is_of_the_system(file) { Whose::System } else { Whose::Users };
             let location = format!("{}:{line}", file.strip_prefix(directory).unwrap_or(file));
             frames.push(Frame { function, location, whose });
+        }
+        // The debug information calls every lambda `operator()`; the symbol says in which function it is.
+        if let Some(frame) = frames.last_mut()
+            && frame.function.as_deref().is_some_and(|function| function.starts_with("operator"))
+        {
+            frame.function = self.function(own).or(frame.function.take());
         }
         frames
     }

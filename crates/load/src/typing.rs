@@ -40,8 +40,8 @@ impl Typing<'_> {
             }
             let Some(chain) = self.chain(tokens, at, &mut all) else { continue };
             all.extend(chain.reached);
-            // `*p`, and what is called with `p`.
-            if let Some(pointee) = self.debug.pointee(chain.kind) {
+            let is_followed = at > 0 && tokens[at - 1] == Token::Sign("*");
+            if let Some(pointee) = self.debug.pointee(chain.kind).filter(|_| is_followed) {
                 all.push(Reached { pointee, part: String::new() });
             }
         }

@@ -131,15 +131,13 @@ impl<'t> Context<'t> {
             .map_or_else(Vec::new, |(notes, id)| notes.frames_of(id).take(DEEPEST_STACK).map(frame).collect())
     }
 
-    /// The calls that led to an event as people want to see them: without what the runtime and the standard library add at both ends, unless
-    /// all of it is theirs or everything is wanted.
+    /// The calls that led to an event as people want to see them: without those of the runtime and the standard library, unless there are no others
+    /// or everything is wanted.
     pub fn shown_stack(&self, event: EventId) -> Vec<Frame> {
         let mut frames = self.stack(event);
         let is_users = |frame: &Frame| !is_of_the_system(&frame.location);
-        let (first, last) = (frames.iter().position(is_users), frames.iter().rposition(is_users));
-        if let (Some(first), Some(last), false) = (first, last, self.full_stacks) {
-            frames.truncate(last + 1);
-            frames.drain(..first);
+        if !self.full_stacks && frames.iter().any(is_users) {
+            frames.retain(is_users);
         }
         frames
     }

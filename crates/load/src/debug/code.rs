@@ -71,9 +71,9 @@ impl Code {
     pub(crate) fn from_base(&self, argument: FirstArgument, base: FrameBase, address: u64) -> Option<i64> {
         match base {
             FrameBase::Register(register) => (register == argument.register).then_some(argument.offset),
-            FrameBase::CallFrame => {
+            FrameBase::CallFrame(distance) => {
                 let (register, offset) = self.call_frame(address)?;
-                (register == argument.register).then(|| argument.offset - offset)
+                (register == argument.register).then(|| argument.offset - offset - distance)
             }
         }
     }

@@ -7,10 +7,20 @@ use super::{Dwarf, Entry, TypeEntry, Unit, name, reference};
 /// What the offsets of variables in a frame count from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FrameBase {
-    /// The value of the stack pointer before the call.
-    CallFrame,
+    /// So far from the value of the stack pointer before the call.
+    CallFrame(i64),
     /// A register, by its number in debug information: 6 is rbp, 7 is rsp.
     Register(u16),
+}
+
+impl FrameBase {
+    /// How far it is from an address that is a multiple of 16: where a function is called, the stack is aligned.
+    pub(crate) fn distance(self) -> i64 {
+        match self {
+            FrameBase::CallFrame(distance) => distance,
+            FrameBase::Register(_) => 0,
+        }
+    }
 }
 
 /// A variable or parameter.
@@ -129,10 +139,20 @@ fn frame_base(unit: &Unit<'_>, function: &Entry<'_>) -> Option<FrameBase> {
         return None;
     };
     let mut operations = expression.operations(unit.encoding());
-    let base = match operations.next().ok()?? {
-        Operation::CallFrameCFA => FrameBase::CallFrame,
-        Operation::Register { register } => FrameBase::Register(register.0),
-        _ => return None,
+    let base = operations.next().ok()??;
+    let distance = match operations.next().ok()? {
+        None => 0,
+        Some(Operation::SignedConstant { value }) if operations.next().ok()? == Some(Operation::Plus) => {
+            value
+        }
+        Some(_) => return None,
     };
-    operations.next().ok()?.is_none().then_some(base)
+    if operations.next().ok()?.is_some() {
+        return None;
+    }
+    match base {
+        Operation::CallFrameCFA => Some(FrameBase::CallFrame(distance)),
+        Operation::Register { register } if distance == 0 => Some(FrameBase::Register(register.0)),
+        _ => None,
+    }
 }

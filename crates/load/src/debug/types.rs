@@ -196,6 +196,7 @@ impl Types {
             match next {
                 Some(next) => (offset, kind) = next,
                 None if offset == 0 && length.is_none() => return Path { text, is_exact: true },
+                None if offset == 0 => return Path { text, is_exact: false },
                 None => return Path { text: format!("{text}+{offset}"), is_exact: false },
             }
         }

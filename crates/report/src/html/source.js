@@ -40,7 +40,10 @@ function excerpt(place, bad) {
   const lines = found.lines
     .map((text, index) => ({ text, number: found.first + index }))
     .filter(({ number }) => Math.abs(number - place.line) <= CONTEXT);
+  // What all lines start with takes room and says nothing.
+  const indents = lines.filter(({ text }) => text.trim()).map(({ text }) => /^\s*/.exec(text)[0].length);
+  const indent = Math.min(...indents);
   const line = ({ text, number }) =>
-    el("div", { class: number === place.line && (bad ? "bad" : "now") }, el("span", {}, String(number)), text || " ");
+    el("div", { class: number === place.line && (bad ? "bad" : "now") }, el("span", {}, String(number)), text.slice(indent) || " ");
   return el("pre", { tabindex: "0", "aria-label": place.text }, lines.map(line));
 }
