@@ -232,8 +232,17 @@ fn read_sections(path: &str) -> Option<DwarfSections<Vec<u8>>> {
     if !file.is_little_endian() || information.size() > MOST_BYTES {
         return None;
     }
+    // Large, and nothing here asks for them.
+    let left_out = [
+        gimli::SectionId::DebugAranges,
+        gimli::SectionId::DebugLoc,
+        gimli::SectionId::DebugLocLists,
+        gimli::SectionId::DebugMacinfo,
+        gimli::SectionId::DebugMacro,
+    ];
     let section = |id: gimli::SectionId| {
-        let data = file.section_by_name(id.name()).and_then(|section| section.uncompressed_data().ok());
+        let wanted = Some(id).filter(|id| !left_out.contains(id));
+        let data = wanted.and_then(|id| file.section_by_name(id.name())?.uncompressed_data().ok());
         Ok::<_, gimli::Error>(data.map(Cow::into_owned).unwrap_or_default())
     };
     DwarfSections::load(section).ok()
