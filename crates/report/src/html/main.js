@@ -23,7 +23,8 @@ function list() {
   shown = ENTRIES.filter((entry) =>
     (!kind || entry.kind === kind) && (!rung || entry.rung === rung) && text.split(/\s+/).every((word) => entry.text.includes(word)));
   const found = shown.filter((entry) => entry.finding).length;
-  byId("count").textContent = found === DATA.findings.length ? plural(found, "finding") : `${found} of ${plural(DATA.findings.length, "finding")}`;
+  if (!DATA.findings.length) byId("count").textContent = "Nothing found";
+  else byId("count").textContent = found === DATA.findings.length ? plural(found, "finding") : `${found} of ${plural(DATA.findings.length, "finding")}`;
   const items = [];
   let group = null;
   for (const entry of shown) {
@@ -274,7 +275,8 @@ function theme(change = false) {
 /** What a page without findings says. */
 function nothingFound() {
   return el("div", { class: "nothing" }, el("h2", {}, "Nothing found"),
-    el("ul", {}, DATA.covered.map((line) => el("li", {}, line))));
+    el("ul", {}, DATA.covered.map((line) => el("li", {}, line)),
+      DATA.ruled_out.length > 0 && el("li", {}, `${plural(DATA.ruled_out.length, "candidate")} that cannot happen ${DATA.ruled_out.length === 1 ? "is" : "are"} explained in the list.`)));
 }
 
 // ---- the start ----
@@ -302,7 +304,7 @@ function start() {
     el("dl", {}, KEYS.map(([keys, what]) => [el("dt", {}, keys.split(" ").map((key) => [el("kbd", {}, key), " "])), el("dd", {}, what)])),
     el("form", { method: "dialog" }, el("button", { class: "button" }, "Close")));
   list();
-  const wanted = ENTRIES.find((entry) => `#${entry.id}` === location.hash) ?? ENTRIES[0];
+  const wanted = ENTRIES.find((entry) => `#${entry.id}` === location.hash) ?? (DATA.findings.length ? ENTRIES[0] : null);
   if (wanted) show(wanted);
   else main.replaceChildren(nothingFound());
   document.documentElement.dataset.ready = "true";
