@@ -85,7 +85,7 @@ fn memory() {
         // Of all the blocks only the one that both threads touch is kept.
         let blocks: Vec<&str> = trace.symbols().blocks.iter().collect();
         assert_eq!(blocks.len(), 1, "{blocks:?}");
-        assert!(blocks[0].starts_with("pair (") && blocks[0].ends_with("memory.c:32)"), "{blocks:?}");
+        assert!(blocks[0].starts_with("pair (") && blocks[0].ends_with("memory.c:33)"), "{blocks:?}");
         let variables: Vec<&str> = trace.symbols().variables.iter().collect();
         assert!(variables.contains(&&*format!("{}->b", blocks[0])), "{variables:?}");
         assert_eq!((count(trace, "alloc("), count(trace, "T1|free(")), (1, 1));
@@ -164,18 +164,18 @@ fn memory_is_named_as_in_the_source() {
             "main::total",
             "main::first.id",
             "main::first.out",
-            "conn (names.c:46)->io.state",
-            "conn (names.c:46)->ring[2]",
-            "conn (names.c:46)->next",
-            "conn (names.c:47)->fd",
-            "block (names.c:53)+5",
+            "conn (names.c:48)->io.state",
+            "conn (names.c:48)->ring[2]",
+            "conn (names.c:48)->next",
+            "conn (names.c:49)->fd",
+            "block (names.c:55)+5",
         ] {
             assert!(variables.iter().any(|known| known == name), "{name} is not among {variables:?}");
         }
         // The call is at one of the lines of its statement.
-        let elements = ["int (names.c:50)[3]", "int (names.c:51)[3]"];
+        let elements = ["int (names.c:52)[3]", "int (names.c:53)[3]"];
         assert!(variables.iter().any(|known| elements.contains(&&**known)), "{variables:?}");
-        assert_eq!(locks, ["conn (names.c:46)->lock"]);
+        assert_eq!(locks, ["conn (names.c:48)->lock"]);
     });
 }
 
