@@ -12,6 +12,7 @@ mod races;
 mod rapid;
 mod record;
 mod scenarios;
+mod search;
 mod tables;
 
 use std::process::ExitCode;
@@ -61,6 +62,11 @@ const BENCHMARKS: &[Benchmark] = &[
         "peers",
         "hunting in real programs (Debian's, and those FORETELL_PEERS names), beside ThreadSanitizer and Helgrind",
         peers::run,
+    ),
+    Benchmark::new(
+        "search",
+        "runs until programs fail that are known to (FORETELL_PEERS names them), beside policies and stress",
+        search::run,
     ),
 ];
 

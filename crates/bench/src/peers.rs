@@ -15,7 +15,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use self::manifest::{Judgement, Program, Sources, Verdict};
+pub(crate) use self::manifest::{Failing, Sources};
+use self::manifest::{Judgement, Program, Verdict};
 use self::reports::Pair;
 use self::trial::{Finding, ROUNDS, Row, SHORT_RUN, Trial};
 use xtask::Outcome;

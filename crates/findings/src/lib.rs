@@ -428,6 +428,18 @@ pub struct Coverage {
     /// Why the hunt ended.
     #[serde(default)]
     pub ended: HuntEnd,
+    /// The first run that failed, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_failure: Option<FirstFailure>,
+}
+
+/// When a hunt met the first run that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstFailure {
+    /// The number of the run, from 1.
+    pub run: u64,
+    /// The CPU time until then in milliseconds, that of the program included.
+    pub cpu_ms: u64,
 }
 
 /// Why a hunt ended.

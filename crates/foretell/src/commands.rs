@@ -31,7 +31,7 @@ pub use hunt::Hunt;
 pub use predict::Predict;
 pub use record::Record;
 pub use recover::Recover;
-pub use replay::{Replay, intercept_launch};
+pub use replay::Replay;
 pub use report::Report;
 pub use scrub::Scrub;
 pub use show::Show;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use report::ScheduleFile;
 use run::environment::EnvironmentSource;
+use run::influences::{Influence, influences};
 use run::program::{Program, Sight, checksum};
 use run::replay::Command;
 use trace::{Binary, Metadata};
@@ -47,7 +48,24 @@ pub fn command_of(metadata: &Metadata, chosen_by: ChosenBy) -> Result<Command, E
         environment_size: size(metadata),
         input: verified_input(metadata)?,
         only_sync: chosen_by == ChosenBy::User && is_only_sync(metadata),
+        sleeping: match chosen_by {
+            ChosenBy::File => wire::Sleeping::Real,
+            ChosenBy::User => sleeping(metadata),
+        },
     })
+}
+
+/// Whether a program has to sleep really: unless it can neither read the time nor wait for something outside.
+fn sleeping(metadata: &Metadata) -> wire::Sleeping {
+    let modules = metadata.modules.iter().map(|module| Path::new(&module.path));
+    let notices = |influence: &Influence| match influence {
+        Influence::Time | Influence::Input | Influence::Uninstrumented => true,
+        Influence::Chance => false,
+    };
+    match metadata.modules.is_empty() || influences(modules).iter().any(notices) {
+        true => wire::Sleeping::Real,
+        false => wire::Sleeping::Skipped,
+    }
 }
 
 /// What is to be run for a schedule file, if it may be.

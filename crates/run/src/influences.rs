@@ -13,7 +13,7 @@ use crate::mapping::map_file;
 /// Something that runs of a program may depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Influence {
-    /// The time.
+    /// The time: it is read, or a timer is set.
     Time,
     /// Random numbers, which threads draw from a common state that is not recorded.
     Chance,
@@ -23,7 +23,20 @@ pub enum Influence {
     Uninstrumented,
 }
 
-const TIME: &[&str] = &["clock", "clock_gettime", "ftime", "gettimeofday", "time", "times", "timespec_get"];
+const TIME: &[&str] = &[
+    "alarm",
+    "clock",
+    "clock_gettime",
+    "ftime",
+    "gettimeofday",
+    "setitimer",
+    "time",
+    "timer_create",
+    "timerfd_create",
+    "times",
+    "timespec_get",
+    "ualarm",
+];
 const CHANCE: &[&str] = &[
     "arc4random",
     "arc4random_uniform",
@@ -96,9 +109,11 @@ const SYSTEM: &[&str] = &[
     "libtsan.so",
 ];
 
-/// What runs may depend on if these files are the program and its libraries. One that cannot be read counts as not instrumented.
+/// What runs may depend on if these files are the program and its libraries. What is no file is the kernel's; a file that cannot be read counts
+/// as not instrumented.
 pub fn influences<'a>(files: impl IntoIterator<Item = &'a Path>) -> BTreeSet<Influence> {
     let mut found = BTreeSet::new();
+    let files: BTreeSet<&Path> = files.into_iter().filter(|path| path.is_absolute()).collect();
     for file in files {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         if !SYSTEM.iter().any(|known| name.starts_with(known)) {

@@ -13,6 +13,8 @@ pub mod program;
 pub mod record;
 pub mod replay;
 mod signals;
+mod usage;
 
 pub use cancellation::Cancellation;
 pub use signals::survive_file_limit;
+pub use usage::processor_time;

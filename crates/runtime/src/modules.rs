@@ -28,29 +28,52 @@ unsafe impl Sync for Cell {}
 
 static WRITTEN: Cell = Cell(UnsafeCell::new(Written { memory: ptr::null_mut(), used: 0, process: 0 }));
 
-/// Where the C library lies.
-static C_LIBRARY: (AtomicU64, AtomicU64) = (AtomicU64::new(0), AtomicU64::new(0));
+/// Where some code lies.
+struct Range {
+    start: AtomicU64,
+    end: AtomicU64,
+}
 
-/// Whether this is the C library's code.
+impl Range {
+    const fn nowhere() -> Range {
+        Range { start: AtomicU64::new(0), end: AtomicU64::new(0) }
+    }
+
+    fn contains(&self, pc: u64) -> bool {
+        (self.start.load(Ordering::Relaxed)..self.end.load(Ordering::Relaxed)).contains(&pc)
+    }
+
+    fn include(&self, start: u64, end: u64) {
+        let first = self.start.load(Ordering::Relaxed);
+        self.start.store(if first == 0 { start } else { first.min(start) }, Ordering::Relaxed);
+        self.end.fetch_max(end, Ordering::Relaxed);
+    }
+}
+
+static C_LIBRARY: Range = Range::nowhere();
+/// What loads libraries. It allocates with its lock held, and other threads need that lock to start.
+static LOADER: Range = Range::nowhere();
+
+/// Whether this is the code of the C library or of the loader.
 pub(crate) fn is_c_library(pc: u64) -> bool {
-    (C_LIBRARY.0.load(Ordering::Relaxed)..C_LIBRARY.1.load(Ordering::Relaxed)).contains(&pc)
+    C_LIBRARY.contains(pc) || LOADER.contains(pc)
 }
 
 fn find_c_library(maps: &[u8]) {
-    let inside = libc::puts as *const () as u64;
+    // A function that we do not intercept.
+    let inside = libc::__errno_location as *const () as u64;
     let lines = || maps.split(|&byte| byte == b'\n').filter_map(Mapping::parse);
     let range = |mapping: &Mapping<'_>| Some((hexadecimal(mapping.start)?, hexadecimal(mapping.end)?));
-    let Some(own) =
-        lines().find(|mapping| range(mapping).is_some_and(|(start, end)| (start..end).contains(&inside)))
-    else {
-        return;
-    };
-    for (start, end) in
-        lines().filter(|mapping| mapping.path == own.path).filter_map(|mapping| range(&mapping))
-    {
-        let (first, last) = (C_LIBRARY.0.load(Ordering::Relaxed), C_LIBRARY.1.load(Ordering::Relaxed));
-        C_LIBRARY.0.store(if first == 0 { start } else { first.min(start) }, Ordering::Relaxed);
-        C_LIBRARY.1.store(last.max(end), Ordering::Relaxed);
+    let own =
+        lines().find(|mapping| range(mapping).is_some_and(|(start, end)| (start..end).contains(&inside)));
+    for mapping in lines() {
+        let Some((start, end)) = range(&mapping) else { continue };
+        if own.as_ref().is_some_and(|own| own.path == mapping.path) {
+            C_LIBRARY.include(start, end);
+        }
+        if mapping.file_name().starts_with(b"ld-") {
+            LOADER.include(start, end);
+        }
     }
 }
 
@@ -76,7 +99,7 @@ pub(crate) unsafe fn write(settings: &Settings, process: u32) -> Option<u64> {
     let before = written.used;
     let mut stack = None;
     let maps = read_maps(maps);
-    if C_LIBRARY.1.load(Ordering::Relaxed) == 0 {
+    if C_LIBRARY.end.load(Ordering::Relaxed) == 0 {
         find_c_library(maps);
     }
     for line in maps.split(|&byte| byte == b'\n') {
@@ -121,6 +144,11 @@ impl<'a> Mapping<'a> {
         let path = fields.nth(2)?.trim_ascii();
         let dash = range.iter().position(|&byte| byte == b'-')?;
         Some(Mapping { start: &range[..dash], end: &range[dash + 1..], offset, path })
+    }
+
+    fn file_name(&self) -> &'a [u8] {
+        let slash = self.path.iter().rposition(|&byte| byte == b'/');
+        &self.path[slash.map_or(0, |slash| slash + 1)..]
     }
 
     /// Adds it to the lines unless it is there; how long they are then.

@@ -7,16 +7,16 @@
 //! | offset | bytes | |
 //! |---|---|---|
 //! | 0 | 8 | `fortlctl` |
-//! | 8 | 4 | the version, 3 |
+//! | 8 | 4 | the version, 2 |
 //! | 12 | 4 | 0: the program is ended when it leaves the schedule; 1: it runs on |
 //! | 16 | 4, 4, 4 | how many threads, instructions and names follow |
 //! | 28 | 4 | 0 |
 //! | 32 | 8 each | threads: the parent's position in this table (`u32::MAX`: none), and which of its threads it is |
-//! | .. | 16 each | instructions: what, which thread, which place (or step) |
+//! | .. | 16 each | instructions: what, which thread, which place |
 //! | .. | 20 each | names: which thread, 16 bytes of name |
 
 const MAGIC: [u8; 8] = *b"fortlctl";
-const VERSION: u32 = 3;
+const VERSION: u32 = 2;
 const HEADER: usize = 32;
 pub(crate) const ORIGIN: usize = 8;
 const INSTRUCTION: usize = 16;
@@ -57,11 +57,8 @@ pub enum Instruction {
     },
     /// The state of every thread is reported: this is the goal of the replay.
     ReportThreads,
-    /// A debugger that waits for this step of the schedule, or an earlier one, finds the program stopped.
-    Stop {
-        /// How many steps were performed.
-        step: u64,
-    },
+    /// A debugger waits for this.
+    Stop,
     /// The program is ended.
     End,
 }
@@ -82,7 +79,7 @@ impl Instruction {
             | Instruction::Block { thread, .. }
             | Instruction::ReportAccess { thread, .. }
             | Instruction::ReportMemory { thread } => Some(thread),
-            Instruction::ReportThreads | Instruction::Stop { .. } | Instruction::End => None,
+            Instruction::ReportThreads | Instruction::Stop | Instruction::End => None,
         }
     }
 
@@ -93,7 +90,7 @@ impl Instruction {
             Instruction::ReportAccess { thread, place } => (2, thread, place),
             Instruction::ReportMemory { thread } => (3, thread, 0),
             Instruction::ReportThreads => (4, 0, 0),
-            Instruction::Stop { step } => (5, 0, step),
+            Instruction::Stop => (5, 0, 0),
             Instruction::End => (6, 0, 0),
         };
         let mut bytes = [0; INSTRUCTION];
@@ -111,7 +108,7 @@ impl Instruction {
             2 => Instruction::ReportAccess { thread, place },
             3 => Instruction::ReportMemory { thread },
             4 => Instruction::ReportThreads,
-            5 => Instruction::Stop { step: place },
+            5 => Instruction::Stop,
             6 => Instruction::End,
             _ => return None,
         })

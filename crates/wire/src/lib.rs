@@ -75,6 +75,6 @@ pub use object::{Passage, Signal, Target};
 pub use order::{CallOrder, OrderedCall, SyncCall, write_call_order};
 pub use outcome::{MAX_MEMORY, Memory, OUTCOME_RECORD, Obstacle, OutcomeRecord, PendingAccess, WaitsFor};
 pub use predict::{Context, Key, MAX_TABLES, Table};
-pub use settings::{AtDeadlock, Children, Mode, NewThreads, Policy, Settings};
+pub use settings::{AtDeadlock, Children, Mode, NewThreads, Policy, Settings, Sleeping};
 pub use state::ThreadState;
 pub use std_call::StdCall;

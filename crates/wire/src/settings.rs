@@ -83,6 +83,16 @@ pub enum NewThreads {
     Last,
 }
 
+/// What happens when all threads that could go on sleep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sleeping {
+    /// The program sleeps.
+    #[default]
+    Real,
+    /// The first to wake goes on at once. For programs that cannot tell, since they do not read the time.
+    Skipped,
+}
+
 /// How a program is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
@@ -102,6 +112,8 @@ pub struct Settings {
     pub at_deadlock: AtDeadlock,
     /// Who goes on when a thread has created another.
     pub new_threads: NewThreads,
+    /// What happens when all threads that could go on sleep.
+    pub sleeping: Sleeping,
 }
 
 mod key {
@@ -113,6 +125,7 @@ mod key {
     pub(super) const CHILDREN: &str = "children";
     pub(super) const DEADLOCK: &str = "deadlock";
     pub(super) const NEW_THREADS: &str = "new-threads";
+    pub(super) const SLEEPING: &str = "sleeping";
 }
 
 const REPLAY: &str = "replay";
@@ -120,6 +133,7 @@ const FOLLOW: &str = "follow";
 const HANG: &str = "hang";
 const FIRST: &str = "first";
 const LAST: &str = "last";
+const SKIPPED: &str = "skipped";
 
 impl Settings {
     /// What a recording is, unless something else is asked for.
@@ -132,6 +146,7 @@ impl Settings {
         children: Children::Ignore,
         at_deadlock: AtDeadlock::Stop,
         new_threads: NewThreads::Either,
+        sleeping: Sleeping::Real,
     };
 
     /// The settings that this text describes.
@@ -163,6 +178,8 @@ impl Settings {
             self.children = if says(FOLLOW) { Children::Follow } else { Children::Ignore };
         } else if is(key::DEADLOCK) {
             self.at_deadlock = if says(HANG) { AtDeadlock::Hang } else { AtDeadlock::Stop };
+        } else if is(key::SLEEPING) {
+            self.sleeping = if says(SKIPPED) { Sleeping::Skipped } else { Sleeping::Real };
         } else if is(key::NEW_THREADS) {
             self.new_threads = match () {
                 () if says(FIRST) => NewThreads::First,
@@ -197,6 +214,9 @@ impl fmt::Display for Settings {
             NewThreads::Either => {}
             NewThreads::First => writeln!(f, "{}={FIRST}", key::NEW_THREADS)?,
             NewThreads::Last => writeln!(f, "{}={LAST}", key::NEW_THREADS)?,
+        }
+        if self.sleeping == Sleeping::Skipped {
+            writeln!(f, "{}={SKIPPED}", key::SLEEPING)?;
         }
         Ok(())
     }

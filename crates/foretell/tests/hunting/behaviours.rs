@@ -24,9 +24,13 @@ fn corpus(file: &str) -> String {
 }
 
 fn hunt(file: &str, source: &str) -> serde_json::Value {
+    hunt_for(file, source, "180")
+}
+
+fn hunt_for(file: &str, source: &str, seconds: &str) -> serde_json::Value {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join(file), source).unwrap();
-    json(&foretell(directory.path(), &["hunt", file, "--json", "--quiet", "--timeout", "180"]))
+    json(&foretell(directory.path(), &["hunt", file, "--json", "--quiet", "--timeout", seconds]))
 }
 
 #[test]
@@ -198,4 +202,66 @@ fn a_hunt_without_findings_says_that_its_time_was_used() {
     let saved: serde_json::Value = serde_json::from_str(&saved).unwrap();
     assert_eq!((&saved["ended"], &saved["exhausted"]), (&"time".into(), &false.into()));
     assert!(saved["runs"].as_u64() > Some(20) && saved["targets"].as_u64() > Some(0), "{saved:#}");
+}
+
+/// The first to print allocates the buffer while it holds the lock of the stream, which is not recorded: no thread may be stopped there.
+const PRINTING: &str = "\
+#include <pthread.h>
+#include <stdio.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int count;
+static void *prints(void *unused)
+{
+    pthread_mutex_lock(&lock);
+    count++;
+    pthread_mutex_unlock(&lock);
+    printf(\"done\\n\");
+    return unused;
+}
+int main(void)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], 0, prints, 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], 0);
+    return count != 2;
+}
+";
+
+#[test]
+fn threads_that_print_are_not_stopped_with_the_lock_of_the_stream() {
+    let found = hunt("printing.c", PRINTING);
+    assert_eq!((&found["behaviours"], &found["exhausted"]), (&2.into(), &true.into()), "{found:#}");
+}
+
+/// Sleeps longer than a run may take; the recorded run sleeps really.
+const SLEEPY: &str = "\
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int count;
+static void *sleeps(void *unused)
+{
+    sleep(4);
+    pthread_mutex_lock(&lock);
+    count++;
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(void)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], 0, sleeps, 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], 0);
+    return count != 2;
+}
+";
+
+#[test]
+fn sleeps_that_the_program_cannot_measure_are_skipped() {
+    let found = hunt_for("sleepy.c", SLEEPY, "20");
+    assert_eq!((&found["behaviours"], &found["exhausted"]), (&2.into(), &true.into()), "{found:#}");
 }

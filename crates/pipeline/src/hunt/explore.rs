@@ -6,6 +6,7 @@
 //! searched: it is a finding itself, and the rest is the aftermath. Every run is checked for failure, and is a behaviour that was covered.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use behaviours::{Doubt, Learned, Run, Search, SearchLimits, Task};
@@ -26,6 +27,8 @@ use crate::trace_file::TraceFile;
 
 /// So many recordings of new paths a hunt keeps at most.
 const MOST: usize = 48;
+/// Events of long runs that are compared.
+const MOST_COMPARED: usize = 400_000;
 /// How long a program may run that was let go.
 const LONGEST_RUN: Duration = Duration::from_secs(10);
 
@@ -49,8 +52,8 @@ pub(super) struct Explorer<'a> {
     pub(super) failed: Vec<(Failure, String)>,
     /// The behaviours that were run, and those that are left to be tried.
     pub(super) search: Search,
-    /// Runs that are too long for the search, by what they are recognised by.
-    long_runs: BTreeSet<String>,
+    /// Runs that are too long for the search, by the order of their first events.
+    long_runs: BTreeSet<u64>,
 }
 
 /// What came of replaying a schedule.
@@ -164,9 +167,7 @@ impl<'a> Explorer<'a> {
         let graph = graph_of(replayed);
         if let Some(Err(doubt)) = graph {
             self.search.doubt(doubt);
-            if let Some(trace) = rerecording::trace_of(replayer, replayed) {
-                self.long_runs.insert(Fingerprint::of(&trace).checksum);
-            }
+            self.long_runs.extend(replayed.log().map(order_of));
         }
         let graph = graph.and_then(Result::ok);
         let learned = match (task, graph) {
@@ -251,6 +252,20 @@ impl<'a> Explorer<'a> {
 fn graph_of(replayed: &Replay) -> Option<Result<Run, Doubt>> {
     let log = replayed.log().filter(|_| replayed.ending.is_own() || replayed.ending == Ending::TimedOut)?;
     Some(Run::of_log(log))
+}
+
+/// What the order of the first events of a log is recognised by: where threads take turns. A log may be too long to be looked at as a whole.
+fn order_of(log: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let events = wire::Reader::new(log).into_iter().flatten().map_while(Result::ok);
+    let mut last = None;
+    for event in events.filter(|event| event.place.is_some()).take(MOST_COMPARED) {
+        if last != Some(event.thread) {
+            (event.thread, event.place).hash(&mut hasher);
+            last = Some(event.thread);
+        }
+    }
+    hasher.finish()
 }
 
 /// The places of a trace's events.

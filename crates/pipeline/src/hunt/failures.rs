@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use check::Question;
-use report::{FailureThread, Finding, FindingKind, Harm, Rung};
+use report::{FailureThread, Finding, FindingKind, FirstFailure, Harm, Rung};
 use run::failure::Failure;
 use trace::{Ending, EventId, LockId, Op, ThreadEvents, ThreadId, ThreadPath, Trace};
 
@@ -19,6 +19,8 @@ pub(super) struct RunCounts {
     failed: BTreeMap<String, u64>,
     /// All runs.
     pub(super) all: u64,
+    /// The first that failed.
+    pub(super) first_failure: Option<FirstFailure>,
 }
 
 impl RunCounts {
@@ -27,6 +29,10 @@ impl RunCounts {
         self.all += 1;
         self.ended += u64::from(ending.is_own());
         let Some(failure) = failure else { return false };
+        self.first_failure.get_or_insert_with(|| FirstFailure {
+            run: self.all,
+            cpu_ms: run::processor_time().as_millis() as u64,
+        });
         let times = self.failed.entry(failure.identity()).or_default();
         *times += 1;
         *times == 1

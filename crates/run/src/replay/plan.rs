@@ -179,9 +179,7 @@ pub(super) struct Control {
 impl Control {
     pub(super) fn new(plan: &Plan, settings: &Settings) -> Control {
         let cast = Cast::of(plan);
-        let (limits, instructions) = (BTreeMap::new(), Vec::new());
-        let debugger = settings.debugger;
-        let mut making = Making { cast: &cast, plan, limits, instructions, debugger };
+        let mut making = Making { cast: &cast, plan, limits: BTreeMap::new(), instructions: Vec::new() };
         for event in plan.goal.next() {
             if let Some(place) = event.place {
                 making.limits.insert(cast.number(&event.thread), place);
@@ -229,8 +227,6 @@ struct Making<'a> {
     /// Of threads that are to stand before an event: its place.
     limits: BTreeMap<u32, u64>,
     instructions: Vec<Instruction>,
-    /// Whether a debugger may stop after each step.
-    debugger: bool,
 }
 
 impl Making<'_> {
@@ -239,8 +235,7 @@ impl Making<'_> {
             goal @ (Goal::Order(_) | Goal::Reads(..)) => goal.named(),
             _ => Vec::new(),
         };
-        for (performed, step) in steps.iter().enumerate() {
-            self.stop_after(performed);
+        for step in steps {
             let thread = self.cast.number(&step.thread);
             // What became several events happens at once: if one of them is to be next, so are all.
             let limit = self.limits.get(&thread).copied().unwrap_or(u64::MAX);
@@ -269,16 +264,11 @@ impl Making<'_> {
         }
     }
 
-    /// Where a debugger can stop: after so many steps.
-    fn stop_after(&mut self, steps: usize) {
-        if self.debugger {
-            self.instructions.push(Instruction::Stop { step: steps as u64 });
-        }
-    }
-
-    fn hold(&mut self) {
+    fn hold(&mut self, debugger: bool) {
         self.instructions.push(Instruction::ReportThreads);
-        self.stop_after(self.plan.steps.len());
+        if debugger {
+            self.instructions.push(Instruction::Stop);
+        }
     }
 
     /// What comes after the schedule.
@@ -290,17 +280,16 @@ impl Making<'_> {
                 pair.iter().for_each(|&(thread, place)| {
                     self.instructions.push(Instruction::ReportAccess { thread, place });
                 });
-                self.hold();
+                self.hold(settings.debugger);
                 let in_order = match settings.order {
                     RaceOrder::Ab => pair,
                     RaceOrder::Ba => [pair[1], pair[0]],
                 };
-                for (performed, (thread, place)) in in_order.into_iter().enumerate() {
+                for (thread, place) in in_order {
                     // What memory holds when it is its turn.
                     self.instructions.push(Instruction::ReportAccess { thread, place });
                     self.run(thread, place + 1);
                     self.instructions.push(Instruction::ReportMemory { thread });
-                    self.stop_after(self.plan.steps.len() + performed + 1);
                 }
             }
             Goal::Deadlock(events) => {
@@ -309,14 +298,16 @@ impl Making<'_> {
                     let thread = self.cast.number(&event.thread);
                     self.instructions.push(Instruction::Block { thread, before });
                 }
-                self.hold();
+                self.hold(settings.debugger);
                 if self.plan.goal.is_closed() {
                     self.instructions.push(Instruction::End);
                 }
             }
-            Goal::Order(_) | Goal::Reads(..) | Goal::State => self.hold(),
+            Goal::Order(_) | Goal::Reads(..) | Goal::State => self.hold(settings.debugger),
             Goal::Failure(failure) => {
-                self.stop_after(self.plan.steps.len());
+                if settings.debugger {
+                    self.hold(true);
+                }
                 // It goes on until it fails, before anybody else does anything.
                 if let Some(thread) = &failure.thread {
                     self.run(self.cast.number(thread), u64::MAX / 2);

@@ -36,11 +36,13 @@ pub struct Command {
     pub input: Option<PathBuf>,
     /// It is not instrumented: the runtime is preloaded.
     pub only_sync: bool,
+    /// Whether it really sleeps.
+    pub sleeping: wire::Sleeping,
 }
 
 impl Command {
     /// What to tell the kernel to run.
-    pub(super) fn file(&self) -> PathBuf {
+    fn file(&self) -> PathBuf {
         let found =
             || crate::program::locate(&self.words[0]).unwrap_or_else(|_| PathBuf::from(&self.words[0]));
         self.file.clone().unwrap_or_else(found)
@@ -92,7 +94,7 @@ pub(super) fn run(
     limit: Duration,
     cancellation: &Cancellation,
 ) -> io::Result<Ran> {
-    let directory = prepared(control, settings)?;
+    let directory = prepared(control, &wire::Settings { sleeping: command.sleeping, ..*settings })?;
     let program = as_recorded(command, environment(command, directory.path())?);
     execute(program, command, directory, limit, cancellation)
 }
@@ -119,8 +121,43 @@ pub(super) fn execute(
     Ok(Ran { ending, elapsed: started.elapsed(), directory })
 }
 
-/// A directory for a run under this control file.
-pub(super) fn prepared(control: &[u8], settings: &wire::Settings) -> io::Result<WorkDirectory> {
+/// Runs the command in the debugger, which stops at the hold and then belongs to the user.
+pub(super) fn debug(command: &Command, control: &[u8], settings: &wire::Settings) -> io::Result<ExitStatus> {
+    let directory = prepared(control, settings)?;
+    let environment = environment(command, directory.path())?;
+    // In a file: others can see the arguments of a process.
+    let script = directory.path().join("gdb");
+    fs::write(&script, debugger_script(command, &environment)?)?;
+    let mut gdb = std::process::Command::new("gdb");
+    gdb.args(["-q", "-x"]).arg(&script).arg("--args").arg(command.file()).args(&command.words[1..]);
+    gdb.status()
+}
+
+/// What the debugger does. A line is a command, so nothing that is named in it may have several.
+fn debugger_script(command: &Command, environment: &Environment) -> io::Result<String> {
+    let is_line = |text: &str| !text.contains(['\n', '\r', '\0']);
+    let mut script = String::from("set breakpoint pending on\nset startup-with-shell off\n");
+    for (name, value) in environment.variables() {
+        if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
+            && is_line(name)
+            && is_line(value)
+        {
+            script.push_str(&format!("set environment {name} {value}\n"));
+        }
+    }
+    let mut named = |before: &str, path: &Path| match path.to_str().filter(|path| is_line(path)) {
+        Some(path) => Ok(script.push_str(&format!("{before} {path}\n"))),
+        None => Err(io::Error::other(format!("gdb cannot be told of the path {}", path.display()))),
+    };
+    if let Some(directory) = &command.directory {
+        named("set cwd", directory)?;
+    }
+    named("break foretell_stopped\nrun <", command.input.as_deref().unwrap_or(Path::new("/dev/null")))?;
+    script.push_str("set scheduler-locking on\ninfo threads\n");
+    Ok(script)
+}
+
+fn prepared(control: &[u8], settings: &wire::Settings) -> io::Result<WorkDirectory> {
     let directory = WorkDirectory::create()?;
     fs::write(directory.path().join(wire::SETTINGS_FILE), settings.to_string())?;
     fs::write(directory.path().join(wire::CONTROL_FILE), control)?;
@@ -128,7 +165,7 @@ pub(super) fn prepared(control: &[u8], settings: &wire::Settings) -> io::Result<
 }
 
 /// The environment of a replay in this directory.
-pub(super) fn environment(command: &Command, run: &Path) -> io::Result<Environment> {
+fn environment(command: &Command, run: &Path) -> io::Result<Environment> {
     let installed = embedded::unpack()?;
     let mut environment = Environment::of(&command.environment);
     let library = installed.library.parent().unwrap_or(Path::new("/"));
@@ -152,7 +189,7 @@ pub(super) fn as_recorded(command: &Command, environment: Environment) -> std::p
     program
 }
 
-pub(super) fn input(command: &Command) -> io::Result<Stdio> {
+fn input(command: &Command) -> io::Result<Stdio> {
     Ok(match &command.input {
         Some(path) => File::open(path)?.into(),
         None => Stdio::null(),

@@ -176,11 +176,9 @@ impl Replay {
                     world.report(Report::AllReported);
                     None
                 }
-                Instruction::Stop { step } => {
-                    if world.comes_to(step) {
-                        self.name_threads(world);
-                        world.stop_for_debugger();
-                    }
+                Instruction::Stop => {
+                    self.name_threads(world);
+                    world.stop_for_debugger();
                     None
                 }
                 Instruction::End => {

@@ -5,7 +5,6 @@
 //! together come first. Each run is a recording like any other: it is checked for failure, and searched if it shows something new.
 //! The program runs on all cores, one run on each.
 
-use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -32,6 +31,8 @@ const AFTER_A_FINDING: (u32, Duration) = (10, Duration::from_secs(10));
 /// A run may take so many times the longest of the first runs, and at least [`SHORTEST_LIMIT`].
 const SLACK: u32 = 10;
 const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
+/// Events that are recorded of each run; the search looks at shorter ones only.
+const MOST_EVENTS: u64 = 4_000_000;
 /// No run may take more than this share of the time that is left.
 const SHARE: u32 = 4;
 
@@ -42,6 +43,7 @@ pub(super) fn first_runs(seed: u64) -> [wire::Settings; 4] {
         policy,
         new_threads,
         quantum: NonZeroU64::new(quantum),
+        max_events: NonZeroU64::new(MOST_EVENTS),
         ..wire::Settings::DEFAULT
     };
     [
@@ -93,7 +95,8 @@ impl Rounds<'_> {
             }
             let wanted = tasks.into_iter().map(|task| {
                 seed += 1;
-                let runtime = wire::Settings { seed, ..wire::Settings::DEFAULT };
+                let max_events = NonZeroU64::new(MOST_EVENTS);
+                let runtime = wire::Settings { seed, max_events, ..wire::Settings::DEFAULT };
                 Wanted { task: Some(task), runtime }
             });
             self.make_runs(wanted.collect(), &command, limit, &mut spent)?;
@@ -117,9 +120,7 @@ impl Rounds<'_> {
     /// Takes note of what the program's runs may depend on besides their schedules.
     fn doubt_the_program(&mut self) {
         let modules = self.first.trace.metadata().modules.iter().map(|module| Path::new(&module.path));
-        // What is no file is the kernel's.
-        let files: BTreeSet<&Path> = modules.filter(|path| path.is_absolute()).collect();
-        for influence in influences(files) {
+        for influence in influences(modules) {
             self.explorer.search.doubt(match influence {
                 Influence::Time => Doubt::Time,
                 Influence::Chance => Doubt::Chance,
@@ -224,6 +225,7 @@ impl Rounds<'_> {
             doubts: search.doubts().map(|doubt| doubt.to_string()).collect(),
             exhausted: search.is_exhausted() && !self.has_failure() && !self.recorded_run_failed,
             ended: self.ended,
+            first_failure: self.explorer.counts.first_failure,
         }
     }
 }

@@ -1,0 +1,263 @@
+//! `cargo xtask bench search`: how many runs and how much CPU time it takes to make programs fail that are known to: our search, our policies
+//! `random` and `pct` alone, and plain stress.
+//!
+//! The programs are in the directory that `FORETELL_PEERS` names, and its `peers.toml` says how each is built (`[[failing]]`). Nothing of them is in
+//! this repository. `FORETELL` may name a binary to be measured instead of a release build of this source.
+
+use std::fmt::Write as _;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use xtask::Outcome;
+use xtask::cargo::release_build;
+use xtask::machine::circumstances;
+use xtask::results::replace_section;
+use xtask::scratch::with_directory;
+
+use crate::measure::median;
+use crate::peers::{Failing, Sources};
+
+/// How often each way is tried, with another seed each time.
+const SEEDS: u64 = 3;
+/// Runs of a policy, and of the plain program.
+const POLICY_RUNS: u64 = 100;
+const STRESS_RUNS: u64 = 1000;
+/// A run that takes longer hangs.
+const PATIENCE: u64 = 5;
+/// The time that the stress of one program may take.
+const STRESS_LIMIT: Duration = Duration::from_secs(60);
+/// The status with which the runtime ends a program that deadlocked; `timeout` ends with the other.
+const DEADLOCK_STATUS: i32 = 99;
+const TIMEOUT_STATUS: i32 = 124;
+
+pub(crate) fn run() -> Outcome {
+    let foretell = match std::env::var("FORETELL") {
+        Ok(named) => named,
+        Err(_) => release_build()?,
+    };
+    let sources = Sources::of_the_user()?.ok_or("FORETELL_PEERS names no directory with a peers.toml")?;
+    let mut section = format!("## The search for failures\n\n{}", circumstances());
+    section.push_str(&with_directory(|directory| measure(&foretell, &sources, directory))?);
+    replace_section("search", &section)
+}
+
+fn measure(foretell: &str, sources: &Sources, directory: &Path) -> Result<String, String> {
+    let (mut rows, mut skipped) = (Vec::new(), String::new());
+    for program in &sources.manifest.failing {
+        eprintln!("measuring: {}", program.name);
+        let trial = Trial { foretell, program, peers: &sources.directory, place: directory };
+        match trial.row() {
+            Ok(row) => rows.push(row),
+            Err(reason) => {
+                let first = reason.lines().next().unwrap_or_default();
+                let _ = writeln!(skipped, "- not measured: {}: {first}", program.name);
+            }
+        }
+    }
+    if rows.is_empty() {
+        return Err("nothing was measured: the peers.toml has no [[failing]] that can be built".to_owned());
+    }
+    Ok([introduction(), table(&rows), skipped].concat())
+}
+
+/// One way to make a program fail, tried with several seeds: the runs and the CPU seconds until it failed.
+#[derive(Default)]
+struct Way {
+    failed: Vec<(u64, f64)>,
+}
+
+impl Way {
+    /// The medians of those seeds with which the program failed, and with how many it did.
+    fn shown(&self) -> String {
+        if self.failed.is_empty() {
+            return "- | -".to_owned();
+        }
+        let runs = median(self.failed.iter().map(|&(runs, _)| runs as f64).collect());
+        let cpu = median(self.failed.iter().map(|&(_, cpu)| cpu).collect());
+        let seeds = match self.failed.len() as u64 {
+            SEEDS => String::new(),
+            some => format!(" ({some} of {SEEDS} seeds)"),
+        };
+        format!("{runs}{seeds} | {cpu:.2}")
+    }
+}
+
+/// What came of a program.
+struct Row {
+    name: String,
+    group: String,
+    hunt: Way,
+    /// Of the hunts without a failure: what was confirmed instead.
+    confirmed: String,
+    random: Way,
+    pct: Way,
+    /// The run and CPU seconds of the first failure of the plain program.
+    stress: Option<(u64, f64)>,
+}
+
+struct Trial<'a> {
+    foretell: &'a str,
+    program: &'a Failing,
+    peers: &'a Path,
+    place: &'a Path,
+}
+
+impl Trial<'_> {
+    fn row(&self) -> Result<Row, String> {
+        let ours =
+            self.build("ours", &format!("{0} cc", self.foretell), &format!("{0} c++", self.foretell))?;
+        let plain = self.build("plain", "gcc", "g++")?;
+        let (mut hunt, mut confirmed) = (Way::default(), String::new());
+        for seed in 0..SEEDS {
+            let found = self.hunt(&ours, seed)?;
+            match (found["first_failure"]["run"].as_u64(), found["first_failure"]["cpu_ms"].as_u64()) {
+                (Some(run), Some(cpu)) => hunt.failed.push((run, cpu as f64 / 1000.0)),
+                _ => confirmed = kinds(&found),
+            }
+        }
+        Ok(Row {
+            name: self.program.name.clone(),
+            group: self.program.group.clone(),
+            hunt,
+            confirmed,
+            random: self.policy(&ours, "random")?,
+            pct: self.policy(&ours, "pct")?,
+            stress: self.stress(&plain)?,
+        })
+    }
+
+    fn build(&self, name: &str, cc: &str, cxx: &str) -> Result<PathBuf, String> {
+        let made = self.place.join(name);
+        let built = Command::new("sh")
+            .args(["-ec", &self.program.build])
+            .envs([("CC", cc), ("CXX", cxx)])
+            .env("PROGRAM", &made)
+            .current_dir(self.peers.join(&self.program.directory))
+            .output()
+            .map_err(|error| format!("cannot run the shell: {error}"))?;
+        match built.status.success() {
+            true => Ok(made),
+            false => Err(format!("does not build: {}", String::from_utf8_lossy(&built.stderr))),
+        }
+    }
+
+    fn hunt(&self, program: &Path, seed: u64) -> Result<Value, String> {
+        let output = Command::new(self.foretell)
+            .args(["hunt", "--json", "-q", "--seed", &seed.to_string(), "--results"])
+            .arg(self.place.join("results"))
+            .arg("--")
+            .arg(program)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| format!("cannot hunt: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        serde_json::from_slice(&output.stdout).map_err(|error| format!("hunt: {error}: {}", said.trim()))
+    }
+
+    /// Runs of a policy alone, each with the next seed.
+    fn policy(&self, program: &Path, policy: &str) -> Result<Way, String> {
+        let directory = self.place.join("run");
+        let mut way = Way::default();
+        for first in (0..SEEDS).map(|seed| 1000 * seed) {
+            let begin = cpu_of_children()?;
+            for run in 0..POLICY_RUNS {
+                let _ = std::fs::remove_dir_all(&directory);
+                let settings = format!("mode=record\npolicy={policy}\nseed={}\n", first + run);
+                std::fs::create_dir(&directory)
+                    .and_then(|()| std::fs::write(directory.join("settings"), settings))
+                    .map_err(|error| format!("cannot write settings: {error}"))?;
+                if fails(Command::new("timeout").env("FORETELL_RUN", &directory), program)? {
+                    way.failed.push((run + 1, cpu_of_children()? - begin));
+                    break;
+                }
+            }
+        }
+        Ok(way)
+    }
+
+    fn stress(&self, program: &Path) -> Result<Option<(u64, f64)>, String> {
+        let (begin, start) = (cpu_of_children()?, Instant::now());
+        for run in 0..STRESS_RUNS {
+            if fails(&mut Command::new("timeout"), program)? {
+                return Ok(Some((run + 1, cpu_of_children()? - begin)));
+            }
+            if start.elapsed() > STRESS_LIMIT {
+                break;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a run crashes, aborts or hangs.
+fn fails(timeout: &mut Command, program: &Path) -> Result<bool, String> {
+    let status = timeout
+        .args(["--preserve-status", "-s", "KILL", &PATIENCE.to_string()])
+        .arg(program)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map_err(|error| format!("cannot run timeout: {error}"))?;
+    let by_signal = status.signal().is_some() || status.code().is_some_and(|code| code > 128);
+    Ok(by_signal || matches!(status.code(), Some(DEADLOCK_STATUS | TIMEOUT_STATUS)))
+}
+
+/// The CPU seconds of all programs run so far.
+fn cpu_of_children() -> Result<f64, String> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|error| error.to_string())?;
+    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
+/// The kinds of what a hunt confirmed.
+fn kinds(found: &Value) -> String {
+    let findings = found["findings"].as_array().into_iter().flatten();
+    let confirmed = findings.filter(|finding| finding["rung"] == "confirmed" && finding["shown"] == true);
+    let mut kinds: Vec<&str> = confirmed.filter_map(|finding| finding["kind"].as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let all = if found["exhausted"] == true { "; all behaviours were run" } else { "" };
+    format!("{}{all}", kinds.join(", "))
+}
+
+fn introduction() -> String {
+    format!(
+        "\n`FORETELL_PEERS=.. cargo xtask bench search`: programs that are known to fail, fetched and not kept, built as their suites do (-O0). *Hunt* is `foretell hunt` with its defaults \
+         (60 s), up to the first run that crashes, aborts, fails an assertion or hangs; *random* and *pct* are runs under these policies alone, up to {POLICY_RUNS}, each with the next seed; *stress* is \
+         the plain program, up to {STRESS_RUNS} runs or {} s. Runs, and CPU seconds of everything including the tool, until the first failure: medians of {SEEDS} seeds. A dash: it did not fail.\n\n",
+        STRESS_LIMIT.as_secs()
+    )
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = String::new();
+    let mut group = "";
+    for row in rows {
+        if row.group != group {
+            group = &row.group;
+            let _ = write!(
+                text,
+                "\n{group}:\n\n| program | hunt: runs | CPU s | random: runs | CPU s | pct: runs | CPU s | stress: runs | CPU s | confirmed instead of a failure |\n|---|---|---|---|---|---|---|---|---|---|\n"
+            );
+        }
+        let stress = row.stress.map_or("- | -".to_owned(), |(runs, cpu)| format!("{runs} | {cpu:.2}"));
+        let (hunt, random, pct) = (row.hunt.shown(), row.random.shown(), row.pct.shown());
+        let _ = writeln!(text, "| {} | {hunt} | {random} | {pct} | {stress} | {} |", row.name, row.confirmed);
+    }
+    let failed = |way: fn(&Row) -> bool| rows.iter().filter(|row| way(row)).count();
+    let _ = writeln!(
+        text,
+        "\nOf {} programs, at least one seed fails: hunt {}, random {}, pct {}; stress fails {}.",
+        rows.len(),
+        failed(|row| !row.hunt.failed.is_empty()),
+        failed(|row| !row.random.failed.is_empty()),
+        failed(|row| !row.pct.failed.is_empty()),
+        failed(|row| row.stress.is_some()),
+    );
+    text
+}
