@@ -101,8 +101,10 @@ pub fn group_by_cause(findings: Vec<Finding>) -> Vec<Finding> {
 impl Finding {
     /// Takes in a finding with the same cause.
     pub fn absorb(&mut self, other: Finding) {
-        let Finding { locations, object, events, more, count, .. } = other;
+        let Finding { locations, object, events, more, count, tests, .. } = other;
         self.count += count;
+        let new = tests.into_iter().filter(|test| !self.tests.contains(test));
+        self.tests.extend(new.collect::<Vec<_>>());
         // What it stands for by itself, without its own further places.
         let own = count - more.iter().map(|places| places.count).sum::<u64>().min(count);
         let places = FurtherPlaces { locations, object, events, count: own };

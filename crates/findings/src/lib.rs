@@ -4,6 +4,7 @@
 
 mod baseline;
 mod cause;
+mod suite;
 
 use check::{Model, WrittenQuestion};
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use trace::{EventId, Trace};
 
 pub use baseline::{Baseline, Comparison, FixedFinding};
 pub use cause::{Cause, FurtherPlaces, family, group_by_cause, number_by_rank};
+pub use suite::{Suite, SuiteTest, TestOutcome};
 
 /// What kind of bug a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -166,6 +168,9 @@ pub struct Finding {
     /// its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<String>,
+    /// The tests that show it, of a whole test command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
     /// Of a failure, and of a deadlock that a run ended in: how the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
@@ -383,6 +388,9 @@ pub struct Predictions {
     /// How the findings compare with a baseline, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Comparison>,
+    /// The tests that were hunted in, of a whole test command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<Suite>,
 }
 
 /// Why a search ended before its end, and what it left.

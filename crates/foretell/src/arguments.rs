@@ -5,8 +5,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    Cargo, Cc, Check, Compare, Convert, Cpp, Decide, Diff, Generate, Hunt, Predict, Record, Recover, Replay,
-    Report, Scrub, Show, States, Stats,
+    Cargo, Cc, Check, Clean, Compare, Completions, Convert, Cpp, Decide, Diff, Doctor, Generate, Hunt, List,
+    Man, Merge, Open, Predict, Record, Recover, Replay, Report, Scrub, Show, States, Stats, Test,
 };
 use crate::exit::Exit;
 
@@ -28,6 +28,7 @@ pub struct Arguments {
 #[expect(missing_docs, reason = "each is documented where its arguments are")]
 pub enum Command {
     Hunt(Hunt),
+    Test(Test),
     Cc(Cc),
     #[command(name = "c++")]
     Cpp(Cpp),
@@ -38,6 +39,7 @@ pub enum Command {
     Show(Show),
     Report(Report),
     Diff(Diff),
+    Merge(Merge),
     Decide(Decide),
     Check(Check),
     Compare(Compare),
@@ -47,6 +49,12 @@ pub enum Command {
     Generate(Generate),
     Recover(Recover),
     Scrub(Scrub),
+    List(List),
+    Open(Open),
+    Clean(Clean),
+    Doctor(Doctor),
+    Completions(Completions),
+    Man(Man),
 }
 
 /// The value of `--model`: `sync`, `rf` or `branch`.

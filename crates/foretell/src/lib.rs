@@ -50,6 +50,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn perform(command: Command) -> Result<Exit, Diagnostic> {
     match command {
         Command::Hunt(hunt) => hunt.run(),
+        Command::Test(test) => test.run(),
+        Command::Merge(merge) => merge.run(),
         Command::Cc(cc) => Err(cc.run()),
         Command::Cpp(cpp) => Err(cpp.run()),
         Command::Cargo(cargo) => Err(cargo.run()),
@@ -68,6 +70,12 @@ fn perform(command: Command) -> Result<Exit, Diagnostic> {
         Command::Generate(generate) => generate.run(),
         Command::Recover(recover) => recover.run(),
         Command::Scrub(scrub) => scrub.run(),
+        Command::List(list) => list.run(),
+        Command::Open(open) => open.run(),
+        Command::Clean(clean) => clean.run(),
+        Command::Doctor(doctor) => doctor.run(),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
     }
 }
 

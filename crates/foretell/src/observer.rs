@@ -6,7 +6,7 @@ use std::time::Instant;
 use indicatif::ProgressBar;
 use pipeline::ending::signal_name;
 use pipeline::observer::{Coverage, Event, Observer, Progress, Stage};
-use report::Finding;
+use report::{Finding, TestOutcome};
 use trace::Ending;
 
 use crate::arguments::OutputMode;
@@ -63,6 +63,9 @@ impl TerminalObserver {
             Stage::Deciding { events } => progress::of_events(&doing, *events, mode),
             Stage::SearchingStates => return Bar::States(StatesBar::new(&doing, mode)),
             Stage::Building(_) | Stage::Recording | Stage::Exploring => progress::of_stage(&doing, mode),
+            // What the tests print is shown as it comes.
+            Stage::Surveying => ProgressBar::hidden(),
+            Stage::HuntingTests { tests } => progress::of_items(*tests as u64, "test", mode),
             // Each of its searches has a bar of its own.
             Stage::Predicting => ProgressBar::hidden(),
             Stage::Replaying { findings } => progress::of_items(*findings as u64, "finding", mode),
@@ -93,6 +96,7 @@ impl Observer for TerminalObserver {
         let Some(Running { stage, bar: Bar::Simple(bar), .. }) = self.stages.last() else { return };
         bar.set_message(match stage {
             Stage::Exploring => format!("trying {name}"),
+            Stage::HuntingTests { .. } => format!("hunting in {name}"),
             _ => format!("replaying {name}"),
         });
     }
@@ -159,6 +163,8 @@ fn doing(stage: &Stage) -> String {
         Stage::Predicting => "predicting".to_owned(),
         Stage::Replaying { .. } => "replaying".to_owned(),
         Stage::Exploring => "trying other behaviours".to_owned(),
+        Stage::Surveying => "running the tests".to_owned(),
+        Stage::HuntingTests { .. } => "hunting".to_owned(),
     }
 }
 
@@ -187,6 +193,29 @@ fn in_words(event: &Event) -> String {
                 counted(*findings, "finding"),
                 counted(*candidates, "candidate")
             )
+        }
+        Event::Surveyed { status, processes, tests } => {
+            let processes = match processes {
+                1 => "1 instrumented process".to_owned(),
+                many => format!("{} instrumented processes", report::number(*many)),
+            };
+            format!("ran the tests: status {status}; {processes}, {}", counted(*tests, "test"))
+        }
+        Event::TestHunted { name, outcome, findings, milliseconds, message } => {
+            let result = match (outcome, message) {
+                (TestOutcome::Hunted, _) if *findings > 0 => counted(*findings, "finding"),
+                (outcome, Some(message)) => format!("{}: {}", outcome.in_words(), report::shown(message)),
+                (outcome, None) => outcome.in_words().to_owned(),
+            };
+            let seconds = *milliseconds as f64 / 1000.0;
+            format!("{}: {result} ({seconds:.1} s)", report::shown(name))
+        }
+        Event::TestsHunted { hunted, left } => {
+            let left = match left {
+                0 => String::new(),
+                left => format!("; {} not reached", counted(*left, "test")),
+            };
+            format!("hunted in {}{left}", counted(*hunted, "test"))
         }
         Event::Replayed { confirmed, left, interrupted } => {
             let why = if *interrupted { "interrupted" } else { "the time was up" };

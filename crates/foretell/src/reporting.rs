@@ -7,7 +7,7 @@ mod environment;
 mod streamed;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use check::Question;
 use clap::{Args, ValueEnum};
@@ -92,6 +92,8 @@ pub struct Reporting<'a> {
     pub mode: OutputMode,
     /// The options with which a search finds them again; none where they are saved.
     pub options: &'a [String],
+    /// The directory of a suite, whose findings are of several recordings; none: findings are named beside their recording.
+    pub suite: Option<&'a Path>,
 }
 
 impl Reporting<'_> {
@@ -152,7 +154,8 @@ impl Reporting<'_> {
     fn contexts<'c>(&'c self, sources: &'c Files, findings: &[Finding]) -> Contexts<'c> {
         let of = |file: &'c TraceFile, name: Option<&String>| {
             let own = findings.iter().filter(|finding| finding.recording.as_ref() == name);
-            let context = Context::new(&file.trace, file.path(), sources, own);
+            let name = self.suite.map(|directory| directory.display().to_string()).or_else(|| file.path());
+            let context = Context::new(&file.trace, name, sources, own);
             context.found_with(self.options).with_full_stacks(self.outputs.full_stacks)
         };
         let others = self.others.iter().map(|other| (other.name.clone(), of(&other.file, Some(&other.name))));
@@ -191,6 +194,7 @@ impl Reporting<'_> {
                 text.push('\n');
             }
         }
+        text.push_str(&predictions.suite.as_ref().map(report::suite_in_words).unwrap_or_default());
         text.push_str(&self.statistics(predictions));
         text.push_str(&report::hidden_in_words(hidden));
         text.push_str(&summary(predictions));

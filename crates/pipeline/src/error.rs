@@ -97,6 +97,22 @@ pub enum ErrorKind {
     #[error("cannot write `{}`: the native format is already compressed", .0.display())]
     CompressedTwice(PathBuf),
 
+    /// A test command under which no instrumented program ran.
+    #[error("no test of `{0}` can be hunted in: it started no instrumented program")]
+    NoTests(String),
+    /// A directory without a suite.
+    #[error("there is no suite in `{}`", .0.display())]
+    NoSuite(PathBuf),
+    /// A file that does not describe a suite.
+    #[error("not a suite: {0}")]
+    MalformedSuite(String),
+    /// The suite to take up again is of another command.
+    #[error("the last suite is of another command: `{0}`")]
+    AnotherSuite(String),
+    /// None of the tests could be hunted in.
+    #[error("none of the tests was hunted in")]
+    NothingHunted,
+
     /// A source file in no language that can be built.
     #[error("`{}` does not have the extension of a C, C++ or Rust source file", .0.display())]
     UnknownLanguage(PathBuf),

@@ -1,5 +1,5 @@
 //! The product as a library: a program is recorded ([`recording`]), its trace searched ([`predict`]), findings are replayed
-//! ([`replay`]), and [`hunt`] does all of it.
+//! ([`replay`]), and [`hunt`] does all of it; [`suite`] hunts in all tests of a test command.
 //!
 //! There are no arguments and no terminal here. What to do comes in as options, with a [`Budget`] and a [`Cancellation`]; what
 //! happens meanwhile goes to an [`Observer`]; what went wrong is an [`Error`] with its place and what can be done.
@@ -26,10 +26,12 @@ pub mod recovery;
 pub mod replay;
 pub mod rerecording;
 pub mod rules;
+pub mod runs;
 pub mod saved;
 pub mod schedules;
 pub mod scrubbing;
 pub mod sources;
+pub mod suite;
 mod suppress;
 pub mod survey;
 pub mod trace_file;

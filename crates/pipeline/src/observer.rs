@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use report::{Coverage, HuntEnd};
-use report::{Finding, FindingKind};
+use report::{Finding, FindingKind, TestOutcome};
 use trace::Ending;
 
 use crate::error::Error;
@@ -66,6 +66,13 @@ pub enum Stage {
     },
     /// Replaying towards what the program has not done yet.
     Exploring,
+    /// Running a test command, to see which programs it starts.
+    Surveying,
+    /// Hunting in so many tests.
+    HuntingTests {
+        /// How many there are.
+        tests: usize,
+    },
 }
 
 /// How far a stage has come.
@@ -123,6 +130,35 @@ pub enum Event {
         candidates: u64,
         /// Whether other recordings were searched before.
         more: bool,
+    },
+    /// A test command was run.
+    Surveyed {
+        /// The status that it ended with.
+        status: u8,
+        /// Instrumented processes that it started.
+        processes: u64,
+        /// Tests among them.
+        tests: u64,
+    },
+    /// A test was hunted in.
+    TestHunted {
+        /// Its name.
+        name: String,
+        /// What came of it.
+        outcome: TestOutcome,
+        /// Findings in it that are shown.
+        findings: u64,
+        /// How long it took.
+        milliseconds: u64,
+        /// Why it could not be hunted in.
+        message: Option<String>,
+    },
+    /// All tests had their turn, or time was up.
+    TestsHunted {
+        /// Tests that were hunted in.
+        hunted: u64,
+        /// Tests that were not reached.
+        left: u64,
     },
     /// Findings were replayed.
     Replayed {

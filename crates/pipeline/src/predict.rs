@@ -93,6 +93,7 @@ pub fn head(file: &TraceFile, options: &PredictOptions) -> Result<Predictions, E
         coverage: None,
         stopped: None,
         baseline: None,
+        suite: None,
     })
 }
 

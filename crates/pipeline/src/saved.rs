@@ -3,7 +3,7 @@
 //! What is read is trusted no more than the trace: every finding is verified against the trace before it is shown.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use check::{Certainty, Model, Question, check_schedule};
 use report::{Baseline, Finding, Predictions, Rung, SCHEMA};
@@ -38,12 +38,26 @@ pub fn named(first: &OsStr, second: Option<&str>) -> Result<(OsString, String), 
         None => (trace_of(OsStr::new(LATEST)), first.to_string_lossy().into_owned()),
     };
     let saved = beside(&trace)?;
-    let findings = saved.iter().flat_map(|saved| &saved.findings);
-    let recording =
-        findings.filter(|finding| finding.id == id).find_map(|finding| finding.recording.as_ref());
-    Ok(match recording {
-        Some(recording) => (Path::new(&trace).with_file_name(recording).into(), id),
-        None => (trace, id),
+    let mut findings = saved.iter().flat_map(|saved| &saved.findings);
+    let Some(finding) = findings.find(|finding| finding.id == id) else { return Ok((trace, id)) };
+    let Some(recording) = &finding.recording else { return Ok((trace, id)) };
+    let trace = Path::new(&trace).with_file_name(recording).into_os_string();
+    let id = match saved.as_ref().and_then(|saved| saved.suite.as_ref()) {
+        Some(_) => id_of(finding, &trace)?,
+        None => id,
+    };
+    Ok((trace, id))
+}
+
+/// The id that a finding of a suite has in its own test, whose trace this is.
+fn id_of(finding: &Finding, trace: &OsStr) -> Result<String, Error> {
+    let own = beside(trace)?;
+    let is_same = |other: &&Finding| {
+        other.kind == finding.kind && other.events == finding.events && other.schedule == finding.schedule
+    };
+    let same = own.iter().flat_map(|own| &own.findings).find(is_same);
+    same.map(|same| same.id.clone()).ok_or_else(|| {
+        Error::from(ErrorKind::NoSuchFinding(finding.id.clone())).in_file(trace.to_string_lossy())
     })
 }
 
@@ -155,7 +169,7 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Predictions, Error> {
             .help("`foretell predict --json` prints findings")
     })?;
     let recordings = || predictions.findings.iter().filter_map(|finding| finding.recording.as_deref());
-    if let Some(recording) = recordings().find(|recording| !is_file_name(recording)) {
+    if let Some(recording) = recordings().find(|recording| !is_below(recording)) {
         return Err(Error::from(ErrorKind::NotARecording(report::shown(recording))).in_file(name));
     }
     match predictions.schema {
@@ -185,10 +199,10 @@ pub fn trace_for(findings: &Path, predictions: &Predictions) -> Result<PathBuf, 
     })
 }
 
-/// Whether a name is that of a file in the directory at hand, and nothing else.
-fn is_file_name(name: &str) -> bool {
-    let mut parts = Path::new(name).components();
-    matches!((parts.next(), parts.next()), (Some(std::path::Component::Normal(_)), None))
+/// Whether a path leads to a place below the directory it is seen from: nothing in it goes up or starts elsewhere.
+pub(crate) fn is_below(path: &str) -> bool {
+    let mut parts = Path::new(path).components().peekable();
+    parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// Verifies that every finding of a recording (none: of the trace that the findings name) holds for it.

@@ -16,13 +16,14 @@ pub use data::{Lattice, RuledOut};
 const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/style.css");
 /// In this order: each uses what comes before it.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("html/elements.js"),
     include_str!("html/model.js"),
     include_str!("html/timeline.js"),
     include_str!("html/source.js"),
     include_str!("html/pictures.js"),
     include_str!("html/details.js"),
+    include_str!("html/suite.js"),
     include_str!("html/main.js"),
 ];
 

@@ -19,6 +19,7 @@ mod perfetto;
 mod place;
 mod sarif;
 mod schedule_file;
+mod suite;
 mod summary;
 mod suppressions;
 mod terminal;
@@ -32,9 +33,7 @@ pub use evidence::{About, ClaimedVerdict, Evidence, EvidenceError, SCHEMA, event
 pub use explain::{explain, in_one_sentence};
 pub use figures::{counted, number};
 pub use findings::{
-    Baseline, Cause, Comparison, Coverage, Failure, FailureThread, Finding, FindingKind, FirstFailure,
-    FixedFinding, Funnel, FurtherPlaces, Harm, HuntEnd, OrderChange, Predictions, Replayed, Rung, Size,
-    Stopped, StoppedBy, family, group_by_cause, number_by_rank,
+    Baseline, Cause, Comparison, Coverage, Failure, FailureThread, Finding, FindingKind, FirstFailure, FixedFinding, Funnel, FurtherPlaces, Harm, HuntEnd, OrderChange, Predictions, Replayed, Rung, Size, Stopped, StoppedBy, Suite, SuiteTest, TestOutcome, family, group_by_cause, number_by_rank,
 };
 pub use fingerprint::{Fingerprint, event_line};
 pub use html::{Extras, Lattice, RuledOut, html};
@@ -46,6 +45,7 @@ pub use sarif::sarif;
 pub use schedule_file::{
     Contradiction, Line, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem, ScheduledFailure,
 };
+pub use suite::suite_in_words;
 pub use summary::{Tally, hidden_in_words, statistics, summary, summary_of};
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppressions};
 pub use terminal::{finding_in_a_line, finding_in_words, orders_in_words, quoted, reproduction, title};

@@ -30,6 +30,7 @@ pub fn finding_in_words(
     }
     text.push_str(&told.allocations());
     text.push_str(&told.further_places());
+    text.push_str(&told.tests());
     text.push_str(&told.threads());
     text.push('\n');
     let table = interleaving(context.trace, question, &finding.schedule, steps);
@@ -274,6 +275,23 @@ impl FindingText<'_> {
         text
     }
 
+    /// The tests that show it.
+    fn tests(&self) -> String {
+        match &self.finding.tests[..] {
+            [] => String::new(),
+            [test] => wrapped(&format!("Shown by the test {}.", shown(test)), 2, 4),
+            tests => {
+                let named =
+                    tests.iter().take(MOST_TESTS).map(|test| shown(test)).collect::<Vec<_>>().join(", ");
+                let more = match tests.len().checked_sub(MOST_TESTS) {
+                    Some(more @ 1..) => format!(" and {more} more"),
+                    _ => String::new(),
+                };
+                wrapped(&format!("Shown by {} tests: {named}{more}.", tests.len()), 2, 4)
+            }
+        }
+    }
+
     /// Where the threads come from.
     fn threads(&self) -> String {
         let words = self.context.words();
@@ -343,6 +361,9 @@ pub fn reproduction(context: &Context<'_>, finding: &Finding) -> Option<String> 
     context.options.iter().for_each(|option| command = format!("{command} {option}"));
     context.trace.can_be_replayed().then_some(command)
 }
+
+/// So many tests that show a finding are named.
+const MOST_TESTS: usize = 8;
 
 /// As a shell takes it for one word.
 pub fn quoted(word: &str) -> String {

@@ -5,6 +5,7 @@
 //! stack depends on how much is handed over.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::Command;
 
@@ -87,6 +88,31 @@ impl Environment {
         }
     }
 
+    /// What `NAME=VALUE` says, each with a zero after it, as the kernel has it.
+    pub(crate) fn from_kernel(bytes: &[u8]) -> Environment {
+        let variables = bytes.split(|&byte| byte == 0).filter_map(|variable| {
+            let equals = variable.iter().skip(1).position(|&byte| byte == b'=')? + 1;
+            let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+            Some((text(&variable[..equals]), text(&variable[equals + 1..])))
+        });
+        Environment(variables.collect())
+    }
+
+    /// Takes a variable out.
+    pub fn remove(&mut self, name: impl AsRef<OsStr>) {
+        self.0.retain(|(known, _)| known != name.as_ref());
+    }
+
+    /// Takes a value out of a list, wherever it is.
+    pub(crate) fn remove_from_list(&mut self, name: &str, value: &OsStr) {
+        let Some(list) = self.get(OsStr::new(name)) else { return };
+        let others = list.as_bytes().split(|&byte| byte == b':').filter(|entry| *entry != value.as_bytes());
+        match others.collect::<Vec<_>>().join(&b':') {
+            rest if rest.is_empty() => self.remove(name),
+            rest => self.set(name, OsString::from_vec(rest)),
+        }
+    }
+
     /// The value of a variable.
     pub fn get(&self, name: &OsStr) -> Option<&OsStr> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
@@ -151,7 +177,7 @@ impl Environment {
     }
 
     /// All of it.
-    pub(crate) fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+    pub fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 }
@@ -200,6 +226,19 @@ mod tests {
         let environment = Environment::of(&source);
         assert_eq!(environment.get(OsStr::new("HOME")), Some(OsStr::new("/home/me")));
         assert!(environment.0.iter().all(|(_, value)| value != "/tmp/evil.so" && value != "/tmp"));
+    }
+
+    #[test]
+    fn what_we_put_before_a_list_can_be_taken_back() {
+        let mut variables = Environment::from_kernel(b"A=1\0LD_LIBRARY_PATH=/lib\0=odd\0B\0C=x=y\0");
+        assert_eq!(variables, environment(&[("A", "1"), ("LD_LIBRARY_PATH", "/lib"), ("C", "x=y")]));
+        for before in [variables.clone(), environment(&[])] {
+            variables = before.clone();
+            variables.prepend("LD_LIBRARY_PATH", OsStr::new("/ours"));
+            assert_ne!(variables, before);
+            variables.remove_from_list("LD_LIBRARY_PATH", OsStr::new("/ours"));
+            assert_eq!(variables.described(), before.described());
+        }
     }
 
     #[test]

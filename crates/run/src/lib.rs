@@ -1,18 +1,22 @@
 //! Starts, records, replays and stops processes.
 //!
-//! [`program`] says whether a file can be recorded, [`influences`] what its runs may depend on besides their schedule; [`record`] runs it under the recorder; [`replay`] runs it along a schedule.
+//! [`program`] says whether a file can be recorded, [`influences`] what its runs may depend on besides their schedule; [`record`] runs it
+//! under the recorder; [`replay`] runs it along a schedule; [`survey`] finds the programs that a command starts.
 
 mod cancellation;
 pub mod directory;
 pub mod environment;
 pub mod failure;
 pub mod influences;
+pub mod job;
+pub mod machine;
 pub mod mapping;
 mod output;
 pub mod program;
 pub mod record;
 pub mod replay;
 mod signals;
+pub mod survey;
 mod usage;
 
 pub use cancellation::Cancellation;

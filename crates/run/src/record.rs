@@ -86,11 +86,16 @@ impl Ran {
         self.directory.path().join(wire::UNRECORDED_FILE).metadata().map_or(0, |facts| facts.len())
     }
 
-    /// Its status as a shell gives it: that of a program killed by a signal is 128 and the signal's number.
+    /// Its status as a shell gives it.
     pub fn code(&self) -> u8 {
-        let code = self.status.code().or_else(|| self.status.signal().map(|signal| 128 + signal));
-        code.and_then(|code| u8::try_from(code & 0xff).ok()).unwrap_or(u8::MAX)
+        code(self.status)
     }
+}
+
+/// A status as a shell gives it: that of a program killed by a signal is 128 and the signal's number.
+pub(crate) fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code & 0xff).ok()).unwrap_or(u8::MAX)
 }
 
 /// Runs a command to its end. The file is the program that its first word stands for.
@@ -116,19 +121,38 @@ pub fn run(command: &[OsString], file: &Path, sight: Sight, settings: &Settings)
     if let Some(output) = &output {
         program.stdout(output.for_program()?).stderr(output.for_program()?);
     }
-    without_surprises(&mut program);
-    let group = has_own_group(&mut program);
+    let ended = run_to_end(&mut program, settings.duration, output.as_mut())?;
+    output.map_or(Ok(()), OutputFile::finish)?;
+    let Ended { id, status, ending, elapsed } = ended;
+    let processes = processes(directory.path(), id)?;
+    Ok(Ran { ending, status, elapsed, processes, environment_size, directory })
+}
+
+/// A process that has ended.
+pub(crate) struct Ended {
+    id: u32,
+    pub(crate) status: ExitStatus,
+    pub(crate) ending: Ending,
+    pub(crate) elapsed: Duration,
+}
+
+/// Starts a program and waits for its end, for so long at most. Signals that we get are passed on to it. What it prints is kept small.
+pub(crate) fn run_to_end(
+    program: &mut Command,
+    duration: Option<Duration>,
+    output: Option<&mut OutputFile>,
+) -> io::Result<Ended> {
+    without_surprises(program);
+    let group = has_own_group(program);
     let started = Instant::now();
     let passing = PassingOn::start()?;
     let mut child = program.spawn()?;
     passing.to(child.id());
-    let running = Running { group, passing: &passing, until: settings.duration.map(|limit| started + limit) };
-    let status = running.wait(&mut child, output.as_mut());
+    let running = Running { group, passing: &passing, until: duration.map(|limit| started + limit) };
+    let status = running.wait(&mut child, output);
     passing.to_nobody();
-    let ((status, in_time), elapsed) = (status?, started.elapsed());
-    output.map_or(Ok(()), OutputFile::finish)?;
-    let processes = processes(directory.path(), child.id())?;
-    Ok(Ran { ending: ending(status, in_time), status, elapsed, processes, environment_size, directory })
+    let (status, in_time) = status?;
+    Ok(Ended { id: child.id(), status, ending: ending(status, in_time), elapsed: started.elapsed() })
 }
 
 /// Gives a program a process group of its own, so that all it starts can be ended with it. On a terminal it stays in ours: another

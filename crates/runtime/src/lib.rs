@@ -27,6 +27,7 @@ mod replay;
 mod schedule;
 mod scheduler;
 mod settings;
+mod survey;
 mod sys;
 mod token;
 

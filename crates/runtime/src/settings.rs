@@ -79,7 +79,8 @@ impl Settings {
     }
 }
 
-fn read<'a>(path: &[u8], buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+/// What a file holds, as far as the buffer goes.
+pub(crate) fn read<'a>(path: &[u8], buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     let file = sys::open(path, libc::O_RDONLY);
     if file < 0 {
         return None;

@@ -15,6 +15,7 @@ use crate::replay;
 use crate::schedule::GaveUp;
 use crate::settings;
 use crate::settings::Settings;
+use crate::survey;
 use crate::sys;
 use crate::thread::{self, Thread};
 use crate::token::gate;
@@ -57,7 +58,14 @@ extern "C" fn init() {
         return;
     }
     // SAFETY: this runs once, before the program's own code, so there is one thread, and nobody has asked for the settings yet.
-    if !unsafe { (*SETTINGS.0.get()).load() } || !is_wanted(settings()) {
+    if !unsafe { (*SETTINGS.0.get()).load() } {
+        return;
+    }
+    if settings().asked.mode == wire::Mode::Survey {
+        survey::leave_record(settings());
+        return;
+    }
+    if !is_wanted(settings()) {
         return;
     }
     if settings().asked.mode == wire::Mode::Replay
@@ -109,6 +117,7 @@ pub(crate) fn is_unrecorded() {
 
 /// This process starts a thread: if nobody records it, the launcher should know.
 pub(crate) fn starts_thread() {
+    survey::starts_thread();
     if UNNOTICED.load(Ordering::Relaxed) && UNNOTICED.swap(false, Ordering::Relaxed) {
         note_unrecorded();
     }

@@ -134,6 +134,17 @@ pub(crate) fn open(path: &[u8], flags: i32) -> i32 {
     unsafe { call(libc::SYS_openat, [here, path.as_ptr() as usize, flags, 0o600, 0, 0]) as i32 }
 }
 
+/// Where a link leads whose name ends with a zero; empty if that is not known.
+pub(crate) fn read_link<'b>(path: &[u8], buffer: &'b mut [u8]) -> &'b [u8] {
+    debug_assert_eq!(path.last(), Some(&0));
+    let here = libc::AT_FDCWD as isize as usize;
+    let target = buffer.as_mut_ptr() as usize;
+    // SAFETY: the path is a string with its end, and the kernel writes into the buffer.
+    let length =
+        unsafe { call(libc::SYS_readlinkat, [here, path.as_ptr() as usize, target, buffer.len(), 0, 0]) };
+    &buffer[..usize::try_from(length).unwrap_or(0)]
+}
+
 /// Closes a file.
 pub(crate) fn close(file: i32) {
     // SAFETY: takes a number.

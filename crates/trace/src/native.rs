@@ -17,6 +17,6 @@ mod write;
 pub use error::{Completeness, Cut, Problem, ReadError};
 pub use layout::Table;
 pub use notes::{Distance, FrameNumber, Note, Notes, StackId, ThreadOrigin};
-pub use read::{read, read_with, stream};
+pub use read::{metadata, read, read_with, stream};
 pub use scrub::{ScrubError, scrub};
 pub use write::{Writer, write};

@@ -59,6 +59,7 @@ mod predict;
 mod settings;
 mod state;
 mod std_call;
+mod survey;
 
 pub use control::{Control, Instruction, OnDivergence, Origin, ThreadName, write_control};
 pub use decimal::{decimal, parse_decimal};
@@ -78,3 +79,4 @@ pub use predict::{Context, Key, MAX_TABLES, Table};
 pub use settings::{AtDeadlock, Children, Mode, NewThreads, Policy, Settings, Sleeping};
 pub use state::ThreadState;
 pub use std_call::StdCall;
+pub use survey::{PROCESS_EXTENSION, ProcessRecord, THREADS_EXTENSION};

@@ -49,6 +49,8 @@ pub enum Mode {
     Record,
     /// A replay: the control file chooses.
     Replay,
+    /// A survey: nothing is recorded, and each process says how it can be started again ([`ProcessRecord`](crate::ProcessRecord)).
+    Survey,
 }
 
 /// What happens in a program in which no thread can go on.
@@ -129,6 +131,7 @@ mod key {
 }
 
 const REPLAY: &str = "replay";
+const SURVEY: &str = "survey";
 const FOLLOW: &str = "follow";
 const HANG: &str = "hang";
 const FIRST: &str = "first";
@@ -173,7 +176,11 @@ impl Settings {
         } else if is(key::POLICY) {
             self.policy = Policy::named(value).unwrap_or_default();
         } else if is(key::MODE) {
-            self.mode = if says(REPLAY) { Mode::Replay } else { Mode::Record };
+            self.mode = match () {
+                () if says(REPLAY) => Mode::Replay,
+                () if says(SURVEY) => Mode::Survey,
+                () => Mode::Record,
+            };
         } else if is(key::CHILDREN) {
             self.children = if says(FOLLOW) { Children::Follow } else { Children::Ignore };
         } else if is(key::DEADLOCK) {
@@ -194,8 +201,10 @@ impl Settings {
 impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}={}", key::SEED, self.seed)?;
-        if self.mode == Mode::Replay {
-            writeln!(f, "{}={REPLAY}", key::MODE)?;
+        match self.mode {
+            Mode::Record => {}
+            Mode::Replay => writeln!(f, "{}={REPLAY}", key::MODE)?,
+            Mode::Survey => writeln!(f, "{}={SURVEY}", key::MODE)?,
         }
         writeln!(f, "{}={}", key::POLICY, self.policy.name())?;
         if let Some(quantum) = self.quantum {

@@ -76,10 +76,13 @@ impl<'a> Cargo<'a> {
         Ok(Path::new(sysroot.trim()).join(built_std::SOURCE).is_file())
     }
 
-    /// The command that builds, and runs what it runs, tests and programs, by `this` program with these first arguments.
-    pub fn command(&self, this: &Path, runner: &[String], std: Std) -> Result<Command, CargoError> {
+    /// The command that builds, and runs what it runs, tests and programs, by `this` program with the first arguments `runner`; none:
+    /// as they are.
+    pub fn command(&self, this: &Path, runner: Option<&[String]>, std: Std) -> Result<Command, CargoError> {
         let mut cargo = self.cargo();
-        links::run_by(this, runner, &mut cargo)?;
+        if let Some(runner) = runner {
+            links::run_by(this, runner, &mut cargo)?;
+        }
         if std == Std::Built {
             cargo.arg(built_std::CRATES);
             built_std::pass_by(this, &mut cargo)?;

@@ -40,6 +40,9 @@ pub struct Cargo {
     #[arg(long, value_name = "OPTIONS", default_value = "", hide_default_value = true)]
     #[arg(allow_hyphen_values = true)]
     record: String,
+    /// Run what cargo runs without recording it: `foretell test` hunts in it by itself.
+    #[arg(long, conflicts_with = "record")]
+    no_record: bool,
     /// Use the precompiled std even if its source is installed.
     #[arg(long)]
     no_build_std: bool,
@@ -64,13 +67,13 @@ impl Cargo {
         let cargo = rust::Cargo::new(&self.arguments).map_err(refusal)?;
         let this =
             std::env::current_exe().map_err(|error| Diagnostic::from_io("find", "this program", &error))?;
-        let runner = self.runner(cargo.subcommand())?;
+        let runner = if self.no_record { None } else { Some(self.runner(cargo.subcommand())?) };
         let has_source = cargo.has_source_of_std().map_err(no_rust)?;
         let std = if has_source && !self.no_build_std { Std::Built } else { Std::Shipped };
         if std == Std::Shipped && !cargo.is_quiet() {
             eprintln!("note: {SHIPPED}");
         }
-        cargo.command(&this, &runner, std).map_err(refusal)
+        cargo.command(&this, runner.as_deref(), std).map_err(refusal)
     }
 
     /// The arguments of `foretell` that record what cargo runs.

@@ -12,6 +12,7 @@ use pipeline::observer::{Coverage, HuntEnd};
 use pipeline::predict::PredictOptions;
 use pipeline::{Bounds, Budget};
 
+use super::list::keep_newest;
 use super::predict::Search;
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
@@ -111,6 +112,7 @@ impl Hunt {
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let options = self.options(self.limits.start(Some(Duration::from_secs(self.timeout))));
         let outcome = hunt(&options, &mut TerminalObserver::new(self.mode))?;
+        keep_newest(&self.results);
         self.report(outcome)
     }
 
@@ -166,8 +168,14 @@ impl Hunt {
         let mut outputs = self.outputs.clone();
         let page = outputs.html.get_or_insert_with(|| directory.report().into_os_string()).clone();
         let coverage = predictions.coverage.clone();
-        let reporting =
-            Reporting { file: &file, others: &explored, outputs: &outputs, mode: self.mode, options: &[] };
+        let reporting = Reporting {
+            file: &file,
+            others: &explored,
+            outputs: &outputs,
+            mode: self.mode,
+            options: &[],
+            suite: None,
+        };
         let exit = reporting.deliver(predictions)?;
         if !self.mode.quiet && !self.mode.json {
             if let Some(coverage) = coverage {

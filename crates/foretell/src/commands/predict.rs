@@ -95,8 +95,14 @@ impl Predict {
         let known_ids = saved::ids_beside(&self.trace)?;
         let options = PredictOptions { known_ids, ..self.search.options(bounds) };
         let observer = &mut TerminalObserver::new(self.mode);
-        let reporting =
-            Reporting { file, others: &[], outputs: &self.outputs, mode: self.mode, options: &words };
+        let reporting = Reporting {
+            file,
+            others: &[],
+            outputs: &self.outputs,
+            mode: self.mode,
+            options: &words,
+            suite: None,
+        };
         let Some(mut stream) = reporting.stream(&head(file, &options)?)? else {
             return reporting.deliver(predict(file, &options, observer)?);
         };

@@ -76,6 +76,7 @@ impl Report {
         }
         self.say_what_was_not_verified(&predictions);
         let (outputs, mode) = (&self.outputs, self.mode);
-        Reporting { file: &opened, others: &others, outputs, mode, options: &[] }.deliver(predictions)
+        let suite = predictions.suite.as_ref().and_then(|_| file.parent());
+        Reporting { file: &opened, others: &others, outputs, mode, options: &[], suite }.deliver(predictions)
     }
 }

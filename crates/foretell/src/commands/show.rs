@@ -63,8 +63,14 @@ impl Show {
         let only = saved::finding(&path, &opened, &id, &self.search.options(bounds), observer)?;
         let options = self.search.again();
         let outputs = Outputs { all_steps: self.all_steps, ..Outputs::default() };
-        let reporting =
-            Reporting { file: &opened, others: &[], outputs: &outputs, mode: self.mode, options: &options };
+        let reporting = Reporting {
+            file: &opened,
+            others: &[],
+            outputs: &outputs,
+            mode: self.mode,
+            options: &options,
+            suite: None,
+        };
         if self.mode.json {
             output::print_json(&only)?;
         } else {

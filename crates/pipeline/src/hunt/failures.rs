@@ -100,6 +100,7 @@ pub(super) fn finding(failure: &Failure, trace: &Trace, recording: Option<String
         schedule: (0..trace.len()).map(EventId::new).collect(),
         question: Question::Cut(counts).written(trace),
         recording,
+        tests: Vec::new(),
         failure: Some(described(failure, trace)),
         replay: None,
     }

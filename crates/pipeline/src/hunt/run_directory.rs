@@ -24,7 +24,7 @@ pub struct RunDirectory {
 
 impl RunDirectory {
     /// A new one: the numbers of runs go up.
-    pub(super) fn create(results: &Path) -> Result<Self, Error> {
+    pub(crate) fn create(results: &Path) -> Result<Self, Error> {
         let cannot = |error| Error::io("create a directory in", format!("`{}`", results.display()), error);
         let private = || {
             let mut builder = fs::DirBuilder::new();
@@ -50,6 +50,19 @@ impl RunDirectory {
     pub(super) fn program(&self, source: &Path) -> PathBuf {
         let here = std::env::current_dir().unwrap_or_default();
         here.join(&self.path).join(source.file_stem().unwrap_or(OsStr::new("program")))
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the last run is.
+    pub(crate) fn latest(results: &Path) -> Result<PathBuf, Error> {
+        let latest = results.join("latest");
+        let number = fs::read_link(&latest);
+        let number = number.map_err(|error| Error::io("read", format!("`{}`", latest.display()), error))?;
+        Ok(results.join(number.file_name().unwrap_or_default()))
     }
 
     pub(super) fn trace(&self) -> PathBuf {
@@ -126,7 +139,7 @@ impl RunDirectory {
     }
 
     /// From now on `latest` names this run.
-    pub(super) fn becomes_latest(&self) -> Result<(), Error> {
+    pub(crate) fn becomes_latest(&self) -> Result<(), Error> {
         let latest = self.results.join("latest");
         let number = self.path.file_name().unwrap_or_default();
         let new = self.results.join(format!(".latest-{}", std::process::id()));

@@ -72,6 +72,7 @@ fn finding(
         schedule,
         question: question.written(trace),
         recording: None,
+        tests: Vec::new(),
         failure: None,
         replay: None,
     })

@@ -173,6 +173,7 @@ impl ConditionSearch<'_> {
             schedule,
             question: question.written(trace),
             recording: None,
+            tests: Vec::new(),
             failure: None,
             replay: None,
         })

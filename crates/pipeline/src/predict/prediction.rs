@@ -90,6 +90,7 @@ impl<'s> Prediction<'s> {
             schedule: Vec::new(),
             question: found.question.written(trace),
             recording: None,
+            tests: Vec::new(),
             failure: None,
             replay: None,
         };

@@ -13,11 +13,12 @@ use crate::edges::{EdgeKind, edges};
 use crate::figures::counted;
 use crate::outcome::{effect, frequency, statement};
 use crate::place::SourcePlace;
+use crate::suite::result_in_words;
 use crate::summary::summary;
 use crate::terminal::{further_in_words, reproduction, title};
 use crate::values::changed_reads;
 use crate::words::{listed, shown};
-use findings::{Finding, Harm, Predictions, Size};
+use findings::{Finding, Harm, Predictions, Size, Suite, SuiteTest, TestOutcome};
 
 /// So many findings a page lists.
 const MOST_FINDINGS: usize = 2_000;
@@ -70,6 +71,28 @@ pub(super) struct Data {
     lattice: Option<Lattice>,
     /// What was searched, in sentences.
     covered: Vec<String>,
+    suite: Option<SuiteData>,
+}
+
+/// A whole test command.
+#[derive(Serialize)]
+struct SuiteData {
+    command: String,
+    status: u8,
+    tests: Vec<TestData>,
+}
+
+#[derive(Serialize)]
+struct TestData {
+    name: String,
+    outcome: TestOutcome,
+    runs: u64,
+    behaviours: u64,
+    seconds: String,
+    result: String,
+    findings: Vec<String>,
+    /// Its own report, seen from this one.
+    page: Option<String>,
 }
 
 /// A recording that findings are of; the first is the run's own.
@@ -141,6 +164,8 @@ struct FindingData {
     locations: Vec<String>,
     /// Where else the same cause shows.
     further: Vec<String>,
+    /// The tests that show it.
+    tests: Vec<String>,
     accesses: Vec<Access>,
     allocations: Vec<Allocation>,
     threads: Vec<usize>,
@@ -217,6 +242,7 @@ pub(super) fn of(contexts: &Contexts<'_>, predictions: &Predictions, extras: Ext
         ruled_out: extras.ruled_out,
         lattice: extras.lattice,
         covered: covered(predictions),
+        suite: predictions.suite.as_ref().map(suite),
     }
 }
 
@@ -244,6 +270,23 @@ fn covered(predictions: &Predictions) -> Vec<String> {
     let rest = summary(predictions);
     lines.extend(rest.lines().filter(|line| !line.starts_with("SUMMARY:")).map(str::to_owned));
     lines
+}
+
+fn suite(suite: &Suite) -> SuiteData {
+    let test = |test: &SuiteTest| TestData {
+        name: shown(&test.name),
+        outcome: test.outcome,
+        runs: test.runs,
+        behaviours: test.behaviours,
+        seconds: format!("{:.1}", test.milliseconds as f64 / 1000.0),
+        result: result_in_words(test),
+        findings: test.findings.clone(),
+        page: test.directory.as_ref().map(|directory| {
+            format!("{}/report.html", directory.replace('%', "%25").replace('?', "%3f").replace('#', "%23"))
+        }),
+    };
+    let tests = suite.tests.iter().map(test).collect();
+    SuiteData { command: shown(&suite.command.join(" ")), status: suite.status, tests }
 }
 
 /// What is shown of a recording.
@@ -301,6 +344,7 @@ fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> FindingD
         events: finding.events.clone(),
         locations: finding.locations.iter().map(|location| shown(location)).collect(),
         further: finding.more.iter().map(|places| further_in_words(finding, places)).collect(),
+        tests: finding.tests.iter().map(|test| shown(test)).collect(),
         accesses: finding.named_events().map(access).collect(),
         allocations: context.allocations(finding).into_iter().map(allocation).collect(),
         threads: context.threads(finding).iter().map(|(thread, _)| thread.index()).collect(),

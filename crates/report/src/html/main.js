@@ -17,6 +17,7 @@ const ENTRIES = [
     title: `${capital(candidate.kind_title)}: ${candidate.object}`, places: shortPlaces(candidate.locations),
     text: [candidate.statement, ...candidate.locations].join(" ").toLowerCase() })),
 ];
+if (DATA.suite) ENTRIES.unshift({ suite: DATA.suite, id: "tests", kind: "tests", rung: "tests", title: "All tests", places: plural(DATA.suite.tests.length, "test"), text: "tests" });
 
 function list() {
   const [text, kind, rung] = [byId("text").value.trim().toLowerCase(), byId("kind").value, byId("rung").value];
@@ -28,7 +29,7 @@ function list() {
   const items = [];
   let group = null;
   for (const entry of shown) {
-    const heading = entry.finding ? null : "Ruled out: cannot happen";
+    const heading = entry.candidate ? "Ruled out: cannot happen" : null;
     if (heading !== group && heading) items.push(el("li", { class: "group" }, heading));
     group = heading;
     items.push(el("li", {}, el("button", { type: "button", class: "item", "data-id": entry.id,
@@ -55,8 +56,8 @@ function show(entry, step) {
   }
   history.replaceState(null, "", `#${entry.id}`);
   byId("tip").hidden = true;
-  if (entry.candidate) {
-    main.replaceChildren(...ruledOutPage(entry.candidate));
+  if (entry.candidate || entry.suite) {
+    main.replaceChildren(...(entry.suite ? suitePage(entry.suite) : ruledOutPage(entry.candidate)));
     return;
   }
   const { finding } = entry;
@@ -75,6 +76,7 @@ function show(entry, step) {
     finding.frequency && el("p", { class: "statement" }, `${finding.frequency}.`),
     finding.further.length > 0 && el("details", { class: "further" }, el("summary", {}, `The same cause shows at ${plural(finding.further.length, "more place")}`),
       el("ul", {}, finding.further.map((place) => el("li", { class: "mono" }, place)))),
+    finding.tests.length > 0 && el("p", { class: "statement" }, `Shown by ${plural(finding.tests.length, "test")}: ${finding.tests.join(", ")}.`),
     finding.replay && el("p", { class: "statement" }, `${finding.replay}.`),
     !finding.guaranteed && finding.rung !== "confirmed" && el("p", { class: "notice" }, "Not guaranteed: a thread continues after a read that sees another value than in the trace; the program may take another path."),
     finding.command && command(finding.command),
@@ -295,7 +297,7 @@ function start() {
     DATA.left_out > 0 ? `${plural(DATA.left_out, "finding")} not on this page` : ""].filter(Boolean).join(" · ");
   const counts = RUNGS.map((rung) => [rung, DATA.findings.filter((finding) => finding.rung === rung).length]).filter(([, count]) => count > 0);
   byId("rungs").replaceChildren(...counts.map(([rung, count]) => el("li", { class: `badge ${rung}` }, `${count} ${rung}`)));
-  options(byId("kind"), "All kinds", [...new Set(ENTRIES.map((entry) => entry.kind))], capital);
+  options(byId("kind"), "All kinds", [...new Set(ENTRIES.filter((entry) => !entry.suite).map((entry) => entry.kind))], capital);
   options(byId("rung"), "All rungs", [...RUNGS.filter((rung) => counts.some(([known]) => known === rung)), ...(DATA.ruled_out.length ? ["ruled-out"] : [])], (rung) => capital(rung.replace("-", " ")));
   byId("text").addEventListener("input", list);
   byId("theme").addEventListener("click", () => theme(true));

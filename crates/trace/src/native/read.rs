@@ -46,6 +46,19 @@ pub fn stream(bytes: &[u8], take: &mut Take<'_>) -> Result<Completeness, ReadErr
     contents.take_all(Chunks::of(bytes)?, |contents, _| contents.pass_on(take))
 }
 
+/// What a native trace says of its recording, without reading its events; none if it says nothing.
+pub fn metadata(bytes: &[u8]) -> Result<Option<Metadata>, ReadError> {
+    let mut chunks = Chunks::of(bytes)?;
+    let mut unpacker = Unpacker::default();
+    let mut found = None;
+    while let NextChunk::Chunk(chunk) = chunks.next_unchecked()? {
+        if chunk.tag == Tag::Metadata {
+            found = Some(chunk.metadata(&mut unpacker)?);
+        }
+    }
+    Ok(found)
+}
+
 fn check_header(bytes: &[u8]) -> Result<(), ReadError> {
     let known = bytes.len().min(MAGIC.len());
     if bytes.is_empty() || bytes[..known] != MAGIC[..known] {
@@ -73,6 +86,16 @@ pub(super) struct Chunk<'a> {
     pub(super) tag: Tag,
     pub(super) codec: Codec,
     pub(super) stored: &'a [u8],
+}
+
+impl Chunk<'_> {
+    /// What a chunk of metadata says.
+    pub(super) fn metadata(&self, unpacker: &mut Unpacker) -> Result<Metadata, ReadError> {
+        let raw = unpacker.unpack(self.codec, self.stored, self.header.raw_len);
+        let raw = raw.map_err(|problem| problem.at(self.offset))?;
+        serde_json::from_slice(raw)
+            .map_err(|error| Problem::Metadata { why: error.to_string() }.at(self.offset))
+    }
 }
 
 /// What comes next in a file.

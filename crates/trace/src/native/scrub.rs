@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::metadata::Metadata;
-use crate::native::error::{Problem, ReadError};
+use crate::native::error::ReadError;
 use crate::native::layout::Tag;
 use crate::native::read::{Chunks, NextChunk};
 use crate::native::unpack::Unpacker;
@@ -32,11 +31,7 @@ pub fn scrub(bytes: &[u8], out: impl Write) -> Result<usize, ScrubError> {
             writer.copy(&bytes[chunk.offset..chunks.offset()])?;
             continue;
         }
-        let at = chunk.offset;
-        let raw = unpacker.unpack(chunk.codec, chunk.stored, chunk.header.raw_len);
-        let raw = raw.map_err(|problem| problem.at(at))?;
-        let mut metadata: Metadata = serde_json::from_slice(raw)
-            .map_err(|error| Problem::Metadata { why: error.to_string() }.at(at))?;
+        let mut metadata = chunk.metadata(&mut unpacker)?;
         scrubbed = scrubbed.max(metadata.environment.len());
         metadata.forget_environment();
         writer.write(Tag::Metadata, 1, &serde_json::to_vec(&metadata).map_err(io::Error::from)?)?;
@@ -47,7 +42,8 @@ pub fn scrub(bytes: &[u8], out: impl Write) -> Result<usize, ScrubError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::native::{Writer, read};
+    use crate::metadata::Metadata;
+    use crate::native::{Writer, metadata as metadata_of, read};
 
     #[test]
     fn values_are_gone_and_the_rest_is_the_same() {
@@ -67,6 +63,7 @@ mod tests {
         assert!(!holds(&scrubbed));
         let (again, _) = read(&scrubbed).unwrap();
         assert_eq!((again.len(), &again.metadata().command), (trace.len(), &command));
+        assert_eq!(metadata_of(&scrubbed).unwrap().unwrap().command, command);
         let lengths: Vec<u64> = again.metadata().variables.iter().map(|variable| variable.length).collect();
         assert_eq!(lengths, [7, 8]);
         let mut twice = Vec::new();

@@ -1,0 +1,175 @@
+//! `foretell test`: hunt in every test of a test command, and report them together.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use pipeline::suite::{Hunter, Shard, SuiteOptions, SuiteOutcome, suite};
+use report::TestOutcome;
+
+use super::list::keep_newest;
+use crate::arguments::OutputMode;
+use crate::diagnostics::Diagnostic;
+use crate::exit::Exit;
+use crate::interrupts;
+use crate::observer::TerminalObserver;
+use crate::progress;
+use crate::reporting::{Outputs, Reporting};
+
+const EXAMPLES: &str = "\
+Runs the test command once as it is. Every program under it that is built for
+recording (`foretell cc`, `foretell c++`, `foretell cargo` or -fsanitize=thread)
+is a test if it creates threads, and is then hunted in by itself: see `foretell
+hunt --help`. `cargo test` and `cargo nextest run` build the tests for recording.
+
+A finding that several tests show is reported once, with their names. Each test
+has its own directory in `.foretell/latest/tests`, with its trace and report.
+
+Examples:
+  foretell test -- ctest --test-dir build
+  foretell test -- make check
+  foretell test --split -- ./build/all_tests  each case of GoogleTest, Catch2 ..
+  foretell test --timeout 600 -- cargo test
+  foretell test --shard 2/8 -- ctest          then `foretell merge`
+  foretell test --resume                      go on after Ctrl-C
+  foretell replay .foretell/latest race-1     see a finding happen
+
+Exit status: 0 nothing to report, 1 findings, or the test command failed by
+itself, 2 usage or input error, or nothing could be hunted in, 3 nothing found,
+but the time was up before every test had its turn.";
+
+/// Hunt in every test of a test command: ctest, make check, cargo test, any script.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Test {
+    /// Stop after N seconds of hunting, with what was found by then; each test gets its share.
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+    /// How many tests to hunt in at the same time [default: the number of cores].
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Hunt in each case of a GoogleTest, Catch2, libtest or Criterion program by itself.
+    #[arg(long)]
+    split: bool,
+    /// Hunt in part I of N parts of the tests, chosen by their names.
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    shard: Option<Shard>,
+    /// Go on with the last suite: hunt in the tests that have not had their turn.
+    #[arg(long, conflicts_with_all = ["split", "shard"])]
+    resume: bool,
+    /// More options for each hunt, such as '--only deadlock'.
+    #[arg(
+        long,
+        value_name = "OPTIONS",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    hunt: String,
+    /// Where to keep the results.
+    #[arg(long, value_name = "DIRECTORY", default_value = ".foretell")]
+    results: PathBuf,
+    #[command(flatten)]
+    mode: OutputMode,
+    /// The test command.
+    #[arg(last = true, value_name = "CMD", required_unless_present = "resume")]
+    command: Vec<OsString>,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+impl Test {
+    /// Runs the tests, hunts in each, and reports what was caught.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let this =
+            std::env::current_exe().map_err(|error| Diagnostic::from_io("find", "this program", &error))?;
+        let options = self.options(this);
+        let outcome = suite(&options, &mut TerminalObserver::new(self.mode))?;
+        keep_newest(&self.results);
+        report(outcome, &self.outputs, self.mode)
+    }
+
+    fn options(&self, this: PathBuf) -> SuiteOptions {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let own = self.hunt.split_whitespace().map(OsString::from);
+        let arguments = ["hunt".into(), "--quiet".into()].into_iter().chain(own).collect();
+        interrupts::heed();
+        SuiteOptions {
+            command: for_recording(&self.command, &this),
+            results: self.results.clone(),
+            hunter: Hunter { program: this, arguments },
+            timeout: Duration::from_secs(self.timeout),
+            workers: self.jobs.map_or_else(cores, usize::from),
+            split: self.split,
+            shard: self.shard.unwrap_or(Shard::WHOLE),
+            resume: self.resume,
+            cancellation: interrupts::cancellation(),
+        }
+    }
+}
+
+/// Cargo has to build the tests for recording: `foretell cargo` does, and runs them without recording each.
+fn for_recording(command: &[OsString], this: &Path) -> Vec<OsString> {
+    let is_cargo = command.first().map(Path::new).and_then(Path::file_name) == Some("cargo".as_ref());
+    if !is_cargo {
+        return command.to_vec();
+    }
+    let first = [this.as_os_str().to_owned(), "cargo".into(), "--no-record".into()];
+    first.into_iter().chain(command[1..].iter().cloned()).collect()
+}
+
+/// Reports what was found in all tests.
+pub(super) fn report(outcome: SuiteOutcome, outputs: &Outputs, mode: OutputMode) -> Result<Exit, Diagnostic> {
+    let SuiteOutcome { directory, file, recordings, predictions } = outcome;
+    let mut outputs = outputs.clone();
+    let page = directory.join("report.html");
+    let page = outputs.html.get_or_insert_with(|| page.into_os_string()).clone();
+    let suite = predictions.suite.clone().unwrap_or_default();
+    let suite_directory = Some(directory.as_path());
+    let reporting = Reporting {
+        file: &file,
+        others: &recordings,
+        outputs: &outputs,
+        mode,
+        options: &[],
+        suite: suite_directory,
+    };
+    let exit = reporting.deliver(predictions)?;
+    if !mode.quiet && !mode.json {
+        progress::say(&format!("report: {}", Path::new(&page).display()));
+    }
+    if suite.status != 0 {
+        progress::say(&format!("the test command itself ended with status {}", suite.status));
+    }
+    Ok(match exit {
+        Exit::Nothing if suite.status != 0 => Exit::Findings,
+        Exit::Nothing if suite.count(TestOutcome::Error) > 0 => Exit::Mistake,
+        Exit::Nothing if suite.count(TestOutcome::NotReached) > 0 => Exit::Budget,
+        exit => exit,
+    })
+}
+
+/// A part of the tests, such as `2/8`.
+fn shard(text: &str) -> Result<Shard, String> {
+    let parts =
+        text.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
+    match parts {
+        Some((part, parts)) if 1 <= part && part <= parts => Ok(Shard { part, parts }),
+        _ => Err("expected a part and a number of parts, such as 2/8".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_as_people_write_them() {
+        assert_eq!(shard("2/8"), Ok(Shard { part: 2, parts: 8 }));
+        assert_eq!(shard("1/1"), Ok(Shard::WHOLE));
+        for text in ["", "0/8", "9/8", "1/0", "2", "a/b", "1/2/3", "-1/2"] {
+            assert!(shard(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! `foretell test`: whole test commands.
+
+mod cargo;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn foretell(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
+    command.current_dir(directory).args(arguments).env_remove("FORETELL_OPTIONS").output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+}
+
+/// A counter without a lock, in a function that two programs share.
+const COUNTER: &str = "\
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int total;
+static int with_lock;
+static void *add(void *unused) {
+    if (with_lock) pthread_mutex_lock(&lock);
+    total = total + 1;
+    if (with_lock) pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(int count, char **words) {
+    if (count > 1 && !strcmp(words[1], \"alone\")) { puts(\"no threads\"); return 0; }
+    with_lock = count > 1 && !strcmp(words[1], \"locked\");
+    if (getenv(\"COUNTER_LOCKED\")) with_lock = 1;
+    pthread_t one, two;
+    pthread_create(&one, 0, add, 0);
+    pthread_create(&two, 0, add, 0);
+    pthread_join(one, 0);
+    pthread_join(two, 0);
+    printf(\"%d\\n\", total);
+    return count > 1 && !strcmp(words[1], \"fails\");
+}
+";
+
+/// A directory with the program and a script that runs it.
+fn project(script: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("counter.c"), COUNTER).unwrap();
+    let built = foretell(directory.path(), &["cc", "-g", "-O1", "-pthread", "counter.c", "-o", "counter"]);
+    assert!(built.status.success(), "{built:?}");
+    let check = directory.path().join("check.sh");
+    fs::write(&check, format!("#!/bin/sh\n{script}")).unwrap();
+    fs::set_permissions(&check, fs::Permissions::from_mode(0o755)).unwrap();
+    directory
+}
+
+/// Name, outcome, and whether there are findings.
+fn tests(report: &Value) -> Vec<(String, String, bool)> {
+    let tests = report["suite"]["tests"].as_array().unwrap();
+    let row = |test: &Value| {
+        let text = |key: &str| test[key].as_str().unwrap().to_owned();
+        (text("name"), text("outcome"), !test["findings"].as_array().unwrap().is_empty())
+    };
+    tests.iter().map(row).collect()
+}
+
+fn row(name: &str, outcome: &str, findings: bool) -> (String, String, bool) {
+    (name.to_owned(), outcome.to_owned(), findings)
+}
+
+#[test]
+fn every_test_is_hunted_in_and_the_same_bug_is_reported_once() {
+    let script = "\
+./counter alone || exit 9
+./counter again
+mkdir -p sub && (cd sub && ../counter)
+COUNTER_LOCKED=1 ./counter from-environment
+./counter locked
+./counter locked
+";
+    let project = project(script);
+    let output = foretell(project.path(), &["test", "--json", "--timeout", "60", "--", "./check.sh"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let report = json(&output);
+    let expected = [
+        row("counter alone", "no-threads", false),
+        row("counter again", "hunted", true),
+        row("counter", "hunted", true),
+        row("counter from-environment", "hunted", false),
+        row("counter locked", "hunted", false),
+    ];
+    assert_eq!(tests(&report), expected);
+    let findings = report["findings"].as_array().unwrap();
+    let races: Vec<&Value> = findings.iter().filter(|finding| finding["kind"] == "race").collect();
+    let [race] = races[..] else { panic!("{findings:#?}") };
+    assert_eq!((&race["object"], &race["rung"]), (&"total".into(), &"confirmed".into()));
+    assert_eq!(race["more"], Value::Null, "its places are the same, whatever directory a test runs in");
+    assert_eq!(race["tests"], serde_json::json!(["counter again", "counter"]));
+
+    // The report works without searching again, and a finding can be replayed by the id that it has there.
+    let again = foretell(project.path(), &["report", "--junit", "junit.xml", "--html", "page.html"]);
+    assert_eq!(again.status.code(), Some(1), "{again:?}");
+    let words = String::from_utf8_lossy(&again.stdout);
+    assert!(words.contains("Shown by 2 tests: counter again, counter."), "{words}");
+    assert!(words.contains("5 tests, 4 hunted in, 1 without threads"), "{words}");
+    assert!(
+        words.contains(&format!("foretell replay .foretell/latest {}", race["id"].as_str().unwrap())),
+        "{words}"
+    );
+    let junit = fs::read_to_string(project.path().join("junit.xml")).unwrap();
+    assert!(junit.contains(r#"tests="5""#) && junit.contains(r#"failures="2""#), "{junit}");
+    let id = race["id"].as_str().unwrap();
+    let replayed = foretell(project.path(), &["replay", ".foretell/latest", id]);
+    assert_eq!(replayed.status.code(), Some(1), "{replayed:?}");
+}
+
+#[test]
+fn what_cannot_be_hunted_in_is_said() {
+    let project = project("echo hello\n");
+    let none = foretell(project.path(), &["test", "--", "./check.sh"]);
+    assert_eq!(none.status.code(), Some(2), "{none:?}");
+    let words = String::from_utf8_lossy(&none.stderr);
+    assert!(words.contains("it started no instrumented program"), "{words}");
+    let missing = foretell(project.path(), &["test", "--", "./no-such-command"]);
+    assert_eq!(missing.status.code(), Some(2), "{missing:?}");
+    let nothing = foretell(project.path(), &["test", "--resume", "--results", "elsewhere"]);
+    assert_eq!(nothing.status.code(), Some(2), "{nothing:?}");
+}
+
+#[test]
+fn a_test_command_that_fails_is_no_clean_suite() {
+    let project = project("./counter locked\nexit 5\n");
+    let output = foretell(project.path(), &["test", "--timeout", "20", "--", "./check.sh"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("ended with status 5"), "{output:?}");
+}
+
+#[test]
+fn shards_together_are_the_whole() {
+    let project = project("./counter a\n./counter b\n./counter locked\n./counter alone\n");
+    let mut hunted = 0;
+    for part in ["1/2", "2/2"] {
+        let results = format!("results-{}", &part[..1]);
+        let arguments =
+            ["test", "--json", "--timeout", "30", "--shard", part, "--results", &results, "--", "./check.sh"];
+        let output = foretell(project.path(), &arguments);
+        hunted += match output.status.code() {
+            // Nothing of this part was left to hunt in.
+            Some(2) => 0,
+            _ => tests(&json(&output)).iter().filter(|(_, outcome, _)| outcome == "hunted").count(),
+        };
+    }
+    assert_eq!(hunted, 3);
+    let merged = foretell(project.path(), &["merge", "--json", "results-1/latest", "results-2/latest"]);
+    assert_eq!(merged.status.code(), Some(1), "{merged:?}");
+    let report = json(&merged);
+    let expected = [
+        row("counter a", "hunted", true),
+        row("counter b", "hunted", true),
+        row("counter locked", "hunted", false),
+        row("counter alone", "no-threads", false),
+    ];
+    assert_eq!(tests(&report), expected);
+    let refused = foretell(project.path(), &["merge", "."]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+}
+
+#[test]
+fn an_interrupted_suite_is_taken_up_again() {
+    let project = project("./counter a\n./counter b\n./counter c\n");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
+    command.current_dir(project.path()).args(["test", "--jobs", "1", "--timeout", "60", "--", "./check.sh"]);
+    let mut child =
+        command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().unwrap();
+    // After the first test, before the last.
+    let mut heard = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("counter a:") {
+        line.clear();
+        assert!(std::io::BufRead::read_line(&mut heard, &mut line).unwrap() > 0, "it ended too early");
+    }
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    std::io::copy(&mut heard, &mut std::io::sink()).unwrap();
+    child.wait().unwrap();
+    let output = foretell(project.path(), &["test", "--resume", "--json", "--timeout", "60"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let expected = [
+        row("counter a", "hunted", true),
+        row("counter b", "hunted", true),
+        row("counter c", "hunted", true),
+    ];
+    assert_eq!(tests(&json(&output)), expected);
+}

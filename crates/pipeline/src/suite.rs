@@ -1,0 +1,159 @@
+//! A whole test command: which instrumented programs it runs, a hunt in each, and one report.
+//!
+//! The command is first run as it is ([`run::survey`]). Each instrumented process under it that creates threads is a test. Then each test is
+//! hunted in by itself, in a process of its own, in the directory and the environment it had; all share the time, and the cores. What is
+//! known is in the run's directory at any moment, so an interrupted suite can be taken up again.
+
+mod names;
+mod plan;
+mod queue;
+mod split;
+mod together;
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use report::{Predictions, TestOutcome};
+
+use crate::budget::Cancellation;
+use crate::error::{Error, ErrorKind};
+use crate::hunt::RunDirectory;
+use crate::observer::{Event, Observer, Stage};
+use crate::trace_file::{ExploredTrace, TraceFile};
+pub use plan::{Plan, Shard, Test};
+use together::together;
+
+/// A test command, and how to hunt in its tests.
+#[derive(Clone, Debug)]
+pub struct SuiteOptions {
+    /// The command; nothing: take up the last suite again.
+    pub command: Vec<OsString>,
+    /// Where results are kept.
+    pub results: PathBuf,
+    /// What hunts in a test.
+    pub hunter: Hunter,
+    /// How long the hunts may take in all.
+    pub timeout: Duration,
+    /// How many hunts go on at the same time.
+    pub workers: usize,
+    /// Whether programs of known test frameworks are split into their cases.
+    pub split: bool,
+    /// Which part of the tests is ours.
+    pub shard: Shard,
+    /// Whether to take up the last suite again.
+    pub resume: bool,
+    /// Whether the work is called off: it ends with what it has.
+    pub cancellation: Cancellation,
+}
+
+/// The command that hunts in one test: it takes `--results`, `--timeout`, and the command of the test after `--`.
+#[derive(Clone, Debug)]
+pub struct Hunter {
+    /// The program.
+    pub program: PathBuf,
+    /// Its first arguments.
+    pub arguments: Vec<OsString>,
+}
+
+/// What came of a suite.
+#[derive(Debug)]
+pub struct SuiteOutcome {
+    /// Where everything is kept.
+    pub directory: PathBuf,
+    /// One of the recordings.
+    pub file: TraceFile,
+    /// All recordings that findings are of.
+    pub recordings: Vec<ExploredTrace>,
+    /// What was found, in all tests together.
+    pub predictions: Predictions,
+}
+
+/// Runs a test command, and hunts in its tests.
+pub fn suite(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<SuiteOutcome, Error> {
+    let (directory, mut plan) = match options.resume {
+        true => resumed(options)?,
+        false => planned(options, observer)?,
+    };
+    queue::hunt(options, &directory, &mut plan, observer)?;
+    together(&directory, &plan, observer)
+}
+
+/// The last suite, as far as it came.
+fn resumed(options: &SuiteOptions) -> Result<(PathBuf, Plan), Error> {
+    let directory = RunDirectory::latest(&options.results)?;
+    let plan = Plan::load(&directory)?;
+    let is_another = |command: &[OsString]| !command.is_empty() && command != plan.command;
+    match is_another(&options.command) {
+        true => Err(Error::from(ErrorKind::AnotherSuite(plan.command_in_words()))
+            .help("leave `--resume` out, or name the same command")),
+        false => Ok((directory, plan)),
+    }
+}
+
+/// Runs the command, and plans a hunt for each of its tests.
+fn planned(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<(PathBuf, Plan), Error> {
+    let directory = RunDirectory::create(&options.results)?;
+    observer.begin(&Stage::Surveying);
+    let survey = run::survey::survey(&options.command, None).map_err(|error| {
+        Error::io("run", format!("`{}`", Path::new(&options.command[0]).display()), error)
+    })?;
+    let plan = Plan::of(options, &survey);
+    observer.end(Some(&Event::Surveyed {
+        status: survey.code,
+        processes: survey.processes.len() as u64,
+        tests: plan.tests.len() as u64,
+    }));
+    if plan.tests.is_empty() {
+        return Err(Error::from(ErrorKind::NoTests(plan.command_in_words()))
+            .note(format!("the command ended with status {}", survey.code))
+            .help(
+                "build the tests with `foretell cc`, `foretell c++` or -fsanitize=thread: see docs/suites.md",
+            ));
+    }
+    plan.save(directory.path())?;
+    directory.becomes_latest()?;
+    Ok((directory.path().to_owned(), plan))
+}
+
+/// Puts suites together that ran elsewhere: their results are copied to a directory of its own, which nobody needs the others for.
+pub fn merge(
+    directory: &Path,
+    suites: &[PathBuf],
+    observer: &mut dyn Observer,
+) -> Result<SuiteOutcome, Error> {
+    let plans = suites.iter().map(|suite| Plan::load(suite)).collect::<Result<Vec<Plan>, Error>>()?;
+    private_directory(directory)?;
+    let copied = plans.into_iter().zip(suites).enumerate().map(|(number, (mut plan, suite))| {
+        for test in plan.tests.iter_mut().filter(|test| test.outcome == TestOutcome::Hunted) {
+            let from = suite.join(&test.results).join(queue::LATEST);
+            // Tests of different suites may have the same place.
+            test.results = format!("{}/{}", number + 1, test.results);
+            copy(&from, &directory.join(&test.results).join(queue::LATEST))?;
+        }
+        Ok(plan)
+    });
+    let plan = Plan::merged(copied.collect::<Result<Vec<Plan>, Error>>()?);
+    plan.save(directory)?;
+    together(directory, &plan, observer)
+}
+
+fn private_directory(directory: &Path) -> Result<(), Error> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(|error| Error::io("create", format!("`{}`", directory.display()), error))
+}
+
+/// Copies the files of a run.
+fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    private_directory(to)?;
+    let cannot = |error| Error::io("copy", format!("`{}`", from.display()), error);
+    for entry in fs::read_dir(from).map_err(cannot)? {
+        let entry = entry.map_err(cannot)?;
+        if entry.file_type().map_err(cannot)?.is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name())).map_err(cannot)?;
+        }
+    }
+    Ok(())
+}

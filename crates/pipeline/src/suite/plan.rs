@@ -1,0 +1,265 @@
+//! The tests of a suite, and how far each has come: `suite.json` in the run's directory.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use report::TestOutcome;
+use run::environment::Environment;
+use run::survey::{Survey, SurveyedProcess};
+use serde::{Deserialize, Serialize};
+
+use super::{SuiteOptions, names, split};
+use crate::error::{Error, ErrorKind};
+use crate::files::{self, Form};
+use crate::saved;
+
+const PLAN: &str = "suite.json";
+const SCHEMA: u32 = 1;
+
+/// The tests of a suite.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    schema: u32,
+    /// The test command.
+    pub command: Vec<OsString>,
+    /// The status that it ended with.
+    pub status: u8,
+    /// Its tests, in the order in which they ran.
+    pub tests: Vec<Test>,
+}
+
+/// A test: an instrumented program, with what it was started with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Test {
+    /// Its name.
+    pub name: String,
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The directory it runs in.
+    pub directory: PathBuf,
+    /// The variables that it has and we have not, or with another value.
+    pub variables: Vec<(OsString, OsString)>,
+    /// The variables that we have and it has not.
+    pub without: Vec<OsString>,
+    /// Its standard input, if that is a file.
+    pub input: Option<PathBuf>,
+    /// What came of it so far.
+    pub outcome: TestOutcome,
+    /// Why it could not be hunted in.
+    pub message: Option<String>,
+    /// How long that took.
+    pub milliseconds: u64,
+    /// Where its results are, in the directory of the suite.
+    pub results: String,
+}
+
+/// A part of the tests: `3/8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which part, from 1.
+    pub part: u64,
+    /// How many parts there are.
+    pub parts: u64,
+}
+
+impl Shard {
+    /// All tests.
+    pub const WHOLE: Shard = Shard { part: 1, parts: 1 };
+
+    /// Whether a test with this name is in it. It depends on the name alone: tests may run in any order.
+    fn has(self, name: &str) -> bool {
+        let number = u64::from_str_radix(&run::program::checksum(name.as_bytes()), 16).unwrap_or(0);
+        number % self.parts.max(1) == self.part - 1
+    }
+}
+
+impl Plan {
+    /// A test for each process that was started, once.
+    pub(super) fn of(options: &SuiteOptions, survey: &Survey) -> Plan {
+        let mut seen = HashSet::new();
+        let is_new = |process: &&SurveyedProcess| {
+            seen.insert((process.program.clone(), process.arguments.clone(), process.directory.clone()))
+        };
+        let runner = names::Runner::of(&options.command);
+        let ours = Environment::ours();
+        let tests = survey.processes.iter().filter(is_new).map(|process| Test::of(process, &runner, &ours));
+        let mut plan = Plan {
+            schema: SCHEMA,
+            command: options.command.clone(),
+            status: survey.code,
+            tests: tests.collect(),
+        };
+        if options.split {
+            plan.tests = plan.tests.into_iter().flat_map(split::cases).collect();
+        }
+        plan.settle_names();
+        for test in &mut plan.tests {
+            if test.outcome == TestOutcome::NotReached && !options.shard.has(&test.name) {
+                test.outcome = TestOutcome::OtherShard;
+            }
+        }
+        plan
+    }
+
+    /// One plan of several: of each test the result that says most.
+    pub(super) fn merged(plans: impl IntoIterator<Item = Plan>) -> Plan {
+        let mut all = Plan { schema: SCHEMA, command: Vec::new(), status: 0, tests: Vec::new() };
+        let mut numbers = HashMap::new();
+        for plan in plans {
+            all.status = all.status.max(plan.status);
+            all.command = if all.command.is_empty() { plan.command } else { all.command };
+            for test in plan.tests {
+                match numbers.get(&test.name) {
+                    Some(&number) if test.says_more_than(&all.tests[number]) => all.tests[number] = test,
+                    Some(_) => {}
+                    None => {
+                        numbers.insert(test.name.clone(), all.tests.len());
+                        all.tests.push(test);
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// Makes names different, and gives each test a directory by its name.
+    fn settle_names(&mut self) {
+        let mut used = HashSet::new();
+        for (index, test) in self.tests.iter_mut().enumerate() {
+            let name = test.name.clone();
+            let mut number = 2;
+            while !used.insert(test.name.clone()) {
+                test.name = format!("{name} ({number})");
+                number += 1;
+            }
+            test.results = format!("tests/{:03}-{}", index + 1, file_name(&test.name));
+        }
+    }
+
+    /// The words of the command.
+    pub fn command_words(&self) -> Vec<String> {
+        self.command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    /// The command, as a person types it.
+    pub fn command_in_words(&self) -> String {
+        self.command_words().join(" ")
+    }
+
+    /// Keeps it.
+    pub(super) fn save(&self, directory: &Path) -> Result<(), Error> {
+        files::write(&directory.join(PLAN), Form::PLAIN, |out| Ok(serde_json::to_writer_pretty(out, self)?))
+    }
+
+    /// The plan of the suite in this directory.
+    pub fn load(directory: &Path) -> Result<Plan, Error> {
+        let path = directory.join(PLAN);
+        let shown = path.display().to_string();
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Error::from(ErrorKind::NoSuite(directory.to_owned()))
+                    .help("`foretell test -- CMD` makes one"));
+            }
+            Err(error) => return Err(Error::io("read", format!("`{shown}`"), error)),
+        };
+        let malformed = |why: String| Error::from(ErrorKind::MalformedSuite(why)).in_file(shown.clone());
+        let plan: Plan = serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
+        match plan {
+            Plan { schema: SCHEMA, .. } if plan.tests.iter().all(|test| saved::is_below(&test.results)) => {
+                Ok(plan)
+            }
+            Plan { schema: SCHEMA, .. } => Err(malformed("results lie outside of its directory".to_owned())),
+            Plan { schema, .. } => {
+                Err(malformed(format!("its schema is {schema}, and {SCHEMA} was expected")))
+            }
+        }
+    }
+}
+
+impl Test {
+    fn of(process: &SurveyedProcess, runner: &names::Runner, ours: &Environment) -> Test {
+        let theirs = &process.environment;
+        let is_other = |(name, value): &(&OsStr, &OsStr)| ours.get(name) != Some(value);
+        Test {
+            name: runner.name(process),
+            program: process.program.clone(),
+            arguments: process.arguments.clone(),
+            directory: process.directory.clone(),
+            variables: theirs
+                .variables()
+                .filter(is_other)
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+            without: ours
+                .variables()
+                .filter(|(name, _)| theirs.get(name).is_none())
+                .map(|(name, _)| name.to_owned())
+                .collect(),
+            input: process.input.clone(),
+            outcome: if process.has_threads { TestOutcome::NotReached } else { TestOutcome::NoThreads },
+            message: None,
+            milliseconds: 0,
+            results: String::new(),
+        }
+    }
+
+    fn says_more_than(&self, other: &Test) -> bool {
+        let weight = |test: &Test| match test.outcome {
+            TestOutcome::OtherShard => 0,
+            TestOutcome::NotReached => 1,
+            TestOutcome::Error => 2,
+            TestOutcome::NoThreads | TestOutcome::Hunted => 3,
+        };
+        weight(self) > weight(other)
+    }
+
+    /// The environment that it runs in.
+    pub(super) fn environment(&self) -> Environment {
+        let mut environment = Environment::ours();
+        self.without.iter().for_each(|name| environment.remove(name));
+        self.variables.iter().for_each(|(name, value)| environment.set(name, value));
+        environment
+    }
+
+    /// The program and its arguments.
+    pub fn command(&self) -> Vec<String> {
+        let arguments = self.arguments.iter().map(|word| word.to_string_lossy().into_owned());
+        std::iter::once(self.program.display().to_string()).chain(arguments).collect()
+    }
+}
+
+/// A name that every file system takes and nobody has to quote.
+fn file_name(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let mut plain: String = name.chars().map(|c| if is_plain(c) { c } else { '-' }).take(60).collect();
+    while plain.ends_with(['-', '.']) {
+        plain.pop();
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_test_is_in_one_shard() {
+        for name in ["a", "b", "queue::tests::push", "bank (2)", ""] {
+            for parts in 1..9 {
+                let of = |part| Shard { part, parts }.has(name);
+                assert_eq!((1..=parts).filter(|&part| of(part)).count(), 1, "{name} {parts}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_of_directories_are_plain() {
+        assert_eq!(file_name("queue_test --filter='a b'"), "queue_test---filter--a-b");
+        assert_eq!(file_name("../é/x"), "..---x");
+        assert_eq!(file_name(&"x".repeat(100)).len(), 60);
+    }
+}

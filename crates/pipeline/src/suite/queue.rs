@@ -1,0 +1,181 @@
+//! The hunts of a suite: one after another on each core, each in a process of its own, with a fair share of the time that is left.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use report::{Predictions, TestOutcome};
+use run::job::Job;
+
+use super::SuiteOptions;
+use super::plan::{Plan, Test};
+use crate::error::Error;
+use crate::observer::{Event, Observer, Progress, Stage};
+use crate::saved;
+
+/// A hunt has at least so long: less would not even record.
+const SHORTEST: Duration = Duration::from_secs(2);
+/// A hunt may take this much longer than its time: what it has begun is ended in order.
+const OVERTIME: Duration = Duration::from_secs(30);
+/// What a hunt says, in the directory of its results.
+const LOG: &str = "hunt.log";
+/// The last run of a test, in the directory of its results.
+pub(super) const LATEST: &str = "latest";
+
+/// Hunts in the tests that have not had their turn. The plan says what came of each.
+pub(super) fn hunt(
+    options: &SuiteOptions,
+    directory: &Path,
+    plan: &mut Plan,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    let is_left = |test: &Test| test.outcome == TestOutcome::NotReached;
+    let left = plan.tests.iter().enumerate().filter(|(_, test)| is_left(test));
+    let tests: VecDeque<(usize, Test)> = left.map(|(number, test)| (number, test.clone())).collect();
+    let total = tests.len();
+    observer.begin(&Stage::HuntingTests { tests: total });
+    let queue =
+        Queue { tests: Mutex::new(tests), until: Instant::now() + options.timeout, options, directory };
+    let mut saved = Ok(());
+    std::thread::scope(|scope| {
+        let (sender, done) = mpsc::channel();
+        for _ in 0..options.workers.clamp(1, total.max(1)) {
+            let (queue, sender) = (&queue, sender.clone());
+            scope.spawn(move || queue.work(&sender));
+        }
+        drop(sender);
+        let mut count = 0;
+        for message in done {
+            match message {
+                Message::Begins(name) => observer.item(&name),
+                Message::Ended(number, test) => {
+                    count += 1;
+                    observer.event(&hunted(directory, &test));
+                    observer.advance(Progress::Counted { done: count, total: Some(total as u64) });
+                    plan.tests[number] = *test;
+                    if saved.is_ok() {
+                        saved = plan.save(directory);
+                    }
+                }
+            }
+        }
+    });
+    let count = |outcome| plan.tests.iter().filter(|test| test.outcome == outcome).count() as u64;
+    let (hunted, left) = (count(TestOutcome::Hunted), count(TestOutcome::NotReached));
+    observer.end(Some(&Event::TestsHunted { hunted, left }));
+    saved
+}
+
+fn hunted(directory: &Path, test: &Test) -> Event {
+    let found = results(directory, test).map_or(0, |predictions| {
+        predictions.findings.iter().filter(|finding| finding.shown != Some(false)).count()
+    });
+    Event::TestHunted {
+        name: test.name.clone(),
+        outcome: test.outcome,
+        findings: found as u64,
+        milliseconds: test.milliseconds,
+        message: test.message.clone(),
+    }
+}
+
+/// What was found in a test, if it was hunted in.
+pub(super) fn results(directory: &Path, test: &Test) -> Option<Predictions> {
+    let is_hunted = test.outcome == TestOutcome::Hunted;
+    is_hunted.then(|| saved::read(&directory.join(&test.results).join(LATEST).join(saved::FINDINGS)).ok())?
+}
+
+enum Message {
+    Begins(String),
+    Ended(usize, Box<Test>),
+}
+
+/// What the workers share.
+struct Queue<'s> {
+    tests: Mutex<VecDeque<(usize, Test)>>,
+    /// When the time is up.
+    until: Instant,
+    options: &'s SuiteOptions,
+    directory: &'s Path,
+}
+
+impl Queue<'_> {
+    fn work(&self, sender: &mpsc::Sender<Message>) {
+        while let Some((number, test, time)) = self.next() {
+            // Nobody listens only if the suite is over.
+            let _ = sender.send(Message::Begins(test.name.clone()));
+            let _ = sender.send(Message::Ended(number, Box::new(self.hunt_in(test, time))));
+        }
+    }
+
+    /// The next test, and its share of the time.
+    fn next(&self) -> Option<(usize, Test, Duration)> {
+        let mut tests = self.tests.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() || self.options.cancellation.is_cancelled() {
+            return None;
+        }
+        let rounds = tests.len().div_ceil(self.options.workers.max(1)).max(1);
+        let (number, test) = tests.pop_front()?;
+        Some((number, test, (left / rounds as u32).max(SHORTEST)))
+    }
+
+    fn hunt_in(&self, test: Test, time: Duration) -> Test {
+        let started = Instant::now();
+        let (outcome, message) = match self.run(&test, time) {
+            // Called off before it found out anything.
+            Err(_) if self.options.cancellation.is_cancelled() => (TestOutcome::NotReached, None),
+            Ok(()) => (TestOutcome::Hunted, None),
+            Err(message) => (TestOutcome::Error, Some(message)),
+        };
+        Test { outcome, message, milliseconds: started.elapsed().as_millis() as u64, ..test }
+    }
+
+    /// Hunts in a test; why that did not work.
+    fn run(&self, test: &Test, time: Duration) -> Result<(), String> {
+        let results = self.directory.join(&test.results);
+        let results = std::path::absolute(results).map_err(|error| error.to_string())?;
+        // What an interrupted hunt left is of no use.
+        let _ = fs::remove_dir_all(&results);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&results);
+        made.map_err(|error| format!("cannot make `{}`: {error}", results.display()))?;
+        let hunter = &self.options.hunter;
+        let mut arguments = hunter.arguments.clone();
+        let seconds = time.as_secs().max(1).to_string();
+        let given =
+            ["--results".into(), results.clone().into_os_string(), "--timeout".into(), seconds.into()];
+        arguments.extend::<[OsString; 4]>(given);
+        arguments.extend(["--".into(), test.program.clone().into_os_string()]);
+        arguments.extend(test.arguments.iter().cloned());
+        let job = Job {
+            program: hunter.program.clone(),
+            arguments,
+            directory: test.directory.clone(),
+            environment: test.environment(),
+            input: test.input.clone(),
+            output: results.join(LOG),
+            messages: None,
+            limit: time + OVERTIME,
+        };
+        let status = job.run(&self.options.cancellation).map_err(|error| error.to_string())?;
+        let has_findings = results.join(LATEST).join(saved::FINDINGS).is_file();
+        match status {
+            0 | 1 | 3 if has_findings => Ok(()),
+            status => {
+                Err(said(&job.output).unwrap_or_else(|| format!("the hunt ended with status {status}")))
+            }
+        }
+    }
+}
+
+/// Why a hunt did not work, in its own words.
+fn said(log: &Path) -> Option<String> {
+    let text = fs::read(log).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let error = text.lines().find_map(|line| line.strip_prefix("error: "));
+    error.or(text.lines().rfind(|line| !line.trim().is_empty())).map(str::to_owned)
+}

@@ -1,0 +1,171 @@
+//! Programs of known test frameworks, split into their cases, so that each is hunted in by itself.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use memchr::memmem;
+use report::TestOutcome;
+use run::Cancellation;
+use run::job::Job;
+use run::mapping::map_file;
+
+use super::plan::Test;
+
+/// How long a program may take to list its cases.
+const LISTING: Duration = Duration::from_secs(30);
+
+/// A framework that can list the cases of a program and run one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Framework {
+    GoogleTest,
+    Catch2,
+    /// Rust's own, and Criterion, which takes the same options.
+    Libtest,
+}
+
+impl Framework {
+    /// The framework of a program, told by the options that it knows.
+    fn of(program: &[u8]) -> Option<Framework> {
+        let knows = |text: &str| memmem::find(program, text.as_bytes()).is_some();
+        match () {
+            () if knows("gtest_list_tests") => Some(Framework::GoogleTest),
+            () if knows("Catch2") && knows("--list-tests") => Some(Framework::Catch2),
+            () if knows("RUST_TEST_THREADS") || knows("CRITERION_HOME") => Some(Framework::Libtest),
+            () => None,
+        }
+    }
+
+    /// The arguments with which a program lists its cases.
+    fn listing(self) -> &'static [&'static str] {
+        match self {
+            Framework::GoogleTest => &["--gtest_list_tests"],
+            Framework::Catch2 => &["--list-tests", "--verbosity", "quiet"],
+            Framework::Libtest => &["--list"],
+        }
+    }
+
+    /// The cases in what a program lists.
+    fn cases(self, listed: &str) -> Vec<String> {
+        let lines = listed.lines();
+        match self {
+            Framework::GoogleTest => {
+                let mut suite = "";
+                let mut cases = Vec::new();
+                for line in lines {
+                    // Parameters follow as a comment.
+                    let name = line.split('#').next().unwrap_or_default().trim();
+                    match line.starts_with("  ") {
+                        true if !suite.is_empty() => cases.push(format!("{suite}{name}")),
+                        true => {}
+                        false => suite = if name.ends_with('.') { name } else { "" },
+                    }
+                }
+                cases
+            }
+            Framework::Catch2 => {
+                lines.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+            }
+            Framework::Libtest => {
+                let case = |line: &str| {
+                    line.strip_suffix(": test").or(line.strip_suffix(": benchmark")).map(str::to_owned)
+                };
+                lines.filter_map(case).collect()
+            }
+        }
+    }
+
+    /// The arguments that select one case. Those that the program had come first.
+    fn selecting(self, case: &str) -> Vec<OsString> {
+        match self {
+            Framework::GoogleTest => vec![format!("--gtest_filter={case}").into()],
+            // Commas and brackets have a meaning of their own.
+            Framework::Catch2 => {
+                let escaped = case.replace('\\', "\\\\").replace(',', "\\,").replace('[', "\\[");
+                vec![escaped.into()]
+            }
+            Framework::Libtest => vec![case.into(), "--exact".into()],
+        }
+    }
+}
+
+/// The cases of a test, each a test of its own; the test itself if it cannot be split.
+pub(super) fn cases(test: Test) -> Vec<Test> {
+    if test.outcome != TestOutcome::NotReached {
+        return vec![test];
+    }
+    let listed = framework(&test).and_then(|framework| Some((framework, listed(&test, framework).ok()?)));
+    let Some((framework, listed)) = listed else { return vec![test] };
+    let cases = framework.cases(&listed);
+    // Libtest would take both filters, and run what either selects.
+    let has_filter = framework == Framework::Libtest && test.arguments.iter().any(|word| is_filter(word));
+    if cases.is_empty() || has_filter && cases.len() == 1 {
+        return vec![test];
+    }
+    let kept = test.arguments.iter().filter(|word| framework != Framework::Libtest || !is_filter(word));
+    let kept: Vec<OsString> = kept.cloned().collect();
+    cases
+        .into_iter()
+        .map(|case| Test {
+            name: format!("{} {case}", test.name),
+            arguments: kept.iter().cloned().chain(framework.selecting(&case)).collect(),
+            ..test.clone()
+        })
+        .collect()
+}
+
+fn is_filter(word: &OsStr) -> bool {
+    !word.as_encoded_bytes().starts_with(b"-")
+}
+
+fn framework(test: &Test) -> Option<Framework> {
+    Framework::of(&map_file(&test.program).ok()?)
+}
+
+fn listed(test: &Test, framework: Framework) -> io::Result<String> {
+    let directory = tempfile::tempdir()?;
+    let output = directory.path().join("cases");
+    let mut environment = test.environment();
+    run::survey::add_runtime(&mut environment)?;
+    let listing = framework.listing().iter().map(OsString::from);
+    let job = Job {
+        program: test.program.clone(),
+        arguments: test.arguments.iter().cloned().chain(listing).collect(),
+        directory: test.directory.clone(),
+        environment,
+        input: None,
+        output: output.clone(),
+        messages: Some(directory.path().join("messages")),
+        limit: LISTING,
+    };
+    match job.run(&Cancellation::default())? {
+        0 => Ok(String::from_utf8_lossy(&fs::read(output)?).into_owned()),
+        status => Err(io::Error::other(format!("status {status}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_read_as_frameworks_list_them() {
+        let gtest = "Running main() from gtest_main.cc\nQueue.\n  Push\n  Pop\nSizes/Ring.\n  Wraps/0  # GetParam() = 4\n";
+        assert_eq!(Framework::GoogleTest.cases(gtest), ["Queue.Push", "Queue.Pop", "Sizes/Ring.Wraps/0"]);
+        let libtest = "tests::push: test\nbench: benchmark\n\n1 test, 1 benchmark\n";
+        assert_eq!(Framework::Libtest.cases(libtest), ["tests::push", "bench"]);
+        assert_eq!(Framework::Catch2.cases("push, then pop\nring [wraps]\n\n").len(), 2);
+        assert_eq!(Framework::Catch2.selecting("push, then [x]"), ["push\\, then \\[x]"]);
+        for framework in [Framework::GoogleTest, Framework::Catch2, Framework::Libtest] {
+            assert_eq!(framework.cases(""), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn frameworks_are_told_by_their_options() {
+        assert_eq!(Framework::of(b"..gtest_list_tests.."), Some(Framework::GoogleTest));
+        assert_eq!(Framework::of(b"..RUST_TEST_THREADS.."), Some(Framework::Libtest));
+        assert_eq!(Framework::of(b"..--list-tests.."), None);
+    }
+}

@@ -1,0 +1,132 @@
+//! One report of many tests: the same bug in several tests is one finding, with the tests that show it.
+
+use std::path::Path;
+
+use report::{Coverage, Finding, Predictions, Suite, SuiteTest, group_by_cause, number_by_rank};
+
+use super::SuiteOutcome;
+use super::plan::{Plan, Test};
+use super::queue::{LATEST, results};
+use crate::error::{Error, ErrorKind};
+use crate::files::{self, Form};
+use crate::observer::{Observer, WarningsOnly};
+use crate::saved;
+use crate::trace_file::{ExploredTrace, TraceFile};
+
+/// Puts what was found in the tests of a suite together, and keeps it in the directory of the suite.
+pub(super) fn together(
+    directory: &Path,
+    plan: &Plan,
+    observer: &mut dyn Observer,
+) -> Result<SuiteOutcome, Error> {
+    let here = std::env::current_dir().unwrap_or_default().display().to_string();
+    let mut all = Together { directory, here, predictions: None, findings: Vec::new(), tests: Vec::new() };
+    plan.tests.iter().for_each(|test| all.take(test));
+    let Together { predictions, mut findings, tests, .. } = all;
+    let first_error =
+        tests.iter().find_map(|test| Some(format!("{}: {}", test.name, test.message.as_ref()?)));
+    let nothing = || match first_error {
+        Some(error) => Error::from(ErrorKind::NothingHunted).note(error),
+        None => Error::from(ErrorKind::NothingHunted),
+    };
+    let mut predictions = predictions.ok_or_else(nothing)?;
+    findings.sort_by_key(Finding::rank);
+    findings = group_by_cause(findings);
+    number_by_rank(&mut findings);
+    predictions.findings = findings;
+    let mut suite = Suite { command: plan.command_words(), status: plan.status, tests };
+    for test in &mut suite.tests {
+        let shown = predictions.findings.iter().filter(|finding| finding.tests.contains(&test.name));
+        test.findings = shown.map(|finding| finding.id.clone()).collect();
+    }
+    predictions.suite = Some(suite);
+    save(directory, &predictions)?;
+    let path = directory.join(predictions.trace.path.clone().unwrap_or_default());
+    let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
+    let findings = directory.join(saved::FINDINGS);
+    let recordings: Vec<ExploredTrace> = saved::others(&findings, &predictions, &mut WarningsOnly(observer))?;
+    Ok(SuiteOutcome { directory: directory.to_owned(), file, recordings, predictions })
+}
+
+fn save(directory: &Path, predictions: &Predictions) -> Result<(), Error> {
+    files::write(&directory.join(saved::FINDINGS), Form::PLAIN, |out| {
+        serde_json::to_writer_pretty(&mut *out, predictions)?;
+        out.write_all(b"\n")
+    })
+}
+
+struct Together<'d> {
+    directory: &'d Path,
+    /// The directory that we work in.
+    here: String,
+    predictions: Option<Predictions>,
+    findings: Vec<Finding>,
+    tests: Vec<SuiteTest>,
+}
+
+impl Together<'_> {
+    /// Takes in what came of a test.
+    fn take(&mut self, test: &Test) {
+        let found = results(self.directory, test);
+        let coverage = found.as_ref().and_then(|found| found.coverage.clone()).unwrap_or_default();
+        let beside = format!("{}/{LATEST}", test.results);
+        self.tests.push(SuiteTest {
+            name: test.name.clone(),
+            command: test.command(),
+            outcome: test.outcome,
+            message: test.message.clone(),
+            milliseconds: test.milliseconds,
+            runs: coverage.runs,
+            behaviours: coverage.behaviours,
+            exhausted: coverage.exhausted,
+            findings: Vec::new(),
+            directory: found.is_some().then(|| beside.clone()),
+        });
+        let Some(mut found) = found else { return };
+        for finding in std::mem::take(&mut found.findings) {
+            let recording = format!("{beside}/{}", finding.recording.as_deref().unwrap_or(saved::TRACE));
+            let tests = vec![test.name.clone()];
+            self.findings.push(self.placed(Finding { recording: Some(recording), tests, ..finding }));
+        }
+        match &mut self.predictions {
+            Some(all) => add(all, found, coverage),
+            None => {
+                found.trace.path = Some(format!("{beside}/{}", saved::TRACE));
+                self.predictions = Some(found);
+            }
+        }
+    }
+
+    /// The same with places as seen from here: tests that run elsewhere have longer names for the same source.
+    fn placed(&self, mut finding: Finding) -> Finding {
+        let own = finding.locations.iter_mut();
+        let further = finding.more.iter_mut().flat_map(|places| &mut places.locations);
+        for location in own.chain(further) {
+            let shorter = location.strip_prefix(&self.here).and_then(|rest| rest.strip_prefix('/'));
+            if let Some(shorter) = shorter.map(str::to_owned) {
+                *location = shorter;
+            }
+        }
+        finding
+    }
+}
+
+/// Adds up what was counted.
+fn add(all: &mut Predictions, other: Predictions, coverage: Coverage) {
+    all.unknown += other.unknown;
+    all.candidates += other.candidates;
+    all.refuted += other.refuted;
+    all.suppressed += other.suppressed;
+    all.stopped = all.stopped.take().or(other.stopped);
+    // Each search counts its own pairs; their sum says nothing.
+    all.funnel = None;
+    if let Some(known) = &mut all.coverage {
+        known.runs += coverage.runs;
+        known.behaviours += coverage.behaviours;
+        known.targets += coverage.targets;
+        known.exhausted &= coverage.exhausted;
+        known.doubts.extend(coverage.doubts);
+        known.doubts.sort_unstable();
+        known.doubts.dedup();
+    }
+}

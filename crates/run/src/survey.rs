@@ -1,0 +1,155 @@
+//! A survey of a command: which instrumented programs it starts, and how each can be started again by itself.
+//!
+//! Nothing is recorded, and the threads run as they would. The runtime takes the place of ThreadSanitizer's in every instrumented process
+//! under the command (through `LD_LIBRARY_PATH`), where it does nothing but leave a [`wire::ProcessRecord`].
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use compile::embedded;
+use trace::Ending;
+use wire::ProcessRecord;
+
+use crate::directory::WorkDirectory;
+use crate::environment::{Environment, PADDING_VARIABLE};
+use crate::record::{code, run_to_end};
+
+/// What a command did.
+#[derive(Debug)]
+pub struct Survey {
+    /// How it ended.
+    pub ending: Ending,
+    /// Its status, as a shell gives it.
+    pub code: u8,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The instrumented processes under it, in the order in which they started.
+    pub processes: Vec<SurveyedProcess>,
+}
+
+/// An instrumented process, and what it takes to start it again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SurveyedProcess {
+    /// The file of the program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The directory it was started in.
+    pub directory: PathBuf,
+    /// Its environment.
+    pub environment: Environment,
+    /// Its standard input, if that was a file.
+    pub input: Option<PathBuf>,
+    /// Whether it created a thread.
+    pub has_threads: bool,
+}
+
+/// Runs a command to its end, for so long at most. What it prints goes to our standard error: our output is for the report.
+pub fn survey(command: &[OsString], duration: Option<Duration>) -> io::Result<Survey> {
+    let installed = embedded::unpack()?;
+    let libraries = installed.library.parent().unwrap_or(Path::new("/"));
+    let directory = WorkDirectory::create()?;
+    let settings = wire::Settings { mode: wire::Mode::Survey, ..wire::Settings::DEFAULT };
+    fs::write(directory.path().join(wire::SETTINGS_FILE), settings.to_string())?;
+    let mut environment = Environment::ours();
+    environment.prepend("LD_LIBRARY_PATH", libraries.as_os_str());
+    environment.set(wire::RUN_VARIABLE, directory.path());
+    let mut program = Command::new(&command[0]);
+    program.args(&command[1..]).stdin(Stdio::null()).stdout(Stdio::from(io::stderr()));
+    environment.give(&mut program);
+    let ended = run_to_end(&mut program, duration, None)?;
+    let processes = processes(directory.path(), libraries)?;
+    Ok(Survey { ending: ended.ending, code: code(ended.status), elapsed: ended.elapsed, processes })
+}
+
+/// Has an instrumented program find the runtime, so that it can run without being recorded.
+pub fn add_runtime(environment: &mut Environment) -> io::Result<()> {
+    let installed = embedded::unpack()?;
+    environment.prepend("LD_LIBRARY_PATH", installed.library.parent().unwrap_or(Path::new("/")).as_os_str());
+    Ok(())
+}
+
+/// What processes left in the directory of a survey.
+fn processes(directory: &Path, libraries: &Path) -> io::Result<Vec<SurveyedProcess>> {
+    let (mut records, mut with_threads) = (Vec::new(), Vec::new());
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        // `TIME-PROCESS`: a copy of a process has its own number, and the time of the one it was copied from.
+        let stem = path.file_stem().and_then(OsStr::to_str).and_then(|stem| stem.split_once('-'));
+        let Some(Ok(time)) = stem.map(|(time, _)| time.parse::<u64>()) else { continue };
+        match path.extension().and_then(OsStr::to_str) {
+            Some(wire::PROCESS_EXTENSION) => records.push((time, path)),
+            Some(wire::THREADS_EXTENSION) => with_threads.push(time),
+            _ => {}
+        }
+    }
+    records.sort();
+    let mut processes = Vec::new();
+    for (time, path) in records {
+        let bytes = fs::read(path)?;
+        let process = ProcessRecord::parse(&bytes);
+        processes.extend(process.map(|record| surveyed(&record, with_threads.contains(&time), libraries)));
+    }
+    Ok(processes)
+}
+
+fn surveyed(record: &ProcessRecord<'_>, has_threads: bool, libraries: &Path) -> SurveyedProcess {
+    let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
+    let words = record.command.strip_suffix(b"\0").unwrap_or(record.command);
+    let words = words.split(|&byte| byte == 0).skip(1);
+    let mut environment = Environment::from_kernel(record.environment);
+    environment.remove(wire::RUN_VARIABLE);
+    environment.remove(PADDING_VARIABLE);
+    environment.remove_from_list("LD_LIBRARY_PATH", libraries.as_os_str());
+    SurveyedProcess {
+        program: path(record.program),
+        arguments: words.map(|word| OsStr::from_bytes(word).to_owned()).collect(),
+        directory: path(record.directory),
+        environment,
+        input: Some(path(record.input)).filter(|input| input.is_file()),
+        has_threads,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_are_read_in_the_order_in_which_they_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let leave = |name: &str, program: &[u8], environment: &[u8]| {
+            let record = ProcessRecord {
+                program,
+                directory: b"/tmp",
+                input: b"/dev/null",
+                command: b"./x\0\0two words\0",
+                environment,
+            };
+            let mut bytes = Vec::new();
+            record.write(|piece| {
+                bytes.extend_from_slice(piece);
+                true
+            });
+            fs::write(directory.path().join(name), bytes).unwrap();
+        };
+        leave("1000-7.process", b"/second", b"LD_LIBRARY_PATH=/cargo:/ours:/theirs\0FORETELL_RUN=/tmp/run\0");
+        leave("999-8.process", b"/first", b"A=1\0LD_LIBRARY_PATH=/ours\0");
+        for (name, content) in [("1000-9.threads", ""), ("settings", "seed=0"), ("1001-5.process", "cut")] {
+            fs::write(directory.path().join(name), content).unwrap();
+        }
+        let found = processes(directory.path(), Path::new("/ours")).unwrap();
+        let programs: Vec<_> =
+            found.iter().map(|found| (found.program.as_path(), found.has_threads)).collect();
+        assert_eq!(programs, [(Path::new("/first"), false), (Path::new("/second"), true)]);
+        assert_eq!(found[0].arguments, ["", "two words"]);
+        assert_eq!(found[0].input, None, "a device is no file");
+        assert_eq!(found[0].environment.stored(), ["A=1"]);
+        assert_eq!(found[1].environment.stored(), ["LD_LIBRARY_PATH=/cargo:/theirs"]);
+    }
+}
