@@ -12,7 +12,7 @@ use trace::{EventId, Trace};
 
 pub use baseline::{Baseline, Comparison, FixedFinding};
 pub use cause::{Cause, FurtherPlaces, family, group_by_cause, number_by_rank};
-pub use suite::{Suite, SuiteTest, TestOutcome};
+pub use suite::{Suite, SuiteTest, TestOutcome, TestStatus};
 
 /// What kind of bug a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -389,7 +389,7 @@ pub struct Predictions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Comparison>,
     /// The tests that were hunted in, of a whole test command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
     pub suite: Option<Suite>,
 }
 

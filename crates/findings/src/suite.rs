@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suite {
     /// The command.
+    #[serde(rename = "test_command")]
     pub command: Vec<String>,
     /// The status that it ended with by itself, as a shell gives it.
+    #[serde(rename = "test_command_status")]
     pub status: u8,
     /// Its tests.
     pub tests: Vec<SuiteTest>,
@@ -27,7 +29,9 @@ pub struct SuiteTest {
     pub name: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// What came of it.
+    /// How the run ended that was recorded first.
+    pub status: TestStatus,
+    /// What came of hunting in it.
     pub outcome: TestOutcome,
     /// Why it could not be hunted in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +51,21 @@ pub struct SuiteTest {
     pub directory: Option<String>,
 }
 
-/// What came of a test.
+/// How the run of a test ended that was recorded first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestStatus {
+    /// By itself, with status 0.
+    Passed,
+    /// With another status, or by a signal.
+    Failed,
+    /// It could not go on, or its time was over.
+    Hung,
+    /// There is no such run.
+    NotRecorded,
+}
+
+/// What came of hunting in a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestOutcome {

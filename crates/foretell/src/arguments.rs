@@ -5,8 +5,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    Cargo, Cc, Check, Clean, Compare, Completions, Convert, Cpp, Decide, Diff, Doctor, Generate, Hunt, List,
-    Man, Merge, Open, Predict, Record, Recover, Replay, Report, Scrub, Show, States, Stats, Test,
+    Cargo, Cc, Check, Clean, Compare, Completions, Convert, Cpp, Decide, Diff, Doctor, Generate, Hunt, Init,
+    List, Man, Merge, Open, Predict, Record, Recover, Replay, Report, Scrub, Show, States, Stats, Test,
 };
 use crate::exit::Exit;
 
@@ -53,6 +53,7 @@ pub enum Command {
     Open(Open),
     Clean(Clean),
     Doctor(Doctor),
+    Init(Init),
     Completions(Completions),
     Man(Man),
 }

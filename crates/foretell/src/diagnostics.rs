@@ -42,6 +42,11 @@ impl Diagnostic {
         Diagnostic(Box::new(Content { title: title.into(), ..Content::default() }))
     }
 
+    /// What is wrong.
+    pub fn title(&self) -> &str {
+        &self.0.title
+    }
+
     /// In this file.
     pub fn in_file(self, file: impl Into<String>) -> Self {
         self.at(Place { file: file.into(), ..Place::default() })

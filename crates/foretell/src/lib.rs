@@ -12,6 +12,7 @@ pub mod observer;
 pub mod open;
 pub mod output;
 pub mod progress;
+pub mod project;
 pub mod quantity;
 pub mod reporting;
 pub mod table;
@@ -33,6 +34,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         diagnostic.print_error();
         return Exit::Mistake.into();
     }
+    let arguments = match project::with_project(arguments) {
+        Ok(arguments) => arguments,
+        Err(diagnostic) => {
+            diagnostic.print_error();
+            return Exit::Mistake.into();
+        }
+    };
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(usage) => return end_with_usage(&usage),
@@ -74,6 +82,7 @@ fn perform(command: Command) -> Result<Exit, Diagnostic> {
         Command::Open(open) => open.run(),
         Command::Clean(clean) => clean.run(),
         Command::Doctor(doctor) => doctor.run(),
+        Command::Init(init) => init.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     }

@@ -75,12 +75,15 @@ fn counts_in_words(suite: &Suite) -> String {
 
 #[cfg(test)]
 mod tests {
+    use findings::TestStatus;
+
     use super::*;
 
     fn test(name: &str, outcome: TestOutcome, findings: &[&str]) -> SuiteTest {
         SuiteTest {
             name: name.to_owned(),
             command: vec!["./x".to_owned()],
+            status: TestStatus::Passed,
             outcome,
             message: (outcome == TestOutcome::Error).then(|| "it is a script".to_owned()),
             milliseconds: 1_250,

@@ -61,7 +61,7 @@ fn project(script: &str) -> tempfile::TempDir {
 
 /// Name, outcome, and whether there are findings.
 fn tests(report: &Value) -> Vec<(String, String, bool)> {
-    let tests = report["suite"]["tests"].as_array().unwrap();
+    let tests = report["tests"].as_array().unwrap();
     let row = |test: &Value| {
         let text = |key: &str| test[key].as_str().unwrap().to_owned();
         (text("name"), text("outcome"), !test["findings"].as_array().unwrap().is_empty())
@@ -96,6 +96,9 @@ COUNTER_LOCKED=1 ./counter from-environment
     ];
     assert_eq!(tests(&report), expected);
     let findings = report["findings"].as_array().unwrap();
+    let statuses: Vec<&Value> =
+        report["tests"].as_array().unwrap().iter().map(|test| &test["status"]).collect();
+    assert_eq!(statuses, ["not-recorded", "passed", "passed", "passed", "passed"]);
     let races: Vec<&Value> = findings.iter().filter(|finding| finding["kind"] == "race").collect();
     let [race] = races[..] else { panic!("{findings:#?}") };
     assert_eq!((&race["object"], &race["rung"]), (&"total".into(), &"confirmed".into()));

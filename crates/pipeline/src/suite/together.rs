@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use report::{Coverage, Finding, Predictions, Suite, SuiteTest, group_by_cause, number_by_rank};
+use report::{
+    Coverage, Finding, Predictions, Suite, SuiteTest, TestOutcome, TestStatus, group_by_cause, number_by_rank,
+};
 
 use super::SuiteOutcome;
 use super::plan::{Plan, Test};
@@ -12,6 +14,7 @@ use crate::files::{self, Form};
 use crate::observer::{Observer, WarningsOnly};
 use crate::saved;
 use crate::trace_file::{ExploredTrace, TraceFile};
+use trace::Ending;
 
 /// Puts what was found in the tests of a suite together, and keeps it in the directory of the suite.
 pub(super) fn together(
@@ -73,6 +76,7 @@ impl Together<'_> {
         self.tests.push(SuiteTest {
             name: test.name.clone(),
             command: test.command(),
+            status: status(&self.directory.join(&beside).join(saved::TRACE), test),
             outcome: test.outcome,
             message: test.message.clone(),
             milliseconds: test.milliseconds,
@@ -108,6 +112,21 @@ impl Together<'_> {
             }
         }
         finding
+    }
+}
+
+/// How the recorded run of a test ended.
+fn status(trace: &Path, test: &Test) -> TestStatus {
+    if test.outcome != TestOutcome::Hunted {
+        return TestStatus::NotRecorded;
+    }
+    let bytes = run::mapping::map_file(trace).ok();
+    let metadata = bytes.and_then(|bytes| trace::native::metadata(&bytes).ok().flatten());
+    match metadata.and_then(|metadata| metadata.ending) {
+        Some(Ending::Exited(0) | Ending::Ended) => TestStatus::Passed,
+        Some(Ending::Exited(_) | Ending::Killed(_)) => TestStatus::Failed,
+        Some(Ending::Deadlocked | Ending::TimedOut) => TestStatus::Hung,
+        None => TestStatus::NotRecorded,
     }
 }
 
