@@ -86,7 +86,7 @@ fn added(
 }
 
 fn malformed(text: &str, error: &toml::de::Error) -> Diagnostic {
-    let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
+    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
     Diagnostic::new(format!("{place}{}", error.message()))
 }

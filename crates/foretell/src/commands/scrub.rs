@@ -13,9 +13,9 @@ use crate::table::counted;
 const EXAMPLES: &str = "\
 A trace that was recorded with `--keep-environment`, or by an old version, holds
 the values of environment variables, which may be secrets. This command replaces
-them by their lengths. The events stay as they are. The trace is replaced; copies
-of the old one elsewhere, and what a disk keeps of it, are not. Arguments of the
-recorded command are not changed.
+them by their lengths. The events stay as they are. The trace is replaced;
+copies of the old one elsewhere, and what a disk keeps of it, are not. Arguments
+of the recorded command are not changed.
 
 Examples:
   foretell scrub run.ftr                 in place

@@ -69,7 +69,7 @@ mod tests {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "foretell", &mut script);
             let script = String::from_utf8(script).unwrap();
-            assert!(script.contains("hunt") && script.contains("--max-events"), "{shell}");
+            assert!(script.contains("hunt") && script.contains("max-events"), "{shell}");
         }
         let directory = tempfile::tempdir().unwrap();
         Man { directory: directory.path().join("man1") }.run().unwrap();

@@ -21,7 +21,7 @@ const EXAMPLES: &str = "\
 Runs the test command once as it is. Every program under it that is built for
 recording (`foretell cc`, `foretell c++`, `foretell cargo` or -fsanitize=thread)
 is a test if it creates threads, and is then hunted in by itself: see `foretell
-hunt --help`. `cargo test` and `cargo nextest run` build the tests for recording.
+hunt --help`. After `--`, `cargo` is `foretell cargo`: it builds for recording.
 
 A finding that several tests show is reported once, with their names. Each test
 has its own directory in `.foretell/latest/tests`, with its trace and report.

@@ -48,6 +48,8 @@ pub struct Test {
     pub input: Option<PathBuf>,
     /// What came of it so far.
     pub outcome: TestOutcome,
+    /// Whether the hunt was called off: what it found counts, and it is done again when the suite is taken up again.
+    pub interrupted: bool,
     /// Why it could not be hunted in.
     pub message: Option<String>,
     /// How long that took.
@@ -201,6 +203,7 @@ impl Test {
                 .collect(),
             input: process.input.clone(),
             outcome: if process.has_threads { TestOutcome::NotReached } else { TestOutcome::NoThreads },
+            interrupted: false,
             message: None,
             milliseconds: 0,
             results: String::new(),

@@ -33,7 +33,7 @@ pub(super) fn hunt(
     plan: &mut Plan,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
-    let is_left = |test: &Test| test.outcome == TestOutcome::NotReached;
+    let is_left = |test: &Test| test.outcome == TestOutcome::NotReached || test.interrupted;
     let left = plan.tests.iter().enumerate().filter(|(_, test)| is_left(test));
     let tests: VecDeque<(usize, Test)> = left.map(|(number, test)| (number, test.clone())).collect();
     let total = tests.len();
@@ -132,7 +132,8 @@ impl Queue<'_> {
             Ok(()) => (TestOutcome::Hunted, None),
             Err(message) => (TestOutcome::Error, Some(message)),
         };
-        Test { outcome, message, milliseconds: started.elapsed().as_millis() as u64, ..test }
+        let interrupted = self.options.cancellation.is_cancelled();
+        Test { outcome, message, interrupted, milliseconds: started.elapsed().as_millis() as u64, ..test }
     }
 
     /// Hunts in a test; why that did not work.
