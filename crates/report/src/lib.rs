@@ -33,7 +33,9 @@ pub use evidence::{About, ClaimedVerdict, Evidence, EvidenceError, SCHEMA, event
 pub use explain::{explain, in_one_sentence};
 pub use figures::{counted, number};
 pub use findings::{
-    Baseline, Cause, Comparison, Coverage, Failure, FailureThread, Finding, FindingKind, FirstFailure, FixedFinding, Funnel, FurtherPlaces, Harm, HuntEnd, OrderChange, Predictions, Replayed, Rung, Size, Stopped, StoppedBy, Suite, SuiteTest, TestOutcome, TestStatus, family, group_by_cause, number_by_rank,
+    Baseline, Cause, Comparison, Coverage, Failure, FailureThread, Finding, FindingKind, FirstFailure,
+    FixedFinding, Funnel, FurtherPlaces, Harm, HuntEnd, OrderChange, Predictions, Replayed, Rung, Size,
+    Stopped, StoppedBy, Suite, SuiteTest, TestOutcome, TestStatus, family, group_by_cause, number_by_rank,
 };
 pub use fingerprint::{Fingerprint, event_line};
 pub use html::{Extras, Lattice, RuledOut, html};

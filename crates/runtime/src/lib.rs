@@ -27,7 +27,6 @@ mod replay;
 mod schedule;
 mod scheduler;
 mod settings;
-mod survey;
 mod sys;
 mod token;
 
@@ -42,5 +41,5 @@ macro_rules! only_inside_a_program {
 }
 
 only_inside_a_program! {
-    atomics cover hooks inside interpose kernel_status losses modules program real start thread watchdog writer
+    atomics cover hooks inside interpose kernel_status losses modules program real start survey thread watchdog writer
 }
