@@ -4,6 +4,7 @@ pub mod atomicity;
 mod bug;
 pub mod deadlocks;
 mod families;
+pub mod fixes;
 mod nearest;
 pub mod nondeterminism;
 pub mod orders;

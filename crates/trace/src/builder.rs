@@ -255,6 +255,17 @@ impl TraceBuilder {
 }
 
 impl Trace {
+    /// A run of other events with the same names. Semaphores start with as many permits as here. Without notes.
+    ///
+    /// # Panics
+    ///
+    /// If an id in the columns is not one of this trace's.
+    pub fn with_events(&self, columns: Columns) -> Result<Trace, ImpossibleEvent> {
+        let semaphores = (0..self.symbols.semaphores.len() as u32).map(SemaphoreId);
+        let permits = semaphores.map(|semaphore| Some(self.initial_permits(semaphore))).collect();
+        Trace::assemble(columns, self.symbols.clone(), self.marks.clone(), permits, self.metadata.clone())
+    }
+
     /// A trace of these parts, matched and checked. Every id in the columns must be within its
     /// table; the readers see to that.
     pub(crate) fn assemble(

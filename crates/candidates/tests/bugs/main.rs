@@ -5,6 +5,7 @@
 
 mod atomicity;
 mod deadlocks;
+mod fixes;
 mod nondeterminism;
 mod orders;
 mod regions;

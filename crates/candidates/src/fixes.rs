@@ -1,0 +1,260 @@
+//! Fixes: which lock to hold where, so that a race or an atomicity violation cannot happen.
+//!
+//! The lock is one that other accesses of the same variable hold. The change is made to the recording (`edit.rs`): at every
+//! event of the same operation at the same place in the source, since a change there concerns them all. Then the engine is
+//! asked again.
+//!
+//! Promise: with the change, the bug is infeasible even if reads may see anything (`sync`), and every deadlock that is
+//! feasible then, by its places in the source, was feasible before. What the engine leaves open is not suggested. The changed
+//! recording is a legal trace in which all reads see what they saw, but for those of the variable itself.
+//!
+//! Cost: a few walks over the trace for each lock that is tried, a question, and a search for deadlocks.
+
+mod edit;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use check::{Model, Question};
+use decide::{Index, Options, Verdict};
+use order::{HeldLocks, Hold};
+use trace::{EventId, LocationId, LockId, Op, Trace, VariableId};
+
+pub use edit::{Edited, Span};
+
+use crate::deadlocks::{self, Limits};
+use crate::{Report, Settings};
+
+/// A longer trace is not changed: each attempt is a trace of its own.
+const LONGEST: usize = 1_000_000;
+/// So many locks are tried.
+const MOST_LOCKS: usize = 3;
+
+/// What is wrong with the locks that are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMistake {
+    /// None is held.
+    Missing,
+    /// Another one is held instead.
+    Other(LockId),
+    /// It is held, but for reading only.
+    Shared,
+    /// It is released between the two accesses.
+    Released,
+}
+
+/// A lock to hold, verified.
+#[derive(Clone, Debug)]
+pub struct LockFix {
+    /// The lock.
+    pub lock: LockId,
+    /// What is wrong.
+    pub mistake: LockMistake,
+    /// Where to hold it, for each place in the source one stretch of the recording.
+    pub spans: Vec<Span>,
+    /// How many other accesses of the variable hold it.
+    pub held: u64,
+    /// How many other accesses there are.
+    pub accesses: u64,
+    /// The recording with the change.
+    pub edited: Edited,
+}
+
+/// What is held at an access of the variable in question.
+struct AccessHolds {
+    event: EventId,
+    holds: Vec<Hold>,
+}
+
+/// A lock that makes a race or an atomicity violation (`a < c < b`) infeasible; none if no other access holds one that does.
+pub fn suggest_lock(setup: &Index<'_>, question: &Question, options: Options) -> Option<LockFix> {
+    let trace = setup.trace();
+    if trace.len() > LONGEST {
+        return None;
+    }
+    // What must not be interrupted, and by what.
+    let stretches: Vec<(EventId, EventId)> = match question {
+        Question::Race(a, b) => vec![(*a, *a), (*b, *b)],
+        Question::Order(events) => match events[..] {
+            [a, c, b] if trace.thread(a) == trace.thread(b) && trace.thread(c) != trace.thread(a) => {
+                vec![(a, b), (c, c)]
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let variable = trace.op(stretches[0].0).access()?.variable;
+    let is_about_it = |event: EventId| trace.op(event).access().is_some_and(|access| access.variable == variable);
+    if !question.named().into_iter().all(is_about_it) {
+        return None;
+    }
+    let accesses = accesses_of(trace, variable);
+    let is_named = |event: EventId| question.named().into_iter().any(|named| is_like(trace, event, named));
+    let others: Vec<&AccessHolds> = accesses.iter().filter(|access| !is_named(access.event)).collect();
+    ranked(&accesses, &is_named).into_iter().take(MOST_LOCKS).find_map(|lock| {
+        let attempt = Attempt { setup, question, options, accesses: &accesses, variable, lock };
+        let held = others.iter().filter(|access| access.holds.iter().any(|hold| hold.lock == lock)).count();
+        attempt.fix(&stretches, held as u64, others.len() as u64)
+    })
+}
+
+/// Whether two events are one operation at one place in the source.
+fn is_like(trace: &Trace, event: EventId, other: EventId) -> bool {
+    trace.op(event) == trace.op(other) && trace.location(event) == trace.location(other)
+}
+
+fn accesses_of(trace: &Trace, variable: VariableId) -> Vec<AccessHolds> {
+    let mut held = HeldLocks::default();
+    let mut accesses = Vec::new();
+    for (event, thread, op) in trace.events() {
+        held.step(thread, op);
+        if op.access().is_some_and(|access| access.variable == variable) {
+            accesses.push(AccessHolds { event, holds: held.sets().holds(held.by(thread)).to_vec() });
+        }
+    }
+    accesses
+}
+
+/// The locks that are held at accesses, those held at most of the others first.
+fn ranked(accesses: &[AccessHolds], is_named: &dyn Fn(EventId) -> bool) -> Vec<LockId> {
+    let mut counts: BTreeMap<LockId, (usize, usize)> = BTreeMap::new();
+    for access in accesses {
+        for hold in &access.holds {
+            let (others, all) = counts.entry(hold.lock).or_default();
+            *others += usize::from(!is_named(access.event));
+            *all += 1;
+        }
+    }
+    let mut locks: Vec<LockId> = counts.keys().copied().collect();
+    locks.sort_by_key(|lock| std::cmp::Reverse(counts[lock]));
+    locks
+}
+
+/// A lock that is tried.
+struct Attempt<'a> {
+    setup: &'a Index<'a>,
+    question: &'a Question,
+    options: Options,
+    accesses: &'a [AccessHolds],
+    variable: VariableId,
+    lock: LockId,
+}
+
+impl Attempt<'_> {
+    fn fix(&self, stretches: &[(EventId, EventId)], held: u64, accesses: u64) -> Option<LockFix> {
+        let trace = self.setup.trace();
+        let has_shared = trace.events().any(|(.., op)| op == Op::AcquireShared(self.lock));
+        let (mut shown, mut all) = (Vec::new(), Vec::new());
+        let mut mistake = None;
+        for &(first, last) in stretches {
+            let writes = [first, last].into_iter().any(|event| trace.op(event).writes().is_some());
+            let exclusive = writes || !has_shared;
+            let span = Span { first, last, exclusive };
+            if self.is_held(span) {
+                continue;
+            }
+            mistake = mistake.or(Some(self.mistake(span)));
+            shown.push(span);
+            all.extend(self.like(span));
+        }
+        let mistake = mistake?;
+        let edited = edit::edit(self.setup, self.lock, &all, self.variable)?;
+        let is_fixed = self.is_infeasible(&edited) && self.adds_no_deadlock(&edited);
+        let lock = self.lock;
+        is_fixed.then_some(LockFix { lock, mistake, spans: shown, held, accesses, edited })
+    }
+
+    fn hold_at(&self, event: EventId) -> Option<Hold> {
+        let index = self.accesses.binary_search_by_key(&event, |access| access.event).ok()?;
+        self.accesses[index].holds.iter().copied().find(|hold| hold.lock == self.lock)
+    }
+
+    /// Whether the lock is held from one end to the other.
+    fn is_held(&self, span: Span) -> bool {
+        let holds = |event| self.hold_at(event).is_some_and(|hold| hold.exclusive || !span.exclusive);
+        holds(span.first) && holds(span.last) && !self.is_released_in(span)
+    }
+
+    fn is_released_in(&self, span: Span) -> bool {
+        let trace = self.setup.trace();
+        let thread = trace.thread(span.first);
+        let between = (span.first.0..span.last.0).map(EventId).filter(|&event| trace.thread(event) == thread);
+        let mut releases = between.filter(|&event| {
+            matches!(trace.op(event), Op::Release(lock) | Op::ReleaseShared(lock) if lock == self.lock)
+        });
+        releases.any(|event| !trace.is_nested(event))
+    }
+
+    fn mistake(&self, span: Span) -> LockMistake {
+        match (self.hold_at(span.first), self.hold_at(span.last)) {
+            (Some(first), Some(last)) => match first.exclusive && last.exclusive || self.is_released_in(span) {
+                true => LockMistake::Released,
+                false => LockMistake::Shared,
+            },
+            _ => {
+                let at = self.accesses.iter().find(|access| access.event == span.first);
+                let other = at.and_then(|access| access.holds.iter().find(|hold| hold.lock != self.lock));
+                other.map_or(LockMistake::Missing, |hold| LockMistake::Other(hold.lock))
+            }
+        }
+    }
+
+    /// All stretches of the recording that are this one in the source.
+    fn like(&self, span: Span) -> Vec<Span> {
+        let trace = self.setup.trace();
+        if span.first == span.last {
+            let alike = self.accesses.iter().filter(|access| is_like(trace, access.event, span.first));
+            return alike
+                .map(|access| Span { first: access.event, last: access.event, ..span })
+                .filter(|&span| !self.is_held(span))
+                .collect();
+        }
+        let mut open = BTreeMap::new();
+        let mut spans = Vec::new();
+        for access in self.accesses {
+            let thread = trace.thread(access.event);
+            if is_like(trace, access.event, span.last)
+                && let Some(first) = open.remove(&thread)
+            {
+                spans.push(Span { first, last: access.event, ..span });
+            }
+            if is_like(trace, access.event, span.first) {
+                open.insert(thread, access.event);
+            }
+        }
+        if !spans.iter().any(|like| like.first == span.first && like.last == span.last) {
+            spans.push(span);
+        }
+        spans.retain(|&span| !self.is_held(span));
+        spans
+    }
+
+    fn is_infeasible(&self, edited: &Edited) -> bool {
+        let Some(question) = edited.question(self.question) else { return false };
+        let setup = Index::within(&edited.trace, self.setup.bounds());
+        let verdict = decide::decide(&setup, &question, Model::Sync, self.options);
+        matches!(verdict, Ok(Verdict::Infeasible(_)))
+    }
+
+    fn adds_no_deadlock(&self, edited: &Edited) -> bool {
+        let after = Index::within(&edited.trace, self.setup.bounds());
+        let Some(after) = deadlocks_of(&after, self.options) else { return false };
+        // Most programs have none at all.
+        after.is_empty()
+            || deadlocks_of(self.setup, self.options).is_some_and(|before| after.is_subset(&before))
+    }
+}
+
+/// The places of all deadlocks; none if some question is left open.
+fn deadlocks_of(setup: &Index<'_>, options: Options) -> Option<BTreeSet<Vec<LocationId>>> {
+    let mut found = BTreeSet::new();
+    let settings = Settings { model: Model::Sync, options };
+    let counts = deadlocks::search_within(setup, settings, Limits::default(), &mut |report| {
+        if let Report::Bug(bug) = report {
+            let mut places: Vec<LocationId> =
+                bug.events.iter().flatten().map(|&event| setup.trace().location(event)).collect();
+            places.sort_unstable();
+            found.insert(places);
+        }
+    });
+    (counts.unknown == 0).then_some(found)
+}

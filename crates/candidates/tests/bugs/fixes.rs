@@ -1,0 +1,234 @@
+//! Fixes really fix: the oracle says so of random traces, and hand-written ones show each case.
+
+use std::collections::BTreeSet;
+
+use candidates::fixes::{LockFix, LockMistake, suggest_lock};
+use check::{Model, Question};
+use decide::{Index, Options};
+use trace::{EventId, LocationId, Trace};
+
+use crate::support::{on_traces, read, shown, tiny};
+
+fn suggest(trace: &Trace, question: &Question) -> Option<LockFix> {
+    suggest_lock(&Index::new(trace), question, Options::default())
+}
+
+fn race(a: u32, b: u32) -> Question {
+    Question::Race(EventId(a), EventId(b))
+}
+
+fn order(events: &[u32]) -> Question {
+    Question::Order(events.iter().map(|&event| EventId(event)).collect())
+}
+
+/// The places of the deadlocks that the oracle finds feasible, whatever reads see.
+fn deadlocks(trace: &Trace) -> BTreeSet<Vec<LocationId>> {
+    let questions: Vec<Question> = oracle::all_questions(trace)
+        .into_iter()
+        .filter(|question| matches!(question, Question::Deadlock(_)))
+        .collect();
+    let answers = oracle::answer_all(trace, Model::Sync, &questions);
+    let feasible = questions.iter().zip(answers).filter(|(_, feasible)| *feasible);
+    let places = feasible.map(|(question, _)| {
+        let mut places: Vec<LocationId> =
+            question.named().into_iter().map(|event| trace.location(event)).collect();
+        places.sort_unstable();
+        places
+    });
+    places.collect()
+}
+
+/// Where the lock is to be held, as events.
+fn spans(fix: &LockFix) -> Vec<(u32, u32)> {
+    fix.spans.iter().map(|span| (span.first.0, span.last.0)).collect()
+}
+
+#[test]
+fn what_is_suggested_fixes_the_bug_by_the_oracle() {
+    let (mut suggested, mut reordered) = (0, 0);
+    on_traces(400, tiny, |seed, trace| {
+        if trace.len() > 24 {
+            return;
+        }
+        let thread = |event: EventId| trace.thread(event);
+        let is_violation = |question: &Question| match question {
+            Question::Race(..) => true,
+            Question::Order(events) => {
+                matches!(events[..], [a, c, b] if a < b && thread(a) == thread(b) && thread(a) != thread(c))
+            }
+            _ => false,
+        };
+        let questions: Vec<Question> = oracle::all_questions(trace).into_iter().filter(is_violation).collect();
+        let answers = oracle::answer_all(trace, Model::ReadsFrom, &questions);
+        let feasible = questions.into_iter().zip(answers).filter(|(_, feasible)| *feasible);
+        let mut before = None;
+        for (question, _) in feasible.take(12) {
+            let Some(fix) = suggest(trace, &question) else { continue };
+            suggested += 1;
+            let fixed = &fix.edited.trace;
+            reordered += usize::from(fixed.len() == trace.len());
+            let asked = fix.edited.question(&question).expect("its events are still there");
+            if fixed.len() > 40 {
+                continue;
+            }
+            assert_eq!(
+                oracle::decide(fixed, &asked, Model::Sync),
+                None,
+                "seed {seed}: {question:?}\n{}\n{}",
+                shown(trace),
+                shown(fixed)
+            );
+            let before = before.get_or_insert_with(|| deadlocks(trace));
+            let new: Vec<_> = deadlocks(fixed).difference(before).cloned().collect();
+            assert_eq!(new, Vec::<Vec<LocationId>>::new(), "seed {seed}: {question:?}\n{}", shown(fixed));
+        }
+    });
+    assert!(suggested > 50, "{suggested} suggestions are too few to tell, {reordered}");
+}
+
+#[test]
+fn a_lock_is_missing_at_one_access() {
+    let trace = read(
+        "main|fork(T1)
+         main|fork(T2)
+         T1|acq(m)
+         T1|w(x)
+         T1|rel(m)
+         T1|acq(m)
+         T1|r(x)
+         T1|rel(m)
+         T2|w(x)",
+    );
+    let fix = suggest(&trace, &race(3, 8)).expect("m is held at both others");
+    assert_eq!((trace.symbols().lock(fix.lock), fix.mistake), ("m", LockMistake::Missing));
+    assert_eq!((spans(&fix), fix.held, fix.accesses), (vec![(8, 8)], 1, 1));
+    assert_eq!(fix.edited.trace.len(), trace.len() + 2);
+}
+
+#[test]
+fn another_lock_is_held() {
+    let trace = read(
+        "main|fork(T1)
+         main|fork(T2)
+         T1|acq(m)
+         T1|w(x)
+         T1|rel(m)
+         T2|acq(n)
+         T2|w(x)
+         T2|rel(n)
+         main|acq(m)
+         main|r(x)
+         main|rel(m)",
+    );
+    let fix = suggest(&trace, &race(3, 6)).expect("m is held at both others");
+    assert_eq!(trace.symbols().lock(fix.lock), "m");
+    let LockMistake::Other(other) = fix.mistake else { panic!("{:?}", fix.mistake) };
+    assert_eq!((trace.symbols().lock(other), spans(&fix)), ("n", vec![(6, 6)]));
+}
+
+/// The lock is held by somebody else at that moment of the recording: the access has to wait.
+#[test]
+fn what_happened_inside_of_a_section_happens_after_it() {
+    let trace = read(
+        "main|fork(T1)
+         main|fork(T2)
+         T1|acq(m)
+         T1|w(x)
+         T2|w(x)
+         T2|w(y)
+         T1|rel(m)
+         main|r(z)",
+    );
+    let fix = suggest(&trace, &race(3, 4)).expect("m is held");
+    assert_eq!(spans(&fix), [(4, 4)]);
+    assert!(shown(&fix.edited.trace).contains("rel(m)"), "{}", shown(&fix.edited.trace));
+}
+
+#[test]
+fn a_check_and_an_act_become_one_section() {
+    let trace = read(
+        "main|fork(T1)
+         main|fork(T2)
+         T1|acq(m)
+         T1|r(x)
+         T1|rel(m)
+         T1|r(y)
+         T1|acq(m)
+         T1|w(x)
+         T1|rel(m)
+         T2|acq(m)
+         T2|w(x)
+         T2|rel(m)",
+    );
+    let fix = suggest(&trace, &order(&[3, 10, 7])).expect("m is held at all of them");
+    assert_eq!((trace.symbols().lock(fix.lock), fix.mistake), ("m", LockMistake::Released));
+    assert_eq!((spans(&fix), fix.edited.trace.len()), (vec![(3, 7)], trace.len() - 2));
+}
+
+#[test]
+fn a_lock_that_would_deadlock_is_not_suggested() {
+    let trace = read(
+        "main|fork(T1)
+         main|acq(m)
+         main|w(x)
+         T1|w(x)
+         main|join(T1)
+         main|rel(m)",
+    );
+    assert!(suggest(&trace, &race(2, 3)).is_none(), "the holder of m waits for the thread");
+    let trace = read(
+        "main|fork(T1)
+         main|fork(T2)
+         T1|acq(m)
+         T1|acq(n)
+         T1|w(x)
+         T1|rel(n)
+         T1|rel(m)
+         main|acq(m)
+         main|w(x)
+         main|rel(m)
+         T2|acq(n)
+         T2|w(x)
+         T2|rel(n)",
+    );
+    // m inside of n closes a cycle with n inside of m, and both others hold m.
+    let fix = suggest(&trace, &race(8, 11)).expect("n is held, too");
+    assert_eq!((trace.symbols().lock(fix.lock), spans(&fix)), ("n", vec![(8, 8)]));
+}
+
+#[test]
+fn a_lock_for_reading_does_not_cover_a_write() {
+    let trace = read(
+        "main|fork(T1)
+         main|fork(T2)
+         T1|racq(m)
+         T1|w(x)
+         T1|rrel(m)
+         T2|racq(m)
+         T2|r(x)
+         T2|rrel(m)",
+    );
+    let fix = suggest(&trace, &race(3, 6)).expect("m is held for reading");
+    assert_eq!((fix.mistake, spans(&fix)), (LockMistake::Shared, vec![(3, 3)]));
+    assert!(shown(&fix.edited.trace).contains("T1|acq(m)"), "{}", shown(&fix.edited.trace));
+}
+
+#[test]
+fn what_waits_in_between_cannot_become_one_section() {
+    let trace = read(
+        "main|fork(T1)
+         main|fork(T2)
+         T1|acq(m)
+         T1|r(x)
+         T1|rel(m)
+         T2|signal(c)
+         T1|wait(c)
+         T1|acq(m)
+         T1|w(x)
+         T1|rel(m)
+         T2|acq(m)
+         T2|w(x)
+         T2|rel(m)",
+    );
+    assert!(suggest(&trace, &order(&[3, 11, 8])).is_none());
+}
