@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use check::{Model, Question};
 use decide::{Index, Options, Verdict};
+use findings::LockMistake;
 use order::{HeldLocks, Hold};
 use trace::{EventId, LocationId, LockId, Op, Trace, VariableId};
 
@@ -29,19 +30,6 @@ const LONGEST: usize = 1_000_000;
 /// So many locks are tried.
 const MOST_LOCKS: usize = 3;
 
-/// What is wrong with the locks that are held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LockMistake {
-    /// None is held.
-    Missing,
-    /// Another one is held instead.
-    Other(LockId),
-    /// It is held, but for reading only.
-    Shared,
-    /// It is released between the two accesses.
-    Released,
-}
-
 /// A lock to hold, verified.
 #[derive(Clone, Debug)]
 pub struct LockFix {
@@ -49,6 +37,8 @@ pub struct LockFix {
     pub lock: LockId,
     /// What is wrong.
     pub mistake: LockMistake,
+    /// The lock that is held instead, if it is another.
+    pub instead_of: Option<LockId>,
     /// Where to hold it, for each place in the source one stretch of the recording.
     pub spans: Vec<Span>,
     /// How many other accesses of the variable hold it.
@@ -83,7 +73,8 @@ pub fn suggest_lock(setup: &Index<'_>, question: &Question, options: Options) ->
         _ => return None,
     };
     let variable = trace.op(stretches[0].0).access()?.variable;
-    let is_about_it = |event: EventId| trace.op(event).access().is_some_and(|access| access.variable == variable);
+    let is_about_it =
+        |event: EventId| trace.op(event).access().is_some_and(|access| access.variable == variable);
     if !question.named().into_iter().all(is_about_it) {
         return None;
     }
@@ -152,15 +143,15 @@ impl Attempt<'_> {
             if self.is_held(span) {
                 continue;
             }
-            mistake = mistake.or(Some(self.mistake(span)));
+            mistake = mistake.or_else(|| Some(self.mistake(span)));
             shown.push(span);
             all.extend(self.like(span));
         }
-        let mistake = mistake?;
+        let (mistake, instead_of) = mistake?;
         let edited = edit::edit(self.setup, self.lock, &all, self.variable)?;
         let is_fixed = self.is_infeasible(&edited) && self.adds_no_deadlock(&edited);
         let lock = self.lock;
-        is_fixed.then_some(LockFix { lock, mistake, spans: shown, held, accesses, edited })
+        is_fixed.then_some(LockFix { lock, mistake, instead_of, spans: shown, held, accesses, edited })
     }
 
     fn hold_at(&self, event: EventId) -> Option<Hold> {
@@ -184,17 +175,17 @@ impl Attempt<'_> {
         releases.any(|event| !trace.is_nested(event))
     }
 
-    fn mistake(&self, span: Span) -> LockMistake {
-        match (self.hold_at(span.first), self.hold_at(span.last)) {
-            (Some(first), Some(last)) => match first.exclusive && last.exclusive || self.is_released_in(span) {
-                true => LockMistake::Released,
-                false => LockMistake::Shared,
-            },
-            _ => {
-                let at = self.accesses.iter().find(|access| access.event == span.first);
-                let other = at.and_then(|access| access.holds.iter().find(|hold| hold.lock != self.lock));
-                other.map_or(LockMistake::Missing, |hold| LockMistake::Other(hold.lock))
-            }
+    /// What is wrong with a stretch, and which lock is held instead.
+    fn mistake(&self, span: Span) -> (LockMistake, Option<LockId>) {
+        if let (Some(first), Some(last)) = (self.hold_at(span.first), self.hold_at(span.last)) {
+            let is_released = first.exclusive && last.exclusive || self.is_released_in(span);
+            return (if is_released { LockMistake::Released } else { LockMistake::Shared }, None);
+        }
+        let at = self.accesses.iter().find(|access| access.event == span.first);
+        let other = at.and_then(|access| access.holds.iter().find(|hold| hold.lock != self.lock));
+        match other {
+            Some(hold) => (LockMistake::Other, Some(hold.lock)),
+            None => (LockMistake::Missing, None),
         }
     }
 

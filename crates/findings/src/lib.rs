@@ -154,6 +154,9 @@ pub struct Finding {
     /// Of a race that is one because of memory orders: which operations would have to have another, verified to make it infeasible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory_orders: Vec<OrderChange>,
+    /// Of a race or an atomicity violation: a lock to hold, verified to make it infeasible without a new deadlock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<LockFix>,
     /// Of a misuse: what is wrong, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misuse: Option<String>,
@@ -191,6 +194,47 @@ pub struct OrderChange {
     /// Its memory order.
     pub from: String,
     /// The one that makes the race infeasible.
+    pub to: String,
+}
+
+/// A lock to hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockFix {
+    /// What is wrong.
+    pub mistake: LockMistake,
+    /// The lock.
+    pub lock: String,
+    /// The lock that is held instead, if it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<String>,
+    /// Where to hold it.
+    pub places: Vec<FixPlace>,
+    /// At how many other accesses of the same variable it is held.
+    pub held: u64,
+    /// How many other accesses there are.
+    pub accesses: u64,
+}
+
+/// What is wrong with the locks that are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LockMistake {
+    /// None is held.
+    Missing,
+    /// Another one is held.
+    Other,
+    /// It is held for reading only.
+    Shared,
+    /// It is released between the two accesses.
+    Released,
+}
+
+/// Where to hold a lock: from one place in the source to another, or at one place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FixPlace {
+    /// The first place.
+    pub from: String,
+    /// The last; the same if it is one.
     pub to: String,
 }
 
@@ -316,7 +360,7 @@ impl Finding {
     }
 
     /// The number in its id.
-    fn number(&self) -> u64 {
+    pub fn number(&self) -> u64 {
         self.id.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(0)
     }
 

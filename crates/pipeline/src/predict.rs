@@ -5,6 +5,7 @@
 //! the same findings under the same ids.
 
 mod culprit;
+mod fix;
 mod gather;
 mod ids;
 mod kinds;

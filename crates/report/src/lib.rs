@@ -11,6 +11,7 @@ mod evidence;
 mod explain;
 mod figures;
 mod fingerprint;
+mod fixes;
 mod html;
 mod interleaving;
 mod junit;
@@ -34,10 +35,12 @@ pub use explain::{explain, in_one_sentence};
 pub use figures::{counted, number};
 pub use findings::{
     Baseline, Cause, Comparison, Coverage, Failure, FailureThread, Finding, FindingKind, FirstFailure,
-    FixedFinding, Funnel, FurtherPlaces, Harm, HuntEnd, OrderChange, Predictions, Replayed, Rung, Size,
-    Stopped, StoppedBy, Suite, SuiteTest, TestOutcome, TestStatus, family, group_by_cause, number_by_rank,
+    FixPlace, FixedFinding, Funnel, FurtherPlaces, Harm, HuntEnd, LockFix, LockMistake, OrderChange,
+    Predictions, Replayed, Rung, Size, Stopped, StoppedBy, Suite, SuiteTest, TestOutcome, TestStatus, family,
+    group_by_cause, number_by_rank,
 };
 pub use fingerprint::{Fingerprint, event_line};
+pub use fixes::{fix_in_words, orders_in_words};
 pub use html::{Extras, Lattice, RuledOut, html};
 pub use interleaving::{Steps, interleaving};
 pub use junit::junit;
@@ -50,7 +53,7 @@ pub use schedule_file::{
 pub use suite::suite_in_words;
 pub use summary::{Tally, hidden_in_words, statistics, summary, summary_of};
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppressions};
-pub use terminal::{finding_in_a_line, finding_in_words, orders_in_words, quoted, reproduction, title};
+pub use terminal::{finding_in_a_line, finding_in_words, quoted, reproduction, title};
 pub use values::{ChangedRead, changed_reads, unordered_reads};
 pub use words::{Words, demand, is_hidden, printable, shown};
 pub use wrap::wrapped;

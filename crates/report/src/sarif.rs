@@ -14,6 +14,7 @@ use trace::{EventId, Op, ThreadId};
 
 use crate::context::{Context, Contexts};
 use crate::figures::{counted, number};
+use crate::fixes::{Edit, edits, fix_in_words, orders_in_words};
 use crate::outcome::{effect, statement};
 use crate::place::SourcePlace;
 use crate::terminal::title;
@@ -109,6 +110,7 @@ impl Writer<'_> {
             partial_fingerprints: self.fingerprints(),
             code_flows: self.code_flow(left).into_iter().collect(),
             stacks: self.stacks(),
+            fixes: self.fix().into_iter().collect(),
             properties: ResultProperties {
                 id: finding.id.clone(),
                 rung: finding.rung.name(),
@@ -118,6 +120,27 @@ impl Writer<'_> {
                 harm: finding.harm.map(Harm::name),
             },
         }
+    }
+
+    /// The edits of a verified fix, if they are known.
+    fn fix(&self) -> Option<Fix> {
+        let text = fix_in_words(self.finding).or_else(|| orders_in_words(self.finding))?;
+        let mut artifact_changes: Vec<(String, Vec<Replacement>)> = Vec::new();
+        for Edit { file, line, columns, text } in edits(self.context, self.finding) {
+            let (start_column, end_column) = columns;
+            let deleted_region = DeletedRegion { start_line: line, start_column, end_column };
+            let replacement = Replacement { deleted_region, inserted_content: Message { text } };
+            match artifact_changes.iter_mut().find(|(known, _)| *known == file) {
+                Some((_, replacements)) => replacements.push(replacement),
+                None => artifact_changes.push((file, vec![replacement])),
+            }
+        }
+        let change = |(file, replacements): (String, Vec<Replacement>)| ArtifactChange {
+            artifact_location: artifact(&file),
+            replacements,
+        };
+        let artifact_changes: Vec<ArtifactChange> = artifact_changes.into_iter().map(change).collect();
+        (!artifact_changes.is_empty()).then(|| Fix { description: Message { text }, artifact_changes })
     }
 
     /// Where else the same cause shows.
@@ -163,7 +186,9 @@ impl Writer<'_> {
         let title = title(self.finding);
         let title = title[..1].to_uppercase() + &title[1..];
         let effect = effect(self.finding).map(|effect| format!("; {effect}")).unwrap_or_default();
-        format!("{}, {}: {how}{effect}.", escaped(&title), self.finding.rung.name())
+        let fix = fix_in_words(self.finding).or_else(|| orders_in_words(self.finding));
+        let fix = fix.map(|fix| format!(" {}", escaped(&fix))).unwrap_or_default();
+        format!("{}, {}: {how}{effect}.{fix}", escaped(&title), self.finding.rung.name())
     }
 
     fn location(&self, location: &str, message: Option<String>) -> Location {

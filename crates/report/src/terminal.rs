@@ -7,12 +7,13 @@ use check::Question;
 use trace::EventId;
 
 use crate::context::{Context, Frame};
+use crate::fixes::{fix_in_words, orders_in_words};
 use crate::interleaving::{Steps, interleaving};
 use crate::outcome::{effect, frequency, statement};
 use crate::place::{SourcePlace, telling_span};
 use crate::words::{listed, printable, shown};
 use crate::wrap::wrapped;
-use findings::{Failure, Finding, FindingKind, FurtherPlaces, OrderChange, Rung};
+use findings::{Failure, Finding, FindingKind, FurtherPlaces, Rung};
 
 /// The finding told in full. Its question must make sense about the trace.
 pub fn finding_in_words(
@@ -189,6 +190,9 @@ impl FindingText<'_> {
         if let Some(orders) = orders_in_words(self.finding) {
             text.push_str(&wrapped(&orders, 2, 2));
         }
+        if let Some(fix) = fix_in_words(self.finding) {
+            text.push_str(&wrapped(&fix, 2, 2));
+        }
         if let Some(effect) = effect(self.finding) {
             text.push_str(&format!("  When it happens: {BOLD}{effect}{BOLD:#}.\n"));
             for line in &self.finding.difference {
@@ -332,18 +336,6 @@ impl FindingText<'_> {
         text.push_str(&format!("{STYLE}SUMMARY: foretell: {}{place}{STYLE:#}\n", self.finding.kind.title()));
         text
     }
-}
-
-/// Which memory orders are to blame: `with release in the atomic write of flag at a.c:7 ..`.
-pub fn orders_in_words(finding: &Finding) -> Option<String> {
-    let changes =
-        finding.memory_orders.iter().map(|OrderChange { operation, location, from, to, .. }| {
-            format!("`{to}` instead of `{from}` in the {} at {}", shown(operation), shown(location))
-        });
-    let changes: Vec<String> = changes.collect();
-    (!changes.is_empty()).then(|| {
-        format!("Because of a memory order: with {}, the race is infeasible (verified).", listed(changes))
-    })
 }
 
 const BOLD: Style = Style::new().bold();

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use candidates::fixes::{LockFix, LockMistake, suggest_lock};
+use candidates::fixes::{LockFix, suggest_lock};
 use check::{Model, Question};
 use decide::{Index, Options};
+use findings::LockMistake;
 use trace::{EventId, LocationId, Trace};
 
 use crate::support::{on_traces, read, shown, tiny};
@@ -58,7 +59,8 @@ fn what_is_suggested_fixes_the_bug_by_the_oracle() {
             }
             _ => false,
         };
-        let questions: Vec<Question> = oracle::all_questions(trace).into_iter().filter(is_violation).collect();
+        let questions: Vec<Question> =
+            oracle::all_questions(trace).into_iter().filter(is_violation).collect();
         let answers = oracle::answer_all(trace, Model::ReadsFrom, &questions);
         let feasible = questions.into_iter().zip(answers).filter(|(_, feasible)| *feasible);
         let mut before = None;
@@ -122,8 +124,9 @@ fn another_lock_is_held() {
     );
     let fix = suggest(&trace, &race(3, 6)).expect("m is held at both others");
     assert_eq!(trace.symbols().lock(fix.lock), "m");
-    let LockMistake::Other(other) = fix.mistake else { panic!("{:?}", fix.mistake) };
-    assert_eq!((trace.symbols().lock(other), spans(&fix)), ("n", vec![(6, 6)]));
+    assert_eq!(fix.mistake, LockMistake::Other);
+    let other = fix.instead_of.map(|lock| trace.symbols().lock(lock));
+    assert_eq!((other, spans(&fix)), (Some("n"), vec![(6, 6)]));
 }
 
 /// The lock is held by somebody else at that moment of the recording: the access has to wait.

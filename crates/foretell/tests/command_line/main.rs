@@ -6,6 +6,7 @@ mod compare;
 mod convert;
 mod decide;
 mod errors;
+mod fixes;
 mod generate;
 mod help;
 mod limits;

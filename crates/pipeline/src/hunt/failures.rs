@@ -95,6 +95,7 @@ pub(super) fn finding(failure: &Failure, trace: &Trace, recording: Option<String
         racy: None,
         inherent: false,
         memory_orders: Vec::new(),
+        fix: None,
         misuse: None,
         third_party: false,
         schedule: (0..trace.len()).map(EventId::new).collect(),

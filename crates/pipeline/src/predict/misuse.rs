@@ -67,6 +67,7 @@ fn finding(
         racy: None,
         inherent: false,
         memory_orders: Vec::new(),
+        fix: None,
         misuse: Some(in_words(trace, misuse)),
         third_party: !first_party.has(trace, event),
         schedule,

@@ -168,6 +168,7 @@ impl ConditionSearch<'_> {
             racy: None,
             inherent: false,
             memory_orders: Vec::new(),
+            fix: None,
             misuse: None,
             third_party: false,
             schedule,

@@ -10,6 +10,7 @@ use report::{Finding, FindingKind, Rung};
 use trace::{EventId, Trace};
 
 use super::culprit::culprits;
+use super::fix::fix_of;
 use crate::error::Error;
 use crate::first_party::{FirstParty, function_of};
 use crate::parallel::map_in_parallel;
@@ -85,6 +86,7 @@ impl<'s> Prediction<'s> {
             racy: (kind == FindingKind::Nondeterminism).then_some(racy),
             inherent: found.remarks.inherent,
             memory_orders: Vec::new(),
+            fix: None,
             misuse: None,
             third_party: !found.events.iter().flatten().any(|&event| first_party.has(trace, event)),
             schedule: Vec::new(),
@@ -124,6 +126,9 @@ impl<'s> Prediction<'s> {
                 finding.memory_orders = culprits(pending.index.trace(), &pending.found.question, &schedule);
             }
             finding.schedule = schedule;
+            if finding.memory_orders.is_empty() {
+                finding.fix = fix_of(pending.index, &finding, &pending.found.question);
+            }
         }
         Ok(finding)
     }

@@ -11,6 +11,7 @@ use super::window::{Room, Window, Windows};
 use crate::context::{Context, Contexts, Frame};
 use crate::edges::{EdgeKind, edges};
 use crate::figures::counted;
+use crate::fixes::{fix_in_words, orders_in_words};
 use crate::outcome::{effect, frequency, statement};
 use crate::place::SourcePlace;
 use crate::suite::result_in_words;
@@ -153,6 +154,8 @@ struct FindingData {
     statement: String,
     /// What the program did when it happened.
     effect: Option<String>,
+    /// What would fix it, verified.
+    fix: Option<String>,
     harm: Option<&'static str>,
     /// How its output differed.
     difference: Vec<String>,
@@ -336,6 +339,7 @@ fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> FindingD
             question.as_ref().map(|question| words.possible(question)).unwrap_or_default()
         }),
         effect: effect(finding),
+        fix: fix_in_words(finding).or_else(|| orders_in_words(finding)),
         harm: finding.harm.map(Harm::name),
         difference: finding.difference.clone(),
         frequency: finding.failure.as_ref().map(frequency),

@@ -73,6 +73,7 @@ function show(entry, step) {
     finding.effect && el("p", { class: `effect ${finding.harm}` }, `When it happens: ${finding.effect}.`),
     el("p", { class: "statement" }, `${capital(finding.statement)}.`),
     finding.difference.length > 0 && el("pre", { class: "difference" }, finding.difference.join("\n")),
+    finding.fix && el("p", { class: "fix" }, finding.fix),
     finding.frequency && el("p", { class: "statement" }, `${finding.frequency}.`),
     finding.further.length > 0 && el("details", { class: "further" }, el("summary", {}, `The same cause shows at ${plural(finding.further.length, "more place")}`),
       el("ul", {}, finding.further.map((place) => el("li", { class: "mono" }, place)))),

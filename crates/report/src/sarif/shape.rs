@@ -95,7 +95,38 @@ pub(super) struct Result {
     pub(super) code_flows: Vec<CodeFlow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) stacks: Vec<Stack>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) fixes: Vec<Fix>,
     pub(super) properties: ResultProperties,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Fix {
+    pub(super) description: Message,
+    pub(super) artifact_changes: Vec<ArtifactChange>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ArtifactChange {
+    pub(super) artifact_location: ArtifactLocation,
+    pub(super) replacements: Vec<Replacement>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Replacement {
+    pub(super) deleted_region: DeletedRegion,
+    pub(super) inserted_content: Message,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DeletedRegion {
+    pub(super) start_line: u32,
+    pub(super) start_column: u32,
+    pub(super) end_column: u32,
 }
 
 #[derive(Debug, Serialize)]
