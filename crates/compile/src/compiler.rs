@@ -102,8 +102,11 @@ fn added(
     Ok(added)
 }
 
+/// Has libstdc++ make its semaphores of the C library's, which are seen as semaphores; its own are atomic operations and system calls.
+const POSIX_SEMAPHORES: &str = "-D_GLIBCXX_USE_POSIX_SEMAPHORE=1";
+
 fn compile_flags(family: Family, extras: Extras, reading: &Reading, include: &Path) -> Vec<OsString> {
-    let mut flags: Vec<OsString> = vec!["-idirafter".into(), include.into()];
+    let mut flags: Vec<OsString> = vec!["-idirafter".into(), include.into(), POSIX_SEMAPHORES.into()];
     if !reading.asks_for_debug_information() {
         flags.push("-g".into());
     }
@@ -162,7 +165,7 @@ mod tests {
         Ok(added.join(" ".as_ref()).into_string().unwrap())
     }
 
-    const GCC_COMPILE: &str = "-idirafter /i -g -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset \
+    const GCC_COMPILE: &str = "-idirafter /i -D_GLIBCXX_USE_POSIX_SEMAPHORE=1 -g -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset \
                                -fno-builtin-bcopy -fno-builtin-bzero -fno-tree-loop-distribute-patterns";
     const GCC_LINK: &str = "-L/r -Wl,--enable-new-dtags,-rpath,/r";
 
@@ -192,7 +195,7 @@ mod tests {
         let link = "-fno-sanitize-link-runtime -Wl,--push-state,--no-as-needed /r/libtsan.so.2 \
                     -Wl,--pop-state -Wl,--enable-new-dtags,-rpath,/r";
         assert_eq!(added_to(Family::Clang, "a.o").unwrap(), format!("-fsanitize=thread {link}"));
-        let compile = "-fsanitize=thread -idirafter /i -g -mllvm -tsan-instrument-read-before-write";
+        let compile = "-fsanitize=thread -idirafter /i -D_GLIBCXX_USE_POSIX_SEMAPHORE=1 -g -mllvm -tsan-instrument-read-before-write";
         assert_eq!(added_to(Family::Clang, "-c a.cc").unwrap(), compile);
     }
 

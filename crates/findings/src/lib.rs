@@ -58,7 +58,7 @@ impl FindingKind {
     /// Many of them, in words.
     pub fn title_of_many(self) -> String {
         match self {
-            FindingKind::Misuse => "misuses of locks".to_owned(),
+            FindingKind::Misuse => "misuses".to_owned(),
             kind => format!("{}s", kind.title()),
         }
     }
@@ -73,7 +73,7 @@ impl FindingKind {
             FindingKind::Order => "order violation",
             FindingKind::Predicate => "predicate violation",
             FindingKind::Failure => "failure",
-            FindingKind::Misuse => "misuse of a lock",
+            FindingKind::Misuse => "misuse",
         }
     }
 }

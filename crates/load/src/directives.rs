@@ -14,6 +14,7 @@ struct Ignored {
     reads: u32,
     writes: u32,
     atomics: u32,
+    orders: u32,
 }
 
 /// All directives so far.
@@ -29,19 +30,26 @@ impl Directives {
     pub(super) fn see(&mut self, event: &Event<'_>) {
         let ignored = self.ignored.entry(event.thread).or_default();
         match event.op {
-            Op::IgnoreBegin { reads, writes, atomics } => {
-                ignored.reads += u32::from(reads);
-                ignored.writes += u32::from(writes);
-                ignored.atomics += u32::from(atomics);
+            Op::IgnoreBegin(more) => {
+                ignored.reads += u32::from(more.reads);
+                ignored.writes += u32::from(more.writes);
+                ignored.atomics += u32::from(more.atomics);
+                ignored.orders += u32::from(more.orders);
             }
-            Op::IgnoreEnd { reads, writes, atomics } => {
-                ignored.reads = ignored.reads.saturating_sub(u32::from(reads));
-                ignored.writes = ignored.writes.saturating_sub(u32::from(writes));
-                ignored.atomics = ignored.atomics.saturating_sub(u32::from(atomics));
+            Op::IgnoreEnd(less) => {
+                ignored.reads = ignored.reads.saturating_sub(u32::from(less.reads));
+                ignored.writes = ignored.writes.saturating_sub(u32::from(less.writes));
+                ignored.atomics = ignored.atomics.saturating_sub(u32::from(less.atomics));
+                ignored.orders = ignored.orders.saturating_sub(u32::from(less.orders));
             }
             Op::Benign { address, length } => self.mean_races(address, address.saturating_add(length)),
             _ => {}
         }
+    }
+
+    /// Whether what the thread does orders it with others.
+    pub(super) fn orders(&self, thread: u32) -> bool {
+        self.ignored.get(&thread).is_none_or(|ignored| ignored.orders == 0)
     }
 
     /// Whether what the thread frees is to be seen.
@@ -55,7 +63,7 @@ impl Directives {
         if self.ignored.is_empty() {
             return Some(access);
         }
-        let Ignored { reads, writes, atomics } = self.ignored.get(&thread).copied().unwrap_or_default();
+        let Ignored { reads, writes, atomics, .. } = self.ignored.get(&thread).copied().unwrap_or_default();
         match (access, reads > 0, writes > 0) {
             (Access::Read, true, _) | (Access::Write, _, true) | (Access::ReadThenWrite, true, true) => None,
             (Access::ReadThenWrite, true, false) => Some(Access::Write),
@@ -126,14 +134,20 @@ mod tests {
 
     #[test]
     fn what_is_ignored_is_nested_and_of_one_thread() {
-        let begin = Op::IgnoreBegin { reads: false, writes: true, atomics: false };
-        let end = Op::IgnoreEnd { reads: false, writes: true, atomics: false };
+        let begin =
+            Op::IgnoreBegin(wire::Ignored { reads: false, writes: true, atomics: false, orders: false });
+        let end = Op::IgnoreEnd(wire::Ignored { reads: false, writes: true, atomics: false, orders: false });
         let inside = directives(&[begin, begin, end]);
         assert_eq!(inside.wanted(1, Access::Write), None);
         assert_eq!(inside.wanted(1, Access::ReadThenWrite), Some(Access::Read));
         assert_eq!(inside.wanted(1, Access::AtomicWrite), Some(Access::AtomicWrite));
         assert_eq!(inside.wanted(2, Access::Write), Some(Access::Write));
-        let in_a_lock = directives(&[Op::IgnoreBegin { reads: true, writes: true, atomics: true }]);
+        let in_a_lock = directives(&[Op::IgnoreBegin(wire::Ignored {
+            reads: true,
+            writes: true,
+            atomics: true,
+            orders: false,
+        })]);
         assert_eq!(in_a_lock.wanted(1, Access::AtomicUpdate), None);
         assert_eq!(directives(&[begin, end]).wanted(1, Access::Write), Some(Access::Write));
     }

@@ -214,7 +214,13 @@ impl Finder {
             Raw::End => ThreadState::Finished,
             Raw::Request { .. } | Raw::Wait { .. } | Raw::BarrierEnter { .. } => ThreadState::Waiting,
             // They say nothing about what the thread does.
-            Raw::Failing { .. } | Raw::Stop(_) => thread.state.unwrap_or(ThreadState::Ready),
+            Raw::Failing { .. }
+            | Raw::Stop(_)
+            | Raw::Exiting
+            | Raw::Destroyed { .. }
+            | Raw::Refused { .. }
+            | Raw::JoinedAgain { .. }
+            | Raw::Unsafe(_) => thread.state.unwrap_or(ThreadState::Ready),
             _ => ThreadState::Ready,
         });
         match event.op {

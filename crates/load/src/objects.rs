@@ -180,6 +180,9 @@ impl Objects {
         first_use: FirstUse,
         modules: &mut Modules,
     ) -> String {
+        if let Some(Passage::Team(number)) = Passage::of(address) {
+            return format!("team {}", number / 8);
+        }
         if let Some(placed) = self.variables.block_at(address) {
             let offset = address - placed.start;
             match self.origins.get(&placed.number).cloned() {
@@ -268,6 +271,28 @@ impl Objects {
         }
         let (number, holders) = self.locks.known.entry(key).or_default();
         Ok((LockId(*number), holders))
+    }
+
+    /// Whether a lock at an address is known, and who holds it.
+    pub(super) fn lock_if_known(&self, address: u64) -> (bool, Option<&Holders>) {
+        let holders = self.locks.known.get(&self.key(address)).map(|(_, holders)| holders);
+        (holders.is_some(), holders)
+    }
+
+    /// The address of a lock that a thread holds, if it holds any.
+    pub(super) fn lock_held_by(&self, thread: u32) -> Option<u64> {
+        let held = self.locks.known.iter().filter(|(_, (_, holders))| holders.have(thread));
+        held.map(|(&(_, address), _)| address).min()
+    }
+
+    /// A name for what lies at an address.
+    pub(super) fn name_of<S: Sink>(
+        &mut self,
+        address: u64,
+        first_use: FirstUse,
+        output: &mut Output<S>,
+    ) -> String {
+        self.name_in(address, None, first_use, output)
     }
 
     /// The lock at an address, for a thread that has just taken it. If it cannot have taken the one that is known
@@ -387,6 +412,9 @@ impl Objects {
             Some(Passage::Pipe(_)) => "pipe".to_owned(),
             Some(Passage::Connection(_)) => "connection".to_owned(),
             Some(Passage::Descriptor(number)) => format!("descriptor {number}"),
+            Some(Passage::Fiber(number)) => format!("fiber {number}"),
+            Some(Passage::Task(number)) => format!("task {number}"),
+            Some(Passage::Team(number)) => format!("team {}", number / 8),
             Some(Passage::Signal(Signal::ANY, _)) => format!("{SIGNAL}of any kind"),
             Some(Passage::Signal(Signal(number), _)) => format!("{SIGNAL}{number}"),
             None => format!("order at {}", self.name_in(object, None, first_use, output)),

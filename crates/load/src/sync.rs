@@ -22,6 +22,16 @@ impl Holders {
         alone && together
     }
 
+    /// Whether the thread holds the lock.
+    pub(super) fn have(&self, thread: u32) -> bool {
+        self.alone.iter().chain(&self.together).any(|&(holder, _)| holder == thread)
+    }
+
+    /// One who holds the lock, if anyone does.
+    pub(super) fn anyone(&self) -> Option<u32> {
+        self.alone.or_else(|| self.together.first().copied()).map(|(holder, _)| holder)
+    }
+
     /// The thread takes the lock.
     pub(super) fn take(&mut self, thread: u32, hold: Hold) {
         match hold {

@@ -1,5 +1,7 @@
 //! The second pass: each event of the log becomes the events of the trace.
 
+mod misuse;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::num::NonZeroU64;
@@ -7,7 +9,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::native::{Distance, Note, StackId, Table};
-use trace::{Kind, LocationId, MemoryOrder, Metadata, Misuse, MisuseKind, Op, ThreadId, VariableId};
+use trace::{Kind, LocationId, MemoryOrder, Metadata, Misuse, Op, ThreadId, VariableId};
 use wire::{Event, Hold, Op as Raw, Passage, Stop, Waker};
 
 use super::annotations::Annotations;
@@ -21,10 +23,11 @@ use super::rust::{Locks, Role};
 use super::sink::Sink;
 use super::spinning::Spinning;
 use super::stacks::{At, Calls, Chain, Stacks};
-use super::sync::{Holders, Inside, Permits};
+use super::sync::{Inside, Permits};
 use super::threads::{Starts, Threads};
 use super::variables::{Slot, Variables};
 use super::{Loaded, Options};
+use misuse::Wrong;
 
 /// Calls that are looked at to find out who allocates a block.
 const MOST_CALLS: usize = 32;
@@ -50,6 +53,14 @@ struct ThreadState {
     segment: u64,
     /// The condition variable that it waits for, and with which lock.
     waiting: Option<(u64, u64)>,
+    /// The event that created it, and where that is in the source.
+    creation: Option<(u32, String)>,
+    /// It was joined or detached.
+    released: bool,
+    /// It was over before the program began to end.
+    has_ended_in_time: bool,
+    /// The calls of fibers that do not run.
+    fibers: FxHashMap<u64, Calls>,
     starts: Starts,
     /// Where it starts, and ends.
     start: Option<At>,
@@ -116,8 +127,12 @@ pub(super) struct Translator<S: Sink> {
     /// Whether the event that is translated is of a lock of Rust's, of which not everything is seen.
     is_of_rust: bool,
     /// What the event that is translated does wrong, until its number is known.
-    wrong: Option<(MisuseKind, u32, Option<u32>)>,
+    wrong: Option<Wrong>,
     misuses: Vec<Misuse>,
+    /// The addresses of locks and the like that were destroyed, and not initialised again.
+    destroyed: BTreeSet<u64>,
+    /// Threads and the locks they took while the program did not want orders to be seen.
+    unordered: FxHashSet<(u32, u64)>,
     /// The counts of references there are: where an `Arc` is.
     counts: BTreeSet<u64>,
     loaded: Loaded,
@@ -167,6 +182,8 @@ impl<S: Sink> Translator<S> {
             is_of_rust: false,
             wrong: None,
             misuses: Vec::new(),
+            destroyed: BTreeSet::new(),
+            unordered: FxHashSet::default(),
             counts: BTreeSet::new(),
             loaded: Loaded { threads: threads.len() as u64, ..Loaded::default() },
         })
@@ -213,7 +230,10 @@ impl<S: Sink> Translator<S> {
     fn understood(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event.op {
             Raw::Read { address, size } => self.access(event, address, size.into(), Access::Read),
-            Raw::Write { address, size } => self.access(event, address, size.into(), Access::Write),
+            Raw::Write { address, size } => {
+                self.forget_destroyed(address, size.into());
+                self.access(event, address, size.into(), Access::Write)
+            }
             Raw::ReadWrite { address, size } => {
                 self.access(event, address, size.into(), Access::ReadThenWrite)
             }
@@ -226,7 +246,10 @@ impl<S: Sink> Translator<S> {
                 Ok(())
             }
             Raw::ReadRange { address, length } => self.access(event, address, length, Access::Read),
-            Raw::WriteRange { address, length } => self.access(event, address, length, Access::Write),
+            Raw::WriteRange { address, length } => {
+                self.forget_destroyed(address, length);
+                self.access(event, address, length, Access::Write)
+            }
             Raw::FunctionEntry { call } => {
                 self.stacks.enter(&mut self.threads[event.thread as usize].calls, event.pc, call);
                 self.objects.frames.enter(event.thread, event.pc, call);
@@ -252,6 +275,9 @@ impl<S: Sink> Translator<S> {
 
     /// An atomic access, with the memory order that was said just before.
     fn atomic(&mut self, event: &Event<'_>, address: u64, size: u8, access: Access) -> io::Result<()> {
+        if !self.directives.orders(event.thread) {
+            self.order = MemoryOrder::Relaxed;
+        }
         let result = self.access(event, address, size.into(), access);
         self.order = MemoryOrder::SeqCst;
         result
@@ -294,7 +320,12 @@ impl<S: Sink> Translator<S> {
         let at = self.at(event)?;
         let Some(access) = self.directives.wanted(event.thread, access) else { return Ok(()) };
         for &slot in touched {
-            let access = self.directives.meant(access, self.objects.variables.whereabouts(slot).address);
+            let meant = self.directives.meant(access, self.objects.variables.whereabouts(slot).address);
+            if meant != access {
+                // A race that is meant orders nothing.
+                self.order = MemoryOrder::Relaxed;
+            }
+            let access = meant;
             let variable = self.variable(event, slot)?;
             let left = match &mut self.repetitions {
                 Some(repetitions) => repetitions.left_of(event.thread, variable, access),
@@ -472,48 +503,49 @@ impl<S: Sink> Translator<S> {
             _ => self.at(event)?,
         };
         let first_use = FirstUse { thread: event.thread, pc: event.pc };
+        self.look_for_destroyed(event, first_use);
         let operation = match self.handed_over(event, first_use)? {
+            _ if self.is_unordered(event) => None,
             Some(operation) => operation,
             None => self.operation(event, first_use, at)?,
         };
         if let Some(op) = operation {
             self.write(event, op, at)?;
-            if let Op::End = op {
-                self.threads[event.thread as usize].over = true;
+            match op {
+                Op::End => self.threads[event.thread as usize].over = true,
+                Op::Fork(child) => self.note_creation(event, child.0, at),
+                Op::Join(child) => self.release_thread(child),
+                _ => {}
             }
         }
         self.order = MemoryOrder::SeqCst;
-        if let Some((what, object, other)) = self.wrong.take().filter(|_| !self.is_full()) {
-            let event = self.threads[event.thread as usize].last;
-            self.misuses.push(Misuse { what, event, object, other });
-        }
+        self.keep_misuse(event, at);
         Ok(())
     }
 
-    /// What an event of a lock that is handed over becomes: the lock is a semaphore.
-    fn handed_over(&mut self, event: &Event<'_>, first_use: FirstUse) -> io::Result<Option<Option<Op>>> {
-        if self.handed.is_empty() {
-            return Ok(None);
+    /// Whether an event would order threads where the program does not want that.
+    fn is_unordered(&mut self, event: &Event<'_>) -> bool {
+        if self.directives.orders(event.thread) {
+            return false;
         }
-        let (lock, takes) = match event.op {
-            Raw::Request { lock, .. } if self.handed.contains(&lock) => return Ok(Some(None)),
-            Raw::Acquire { lock, .. } => (lock, true),
-            Raw::Release { lock, .. } | Raw::Wait { lock, .. } => (lock, false),
-            _ => return Ok(None),
-        };
-        if !self.handed.contains(&lock) {
-            return Ok(None);
+        match event.op {
+            // Whoever gives it back later gives nothing back.
+            Raw::Acquire { lock, .. } => {
+                self.unordered.insert((event.thread, lock));
+                true
+            }
+            Raw::Woken { .. } => {
+                self.threads[event.thread as usize].waiting = None;
+                true
+            }
+            Raw::Request { .. }
+            | Raw::HappensBefore { .. }
+            | Raw::HappensAfter { .. }
+            | Raw::Signal { .. }
+            | Raw::Broadcast { .. }
+            | Raw::Fence { .. } => true,
+            _ => false,
         }
-        let (semaphore, permits) = self.objects.semaphore(lock, first_use, &mut self.output)?;
-        if takes {
-            permits.take();
-            self.takers.insert(lock, event.thread);
-            return Ok(Some(Some(Op::Take(semaphore))));
-        }
-        permits.post();
-        let taker = self.takers.remove(&lock).filter(|&taker| taker != event.thread);
-        self.wrong = taker.map(|taker| (MisuseKind::UnlockByAnother, semaphore.0, Some(taker)));
-        Ok(Some(Some(Op::Post(semaphore))))
     }
 
     /// What an event that is no access becomes, if anything.
@@ -558,7 +590,7 @@ impl<S: Sink> Translator<S> {
             Raw::Release { lock, hold } => self.release(lock, hold, first_use)?,
             // The wait itself is translated when it is over.
             Raw::Wait { condition, lock } => {
-                self.start_waiting(event.thread, condition, lock, first_use)?;
+                self.start_waiting(event.thread, condition, lock, first_use);
                 self.release(lock, Hold::Exclusive, first_use)?
             }
             Raw::Woken { condition, by: Waker::Signal | Waker::Broadcast } => {
@@ -653,7 +685,30 @@ impl<S: Sink> Translator<S> {
             Raw::TryFailed { .. } | Raw::TakeFailed { .. } => None,
             // What it means is translated in its place.
             Raw::Obtained { .. } => None,
-            Raw::Detach { .. } | Raw::ThreadName { .. } | Raw::Failing { .. } => None,
+            Raw::Detach { child } => {
+                self.release_thread(ThreadId(child));
+                None
+            }
+            Raw::ThreadName { .. } | Raw::Failing { .. } => None,
+            Raw::Exiting => {
+                self.begin_to_end();
+                None
+            }
+            Raw::Destroyed { .. }
+            | Raw::NoLock
+            | Raw::Refused { .. }
+            | Raw::JoinedAgain { .. }
+            | Raw::Unsafe(_) => {
+                self.remark(event, first_use)?;
+                None
+            }
+            Raw::Fiber { from, to } => {
+                let state = &mut self.threads[event.thread as usize];
+                let calls = state.fibers.remove(&to).unwrap_or_default();
+                let left = std::mem::replace(&mut state.calls, calls);
+                state.fibers.insert(from, left);
+                None
+            }
             // Accesses and calls do not come here.
             Raw::Read { .. }
             | Raw::Write { .. }
@@ -678,37 +733,6 @@ impl<S: Sink> Translator<S> {
             self.objects.block(placed, &gone, Origin::Stack(event.thread, name));
         }
         (!self.threads[event.thread as usize].acted).then_some(Op::Begin)
-    }
-
-    /// All threads that wait for a condition variable at a time must use the same mutex.
-    fn start_waiting(
-        &mut self,
-        thread: u32,
-        condition: u64,
-        lock: u64,
-        first_use: FirstUse,
-    ) -> io::Result<()> {
-        let with_another = |state: &ThreadState| {
-            state.waiting.is_some_and(|(waited, with)| waited == condition && with != lock)
-        };
-        if let Some(other) = self.threads.iter().position(with_another) {
-            let condition = self.objects.condition(condition, first_use, &mut self.output)?;
-            self.wrong = Some((MisuseKind::TwoMutexes, condition.0, Some(other as u32)));
-        }
-        self.threads[thread as usize].waiting = Some((condition, lock));
-        Ok(())
-    }
-
-    fn release(&mut self, lock: u64, hold: Hold, first_use: FirstUse) -> io::Result<Option<Op>> {
-        let (lock, holders) = self.objects.lock(lock, first_use, &mut self.output)?;
-        let held = holders.give_back(first_use.thread, hold);
-        if held.is_none() && *holders == Holders::default() && !self.is_of_rust {
-            self.wrong = Some((MisuseKind::UnlockOfUnlocked, lock.0, None));
-        }
-        Ok(held.map(|held| match held {
-            Hold::Exclusive => Op::Release(lock),
-            Hold::Shared => Op::ReleaseShared(lock),
-        }))
     }
 
     fn allocate(&mut self, event: &Event<'_>, at: At) -> io::Result<Option<Op>> {
@@ -772,6 +796,7 @@ impl<S: Sink> Translator<S> {
         if self.is_full() {
             self.loaded.stop = Some(Stop::Limit);
         }
+        self.unjoined();
         for (semaphore, permits) in self.objects.permits() {
             self.output.sink.permits(semaphore, permits)?;
         }

@@ -141,7 +141,14 @@ pub fn predict_each(
     let mut gatherer =
         Gatherer::new(&index, model, engine, grouping, &first_party, &cuts, &mut *observer, &mut *sink);
     gatherer.ids = Ids::new(&options.known_ids);
-    let mut parts = Parts::of(&kinds, !conditions.is_empty(), options);
+    let has_work = |kind| match kind {
+        // Failures are met in runs.
+        FindingKind::Failure => false,
+        FindingKind::Predicate => !conditions.is_empty(),
+        FindingKind::Misuse => !trace.metadata().misuses.is_empty(),
+        _ => true,
+    };
+    let mut parts = Parts::of(&kinds, has_work, options);
     for &kind in &kinds {
         if !parts.begin(kind, &mut predictions) {
             continue;
@@ -169,7 +176,6 @@ pub fn predict_each(
                 misuse::search(trace, &first_party, &mut predictions)?;
                 gatherer.pass_on_ready(std::mem::take(&mut predictions.findings));
             }
-            // Failures are met in runs.
             FindingKind::Failure => {}
         }
         parts.end(kind, gatherer.flush(), &mut predictions);

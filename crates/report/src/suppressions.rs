@@ -3,8 +3,8 @@
 //! A line is `type:pattern`; `#` starts a comment line. A pattern matches anywhere in a name unless `^` or `$` ties it to the
 //! start or end; `*` stands for anything. `race:` and our own `deadlock:`, `atomicity:`, `nondeterminism:`, `order:`,
 //! `predicate:`, `failure:` and `misuse:` match the functions and files of the events and their stacks, and the object; `race_top:`,
-//! `deadlock_top:` and so on only the innermost frames; `mutex:` the locks of deadlocks; `called_from_lib:` the file or module an event itself lies in; `thread:` the names
-//! of the threads. `signal:` is read, but there are no such findings.
+//! `deadlock_top:` and so on only the innermost frames; `mutex:` the locks of deadlocks and of misuse; `called_from_lib:` the file or module an
+//! event itself lies in; `thread:` the names of the threads; `signal:` what a signal handler must not do.
 
 use trace::EventId;
 
@@ -113,18 +113,25 @@ impl Suppression {
                 kind == finding.kind && (self.pattern.matches(&finding.object) || is_there())
             }
             What::Top(kind) => kind == finding.kind && (any_frame(1) || self.matches_failure(finding, 1)),
-            What::Mutex => {
-                finding.kind == FindingKind::Deadlock
-                    && finding.object.split(", ").any(|lock| self.pattern.matches(lock))
-            }
+            What::Mutex => match finding.kind {
+                FindingKind::Deadlock => finding.object.split(", ").any(|lock| self.pattern.matches(lock)),
+                FindingKind::Misuse => self.pattern.matches(&finding.object) || any_frame(usize::MAX),
+                _ => false,
+            },
             What::Thread => {
-                events.iter().any(|&event| self.pattern.matches(symbols.thread(context.trace.thread(event))))
+                finding.kind == FindingKind::Misuse && self.pattern.matches(&finding.object)
+                    || events
+                        .iter()
+                        .any(|&event| self.pattern.matches(symbols.thread(context.trace.thread(event))))
             }
             What::Library => {
                 let location = |&event: &EventId| symbols.location(context.trace.location(event));
                 events.iter().any(|event| self.matches_location(location(event)))
             }
-            What::Signal => false,
+            What::Signal => {
+                let is_in_handler = ["signal handler", "errno"].contains(&finding.object.as_str());
+                finding.kind == FindingKind::Misuse && is_in_handler && any_frame(usize::MAX)
+            }
         }
     }
 

@@ -45,7 +45,8 @@ pub fn title(finding: &Finding) -> String {
     if finding.kind == FindingKind::Failure {
         return format!("failure: {}", shown(&finding.object));
     }
-    format!("{} on {}", finding.kind.title(), shown(&finding.object))
+    let about = if finding.kind == FindingKind::Misuse { "of" } else { "on" };
+    format!("{} {about} {}", finding.kind.title(), shown(&finding.object))
 }
 
 /// The finding in a line: what it is, where, and what is known of it.
@@ -369,6 +370,10 @@ pub fn quoted(word: &str) -> String {
 /// ` a.c:12 in function`, as sanitizers end their summaries.
 fn summary_place(context: &Context<'_>, finding: &Finding) -> String {
     let Some(first) = finding.named_events().next() else { return String::new() };
+    if let (FindingKind::Misuse, [location, ..]) = (finding.kind, &finding.locations[..]) {
+        // The call need not be an event.
+        return format!(" {}", shown(location));
+    }
     let location = context.words().location(first);
     // What is inlined from a library is not where users look.
     let stack = context.stack(first);

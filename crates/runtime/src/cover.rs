@@ -44,23 +44,12 @@ macro_rules! nothing {
 nothing! {
     __tsan_flush_memory();
     __tsan_on_thread_idle();
-    __tsan_get_current_fiber() -> *mut c_void = ptr::null_mut();
-    __tsan_create_fiber(_flags: u32) -> *mut c_void = ptr::null_mut();
-    __tsan_destroy_fiber(_fiber: *mut c_void);
-    __tsan_switch_to_fiber(_fiber: *mut c_void, _flags: u32);
-    __tsan_set_fiber_name(_fiber: *mut c_void, _name: *const c_char);
-    __tsan_mutex_create(_mutex: *mut c_void, _flags: u32);
-    __tsan_mutex_destroy(_mutex: *mut c_void, _flags: u32);
     __tsan_external_register_tag(_name: *const c_char) -> *mut c_void = ptr::null_mut();
     __tsan_external_register_header(_tag: *mut c_void, _header: *const c_char);
     __tsan_external_assign_tag(_address: *mut c_void, _tag: *mut c_void);
     __tsan_external_read(_address: *mut c_void, _caller: *mut c_void, _tag: *mut c_void);
     __tsan_external_write(_address: *mut c_void, _caller: *mut c_void, _tag: *mut c_void);
-    AnnotateIgnoreSyncBegin(_file: *const c_char, _line: c_int);
-    AnnotateIgnoreSyncEnd(_file: *const c_char, _line: c_int);
     AnnotateNewMemory(_file: *const c_char, _line: c_int, _address: u64, _size: u64);
-    AnnotateRWLockCreate(_file: *const c_char, _line: c_int, _lock: u64);
-    AnnotateRWLockDestroy(_file: *const c_char, _line: c_int, _lock: u64);
     AnnotateEnableRaceDetection();
     AnnotateExpectRace();
     AnnotateFlushExpectedRaces();
@@ -79,6 +68,7 @@ nothing! {
     AnnotateTraceMemory();
     AnnotateUnpublishMemoryRange();
     RunningOnValgrind() -> c_int = 0;
+    ValgrindSlowdown() -> f64 = 10.0;
     __sanitizer_set_death_callback(_callback: *mut c_void);
     __sanitizer_print_stack_trace();
     __tsan_java_init(_heap: u64, _size: u64);
@@ -88,8 +78,6 @@ nothing! {
     __tsan_java_move(_from: u64, _to: u64, _size: u64);
     __tsan_java_find(_from: *mut u64, _to: u64) -> u64 = 0;
     __tsan_java_finalize();
-    __tsan_java_mutex_lock_rec(_lock: u64, _depth: c_int);
-    __tsan_java_mutex_unlock_rec(_lock: u64) -> c_int = 0;
     __tsan_get_current_report() -> *mut c_void = ptr::null_mut();
     __tsan_get_report_data() -> c_int = 0;
     __tsan_get_report_loc() -> c_int = 0;

@@ -87,7 +87,7 @@ fn come_in(thread: &'static Thread) -> Option<Inside> {
 /// Deals with every reason to leave the hot path; whether the event is to be written or scheduled.
 #[cold]
 fn pass_gate(thread: &'static Thread) -> bool {
-    if thread.gated(gate::PASSIVE) || thread.gated(gate::SHARED) && !is_itself(thread) {
+    if thread.gated(gate::PASSIVE | gate::LIBRARY) || thread.gated(gate::SHARED) && !is_itself(thread) {
         return false;
     }
     if thread.gated(gate::AWAY) {

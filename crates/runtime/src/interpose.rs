@@ -17,19 +17,23 @@ pub(crate) mod c11;
 pub(crate) mod children;
 pub(crate) mod conditions;
 pub(crate) mod failures;
+pub(crate) mod fibers;
 pub(crate) mod files;
 pub(crate) mod filled;
 pub(crate) mod invisible;
+pub(crate) mod lifetimes;
 pub(crate) mod mappings;
 pub(crate) mod marks;
 pub(crate) mod memory;
 pub(crate) mod mutexes;
 pub(crate) mod once;
+pub(crate) mod openmp;
 pub(crate) mod passages;
 pub(crate) mod process;
 pub(crate) mod ranges;
 pub(crate) mod rust;
 pub(crate) mod rwlocks;
+pub(crate) mod scanning;
 pub(crate) mod semaphores;
 pub(crate) mod signals;
 pub(crate) mod sleeping;
@@ -191,7 +195,9 @@ pub(crate) fn log_attempt(
             inside.simple(Kind::HappensAfter, pc, lock);
         }
         libc::EBUSY | libc::ETIMEDOUT => inside.simple(kinds.failed, pc, lock),
-        _ => {}
+        _ => {
+            lifetimes::log_refusal(inside, lock, pc, result);
+        }
     }
     result
 }

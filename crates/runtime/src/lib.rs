@@ -23,6 +23,8 @@
 #![cfg_attr(test, expect(dead_code, reason = "used by modules that are not part of a test binary"))]
 
 mod clock;
+mod conversions;
+mod numbers;
 mod replay;
 mod schedule;
 mod scheduler;

@@ -4,7 +4,7 @@ use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use wire::Stop;
+use wire::{Kind, Stop};
 
 use crate::inside::{Inside, enter};
 use crate::interpose::{children, failures, signals, threads};
@@ -230,6 +230,7 @@ extern "C" fn linger(_: c_int, _: *mut c_void) {
         return;
     }
     let Some(inside) = enter() else { return };
+    inside.simple(Kind::Exiting, inside.thread().start(), 0);
     let own = inside.thread().slot;
     let look =
         || scheduler().with_lock(|schedule, _| (schedule.others_can_run(own), schedule.events()));
@@ -281,6 +282,11 @@ fn finish(reason: Stop, failing: Option<&Failing<'_>>) {
         }
         if thread.gated(gate::AWAY) {
             scheduler().come_back(thread.slot);
+        }
+        if matches!(reason, Stop::Exit(_)) && program::is_following() {
+            // What a replay was to show may end here.
+            // SAFETY: the thread is inside and has the token.
+            unsafe { Inside::borrow(thread, Inside::point) };
         }
     }
     // SAFETY: the calling thread has the token, or is not known and the process is about to end whatever others do.

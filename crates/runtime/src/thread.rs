@@ -121,6 +121,18 @@ pub(crate) struct Thread {
     pub(crate) std_activity: Cell<StdActivity>,
     /// What it last loaded atomically, if it has not exchanged anything since.
     pub(crate) loaded: Cell<u64>,
+    /// Where on the stack the handler of a signal is called that came from outside; 0: none is running.
+    pub(crate) handler_frame: Cell<u64>,
+    /// The thread is in a library that synchronises out of our sight, and a new thread begins there, too.
+    pub(crate) in_library: Cell<bool>,
+    pub(crate) creates_for_library: Cell<bool>,
+    pub(crate) begins_in_library: Cell<bool>,
+    /// The team of OpenMP's that it is in; null: none.
+    pub(crate) team: Cell<*mut c_void>,
+    /// What carries the order of the task of OpenMP's that it runs; 0: not known yet.
+    pub(crate) task: Cell<u64>,
+    /// The fiber that runs; 0: the thread's own.
+    pub(crate) fiber: Cell<u64>,
     pub(crate) pending: Cell<[libc::siginfo_t; PUT_OFF]>,
     pub(crate) pending_count: AtomicU32,
 }

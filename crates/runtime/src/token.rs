@@ -147,6 +147,8 @@ pub(crate) mod gate {
     pub(crate) const PASSIVE: u32 = 16;
     /// A process was made that shares the thread's memory, this value included.
     pub(crate) const SHARED: u32 = 32;
+    /// The thread is in a library that synchronises out of our sight: hooks return at once until it is back.
+    pub(crate) const LIBRARY: u32 = 64;
 }
 
 /// Whether a thread is inside the runtime, and its reasons to leave the hot path.

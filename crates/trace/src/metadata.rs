@@ -90,28 +90,57 @@ pub struct Variable {
 }
 
 /// A call that the rules of the threads library do not allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Misuse {
     /// What is wrong with it.
     pub what: MisuseKind,
     /// The event that it is, or the last of its thread before it.
     pub event: u32,
-    /// The number of the object: see [`MisuseKind`].
-    pub object: u32,
-    /// The number of another thread that has to do with it.
-    pub other: Option<u32>,
+    /// The name of what is misused.
+    pub object: String,
+    /// Where the call is in the source.
+    pub location: String,
+    /// The name of another thread that has to do with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<String>,
 }
 
 /// What is wrong with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MisuseKind {
-    /// It unlocks what another thread has locked. The lock works as a semaphore, and is one in the trace: `object` is its number.
+    /// It unlocks what another thread has locked.
     UnlockByAnother,
-    /// It unlocks a lock (`object`) that nobody holds.
+    /// It unlocks a lock that nobody holds.
     UnlockOfUnlocked,
-    /// It waits for a condition variable (`object`) with another mutex than a thread that still waits for it.
+    /// It locks a lock that its thread holds, and that cannot be taken twice.
+    DoubleLock,
+    /// It unlocks as a reader what its thread holds as a writer.
+    ReadUnlockOfWriteLock,
+    /// It unlocks as a writer what its thread holds as a reader.
+    WriteUnlockOfReadLock,
+    /// It destroys a lock that is held.
+    DestroyOfLocked,
+    /// It destroys a condition variable, barrier or semaphore that threads wait for.
+    DestroyInUse,
+    /// It is where the program says that no lock is held, but its thread holds one.
+    LockHeldHere,
+    /// It uses what was destroyed.
+    UseAfterDestroy,
+    /// It uses what was never initialised.
+    NotInitialised,
+    /// It waits for a condition variable with another mutex than a thread that still waits for it.
     TwoMutexes,
+    /// It creates a thread that ends and is neither joined nor detached.
+    NotJoined,
+    /// It joins or detaches a thread that was joined or detached before.
+    JoinedTwice,
+    /// A signal handler allocates or frees memory.
+    AllocationInHandler,
+    /// A signal handler takes a lock.
+    LockInHandler,
+    /// A signal handler changes `errno`.
+    ErrnoInHandler,
 }
 
 /// A file mapped into the recorded program.

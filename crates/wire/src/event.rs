@@ -142,9 +142,9 @@ pub enum Op<'a> {
     /// A signal reaches the thread, which comes after all that published one of the signal's [`Signal::objects`].
     Signalled { signal: Signal },
     /// Accesses of the thread are not wanted from here on: one level more.
-    IgnoreBegin { reads: bool, writes: bool, atomics: bool },
+    IgnoreBegin(Ignored),
     /// One level less.
-    IgnoreEnd { reads: bool, writes: bool, atomics: bool },
+    IgnoreEnd(Ignored),
     /// Races on this range are meant to be.
     Benign { address: u64, length: u64 },
     /// So many branches since the thread's last event.
@@ -157,8 +157,85 @@ pub enum Op<'a> {
     RegionEnd { name: &'a [u8] },
     /// The thread is about to end the program: the address whose access failed (0: none), and the message if there is one.
     Failing { address: u64, message: &'a [u8] },
+    /// A lock, condition variable, barrier or semaphore is destroyed.
+    Destroyed { object: u64 },
+    /// The program begins to end.
+    Exiting,
+    /// The program says that the thread holds no lock here.
+    NoLock,
+    /// The C library refused a call on an object.
+    Refused { object: u64, why: Refusal },
+    /// A thread is joined or detached that was joined or detached before.
+    JoinedAgain { child: u32 },
+    /// A signal handler does what it must not do.
+    Unsafe(UnsafeCall),
+    /// The thread runs another fiber from here on.
+    Fiber { from: u64, to: u64 },
     /// Nothing more is recorded.
     Stop(Stop),
+}
+
+/// What of a thread is not to be seen.
+#[expect(missing_docs, reason = "the fields say their names")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ignored {
+    pub reads: bool,
+    pub writes: bool,
+    pub atomics: bool,
+    /// What would order it with other threads.
+    pub orders: bool,
+}
+
+impl Ignored {
+    fn of(bits: u64) -> Ignored {
+        Ignored { reads: bits & 1 != 0, writes: bits & 2 != 0, atomics: bits & 4 != 0, orders: bits & 8 != 0 }
+    }
+}
+
+/// Why the C library refuses a call on a lock or another object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// The thread holds the lock that it wants.
+    Deadlock,
+    /// The thread does not hold the lock that it gives back.
+    NotHeld,
+    /// What is to be destroyed is held or waited for.
+    Busy,
+    /// It is not initialised.
+    Invalid,
+}
+
+impl Refusal {
+    /// Its number as an argument.
+    pub fn code(self) -> u64 {
+        self as u64
+    }
+
+    fn from_code(code: u64) -> Option<Refusal> {
+        [Refusal::Deadlock, Refusal::NotHeld, Refusal::Busy, Refusal::Invalid].get(code as usize).copied()
+    }
+}
+
+/// What a signal handler must not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnsafeCall {
+    /// It allocates or frees memory.
+    Allocates,
+    /// It takes a lock.
+    Locks,
+    /// It changes `errno`, and does not restore it.
+    ChangesErrno,
+}
+
+impl UnsafeCall {
+    /// Its number as an argument.
+    pub fn code(self) -> u64 {
+        self as u64
+    }
+
+    fn from_code(code: u64) -> Option<UnsafeCall> {
+        [UnsafeCall::Allocates, UnsafeCall::Locks, UnsafeCall::ChangesErrno].get(code as usize).copied()
+    }
 }
 
 impl Waker {
@@ -250,6 +327,9 @@ pub(crate) fn simple(kind: Kind, address: u64) -> Option<Op<'static>> {
         Kind::HappensAfter => Op::HappensAfter { object: address },
         Kind::Signalled => Op::Signalled { signal: Signal(address as u8) },
         Kind::End => Op::End,
+        Kind::Destroyed => Op::Destroyed { object: address },
+        Kind::Exiting => Op::Exiting,
+        Kind::NoLock => Op::NoLock,
         _ => return None,
     })
 }
@@ -277,18 +357,18 @@ pub(crate) fn detailed<'a>(
         Kind::Woken => Op::Woken { condition: address, by: Waker::from_code(first)? },
         Kind::BarrierInit => Op::BarrierInit { barrier: address, count: first },
         Kind::SemaphoreInit => Op::SemaphoreInit { semaphore: address, value: first },
-        Kind::IgnoreBegin => {
-            Op::IgnoreBegin { reads: first & 1 != 0, writes: first & 2 != 0, atomics: first & 4 != 0 }
-        }
-        Kind::IgnoreEnd => {
-            Op::IgnoreEnd { reads: first & 1 != 0, writes: first & 2 != 0, atomics: first & 4 != 0 }
-        }
+        Kind::IgnoreBegin => Op::IgnoreBegin(Ignored::of(first)),
+        Kind::IgnoreEnd => Op::IgnoreEnd(Ignored::of(first)),
         Kind::Benign => Op::Benign { address, length: first },
         Kind::Branches => Op::Branches { count: first },
         Kind::Mark => Op::Mark { name: text, value: first as i64 },
         Kind::RegionBegin => Op::RegionBegin { name: text },
         Kind::RegionEnd => Op::RegionEnd { name: text },
         Kind::Failing => Op::Failing { address, message: text },
+        Kind::Refused => Op::Refused { object: address, why: Refusal::from_code(first)? },
+        Kind::JoinedAgain => Op::JoinedAgain { child: thread()? },
+        Kind::Fiber => Op::Fiber { from: first, to: address },
+        Kind::Unsafe => Op::Unsafe(UnsafeCall::from_code(first)?),
         Kind::Stop => Op::Stop(Stop::from_arguments(first, second)?),
         _ => return None,
     })

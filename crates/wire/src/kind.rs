@@ -159,6 +159,12 @@ kinds! {
         Signalled = 56,
         /// The memory order of the atomic operation that follows, as C numbers it, in place of an address. Without it the order is `seq_cst`.
         Order = 57,
+        /// A lock, condition variable, barrier or semaphore is destroyed: it must be initialised again before it is used.
+        Destroyed = 58,
+        /// The program begins to end; other threads go on for a while.
+        Exiting = 59,
+        /// The program says that the thread holds no lock here.
+        NoLock = 60,
     }
     detailed {
         /// A range is read. Argument: its length.
@@ -199,7 +205,7 @@ kinds! {
         /// A block of memory is allocated by the C library, for itself or to hand it out. Argument: its size.
         AllocateInside(1) = 81,
         /// The program does not want these accesses of the thread to be seen from here on. Argument: 1 reads, 2 writes,
-        /// 4 atomic accesses, or their sum.
+        /// 4 atomic accesses, 8 what orders threads, or their sum.
         IgnoreBegin(1) = 82,
         /// It does again. Argument: as when it began.
         IgnoreEnd(1) = 83,
@@ -210,13 +216,22 @@ kinds! {
         /// The thread is about to end the program by a failure. The address is the one whose access failed, if that is what
         /// failed. Text: the message, if the program gave one.
         Failing(0) = 86,
+        /// The C library refuses a call on a lock or another object. Argument: why.
+        Refused(1) = 87,
+        /// A thread that was joined or detached before is joined or detached. Argument: its number.
+        JoinedAgain(1) = 88,
+        /// A signal handler does what it must not do. Argument: what.
+        Unsafe(1) = 89,
+        /// The thread runs another fiber, which is the address, from here on. Argument: the one it ran.
+        Fiber(1) = 90,
     }
 }
 
 impl Kind {
     /// Whether an event of this kind counts as a place: the runtime can stop a thread before it, and a replay of
     /// the same program meets it again. A request does not, nor a note on limits: they are part of what follows. Nor does what the C library
-    /// allocates: an output's buffer is allocated by the first thread that writes. Nor does the arrival of a signal, which no schedule can arrange.
+    /// allocates: an output's buffer is allocated by the first thread that writes. Nor does the arrival of a signal, which no schedule can arrange, nor what is noted about
+    /// objects and calls besides what they do.
     #[inline]
     pub fn is_schedulable(self) -> bool {
         !matches!(
@@ -239,6 +254,13 @@ impl Kind {
                 | Kind::Obtained
                 | Kind::Signalled
                 | Kind::Order
+                | Kind::Destroyed
+                | Kind::Exiting
+                | Kind::NoLock
+                | Kind::Refused
+                | Kind::JoinedAgain
+                | Kind::Unsafe
+                | Kind::Fiber
         )
     }
 

@@ -69,7 +69,7 @@ pub use directory::{
     OUTCOME_FILE, REPLAY_OVER_STATUS, RUN_VARIABLE, SETTINGS_FILE, UNRECORDED_FILE,
 };
 pub use encode::{MAX_RECORD, MAX_TEXT, Sink, write_detailed, write_run, write_simple, write_switch};
-pub use event::{Event, Hold, Op, Stop, Waker};
+pub use event::{Event, Hold, Ignored, Op, Refusal, Stop, UnsafeCall, Waker};
 pub use header::{Header, Losses, MAGIC, MAX_RUN, Progress, STREAM_START, VERSION};
 pub use kind::{Kind, MAX_ARGUMENTS};
 pub use object::{Passage, Signal, Target};

@@ -20,6 +20,12 @@ pub enum Passage {
     Connection(u64),
     /// The number of a file: it is given out again only after it was closed.
     Descriptor(u32),
+    /// A part of a team of OpenMP's: 8 times the team's number, and the part's.
+    Team(u32),
+    /// A task of OpenMP's: its number.
+    Task(u32),
+    /// A fiber that moves between threads: its number.
+    Fiber(u32),
     /// A signal, on its way to one thread or to anyone.
     Signal(Signal, Target),
 }
@@ -65,6 +71,9 @@ impl Passage {
                 (5, (thread as u64) << 8 | signal as u64)
             }
             Passage::Descriptor(number) => (6, number as u64),
+            Passage::Fiber(number) => (7, number as u64),
+            Passage::Task(number) => (8, number as u64),
+            Passage::Team(number) => (9, number as u64),
         };
         NO_ADDRESS | kind << OWN_BITS | own & ((1 << OWN_BITS) - 1)
     }
@@ -82,6 +91,9 @@ impl Passage {
             4 => Passage::Signal(signal, Target::Anyone),
             5 => Passage::Signal(signal, Target::Thread((own >> 8) as u32)),
             6 => Passage::Descriptor(own as u32),
+            7 => Passage::Fiber(own as u32),
+            8 => Passage::Task(own as u32),
+            9 => Passage::Team(own as u32),
             _ => return None,
         })
     }
@@ -100,6 +112,9 @@ mod tests {
             Passage::Pipe(0xffff_0123_4567),
             Passage::Connection(7),
             Passage::Descriptor(3),
+            Passage::Fiber(3),
+            Passage::Task(3),
+            Passage::Team(9),
             Passage::Signal(signal, Target::Anyone),
             Passage::Signal(signal, Target::Thread(70_000)),
         ] {

@@ -8,6 +8,7 @@ mod failures;
 mod grouping;
 mod interrupts;
 mod ladder;
+mod misuse;
 mod pairs;
 mod rounds;
 mod rust;

@@ -1,8 +1,8 @@
-//! Misuse of locks and condition variables that the recorded run itself shows. Each has the run up to the call as its schedule.
+//! Misuse of locks, condition variables, threads and signal handlers that the recorded run itself shows. Each has the run up to the call as its schedule.
 
 use check::{Model, Question};
 use report::{Finding, FindingKind, Predictions, Rung, Words};
-use trace::{ConditionId, EventId, LockId, Misuse, MisuseKind, SemaphoreId, ThreadId, Trace};
+use trace::{EventId, Misuse, MisuseKind, Trace};
 
 use crate::error::Error;
 use crate::first_party::{FirstParty, function_of};
@@ -14,19 +14,19 @@ pub(super) fn search(
     first_party: &FirstParty,
     predictions: &mut Predictions,
 ) -> Result<(), Error> {
-    let mut found: Vec<(Misuse, u64)> = Vec::new();
+    let mut found: Vec<(&Misuse, u64)> = Vec::new();
     for misuse in &trace.metadata().misuses {
         // Metadata can come from anywhere.
-        if misuse.event as usize >= trace.len() || object(trace, misuse).is_none() {
+        if misuse.event as usize >= trace.len() {
             continue;
         }
-        let location = |misuse: &Misuse| trace.location(EventId(misuse.event));
-        let is_same = |(known, _): &&mut (Misuse, u64)| {
-            (known.what, known.object, location(known)) == (misuse.what, misuse.object, location(misuse))
+        let is_same = |(known, _): &&mut (&Misuse, u64)| {
+            (known.what, &known.location) == (misuse.what, &misuse.location)
+                && (misuse.what == MisuseKind::NotJoined || known.object == misuse.object)
         };
         match found.iter_mut().find(is_same) {
             Some((_, count)) => *count += 1,
-            None => found.push((*misuse, 1)),
+            None => found.push((misuse, 1)),
         }
     }
     for (index, (misuse, count)) in found.iter().enumerate() {
@@ -58,8 +58,8 @@ fn finding(
         shown: None,
         guaranteed: certainty.guaranteed,
         events: vec![i64::from(event.0)],
-        object: object(trace, misuse).unwrap_or_default().to_owned(),
-        locations: vec![trace.symbols().location(trace.location(event)).to_owned()],
+        object: misuse.object.clone(),
+        locations: vec![misuse.location.clone()],
         functions: function_of(trace, event).into_iter().collect(),
         count,
         more: Vec::new(),
@@ -79,39 +79,58 @@ fn finding(
     })
 }
 
-/// What is misused, if the trace has it.
-fn object<'t>(trace: &'t Trace, misuse: &Misuse) -> Option<&'t str> {
-    let (symbols, index) = (trace.symbols(), misuse.object as usize);
-    let names = match misuse.what {
-        MisuseKind::UnlockByAnother => &symbols.semaphores,
-        MisuseKind::UnlockOfUnlocked => &symbols.locks,
-        MisuseKind::TwoMutexes => &symbols.conditions,
-    };
-    let is_known =
-        index < names.len() && misuse.other.is_none_or(|other| (other as usize) < symbols.threads.len());
-    is_known.then(|| match misuse.what {
-        MisuseKind::UnlockByAnother => symbols.semaphore(SemaphoreId(misuse.object)),
-        MisuseKind::UnlockOfUnlocked => symbols.lock(LockId(misuse.object)),
-        MisuseKind::TwoMutexes => symbols.condition(ConditionId(misuse.object)),
-    })
-}
-
 fn in_words(trace: &Trace, misuse: &Misuse) -> String {
     let words = Words::new(trace);
-    let event = EventId(misuse.event);
-    let (thread, place) = (words.thread_of(event), words.location(event));
-    let object = report::shown(object(trace, misuse).unwrap_or_default());
-    let other =
-        misuse.other.map_or_else(|| "another thread".to_owned(), |other| words.thread(ThreadId(other)));
+    let thread = words.thread_of(EventId(misuse.event));
+    let place = report::shown(&misuse.location);
+    let object = report::shown(&misuse.object);
+    let other = misuse.other.as_deref().map_or_else(|| "another thread".to_owned(), report::shown);
     match misuse.what {
         MisuseKind::UnlockByAnother => format!(
-            "{thread} unlocks {object} at {place}, which {other} has locked: only the thread that locked a mutex may unlock it. In this trace {object} counts as a semaphore"
+            "{thread} unlocks {object} at {place}, which {other} has locked: only the thread that locked a mutex may unlock it"
         ),
         MisuseKind::UnlockOfUnlocked => {
             format!("{thread} unlocks {object} at {place}, which nobody has locked")
         }
+        MisuseKind::DoubleLock => format!(
+            "{thread} locks {object} at {place}, which it holds already and which cannot be locked twice"
+        ),
+        MisuseKind::ReadUnlockOfWriteLock => {
+            format!("{thread} unlocks {object} at {place} as a reader, but holds it as a writer")
+        }
+        MisuseKind::WriteUnlockOfReadLock => {
+            format!("{thread} unlocks {object} at {place} as a writer, but holds it as a reader")
+        }
+        MisuseKind::DestroyOfLocked => {
+            format!("{thread} destroys {object} at {place}, which {other} holds")
+        }
+        MisuseKind::DestroyInUse => {
+            format!("{thread} destroys {object} at {place}, which other threads wait for")
+        }
+        MisuseKind::LockHeldHere => {
+            format!("{thread} holds {object} at {place}, where the program says that no lock is held")
+        }
+        MisuseKind::UseAfterDestroy => format!("{thread} uses {object} at {place} after it was destroyed"),
+        MisuseKind::NotInitialised => {
+            format!("{thread} uses {object} at {place}, which was never initialised")
+        }
         MisuseKind::TwoMutexes => format!(
             "{thread} waits for {object} at {place} with another mutex than {other}, which still waits for it"
+        ),
+        MisuseKind::NotJoined => format!(
+            "{object}, created at {place}, has ended and is neither joined nor detached: its memory is never freed"
+        ),
+        MisuseKind::JoinedTwice => {
+            format!("{thread} joins or detaches {object} at {place}, which was joined or detached before")
+        }
+        MisuseKind::AllocationInHandler => format!(
+            "{thread} allocates or frees memory at {place} in a signal handler, which can deadlock or corrupt the heap: neither is async-signal-safe"
+        ),
+        MisuseKind::LockInHandler => format!(
+            "{thread} takes a lock at {place} in a signal handler, which deadlocks if the interrupted code holds it"
+        ),
+        MisuseKind::ErrnoInHandler => format!(
+            "the signal handler at {place} changes `errno` in {thread} and does not restore it: the code it interrupts may see a wrong error"
         ),
     }
 }

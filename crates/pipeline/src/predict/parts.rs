@@ -18,13 +18,12 @@ pub(super) struct Parts<'o> {
 
 impl<'o> Parts<'o> {
     /// Those that there is something to do for.
-    pub(super) fn of(kinds: &[FindingKind], has_conditions: bool, options: &'o PredictOptions) -> Self {
-        let has_work = |kind: &&FindingKind| match kind {
-            FindingKind::Failure | FindingKind::Misuse => false,
-            FindingKind::Predicate => has_conditions,
-            _ => true,
-        };
-        let left = kinds.iter().filter(has_work).copied().collect();
+    pub(super) fn of(
+        kinds: &[FindingKind],
+        has_work: impl Fn(FindingKind) -> bool,
+        options: &'o PredictOptions,
+    ) -> Self {
+        let left = kinds.iter().copied().filter(|&kind| has_work(kind)).collect();
         Parts { options, left, unknown: 0, unfinished: Vec::new(), left_out: 0 }
     }
 

@@ -76,9 +76,9 @@ fn rule(kind: FindingKind) -> Rule {
             "See the schedule that leads there, and replay it.",
         ),
         FindingKind::Misuse => (
-            "LockMisuse",
-            "A lock is used in a way that its rules forbid.",
-            "See the documentation of the lock.",
+            "Misuse",
+            "A lock, a condition variable, a thread or a signal handler is used in a way that its rules forbid.",
+            "See the documentation of the function that is called.",
         ),
     };
     let level = if kind == FindingKind::Nondeterminism { "warning" } else { "error" };

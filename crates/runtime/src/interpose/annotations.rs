@@ -11,6 +11,7 @@ use wire::Kind;
 
 use super::{EXCLUSIVE, SHARED, hook, safe_hook};
 use crate::inside::{enter, enter_point};
+use crate::numbers::Numbers;
 
 type Object = *mut c_void;
 type File = *const c_char;
@@ -19,6 +20,44 @@ type File = *const c_char;
 const READS: u32 = 1 << 3;
 const TRIES: u32 = 1 << 4;
 const FAILED: u32 = 1 << 5;
+/// A lock is taken as often as the call says, or given back as often as it is held.
+const LOCKS_ALL: u32 = 1 << 6;
+const UNLOCKS_ALL: u32 = 1 << 7;
+
+/// How often the locks that are held alone are held.
+static DEPTHS: Numbers<4096> = Numbers::new();
+
+/// The deepest a lock is taken at once.
+const DEEPEST: u32 = 64;
+
+/// Takes a lock alone, so often.
+fn take_alone(lock: u64, times: u32, pc: u64) {
+    let times = times.clamp(1, DEEPEST);
+    for _ in 0..times {
+        log_event(Kind::Acquire, lock, pc);
+    }
+    if let Some(_inside) = enter() {
+        DEPTHS.set(lock, DEPTHS.get(lock).unwrap_or(0).saturating_add(times));
+    }
+}
+
+/// Gives back a lock that is held alone, once or altogether; how often.
+fn give_back(lock: u64, altogether: bool, pc: u64) -> c_int {
+    let Some(inside) = enter() else { return 1 };
+    let depth = DEPTHS.get(lock).unwrap_or(1).max(1);
+    drop(inside);
+    let times = if altogether { depth } else { 1 };
+    for _ in 0..times {
+        log_event(Kind::Release, lock, pc);
+    }
+    if let Some(_inside) = enter() {
+        match depth - times {
+            0 => DEPTHS.remove(lock),
+            left => DEPTHS.set(lock, left),
+        }
+    }
+    times as c_int
+}
 
 fn log_event(kind: Kind, object: u64, pc: u64) {
     if let Some(inside) = enter_point() {
@@ -38,6 +77,8 @@ const IGNORED_WRITES: u64 = 2;
 const IGNORED: u64 = 3;
 /// Atomic accesses, too.
 const INSIDE_A_LOCK: u64 = 7;
+/// What would order threads.
+const IGNORED_ORDERS: u64 = 8;
 
 /// # Safety
 /// The name is a string with its end.
@@ -94,15 +135,28 @@ safe_hook! {
         }
         log_remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
     }
-    fn __tsan_mutex_post_lock(lock: Object, flags: u32, _recursion: c_int; pc in "rcx") {
+    fn __tsan_mutex_post_lock(lock: Object, flags: u32, recursion: c_int; pc in "rcx") {
         log_remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
         let kinds = held(flags & READS != 0);
-        log_event(if flags & FAILED != 0 { kinds.failed } else { kinds.acquire }, lock as u64, pc);
+        if flags & FAILED != 0 {
+            log_event(kinds.failed, lock as u64, pc);
+        } else if flags & READS != 0 {
+            log_event(kinds.acquire, lock as u64, pc);
+        } else {
+            let times = if flags & LOCKS_ALL != 0 { recursion.max(1) as u32 } else { 1 };
+            take_alone(lock as u64, times, pc);
+        }
     }
     fn __tsan_mutex_pre_unlock(lock: Object, flags: u32; pc in "rdx") -> c_int {
-        log_event(released(flags & READS != 0), lock as u64, pc);
+        let times = match flags & READS {
+            0 => give_back(lock as u64, flags & UNLOCKS_ALL != 0, pc),
+            _ => {
+                log_event(Kind::ReleaseShared, lock as u64, pc);
+                1
+            }
+        };
         log_remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
-        0
+        times
     }
     fn __tsan_mutex_post_unlock(_lock: Object, _flags: u32; pc in "rdx") {
         log_remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
@@ -137,6 +191,17 @@ safe_hook! {
     fn AnnotateIgnoreWritesEnd(_file: File, _line: c_int; pc in "rdx") {
         log_remark(Kind::IgnoreEnd, 0, IGNORED_WRITES, pc);
     }
+    fn AnnotateIgnoreSyncBegin(_file: File, _line: c_int; pc in "rdx") {
+        log_remark(Kind::IgnoreBegin, 0, IGNORED_ORDERS, pc);
+    }
+    fn AnnotateIgnoreSyncEnd(_file: File, _line: c_int; pc in "rdx") {
+        log_remark(Kind::IgnoreEnd, 0, IGNORED_ORDERS, pc);
+    }
+    fn __tsan_check_no_mutexes_held(; pc in "rdi") {
+        if let Some(inside) = enter() {
+            inside.simple(Kind::NoLock, pc, 0);
+        }
+    }
     fn __tsan_ignore_thread_begin(; pc in "rdi") {
         log_remark(Kind::IgnoreBegin, 0, IGNORED, pc);
     }
@@ -162,10 +227,16 @@ safe_hook! {
         log_event(Kind::HappensBefore, object as u64, pc);
     }
     fn __tsan_java_mutex_lock(lock: Object; pc in "rsi") {
-        log_event(Kind::Acquire, lock as u64, pc);
+        take_alone(lock as u64, 1, pc);
     }
     fn __tsan_java_mutex_unlock(lock: Object; pc in "rsi") {
-        log_event(Kind::Release, lock as u64, pc);
+        give_back(lock as u64, false, pc);
+    }
+    fn __tsan_java_mutex_lock_rec(lock: Object, depth: c_int; pc in "rdx") {
+        take_alone(lock as u64, depth.max(1) as u32, pc);
+    }
+    fn __tsan_java_mutex_unlock_rec(lock: Object; pc in "rsi") -> c_int {
+        give_back(lock as u64, true, pc)
     }
     fn __tsan_java_mutex_read_lock(lock: Object; pc in "rsi") {
         log_event(Kind::AcquireShared, lock as u64, pc);

@@ -4,8 +4,9 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use wire::{Kind, Waker};
 
+use super::lifetimes::{enter_use, initialise, log_refusal};
 use super::{hook, outside};
-use crate::inside::{Ended, enter, enter_point};
+use crate::inside::{Ended, enter};
 use crate::real::real;
 use crate::schedule::{End, Key};
 
@@ -20,18 +21,20 @@ struct Barrier {
 
 hook! {
     fn pthread_barrier_init(barrier: *mut Barrier, attributes: *const c_void, count: c_uint; pc in "rcx") -> c_int {
-        let inside = enter();
-        let result = real!(pthread_barrier_init(
+        let result = initialise(barrier as u64, pc, || real!(pthread_barrier_init(
             barrier => *mut Barrier, attributes => *const c_void, count => c_uint
-        ) -> c_int);
-        if let (0, Some(inside)) = (result, inside) {
+        ) -> c_int));
+        if let (0, Some(inside)) = (result, enter()) {
             inside.detailed(Kind::BarrierInit, pc, barrier as u64, &[u64::from(count)], b"");
         }
         result
     }
     fn pthread_barrier_wait(barrier: *mut Barrier; pc in "rsi") -> c_int {
         let really = || real!(pthread_barrier_wait(barrier => *mut Barrier) -> c_int);
-        let Some(inside) = enter_point() else { return really() };
+        let Some(inside) = enter_use(barrier as u64, pc) else { return really() };
+        if (*barrier).count == 0 {
+            return log_refusal(&inside, barrier as u64, pc, libc::EINVAL);
+        }
         inside.simple(Kind::BarrierEnter, pc, barrier as u64);
         if (*barrier).shared != 0 {
             let result = outside(inside, really);

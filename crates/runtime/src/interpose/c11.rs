@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_void};
 
 use super::conditions::{self, Cond, Limit};
 use super::mutexes::{self, Lock, Patience};
-use super::{hook, once, sleeping, threads};
+use super::{hook, lifetimes, once, sleeping, threads};
 use crate::real::real;
 use crate::thread::Routine;
 
@@ -39,6 +39,24 @@ hook! {
     }
     fn thrd_detach(handle: libc::pthread_t; pc in "rsi") -> c_int {
         result(threads::detach(handle, pc))
+    }
+    fn mtx_init(mutex: Lock, kind: c_int; pc in "rdx") -> c_int {
+        lifetimes::initialise(mutex as u64, pc, || real!(mtx_init(mutex => Lock, kind => c_int) -> c_int))
+    }
+    fn mtx_destroy(mutex: Lock; pc in "rsi") {
+        lifetimes::destroy(mutex as u64, pc, || {
+            real!(mtx_destroy(mutex => Lock));
+            0
+        });
+    }
+    fn cnd_init(condition: Cond; pc in "rsi") -> c_int {
+        lifetimes::initialise(condition as u64, pc, || real!(cnd_init(condition => Cond) -> c_int))
+    }
+    fn cnd_destroy(condition: Cond; pc in "rsi") {
+        lifetimes::destroy(condition as u64, pc, || {
+            real!(cnd_destroy(condition => Cond));
+            0
+        });
     }
     fn mtx_lock(mutex: Lock; pc in "rsi") -> c_int {
         result(mutexes::lock(mutex, Patience::Forever, pc))

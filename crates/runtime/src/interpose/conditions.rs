@@ -5,10 +5,11 @@ use core::ffi::c_int;
 
 use wire::{Kind, Waker};
 
+use super::lifetimes::enter_use;
 use super::mutexes::{self, Lock, Patience};
 use super::{hook, log_limited, outside, threads};
 use crate::clock::Wait;
-use crate::inside::{Ended, enter_point};
+use crate::inside::Ended;
 use crate::real::real;
 use crate::schedule::{End, Key};
 
@@ -58,7 +59,7 @@ unsafe {
 pub(crate) unsafe fn wait(condition: Cond, mutex: Lock, limit: Limit, pc: u64) -> c_int {
 // SAFETY: the condition variable, the mutex and the time are what this function's contract says.
 unsafe {
-    let Some(inside) = enter_point() else { return really_wait(condition, mutex, limit) };
+    let Some(inside) = enter_use(condition as u64, pc) else { return really_wait(condition, mutex, limit) };
     if (*condition).flags & FLAG_SHARED != 0 {
         return outside(inside, || really_wait(condition, mutex, limit));
     }
@@ -108,7 +109,7 @@ pub(crate) unsafe fn signal(condition: Cond, pc: u64) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
 unsafe {
     let really = || real!(pthread_cond_signal(condition => Cond) -> c_int);
-    let Some(inside) = enter_point() else { return really() };
+    let Some(inside) = enter_use(condition as u64, pc) else { return really() };
     inside.simple(Kind::Signal, pc, condition as u64);
     inside.wake_one(condition as u64, Waker::Signal);
     if (*condition).flags & FLAG_SHARED != 0 { really() } else { 0 }
@@ -123,7 +124,7 @@ pub(crate) unsafe fn broadcast(condition: Cond, pc: u64) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
 unsafe {
     let really = || real!(pthread_cond_broadcast(condition => Cond) -> c_int);
-    let Some(inside) = enter_point() else { return really() };
+    let Some(inside) = enter_use(condition as u64, pc) else { return really() };
     inside.simple(Kind::Broadcast, pc, condition as u64);
     inside.wake_all(condition as u64, Waker::Broadcast);
     if (*condition).flags & FLAG_SHARED != 0 { really() } else { 0 }

@@ -7,6 +7,7 @@ use core::ptr;
 
 use wire::Kind;
 
+use super::signals::log_allocation_in_handler;
 use super::{hook, rust};
 use crate::inside::{Inside, enter};
 use crate::modules::is_c_library;
@@ -53,6 +54,7 @@ pub(crate) fn log_allocation(block: Block, size: usize, pc: u64) -> Block {
         && let Some(inside) = enter()
     {
         let pc = site(&inside, pc);
+        log_allocation_in_handler(&inside, pc);
         let kind = if is_private(&inside, pc) { Kind::AllocateInside } else { Kind::Allocate };
         inside.detailed(kind, pc, block as u64, &[size as u64], b"");
     }
@@ -75,6 +77,7 @@ pub(crate) fn log_free(block: Block, pc: u64) {
         && let Some(inside) = enter()
     {
         let pc = site(&inside, pc);
+        log_allocation_in_handler(&inside, pc);
         let own = is_private(&inside, pc);
         if !own && is_following() {
             inside.point();

@@ -4,6 +4,8 @@ use core::ffi::{c_int, c_void};
 
 use wire::{Kind, Waker};
 
+use super::lifetimes::{enter_use, log_refusal};
+use super::signals::log_lock_in_handler;
 use super::{EXCLUSIVE, acquire, log_limited_attempt, hook, outside, log_attempt};
 use crate::clock::Wait;
 use crate::inside::{Inside, enter_point};
@@ -65,7 +67,8 @@ unsafe {
 pub(crate) unsafe fn lock(mutex: Lock, patience: Patience, pc: u64) -> c_int {
 // SAFETY: the mutex and the time are what this function's contract says.
 unsafe {
-    let Some(inside) = enter_point() else { return really_lock(mutex, patience) };
+    let Some(inside) = enter_use(mutex as u64, pc) else { return really_lock(mutex, patience) };
+    log_lock_in_handler(&inside, pc);
     if (*mutex).kind & KIND_SHARED != 0 {
         // Another process may have it: we would not see it given back.
         let tell = match patience {
@@ -97,7 +100,7 @@ unsafe {
     let checks = (*mutex).kind & KIND_TYPE == libc::PTHREAD_MUTEX_ERRORCHECK;
     let own = inside.thread().kernel_id.load(core::sync::atomic::Ordering::Relaxed) as c_int;
     if checks && (*mutex).owner == own {
-        return libc::EDEADLK;
+        return log_refusal(inside, mutex as u64, pc, libc::EDEADLK);
     }
     let mut end = None;
     if let Patience::Until(clock, time) = patience {
@@ -119,7 +122,7 @@ unsafe {
 pub(crate) unsafe fn try_lock(mutex: Lock, pc: u64) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
 unsafe {
-    let Some(inside) = enter_point() else { return really_try(mutex) };
+    let Some(inside) = enter_use(mutex as u64, pc) else { return really_try(mutex) };
     log_limited_attempt(&inside, &EXCLUSIVE, mutex as u64, pc, really_try(mutex))
 }
 }
@@ -138,7 +141,7 @@ unsafe {
         inside.simple(Kind::Release, pc, mutex as u64);
         inside.wake_all(mutex as u64, Waker::Signal);
     }
-    result
+    log_refusal(&inside, mutex as u64, pc, result)
 }
 }
 
@@ -213,13 +216,13 @@ hook! {
         unlock(mutex, pc)
     }
     fn pthread_spin_lock(lock: *mut c_void; pc in "rsi") -> c_int {
-        let Some(inside) = enter_point() else { return real!(pthread_spin_lock(lock => *mut c_void) -> c_int) };
+        let Some(inside) = enter_use(lock as u64, pc) else { return real!(pthread_spin_lock(lock => *mut c_void) -> c_int) };
         acquire(&inside, &EXCLUSIVE, lock as u64, None, pc, || {
             real!(pthread_spin_trylock(lock => *mut c_void) -> c_int)
         })
     }
     fn pthread_spin_trylock(lock: *mut c_void; pc in "rsi") -> c_int {
-        let inside = enter_point();
+        let inside = enter_use(lock as u64, pc);
         let result = real!(pthread_spin_trylock(lock => *mut c_void) -> c_int);
         if let Some(inside) = inside {
             log_limited_attempt(&inside, &EXCLUSIVE, lock as u64, pc, result);

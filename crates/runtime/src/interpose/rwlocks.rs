@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering;
 
 use wire::{Kind, Waker};
 
+use super::lifetimes::{enter_use, log_refusal};
 use super::mutexes::Patience;
 use super::{EXCLUSIVE, LockKinds, SHARED, acquire, log_limited_attempt, hook, outside, log_attempt};
 use crate::clock::Wait;
@@ -72,7 +73,7 @@ const WRITING: Ways = Ways {
 unsafe fn lock(ways: &Ways, lock: Lock, patience: Patience, pc: u64) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
 unsafe {
-    let Some(inside) = enter_point() else { return (ways.block)(lock, patience) };
+    let Some(inside) = enter_use(lock as u64, pc) else { return (ways.block)(lock, patience) };
     if (*lock).shared_between_processes != 0 {
         if let Patience::Forever = patience {
             inside.simple(ways.kinds.request, pc, lock as u64);
@@ -85,7 +86,7 @@ unsafe {
         };
     }
     if (*lock).writer == inside.thread().kernel_id.load(Ordering::Relaxed) as c_int {
-        return libc::EDEADLK;
+        return log_refusal(&inside, lock as u64, pc, libc::EDEADLK);
     }
     let mut end = None;
     if let Patience::Until(clock, time) = patience {
@@ -101,7 +102,7 @@ unsafe {
 unsafe fn try_lock(ways: &Ways, lock: Lock, pc: u64) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
 unsafe {
-    let inside = enter_point();
+    let inside = enter_use(lock as u64, pc);
     let result = (ways.attempt)(lock);
     if let Some(inside) = inside {
         log_limited_attempt(&inside, ways.kinds, lock as u64, pc, result);

@@ -5,9 +5,10 @@ use core::sync::atomic::Ordering;
 
 use wire::{Kind, Waker};
 
+use super::lifetimes::{enter_use, initialise};
 use super::{hook, log_limited, outside, threads};
 use crate::clock::Wait;
-use crate::inside::{Ended, Inside, enter, enter_point};
+use crate::inside::{Ended, Inside, enter};
 use crate::real::real;
 use crate::schedule::{End, Key};
 
@@ -75,7 +76,7 @@ unsafe {
             real!(sem_clockwait(semaphore => Sem, clock => c_int, time => Time) -> c_int)
         }
     };
-    let Some(inside) = enter_point() else { return really() };
+    let Some(inside) = enter_use(semaphore as u64, pc) else { return really() };
     if (*semaphore).shared != 0 {
         // Another process may raise it: we would not see it.
         let result = outside(inside, really);
@@ -104,9 +105,10 @@ unsafe {
 
 hook! {
     fn sem_init(semaphore: Sem, shared: c_int, value: c_uint; pc in "rcx") -> c_int {
-        let inside = enter();
-        let result = real!(sem_init(semaphore => Sem, shared => c_int, value => c_uint) -> c_int);
-        if let (0, Some(inside)) = (result, inside) {
+        let result = initialise(semaphore as u64, pc, || {
+            real!(sem_init(semaphore => Sem, shared => c_int, value => c_uint) -> c_int)
+        });
+        if let (0, Some(inside)) = (result, enter()) {
             inside.detailed(Kind::SemaphoreInit, pc, semaphore as u64, &[u64::from(value)], b"");
         }
         result
@@ -135,7 +137,7 @@ hook! {
         wait(semaphore, Some((clock, time)), pc)
     }
     fn sem_trywait(semaphore: Sem; pc in "rsi") -> c_int {
-        let inside = enter_point();
+        let inside = enter_use(semaphore as u64, pc);
         let result = real!(sem_trywait(semaphore => Sem) -> c_int);
         if let Some(inside) = inside {
             log_limited(&inside, pc);
@@ -145,7 +147,7 @@ hook! {
         result
     }
     fn sem_post(semaphore: Sem; pc in "rsi") -> c_int {
-        let inside = enter_point();
+        let inside = enter_use(semaphore as u64, pc);
         let result = real!(sem_post(semaphore => Sem) -> c_int);
         if let (0, Some(inside)) = (result, inside) {
             inside.simple(Kind::Post, pc, semaphore as u64);

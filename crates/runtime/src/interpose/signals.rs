@@ -11,7 +11,7 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use wire::{Kind, Passage, Signal, Target};
+use wire::{Kind, Passage, Signal, Target, UnsafeCall};
 
 use super::{failures, hook, outside};
 use crate::inside::{Inside, enter, enter_point};
@@ -68,14 +68,57 @@ unsafe fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void
 unsafe {
     let handler = HANDLERS[signal as usize].load(Ordering::Relaxed);
     if handler > libc::SIG_IGN {
-        if thread::current().is_some() {
-            log_arrival(signal, handler as u64 + 1);
-        }
+        let place = handler as u64 + 1;
+        let Some(thread) = thread::current() else {
+            let handler: Handler = core::mem::transmute(handler);
+            return handler(signal, info, context);
+        };
+        log_arrival(signal, place);
         // With or without more arguments, a handler takes the first in the same place.
         let handler: Handler = core::mem::transmute(handler);
+        let is_asynchronous = !is_own_doing(signal, info);
+        let (before, outer) = (*libc::__errno_location(), thread.handler_frame.get());
+        if is_asynchronous {
+            thread.handler_frame.set((&raw const outer) as u64);
+        }
         handler(signal, info, context);
+        thread.handler_frame.set(outer);
+        if is_asynchronous && *libc::__errno_location() != before {
+            log_unsafe(UnsafeCall::ChangesErrno, place);
+        }
     }
 }
+}
+
+/// How far below the frame of a handler its calls are looked for.
+const DEEPEST: u64 = 1 << 20;
+
+/// Whether the calling thread is in a handler of a signal that came from outside. A handler that is left by a jump is left: its frame is
+/// not above the caller's any more.
+fn is_handling(thread: &Thread) -> bool {
+    let here = 0_u8;
+    let frame = thread.handler_frame.get();
+    frame != 0 && frame.wrapping_sub((&raw const here) as u64) < DEEPEST
+}
+
+fn log_unsafe(call: UnsafeCall, pc: u64) {
+    if let Some(inside) = enter() {
+        inside.detailed(Kind::Unsafe, pc, 0, &[call.code()], b"");
+    }
+}
+
+/// Writes that a handler takes a lock, if one does.
+pub(crate) fn log_lock_in_handler(inside: &Inside, pc: u64) {
+    if is_handling(inside.thread()) {
+        inside.detailed(Kind::Unsafe, pc, 0, &[UnsafeCall::Locks.code()], b"");
+    }
+}
+
+/// Writes that a handler allocates or frees memory, if one does.
+pub(crate) fn log_allocation_in_handler(inside: &Inside, pc: u64) {
+    if is_handling(inside.thread()) {
+        inside.detailed(Kind::Unsafe, pc, 0, &[UnsafeCall::Allocates.code()], b"");
+    }
 }
 
 /// Tells that a signal reaches the calling thread, in this place of the program.

@@ -6,9 +6,10 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use wire::Kind;
 
-use super::{hook, log_limited, mutexes, outside};
+use super::{hook, log_limited, mutexes, openmp, outside};
 use crate::clock::Wait;
 use crate::inside::{Ended, Inside, enter, enter_point};
+use crate::numbers::Numbers;
 use crate::program::{self, scheduler};
 use crate::real::real;
 use crate::schedule::{End, GaveUp, Key, State};
@@ -83,7 +84,11 @@ extern "C" fn end_of_thread(_: *mut c_void) {
     if thread.endings.get() < ROUNDS {
         return set_own_key();
     }
+    openmp::end_in_library();
     let Some(inside) = enter_point() else { return };
+    if thread.detached.get() {
+        GONE.set(thread.handle.load(Ordering::Relaxed), thread.number);
+    }
     // SAFETY: the thread is about to end.
     unsafe { mutexes::give_back_robust(&inside) };
     inside.finish();
@@ -143,7 +148,11 @@ unsafe {
     watch_end();
     let start = Start { routine: thread.routine.get().unwrap_unchecked(), argument: thread.argument.get() };
     let mask = thread.mask.get();
-    drop(inside);
+    if thread.begins_in_library.get() {
+        openmp::begin_in_library(inside);
+    } else {
+        drop(inside);
+    }
     sys::call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, (&raw const mask) as usize, 0, 8, 0, 0]);
     start
 }
@@ -186,6 +195,7 @@ unsafe {
     child.routine.set(Some(routine));
     child.argument.set(argument);
     child.detached.set(is_detached(attributes));
+    child.begins_in_library.set(inside.thread().creates_for_library.get());
     child.stack_size.set(stack_size(attributes));
     // A signal must not reach the child before it knows itself.
     let all = u64::MAX;
@@ -202,10 +212,14 @@ unsafe {
     );
     if result == 0 {
         child.handle.store(*handle, Ordering::Relaxed);
+        GONE.remove(*handle);
         let own = inside.thread().slot;
         scheduler().with_lock(|schedule, _| schedule.created(own, slot));
         inside.simple(Kind::Write8, pc, handle as u64);
         inside.detailed(Kind::Create, pc, 0, &[u64::from(child.number)], b"");
+        if child.detached.get() {
+            inside.detailed(Kind::Detach, pc, 0, &[u64::from(child.number)], b"");
+        }
         let comes_first = scheduler().with_lock(|schedule, program| {
             schedule.give_budget(own, program);
             schedule.begins_at_once(slot, own)
@@ -261,7 +275,14 @@ unsafe {
     let really = || real!(pthread_join(handle => libc::pthread_t, result => *mut *mut c_void) -> c_int);
     let Some(inside) = enter_point() else { return really() };
     let child = program::find(handle).filter(|child| child.slot != inside.thread().slot);
-    let Some(child) = child else { return outside(inside, really) };
+    let Some(child) = child else {
+        log_gone(&inside, handle, pc);
+        return outside(inside, really);
+    };
+    if child.detached.get() {
+        inside.detailed(Kind::JoinedAgain, pc, 0, &[u64::from(child.number)], b"");
+        return outside(inside, really);
+    }
     if !is_finished(child) {
         let end = match limit {
             None => End::NEVER,
@@ -297,7 +318,18 @@ fn is_finished(thread: &Thread) -> bool {
     scheduler().with_lock(|schedule, _| schedule.state(thread.slot)) == State::Finished
 }
 
+/// The numbers of threads that were joined, or detached and have ended, by their handles.
+static GONE: Numbers<4096> = Numbers::new();
+
+/// Writes that a thread is joined or detached of which nothing is left, if it is one.
+fn log_gone(inside: &Inside, handle: libc::pthread_t, pc: u64) {
+    if let Some(number) = GONE.get(handle) {
+        inside.detailed(Kind::JoinedAgain, pc, 0, &[u64::from(number)], b"");
+    }
+}
+
 fn forget(thread: &Thread) {
+    GONE.set(thread.handle.load(Ordering::Relaxed), thread.number);
     scheduler().with_lock(|schedule, _| schedule.forget(thread.slot));
 }
 
@@ -309,10 +341,15 @@ pub(crate) unsafe fn detach(handle: libc::pthread_t, pc: u64) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
 unsafe {
     let inside = enter_point();
+    let child = inside.as_ref().and_then(|inside| {
+        let child = program::find(handle);
+        if child.is_none() {
+            log_gone(inside, handle, pc);
+        }
+        child
+    });
     let result = real!(pthread_detach(handle => libc::pthread_t) -> c_int);
-    if let (0, Some(inside)) = (result, inside)
-        && let Some(child) = program::find(handle)
-    {
+    if let (0, Some(inside), Some(child)) = (result, inside, child) {
         child.detached.set(true);
         inside.detailed(Kind::Detach, pc, 0, &[u64::from(child.number)], b"");
         if is_finished(child) {
@@ -352,7 +389,7 @@ pub(crate) fn give_way() -> c_int {
 hook! {
     fn pthread_create(handle: *mut libc::pthread_t, attributes: Attributes, routine: Routine, argument: *mut c_void; pc in "r8") -> c_int {
         start::starts_thread();
-        create(handle, attributes, routine, argument, pc)
+        openmp::while_creating(|| create(handle, attributes, routine, argument, pc))
     }
     fn pthread_join(handle: libc::pthread_t, result: *mut *mut c_void; pc in "rdx") -> c_int {
         join(handle, result, None, pc)

@@ -3,6 +3,7 @@
 
 /// C's `va_list` on x86-64.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub(crate) struct Arguments {
     /// Where among the registers the next argument is that comes in one, in bytes.
     general: u32,

@@ -101,6 +101,11 @@ impl Replay {
         self.phase = Phase::Off;
     }
 
+    /// Whether this process is a replay, also after its instructions.
+    pub(super) fn is_on(&self) -> bool {
+        self.phase != Phase::Off
+    }
+
     /// Whether instructions are being followed.
     pub(crate) fn is_following(&self) -> bool {
         self.phase == Phase::Following

@@ -198,6 +198,11 @@ impl Schedule {
         self.publish_phase();
     }
 
+    /// Whether this process is a replay, also after its instructions.
+    pub(crate) fn is_replaying(&self) -> bool {
+        self.replay.is_on()
+    }
+
     /// This process follows no instructions: it is a child of the one that does.
     pub(crate) fn forget_replay(&mut self) {
         self.replay.forget();

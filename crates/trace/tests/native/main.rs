@@ -89,7 +89,13 @@ fn every_kind() -> Trace {
         settings: [("seed".into(), "42".into())].into(),
         environment: vec!["HOME=/root".into(), "LANG=C".into()],
         attempts: vec!["a.c:7".into()],
-        misuses: vec![Misuse { what: MisuseKind::UnlockByAnother, event: 3, object: 0, other: Some(1) }],
+        misuses: vec![Misuse {
+            what: MisuseKind::UnlockByAnother,
+            event: 3,
+            object: "gate".to_owned(),
+            location: "a.c:4".to_owned(),
+            other: Some("T1".to_owned()),
+        }],
         input: "/somewhere/input".into(),
         binary: Some(Binary {
             path: "/somewhere/prog".into(),

@@ -1,0 +1,68 @@
+//! Misuse of locks, threads and signal handlers: each kind has a small program, and a program that does it all correctly is silent.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::rust::program;
+use crate::{foretell, json};
+
+/// Each program, what is misused, and words of what is said about it.
+const MISUSES: [(&str, &str, &str); 18] = [
+    ("unlock_of_unlocked.c", "lock", "which nobody has locked"),
+    ("unlock_by_another.c", "gate", "which main has locked"),
+    ("unlock_refused.c", "gate", "which main has locked"),
+    ("double_lock.c", "lock", "which it holds already"),
+    ("read_unlock_of_write_lock.c", "lock", "as a reader, but holds it as a writer"),
+    ("destroy_of_locked.c", "lock", "which main holds"),
+    ("destroy_of_read_lock.c", "lock", "which main holds"),
+    ("use_after_destroy.c", "lock", "after it was destroyed"),
+    ("rwlock_after_destroy.c", "block@rwlock_after_destroy.c:6#1+0", "after it was destroyed"),
+    ("not_initialised.c", "lock", "which was never initialised"),
+    ("lock_held_here.c", "lock", "where the program says that no lock is held"),
+    ("two_mutexes.c", "changed", "with another mutex than"),
+    ("not_joined.c", "T1", "neither joined nor detached"),
+    ("joined_twice.c", "T1", "joined or detached before"),
+    ("semaphore_destroyed_in_use.c", "permits", "which other threads wait for"),
+    ("allocation_in_handler.c", "signal handler", "in a signal handler"),
+    ("lock_in_handler.c", "signal handler", "takes a lock at"),
+    ("errno_in_handler.c", "errno", "does not restore it"),
+];
+
+fn hunt(directory: &Path, name: &str) -> (Option<i32>, Value) {
+    std::fs::copy(program(&format!("misuse/{name}")), directory.join(name)).unwrap();
+    let hunted = foretell(directory, &["hunt", name, "--json", "--quiet", "--timeout", "8"]);
+    (hunted.status.code(), json(&hunted))
+}
+
+#[test]
+fn each_kind_of_misuse_is_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, object, words) in MISUSES {
+        let (status, report) = hunt(directory.path(), name);
+        let findings = report["findings"].as_array().unwrap();
+        let misuse = findings.iter().find(|finding| finding["kind"] == "misuse");
+        let misuse = misuse.unwrap_or_else(|| panic!("{name}: {report:#}"));
+        assert_eq!((&misuse["object"], &misuse["rung"]), (&object.into(), &"confirmed".into()), "{misuse:#}");
+        assert!(misuse["misuse"].as_str().unwrap().contains(words), "{misuse:#}");
+        assert_eq!((status, misuse["shown"].as_bool()), (Some(1), Some(true)), "{name}: {report:#}");
+    }
+}
+
+#[test]
+fn what_is_done_correctly_is_not_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let (status, report) = hunt(directory.path(), "correct.c");
+    assert_eq!((status, &report["findings"]), (Some(0), &Value::Array(Vec::new())), "{report:#}");
+}
+
+#[test]
+fn a_lock_that_is_destroyed_while_another_thread_may_take_it_is_a_race() {
+    let directory = tempfile::tempdir().unwrap();
+    let (status, report) = hunt(directory.path(), "destroy_races.c");
+    let findings = report["findings"].as_array().unwrap();
+    let race =
+        findings.iter().find(|finding| finding["kind"] == "race").unwrap_or_else(|| panic!("{report:#}"));
+    assert_eq!((status, &race["rung"]), (Some(1), &"confirmed".into()), "{race:#}");
+    assert!(race["object"].as_str().unwrap().starts_with("lock"), "{race:#}");
+}
