@@ -9,6 +9,7 @@ mod grouping;
 mod interrupts;
 mod ladder;
 mod misuse;
+mod openmp;
 mod pairs;
 mod rounds;
 mod rust;

@@ -56,6 +56,8 @@ enum Part {
     Fork,
     Join,
     Barrier,
+    /// libgomp's own barrier, behind ours.
+    Passed,
     /// Data that one thread has for the others.
     Copied,
     Ordered,
@@ -130,8 +132,12 @@ pub(crate) fn while_creating(create: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
+/// Where the threads of libgomp's gather before a region: each is there before any other goes on.
+const POOL: u64 = Passage::Team(0).object();
+
 /// The calling thread was created by libgomp.
 pub(crate) fn begin_in_library(inside: Inside) {
+    inside.simple(Kind::HappensBefore, inside.thread().start(), POOL);
     go_out(inside);
 }
 
@@ -173,6 +179,7 @@ unsafe {
     let outer_task = inside.thread().task.replace(0);
     let size = team_size();
     gather(&inside, address(&team.start), size);
+    inside.simple(Kind::HappensAfter, pc, POOL);
     inside.simple(Kind::HappensAfter, pc, team.part(Part::Fork));
     drop(inside);
     (team.function)(team.data);
@@ -221,20 +228,18 @@ fn pass_barrier(inside: Inside, pc: u64, has_work: bool, libgomp: impl FnOnce())
         let has_tasks = team.has_tasks.swap(false, Ordering::Relaxed);
         team.finishes_tasks.store(has_tasks, Ordering::Relaxed);
     });
-    let mut inside = Some(inside);
-    if has_work || team.finishes_tasks.load(Ordering::Relaxed) {
-        if let Some(inside) = inside.take() {
-            in_libgomp(inside, libgomp);
-        }
-        inside = enter();
-        if let Some(inside) = &inside {
-            gather(inside, passed, size);
-            inside.simple(Kind::HappensAfter, pc, team.part(Part::Tasks));
-        }
+    inside.point();
+    inside.simple(Kind::BarrierExit, pc, team.part(Part::Barrier));
+    if !has_work && !team.finishes_tasks.load(Ordering::Relaxed) {
+        return;
     }
-    if let Some(inside) = inside {
-        inside.point();
-        inside.simple(Kind::BarrierExit, pc, team.part(Part::Barrier));
+    // It has to be recorded, too: nobody passes it before all have come to it.
+    inside.simple(Kind::BarrierEnter, pc, team.part(Part::Passed));
+    in_libgomp(inside, libgomp);
+    if let Some(inside) = enter() {
+        gather(&inside, passed, size);
+        inside.simple(Kind::BarrierExit, pc, team.part(Part::Passed));
+        inside.simple(Kind::HappensAfter, pc, team.part(Part::Tasks));
     }
 }
 

@@ -1,0 +1,17 @@
+// Nobody waits for the task before its result is used.
+#include <stdio.h>
+
+static int result, seen;
+
+int main(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp task
+        result = 42;
+        seen = result;
+    }
+    printf("%d\n", seen >= 0);
+    return 0;
+}
