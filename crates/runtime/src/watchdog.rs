@@ -19,6 +19,7 @@ use crate::schedule::{Schedule, Slot, World};
 use crate::settings;
 use crate::sys;
 use crate::thread;
+use crate::token::gate;
 use crate::writer;
 
 /// How often it looks, in nanoseconds.
@@ -31,6 +32,8 @@ const BUSY: u64 = 1_000_000_000;
 const DEAD_TICKS: u32 = 750;
 /// Ticks after which a schedule is given up if the thread it wants is in a call outside.
 const AWAY_TICKS: u32 = 1250;
+/// The same if the thread sleeps in a library that synchronises out of our sight: it waits there for one that the schedule holds back.
+const LIBRARY_TICKS: u32 = 10;
 /// Ticks after which it looks whether there are other threads.
 const LAST_THREAD_TICKS: u32 = 8;
 const STACK: usize = 64 << 10;
@@ -211,7 +214,13 @@ fn nobody_runs(last: &mut LastTick) {
 /// Who gets the token that nobody had for so many ticks. A replay whose next thread stays away is given up.
 fn pick(schedule: &mut Schedule, program: &Program, idle: u32) -> Option<Slot> {
     let next = schedule.pick_for_nobody(program);
-    if next.is_none() && idle > AWAY_TICKS && schedule.replay.is_following() {
+    if next.is_some() || idle <= LIBRARY_TICKS {
+        return next;
+    }
+    let sleeps_in_library = schedule.awaited().map(thread_in).is_some_and(|thread| {
+        thread.gated(gate::LIBRARY) && state_of(thread.kernel_id.load(Ordering::Relaxed)) == Some(b'S')
+    });
+    if (sleeps_in_library || idle > AWAY_TICKS) && schedule.replay.is_following() {
         schedule.abandon_replay(program);
         return schedule.pick_for_nobody(program);
     }

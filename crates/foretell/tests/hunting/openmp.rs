@@ -30,7 +30,11 @@ fn an_increment_outside_of_the_critical_section_races() {
     let (status, report) = hunt("race.c");
     let races = shown(&report, "race");
     let [race] = races[..] else { panic!("{report:#}") };
-    assert_eq!((status, &race["object"], &race["rung"]), (Some(1), &"bad".into(), &"confirmed".into()), "{race:#}");
+    assert_eq!(
+        (status, &race["object"], &race["rung"]),
+        (Some(1), &"bad".into(), &"confirmed".into()),
+        "{race:#}"
+    );
 }
 
 #[test]

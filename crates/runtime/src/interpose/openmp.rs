@@ -43,10 +43,10 @@ pub(crate) struct Team {
     passed: u8,
     /// The work that threads share out among them.
     work: u32,
-    /// Tasks were created since the last barrier.
+    /// How many barriers all have passed.
+    round: AtomicU32,
+    /// Tasks were created: libgomp runs them, at its own barriers among others.
     has_tasks: AtomicBool,
-    /// Whether the barrier that the threads are at has tasks to finish.
-    finishes_tasks: AtomicBool,
 }
 
 /// What is recorded of a team.
@@ -56,8 +56,6 @@ enum Part {
     Fork,
     Join,
     Barrier,
-    /// libgomp's own barrier, behind ours.
-    Passed,
     /// Data that one thread has for the others.
     Copied,
     Ordered,
@@ -149,15 +147,10 @@ pub(crate) fn end_in_library() {
 /// Waits until all threads of a team are there, so that what follows is up to the scheduler and not to libgomp. A replay says itself who runs when, and
 /// knows nothing of this.
 fn gather(inside: &Inside, place: u64, size: usize) {
-    if !scheduler().with_lock(|schedule, _| schedule.is_replaying()) {
-        meet(inside, place, size, || {});
+    if scheduler().with_lock(|schedule, _| schedule.is_replaying()) {
+        return;
     }
-}
-
-/// Waits until so many threads are there. The last sees to something before the others go on.
-fn meet(inside: &Inside, place: u64, size: usize, last: impl FnOnce()) {
     if inside.waiters(place) + 1 >= size {
-        last();
         inside.wake_all(place, Waker::Broadcast);
     } else {
         while inside.block(Key::address(place), End::NEVER) == Ended::Interrupted {}
@@ -205,8 +198,8 @@ fn region(function: Function, data: Data, libgomp: impl FnOnce(Function, Data) -
         barrier: 0,
         passed: 0,
         work: 0,
+        round: AtomicU32::new(0),
         has_tasks: AtomicBool::new(false),
-        finishes_tasks: AtomicBool::new(false),
     };
     let (join, tasks) = (team.part(Part::Join), team.part(Part::Tasks));
     inside.simple(Kind::HappensBefore, pc, team.part(Part::Fork));
@@ -218,29 +211,40 @@ fn region(function: Function, data: Data, libgomp: impl FnOnce(Function, Data) -
     result
 }
 
-/// A barrier of the team. libgomp's own is passed by all threads together, if it has something to do.
-fn pass_barrier(inside: Inside, pc: u64, has_work: bool, libgomp: impl FnOnce()) {
+/// A barrier of the team. It is libgomp's own if that has something to do: to finish a loop or sections, or to run tasks, which a thread that waits
+/// there does at any time. Otherwise libgomp has no part in it.
+fn pass_barrier(inside: Inside, pc: u64, ends_work: bool, libgomp: impl FnOnce()) {
     let Some(team) = team(&inside) else { return in_libgomp(inside, libgomp) };
-    let size = team_size();
-    let (barrier, passed) = (address(&team.barrier), address(&team.passed));
-    inside.simple(Kind::BarrierEnter, pc, team.part(Part::Barrier));
-    meet(&inside, barrier, size, || {
-        let has_tasks = team.has_tasks.swap(false, Ordering::Relaxed);
-        team.finishes_tasks.store(has_tasks, Ordering::Relaxed);
-    });
-    inside.point();
-    inside.simple(Kind::BarrierExit, pc, team.part(Part::Barrier));
-    if !has_work && !team.finishes_tasks.load(Ordering::Relaxed) {
+    let (size, barrier) = (team_size(), team.part(Part::Barrier));
+    inside.simple(Kind::BarrierEnter, pc, barrier);
+    if !ends_work && wait_for_all(&inside, team, size) {
+        inside.point();
+        inside.simple(Kind::BarrierExit, pc, barrier);
         return;
     }
-    // It has to be recorded, too: nobody passes it before all have come to it.
-    inside.simple(Kind::BarrierEnter, pc, team.part(Part::Passed));
     in_libgomp(inside, libgomp);
     if let Some(inside) = enter() {
-        gather(&inside, passed, size);
-        inside.simple(Kind::BarrierExit, pc, team.part(Part::Passed));
+        gather(&inside, address(&team.passed), size);
+        inside.simple(Kind::BarrierExit, pc, barrier);
         inside.simple(Kind::HappensAfter, pc, team.part(Part::Tasks));
     }
+}
+
+/// Waits until all threads of the team are at the barrier; false as soon as there are tasks, which libgomp must run.
+fn wait_for_all(inside: &Inside, team: &Team, size: usize) -> bool {
+    let (place, round) = (address(&team.barrier), team.round.load(Ordering::Relaxed));
+    while team.round.load(Ordering::Relaxed) == round {
+        if team.has_tasks.load(Ordering::Relaxed) {
+            return false;
+        }
+        if inside.waiters(place) + 1 >= size {
+            team.round.store(round + 1, Ordering::Relaxed);
+            inside.wake_all(place, Waker::Broadcast);
+        } else {
+            inside.block(Key::address(place), End::NEVER);
+        }
+    }
+    true
 }
 
 /// The lock of the critical sections without a name, and that of atomic operations that need one. 0: it is free.

@@ -322,6 +322,19 @@ impl Replay {
         Next::Choose
     }
 
+    /// The thread whose turn it is by the instructions.
+    pub(super) fn awaited(&self) -> Option<Slot> {
+        let instruction = self.control.instructions.get(self.at).filter(|_| self.is_following())?;
+        let role = match *instruction {
+            Instruction::ReportAccess { thread, .. } => thread,
+            instruction => instruction.runs()?,
+        };
+        match self.actor(role) {
+            Actor::Lives(thread) => Some(thread),
+            Actor::NotYet | Actor::Ended(_) => None,
+        }
+    }
+
     /// The thread whose turn it is has been outside for so long that it will not come back.
     pub(super) fn abandon(&mut self, entries: &Entries, world: &impl World) {
         let instruction = self.control.instructions.get(self.at);

@@ -198,6 +198,11 @@ impl Schedule {
         self.publish_phase();
     }
 
+    /// The thread whose turn it is by a replay's instructions.
+    pub(crate) fn awaited(&self) -> Option<Slot> {
+        self.replay.awaited()
+    }
+
     /// Whether this process is a replay, also after its instructions.
     pub(crate) fn is_replaying(&self) -> bool {
         self.replay.is_on()

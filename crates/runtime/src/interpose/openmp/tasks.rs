@@ -4,9 +4,9 @@
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use wire::{Kind, Passage};
+use wire::{Kind, Passage, Waker};
 
-use super::{Data, Function, Part, come_in, go_out, in_libgomp, team};
+use super::{Data, Function, Part, address, come_in, go_out, in_libgomp, team};
 use crate::interpose::hook;
 use crate::inside::{Inside, enter, enter_point};
 use crate::real::real;
@@ -168,6 +168,8 @@ fn created(
     inside.simple(Kind::HappensBefore, pc, own);
     if let Some(team) = team(inside) {
         team.has_tasks.store(true, Ordering::Relaxed);
+        // Those who wait at a barrier can run it.
+        inside.wake_all(address(&team.barrier), Waker::Broadcast);
     }
     let (size, alignment) = (size.max(0) as usize, alignment.max(8) as usize);
     Task { iterations: [0; 2], function, copy, source: data, size, alignment, own, parent, depends }
