@@ -177,7 +177,6 @@ fn waits_are_release_wait_acquire() {
             (1, acquire(0x50)),
         ],
         &[
-            "#! wait woken",
             "main|fork(T1)",
             "T1|acq(0x50)",
             "T1|rel(0x50)",

@@ -131,12 +131,7 @@ impl<S: Sink> Translator<S> {
     }
 
     /// A lock is given back.
-    pub(super) fn release(
-        &mut self,
-        lock: u64,
-        hold: Hold,
-        first_use: FirstUse,
-    ) -> io::Result<Option<Op>> {
+    pub(super) fn release(&mut self, lock: u64, hold: Hold, first_use: FirstUse) -> io::Result<Option<Op>> {
         if self.unordered.remove(&(first_use.thread, lock)) {
             return Ok(None);
         }
