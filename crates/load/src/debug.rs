@@ -19,7 +19,7 @@ use object::{Object, ObjectSection, ReadCache};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) use code::Code;
-pub(super) use scope::Scope;
+pub(super) use scope::{Local, Scope};
 pub(super) use types::TypeNumber;
 use types::{Reader, Types};
 

@@ -10,7 +10,7 @@ use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
 use rustc_hash::FxHashMap;
 use trace::Module;
 
-use super::debug::{Code, DebugInfo};
+use super::debug::{Code, DebugInfo, Local};
 use super::source::{SourceFiles, Token, tokens};
 use super::typing::without_indices;
 
@@ -206,11 +206,19 @@ impl Modules {
     pub(super) fn local(&mut self, address: u64, offset: i64, length: Option<u64>) -> Option<String> {
         let (_, own, debug) = self.debug_at(address)?;
         let scope = debug.scope(own)?;
-        let part = scope.locals.iter().rev().find_map(|local| {
+        let mut part = |local: &Local| {
             let kind = debug.number(local.kind()?)?;
             let into = u64::try_from(offset.checked_sub(local.offset?)?).ok()?;
             let types = debug.types();
-            (into < types.size(kind)).then(|| local.name.clone() + &types.path(kind, into, length).text)
+            let path = (into < types.size(kind)).then(|| types.path(kind, into, length))?;
+            Some((local.name.clone() + &path.text, path.is_exact))
+        };
+        let within = scope.locals.iter().rev().find_map(&mut part).map(|(part, _)| part);
+        let part = within.or_else(|| {
+            // Variables of different blocks may share a place.
+            let mut parts: Vec<(String, bool)> = scope.elsewhere.iter().filter_map(part).collect();
+            parts.dedup();
+            parts.pop().filter(|(_, is_exact)| *is_exact && parts.is_empty()).map(|(part, _)| part)
         })?;
         Some(format!("{}::{part}", self.function(address)?))
     }

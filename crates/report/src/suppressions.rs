@@ -174,7 +174,9 @@ pub fn ready_suppressions(
     let failing = finding.failure.iter().flat_map(|failure| &failure.stack);
     let mut failing = failing.filter_map(|frame| frame.rsplit_once(" at "));
     let failing = failing.find(|(_, location)| is_own(location)).map(|(function, _)| function.to_owned());
-    let names = [function.or(failing).filter(|name| name != "?"), Some(any_of_its_kind(&finding.object))];
+    // Neither names one function: a lambda that is inlined has no name of its own.
+    let is_name = |name: &String| name != "?" && name != "operator()";
+    let names = [function.or(failing).filter(is_name), Some(any_of_its_kind(&finding.object))];
     let lines = names.into_iter().flatten().filter_map(|name| {
         // What a pattern cannot say literally is left open.
         let pattern: String = name.chars().map(|c| if "^$\n\r".contains(c) { '*' } else { c }).collect();

@@ -259,3 +259,52 @@ fn ten_thousand_events_zoom_and_pan_smoothly() {
     page.picture("long-all");
     assert_eq!(page.complaints, [""; 0]);
 }
+
+#[test]
+fn lanes_are_drawn_in_the_frame_that_resizes_them() {
+    let Some(mut page) = browser() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    page.looks(1500, 1000, "light");
+    page.open(&of_corpus(directory.path(), "apache-21285-buggy"));
+    // Observers are called in the order they were made, after the frame's own callbacks: what this one sees is what is painted.
+    let seen = format!(
+        "new Promise(seen => {{ let first = true; new ResizeObserver(() => {{ if (first) {{ first = false; return; }} seen({DRAWN}); }})\
+         .observe(document.querySelector('canvas')); setTimeout(() => {{ document.querySelector('.stage').style.width = '700px'; }}, 50); }})"
+    );
+    assert_eq!(page.value(&seen), json!(true));
+}
+
+#[test]
+fn a_page_without_findings_says_what_was_covered() {
+    let Some(mut page) = browser() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let trace =
+        "main|fork(T1)|1\nmain|acq(m)|2\nmain|w(x)|3\nmain|rel(m)|4\nT1|acq(m)|5\nT1|w(x)|6\nT1|rel(m)|7\n";
+    page.looks(400, 800, "light");
+    page.open(&report(directory.path(), "clean", trace));
+    assert_eq!(page.text("main h2"), "Nothing found");
+    let covered = page.text("main");
+    assert!(covered.contains("7 events, 2 threads, 1 lock and 1 shared variable"), "{covered}");
+    assert_eq!(page.text("#count"), "Nothing found");
+    assert_eq!(page.complaints, [""; 0]);
+}
+
+#[test]
+fn long_names_take_two_lines() {
+    let Some(mut page) = browser() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let name =
+        "std::map<std::basic_string<char>,std::vector<std::pair<int,std::shared_ptr<bank::Account>>>>::value"
+            .repeat(3);
+    let trace = format!(
+        "main|fork(worker-thread-number-12)|1\nmain|w({name})|2\nworker-thread-number-12|w({name})|3\n"
+    );
+    page.looks(400, 800, "light");
+    page.open(&report(directory.path(), "long", &trace));
+    let lines = "(e => e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight))";
+    for heading in ["main h2", ".item b"] {
+        let height =
+            page.value(&format!("{lines}(document.querySelector('{heading}'))")).as_f64().unwrap_or(9.0);
+        assert!(height < 2.5, "{heading} has {height} lines");
+    }
+}

@@ -163,3 +163,18 @@ fn a_compiler_that_is_not_there_is_named() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("`/nowhere/rustc` cannot be run"), "{said}");
 }
+
+#[test]
+fn locals_and_shared_blocks_have_their_names() {
+    if !testing::has("rustc") {
+        return;
+    }
+    let hunted = Hunted::new("names.rs", &[]);
+    let objects: Vec<&str> =
+        hunted.findings.iter().filter_map(|finding| finding["object"].as_str()).collect();
+    assert!(objects.contains(&"names::main::local"), "{objects:?}");
+    assert!(
+        objects.contains(&"Arc<Mutex<Account>> (names.rs:6), Arc<Mutex<i32>> (names.rs:7)"),
+        "{objects:?}"
+    );
+}

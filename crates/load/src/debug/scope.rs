@@ -37,6 +37,8 @@ pub(crate) struct Local {
 pub(crate) struct Scope {
     /// Those of inner blocks come later.
     pub(crate) locals: Vec<Local>,
+    /// Those of other blocks of the function: Rust opens a block after the statement that gives a variable its first value.
+    pub(crate) elsewhere: Vec<Local>,
     pub(crate) base: Option<FrameBase>,
 }
 
@@ -52,10 +54,10 @@ impl Scope {
         let mut tree = unit.entries_tree(Some(function)).ok()?;
         let root = tree.root().ok()?;
         let base = frame_base(unit, root.entry());
-        let mut locals = Vec::new();
-        let mut reading = Reading { dwarf, unit, number, address, locals: &mut locals };
-        reading.children(root)?;
-        Some(Scope { locals, base })
+        let scope = Scope { locals: Vec::new(), elsewhere: Vec::new(), base };
+        let mut reading = Reading { dwarf, unit, number, address, scope };
+        reading.children(root, true)?;
+        Some(reading.scope)
     }
 
     /// The innermost variable of this name.
@@ -76,22 +78,32 @@ struct Reading<'u, 'd> {
     unit: &'u Unit<'d>,
     number: u32,
     address: u64,
-    locals: &'u mut Vec<Local>,
+    scope: Scope,
 }
 
 impl<'d> Reading<'_, 'd> {
-    fn children(&mut self, node: gimli::EntriesTreeNode<'_, '_, super::Bytes<'d>>) -> Option<()> {
+    fn children(
+        &mut self,
+        node: gimli::EntriesTreeNode<'_, '_, super::Bytes<'d>>,
+        is_in_scope: bool,
+    ) -> Option<()> {
         let mut children = node.children();
         while let Some(child) = children.next().ok()? {
             let entry = child.entry();
             match entry.tag() {
                 gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter => {
                     if let Some(local) = self.local(entry) {
-                        self.locals.push(local);
+                        let locals =
+                            if is_in_scope { &mut self.scope.locals } else { &mut self.scope.elsewhere };
+                        locals.push(local);
                     }
                 }
-                gimli::DW_TAG_lexical_block | gimli::DW_TAG_inlined_subroutine if self.covers(entry) => {
-                    self.children(child)?;
+                gimli::DW_TAG_lexical_block => {
+                    let is_in_scope = is_in_scope && self.covers(entry);
+                    self.children(child, is_in_scope)?;
+                }
+                gimli::DW_TAG_inlined_subroutine if is_in_scope && self.covers(entry) => {
+                    self.children(child, true)?;
                 }
                 _ => {}
             }

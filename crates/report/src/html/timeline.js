@@ -343,22 +343,16 @@ class Timeline {
     } else g.fill();
   }
 
-  /** A name with its middle left out where it does not fit: names of threads often differ at the end only. */
-  shortened(g, name, room) {
-    if (g.measureText(name).width <= room) return name;
-    for (let keep = name.length - 2; keep > 2; keep--) {
-      const tail = Math.min(4, Math.floor(keep / 2));
-      const short = `${name.slice(0, keep - tail)}…${name.slice(-tail)}`;
+  /** A text with its middle left out where it does not fit: the names of threads and of memory often differ at the end only. */
+  fitted(g, text, room) {
+    const width = g.measureText(text).width;
+    if (width <= room) return text;
+    for (let keep = Math.min(text.length - 1, Math.ceil((room / width) * text.length)); keep > 2; keep--) {
+      const tail = Math.floor(keep * 0.4);
+      const short = `${text.slice(0, keep - tail)}…${text.slice(text.length - tail)}`;
       if (g.measureText(short).width <= room) return short;
     }
-    return this.fitted(g, name, room);
-  }
-
-  fitted(g, label, room) {
-    if (g.measureText(label).width <= room) return label;
-    let keep = Math.max(1, Math.floor((room / g.measureText(label).width) * label.length) - 1);
-    while (keep > 1 && g.measureText(`${label.slice(0, keep)}…`).width > room) keep--;
-    return `${label.slice(0, keep)}…`;
+    return `${text.slice(0, 1)}…`;
   }
 
   drawHeads(g, colour) {
@@ -381,7 +375,7 @@ class Timeline {
       g.textBaseline = "middle";
       const last = lane === this.order.threads.length - 1;
       const room = last ? this.width - MAP - x - 26 : this.laneWidth - 26;
-      g.fillText(this.shortened(g, DATA.threads[thread], room), x + 22, TOP / 2);
+      g.fillText(this.fitted(g, DATA.threads[thread], room), x + 22, TOP / 2);
     });
     g.restore();
   }
