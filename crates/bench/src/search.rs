@@ -34,12 +34,12 @@ const DEADLOCK_STATUS: i32 = 99;
 const TIMEOUT_STATUS: i32 = 124;
 
 pub(crate) fn run() -> Outcome {
-    let foretell = match std::env::var("FORETELL") {
-        Ok(named) => named,
-        Err(_) => release_build()?,
+    let (foretell, build) = match std::env::var("FORETELL") {
+        Ok(named) => (named, "The binary was one that `FORETELL` named, not a release build made for this."),
+        Err(_) => (release_build()?, "The binary was a release build."),
     };
     let sources = Sources::of_the_user()?.ok_or("FORETELL_PEERS names no directory with a peers.toml")?;
-    let mut section = format!("## The search for failures\n\n{}", circumstances());
+    let mut section = format!("## The search for failures\n\n{} {build}\n", circumstances().trim_end());
     section.push_str(&with_directory(|directory| measure(&foretell, &sources, directory))?);
     replace_section("search", &section)
 }
