@@ -268,3 +268,24 @@ fn sleeps_that_the_program_cannot_measure_are_skipped() {
     let found = hunt_for("sleepy.c", SLEEPY, "20");
     assert_eq!((&found["behaviours"], &found["exhausted"]), (&2.into(), &true.into()), "{found:#}");
 }
+
+const NEVER_ENDING: &str = "\
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int stop, count;
+static void *counts(void *unused) { while (!atomic_load(&stop)) count++; return unused; }
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, 0, counts, 0);
+    for (;;)
+        count++;
+}
+";
+
+#[test]
+fn a_program_that_never_ends_is_cut_off_and_searched() {
+    let found = hunt_for("never_ending.c", NEVER_ENDING, "15");
+    assert_eq!((&found["ended"], &found["exhausted"]), (&"time".into(), &false.into()), "{found:#}");
+    assert!(found["runs"].as_u64() > Some(1) && found["trace"]["events"].as_u64() > Some(1000), "{found:#}");
+}

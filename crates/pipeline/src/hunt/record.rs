@@ -22,6 +22,8 @@ use crate::recording::{RecordOptions, Recorder, nothing_recorded, warn_of_childr
 const MORE_SEEDS: u64 = 5;
 /// Events between switches then, on average.
 const OFTEN: u64 = 4;
+/// Events that are recorded for each second that the hunt may take.
+const EVENTS_PER_SECOND: u64 = 250_000;
 /// A program that ends by itself after fewer events, and in one thread, has not done its work.
 const HARDLY_ANY: u64 = 32;
 
@@ -51,7 +53,7 @@ pub(super) fn record(
     observer.begin(&Stage::Recording);
     // The plainest order comes first: threads go on after they created others.
     let runtime = wire::Settings {
-        max_events: NonZeroU64::new(options.max_events),
+        max_events: NonZeroU64::new(options.max_events.min(most_events(options))),
         new_threads: wire::NewThreads::Last,
         ..wire::Settings::DEFAULT
     };
@@ -114,6 +116,12 @@ pub(super) fn record(
         && threads <= 1
         && events < HARDLY_ANY;
     Ok(RecordedRuns { ending: ran.ending, output, failure, failed, counts, gave_up })
+}
+
+/// As many events as can be loaded and searched in the time there is: what never ends would otherwise leave no time for that.
+fn most_events(options: &HuntOptions) -> u64 {
+    let seconds = options.budget.time_left().map(|time| time.as_secs().max(1));
+    seconds.map_or(u64::MAX, |seconds| seconds.saturating_mul(EVENTS_PER_SECOND))
 }
 
 /// Where to read what the program printed.
