@@ -69,7 +69,8 @@ fn sanitizer(output: &str) -> Option<Printed> {
     let summary = output.lines().filter_map(|line| line.strip_prefix("SUMMARY: "));
     let summary =
         summary.filter(|line| line.split(':').next().is_some_and(|tool| tool.ends_with("Sanitizer")));
-    let mut words = summary.last()?.split(' ');
+    let Some(summary) = summary.last() else { return undefined_behaviour(output) };
+    let mut words = summary.split(' ');
     let mut message: Vec<&str> = Vec::new();
     // The place is the first word with a line in it; what comes before it says what happened.
     let place = words.by_ref().find_map(|word| match word.split_once(':') {
@@ -83,6 +84,20 @@ fn sanitizer(output: &str) -> Option<Printed> {
         }
     });
     Some(Printed { message: message.join(" "), place })
+}
+
+/// `a.c:2:51: runtime error: signed integer overflow: ..`: what gcc's UndefinedBehaviorSanitizer prints has no summary.
+fn undefined_behaviour(output: &str) -> Option<Printed> {
+    let found = output.lines().find_map(|line| {
+        let (place, message) = line.split_once(": runtime error: ")?;
+        let (file_and_line, column) = place.rsplit_once(':')?;
+        let (file, line) = file_and_line.rsplit_once(':')?;
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        (!file.is_empty() && is_number(line) && is_number(column)).then_some((file_and_line, message))
+    });
+    let (place, message) = found?;
+    let message = format!("UndefinedBehaviorSanitizer: {}", message.trim());
+    Some(Printed { message, place: Some(place.to_owned()) })
 }
 
 fn exception(output: &str) -> Option<String> {
@@ -150,6 +165,23 @@ mod tests {
         ] {
             assert_eq!(found(output, ABORTED), (message.to_owned(), None));
         }
+    }
+
+    #[test]
+    fn undefined_behaviour_is_known_with_and_without_a_summary() {
+        let report = "1\nsrc/a.c:2:51: runtime error: signed integer overflow: 2147483647 + 1\n";
+        let message = "UndefinedBehaviorSanitizer: signed integer overflow: 2147483647 + 1";
+        let place = Some("src/a.c:2".to_owned());
+        for ending in [Ending::Exited(1), ABORTED] {
+            assert_eq!(found(report, ending), (message.to_owned(), place.clone()));
+        }
+        let summary = format!("{report}SUMMARY: UndefinedBehaviorSanitizer: undefined-behavior src/a.c:2:51 in\n");
+        assert_eq!(
+            found(&summary, Ending::Exited(1)),
+            ("UndefinedBehaviorSanitizer: undefined-behavior".to_owned(), place)
+        );
+        assert!(has_sanitizer_report(report.as_bytes()));
+        assert!(!has_sanitizer_report(b"a: runtime error: no place\nx:1: runtime error: no column\n"));
     }
 
     #[test]
