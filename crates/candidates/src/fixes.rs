@@ -63,10 +63,10 @@ pub fn suggest_lock(setup: &Index<'_>, question: &Question, options: Options) ->
     }
     // What must not be interrupted, and by what.
     let stretches: Vec<(EventId, EventId)> = match question {
-        Question::Race(a, b) => vec![(*a, *a), (*b, *b)],
+        Question::Race(a, b) => vec![statement(setup, *a), statement(setup, *b)],
         Question::Order(events) => match events[..] {
             [a, c, b] if trace.thread(a) == trace.thread(b) && trace.thread(c) != trace.thread(a) => {
-                vec![(a, b), (c, c)]
+                vec![(a, b), statement(setup, c)]
             }
             _ => return None,
         },
@@ -86,6 +86,27 @@ pub fn suggest_lock(setup: &Index<'_>, question: &Question, options: Options) ->
         let held = others.iter().filter(|access| access.holds.iter().any(|hold| hold.lock == lock)).count();
         attempt.fix(&stretches, held as u64, others.len() as u64)
     })
+}
+
+/// An access, and the other half of it if it is one of a read and a write that are one statement: `x++`.
+fn statement(setup: &Index<'_>, access: EventId) -> (EventId, EventId) {
+    let trace = setup.trace();
+    let events = setup.threads().of_thread(trace.thread(access));
+    let place = setup.threads().place(access);
+    let is_half = |read: EventId, write: EventId| match (trace.op(read), trace.op(write)) {
+        (Op::Read(read_of), Op::Write(written)) => {
+            read_of == written && trace.location(read) == trace.location(write)
+        }
+        _ => false,
+    };
+    let previous = place.checked_sub(1).map(|place| events[place]);
+    if let Some(read) = previous.filter(|&read| is_half(read, access)) {
+        return (read, access);
+    }
+    match events.get(place + 1) {
+        Some(&write) if is_half(access, write) => (access, write),
+        _ => (access, access),
+    }
 }
 
 /// Whether two events are one operation at one place in the source.

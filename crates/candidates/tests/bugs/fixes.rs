@@ -107,6 +107,28 @@ fn a_lock_is_missing_at_one_access() {
     assert_eq!(fix.edited.trace.len(), trace.len() + 2);
 }
 
+/// Both halves of an increment, wherever it is done.
+#[test]
+fn a_lock_covers_all_of_a_statement() {
+    let trace = read(
+        "main|fork(T1)|1
+         main|fork(T2)|2
+         T1|acq(m)|3
+         T1|w(x)|4
+         T1|rel(m)|5
+         T2|r(x)|6
+         T2|w(x)|6
+         T2|r(x)|6
+         T2|w(x)|6",
+    );
+    for question in [race(3, 5), race(3, 6)] {
+        let fix = suggest(&trace, &question).expect("m is held");
+        assert_eq!(spans(&fix), [(5, 6)]);
+        // Once for each time.
+        assert_eq!(fix.edited.trace.len(), trace.len() + 4, "{}", shown(&fix.edited.trace));
+    }
+}
+
 #[test]
 fn another_lock_is_held() {
     let trace = read(

@@ -175,7 +175,8 @@ mod tests {
         for ending in [Ending::Exited(1), ABORTED] {
             assert_eq!(found(report, ending), (message.to_owned(), place.clone()));
         }
-        let summary = format!("{report}SUMMARY: UndefinedBehaviorSanitizer: undefined-behavior src/a.c:2:51 in\n");
+        let summary =
+            format!("{report}SUMMARY: UndefinedBehaviorSanitizer: undefined-behavior src/a.c:2:51 in\n");
         assert_eq!(
             found(&summary, Ending::Exited(1)),
             ("UndefinedBehaviorSanitizer: undefined-behavior".to_owned(), place)
