@@ -46,6 +46,9 @@ pub struct Outputs {
     /// Write a JUnit file in which each finding is a failed test case.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<OsString>,
+    /// Write a short table in Markdown, for the summary of a CI job.
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<OsString>,
     /// Write Chrome trace events for ui.perfetto.dev.
     #[arg(long, value_name = "FILE")]
     pub perfetto: Option<OsString>,
@@ -61,12 +64,25 @@ pub struct Outputs {
     /// Print each finding as a JSON object on a line of its own, as soon as it is found.
     #[arg(long, conflicts_with = "json")]
     pub json_lines: bool,
+    /// How to print findings: `text`, or `unix`, lines of `file:line:column: error: ..` for editors.
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = TextForm::Text, hide_possible_values = true)]
+    pub format: TextForm,
     /// Exit with this status instead of 1 if there are findings.
     #[arg(long, value_name = "N")]
     pub exit_code: Option<u8>,
     /// Print statistics of the search as well.
     #[arg(short, long)]
     pub verbose: bool,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TextForm {
+    /// In full, for people.
+    #[default]
+    Text,
+    /// A line for each place, for editors.
+    Unix,
 }
 
 /// Which findings are reported.
@@ -175,6 +191,9 @@ impl Reporting<'_> {
         if let Some(file) = &outputs.junit {
             write(file, &report::junit(contexts, predictions, &questions(contexts, predictions)?))?;
         }
+        if let Some(file) = &outputs.markdown {
+            write(file, &report::markdown(contexts, predictions))?;
+        }
         if let Some(file) = &outputs.perfetto {
             write(file, &report::perfetto(contexts, predictions))?;
         }
@@ -188,6 +207,9 @@ impl Reporting<'_> {
         hidden: &[Finding],
     ) -> Result<String, Diagnostic> {
         let mut text = String::new();
+        if self.outputs.format == TextForm::Unix {
+            return Ok(predictions.findings.iter().map(report::quickfix).collect());
+        }
         if !self.mode.quiet {
             for finding in &predictions.findings {
                 text.push_str(&self.one_in_words(contexts.of(finding), finding)?);
@@ -229,12 +251,14 @@ fn exit_with(predictions: &Predictions, found: bool, chosen: Option<u8>) -> Exit
 impl Outputs {
     /// Whether something is wanted that can be made of all findings together only.
     fn take_all_findings(&self) -> bool {
-        let Outputs { html, sarif, junit, perfetto, suppressions, baseline, print_suppressions, .. } = self;
-        let files = [html, sarif, junit, perfetto];
+        let Outputs { html, sarif, junit, markdown, perfetto, .. } = self;
+        let Outputs { suppressions, baseline, print_suppressions, format, .. } = self;
+        let files = [html, sarif, junit, markdown, perfetto];
         files.into_iter().any(Option::is_some)
             || baseline.is_some()
             || !suppressions.is_empty()
             || *print_suppressions
+            || *format != TextForm::Text
     }
 }
 

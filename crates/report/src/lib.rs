@@ -15,9 +15,11 @@ mod fixes;
 mod html;
 mod interleaving;
 mod junit;
+mod markdown;
 mod outcome;
 mod perfetto;
 mod place;
+mod quickfix;
 mod sarif;
 mod schedule_file;
 mod suite;
@@ -44,8 +46,10 @@ pub use fixes::{fix_in_words, orders_in_words};
 pub use html::{Extras, Lattice, RuledOut, html};
 pub use interleaving::{Steps, interleaving};
 pub use junit::junit;
+pub use markdown::markdown;
 pub use perfetto::perfetto;
 pub use place::{NoSources, SourcePlace, Sources, is_of_the_system};
+pub use quickfix::quickfix;
 pub use sarif::sarif;
 pub use schedule_file::{
     Contradiction, Line, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem, ScheduledFailure,

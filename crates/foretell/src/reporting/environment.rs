@@ -8,7 +8,7 @@ use crate::diagnostics::Diagnostic;
 
 /// The variable.
 const NAME: &str = "FORETELL_OPTIONS";
-const KNOWN: &str = "suppressions, print_suppressions, exitcode, html, sarif, junit, perfetto";
+const KNOWN: &str = "suppressions, print_suppressions, exitcode, html, sarif, junit, markdown, perfetto";
 
 /// Fills in what the command line left open. An unknown key gets a warning and is ignored: the variable may be meant for
 /// another version of the program.
@@ -33,6 +33,7 @@ pub(super) fn fill(outputs: &mut Outputs) -> Result<(), Diagnostic> {
             "html" => file(&mut outputs.html),
             "sarif" => file(&mut outputs.sarif),
             "junit" => file(&mut outputs.junit),
+            "markdown" => file(&mut outputs.markdown),
             "perfetto" => file(&mut outputs.perfetto),
             unknown => Diagnostic::new(format!("{NAME}: unknown option `{unknown}` ignored"))
                 .help(format!("known options: {KNOWN}"))

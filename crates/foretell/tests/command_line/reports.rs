@@ -46,6 +46,18 @@ fn junit() {
 }
 
 #[test]
+fn markdown() {
+    insta::assert_snapshot!(written(&account(), "account.std", "--markdown"));
+}
+
+#[test]
+fn lines_for_editors() {
+    insta::assert_snapshot!(
+        account().run(&["predict", "account.std", "--only", "race", "--format", "unix"]).seen()
+    );
+}
+
+#[test]
 fn perfetto() {
     let text = written(&philosophers(), "table.std", "--perfetto");
     let json: Value = serde_json::from_str(&text).expect("it is JSON");

