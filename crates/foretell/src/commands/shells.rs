@@ -14,7 +14,7 @@ use crate::output;
 
 const COMPLETIONS: &str = "\
 Examples:
-  foretell completions bash > ~/.local/share/bash-completion/completions/foretell
+  foretell completions bash > /etc/bash_completion.d/foretell
   foretell completions zsh > ~/.zfunc/_foretell
   foretell completions fish > ~/.config/fish/completions/foretell.fish";
 
