@@ -14,4 +14,4 @@ pub use cut::CutChecker;
 pub use evidence::{End, Reason, Refutation, Split, Step};
 pub use question::{Model, Question, QuestionError, Source, UnknownModel, WrittenQuestion};
 pub use refutation::{RefutationFault, StepProblem, check_refutation};
-pub use schedule::{Certainty, ScheduleFault, check_schedule, unordered_reads};
+pub use schedule::{Certainty, ScheduleChecker, ScheduleFault, check_schedule, unordered_reads};

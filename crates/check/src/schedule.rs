@@ -53,18 +53,42 @@ pub fn check_schedule(
     model: Model,
     schedule: &[EventId],
 ) -> Result<Certainty, ScheduleFault> {
-    question.validate(trace)?;
-    let mut walk = Walk::new(trace);
-    if question.is_by_memory_order(model) {
-        walk.memory = Memory::of(trace, &walk.threads);
+    ScheduleChecker::new(trace).check(question, model, schedule)
+}
+
+/// A trace made ready to have many schedules verified.
+#[derive(Debug)]
+pub struct ScheduleChecker<'t> {
+    trace: &'t Trace,
+    threads: ThreadEvents,
+}
+
+impl<'t> ScheduleChecker<'t> {
+    /// Linear in the trace.
+    pub fn new(trace: &'t Trace) -> Self {
+        ScheduleChecker { trace, threads: ThreadEvents::of(trace) }
     }
-    for &event in schedule {
-        walk.step(event)?;
+
+    /// Verifies that a schedule answers a question under a model.
+    pub fn check(
+        &self,
+        question: &Question,
+        model: Model,
+        schedule: &[EventId],
+    ) -> Result<Certainty, ScheduleFault> {
+        question.validate(self.trace)?;
+        let mut walk = Walk::new(self.trace, &self.threads);
+        if question.is_by_memory_order(model) {
+            walk.memory = Memory::of(self.trace, &self.threads);
+        }
+        for &event in schedule {
+            walk.step(event)?;
+        }
+        walk.check_synchronisation(schedule)?;
+        walk.check_values(question, model)?;
+        walk.check_answer(question, schedule)?;
+        Ok(Certainty { guaranteed: walk.is_guaranteed(question) })
     }
-    walk.check_synchronisation(schedule)?;
-    walk.check_values(question, model)?;
-    walk.check_answer(question, schedule)?;
-    Ok(Certainty { guaranteed: walk.is_guaranteed(question) })
 }
 
 /// The reads of a schedule that see another write than in the trace and may, because memory orders let them put nothing in order. If there
@@ -80,8 +104,9 @@ pub fn unordered_reads(
         return Ok(Vec::new());
     }
     question.validate(trace)?;
-    let mut walk = Walk::new(trace);
-    walk.memory = Memory::of(trace, &walk.threads);
+    let threads = ThreadEvents::of(trace);
+    let mut walk = Walk::new(trace, &threads);
+    walk.memory = Memory::of(trace, &threads);
     schedule.iter().try_for_each(|&event| walk.step(event))?;
     let changed = walk.seen.iter().filter(|&&(read, seen)| seen != trace.reads_from(read));
     Ok(changed.map(|&(read, _)| read).filter(|&read| walk.memory.exempts(read)).collect())
@@ -89,7 +114,7 @@ pub fn unordered_reads(
 
 struct Walk<'t> {
     trace: &'t Trace,
-    threads: ThreadEvents,
+    threads: &'t ThreadEvents,
     /// How many events of each thread have happened.
     done: Vec<u32>,
     /// Open sections of each lock: thread, acquire, and whether shared.
@@ -105,12 +130,12 @@ struct Walk<'t> {
 }
 
 impl<'t> Walk<'t> {
-    fn new(trace: &'t Trace) -> Self {
+    fn new(trace: &'t Trace, threads: &'t ThreadEvents) -> Self {
         let symbols = trace.symbols();
         let initial = |s: usize| i64::from(trace.initial_permits(trace::SemaphoreId::new(s)));
         Walk {
             trace,
-            threads: ThreadEvents::of(trace),
+            threads,
             done: vec![0; symbols.threads.len()],
             open: vec![Vec::new(); symbols.locks.len()],
             permits: (0..symbols.semaphores.len()).map(initial).collect(),

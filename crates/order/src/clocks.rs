@@ -70,6 +70,32 @@ impl Clocks {
         }
     }
 
+    /// Shows each thread that a clock counts more events of than an earlier one, with both numbers. What the two share costs nothing.
+    pub fn for_each_raised(&self, earlier: Clock, clock: Clock, mut show: impl FnMut(usize, u32, u32)) {
+        self.raised_below(earlier.0, clock.0, self.height, 0, &mut show);
+    }
+
+    fn raised_below(
+        &self,
+        earlier: u32,
+        node: u32,
+        level: u32,
+        first: usize,
+        show: &mut impl FnMut(usize, u32, u32),
+    ) {
+        if earlier == node {
+            return;
+        }
+        let (before, after) = (&self.nodes[earlier as usize], &self.nodes[node as usize]);
+        for (index, (&before, &after)) in before.iter().zip(after).enumerate() {
+            match level {
+                0 if before < after => show(first + index, before, after),
+                0 => {}
+                _ => self.raised_below(before, after, level - 1, first + (index << (BITS * level)), show),
+            }
+        }
+    }
+
     /// The clock that counts what either counts.
     pub fn join(&mut self, a: Clock, b: Clock) -> Clock {
         Clock(self.join_nodes(a.0, b.0, self.height))
@@ -163,6 +189,14 @@ mod tests {
                     (last, shown[thread]) = (Some(thread), count);
                 });
                 prop_assert_eq!(&shown, vector);
+                let (earlier, before) = &all[all.len() / 2];
+                let mut raised = before.clone();
+                clocks.for_each_raised(*earlier, *clock, |thread, old, new| {
+                    assert!(raised[thread] == old && old < new);
+                    raised[thread] = new;
+                });
+                let either: Vec<u32> = before.iter().zip(vector).map(|(&x, &y)| x.max(y)).collect();
+                prop_assert_eq!(&raised, &either);
             }
         }
     }

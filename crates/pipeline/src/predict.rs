@@ -19,7 +19,6 @@ mod races;
 pub mod raw;
 
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
 
 use check::Model;
 use decide::{Index, Options};
@@ -38,6 +37,7 @@ use ids::Ids;
 pub use ids::KnownIds;
 pub use options::{AtomicWithin, MemoryOrders, Method, PredictOptions, UnknownMethod};
 use parts::Parts;
+use prediction::Checkers;
 pub use prediction::{Prediction, with_schedules};
 
 /// Takes findings as they come, as many at once as there are cores; whether more are wanted.
@@ -130,7 +130,7 @@ pub fn predict_each(
     let intent = options.intent(file)?;
     let bounds = options.budget.bounds;
     let index = Index::within(trace, bounds);
-    let cuts = OnceLock::new();
+    let checkers = Checkers::default();
     let engine = Options { budget: options.budget.steps, ..Options::default() };
     let first_party = FirstParty::of(trace, &options.first_party_roots);
     let grouping = match (options.every_instance, options.by_cause) {
@@ -139,7 +139,7 @@ pub fn predict_each(
         (false, false) => Grouping::ByLocation,
     };
     let mut gatherer =
-        Gatherer::new(&index, model, engine, grouping, &first_party, &cuts, &mut *observer, &mut *sink);
+        Gatherer::new(&index, model, engine, grouping, &first_party, &checkers, &mut *observer, &mut *sink);
     gatherer.ids = Ids::new(&options.known_ids);
     let has_work = |kind| match kind {
         // Failures are met in runs.

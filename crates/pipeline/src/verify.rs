@@ -1,6 +1,6 @@
 //! Whatever the engine says is verified by [`check`] before it is reported. If the two disagree, there is no answer.
 
-use check::{Certainty, Model, Question, Refutation};
+use check::{Certainty, Model, Question, Refutation, ScheduleChecker};
 
 use trace::{EventId, Trace};
 
@@ -13,7 +13,17 @@ pub fn schedule(
     model: Model,
     schedule: &[EventId],
 ) -> Result<Certainty, Error> {
-    let checked = check::check_schedule(trace, question, model, schedule);
+    schedule_by(&ScheduleChecker::new(trace), question, model, schedule)
+}
+
+/// Verifies one of many schedules of a trace.
+pub fn schedule_by(
+    checker: &ScheduleChecker<'_>,
+    question: &Question,
+    model: Model,
+    schedule: &[EventId],
+) -> Result<Certainty, Error> {
+    let checked = checker.check(question, model, schedule);
     checked.map_err(|fault| defect(question, model, "schedule", &fault.to_string()))
 }
 

@@ -68,9 +68,14 @@ impl<'t> Syncp<'t> {
     }
 
     fn with(index: &'t Index<'t>, reads: ReadOrder) -> Self {
+        let threads = index.threads().threads();
+        Syncp::closed_by(index, reads, if threads > MANY { Closing::ByChange } else { Closing::ByThread })
+    }
+
+    fn closed_by(index: &'t Index<'t>, reads: ReadOrder, closing: Closing) -> Self {
         let (trace, threads) = (index.trace(), index.threads());
         let mut syncp = Syncp { index, trace, threads, singles: Singles::new(threads) };
-        syncp.compute_singles(reads);
+        syncp.compute_singles(reads, closing);
         syncp
     }
 
@@ -240,8 +245,12 @@ impl<'t> Syncp<'t> {
         })
     }
 
-    fn compute_singles(&mut self, reads: ReadOrder) {
+    fn compute_singles(&mut self, reads: ReadOrder, closing: Closing) {
         let trace = self.trace;
+        let sections = match closing {
+            Closing::ByThread => LockSections::default(),
+            Closing::ByChange => LockSections::by_lock(self.index),
+        };
         let weak = self.index.synchronisation().filter(|_| reads == ReadOrder::Synchronised);
         let mut current = vec![Clock::default(); self.threads.threads()];
         let mut needs = Needs::new(trace);
@@ -249,14 +258,15 @@ impl<'t> Syncp<'t> {
         // All exits of a barrier come after the same enters.
         let mut barriers: Vec<Option<Clock>> = vec![None; trace.matching().barrier_instances().len()];
         for (event, thread, op) in trace.events() {
-            let before = current[thread.index()];
-            let mut ideal = before;
             let place = self.threads.place(event) as u32;
-            if place == 0
-                && let Some(fork) = trace.fork_of(thread)
-            {
-                ideal = self.singles.include(trace, self.threads, ideal, fork);
-            }
+            let before = match trace.fork_of(thread) {
+                // The ideal of the fork is closed.
+                Some(fork) if place == 0 => {
+                    self.singles.include(trace, self.threads, current[thread.index()], fork)
+                }
+                _ => current[thread.index()],
+            };
+            let mut ideal = before;
             if let Op::BarrierExit(_) = op {
                 let instance = trace.barrier_instance(event).index();
                 let enters = barriers[instance].unwrap_or_else(|| {
@@ -280,8 +290,12 @@ impl<'t> Syncp<'t> {
                     ideal = self.singles.include(trace, self.threads, ideal, earlier);
                 }
             }
-            if ideal != before || matches!(op, Op::Acquire(_) | Op::AcquireShared(_)) {
-                ideal = self.close_single(thread, place + 1, ideal, &mut scratch);
+            let acquires = matches!(op, Op::Acquire(_) | Op::AcquireShared(_));
+            if ideal != before || acquires {
+                ideal = match closing {
+                    Closing::ByThread => self.close_single(thread, place + 1, ideal, &mut scratch),
+                    Closing::ByChange => self.close_change(event, before, ideal, &sections),
+                };
             }
             current[thread.index()] = ideal;
             self.singles.of_event.push(ideal);
@@ -330,6 +344,161 @@ impl<'t> Syncp<'t> {
         }
     }
 }
+
+impl Syncp<'_> {
+    /// Like [`Syncp::close_single`], given the ideal of the event before in the same thread, which is closed: only what is new to it, and
+    /// what that keeps out or is kept out by, is looked at. The sections of the thread itself keep nobody out: all of the ideal is
+    /// before the event in the trace, and there they are alone.
+    fn close_change(
+        &mut self,
+        event: EventId,
+        before: Clock,
+        mut ideal: Clock,
+        sections: &LockSections,
+    ) -> Clock {
+        if self.index.sections().is_empty() {
+            return ideal;
+        }
+        let (own, count) = (self.trace.thread(event), self.threads.place(event) as u32 + 1);
+        let mut releases = Vec::new();
+        loop {
+            releases.clear();
+            if let Some(section) = sections.beginning_at(self.trace, event) {
+                self.kept_out(section, before, own, count, sections, &mut releases);
+            }
+            self.singles.clocks.for_each_raised(before, ideal, |thread, old, new| {
+                let thread = ThreadId::new(thread);
+                if thread == own {
+                    return;
+                }
+                for section in self.index.sections_between(thread, old, new) {
+                    self.kept_out(section, before, own, count, sections, &mut releases);
+                }
+                let last = self.threads.of_thread(thread)[new as usize - 1];
+                for open in self.index.open_after(last) {
+                    if self.is_followed(open, ideal, own, count, sections) {
+                        releases.extend(open.release);
+                    }
+                }
+            });
+            releases.retain(|&release| !self.counts(ideal, own, count, release));
+            if releases.is_empty() {
+                return ideal;
+            }
+            for &release in &releases {
+                ideal = self.singles.include(self.trace, self.threads, ideal, release);
+            }
+        }
+    }
+
+    /// Whether the ideal of an event, which is the `count`th of its own thread, has another one.
+    fn counts(&self, ideal: Clock, own: ThreadId, count: u32, event: EventId) -> bool {
+        let thread = self.trace.thread(event);
+        let has = if thread == own { count } else { self.singles.clocks.count(ideal, thread.index()) };
+        (self.threads.place(event) as u32) < has
+    }
+
+    /// The releases that a section has to wait for if the closed ideal happens before it.
+    fn kept_out(
+        &self,
+        new: &Section,
+        closed: Clock,
+        own: ThreadId,
+        count: u32,
+        sections: &LockSections,
+        releases: &mut Vec<EventId>,
+    ) {
+        let excludes = |other: &Section| other.thread != new.thread && !(other.shared && new.shared);
+        let list = sections.of(new.lock);
+        let number = sections.number(new);
+        for section in list[..number].iter().rev().take(NEAR) {
+            if self.counts(closed, own, count, section.acquire) {
+                releases.extend(section.release.filter(|_| excludes(section)));
+                if !section.shared {
+                    // The ideal is closed: all before it in the ideal are released.
+                    return;
+                }
+            }
+        }
+        if number > NEAR {
+            self.singles.clocks.for_each(closed, |thread, count| {
+                let last = self.threads.of_thread(ThreadId::new(thread))[count as usize - 1];
+                let open = self.index.open_after(last).filter(|open| open.lock == new.lock && excludes(open));
+                releases
+                    .extend(open.filter(|open| open.acquire < new.acquire).filter_map(|open| open.release));
+            });
+        }
+    }
+
+    /// Whether the ideal has a later section that an open one excludes.
+    fn is_followed(
+        &self,
+        open: &Section,
+        ideal: Clock,
+        own: ThreadId,
+        count: u32,
+        sections: &LockSections,
+    ) -> bool {
+        let later = &sections.of(open.lock)[sections.number(open) + 1..];
+        let excludes = |other: &Section| other.thread != open.thread && !(other.shared && open.shared);
+        let mut near = later.iter().take(NEAR);
+        if near.any(|section| excludes(section) && self.counts(ideal, own, count, section.acquire)) {
+            return true;
+        }
+        let counted = |thread: ThreadId| match thread == own {
+            true => count,
+            false => self.singles.clocks.count(ideal, thread.index()),
+        };
+        later.len() > NEAR && self.another_after(open, counted)
+    }
+}
+
+/// How many sections of a lock are looked through before the threads are. Few in tests, so that both happen.
+const NEAR: usize = if cfg!(test) { 2 } else { 64 };
+
+/// The sections of each lock, in the order of the trace.
+#[derive(Debug, Default)]
+struct LockSections(Vec<Vec<Section>>);
+
+impl LockSections {
+    fn by_lock(index: &Index<'_>) -> LockSections {
+        let mut by_lock = vec![Vec::new(); index.trace().symbols().locks.len()];
+        for section in index.sections() {
+            by_lock[section.lock.index()].push(*section);
+        }
+        by_lock.iter_mut().for_each(|list: &mut Vec<Section>| list.sort_unstable_by_key(|s| s.acquire));
+        LockSections(by_lock)
+    }
+
+    /// Those of a lock.
+    fn of(&self, lock: LockId) -> &[Section] {
+        &self.0[lock.index()]
+    }
+
+    /// How many sections of its lock begin before a section.
+    fn number(&self, section: &Section) -> usize {
+        self.of(section.lock).partition_point(|other| other.acquire < section.acquire)
+    }
+
+    /// The section that an event begins, if it does.
+    fn beginning_at(&self, trace: &Trace, event: EventId) -> Option<&Section> {
+        let (Op::Acquire(lock) | Op::AcquireShared(lock)) = trace.op(event) else { return None };
+        let list = self.of(lock);
+        list.binary_search_by_key(&event, |section| section.acquire).ok().map(|number| &list[number])
+    }
+}
+
+/// How the ideals of single events are closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Closing {
+    /// Thread by thread: best for few.
+    ByThread,
+    /// By what has changed since the event before.
+    ByChange,
+}
+
+/// With more threads than this, ideals are closed by what has changed.
+const MANY: usize = 64;
 
 /// For each variable, whether two conflicting accesses of it hold no lock that keeps them apart. There are no races on others.
 fn unprotected_variables(index: &Index<'_>) -> Vec<bool> {
@@ -455,5 +624,39 @@ fn push(variable: &mut Vec<Accesses>, event: EventId, thread: ThreadId, kind: Ac
 fn skip_below(threads: &ThreadEvents, events: &[EventId], dead: &mut u32, count: u32) {
     while events.get(*dead as usize).is_some_and(|&event| (threads.place(event) as u32) < count) {
         *dead += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both ways to close ideals find the least closed ones.
+    #[test]
+    fn ideals_are_the_same_however_they_are_closed() {
+        let mut larger = 0;
+        for seed in 0..3000 {
+            let mut settings = generate::Settings::tiny(seed);
+            settings.events *= 1 + seed % 4;
+            let Ok(trace) = generate::generate(&settings) else { continue };
+            let index = Index::new(&trace);
+            for reads in [ReadOrder::Free, ReadOrder::Kept, ReadOrder::Synchronised] {
+                let by_thread = Syncp::closed_by(&index, reads, Closing::ByThread);
+                let by_change = Syncp::closed_by(&index, reads, Closing::ByChange);
+                for (event, own, _) in trace.events() {
+                    for thread in (0..index.threads().threads()).map(ThreadId::new).filter(|&t| t != own) {
+                        let count =
+                            |syncp: &Syncp<'_>| syncp.singles.count(&trace, index.threads(), event, thread);
+                        assert_eq!(
+                            count(&by_change),
+                            count(&by_thread),
+                            "seed {seed} {reads:?} {event} {thread:?}"
+                        );
+                        larger += usize::from(count(&by_thread) > 0);
+                    }
+                }
+            }
+        }
+        assert!(larger > 10_000, "only {larger}");
     }
 }

@@ -2,10 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
 
 use candidates::Bug;
-use check::{CutChecker, Model};
+use check::Model;
 use decide::{Index, Options, Verdict};
 use report::{Cause, Finding, FindingKind, Rung, family};
 use trace::{EventId, LocationId};
@@ -13,7 +12,7 @@ use trace::{EventId, LocationId};
 use super::Sink;
 use super::ids::{Ids, KnownIds};
 use super::library_code::is_of_libraries;
-use super::prediction::{PendingSchedule, Prediction};
+use super::prediction::{Checkers, PendingSchedule, Prediction};
 use crate::first_party::FirstParty;
 use crate::observer::Observer;
 use crate::parallel::cores;
@@ -70,7 +69,7 @@ pub(super) struct Gatherer<'s> {
     racy: BTreeSet<EventId>,
     /// Of the findings that are passed on.
     pub(super) ids: Ids,
-    cuts: &'s OnceLock<CutChecker<'s>>,
+    checkers: &'s Checkers<'s>,
     pub(super) observer: &'s mut dyn Observer,
     sink: &'s mut Sink<'s>,
     /// The sink wants no more.
@@ -84,7 +83,7 @@ impl<'s> Gatherer<'s> {
         options: Options,
         grouping: Grouping,
         first_party: &'s FirstParty,
-        cuts: &'s OnceLock<CutChecker<'s>>,
+        checkers: &'s Checkers<'s>,
         observer: &'s mut dyn Observer,
         sink: &'s mut Sink<'s>,
     ) -> Self {
@@ -100,7 +99,7 @@ impl<'s> Gatherer<'s> {
             groups,
             racy,
             ids,
-            cuts,
+            checkers,
             observer,
             sink,
             stopped,
@@ -228,7 +227,8 @@ impl<'s> Gatherer<'s> {
 
     fn prediction(&self, kind: FindingKind, group: Group) -> Prediction<'s> {
         let Group { found, rung, count, racy } = group;
-        let pending = PendingSchedule { index: self.index, cuts: self.cuts, model: self.model, rung, found };
+        let pending =
+            PendingSchedule { index: self.index, checkers: self.checkers, model: self.model, rung, found };
         Prediction::pending(pending, kind, count, racy, self.first_party)
     }
 }

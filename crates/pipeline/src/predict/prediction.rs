@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use candidates::Bug;
-use check::{CutChecker, Model};
+use check::{CutChecker, Model, ScheduleChecker};
 use decide::{Index, simplify};
 use report::{Finding, FindingKind, Rung};
 use trace::{EventId, Trace};
@@ -22,12 +22,20 @@ pub struct Prediction<'s> {
     pending: Option<PendingSchedule<'s>>,
 }
 
+/// What verifies schedules of a trace, made when it is used first.
+#[derive(Default)]
+pub(super) struct Checkers<'s> {
+    /// Those that are not written out.
+    cuts: OnceLock<CutChecker<'s>>,
+    schedules: OnceLock<ScheduleChecker<'s>>,
+}
+
 /// A bug as a search found it: enough to write its schedule out.
 pub(super) struct PendingSchedule<'s> {
     /// The trace, made ready for questions.
     pub(super) index: &'s Index<'s>,
-    /// What verifies schedules that are not written out. Made when it is used first.
-    pub(super) cuts: &'s OnceLock<CutChecker<'s>>,
+    /// What verifies schedules.
+    pub(super) checkers: &'s Checkers<'s>,
     /// The model asked under.
     pub(super) model: Model,
     /// How far it climbs.
@@ -171,7 +179,7 @@ impl PendingSchedule<'_> {
 
     /// Whether the schedule is one of those that need not be written out to be verified, and is right.
     fn accepted_as_cut(&self) -> bool {
-        let cuts = || self.cuts.get_or_init(|| CutChecker::new(self.index.trace()));
+        let cuts = || self.checkers.cuts.get_or_init(|| CutChecker::new(self.index.trace()));
         let Bug { question, witness, .. } = &self.found;
         witness.restriction().is_some_and(|counts| cuts().check(question, counts).is_ok())
     }
@@ -179,7 +187,8 @@ impl PendingSchedule<'_> {
     /// Whether the program is certain to follow the schedule.
     fn verify(&self, schedule: &[EventId]) -> Result<bool, Error> {
         let Bug { question, .. } = &self.found;
-        let certainty = verify::schedule(self.index.trace(), question, self.shown_under(), schedule)?;
+        let checker = self.checkers.schedules.get_or_init(|| ScheduleChecker::new(self.index.trace()));
+        let certainty = verify::schedule_by(checker, question, self.shown_under(), schedule)?;
         Ok(certainty.guaranteed)
     }
 }
