@@ -37,6 +37,9 @@ pub struct Outputs {
     /// Show stacks with the frames of the runtime and the standard library.
     #[arg(long)]
     pub full_stacks: bool,
+    /// Leave out findings that are entirely in dependencies or the standard library; by default they come last.
+    #[arg(long)]
+    pub first_party: bool,
     /// Write an HTML report: a single file that needs no network.
     #[arg(long, value_name = "FILE")]
     pub html: Option<OsString>,
@@ -123,6 +126,9 @@ impl Reporting<'_> {
         let suppressed =
             pipeline::suppress(&contexts, &outputs.suppressions, &mut predictions.findings, observer)?;
         predictions.suppressed += suppressed;
+        if outputs.first_party {
+            predictions.findings.retain(|finding| !finding.third_party);
+        }
         if outputs.show == Show::All {
             predictions.findings.iter_mut().for_each(|finding| finding.shown = finding.shown.map(|_| true));
         }
@@ -259,6 +265,7 @@ impl Outputs {
             || !suppressions.is_empty()
             || *print_suppressions
             || *format != TextForm::Text
+            || self.first_party
     }
 }
 

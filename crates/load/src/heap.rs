@@ -7,7 +7,7 @@ use wire::{Event, Op, Reader};
 
 use super::debug::{DebugInfo, TypeNumber};
 use super::modules::{Frame, ModuleNumber, Modules};
-use super::source::tokens;
+use super::source::{Token, tokens};
 use super::typing::{Reached, Typing, without_indices};
 
 /// What a block holds.
@@ -227,6 +227,9 @@ impl Modules {
         if text.is_none() && fitting.any(|(other, _)| other != kind) {
             return None;
         }
+        // `sizeof(message) + length`: what follows it happens to be as long as some more of it.
+        let is_extended = text.as_deref().is_some_and(|text| tokens(text).contains(&Token::Sign("+")));
+        let is_array = is_array && !(is_extended && debug.types().is_structure(kind));
         named(debug, module, kind, is_array)
     }
 

@@ -142,6 +142,17 @@ impl<'t> Context<'t> {
         frames
     }
 
+    /// The same for frames of a failure, each `function at location`.
+    pub fn shown_frames<'f>(&self, frames: &'f [String]) -> Vec<&'f str> {
+        let is_users =
+            |frame: &&str| frame.rsplit_once(" at ").is_none_or(|(_, location)| !is_of_the_system(location));
+        let all = || frames.iter().map(String::as_str);
+        match !self.full_stacks && all().any(|frame| is_users(&frame)) {
+            true => all().filter(is_users).collect(),
+            false => all().collect(),
+        }
+    }
+
     /// Where an event is in the source.
     pub fn place(&self, event: EventId) -> Option<SourcePlace<'t>> {
         SourcePlace::of(self.trace.symbols().location(self.trace.location(event)))

@@ -209,8 +209,12 @@ impl FindingText<'_> {
     /// Where the failing thread was, and what the others were doing.
     fn failed(&self, failure: &Failure) -> String {
         let frames = |stack: &[String]| {
-            let lines =
-                stack.iter().enumerate().map(|(depth, frame)| format!("      #{depth} {}\n", shown(frame)));
+            let lines = self
+                .context
+                .shown_frames(stack)
+                .into_iter()
+                .enumerate()
+                .map(|(depth, frame)| format!("      #{depth} {}\n", shown(frame)));
             lines.collect::<String>()
         };
         let mut said = String::new();
