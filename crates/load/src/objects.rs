@@ -180,8 +180,10 @@ impl Objects {
         first_use: FirstUse,
         modules: &mut Modules,
     ) -> String {
-        if let Some(Passage::Team(number)) = Passage::of(address) {
-            return format!("team {}", number / 8);
+        match Passage::of(address) {
+            Some(Passage::Team(number)) => return format!("team {}", number / 8),
+            Some(Passage::File(number)) => return format!("file descriptor {number}"),
+            _ => {}
         }
         if let Some(placed) = self.variables.block_at(address) {
             let offset = address - placed.start;
@@ -415,6 +417,7 @@ impl Objects {
             Some(Passage::Fiber(number)) => format!("fiber {number}"),
             Some(Passage::Task(number)) => format!("task {number}"),
             Some(Passage::Team(number)) => format!("team {}", number / 8),
+            Some(Passage::File(number)) => format!("file descriptor {number}"),
             Some(Passage::Signal(Signal::ANY, _)) => format!("{SIGNAL}of any kind"),
             Some(Passage::Signal(Signal(number), _)) => format!("{SIGNAL}{number}"),
             None => format!("order at {}", self.name_in(object, None, first_use, output)),

@@ -20,6 +20,8 @@ pub enum Passage {
     Connection(u64),
     /// The number of a file: it is given out again only after it was closed.
     Descriptor(u32),
+    /// The number of a file as something to access: using the file is a read, closing it a write.
+    File(u32),
     /// A part of a team of OpenMP's: 8 times the team's number, and the part's.
     Team(u32),
     /// A task of OpenMP's: its number.
@@ -74,6 +76,7 @@ impl Passage {
             Passage::Fiber(number) => (7, number as u64),
             Passage::Task(number) => (8, number as u64),
             Passage::Team(number) => (9, number as u64),
+            Passage::File(number) => (10, number as u64),
         };
         NO_ADDRESS | kind << OWN_BITS | own & ((1 << OWN_BITS) - 1)
     }
@@ -94,6 +97,7 @@ impl Passage {
             7 => Passage::Fiber(own as u32),
             8 => Passage::Task(own as u32),
             9 => Passage::Team(own as u32),
+            10 => Passage::File(own as u32),
             _ => return None,
         })
     }
@@ -115,6 +119,7 @@ mod tests {
             Passage::Fiber(3),
             Passage::Task(3),
             Passage::Team(9),
+            Passage::File(9),
             Passage::Signal(signal, Target::Anyone),
             Passage::Signal(signal, Target::Thread(70_000)),
         ] {

@@ -17,7 +17,7 @@ const MISUSES: [(&str, &str, &str); 18] = [
     ("destroy_of_locked.c", "lock", "which main holds"),
     ("destroy_of_read_lock.c", "lock", "which main holds"),
     ("use_after_destroy.c", "lock", "after it was destroyed"),
-    ("rwlock_after_destroy.c", "block@rwlock_after_destroy.c:6#1+0", "after it was destroyed"),
+    ("rwlock_after_destroy.c", "lock", "after it was destroyed"),
     ("not_initialised.c", "lock", "which was never initialised"),
     ("lock_held_here.c", "lock", "where the program says that no lock is held"),
     ("two_mutexes.c", "changed", "with another mutex than"),
@@ -43,7 +43,8 @@ fn each_kind_of_misuse_is_reported() {
         let findings = report["findings"].as_array().unwrap();
         let misuse = findings.iter().find(|finding| finding["kind"] == "misuse");
         let misuse = misuse.unwrap_or_else(|| panic!("{name}: {report:#}"));
-        assert_eq!((&misuse["object"], &misuse["rung"]), (&object.into(), &"confirmed".into()), "{misuse:#}");
+        assert!(misuse["object"].as_str().unwrap().contains(object), "{misuse:#}");
+        assert_eq!(misuse["rung"], "confirmed", "{misuse:#}");
         assert!(misuse["misuse"].as_str().unwrap().contains(words), "{misuse:#}");
         assert_eq!((status, misuse["shown"].as_bool()), (Some(1), Some(true)), "{name}: {report:#}");
     }
@@ -65,4 +66,15 @@ fn a_lock_that_is_destroyed_while_another_thread_may_take_it_is_a_race() {
         findings.iter().find(|finding| finding["kind"] == "race").unwrap_or_else(|| panic!("{report:#}"));
     assert_eq!((status, &race["rung"]), (Some(1), &"confirmed".into()), "{race:#}");
     assert!(race["object"].as_str().unwrap().starts_with("lock"), "{race:#}");
+}
+
+#[test]
+fn a_file_that_is_closed_while_another_thread_may_use_it_is_a_race() {
+    let directory = tempfile::tempdir().unwrap();
+    let (status, report) = hunt(directory.path(), "file_closed_early.c");
+    let findings = report["findings"].as_array().unwrap();
+    let race =
+        findings.iter().find(|finding| finding["kind"] == "race").unwrap_or_else(|| panic!("{report:#}"));
+    assert_eq!((status, &race["rung"]), (Some(1), &"confirmed".into()), "{race:#}");
+    assert!(race["object"].as_str().unwrap().starts_with("file descriptor "), "{race:#}");
 }

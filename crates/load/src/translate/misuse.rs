@@ -105,7 +105,9 @@ impl<S: Sink> Translator<S> {
         let (is_known, holders) = self.objects.lock_if_known(object);
         let holder = holders.and_then(Holders::anyone);
         let (what, other) = match (why, holder) {
-            (Refusal::Deadlock, _) => (MisuseKind::DoubleLock, None),
+            (Refusal::Deadlock, holder) => {
+                (MisuseKind::DoubleLock, holder.filter(|&holder| holder != thread))
+            }
             (Refusal::NotHeld, Some(holder)) if holder != thread => {
                 (MisuseKind::UnlockByAnother, Some(holder))
             }

@@ -92,6 +92,9 @@ fn in_words(trace: &Trace, misuse: &Misuse) -> String {
         MisuseKind::UnlockOfUnlocked => {
             format!("{thread} unlocks {object} at {place}, which nobody has locked")
         }
+        MisuseKind::DoubleLock if misuse.other.is_some() => {
+            format!("{thread} locks {object} at {place}, which {other} holds")
+        }
         MisuseKind::DoubleLock => format!(
             "{thread} locks {object} at {place}, which it holds already and which cannot be locked twice"
         ),

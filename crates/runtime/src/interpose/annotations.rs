@@ -7,7 +7,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use wire::Kind;
+use wire::{Kind, Refusal};
 
 use super::{EXCLUSIVE, SHARED, hook, safe_hook};
 use crate::inside::{enter, enter_point};
@@ -30,8 +30,32 @@ static DEPTHS: Numbers<4096> = Numbers::new();
 /// The deepest a lock is taken at once.
 const DEEPEST: u32 = 64;
 
+/// Locks that their holder may take again, as the program says when it makes or takes them.
+static REENTRANT: Numbers<4096> = Numbers::new();
+const IS_REENTRANT: u32 = 1 << 1 | 1 << 2 | LOCKS_ALL;
+
+/// Notes that a lock may be taken again by its holder, if the flags say so.
+pub(crate) fn note_flags(lock: u64, flags: u32) {
+    if flags & IS_REENTRANT != 0
+        && let Some(_inside) = enter()
+    {
+        REENTRANT.set(lock, 1);
+    }
+}
+
+/// Notes that the holder of a lock takes it again, if it must not.
+fn log_double(lock: u64, pc: u64) {
+    if let Some(inside) = enter()
+        && DEPTHS.get(lock).is_some()
+        && REENTRANT.get(lock).is_none()
+    {
+        inside.detailed(Kind::Refused, pc, lock, &[Refusal::Deadlock.code()], b"");
+    }
+}
+
 /// Takes a lock alone, so often.
 fn take_alone(lock: u64, times: u32, pc: u64) {
+    log_double(lock, pc);
     let times = times.clamp(1, DEEPEST);
     for _ in 0..times {
         log_event(Kind::Acquire, lock, pc);
@@ -96,10 +120,6 @@ fn held(reads: bool) -> &'static super::LockKinds {
     if reads { &SHARED } else { &EXCLUSIVE }
 }
 
-fn released(reads: bool) -> Kind {
-    if reads { Kind::ReleaseShared } else { Kind::Release }
-}
-
 safe_hook! {
     fn __tsan_acquire(object: Object; pc in "rsi") {
         log_event(Kind::HappensAfter, object as u64, pc);
@@ -141,8 +161,10 @@ safe_hook! {
         if flags & FAILED != 0 {
             log_event(kinds.failed, lock as u64, pc);
         } else if flags & READS != 0 {
+            log_double(lock as u64, pc);
             log_event(kinds.acquire, lock as u64, pc);
         } else {
+            note_flags(lock as u64, flags);
             let times = if flags & LOCKS_ALL != 0 { recursion.max(1) as u32 } else { 1 };
             take_alone(lock as u64, times, pc);
         }
@@ -174,10 +196,19 @@ safe_hook! {
         log_remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
     }
     fn AnnotateRWLockAcquired(_file: File, _line: c_int, lock: Object, writes: usize; pc in "r8") {
-        log_event(held(writes == 0).acquire, lock as u64, pc);
+        if writes != 0 {
+            take_alone(lock as u64, 1, pc);
+        } else {
+            log_double(lock as u64, pc);
+            log_event(Kind::AcquireShared, lock as u64, pc);
+        }
     }
     fn AnnotateRWLockReleased(_file: File, _line: c_int, lock: Object, writes: usize; pc in "r8") {
-        log_event(released(writes == 0), lock as u64, pc);
+        if writes != 0 {
+            give_back(lock as u64, false, pc);
+        } else {
+            log_event(Kind::ReleaseShared, lock as u64, pc);
+        }
     }
     fn AnnotateIgnoreReadsBegin(_file: File, _line: c_int; pc in "rdx") {
         log_remark(Kind::IgnoreBegin, 0, IGNORED_READS, pc);
@@ -227,6 +258,7 @@ safe_hook! {
         log_event(Kind::HappensBefore, object as u64, pc);
     }
     fn __tsan_java_mutex_lock(lock: Object; pc in "rsi") {
+        note_flags(lock as u64, LOCKS_ALL);
         take_alone(lock as u64, 1, pc);
     }
     fn __tsan_java_mutex_unlock(lock: Object; pc in "rsi") {

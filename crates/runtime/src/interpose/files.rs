@@ -83,6 +83,18 @@ unsafe {
     }
 }
 
+/// A file's number as something to access: using the file reads it and closing the file writes it, so that a file which is closed while another
+/// thread may use it is a race.
+fn log_access(kind: Kind, file: c_int, pc: u64) {
+    if file >= 0
+        && let Some(inside) = enter()
+    {
+        let object = Passage::File(file as u32).object();
+        inside.stop_before(kind, object, 1, pc);
+        inside.simple(kind, pc, object);
+    }
+}
+
 /// Waits for what comes through a file, and takes it.
 fn receive(
     file: c_int,
@@ -90,6 +102,7 @@ fn receive(
     pc: u64,
     really: impl FnOnce() -> isize,
 ) -> isize {
+    log_access(Kind::Read1, file, pc);
     let Some(inside) = enter_point() else { return really() };
     let passage = passage(file);
     let result = if is_ready(file, libc::POLLIN) {
@@ -107,6 +120,7 @@ fn receive(
 
 /// Sends something through a file.
 fn send_through(file: c_int, from: Ranges, pc: u64, really: impl FnOnce() -> isize) -> isize {
+    log_access(Kind::Read1, file, pc);
     let Some(inside) = enter_point() else { return really() };
     drop(inside);
     log_ranges(pc, &from.0, &[]);
@@ -210,10 +224,13 @@ hook! {
         real!(shutdown(file => c_int, how => c_int) -> c_int)
     }
     fn close(file: c_int; pc in "rsi") -> c_int {
+        log_access(Kind::Write1, file, pc);
         // Who reads comes to the end.
         log_order(Kind::HappensBefore, passage(file), pc);
         // Who is given its number comes after.
-        log_order(Kind::HappensBefore, Passage::Descriptor(file as u32), pc);
+        if file >= 0 {
+            log_order(Kind::HappensBefore, Passage::Descriptor(file as u32), pc);
+        }
         real!(close(file => c_int) -> c_int)
     }
     fn epoll_ctl(file: c_int, operation: c_int, about: c_int, event: Bytes; pc in "r8") -> c_int {

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use wire::{Kind, Refusal};
 
-use super::{hook, safe_hook};
+use super::{annotations, hook, safe_hook};
 use crate::inside::{Inside, enter, enter_access};
 use crate::modules::is_c_library;
 use crate::numbers::Numbers;
@@ -121,7 +121,8 @@ hook! {
 }
 
 safe_hook! {
-    fn __tsan_mutex_create(object: Object, _flags: c_uint; pc in "rdx") {
+    fn __tsan_mutex_create(object: Object, flags: c_uint; pc in "rdx") {
+        annotations::note_flags(object as u64, flags);
         initialise(object as u64, pc, || 0);
     }
     fn __tsan_mutex_destroy(object: Object, _flags: c_uint; pc in "rdx") {
