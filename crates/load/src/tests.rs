@@ -192,6 +192,29 @@ fn waits_are_release_wait_acquire() {
     );
 }
 
+/// A race that is meant is no order, and says nothing about the order of what follows.
+#[test]
+fn intended_races_order_nothing() {
+    let write = Op::Write { address: 0x100, size: 4 };
+    check(
+        &[
+            (0, Op::Create { child: 1 }),
+            (0, Op::Benign { address: 0x100, length: 4 }),
+            (0, write),
+            (0, Op::HappensBefore { object: 0x200 }),
+            (1, Op::HappensAfter { object: 0x200 }),
+            (1, write),
+        ],
+        &[
+            "main|fork(T1)",
+            "main|aw.relaxed(0x100)",
+            "main|aw(order at 0x200)",
+            "T1|ar(order at 0x200)",
+            "T1|aw.relaxed(0x100)",
+        ],
+    );
+}
+
 #[test]
 fn what_cannot_have_happened_is_left_out_or_is_another_object() {
     check(

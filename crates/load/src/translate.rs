@@ -319,12 +319,11 @@ impl<S: Sink> Translator<S> {
     fn accesses(&mut self, event: &Event<'_>, touched: &[Slot], access: Access) -> io::Result<()> {
         let at = self.at(event)?;
         let Some(access) = self.directives.wanted(event.thread, access) else { return Ok(()) };
+        let stated = self.order;
         for &slot in touched {
             let meant = self.directives.meant(access, self.objects.variables.whereabouts(slot).address);
-            if meant != access {
-                // A race that is meant orders nothing.
-                self.order = MemoryOrder::Relaxed;
-            }
+            // A race that is meant orders nothing.
+            self.order = if meant == access { stated } else { MemoryOrder::Relaxed };
             let access = meant;
             let variable = self.variable(event, slot)?;
             let left = match &mut self.repetitions {
@@ -356,6 +355,7 @@ impl<S: Sink> Translator<S> {
             };
             self.write(event, op, at)?;
         }
+        self.order = stated;
         Ok(())
     }
 

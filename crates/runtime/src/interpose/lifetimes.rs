@@ -81,6 +81,9 @@ pub(crate) fn destroy(object: u64, pc: u64, really: impl FnOnce() -> c_int) -> c
     result
 }
 
+/// A flag of `__tsan_mutex_..`: the lock is made by the linker.
+const LINKER_INIT: c_uint = 1;
+
 type Object = *mut c_void;
 type Attributes = *const c_void;
 
@@ -125,8 +128,11 @@ safe_hook! {
         annotations::note_flags(object as u64, flags);
         initialise(object as u64, pc, || 0);
     }
-    fn __tsan_mutex_destroy(object: Object, _flags: c_uint; pc in "rdx") {
-        destroy(object as u64, pc, || 0);
+    fn __tsan_mutex_destroy(object: Object, flags: c_uint; pc in "rdx") {
+        // A lock that the linker has made is there as long as the program.
+        if flags & LINKER_INIT == 0 {
+            destroy(object as u64, pc, || 0);
+        }
     }
     fn AnnotateRWLockCreate(_file: Attributes, _line: c_int, object: Object; pc in "rcx") {
         initialise(object as u64, pc, || 0);
