@@ -64,7 +64,6 @@ nothing! {
     AnnotatePCQGet();
     AnnotatePCQPut();
     AnnotatePublishMemoryRange();
-    AnnotateRWLockCreateStatic();
     AnnotateTraceMemory();
     AnnotateUnpublishMemoryRange();
     RunningOnValgrind() -> c_int = 0;

@@ -81,8 +81,22 @@ pub(crate) fn destroy(object: u64, pc: u64, really: impl FnOnce() -> c_int) -> c
     result
 }
 
-/// A flag of `__tsan_mutex_..`: the lock is made by the linker.
+/// Flags of `__tsan_mutex_..`: the lock is made by the linker, or may be used after its destructor has run.
 const LINKER_INIT: c_uint = 1;
+const NOT_STATIC: c_uint = 1 << 8;
+
+/// Locks that the linker has made: they are there as long as the program, and to destroy one is nothing.
+static STATIC: Numbers<1024> = Numbers::new();
+
+fn note_static(object: u64) {
+    if let Some(_inside) = enter() {
+        STATIC.set(object, 1);
+    }
+}
+
+fn is_static(object: u64) -> bool {
+    enter().is_some_and(|_inside| STATIC.get(object).is_some())
+}
 
 type Object = *mut c_void;
 type Attributes = *const c_void;
@@ -126,18 +140,25 @@ hook! {
 safe_hook! {
     fn __tsan_mutex_create(object: Object, flags: c_uint; pc in "rdx") {
         annotations::note_flags(object as u64, flags);
+        if flags & LINKER_INIT != 0 {
+            note_static(object as u64);
+        }
         initialise(object as u64, pc, || 0);
     }
     fn __tsan_mutex_destroy(object: Object, flags: c_uint; pc in "rdx") {
-        // A lock that the linker has made is there as long as the program.
-        if flags & LINKER_INIT == 0 {
+        if flags & (LINKER_INIT | NOT_STATIC) == 0 && !is_static(object as u64) {
             destroy(object as u64, pc, || 0);
         }
     }
     fn AnnotateRWLockCreate(_file: Attributes, _line: c_int, object: Object; pc in "rcx") {
         initialise(object as u64, pc, || 0);
     }
+    fn AnnotateRWLockCreateStatic(_file: Attributes, _line: c_int, object: Object; _pc in "rcx") {
+        note_static(object as u64);
+    }
     fn AnnotateRWLockDestroy(_file: Attributes, _line: c_int, object: Object; pc in "rcx") {
-        destroy(object as u64, pc, || 0);
+        if !is_static(object as u64) {
+            destroy(object as u64, pc, || 0);
+        }
     }
 }
