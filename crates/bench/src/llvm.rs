@@ -57,6 +57,7 @@ const REASONS: &[(&str, &str)] = &[
     ("race_on_barrier.c", "reported as a failure: the barrier is used before it is initialised"),
     ("malloc_stack", "reported as a failure: a null pointer"),
     ("thread_end_with_ignore", "annotations that are left open at the end of a thread are not reported"),
+    ("fd_", "closing a pipe or a copy of a file while another thread uses it is not found"),
     ("atomic_free3", "use of freed memory does not depend on memory orders here"),
     ("ignore_sync", "the lock whose order is to be ignored still keeps the accesses apart in a replay"),
     ("mutex_cycle", "one thread takes the locks in a cycle, which is no deadlock"),

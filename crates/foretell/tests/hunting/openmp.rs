@@ -19,10 +19,18 @@ fn shown<'r>(report: &'r Value, kind: &str) -> Vec<&'r Value> {
     findings.filter(|finding| finding["kind"] == kind && finding["shown"] == true).collect()
 }
 
+/// Recorded and predicted, not hunted: libgomp runs tasks where it likes, so replays of this program take long.
 #[test]
 fn what_openmp_orders_is_silent() {
-    let (status, report) = hunt("correct.c");
-    assert_eq!(status, Some(0), "{report:#}");
+    let directory = tempfile::tempdir().unwrap();
+    let source = program("openmp/correct.c");
+    let run = |arguments: &[&str]| {
+        let output = foretell(directory.path(), arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
+    };
+    run(&["cc", "-fopenmp", "-O1", source.to_str().unwrap(), "-o", "correct"]);
+    run(&["record", "-o", "correct.ftr", "--", "./correct"]);
+    run(&["predict", "correct.ftr", "--only", "race,deadlock,order,misuse"]);
 }
 
 #[test]
