@@ -17,7 +17,8 @@ const USAGE: &str = "\
 cargo xtask setup              install what tests and measurements use, from Debian's packages where they can be had
 cargo xtask test [--ignored]   run all tests; with --ignored also those that need RAPID_HOME
 cargo xtask demo               build Foretell and show what it does
-cargo xtask corpus             hunt in all programs of corpus/pairs and print what was found beside what is expected
+cargo xtask corpus [--timeout N] [FILE..]
+                               hunt in all programs of corpus/pairs, or these, and print what was found beside what is expected
 cargo xtask bench [NAME]       measure something and refresh its section of bench/RESULTS.md; without a name, list what can be measured
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(Selection::Default),
         ["test", "--ignored"] => test::run(Selection::WithIgnored),
         ["demo"] => demo::run(),
-        ["corpus"] => corpus::run(),
+        ["corpus", programs @ ..] => corpus::run(programs),
         ["bench", arguments @ ..] => bench(arguments),
         ["fuzz-engine", options @ ..] => seeds_and_flags(options, &["--keep-figures"])
             .and_then(|(seeds, flags)| fuzz::engine(seeds, !flags.is_empty())),
