@@ -28,7 +28,14 @@ use crate::{Report, Settings};
 /// A longer trace is not changed: each attempt is a trace of its own.
 const LONGEST: usize = 1_000_000;
 /// So many locks are tried.
-const MOST_LOCKS: usize = 3;
+const MOST_LOCKS: usize = 2;
+/// How far to look for deadlocks: what is left open is not suggested.
+const DEADLOCKS: Limits = Limits {
+    each: crate::Limits { instances: 4, share: 100, tries: 64, ..crate::Limits::GENEROUS },
+    patterns: 64,
+    steps: 200_000,
+    run_ups: 2_000,
+};
 
 /// A lock to hold, verified.
 #[derive(Clone, Debug)]
@@ -170,7 +177,9 @@ impl Attempt<'_> {
         }
         let (mistake, instead_of) = mistake?;
         let edited = edit::edit(self.setup, self.lock, &all, self.variable)?;
-        let is_fixed = self.is_infeasible(&edited) && self.adds_no_deadlock(&edited);
+        let changed = Index::within(&edited.trace, self.setup.bounds());
+        let is_fixed = self.is_infeasible(&edited, &changed) && self.adds_no_deadlock(&changed);
+        drop(changed);
         let lock = self.lock;
         is_fixed.then_some(LockFix { lock, mistake, instead_of, spans: shown, held, accesses, edited })
     }
@@ -240,16 +249,14 @@ impl Attempt<'_> {
         spans
     }
 
-    fn is_infeasible(&self, edited: &Edited) -> bool {
+    fn is_infeasible(&self, edited: &Edited, changed: &Index<'_>) -> bool {
         let Some(question) = edited.question(self.question) else { return false };
-        let setup = Index::within(&edited.trace, self.setup.bounds());
-        let verdict = decide::decide(&setup, &question, Model::Sync, self.options);
+        let verdict = decide::decide(changed, &question, Model::Sync, self.options);
         matches!(verdict, Ok(Verdict::Infeasible(_)))
     }
 
-    fn adds_no_deadlock(&self, edited: &Edited) -> bool {
-        let after = Index::within(&edited.trace, self.setup.bounds());
-        let Some(after) = deadlocks_of(&after, self.options) else { return false };
+    fn adds_no_deadlock(&self, changed: &Index<'_>) -> bool {
+        let Some(after) = deadlocks_of(changed, self.options) else { return false };
         // Most programs have none at all.
         after.is_empty()
             || deadlocks_of(self.setup, self.options).is_some_and(|before| after.is_subset(&before))
@@ -260,7 +267,7 @@ impl Attempt<'_> {
 fn deadlocks_of(setup: &Index<'_>, options: Options) -> Option<BTreeSet<Vec<LocationId>>> {
     let mut found = BTreeSet::new();
     let settings = Settings { model: Model::Sync, options };
-    let counts = deadlocks::search_within(setup, settings, Limits::default(), &mut |report| {
+    let counts = deadlocks::search_within(setup, settings, DEADLOCKS, &mut |report| {
         if let Report::Bug(bug) = report {
             let mut places: Vec<LocationId> =
                 bug.events.iter().flatten().map(|&event| setup.trace().location(event)).collect();

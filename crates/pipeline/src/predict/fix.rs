@@ -7,9 +7,9 @@ use report::{Finding, FindingKind, FixPlace, LockFix, Words};
 
 /// How many events the changed recordings of all findings of a kind may have together, so that many findings in a long
 /// trace do not take forever. The first ones come first.
-const MOST_EVENTS: usize = 5_000_000;
+const MOST_EVENTS: usize = 1_000_000;
 /// What a question about a changed recording may cost.
-const BUDGET: u64 = 20_000_000;
+const BUDGET: u64 = 2_000_000;
 
 /// A verified fix of a race or an atomicity violation, if there is one.
 pub(super) fn fix_of(index: &Index<'_>, finding: &Finding, question: &Question) -> Option<LockFix> {
