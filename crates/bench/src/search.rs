@@ -229,7 +229,7 @@ fn introduction() -> String {
     format!(
         "\n`FORETELL_PEERS=.. cargo xtask bench search`: programs that are known to fail, fetched and not kept, built as their suites do (-O0). *Hunt* is `foretell hunt` with its defaults \
          (60 s), up to the first run that crashes, aborts, fails an assertion or hangs; *random* and *pct* are runs under these policies alone, up to {POLICY_RUNS}, each with the next seed; *stress* is \
-         the plain program, up to {STRESS_RUNS} runs or {} s. Runs, and CPU seconds of everything including the tool, until the first failure: medians of {SEEDS} seeds. A dash: it did not fail.\n\n",
+         the plain program, up to {STRESS_RUNS} runs or {} s. Runs, and CPU seconds of everything including the tool, until the first failure: medians of those of {SEEDS} seeds with which it failed, and how many these are if not all. A dash: it did not fail.\n\n",
         STRESS_LIMIT.as_secs()
     )
 }
