@@ -198,7 +198,7 @@ impl Modules {
         let base = debug.scope(own.checked_sub(1)?)?.base?;
         let module = &mut self.modules[number.0];
         let code = module.code.get_or_insert_with(|| Code::open(&module.path)).as_ref()?;
-        code.from_base(code.first_argument(own)?, base, own - 1)
+        code.distance_from_base(code.first_argument(own)?, base, own - 1)
     }
 
     /// The local variable so far from the base of its frame, at an address of its function, with the part that is meant:

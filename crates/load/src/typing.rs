@@ -150,9 +150,8 @@ impl Typing<'_> {
         }
         let assigned = tokens.iter().position(|&token| token == Token::Sign("="));
         let assigned = assigned.and_then(|assigned| {
-            let starts = (0..assigned).filter(|&at| starts_a_chain(tokens, at));
             // `conn *c`: the name that is assigned to comes last.
-            let start = starts.last()?;
+            let start = (0..assigned).rfind(|&at| starts_a_chain(tokens, at))?;
             let kind = self.expression(&tokens[start..assigned])?;
             self.debug.pointee(kind)
         });

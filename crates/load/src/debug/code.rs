@@ -68,7 +68,12 @@ impl Code {
     }
 
     /// How far an argument is from the base of the frame that computes it, right before an address.
-    pub(crate) fn from_base(&self, argument: FirstArgument, base: FrameBase, address: u64) -> Option<i64> {
+    pub(crate) fn distance_from_base(
+        &self,
+        argument: FirstArgument,
+        base: FrameBase,
+        address: u64,
+    ) -> Option<i64> {
         match base {
             FrameBase::Register(register) => (register == argument.register).then_some(argument.offset),
             FrameBase::CallFrame(distance) => {
