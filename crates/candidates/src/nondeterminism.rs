@@ -6,16 +6,23 @@
 //! not refute is often reached with all sections in the order of the trace ([`Syncp`]): then it is known without a question.
 //!
 //! Promise: exact for the model, but for what is counted as unknown. Cost: a few comparisons for each pair of a read and
-//! a write of its variable, a run-up for those that orders alone do not refute, and a question for those that it does not settle.
+//! a write of its variable, a run-up for those that orders alone do not refute, and a question for those that it does not settle. That is
+//! much where there are many: [`search_within`] limits looks for one of each two places in the source (`by_place.rs`).
+
+mod by_place;
+mod groups;
 
 use check::{Question, Source};
 use decide::{Index, Phases, SourceVerdict, Witness, Witnesses};
 use trace::{EventId, VariableId};
 
 use crate::races::syncp::{Latest, Syncp};
-use crate::{Bug, Object, Remarks, Report, Settings};
+use crate::{Bug, Extent, Limits, Object, Remarks, Report, Settings};
 
-/// How many reads and witnesses there were, and what became of them.
+/// How far to go for two places.
+pub const LIMITS: Limits = Limits { extent: Extent::Causes, instances: 16, share: 200, tries: 100_000 };
+
+/// How many reads and witnesses there were, and what became of them. Within limits they are pairs of places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Reads of variables that some other event writes.
@@ -45,6 +52,20 @@ impl Counts {
     /// Pairs left open by the budget.
     pub fn unknown(&self) -> u64 {
         self.phases.unknown
+    }
+}
+
+/// Finds for each place that reads, and each that writes, a read that could see such a write instead of what it saw; with
+/// [`Extent::All`] what [`search`] finds.
+pub fn search_within(
+    index: &Index<'_>,
+    settings: Settings,
+    limits: Limits,
+    report: &mut dyn FnMut(Report),
+) -> Counts {
+    match limits.extent {
+        Extent::All => search(index, settings, report),
+        _ => by_place::search(index, settings, limits, report),
     }
 }
 

@@ -14,6 +14,8 @@
 //! [`Limits`] keep a search from listing very many pairs: no more of one variable at the same two source locations once races were found there, and
 //! the search is cut short, which counts as unknown, when there are too many of those.
 
+use std::cell::OnceCell;
+
 use check::Question;
 use decide::{Index, Verdict, Witness, race_order};
 use findings::Funnel;
@@ -73,7 +75,7 @@ pub fn races_within(
     let mut search = Search {
         index,
         must,
-        syncp: Syncp::new(index),
+        syncp: OnceCell::new(),
         lock_sets: index.open().sets(),
         limits,
         families: Families::of(index.trace()),
@@ -213,8 +215,8 @@ impl Accesses {
 struct Search<'a> {
     index: &'a Index<'a>,
     must: &'a MustOrder,
-    /// What every read sees is kept, so what it finds are schedules under every model.
-    syncp: Syncp<'a>,
+    /// What every read sees is kept, so what it finds are schedules under every model. Made for the first pair that may race.
+    syncp: OnceCell<Syncp<'a>>,
     lock_sets: &'a LockSets,
     /// What may still be spent.
     limits: Limits,
@@ -347,7 +349,8 @@ impl Search<'_> {
         }
         let (first, second) = (first.event, second.event);
         let question = Question::Race(first, second);
-        if let Some(ideal) = self.syncp.ideal(RacePair { first, second }) {
+        let syncp = self.syncp.get_or_init(|| Syncp::new(self.index));
+        if let Some(ideal) = syncp.ideal(RacePair { first, second }) {
             self.funnel.preserving += 1;
             self.batch.known((variable, question), Witness::ideal(ideal.0));
         } else {

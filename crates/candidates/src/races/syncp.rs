@@ -207,6 +207,9 @@ impl<'t> Syncp<'t> {
     /// Adds the releases of all sections that another section comes after, and what they need. Asks `go_on` whenever
     /// there is more.
     fn close<E>(&self, ideal: &mut [u32], go_on: impl Fn(&[u32]) -> Result<(), E>) -> Result<(), E> {
+        if self.index.sections().is_empty() {
+            return go_on(ideal);
+        }
         loop {
             go_on(ideal)?;
             let mut grown = false;

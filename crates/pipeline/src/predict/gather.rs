@@ -65,8 +65,8 @@ pub(super) struct Gatherer<'s> {
     grouping: Grouping,
     first_party: &'s FirstParty,
     groups: BTreeMap<Key, Group>,
-    /// Events that race.
-    racy: BTreeSet<EventId>,
+    /// The places of events that race.
+    racy: BTreeSet<LocationId>,
     /// Of the findings that are passed on.
     pub(super) ids: Ids,
     checkers: &'s Checkers<'s>,
@@ -125,14 +125,15 @@ impl<'s> Gatherer<'s> {
 
     /// Takes note of a race, so that reads that take part in one are known.
     pub(super) fn note_race(&mut self, found: &Bug) {
-        self.racy.extend(found.events.iter().flatten());
+        let trace = self.index.trace();
+        self.racy.extend(found.events.iter().flatten().map(|&event| trace.location(event)));
     }
 
     /// Takes in a bug whose rung is known.
     pub(super) fn take_at(&mut self, kind: FindingKind, found: Bug, rung: Rung) {
-        let racy = kind == FindingKind::Nondeterminism
-            && found.events.first().copied().flatten().is_some_and(|read| self.racy.contains(&read));
         let trace = self.index.trace();
+        let read = found.events.first().copied().flatten().map(|read| trace.location(read));
+        let racy = kind == FindingKind::Nondeterminism && read.is_some_and(|read| self.racy.contains(&read));
         // Of nondeterministic reads there may be very many: those are left out once they are merged.
         if kind != FindingKind::Nondeterminism && is_of_libraries(trace, kind, &found.events) {
             return;

@@ -51,9 +51,10 @@ pub(super) fn orders(rules: &[ord::Rule], gatherer: &mut Gatherer<'_>, predictio
 
 /// Searches for reads that could see something else.
 pub(super) fn nondeterminism(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
+    let limits = within(gatherer, nondet::LIMITS);
     let counts =
         gathered(FindingKind::Nondeterminism, gatherer, Gatherer::take, |index, settings, report| {
-            nondet::search(index, settings, report)
+            nondet::search_within(index, settings, limits, report)
         });
     predictions.candidates += counts.phases.decided;
     predictions.unknown += counts.phases.unknown;

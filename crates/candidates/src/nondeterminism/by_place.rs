@@ -1,0 +1,307 @@
+//! Nondeterminism by places: for each place that reads and each that writes, one read that could see such a write.
+//!
+//! Reads and writes are gathered by variable, thread, place and locks (`groups.rs`). For each two groups:
+//!
+//! 1. sections of a lock may keep the reads from the writes;
+//! 2. of each read, orders that hold in every schedule leave a band of the writes, found by two binary searches;
+//! 3. the nearest of them are tried with all sections in the order of the trace ([`Syncp`](crate::races::syncp::Syncp));
+//! 4. what is left is asked of the engine.
+//!
+//! Promise: finds every pattern that is feasible under the model and no other, but for those counted as unknown. Cost: a step for each
+//! read and each group of writes whose pattern is not settled, then the questions.
+
+use std::cell::OnceCell;
+use std::ops::Range;
+
+use check::{Question, Source};
+use decide::{Witness, must_order};
+use order::{Index, MustOrder};
+use rustc_hash::{FxHashMap, FxHashSet};
+use trace::{EventId, LocationId, VariableId};
+
+use super::groups::{Accesses, Grouping, ReadGroup, WriteGroup};
+use super::{Counts, preserving};
+use crate::families::{Families, FamilyId};
+use crate::nearest::outward;
+use crate::pattern_search::{Instance, PatternId, PatternSearch, Tally, ask};
+use crate::races::syncp::Syncp;
+use crate::{Extent, Limits, Object, Remarks, Report, Settings};
+
+/// A place that reads, and a place whose write it might see; none: the initial value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Pattern {
+    read: LocationId,
+    write: Option<LocationId>,
+    of: Of,
+}
+
+/// What tells a pattern from others at the same places.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Of {
+    Any,
+    Variable(VariableId),
+    Family(FamilyId),
+}
+
+/// How instances are found feasible.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// Without a search.
+    Constructing,
+    /// By all means.
+    Deciding,
+}
+
+/// How many of the nearest instances of two groups are tried before all others.
+const NEAREST: usize = 64;
+/// How many reads are looked at before what was found near is tried; then four times as many, and so on.
+const FIRST_READS: usize = 256;
+
+/// A write that a read might see; none: the initial value.
+type Seen = Option<EventId>;
+
+/// Reads of one group and sources that they might see.
+struct Candidates<'a> {
+    pattern: PatternId,
+    /// None: the initial value.
+    writes: Option<&'a WriteGroup>,
+    /// The nearest instances so far.
+    nearest: Vec<(EventId, Seen)>,
+    /// Those that were tried.
+    tried: FxHashSet<(EventId, Seen)>,
+}
+
+pub(super) fn search(
+    index: &Index<'_>,
+    settings: Settings,
+    limits: Limits,
+    report: &mut dyn FnMut(Report),
+) -> Counts {
+    let mut search = Search {
+        index,
+        settings,
+        extent: limits.extent,
+        pass: Pass::Constructing,
+        must: must_order(index, settings.model),
+        syncp: OnceCell::new(),
+        families: OnceCell::new(),
+        grouping: Grouping::new(index),
+        asking: PatternSearch::new(index, settings, limits, report),
+        counts: Counts::default(),
+        steps: (1 << 26) + index.trace().len() as u64 * 64,
+        hiding: Vec::new(),
+    };
+    let mut complete = true;
+    for pass in [Pass::Constructing, Pass::Deciding] {
+        search.pass = pass;
+        complete &= search.variables();
+    }
+    search.asking.second_look(ask);
+    let Tally { candidates, asked, feasible, unknown } = search.asking.finish();
+    let mut counts = search.counts;
+    counts.not_view_preserving = feasible;
+    counts.phases.witnesses = candidates;
+    counts.phases.decided = asked;
+    counts.phases.feasible = feasible;
+    counts.phases.unknown = unknown + u64::from(!complete);
+    counts
+}
+
+struct Search<'a> {
+    index: &'a Index<'a>,
+    settings: Settings,
+    extent: Extent,
+    pass: Pass,
+    must: &'a MustOrder,
+    syncp: OnceCell<Syncp<'a>>,
+    families: OnceCell<Families>,
+    grouping: Grouping<'a>,
+    asking: PatternSearch<'a, Pattern>,
+    counts: Counts,
+    /// How many comparisons may still be made.
+    steps: u64,
+    /// The last writes before the read that is looked at, one of each thread, in every schedule.
+    hiding: Vec<EventId>,
+}
+
+impl Search<'_> {
+    /// Whether all variables were looked at.
+    fn variables(&mut self) -> bool {
+        let total = self.index.trace().symbols().variables.len();
+        for variable in 0..total {
+            if self.index.bounds().are_reached() || self.steps == 0 {
+                return false;
+            }
+            self.variable(VariableId::new(variable));
+            if variable.is_multiple_of(1024) {
+                self.asking.progress(variable as u64, total as u64);
+            }
+        }
+        true
+    }
+
+    fn variable(&mut self, variable: VariableId) {
+        let writes = self.index.writes(variable);
+        let reads = self.index.reads_since(variable, EventId(0));
+        let (Some(&write), Some(&read)) = (writes.first(), reads.first()) else { return };
+        let contested = |&read: &&EventId| writes.len() > 1 || write != *read;
+        if self.pass == Pass::Constructing {
+            self.counts.reads += reads.iter().filter(contested).count() as u64;
+        }
+        // A thread that is alone with a variable sees what it saw.
+        let trace = self.index.trace();
+        let thread = trace.thread(read);
+        if reads.iter().chain(writes).all(|&event| trace.thread(event) == thread) {
+            return;
+        }
+        let accesses = self.grouping.of(variable);
+        for reads in &accesses.reads {
+            self.group(variable, reads, &accesses);
+        }
+    }
+
+    /// Tries to let the reads of a group see something else.
+    fn group(&mut self, variable: VariableId, reads: &ReadGroup, accesses: &Accesses) {
+        let mut known: FxHashMap<Option<LocationId>, PatternId> = FxHashMap::default();
+        let mut all = Vec::new();
+        let of = self.of(variable);
+        let sources = accesses.writes.iter().filter(|writes| !self.grouping.excludes(reads, writes));
+        for writes in sources.map(Some).chain([None]) {
+            let write = writes.map(|writes| writes.site);
+            let pattern = Pattern { read: reads.site, write, of };
+            let pattern = *known.entry(write).or_insert_with(|| self.asking.pattern(pattern));
+            if !self.asking.is_settled(pattern) {
+                all.push(Candidates { pattern, writes, nearest: Vec::new(), tried: FxHashSet::default() });
+            }
+        }
+        let mut done = 0;
+        while done < reads.events.len() && !all.is_empty() {
+            let next = (done * 4).max(FIRST_READS).min(reads.events.len());
+            for &read in &reads.events[done..next] {
+                self.near(read, &mut all);
+            }
+            for candidates in &mut all {
+                self.try_nearest(variable, candidates);
+            }
+            all.retain(|candidates| !self.asking.is_settled(candidates.pattern));
+            done = next;
+            if self.steps == 0 {
+                return;
+            }
+        }
+        if self.pass == Pass::Deciding {
+            for candidates in &mut all {
+                self.try_all(variable, reads, candidates);
+            }
+        }
+    }
+
+    fn of(&self, variable: VariableId) -> Of {
+        match self.extent {
+            Extent::Patterns | Extent::All => Of::Any,
+            Extent::PatternsOfVariables => Of::Variable(variable),
+            Extent::Causes => {
+                let families = self.families.get_or_init(|| Families::of(self.index.trace()));
+                Of::Family(families.of_variable(variable))
+            }
+        }
+    }
+
+    /// Takes note of what is nearest to a read of each group.
+    fn near(&mut self, read: EventId, all: &mut [Candidates<'_>]) {
+        self.hiding = self.must.hiding_writes(self.index, read);
+        self.steps = self.steps.saturating_sub((all.len() * (self.hiding.len() + 1)) as u64);
+        let distance = |&(read, seen): &(EventId, Seen)| read.0.abs_diff(seen.map_or(0, |write| write.0));
+        for candidates in all {
+            let nearest = self.sources(read, candidates.writes).next();
+            candidates.nearest.extend(nearest.map(|seen| (read, seen)));
+            if candidates.nearest.len() > 2 * NEAREST {
+                candidates.nearest.sort_by_key(distance);
+                candidates.nearest.truncate(NEAREST);
+            }
+        }
+    }
+
+    /// What a read might see of a group besides what it saw, the nearest first. The writes that hide others are known.
+    fn sources(&self, read: EventId, writes: Option<&WriteGroup>) -> impl Iterator<Item = Seen> {
+        let seen = self.index.trace().reads_from(read);
+        let initial = (writes.is_none() && seen.is_some() && self.hiding.is_empty()).then_some(None);
+        let band = writes.map(|writes| {
+            let band = self.band(read, writes);
+            outward(&writes.events, band, read).map(|number| Some(writes.events[number]))
+        });
+        initial.into_iter().chain(band.into_iter().flatten().filter(move |&write| write != seen))
+    }
+
+    /// The writes that neither come after a read nor are hidden from it in every schedule.
+    fn band(&self, read: EventId, writes: &WriteGroup) -> Range<usize> {
+        let (trace, threads, events) = (self.index.trace(), self.index.threads(), &writes.events);
+        let hidden = self.hiding.iter().map(|&hiding| match trace.thread(hiding) == writes.thread {
+            // It does not hide itself.
+            true => threads.place(hiding) as u32,
+            false => self.must.count(self.index, hiding, writes.thread),
+        });
+        let least = hidden.max().unwrap_or(0);
+        let start = events.partition_point(|&write| (threads.place(write) as u32) < least);
+        let later = events[start..].partition_point(|&write| !self.must.precedes(self.index, read, write));
+        start..start + later
+    }
+
+    /// Tries the nearest instances that were noted.
+    fn try_nearest(&mut self, variable: VariableId, candidates: &mut Candidates<'_>) {
+        let mut nearest = std::mem::take(&mut candidates.nearest);
+        nearest.sort_by_key(|&(read, seen)| read.0.abs_diff(seen.map_or(0, |write| write.0)));
+        nearest.truncate(NEAREST);
+        for (read, seen) in nearest {
+            if self.asking.is_settled(candidates.pattern) {
+                return;
+            }
+            if candidates.tried.insert((read, seen)) {
+                self.instance(variable, candidates.pattern, read, seen);
+            }
+        }
+    }
+
+    /// Tries all instances that were not tried yet.
+    fn try_all(&mut self, variable: VariableId, reads: &ReadGroup, candidates: &Candidates<'_>) {
+        for &read in &reads.events {
+            self.hiding = self.must.hiding_writes(self.index, read);
+            let sources: Vec<Seen> = self.sources(read, candidates.writes).collect();
+            for seen in sources {
+                if self.asking.is_settled(candidates.pattern) {
+                    return;
+                }
+                if !candidates.tried.contains(&(read, seen)) {
+                    self.instance(variable, candidates.pattern, read, seen);
+                }
+            }
+        }
+    }
+
+    fn instance(&mut self, variable: VariableId, pattern: PatternId, read: EventId, seen: Seen) {
+        let source = seen.map_or(Source::Initial, Source::Write);
+        let question = Question::Reads(read, Some(source));
+        if !self.asking.looks_at(pattern, &question) {
+            return;
+        }
+        let constructed = self.constructed(read, source);
+        let (events, object) = (vec![Some(read), seen], Object::Variable(variable));
+        let instance = Instance { question, events, object, remarks: Remarks::default() };
+        match constructed {
+            Some(witness) => {
+                self.counts.phases.known += 1;
+                self.asking.found(pattern, instance, witness);
+            }
+            None if self.pass == Pass::Constructing => {}
+            None => {
+                self.asking.judge(pattern, instance, ask);
+            }
+        }
+    }
+
+    /// A schedule that needs no search.
+    fn constructed(&self, read: EventId, source: Source) -> Option<Witness> {
+        let (index, model) = (self.index, self.settings.model);
+        preserving(index, self.syncp.get_or_init(|| Syncp::under(index, model)), read, source)
+    }
+}
