@@ -41,7 +41,7 @@ pub use merge::Merge;
 pub use predict::Predict;
 pub use record::Record;
 pub use recover::Recover;
-pub use replay::Replay;
+pub use replay::{Replay, intercept_launch};
 pub use report::Report;
 pub use scrub::Scrub;
 pub use shells::{Completions, Man};

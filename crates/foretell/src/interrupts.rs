@@ -13,6 +13,8 @@ use pipeline::{Bounds, Cancellation};
 use crate::exit::Exit;
 use crate::progress;
 
+/// Interrupts are for another program.
+static IGNORED: AtomicBool = AtomicBool::new(false);
 /// Interrupts are heeded.
 static HEEDED: AtomicBool = AtomicBool::new(false);
 /// How many findings are kept already.
@@ -24,6 +26,9 @@ static BOUNDS: Mutex<Bounds> = Mutex::new(Bounds::NONE);
 /// From now on an interrupt ends the process and removes the unfinished file, if there is one.
 pub fn handle() {
     let handler = || {
+        if IGNORED.load(Ordering::SeqCst) {
+            return;
+        }
         if HEEDED.load(Ordering::SeqCst) && !CANCELLATION.cancel() {
             let bounds = *BOUNDS.lock().unwrap_or_else(PoisonError::into_inner);
             bounds.interrupt();
@@ -39,6 +44,11 @@ pub fn handle() {
     let _ = run::survive_file_limit();
     // Without a handler the temporary file stays behind, under a name that says what it is.
     let _ = ctrlc::set_handler(handler);
+}
+
+/// From now on interrupts are left to the debugger that runs in the same terminal.
+pub fn ignore() {
+    IGNORED.store(true, Ordering::SeqCst);
 }
 
 /// From now on an interrupt calls off what is being done; the second one ends the process.

@@ -29,7 +29,9 @@ use exit::Exit;
 /// Does what the arguments ask for (the program's name first) and says how it ended.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = compile::rust::meant(arguments.into_iter().collect());
-    let called_as = commands::intercept(&arguments).or_else(|| commands::intercept_rustc(&arguments));
+    let called_as = commands::intercept(&arguments)
+        .or_else(|| commands::intercept_rustc(&arguments))
+        .or_else(|| commands::intercept_launch(&arguments));
     if let Some(diagnostic) = called_as {
         diagnostic.print_error();
         return Exit::Mistake.into();

@@ -4,6 +4,7 @@
 //! at the end of it ([`outcome`]); the log it writes on the way is compared with the schedule, event by event
 //! ([`verify`]). Only if both agree is the bug confirmed.
 
+mod debugger;
 mod follow;
 mod outcome;
 mod plan;
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 use crate::Cancellation;
 use crate::failure::Failure;
+pub use debugger::{debug, launch};
 pub use follow::{FollowSettings, follow};
 use load::inspect::{InspectedEvent, Inspection, inspect};
 use load::{LoadError, Recorded};
@@ -55,7 +57,7 @@ pub struct Settings {
     pub order: RaceOrder,
     /// What becomes of a program that leaves the schedule.
     pub on_divergence: OnDivergence,
-    /// Whether a debugger waits at the end of the schedule.
+    /// Whether a debugger may stop after every step.
     pub debugger: bool,
     /// Hold after this many steps instead of at the end, and end the program there.
     pub until: Option<usize>,
@@ -165,13 +167,6 @@ fn shortened(plan: &Plan, until: Option<usize>) -> Cow<'_, Plan> {
 
 fn is_open_deadlock(goal: &Goal) -> bool {
     matches!(goal, Goal::Deadlock(_)) && !goal.is_closed()
-}
-
-/// Lets the user look at the threads at the end of the schedule, in gdb, under their names.
-pub fn debug(plan: &Plan, command: &Command, settings: Settings) -> io::Result<()> {
-    let plan = &*shortened(plan, settings.until);
-    let control = Control::new(plan, &settings);
-    run::debug(command, &control.to_bytes(), &settings.for_runtime(&plan.goal)).map(|_| ())
 }
 
 /// Where the log is looked into: every step, every event that the goal names, and where each thread stood at the end of the

@@ -222,6 +222,7 @@ impl World for Program {
         // SAFETY: the scheduler's lock is held and nobody has the token.
         unsafe { writer::stop(found_by.map(thread_in), Stop::Deadlock) };
         if start::settings().asked.at_deadlock == wire::AtDeadlock::Stop {
+            replay::foretell_deadlocked();
             sys::exit_group(wire::DEADLOCK_STATUS);
         }
     }
@@ -234,6 +235,10 @@ impl World for Program {
 
     fn name_thread(&self, thread: Slot, name: &[u8]) {
         replay::name_thread(thread_in(thread).kernel_id.load(Ordering::Relaxed), name);
+    }
+
+    fn comes_to(&self, step: u64) -> bool {
+        replay::comes_to(step)
     }
 
     fn stop_for_debugger(&self) {

@@ -4,6 +4,8 @@
 mod control;
 mod outcome;
 
+use core::sync::atomic::{AtomicU64, Ordering};
+
 pub(crate) use control::Control;
 use wire::{Kind, Obstacle, OutcomeRecord, PendingAccess, WaitsFor};
 
@@ -11,11 +13,32 @@ use crate::schedule::{Fixed, Replay, Report};
 use crate::settings::{Settings, decimal};
 use crate::sys;
 
-/// Called where a debugger is to find the threads at the hold.
+/// The first step of the schedule after which a debugger wants the program stopped. Set by the debugger.
+#[unsafe(export_name = "foretell_stop_at")]
+static STOP_AT: AtomicU64 = AtomicU64::new(0);
+/// How many steps of the schedule were performed. Read by the debugger.
+#[unsafe(export_name = "foretell_step")]
+static STEP: AtomicU64 = AtomicU64::new(0);
+
+/// Called after a step of the schedule that a debugger waits for, which has a breakpoint here.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub(crate) extern "C" fn foretell_stopped() {
-    core::hint::black_box(());
+    core::hint::black_box(&STEP);
+}
+
+/// Called when no thread can go on, before the program is ended for it: a debugger has a breakpoint here, too. The two do
+/// different things, or they would become one function.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub(crate) extern "C" fn foretell_deadlocked() {
+    core::hint::black_box(&STOP_AT);
+}
+
+/// So many steps were performed; whether a debugger waits for that.
+pub(crate) fn comes_to(step: u64) -> bool {
+    STEP.store(step, Ordering::Relaxed);
+    step >= STOP_AT.load(Ordering::Relaxed)
 }
 
 /// Reads what is to be done. Without a control file that makes sense the program runs freely, and the outcome says so.

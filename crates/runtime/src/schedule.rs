@@ -194,6 +194,8 @@ pub(crate) trait World {
     fn report(&self, report: Report);
     /// Names a thread for debuggers.
     fn name_thread(&self, thread: Slot, name: &[u8]);
+    /// The replay has performed so many steps; whether a debugger waits for that.
+    fn comes_to(&self, step: u64) -> bool;
     /// A debugger that is there may look at the threads now.
     fn stop_for_debugger(&self);
     /// Ends the program: the replay is over.

@@ -7,16 +7,16 @@
 //! | offset | bytes | |
 //! |---|---|---|
 //! | 0 | 8 | `fortlctl` |
-//! | 8 | 4 | the version, 2 |
+//! | 8 | 4 | the version, 3 |
 //! | 12 | 4 | 0: the program is ended when it leaves the schedule; 1: it runs on |
 //! | 16 | 4, 4, 4 | how many threads, instructions and names follow |
 //! | 28 | 4 | 0 |
 //! | 32 | 8 each | threads: the parent's position in this table (`u32::MAX`: none), and which of its threads it is |
-//! | .. | 16 each | instructions: what, which thread, which place |
+//! | .. | 16 each | instructions: what, which thread, which place (or step) |
 //! | .. | 20 each | names: which thread, 16 bytes of name |
 
 const MAGIC: [u8; 8] = *b"fortlctl";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER: usize = 32;
 pub(crate) const ORIGIN: usize = 8;
 const INSTRUCTION: usize = 16;
@@ -57,8 +57,11 @@ pub enum Instruction {
     },
     /// The state of every thread is reported: this is the goal of the replay.
     ReportThreads,
-    /// A debugger waits for this.
-    Stop,
+    /// A debugger that waits for this step of the schedule, or an earlier one, finds the program stopped.
+    Stop {
+        /// How many steps were performed.
+        step: u64,
+    },
     /// The program is ended.
     End,
 }
@@ -79,7 +82,7 @@ impl Instruction {
             | Instruction::Block { thread, .. }
             | Instruction::ReportAccess { thread, .. }
             | Instruction::ReportMemory { thread } => Some(thread),
-            Instruction::ReportThreads | Instruction::Stop | Instruction::End => None,
+            Instruction::ReportThreads | Instruction::Stop { .. } | Instruction::End => None,
         }
     }
 
@@ -90,7 +93,7 @@ impl Instruction {
             Instruction::ReportAccess { thread, place } => (2, thread, place),
             Instruction::ReportMemory { thread } => (3, thread, 0),
             Instruction::ReportThreads => (4, 0, 0),
-            Instruction::Stop => (5, 0, 0),
+            Instruction::Stop { step } => (5, 0, step),
             Instruction::End => (6, 0, 0),
         };
         let mut bytes = [0; INSTRUCTION];
@@ -108,7 +111,7 @@ impl Instruction {
             2 => Instruction::ReportAccess { thread, place },
             3 => Instruction::ReportMemory { thread },
             4 => Instruction::ReportThreads,
-            5 => Instruction::Stop,
+            5 => Instruction::Stop { step: place },
             6 => Instruction::End,
             _ => return None,
         })

@@ -35,7 +35,7 @@ fn any_instruction(threads: u32) -> impl Strategy<Value = Instruction> {
         2 => Instruction::ReportAccess { thread, place },
         3 => Instruction::ReportMemory { thread },
         4 => Instruction::ReportThreads,
-        5 => Instruction::Stop,
+        5 => Instruction::Stop { step: place },
         _ => Instruction::End,
     })
 }

@@ -74,7 +74,7 @@ pub struct Replay {
     /// Stop after N seconds: no run lasts longer, and none starts later.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
-    /// Stop in gdb when the threads are at the bug.
+    /// Run in gdb, and stop at the bug or failure.
     #[arg(long)]
     gdb: bool,
     /// Stop after this many steps of the schedule.
@@ -128,9 +128,7 @@ impl Replay {
         say_what_runs(&replayer);
         if self.gdb {
             let settings = replayer.settings(replayer.orders[0], true);
-            let debugged = replay::debug(&replayer.plan, &replayer.command, settings);
-            debugged.map_err(|error| Diagnostic::from_io("run", "gdb", &error))?;
-            return Ok(Exit::Nothing);
+            return debug(&replayer, &settings);
         }
         let judge = self.tsan.then(|| replayer.second_judge()).transpose()?;
         let (mut summary, replayed) = replayer.run()?;
@@ -221,6 +219,29 @@ impl Replay {
             ..ConfirmOptions::default()
         };
         Ok(confirm::replayer(&opened, &found.findings[0], &options)?)
+    }
+}
+
+/// The word by which gdb has this program start the one that is debugged.
+const LAUNCH: &str = "launch-for-gdb";
+
+fn debug(replayer: &Replayer, settings: &replay::Settings) -> Result<Exit, Diagnostic> {
+    let cannot = |error: &std::io::Error| Diagnostic::from_io("run", "gdb", error);
+    let this = std::env::current_exe().map_err(|error| cannot(&error))?;
+    let launcher = [this.into_os_string(), LAUNCH.into()];
+    // They are gdb's.
+    interrupts::ignore();
+    replay::debug(&replayer.plan, &replayer.command, settings, &launcher).map_err(|error| cannot(&error))?;
+    Ok(Exit::Nothing)
+}
+
+/// Becomes the program that gdb wants to run, if that is what this program was called for; returns why if that did not work.
+pub fn intercept_launch(arguments: &[OsString]) -> Option<Diagnostic> {
+    match arguments {
+        [_, word, directory, ..] if word == LAUNCH => {
+            Some(Diagnostic::from_io("start", "the program", &replay::launch(directory)))
+        }
+        _ => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Replaying as a user does it: the programs of the corpus are compiled, recorded once, and run into every bug expected of
 //! them.
 
+mod debugging;
 #[path = "../../../bench/src/expectations.rs"]
 mod expectations;
 mod hostile;

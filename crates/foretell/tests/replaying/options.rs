@@ -6,7 +6,7 @@ use crate::expectations::Bug;
 use crate::judging::{Printed, Program};
 use crate::support::succeeded;
 
-fn race() -> (Program, String) {
+pub(crate) fn race() -> (Program, String) {
     let program = Program::new("replay/race-buggy.c");
     let bug = Bug::Events("race".into(), vec![Some(28), Some(39)]);
     let (id, _) = program.find(&bug, &[]).expect("the race");
@@ -122,20 +122,5 @@ fn there_must_be_something_to_replay() {
     {
         let refused = program.shop.foretell(wrong).output().expect("it can be run");
         assert_eq!(refused.status.code(), Some(2), "{wrong:?}");
-    }
-}
-
-#[test]
-fn gdb_stops_at_the_race_with_the_threads_named() {
-    if !testing::has("gdb") {
-        return;
-    }
-    let (program, id) = race();
-    let mut debug = program.shop.foretell(&["replay", "run.ftr", &id, "--gdb"]);
-    let output = debug.stdin(std::process::Stdio::null()).output().expect("it can be run");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("foretell_stopped ()"), "{said}");
-    for name in ["\"main\"", "\"T1\"", "\"T2\""] {
-        assert!(said.contains(name), "{name}: {said}");
     }
 }

@@ -179,7 +179,9 @@ pub(super) struct Control {
 impl Control {
     pub(super) fn new(plan: &Plan, settings: &Settings) -> Control {
         let cast = Cast::of(plan);
-        let mut making = Making { cast: &cast, plan, limits: BTreeMap::new(), instructions: Vec::new() };
+        let (limits, instructions) = (BTreeMap::new(), Vec::new());
+        let debugger = settings.debugger;
+        let mut making = Making { cast: &cast, plan, limits, instructions, debugger };
         for event in plan.goal.next() {
             if let Some(place) = event.place {
                 making.limits.insert(cast.number(&event.thread), place);
@@ -227,6 +229,8 @@ struct Making<'a> {
     /// Of threads that are to stand before an event: its place.
     limits: BTreeMap<u32, u64>,
     instructions: Vec<Instruction>,
+    /// Whether a debugger may stop after each step.
+    debugger: bool,
 }
 
 impl Making<'_> {
@@ -235,7 +239,8 @@ impl Making<'_> {
             goal @ (Goal::Order(_) | Goal::Reads(..)) => goal.named(),
             _ => Vec::new(),
         };
-        for step in steps {
+        for (performed, step) in steps.iter().enumerate() {
+            self.stop_after(performed);
             let thread = self.cast.number(&step.thread);
             // What became several events happens at once: if one of them is to be next, so are all.
             let limit = self.limits.get(&thread).copied().unwrap_or(u64::MAX);
@@ -264,11 +269,16 @@ impl Making<'_> {
         }
     }
 
-    fn hold(&mut self, debugger: bool) {
-        self.instructions.push(Instruction::ReportThreads);
-        if debugger {
-            self.instructions.push(Instruction::Stop);
+    /// Where a debugger can stop: after so many steps.
+    fn stop_after(&mut self, steps: usize) {
+        if self.debugger {
+            self.instructions.push(Instruction::Stop { step: steps as u64 });
         }
+    }
+
+    fn hold(&mut self) {
+        self.instructions.push(Instruction::ReportThreads);
+        self.stop_after(self.plan.steps.len());
     }
 
     /// What comes after the schedule.
@@ -280,16 +290,17 @@ impl Making<'_> {
                 pair.iter().for_each(|&(thread, place)| {
                     self.instructions.push(Instruction::ReportAccess { thread, place });
                 });
-                self.hold(settings.debugger);
+                self.hold();
                 let in_order = match settings.order {
                     RaceOrder::Ab => pair,
                     RaceOrder::Ba => [pair[1], pair[0]],
                 };
-                for (thread, place) in in_order {
+                for (performed, (thread, place)) in in_order.into_iter().enumerate() {
                     // What memory holds when it is its turn.
                     self.instructions.push(Instruction::ReportAccess { thread, place });
                     self.run(thread, place + 1);
                     self.instructions.push(Instruction::ReportMemory { thread });
+                    self.stop_after(self.plan.steps.len() + performed + 1);
                 }
             }
             Goal::Deadlock(events) => {
@@ -298,16 +309,14 @@ impl Making<'_> {
                     let thread = self.cast.number(&event.thread);
                     self.instructions.push(Instruction::Block { thread, before });
                 }
-                self.hold(settings.debugger);
+                self.hold();
                 if self.plan.goal.is_closed() {
                     self.instructions.push(Instruction::End);
                 }
             }
-            Goal::Order(_) | Goal::Reads(..) | Goal::State => self.hold(settings.debugger),
+            Goal::Order(_) | Goal::Reads(..) | Goal::State => self.hold(),
             Goal::Failure(failure) => {
-                if settings.debugger {
-                    self.hold(true);
-                }
+                self.stop_after(self.plan.steps.len());
                 // It goes on until it fails, before anybody else does anything.
                 if let Some(thread) = &failure.thread {
                     self.run(self.cast.number(thread), u64::MAX / 2);

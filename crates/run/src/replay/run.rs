@@ -42,7 +42,7 @@ pub struct Command {
 
 impl Command {
     /// What to tell the kernel to run.
-    fn file(&self) -> PathBuf {
+    pub(super) fn file(&self) -> PathBuf {
         let found =
             || crate::program::locate(&self.words[0]).unwrap_or_else(|_| PathBuf::from(&self.words[0]));
         self.file.clone().unwrap_or_else(found)
@@ -121,43 +121,8 @@ pub(super) fn execute(
     Ok(Ran { ending, elapsed: started.elapsed(), directory })
 }
 
-/// Runs the command in the debugger, which stops at the hold and then belongs to the user.
-pub(super) fn debug(command: &Command, control: &[u8], settings: &wire::Settings) -> io::Result<ExitStatus> {
-    let directory = prepared(control, settings)?;
-    let environment = environment(command, directory.path())?;
-    // In a file: others can see the arguments of a process.
-    let script = directory.path().join("gdb");
-    fs::write(&script, debugger_script(command, &environment)?)?;
-    let mut gdb = std::process::Command::new("gdb");
-    gdb.args(["-q", "-x"]).arg(&script).arg("--args").arg(command.file()).args(&command.words[1..]);
-    gdb.status()
-}
-
-/// What the debugger does. A line is a command, so nothing that is named in it may have several.
-fn debugger_script(command: &Command, environment: &Environment) -> io::Result<String> {
-    let is_line = |text: &str| !text.contains(['\n', '\r', '\0']);
-    let mut script = String::from("set breakpoint pending on\nset startup-with-shell off\n");
-    for (name, value) in environment.variables() {
-        if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
-            && is_line(name)
-            && is_line(value)
-        {
-            script.push_str(&format!("set environment {name} {value}\n"));
-        }
-    }
-    let mut named = |before: &str, path: &Path| match path.to_str().filter(|path| is_line(path)) {
-        Some(path) => Ok(script.push_str(&format!("{before} {path}\n"))),
-        None => Err(io::Error::other(format!("gdb cannot be told of the path {}", path.display()))),
-    };
-    if let Some(directory) = &command.directory {
-        named("set cwd", directory)?;
-    }
-    named("break foretell_stopped\nrun <", command.input.as_deref().unwrap_or(Path::new("/dev/null")))?;
-    script.push_str("set scheduler-locking on\ninfo threads\n");
-    Ok(script)
-}
-
-fn prepared(control: &[u8], settings: &wire::Settings) -> io::Result<WorkDirectory> {
+/// A directory for a run under this control file.
+pub(super) fn prepared(control: &[u8], settings: &wire::Settings) -> io::Result<WorkDirectory> {
     let directory = WorkDirectory::create()?;
     fs::write(directory.path().join(wire::SETTINGS_FILE), settings.to_string())?;
     fs::write(directory.path().join(wire::CONTROL_FILE), control)?;
@@ -165,7 +130,7 @@ fn prepared(control: &[u8], settings: &wire::Settings) -> io::Result<WorkDirecto
 }
 
 /// The environment of a replay in this directory.
-fn environment(command: &Command, run: &Path) -> io::Result<Environment> {
+pub(super) fn environment(command: &Command, run: &Path) -> io::Result<Environment> {
     let installed = embedded::unpack()?;
     let mut environment = Environment::of(&command.environment);
     let library = installed.library.parent().unwrap_or(Path::new("/"));
@@ -189,7 +154,7 @@ pub(super) fn as_recorded(command: &Command, environment: Environment) -> std::p
     program
 }
 
-fn input(command: &Command) -> io::Result<Stdio> {
+pub(super) fn input(command: &Command) -> io::Result<Stdio> {
     Ok(match &command.input {
         Some(path) => File::open(path)?.into(),
         None => Stdio::null(),

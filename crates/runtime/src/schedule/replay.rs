@@ -181,9 +181,11 @@ impl Replay {
                     world.report(Report::AllReported);
                     None
                 }
-                Instruction::Stop => {
-                    self.name_threads(world);
-                    world.stop_for_debugger();
+                Instruction::Stop { step } => {
+                    if world.comes_to(step) {
+                        self.name_threads(world);
+                        world.stop_for_debugger();
+                    }
                     None
                 }
                 Instruction::End => {

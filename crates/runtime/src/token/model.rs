@@ -150,6 +150,10 @@ impl World for Model {
 
     fn name_thread(&self, _thread: Slot, _name: &[u8]) {}
 
+    fn comes_to(&self, _step: u64) -> bool {
+        false
+    }
+
     fn stop_for_debugger(&self) {}
 
     fn end_program(&self) {}

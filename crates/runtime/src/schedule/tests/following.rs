@@ -51,6 +51,38 @@ fn a_simulated_run_is_repeated() {
     }
 }
 
+/// A debugger goes through a run step by step, and the run stays the same.
+#[test]
+fn a_run_is_repeated_in_single_steps() {
+    for seed in 0..200 {
+        let scripts = scripts::random(seed);
+        let chooser = Chooser::new(Policy::Random, seed, 1 + seed % 5);
+        let mut recorded = Simulation::new(scripts.clone(), chooser, |_| ());
+        let outcome = recorded.run();
+        let mut instructions = Vec::new();
+        let mut reached = vec![0; scripts.len()];
+        for &(thread, until) in &recorded.turns {
+            for next in reached[thread] + 1..=until {
+                instructions.push(Instruction::Stop { step: instructions.len() as u64 / 2 });
+                instructions.push(run(thread as u32, next));
+            }
+            reached[thread] = until.max(reached[thread]);
+        }
+        let steps = instructions.len() as u64 / 2;
+        let replay = replay(scripts.len(), instructions, OnDivergence::Continue);
+        let chooser = Chooser::new(Policy::RoundRobin, 99, 3);
+        let mut replayed = Simulation::new(scripts, chooser, |schedule| schedule.replay = replay);
+        let awaited = steps / 2;
+        // The first decision may have been taken already.
+        let before = replayed.stage.stops.take();
+        replayed.stage.awaited.set(awaited);
+        assert_eq!(replayed.run(), outcome, "seed {seed}");
+        assert_eq!(replayed.events, recorded.events, "seed {seed}");
+        let all = u64::from(replayed.stage.stops.get());
+        assert_eq!(all + if awaited == 0 { u64::from(before) } else { 0 }, steps - awaited, "seed {seed}");
+    }
+}
+
 /// The first report of a divergence.
 fn divergence(scripts: Scripts, instructions: Vec<Instruction>) -> Option<(u32, Obstacle, WaitsFor)> {
     let (_, simulation) = follow(scripts, instructions, Policy::RoundRobin);
@@ -100,7 +132,7 @@ fn a_deadlock_is_held_and_the_program_ended() {
         Instruction::Block { thread: 0, before: 2 },
         Instruction::Block { thread: 1, before: 1 },
         Instruction::ReportThreads,
-        Instruction::Stop,
+        Instruction::Stop { step: 4 },
         Instruction::End,
     ];
     let (outcome, simulation) = follow(scripts, instructions, Policy::Random);

@@ -20,6 +20,8 @@ pub(super) struct Stage {
     pub(super) deadlocks: Cell<u32>,
     pub(super) ended: Cell<bool>,
     pub(super) stops: Cell<u32>,
+    /// The first step that a debugger waits for.
+    pub(super) awaited: Cell<u64>,
 }
 
 impl World for Stage {
@@ -59,6 +61,10 @@ impl World for Stage {
     }
 
     fn name_thread(&self, _thread: Slot, _name: &[u8]) {}
+
+    fn comes_to(&self, step: u64) -> bool {
+        step >= self.awaited.get()
+    }
 
     fn stop_for_debugger(&self) {
         self.stops.set(self.stops.get() + 1);
