@@ -1,8 +1,10 @@
 //! Order violations: what the user says must not come before what, and, in traces with allocations and frees, memory
-//! that is used after it is freed or read before it is written.
+//! that is used after it is freed, before it is allocated, or read before it is written.
 //!
 //! - A [`Rule`] `A < B` names the violation, as `foretell decide --order A,B` would ask for it: `free.c:9 < use.c:4`.
 //! - *Use after free*: a free and an access to the same life of the block, asked as free < access.
+//! - *Use before allocation*: an access by another thread than the one that allocates, asked as access < allocation. The thread knows
+//!   the address from elsewhere: `realloc` has left the block where it was, and the access is of memory that it had freed.
 //! - *Read before initialisation*: a read of a block's variable that sees the value the memory had when it was
 //!   allocated ([`Question::Reads`]), although something in this life of the block initialises it and may come before. What
 //!   initialises is a write by a thread that has not accessed the variable before: `n += 1` does not, and what comes after the
