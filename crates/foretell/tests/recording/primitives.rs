@@ -71,7 +71,7 @@ fn barriers_and_semaphores() {
 fn atomics_and_fences() {
     each("atomics.c", |recorded| {
         let trace = &recorded.trace;
-        assert_in_order(trace, &["main|aw(flag)", "main|rmw(number)", "main|fence()"]);
+        assert_in_order(trace, &["main|aw.release(flag)", "main|rmw(number)", "main|fence()"]);
         assert!(count(trace, "T1|ar(flag)") >= 1);
         assert_eq!(count(trace, "T1|rmw(number)"), 2);
         assert_eq!(count(trace, "T1|w(plain)"), 1);
