@@ -276,8 +276,11 @@ fn named_next(question: &Question) -> Vec<EventId> {
 
 /// Whether a program can be told by its line.
 fn can_be_written(program: &Binary) -> bool {
-    let is_word = |text: &str| !text.contains(|c: char| c.is_whitespace());
-    !program.checksum.is_empty() && is_word(&program.checksum) && is_word(&program.build_id)
+    let Binary { path, build_id, checksum } = program;
+    !path.trim_end().is_empty()
+        && !checksum.is_empty()
+        && parse::is_hexadecimal(checksum)
+        && parse::is_hexadecimal(build_id)
 }
 
 /// Lines before the first event.

@@ -187,8 +187,17 @@ fn parse_program(text: &str) -> Option<Binary> {
     let mut words = text.splitn(3, ' ');
     let (checksum, build_id, path) = (words.next()?, words.next()?, words.next()?);
     let build_id = if build_id == "-" { "" } else { build_id };
+    // A path may have spaces: where a word before it is missing, a part of it stands in that place.
+    if checksum.is_empty() || !is_hexadecimal(checksum) || !is_hexadecimal(build_id) {
+        return None;
+    }
     let path = Some(decoded(path.trim_end())).filter(|path| !path.is_empty())?;
     Some(Binary { path, build_id: build_id.to_owned(), checksum: checksum.to_owned() })
+}
+
+/// Whether there are only hexadecimal digits, or nothing.
+pub(super) fn is_hexadecimal(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn parse_failure(text: &str) -> Option<ScheduledFailure> {
