@@ -13,7 +13,7 @@ use crate::ids::{
 use crate::matching::Matching;
 use crate::memory_order::MemoryOrder;
 use crate::metadata::Metadata;
-use crate::names::{Interner, TooManyNames};
+use crate::names::{Interner, Names, TooManyNames};
 use crate::op::Op;
 use crate::stream::{Batch, NamesSoFar, Take};
 use crate::trace::{Columns, Mark, Symbols, Trace};
@@ -167,15 +167,9 @@ impl TraceBuilder {
         self.columns = columns;
     }
 
-    /// By condition: the lock of the same name, with which it is a monitor.
-    pub(crate) fn monitors(&self) -> Vec<Option<LockId>> {
-        let locks = self.locks.names();
-        let by_name: FxHashMap<&str, u32> =
-            (0..locks.len()).map(|index| (locks.get(index), index as u32)).collect();
-        let conditions = self.conditions.names();
-        (0..conditions.len())
-            .map(|index| by_name.get(conditions.get(index)).map(|&lock| LockId(lock)))
-            .collect()
+    /// The names of locks and of conditions so far.
+    pub(crate) fn locks_and_conditions(&self) -> (&Names, &Names) {
+        (self.locks.names(), self.conditions.names())
     }
 
     /// How many threads there are so far.

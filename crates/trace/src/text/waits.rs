@@ -9,8 +9,9 @@
 
 use crate::builder::TraceBuilder;
 use crate::ids::{ConditionId, EventId, LockId, ThreadId};
+use crate::names::Names;
 use crate::op::Op;
-use crate::trace::Columns;
+use crate::trace::{Columns, Trace};
 
 /// What the waits of a trace mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub enum WaitConvention {
 pub struct WaitCounts {
     /// Waits with a signal before them, since their thread's previous event.
     pub woken: u64,
-    /// Waits with none before them, but one before their thread's next event, which takes a lock.
+    /// Waits with none before them, but one before their thread's next event, which takes a lock or still has the monitor.
     pub begun: u64,
     /// Waits without a signal, either way.
     pub unsignalled: u64,
@@ -44,6 +45,35 @@ impl WaitCounts {
     pub fn contradict_each_other(&self) -> bool {
         self.woken > 0 && self.begun > 0
     }
+
+    /// What these waits show, read in this way.
+    fn of(waits: &[Wait], held: &[u32], convention: WaitConvention) -> WaitCounts {
+        let mut counts = WaitCounts::default();
+        // First events of their threads, with a signal before: nothing shows since when they wait, so they decide nothing.
+        let (mut first_begun, mut first_others) = (0, 0);
+        for (wait, &depth) in waits.iter().zip(held) {
+            let looks_begun = wait.signal_after && (wait.is_followed_by_acquire || depth > 0);
+            match (wait.signal_before, wait.previous.is_some(), looks_begun) {
+                (true, true, _) => counts.woken += 1,
+                (true, false, true) => first_begun += 1,
+                (true, false, false) => first_others += 1,
+                (false, _, true) => counts.begun += 1,
+                (false, _, false) => counts.unsignalled += 1,
+            }
+        }
+        counts.read_as_begun = match convention {
+            WaitConvention::Begins => true,
+            WaitConvention::Woken => false,
+            WaitConvention::Detect => counts.begun > 0 && counts.woken == 0,
+        };
+        if counts.read_as_begun {
+            counts.begun += first_begun;
+            counts.unsignalled += first_others;
+        } else {
+            counts.woken += first_begun + first_others;
+        }
+        counts
+    }
 }
 
 /// The waits of a trace, read as they are meant: what was seen, and for each event which one of the text it was, if that changed.
@@ -52,24 +82,16 @@ pub(super) fn resolve(
     convention: WaitConvention,
 ) -> (WaitCounts, Option<Vec<u32>>) {
     let waits = Wait::all(builder.columns());
-    let mut counts = WaitCounts::default();
-    for wait in &waits {
-        match (wait.signal_before, wait.signal_after && wait.is_followed_by_acquire) {
-            (true, _) => counts.woken += 1,
-            (false, true) => counts.begun += 1,
-            (false, false) => counts.unsignalled += 1,
-        }
-    }
-    counts.read_as_begun = match convention {
-        WaitConvention::Begins => true,
-        WaitConvention::Woken => false,
-        WaitConvention::Detect => counts.begun > 0 && counts.woken == 0,
-    };
     if waits.is_empty() {
-        return (counts, None);
+        return (WaitCounts::of(&[], &[], convention), None);
     }
-    let monitors = builder.monitors();
-    let depths = held_at_waits(builder.columns(), &waits, &monitors, counts.read_as_begun);
+    let (locks, conditions) = builder.locks_and_conditions();
+    let monitors = monitors(locks, conditions);
+    let mut depths = held_at_waits(builder.columns(), &waits, &monitors, true);
+    let mut counts = WaitCounts::of(&waits, &depths, convention);
+    if !counts.read_as_begun {
+        depths = held_at_waits(builder.columns(), &waits, &monitors, false);
+    }
     counts.implicit_releases = depths.iter().filter(|&&depth| depth > 0).count() as u64;
     if !counts.read_as_begun && counts.implicit_releases == 0 {
         return (counts, None);
@@ -77,6 +99,28 @@ pub(super) fn resolve(
     let (columns, origins) = rewritten(builder.columns(), &waits, &monitors, &depths, counts.read_as_begun);
     builder.set_columns(columns);
     (counts, Some(origins))
+}
+
+/// Whether a reader who is not told would take the waits of this trace, which have been woken, for ones that begin.
+pub(super) fn are_misread(trace: &Trace) -> bool {
+    let symbols = trace.symbols();
+    if symbols.conditions.is_empty() {
+        return false;
+    }
+    let waits = Wait::all(trace.columns());
+    if !waits.iter().any(|wait| wait.signal_after) {
+        return false;
+    }
+    let monitors = monitors(&symbols.locks, &symbols.conditions);
+    let held = held_at_waits(trace.columns(), &waits, &monitors, true);
+    WaitCounts::of(&waits, &held, WaitConvention::Detect).read_as_begun
+}
+
+/// By condition: the lock of the same name, with which it is a monitor.
+fn monitors(locks: &Names, conditions: &Names) -> Vec<Option<LockId>> {
+    let by_name: rustc_hash::FxHashMap<&str, u32> =
+        (0..locks.len()).map(|index| (locks.get(index), index as u32)).collect();
+    (0..conditions.len()).map(|index| by_name.get(conditions.get(index)).map(|&lock| LockId(lock))).collect()
 }
 
 /// A wait and what is around it.

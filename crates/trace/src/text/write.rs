@@ -11,7 +11,7 @@ use crate::trace::Trace;
 use super::directive::is_plain;
 use super::escape::{Dialect, encode, encode_first};
 use super::spelling::op_name;
-use super::{MAX_LINE, is_number};
+use super::{MAX_LINE, is_number, waits};
 
 /// How much is gathered before it is written out.
 const BLOCK: usize = 64 << 10;
@@ -44,7 +44,7 @@ fn write_directives<W: Write>(trace: &Trace, text: &mut Lines<'_, W>) -> io::Res
         text.buffer.extend_from_slice(b"#! threads as-written");
         text.end_line()?;
     }
-    if trace.symbols().conditions.len() > 0 && trace.events().any(|(_, _, op)| matches!(op, Op::Wait(_))) {
+    if waits::are_misread(trace) {
         text.buffer.extend_from_slice(b"#! wait woken");
         text.end_line()?;
     }
