@@ -40,7 +40,7 @@ mod tests {
         let finding = serde_json::json!({
             "id": "race-1", "kind": "race", "rung": "confirmed", "guaranteed": true, "events": [1, 2], "object": "x",
             "locations": ["bank.c:9:5", "bank.c:9:5", "lib.c:20"], "count": 1,
-            "question": { "kind": "race", "events": [1, 2] }, "schedule": [0, 1]
+            "question": { "race": [1, 2] }, "schedule": [0, 1]
         });
         let finding: Finding = serde_json::from_value(finding).unwrap();
         let expected =
