@@ -7,7 +7,7 @@ use candidates::Bug;
 use check::Model;
 use decide::{Index, Options, Verdict};
 use report::{Cause, Finding, FindingKind, Rung, family};
-use trace::{EventId, LocationId};
+use trace::{EventId, LocationId, Trace};
 
 use super::Sink;
 use super::ids::{Ids, KnownIds};
@@ -44,13 +44,17 @@ struct Group {
     count: u64,
     /// One of its reads races.
     racy: bool,
+    /// A thread writes by what it read before another wrote.
+    stale: bool,
 }
 
 impl Group {
-    /// What is shown first: what forks and joins leave a choice about, then the highest rung, then reads that race.
+    /// What is shown first: what forks and joins leave a choice about, then the highest rung, then reads that race and writes that are
+    /// stale. Of what has one cause, the first is replayed: a write that is lost does harm where a value that is seen too early may not.
     fn rank(&self, kind: FindingKind) -> impl Ord + use<> {
         let last = last(&self.found);
-        (self.found.remarks.inherent, Reverse(self.rung), kind, Reverse(self.racy), last)
+        let (racy, stale) = (Reverse(self.racy), Reverse(self.stale));
+        (self.found.remarks.inherent, Reverse(self.rung), kind, racy, stale, last)
     }
 }
 
@@ -138,7 +142,8 @@ impl<'s> Gatherer<'s> {
         if kind != FindingKind::Nondeterminism && is_of_libraries(trace, kind, &found.events) {
             return;
         }
-        let new = Group { found, rung, count: 1, racy };
+        let stale = kind == FindingKind::Atomicity && is_stale(trace, &found.events);
+        let new = Group { found, rung, count: 1, racy, stale };
         if self.all {
             let prediction = self.prediction(kind, new);
             return self.pass_on(vec![prediction]);
@@ -227,7 +232,7 @@ impl<'s> Gatherer<'s> {
     }
 
     fn prediction(&self, kind: FindingKind, group: Group) -> Prediction<'s> {
-        let Group { found, rung, count, racy } = group;
+        let Group { found, rung, count, racy, .. } = group;
         let pending =
             PendingSchedule { index: self.index, checkers: self.checkers, model: self.model, rung, found };
         Prediction::pending(pending, kind, count, racy, self.first_party)
@@ -246,6 +251,13 @@ fn grouped_by_cause<'s>(predictions: Vec<Prediction<'s>>) -> Vec<Prediction<'s>>
         }
     }
     groups
+}
+
+/// Whether a thread reads, another writes, and the first writes by what it read: a check or a sum that no longer holds.
+fn is_stale(trace: &Trace, events: &[Option<EventId>]) -> bool {
+    let &[Some(read), Some(between), Some(write)] = events else { return false };
+    let writes = |event| trace.op(event).writes().is_some();
+    !writes(read) && writes(between) && writes(write)
 }
 
 /// The latest event that makes a bug up, and the others: what comes earliest is shown first.
