@@ -81,7 +81,7 @@ mod tests {
         let value = serde_json::json!({
             "id": id, "kind": "race", "rung": "predicted", "guaranteed": true, "events": [1, 2], "object": object,
             "locations": lines.map(|line| format!("bank.c:{line}")), "functions": functions, "count": 1,
-            "question": { "kind": "race", "events": [1, 2] }, "schedule": [0, 1]
+            "question": { "race": [1, 2] }, "schedule": [0, 1]
         });
         serde_json::from_value(value).expect("a finding")
     }

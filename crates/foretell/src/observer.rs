@@ -122,7 +122,9 @@ impl Observer for TerminalObserver {
         let Some(Running { bar, started, .. }) = self.stages.pop() else { return };
         bar.clear();
         self.heartbeat.end();
-        if let Some(event) = outcome.filter(|_| !self.mode.quiet) {
+        // That nothing more was found is worth no line.
+        let is_worth_it = |event: &&Event| !matches!(event, Event::Predicted { findings: 0, more: true, .. });
+        if let Some(event) = outcome.filter(is_worth_it).filter(|_| !self.mode.quiet) {
             progress::say(&format!("{} ({:.1} s)", in_words(event), started.elapsed().as_secs_f64()));
         }
     }

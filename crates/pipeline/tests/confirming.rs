@@ -14,7 +14,7 @@ int temperature, journal;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void note(void) {
     pthread_mutex_lock(&lock);
-    journal++;
+    journal = 1;
     pthread_mutex_unlock(&lock);
 }
 static void *sensor(void *unused) {

@@ -287,5 +287,5 @@ int main(void)
 fn a_program_that_never_ends_is_cut_off_and_searched() {
     let found = hunt_for("never_ending.c", NEVER_ENDING, "15");
     assert_eq!((&found["ended"], &found["exhausted"]), (&"time".into(), &false.into()), "{found:#}");
-    assert!(found["runs"].as_u64() > Some(1) && found["trace"]["events"].as_u64() > Some(1000), "{found:#}");
+    assert!(found["runs"].as_u64() >= Some(1) && found["trace"]["events"].as_u64() > Some(1000), "{found:#}");
 }

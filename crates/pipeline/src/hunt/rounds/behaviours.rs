@@ -71,9 +71,10 @@ struct Wanted {
 impl Rounds<'_> {
     /// Makes runs towards new behaviours until none is left or the budget is used.
     pub(super) fn explore_behaviours(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
-        self.ended = HuntEnd::RecordedRunOnly;
+        let over = self.end().filter(|end| *end != HuntEnd::Found);
+        self.ended = over.unwrap_or(HuntEnd::RecordedRunOnly);
         let Ok(command) = command_of(self.first.trace.metadata(), ChosenBy::User) else { return Ok(()) };
-        if self.options.times == 0 || self.options.rounds == 1 {
+        if over.is_some() || self.options.times == 0 || self.options.rounds == 1 {
             return Ok(());
         }
         self.doubt_the_program();
