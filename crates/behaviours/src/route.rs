@@ -57,6 +57,9 @@ struct Item {
     links: Vec<EventRef>,
 }
 
+/// What cells held before.
+type Overwritten = Vec<(Cell, Option<EventRef>)>;
+
 /// The search.
 struct Search<'a> {
     run: &'a Run,
@@ -67,7 +70,7 @@ struct Search<'a> {
     /// How many reads are still to see this in the cell.
     readers: FxHashMap<(Cell, Option<EventRef>), u32>,
     /// What was performed, and what it overwrote.
-    performed: Vec<(usize, Vec<(Cell, Option<EventRef>)>)>,
+    performed: Vec<(usize, Overwritten)>,
     /// Identifies the state.
     state: u64,
     visited: FxHashSet<u64>,

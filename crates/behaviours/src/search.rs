@@ -135,7 +135,7 @@ impl Search {
     }
 
     /// The next run to be made; none if no target is left. A task that was handed out is to be given back by [`Search::finish`].
-    pub fn next(&mut self) -> Option<Task> {
+    pub fn next_task(&mut self) -> Option<Task> {
         while let Some(entry) = self.waiting.pop() {
             let target = &self.nodes[entry.node].targets.all[entry.target as usize];
             let tried = self.pairs.get(&target.pair).copied().unwrap_or(0);

@@ -140,7 +140,7 @@ impl Writer<'_> {
             replacements,
         };
         let artifact_changes: Vec<ArtifactChange> = artifact_changes.into_iter().map(change).collect();
-        (!artifact_changes.is_empty()).then(|| Fix { description: Message { text }, artifact_changes })
+        (!artifact_changes.is_empty()).then_some(Fix { description: Message { text }, artifact_changes })
     }
 
     /// Where else the same cause shows.

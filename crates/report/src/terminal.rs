@@ -277,9 +277,8 @@ impl FindingText<'_> {
             }
             text.push_str(&format!("      {}\n", further_in_words(self.finding, places)));
         }
-        match self.finding.more.len().checked_sub(MOST_FURTHER) {
-            Some(left @ 1..) => text.push_str(&format!("      and {left} more\n")),
-            _ => {}
+        if let Some(left @ 1..) = self.finding.more.len().checked_sub(MOST_FURTHER) {
+            text.push_str(&format!("      and {left} more\n"));
         }
         text
     }

@@ -25,7 +25,7 @@ fn search(program: &Program, seed: u64) -> Found {
     machine.finish(seed);
     behaviours.insert(machine.behaviour());
     search.learn(Run::of_events(machine.log().into_iter()).unwrap());
-    while let Some(task) = search.next() {
+    while let Some(task) = search.next_task() {
         let mut machine = Machine::new(program);
         machine.follow(&task.route);
         machine.finish(seed + runs as u64);

@@ -347,7 +347,11 @@ impl<'a> Ordering<'a> {
     /// Lets those who had to wait try again; whether one could do anything.
     fn wake(&mut self) -> bool {
         let blocked = std::mem::take(&mut self.blocked);
-        blocked.into_iter().fold(false, |any, thread| self.go_on(thread) || any)
+        let mut any = false;
+        for thread in blocked {
+            any |= self.go_on(thread);
+        }
+        any
     }
 
     /// Lets a thread perform what it can; whether it could do anything.

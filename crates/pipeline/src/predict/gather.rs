@@ -81,6 +81,7 @@ pub(super) struct Gatherer<'s> {
 }
 
 impl<'s> Gatherer<'s> {
+    #[expect(clippy::too_many_arguments, reason = "each is another thing that it gathers with")]
     pub(super) fn new(
         index: &'s Index<'s>,
         model: Model,

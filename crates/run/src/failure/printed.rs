@@ -67,9 +67,9 @@ pub(super) fn has_sanitizer_report(output: &[u8]) -> bool {
 /// `SUMMARY: AddressSanitizer: heap-use-after-free /src/a.c:5:3 in main`.
 fn sanitizer(output: &str) -> Option<Printed> {
     let summary = output.lines().filter_map(|line| line.strip_prefix("SUMMARY: "));
-    let summary =
+    let mut summary =
         summary.filter(|line| line.split(':').next().is_some_and(|tool| tool.ends_with("Sanitizer")));
-    let Some(summary) = summary.last() else { return undefined_behaviour(output) };
+    let Some(summary) = summary.next_back() else { return undefined_behaviour(output) };
     let mut words = summary.split(' ');
     let mut message: Vec<&str> = Vec::new();
     // The place is the first word with a line in it; what comes before it says what happened.

@@ -136,7 +136,10 @@ fn commands(command: &Command, directory: &WorkDirectory, launcher: &[OsString])
     }
     let mut commands = format!("set breakpoint pending on\nset startup-with-shell on\n{wrapper}\n");
     let mut named = |before: &str, path: &Path| match one_line(path.as_os_str()) {
-        Some(path) => Ok(commands.push_str(&format!("{before} {path}\n"))),
+        Some(path) => {
+            commands.push_str(&format!("{before} {path}\n"));
+            Ok(())
+        }
         None => Err(unfit(path)),
     };
     if let Some(directory) = &command.directory {

@@ -90,7 +90,8 @@ impl Rounds<'_> {
                 break end;
             }
             limit = self.run_limit(Some(longest));
-            let tasks: Vec<Task> = std::iter::from_fn(|| self.explorer.search.next()).take(cores()).collect();
+            let tasks: Vec<Task> =
+                std::iter::from_fn(|| self.explorer.search.next_task()).take(cores()).collect();
             if tasks.is_empty() {
                 break HuntEnd::NothingLeft;
             }
