@@ -81,13 +81,18 @@ impl Workshop {
 
 /// Compiles and records a program with each toolchain, and looks at what came of it.
 pub(crate) fn each(program: &str, look: impl Fn(&Workshop, &Recorded)) {
+    each_toolchain(program, |_, workshop, recorded| look(workshop, recorded));
+}
+
+/// The same, with the compilers it was built with.
+pub(crate) fn each_toolchain(program: &str, look: impl Fn(Toolchain, &Workshop, &Recorded)) {
     for with in toolchains() {
         let workshop = Workshop::new();
         workshop.compile(with, program, &[]);
         println!("{program} {with:?}");
         let recorded = workshop.record(&["--seed", "3"]);
         assert!(recorded.trace.can_be_replayed());
-        look(&workshop, &recorded);
+        look(with, &workshop, &recorded);
     }
 }
 

@@ -10,7 +10,7 @@
 use crate::builder::TraceBuilder;
 use crate::ids::{ConditionId, EventId, LockId, ThreadId};
 use crate::names::Names;
-use crate::op::Op;
+use crate::op::{Kind, Op};
 use crate::trace::{Columns, Trace};
 
 /// What the waits of a trace mean.
@@ -81,10 +81,12 @@ pub(super) fn resolve(
     builder: &mut TraceBuilder,
     convention: WaitConvention,
 ) -> (WaitCounts, Option<Vec<u32>>) {
-    let waits = Wait::all(builder.columns());
-    if waits.is_empty() {
+    // Most traces have no waits, and need no closer look.
+    let has_conditions = !builder.locks_and_conditions().1.is_empty();
+    if !has_conditions || !builder.columns().packed().any(|(_, _, kind, _)| kind == Kind::Wait) {
         return (WaitCounts::of(&[], &[], convention), None);
     }
+    let waits = Wait::all(builder.columns());
     let (locks, conditions) = builder.locks_and_conditions();
     let monitors = monitors(locks, conditions);
     let mut depths = held_at_waits(builder.columns(), &waits, &monitors, true);

@@ -33,6 +33,8 @@ const SLACK: u32 = 10;
 const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
 /// Events that are recorded of each run; the search looks at shorter ones only.
 const MOST_EVENTS: u64 = 4_000_000;
+/// A run is taken in at this rate at least, with others before and after it.
+const EVENTS_A_SECOND: u64 = 25_000;
 /// No run may take more than this share of the time that is left.
 const SHARE: u32 = 4;
 
@@ -81,7 +83,9 @@ impl Rounds<'_> {
         self.explorer.is_over = false;
         observer.begin(&Stage::Exploring);
         let (mut spent, mut seed) = (Spent::default(), self.options.seed);
-        let first = first_runs(seed).map(|runtime| Wanted { task: None, runtime });
+        let max_events = self.most_events();
+        let first = first_runs(seed)
+            .map(|runtime| Wanted { task: None, runtime: wire::Settings { max_events, ..runtime } });
         let mut limit = self.run_limit(None);
         let longest = self.make_runs(first.into(), &command, limit, &mut spent)?;
         self.search_new(&mut spent, observer)?;
@@ -95,9 +99,9 @@ impl Rounds<'_> {
             if tasks.is_empty() {
                 break HuntEnd::NothingLeft;
             }
+            let max_events = self.most_events();
             let wanted = tasks.into_iter().map(|task| {
                 seed += 1;
-                let max_events = NonZeroU64::new(MOST_EVENTS);
                 let runtime = wire::Settings { seed, max_events, ..wire::Settings::DEFAULT };
                 Wanted { task: Some(task), runtime }
             });
@@ -110,6 +114,12 @@ impl Rounds<'_> {
         }
         observer.end(None);
         self.save()
+    }
+
+    /// How many events a run may have: no more than can be taken in within a share of the time that is left.
+    fn most_events(&self) -> Option<NonZeroU64> {
+        let left = self.options.budget.time_left().map_or(u64::MAX, |left| left.as_secs().max(1));
+        NonZeroU64::new(left.saturating_mul(EVENTS_A_SECOND).min(MOST_EVENTS))
     }
 
     /// How long a run may take: more than the first ones did, but a share of what is left.
