@@ -72,7 +72,7 @@ fn named_by_runner(process: &SurveyedProcess) -> Option<String> {
     let is_theirs = |name: &&str, value: &OsStr| std::env::var_os(name).as_deref() != Some(value);
     let value = NAMED_BY
         .iter()
-        .find_map(|name| process.environment.get(OsStr::new(name)).filter(|value| is_theirs(&name, value)))?;
+        .find_map(|name| process.environment.get(OsStr::new(name)).filter(|value| is_theirs(name, value)))?;
     let value = value.to_string_lossy();
     // pytest says which phase it is in.
     let name = value.strip_suffix(" (call)").unwrap_or(&value).to_owned();
