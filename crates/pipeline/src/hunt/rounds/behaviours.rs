@@ -79,6 +79,11 @@ impl Rounds<'_> {
         if over.is_some() || self.options.times == 0 || self.options.rounds == 1 {
             return Ok(());
         }
+        // A run that takes longer to look into than there is time would be all that is done.
+        if self.most_events().is_some_and(|most| self.first.trace.len() as u64 > most.get()) {
+            self.ended = HuntEnd::Time;
+            return Ok(());
+        }
         self.doubt_the_program();
         self.explorer.is_over = false;
         observer.begin(&Stage::Exploring);
