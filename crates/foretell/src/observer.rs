@@ -206,7 +206,7 @@ fn in_words(event: &Event) -> String {
         Event::TestHunted { name, outcome, findings, milliseconds, message } => {
             let result = match (outcome, message) {
                 (TestOutcome::Hunted, _) if *findings > 0 => counted(*findings, "finding"),
-                (outcome, Some(message)) => format!("{}: {}", outcome.in_words(), report::shown(message)),
+                (outcome, Some(message)) => format!("{}: {}", outcome.in_words(), report::printable(message)),
                 (outcome, None) => outcome.in_words().to_owned(),
             };
             let seconds = *milliseconds as f64 / 1000.0;

@@ -7,7 +7,7 @@ use crate::outcome::effect;
 use crate::suite::result_in_words;
 use crate::summary::summary;
 use crate::terminal::{reproduction, title};
-use crate::words::shown;
+use crate::words::printable;
 
 /// So many findings, and so many tests, have a row: summaries of jobs are limited.
 const MOST: usize = 100;
@@ -34,7 +34,11 @@ pub fn markdown(contexts: &Contexts<'_>, predictions: &Predictions) -> String {
         let quiet = suite.tests.len() - tests.len();
         text.push_str("| test | result |\n|---|---|\n");
         for test in tests.iter().take(MOST) {
-            text.push_str(&format!("| {} | {} |\n", cell(&shown(&test.name)), cell(&result_in_words(test))));
+            text.push_str(&format!(
+                "| {} | {} |\n",
+                cell(&printable(&test.name)),
+                cell(&result_in_words(test))
+            ));
         }
         text.push_str(&left_out(tests.len(), "tests"));
         text.push_str(&format!("\n{quiet} of {} tests show nothing.\n", suite.tests.len()));
@@ -46,7 +50,7 @@ fn row(contexts: &Contexts<'_>, finding: &Finding) -> String {
     let effect = effect(finding).map(|effect| format!("; {effect}")).unwrap_or_default();
     let what = format!("{}, {}{effect}", title(finding), finding.rung.name());
     let mut places: Vec<String> =
-        finding.locations.iter().map(|place| format!("`{}`", code(&shown(place)))).collect();
+        finding.locations.iter().map(|place| format!("`{}`", code(&printable(place)))).collect();
     places.dedup();
     let command = reproduction(contexts.of(finding), finding);
     let command = command.map(|command| format!("`{}`", code(&command))).unwrap_or_default();

@@ -4,7 +4,7 @@ use findings::{Finding, Rung};
 
 use crate::place::SourcePlace;
 use crate::terminal::title;
-use crate::words::shown;
+use crate::words::printable;
 
 /// A line for each place of a finding, the first with what it is.
 pub fn quickfix(finding: &Finding) -> String {
@@ -18,10 +18,10 @@ pub fn quickfix(finding: &Finding) -> String {
     for (number, location) in places.into_iter().enumerate() {
         let place = match SourcePlace::of(location) {
             Some(SourcePlace { file, line, column }) => {
-                format!("{}:{line}:{}", shown(file), column.unwrap_or(1))
+                format!("{}:{line}:{}", printable(file), column.unwrap_or(1))
             }
             // Without a line there is nowhere to jump to.
-            None => shown(location),
+            None => printable(location),
         };
         lines.push_str(&match number {
             0 => format!("{place}: {level}: {}: {}, {}\n", finding.id, title(finding), finding.rung.name()),

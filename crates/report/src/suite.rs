@@ -4,7 +4,7 @@ use findings::{Suite, SuiteTest, TestOutcome};
 use textwrap::core::display_width;
 
 use crate::figures::counted;
-use crate::words::shown;
+use crate::words::{printable, shown};
 
 /// Names longer than this are cut in the table.
 const LONGEST: usize = 50;
@@ -48,7 +48,7 @@ pub fn suite_in_words(suite: &Suite) -> String {
 /// What came of a test.
 pub(crate) fn result_in_words(test: &SuiteTest) -> String {
     match (&test.findings[..], &test.message) {
-        ([], Some(message)) => format!("{}: {}", test.outcome.in_words(), shown(message)),
+        ([], Some(message)) => format!("{}: {}", test.outcome.in_words(), printable(message)),
         ([], None) if test.exhausted => "nothing found, all behaviours were run".to_owned(),
         ([], None) => test.outcome.in_words().to_owned(),
         (ids, _) => ids.join(", "),

@@ -197,7 +197,7 @@ impl FindingText<'_> {
         if let Some(effect) = effect(self.finding) {
             text.push_str(&format!("  When it happens: {BOLD}{effect}{BOLD:#}.\n"));
             for line in &self.finding.difference {
-                text.push_str(&format!("      {}\n", shown(line)));
+                text.push_str(&format!("      {}\n", printable(line)));
             }
         }
         if let Some(failure) = &self.finding.failure {
@@ -287,10 +287,10 @@ impl FindingText<'_> {
     fn tests(&self) -> String {
         match &self.finding.tests[..] {
             [] => String::new(),
-            [test] => wrapped(&format!("Shown by the test {}.", shown(test)), 2, 4),
+            [test] => wrapped(&format!("Shown by the test {}.", printable(test)), 2, 4),
             tests => {
                 let named =
-                    tests.iter().take(MOST_TESTS).map(|test| shown(test)).collect::<Vec<_>>().join(", ");
+                    tests.iter().take(MOST_TESTS).map(|test| printable(test)).collect::<Vec<_>>().join(", ");
                 let more = match tests.len().checked_sub(MOST_TESTS) {
                     Some(more @ 1..) => format!(" and {more} more"),
                     _ => String::new(),

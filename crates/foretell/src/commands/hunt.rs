@@ -11,6 +11,7 @@ use pipeline::hunt::{HuntOptions, HuntOutcome, SourceProgram, hunt};
 use pipeline::observer::{Coverage, HuntEnd};
 use pipeline::predict::PredictOptions;
 use pipeline::{Bounds, Budget};
+use report::Harm;
 
 use super::list::keep_newest;
 use super::predict::Search;
@@ -140,11 +141,17 @@ impl Hunt {
     }
 
     /// What was covered, and why the hunt ended.
-    fn summary(&self, coverage: &Coverage) -> String {
+    fn summary(&self, coverage: &Coverage, does_harm: bool) -> String {
         if coverage.exhausted {
-            let behaviours = match coverage.behaviours {
-                1 => "the only behaviour of this program for this input was run; it does not fail".to_owned(),
-                many => format!("all {many} behaviours of this program for this input were run; none fails"),
+            let behaviours = match (coverage.behaviours, does_harm) {
+                (1, true) => "the only behaviour of this program for this input was run".to_owned(),
+                (1, false) => {
+                    "the only behaviour of this program for this input was run; it does not fail".to_owned()
+                }
+                (many, true) => format!("all {many} behaviours of this program for this input were run"),
+                (many, false) => {
+                    format!("all {many} behaviours of this program for this input were run; none fails")
+                }
             };
             return format!("covered: {behaviours} ({})", counted(coverage.runs, "run"));
         }
@@ -168,6 +175,7 @@ impl Hunt {
         let mut outputs = self.outputs.clone();
         let page = outputs.html.get_or_insert_with(|| directory.report().into_os_string()).clone();
         let coverage = predictions.coverage.clone();
+        let does_harm = predictions.findings.iter().any(|finding| finding.harm.is_some_and(Harm::is_visible));
         let reporting = Reporting {
             file: &file,
             others: &explored,
@@ -179,7 +187,7 @@ impl Hunt {
         let exit = reporting.deliver(predictions)?;
         if !self.mode.quiet && !self.mode.json {
             if let Some(coverage) = coverage {
-                progress::say(&self.summary(&coverage));
+                progress::say(&self.summary(&coverage, does_harm));
             }
             progress::say(&format!("report: {}", page.display()));
         }

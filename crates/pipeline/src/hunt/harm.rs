@@ -22,6 +22,9 @@ pub(super) struct SeenRun {
 /// So many lines of a difference are kept.
 const MOST_LINES: usize = 6;
 
+/// So many characters of a line are kept.
+const LONGEST_LINE: usize = 200;
+
 /// The worst that a run did which no ordinary run does, and how its output differs.
 pub(super) fn harm(seen: &SeenRun, ordinary: &[&OrdinaryRun]) -> (Harm, Vec<String>) {
     if let Some(failure) = &seen.failure {
@@ -77,9 +80,17 @@ impl Lines {
             let more =
                 from.0.iter().filter(|(line, count)| other.0.get(*line).is_none_or(|there| there < count));
             let steady = more.filter(|(line, _)| !varying.contains(&without_numbers(line)));
-            steady.map(|(line, _)| format!("{sign} {line}")).collect::<Vec<String>>()
+            steady.map(|(line, _)| format!("{sign} {}", shortened(line))).collect::<Vec<String>>()
         };
         [missing(other, self, '-'), missing(self, other, '+')].concat()
+    }
+}
+
+/// The beginning of a line that is too long to be read.
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.to_owned(),
     }
 }
 
@@ -118,6 +129,15 @@ mod tests {
         let run = |output: &&str| OrdinaryRun::printing(output);
         let runs: Vec<OrdinaryRun> = ordinary.iter().map(run).collect();
         difference(output.as_bytes(), &runs.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_long_line_is_kept() {
+        let long = "é".repeat(LONGEST_LINE + 1);
+        let kept = format!("+ {}...", "é".repeat(LONGEST_LINE));
+        assert_eq!(differs(&long, &[""]), [kept]);
+        let whole = "é".repeat(LONGEST_LINE);
+        assert_eq!(differs(&whole, &[""]), [format!("+ {whole}")]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::suite::result_in_words;
 use crate::summary::summary;
 use crate::terminal::{further_in_words, reproduction, title};
 use crate::values::changed_reads;
-use crate::words::{listed, shown};
+use crate::words::{listed, printable, shown};
 use findings::{Finding, Harm, Predictions, Size, Suite, SuiteTest, TestOutcome};
 
 /// So many findings a page lists.
@@ -277,7 +277,7 @@ fn covered(predictions: &Predictions) -> Vec<String> {
 
 fn suite(suite: &Suite) -> SuiteData {
     let test = |test: &SuiteTest| TestData {
-        name: shown(&test.name),
+        name: printable(&test.name),
         outcome: test.outcome,
         runs: test.runs,
         behaviours: test.behaviours,
@@ -289,7 +289,7 @@ fn suite(suite: &Suite) -> SuiteData {
         }),
     };
     let tests = suite.tests.iter().map(test).collect();
-    SuiteData { command: shown(&suite.command.join(" ")), status: suite.status, tests }
+    SuiteData { command: printable(&suite.command.join(" ")), status: suite.status, tests }
 }
 
 /// What is shown of a recording.
@@ -348,7 +348,7 @@ fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> FindingD
         events: finding.events.clone(),
         locations: finding.locations.iter().map(|location| shown(location)).collect(),
         further: finding.more.iter().map(|places| further_in_words(finding, places)).collect(),
-        tests: finding.tests.iter().map(|test| shown(test)).collect(),
+        tests: finding.tests.iter().map(|test| printable(test)).collect(),
         accesses: finding.named_events().map(access).collect(),
         allocations: context.allocations(finding).into_iter().map(allocation).collect(),
         threads: context.threads(finding).iter().map(|(thread, _)| thread.index()).collect(),
