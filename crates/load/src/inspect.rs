@@ -13,8 +13,8 @@ use wire::{Event, Op as Raw, Reader, Stop, ThreadState};
 
 use super::chosen::Chosen;
 use super::handed::HandOvers;
+use super::memory::Output;
 use super::modules::Modules;
-use super::objects::Output;
 use super::sink::Sink;
 use super::stacks::StackFrame;
 use super::threads::Threads;

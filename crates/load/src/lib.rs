@@ -18,6 +18,7 @@ mod frames;
 mod handed;
 mod heap;
 pub mod inspect;
+mod memory;
 mod modules;
 mod naming;
 mod objects;
@@ -46,9 +47,9 @@ use wire::{Damage, Event, Header, Losses, NotALog, Reader, Stop};
 
 use chosen::Chosen;
 use handed::HandOvers;
+use memory::Output;
 use modules::Modules;
 pub use naming::Pattern;
-use objects::Output;
 pub use objects::is_signal;
 use sharing::{Shared, Sharing};
 pub use sink::{InMemory, Nowhere, Sink};

@@ -1,7 +1,6 @@
 //! The objects of a trace: what lies where, under which name and number.
 
 use std::io;
-use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use trace::native::Table;
@@ -9,23 +8,12 @@ use trace::{BarrierId, BlockId, ConditionId, LockId, SemaphoreId, VariableId};
 use wire::{Hold, Passage, Signal};
 
 use super::blocks::{BlockNumber, Placed};
-use super::frames::Frames;
-use super::heap::Site;
-use super::modules::Modules;
+use super::memory::{FirstUse, Memory, Origin, Output};
 use super::naming::Names;
 use super::published::{Order, Published};
 use super::sink::Sink;
 use super::sync::{Holders, Permits};
 use super::variables::{Slot, Variables};
-
-/// How a block came to be.
-#[derive(Clone, Debug)]
-pub(super) enum Origin {
-    /// From the allocator: its name, and where it was allocated.
-    Heap(String, Rc<Site>),
-    /// A thread's stack: the thread's number and name.
-    Stack(u32, String),
-}
 
 /// How the names of variables begin that stand for signals. No variable of a program has such a name.
 const SIGNAL: &str = "signal ";
@@ -40,38 +28,51 @@ type Key = (BlockNumber, u64);
 
 /// Objects of one kind, which have addresses: their numbers, and a state of each.
 #[derive(Debug)]
-struct Addressed<S> {
+struct Addressed<T> {
     names: Names,
-    known: FxHashMap<Key, (u32, S)>,
+    known: FxHashMap<Key, (u32, T)>,
 }
 
-impl<S> Addressed<S> {
-    fn of(table: Table) -> Addressed<S> {
+impl<T: Default> Addressed<T> {
+    fn of(table: Table) -> Addressed<T> {
         Addressed { names: Names::of(table), known: FxHashMap::default() }
     }
-}
 
-/// Who uses an object, and where: what is on a stack is named for the function that touches it first.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FirstUse {
-    pub(super) thread: u32,
-    /// Where the code continues after the event.
-    pub(super) pc: u64,
-}
+    /// The object that is known there, or a new one.
+    fn at<S: Sink>(
+        &mut self,
+        key: Key,
+        memory: &mut Memory,
+        first_use: FirstUse,
+        output: &mut Output<S>,
+    ) -> io::Result<(u32, &mut T)> {
+        if !self.known.contains_key(&key) {
+            self.replace(key, T::default(), memory, first_use, output)?;
+        }
+        let (number, state) = self.known.entry(key).or_default();
+        Ok((*number, state))
+    }
 
-/// What names come from, and where they go.
-pub(super) struct Output<S: Sink> {
-    pub(super) modules: Modules,
-    pub(super) sink: S,
+    /// A new object, whatever was known there. Returns its number, and what it takes the place of.
+    fn replace<S: Sink>(
+        &mut self,
+        key: Key,
+        state: T,
+        memory: &mut Memory,
+        first_use: FirstUse,
+        output: &mut Output<S>,
+    ) -> io::Result<(u32, Option<(u32, T)>)> {
+        let name = memory.name_in(key.1, None, first_use, output);
+        let number = self.names.new_one(name, &mut output.sink)?;
+        Ok((number, self.known.insert(key, (number, state))))
+    }
 }
 
 /// All objects so far.
 pub(super) struct Objects {
-    pub(super) variables: Variables,
+    pub(super) memory: Memory,
     variable_names: Names,
     variable_ids: Vec<Option<VariableId>>,
-    origins: FxHashMap<BlockNumber, Origin>,
-    pub(super) frames: Frames,
     block_names: Names,
     block_ids: FxHashMap<BlockNumber, BlockId>,
     locks: Addressed<Holders>,
@@ -79,18 +80,16 @@ pub(super) struct Objects {
     barriers: Addressed<()>,
     semaphores: Addressed<Permits>,
     orders: FxHashMap<Key, Order>,
-    /// What each semaphore starts with, by number.
+    /// What each semaphore that is no longer there started with.
     permits: Vec<(SemaphoreId, Permits)>,
 }
 
 impl Objects {
     pub(super) fn new(variables: Variables) -> Objects {
         Objects {
-            variables,
+            memory: Memory::new(variables),
             variable_names: Names::of(Table::Variables),
             variable_ids: Vec::new(),
-            origins: FxHashMap::default(),
-            frames: Frames::default(),
             block_names: Names::of(Table::Blocks),
             block_ids: FxHashMap::default(),
             locks: Addressed::of(Table::Locks),
@@ -105,10 +104,9 @@ impl Objects {
     /// Notes how a block came to be, and forgets those it took the place of.
     pub(super) fn block(&mut self, placed: Placed, gone: &[Placed], origin: Origin) {
         for block in gone {
-            self.origins.remove(&block.number);
             self.block_ids.remove(&block.number);
         }
-        self.origins.insert(placed.number, origin);
+        self.memory.place(placed, gone, origin);
     }
 
     /// The number of a block in the trace, if it has variables.
@@ -117,14 +115,14 @@ impl Objects {
         block: BlockNumber,
         sink: &mut S,
     ) -> io::Result<Option<BlockId>> {
-        if !self.variables.keeps_some_of(block) {
+        if !self.memory.variables.keeps_some_of(block) {
             return Ok(None);
         }
         if let Some(&id) = self.block_ids.get(&block) {
             return Ok(Some(id));
         }
-        let Some(Origin::Heap(name, _)) = self.origins.get(&block) else { return Ok(None) };
-        let id = BlockId(self.block_names.new_one(name.clone(), sink)?);
+        let Some(name) = self.memory.name_of_block(block) else { return Ok(None) };
+        let id = BlockId(self.block_names.new_one(name.to_owned(), sink)?);
         self.block_ids.insert(block, id);
         Ok(Some(id))
     }
@@ -143,8 +141,8 @@ impl Objects {
         first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<VariableId> {
-        let at = self.variables.whereabouts(slot);
-        let name = self.name_in(at.address, Some(at.length), first_use, output);
+        let at = self.memory.variables.whereabouts(slot);
+        let name = self.memory.name_in(at.address, Some(at.length), first_use, output);
         let id = VariableId(self.variable_names.new_one(name, &mut output.sink)?);
         if self.variable_ids.len() <= slot.index() {
             self.variable_ids.resize(slot.index() + 1, None);
@@ -158,106 +156,8 @@ impl Objects {
         self.variable_names.len()
     }
 
-    /// A name for what lies at an address, if the sink wants names.
-    fn name_in<S: Sink>(
-        &mut self,
-        address: u64,
-        length: Option<u64>,
-        first_use: FirstUse,
-        output: &mut Output<S>,
-    ) -> String {
-        match S::WANTS_NAMES {
-            true => self.name(address, length, first_use, &mut output.modules),
-            false => String::new(),
-        }
-    }
-
-    /// A name for what lies at an address and is so long, if that is known.
-    fn name(
-        &mut self,
-        address: u64,
-        length: Option<u64>,
-        first_use: FirstUse,
-        modules: &mut Modules,
-    ) -> String {
-        match Passage::of(address) {
-            Some(Passage::Team(number)) => return format!("team {}", number / 8),
-            Some(Passage::File(number)) => return format!("file descriptor {number}"),
-            _ => {}
-        }
-        if let Some(placed) = self.variables.block_at(address) {
-            let offset = address - placed.start;
-            match self.origins.get(&placed.number).cloned() {
-                Some(Origin::Heap(name, site)) => {
-                    return match &site.holds {
-                        Some(holds) => name + &holds.part(modules, offset, length),
-                        None => format!("{name}+{offset}"),
-                    };
-                }
-                Some(Origin::Stack(thread, name)) => {
-                    return self.local(thread, address, length, first_use, modules).unwrap_or_else(|| {
-                        let below = placed.length - offset;
-                        let function = modules.function(first_use.pc.saturating_sub(1));
-                        match function.filter(|_| first_use.thread == thread) {
-                            Some(function) => format!("local of {function} in {name} at -{below}"),
-                            None => format!("stack of {name} at -{below}"),
-                        }
-                    });
-                }
-                None => {}
-            }
-        }
-        if let Some(symbol) = modules.data_symbol(address) {
-            let offset = address - symbol.address;
-            if let Some(part) = modules.part(&symbol, address, length) {
-                return symbol.name + &part;
-            }
-            let whole = offset == 0 && length.is_none_or(|length| length == symbol.size);
-            return if whole { symbol.name } else { format!("{}+{offset}", symbol.name) };
-        }
-        match modules.module_at(address) {
-            Some((module, own)) => format!("{module}+{own:#x}"),
-            None => format!("{address:#x}"),
-        }
-    }
-
-    /// The name of a local variable of a thread.
-    fn local(
-        &mut self,
-        owner: u32,
-        address: u64,
-        length: Option<u64>,
-        first_use: FirstUse,
-        modules: &mut Modules,
-    ) -> Option<String> {
-        let own_use = (first_use.thread == owner).then_some(first_use.pc);
-        let frames = self.frames.of(owner);
-        for (depth, frame) in frames.iter().enumerate().rev() {
-            let Some(base) = frame.base else { continue };
-            // Where the function is now.
-            let pc = frames.get(depth + 1).map(|inner| inner.call).or(own_use).unwrap_or(frame.entry);
-            let offset = address.wrapping_sub(base) as i64;
-            if let Some(name) = modules.local(pc.saturating_sub(1), offset, length) {
-                return Some(name);
-            }
-        }
-        let (pc, frame) = (own_use?, *frames.last()?);
-        // A library that has no debug information may be in between.
-        let function = modules.function(pc.saturating_sub(1))?;
-        if modules.function(frame.entry.saturating_sub(1))? != function {
-            return None;
-        }
-        if let Some(offset) = modules.argument_in_frame(pc)
-            && let Some(name) = modules.local(pc.saturating_sub(1), offset, length)
-        {
-            self.frames.set_base(owner, address.wrapping_sub(offset as u64));
-            return Some(name);
-        }
-        modules.local_by_line(pc.saturating_sub(1), address, length)
-    }
-
     fn key(&self, address: u64) -> Key {
-        (self.variables.block_at(address).map_or(BlockNumber::NONE, |placed| placed.number), address)
+        (self.memory.block_of(address), address)
     }
 
     /// The lock at an address and who holds it.
@@ -268,11 +168,8 @@ impl Objects {
         output: &mut Output<S>,
     ) -> io::Result<(LockId, &mut Holders)> {
         let key = self.key(address);
-        if !self.locks.known.contains_key(&key) {
-            self.new_lock(key, first_use, output)?;
-        }
-        let (number, holders) = self.locks.known.entry(key).or_default();
-        Ok((LockId(*number), holders))
+        let (number, holders) = self.locks.at(key, &mut self.memory, first_use, output)?;
+        Ok((LockId(number), holders))
     }
 
     /// Whether a lock at an address is known, and who holds it.
@@ -287,16 +184,6 @@ impl Objects {
         held.map(|(&(_, address), _)| address).min()
     }
 
-    /// A name for what lies at an address.
-    pub(super) fn name_of<S: Sink>(
-        &mut self,
-        address: u64,
-        first_use: FirstUse,
-        output: &mut Output<S>,
-    ) -> String {
-        self.name_in(address, None, first_use, output)
-    }
-
     /// The lock at an address, for a thread that has just taken it. If it cannot have taken the one that is known
     /// there, it is another.
     pub(super) fn lock_taken<S: Sink>(
@@ -309,18 +196,11 @@ impl Objects {
         let key = self.key(address);
         let admits = |known: &(u32, Holders)| known.1.admit(first_use.thread, hold);
         if !self.locks.known.get(&key).is_some_and(admits) {
-            self.new_lock(key, first_use, output)?;
+            self.locks.replace(key, Holders::default(), &mut self.memory, first_use, output)?;
         }
-        let (number, holders) = self.locks.known.entry(key).or_default();
+        let (lock, holders) = self.lock(address, first_use, output)?;
         holders.take(first_use.thread, hold);
-        Ok(LockId(*number))
-    }
-
-    fn new_lock<S: Sink>(&mut self, key: Key, first_use: FirstUse, output: &mut Output<S>) -> io::Result<()> {
-        let name = self.name_in(key.1, None, first_use, output);
-        let number = self.locks.names.new_one(name, &mut output.sink)?;
-        self.locks.known.insert(key, (number, Holders::default()));
-        Ok(())
+        Ok(lock)
     }
 
     /// The condition variable at an address.
@@ -331,13 +211,7 @@ impl Objects {
         output: &mut Output<S>,
     ) -> io::Result<ConditionId> {
         let key = self.key(address);
-        if let Some(&(number, ())) = self.conditions.known.get(&key) {
-            return Ok(ConditionId(number));
-        }
-        let name = self.name_in(address, None, first_use, output);
-        let number = self.conditions.names.new_one(name, &mut output.sink)?;
-        self.conditions.known.insert(key, (number, ()));
-        Ok(ConditionId(number))
+        Ok(ConditionId(self.conditions.at(key, &mut self.memory, first_use, output)?.0))
     }
 
     /// The barrier at an address.
@@ -348,10 +222,7 @@ impl Objects {
         output: &mut Output<S>,
     ) -> io::Result<BarrierId> {
         let key = self.key(address);
-        if let Some(&(number, ())) = self.barriers.known.get(&key) {
-            return Ok(BarrierId(number));
-        }
-        self.new_barrier(address, first_use, output)
+        Ok(BarrierId(self.barriers.at(key, &mut self.memory, first_use, output)?.0))
     }
 
     /// A barrier that is made at an address: another than the one that was there.
@@ -360,12 +231,10 @@ impl Objects {
         address: u64,
         first_use: FirstUse,
         output: &mut Output<S>,
-    ) -> io::Result<BarrierId> {
+    ) -> io::Result<()> {
         let key = self.key(address);
-        let name = self.name_in(address, None, first_use, output);
-        let number = self.barriers.names.new_one(name, &mut output.sink)?;
-        self.barriers.known.insert(key, (number, ()));
-        Ok(BarrierId(number))
+        self.barriers.replace(key, (), &mut self.memory, first_use, output)?;
+        Ok(())
     }
 
     /// The semaphore at an address and its permits.
@@ -376,11 +245,8 @@ impl Objects {
         output: &mut Output<S>,
     ) -> io::Result<(SemaphoreId, &mut Permits)> {
         let key = self.key(address);
-        if !self.semaphores.known.contains_key(&key) {
-            self.new_semaphore(address, Permits::default(), first_use, output)?;
-        }
-        let (number, permits) = self.semaphores.known.entry(key).or_default();
-        Ok((SemaphoreId(*number), permits))
+        let (number, permits) = self.semaphores.at(key, &mut self.memory, first_use, output)?;
+        Ok((SemaphoreId(number), permits))
     }
 
     /// A semaphore that is made at an address: another than the one that was there.
@@ -392,11 +258,8 @@ impl Objects {
         output: &mut Output<S>,
     ) -> io::Result<()> {
         let key = self.key(address);
-        let name = self.name_in(address, None, first_use, output);
-        let number = self.semaphores.names.new_one(name, &mut output.sink)?;
-        if let Some((number, permits)) = self.semaphores.known.insert(key, (number, permits)) {
-            self.permits.push((SemaphoreId(number), permits));
-        }
+        let (_, gone) = self.semaphores.replace(key, permits, &mut self.memory, first_use, output)?;
+        self.permits.extend(gone.map(|(number, permits)| (SemaphoreId(number), permits)));
         Ok(())
     }
 
@@ -420,7 +283,7 @@ impl Objects {
             Some(Passage::File(number)) => format!("file descriptor {number}"),
             Some(Passage::Signal(Signal::ANY, _)) => format!("{SIGNAL}of any kind"),
             Some(Passage::Signal(Signal(number), _)) => format!("{SIGNAL}{number}"),
-            None => format!("order at {}", self.name_in(object, None, first_use, output)),
+            None => format!("order at {}", self.memory.name_in(object, None, first_use, output)),
         };
         let new = VariableId(self.variable_names.new_one(name, &mut output.sink)?);
         Ok(self.orders.entry(key).or_default().publish(first_use.thread, new))

@@ -1,6 +1,9 @@
 //! The second pass: each event of the log becomes the events of the trace.
 
+mod accesses;
+mod allocations;
 mod misuse;
+mod operations;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -9,32 +12,27 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::native::{Distance, Note, StackId, Table};
-use trace::{Kind, LocationId, MemoryOrder, Metadata, Misuse, Op, ThreadId, VariableId};
-use wire::{Event, Hold, Op as Raw, Passage, Stop, Waker};
+use trace::{LocationId, MemoryOrder, Metadata, Misuse, Op, ThreadId};
+use wire::{Event, Op as Raw, Stop};
 
 use super::annotations::Annotations;
 use super::chosen::Chosen;
 use super::directives::Directives;
-use super::heap::{Sample, Site};
+use super::heap::Site;
+use super::memory::{FirstUse, Output};
 use super::modules::Frame;
-use super::objects::{FirstUse, Objects, Origin, Output};
+use super::objects::Objects;
 use super::repeated::Repetitions;
 use super::rust::{Locks, Role};
 use super::sink::Sink;
 use super::spinning::Spinning;
 use super::stacks::{At, Calls, Chain, Stacks};
-use super::sync::{Inside, Permits};
+use super::sync::Inside;
 use super::threads::{Starts, Threads};
 use super::variables::{Slot, Variables};
 use super::{Loaded, Options};
+pub(super) use accesses::Access;
 use misuse::Wrong;
-
-/// Calls that are looked at to find out who allocates a block.
-const MOST_CALLS: usize = 32;
-/// Places and sizes of allocations that are told apart; what more there are have no types.
-const MOST_SITES: usize = 1 << 16;
-/// Allocations whose accesses are looked at to find out what they hold.
-const MOST_LOOKS: usize = 256;
 
 /// What the second pass knows of a thread.
 #[derive(Debug, Default)]
@@ -64,31 +62,6 @@ struct ThreadState {
     starts: Starts,
     /// Where it starts, and ends.
     start: Option<At>,
-}
-
-/// How a raw access acts on each variable it touches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
-    Read,
-    Write,
-    ReadThenWrite,
-    AtomicRead,
-    AtomicWrite,
-    AtomicUpdate,
-}
-
-impl Access {
-    /// What it is in a trace.
-    fn kinds(self) -> &'static [Kind] {
-        match self {
-            Access::Read => &[Kind::Read],
-            Access::Write => &[Kind::Write],
-            Access::ReadThenWrite => &[Kind::Read, Kind::Write],
-            Access::AtomicRead => &[Kind::AtomicRead],
-            Access::AtomicWrite => &[Kind::AtomicWrite],
-            Access::AtomicUpdate => &[Kind::AtomicUpdate],
-        }
-    }
 }
 
 /// Writes a trace, event by event.
@@ -252,12 +225,12 @@ impl<S: Sink> Translator<S> {
             }
             Raw::FunctionEntry { call } => {
                 self.stacks.enter(&mut self.threads[event.thread as usize].calls, event.pc, call);
-                self.objects.frames.enter(event.thread, event.pc, call);
+                self.objects.memory.frames.enter(event.thread, event.pc, call);
                 Ok(())
             }
             Raw::FunctionExit => {
                 self.threads[event.thread as usize].calls.exit();
-                self.objects.frames.exit(event.thread);
+                self.objects.memory.frames.exit(event.thread);
                 Ok(())
             }
             Raw::Branches { count } => {
@@ -271,123 +244,6 @@ impl<S: Sink> Translator<S> {
             }
             _ => self.other(event),
         }
-    }
-
-    /// An atomic access, with the memory order that was said just before.
-    fn atomic(&mut self, event: &Event<'_>, address: u64, size: u8, access: Access) -> io::Result<()> {
-        if !self.directives.orders(event.thread) {
-            self.order = MemoryOrder::Relaxed;
-        }
-        let result = self.access(event, address, size.into(), access);
-        self.order = MemoryOrder::SeqCst;
-        result
-    }
-
-    /// Who frees what references were counted to has given back the last, though std may have done that out of sight. It has the place
-    /// of the free.
-    fn last_references(&mut self, event: &Event<'_>, address: u64) -> io::Result<()> {
-        if self.counts.is_empty() {
-            return Ok(());
-        }
-        let Some(block) = self.objects.variables.block_at(address) else { return Ok(()) };
-        let counts: Vec<u64> = self.counts.range(block.start..block.start + block.length).copied().collect();
-        for count in counts {
-            self.counts.remove(&count);
-            self.access(event, count, 8, Access::AtomicUpdate)?;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn access(&mut self, event: &Event<'_>, address: u64, length: u64, access: Access) -> io::Result<()> {
-        if S::WANTS_ALL_ACCESSES {
-            return self.any_access(event, address, length, access);
-        }
-        let mut touched = std::mem::take(&mut self.touched);
-        touched.clear();
-        let chosen = &self.chosen;
-        self.objects.variables.touched(address, length, |slot| {
-            if chosen.keeps(slot) {
-                touched.push(slot);
-            }
-        });
-        let result = if touched.is_empty() { Ok(()) } else { self.accesses(event, &touched, access) };
-        self.touched = touched;
-        result
-    }
-
-    fn accesses(&mut self, event: &Event<'_>, touched: &[Slot], access: Access) -> io::Result<()> {
-        let at = self.at(event)?;
-        let Some(access) = self.directives.wanted(event.thread, access) else { return Ok(()) };
-        let stated = self.order;
-        for &slot in touched {
-            let meant = self.directives.meant(access, self.objects.variables.whereabouts(slot).address);
-            // A race that is meant orders nothing.
-            self.order = if meant == access { stated } else { MemoryOrder::Relaxed };
-            let access = meant;
-            let variable = self.variable(event, slot)?;
-            let left = match &mut self.repetitions {
-                Some(repetitions) => repetitions.left_of(event.thread, variable, access),
-                None => Some(access),
-            };
-            let Some(access) = left else { continue };
-            if matches!(access, Access::Read | Access::AtomicRead) {
-                let segment = self.threads[event.thread as usize].segment;
-                if self.spinning.repeats(event.thread, segment, variable, at.location) {
-                    continue;
-                }
-            } else {
-                self.spinning.write(variable);
-            }
-            if let (Some(Role::Count), Access::AtomicUpdate) = (at.role, access) {
-                self.counts.insert(self.objects.variables.whereabouts(slot).address);
-            }
-            let op = match access {
-                Access::Read => Op::Read(variable),
-                Access::Write => Op::Write(variable),
-                Access::AtomicRead => Op::AtomicRead(variable),
-                Access::AtomicWrite => Op::AtomicWrite(variable),
-                Access::AtomicUpdate => Op::AtomicUpdate(variable),
-                Access::ReadThenWrite => {
-                    self.write(event, Op::Read(variable), at)?;
-                    Op::Write(variable)
-                }
-            };
-            self.write(event, op, at)?;
-        }
-        self.order = stated;
-        Ok(())
-    }
-
-    /// An access, whether or not its memory is a variable of the trace: for a sink that is not interested in variables.
-    fn any_access(&mut self, event: &Event<'_>, address: u64, length: u64, access: Access) -> io::Result<()> {
-        let Some(access) = self.directives.wanted(event.thread, access) else { return Ok(()) };
-        let counts = access == Access::AtomicUpdate && matches!(event.op, Raw::AtomicUpdate { .. });
-        if counts && self.located(event)?.role == Some(Role::Count) {
-            self.counts.insert(address);
-        }
-        if !self.output.sink.wants_source(event) {
-            return Ok(());
-        }
-        let at = self.located(event)?;
-        let kinds = [
-            Some(self.directives.meant(access, address)),
-            self.directives.meant_within(access, address, length),
-        ];
-        for access in kinds.into_iter().flatten() {
-            for &kind in access.kinds() {
-                self.output.sink.translated(event, kind, Some(at.location), at.stack);
-            }
-        }
-        Ok(())
-    }
-
-    fn variable(&mut self, event: &Event<'_>, slot: Slot) -> io::Result<VariableId> {
-        if let Some(known) = self.objects.known_variable(slot) {
-            return Ok(known);
-        }
-        let first_use = FirstUse { thread: event.thread, pc: event.pc };
-        self.objects.new_variable(slot, first_use, &mut self.output)
     }
 
     /// Where an event is, as far as that matters to the sink.
@@ -520,274 +376,6 @@ impl<S: Sink> Translator<S> {
         }
         self.order = MemoryOrder::SeqCst;
         self.keep_misuse(event, at);
-        Ok(())
-    }
-
-    /// Whether an event would order threads where the program does not want that.
-    fn is_unordered(&mut self, event: &Event<'_>) -> bool {
-        if self.directives.orders(event.thread) {
-            return false;
-        }
-        match event.op {
-            // Whoever gives it back later gives nothing back.
-            Raw::Acquire { lock, .. } => {
-                self.unordered.insert((event.thread, lock));
-                true
-            }
-            Raw::Woken { .. } => {
-                self.threads[event.thread as usize].waiting = None;
-                true
-            }
-            Raw::Request { .. }
-            | Raw::HappensBefore { .. }
-            | Raw::HappensAfter { .. }
-            | Raw::Signal { .. }
-            | Raw::Broadcast { .. }
-            | Raw::Fence { .. } => true,
-            _ => false,
-        }
-    }
-
-    /// What an event that is no access becomes, if anything.
-    fn operation(&mut self, event: &Event<'_>, first_use: FirstUse, at: At) -> io::Result<Option<Op>> {
-        let (objects, output) = (&mut self.objects, &mut self.output);
-        Ok(match event.op {
-            Raw::Fence { order } => {
-                self.order = MemoryOrder::from_c(order).unwrap_or_default();
-                Some(Op::Fence)
-            }
-            Raw::Begin { .. } => self.begin(event),
-            Raw::End => Some(Op::End),
-            Raw::Create { child } => {
-                let new = child != event.thread && !self.threads[child as usize].acted;
-                new.then_some(Op::Fork(ThreadId(child)))
-            }
-            Raw::Join { child } => {
-                let over = child != event.thread && self.threads.get(child as usize).is_some();
-                if over {
-                    self.threads[child as usize].over = true;
-                }
-                over.then_some(Op::Join(ThreadId(child)))
-            }
-            Raw::Request { lock, hold } => {
-                let (lock, _) = objects.lock(lock, first_use, output)?;
-                Some(match hold {
-                    Hold::Exclusive => Op::Request(lock),
-                    Hold::Shared => Op::RequestShared(lock),
-                })
-            }
-            Raw::Acquire { lock, hold } => {
-                let lock = objects.lock_taken(lock, hold, first_use, output)?;
-                Some(match hold {
-                    Hold::Exclusive => Op::Acquire(lock),
-                    Hold::Shared => Op::AcquireShared(lock),
-                })
-            }
-            Raw::Limited => {
-                self.attempts.extend(self.stacks.location(at.location).map(str::to_owned));
-                None
-            }
-            Raw::Release { lock, hold } => self.release(lock, hold, first_use)?,
-            // The wait itself is translated when it is over.
-            Raw::Wait { condition, lock } => {
-                self.start_waiting(event.thread, condition, lock, first_use);
-                self.release(lock, Hold::Exclusive, first_use)?
-            }
-            Raw::Woken { condition, by: Waker::Signal | Waker::Broadcast } => {
-                self.threads[event.thread as usize].waiting = None;
-                Some(Op::Wait(objects.condition(condition, first_use, output)?))
-            }
-            Raw::Signal { condition } => Some(Op::Signal(objects.condition(condition, first_use, output)?)),
-            Raw::Broadcast { condition } => {
-                Some(Op::Broadcast(objects.condition(condition, first_use, output)?))
-            }
-            Raw::BarrierInit { barrier, .. } => {
-                objects.new_barrier(barrier, first_use, output)?;
-                None
-            }
-            Raw::BarrierEnter { barrier } => {
-                let barrier = objects.barrier(barrier, first_use, output)?;
-                self.in_barrier.enter(event.thread, barrier.0);
-                Some(Op::BarrierEnter(barrier))
-            }
-            Raw::BarrierExit { barrier } => {
-                let barrier = objects.barrier(barrier, first_use, output)?;
-                self.in_barrier.leave(event.thread, barrier.0).then_some(Op::BarrierExit(barrier))
-            }
-            Raw::SemaphoreInit { semaphore, value } => {
-                objects.new_semaphore(semaphore, Permits::declared(value), first_use, output)?;
-                None
-            }
-            Raw::Post { semaphore } => {
-                let (semaphore, permits) = objects.semaphore(semaphore, first_use, output)?;
-                permits.post();
-                Some(Op::Post(semaphore))
-            }
-            Raw::Take { semaphore } => {
-                let (semaphore, permits) = objects.semaphore(semaphore, first_use, output)?;
-                permits.take();
-                Some(Op::Take(semaphore))
-            }
-            Raw::Allocate { .. } => self.allocate(event, at)?,
-            Raw::Free { address } if self.directives.frees(event.thread) => {
-                let block = objects.variables.block_at(address).filter(|block| block.start == address);
-                match block {
-                    Some(block) => objects.block_id(block.number, &mut output.sink)?.map(Op::Free),
-                    None => None,
-                }
-            }
-            Raw::HappensBefore { object } | Raw::HappensAfter { object }
-                if Passage::of(object) == Some(Passage::None) =>
-            {
-                None
-            }
-            Raw::HappensBefore { object } => {
-                let published = objects.publish(object, first_use, output)?;
-                if let Some(seen) = published.seen {
-                    self.write(event, Op::AtomicRead(seen), at)?;
-                }
-                Some(Op::AtomicWrite(published.new))
-            }
-            Raw::HappensAfter { object } => objects.observe(object, first_use.thread).map(Op::AtomicRead),
-            Raw::Signalled { signal } => {
-                for object in signal.objects(event.thread) {
-                    if let Some(seen) = self.objects.observe(object, event.thread) {
-                        self.write(event, Op::AtomicRead(seen), at)?;
-                    }
-                }
-                None
-            }
-            Raw::IgnoreBegin { .. } | Raw::IgnoreEnd { .. } | Raw::Benign { .. } => {
-                self.directives.see(event);
-                None
-            }
-            Raw::Mark { name, value } => {
-                Some(Op::Mark(self.annotations.mark(name, value, &mut output.sink)?))
-            }
-            Raw::RegionBegin { name } => {
-                let region = self.annotations.region(name, &mut output.sink)?;
-                self.in_region.enter(event.thread, region.0);
-                Some(Op::RegionBegin(region))
-            }
-            Raw::RegionEnd { name } => {
-                let region = self.annotations.region(name, &mut output.sink)?;
-                self.in_region.leave(event.thread, region.0).then_some(Op::RegionEnd(region))
-            }
-            Raw::Stop(stop) => {
-                self.loaded.stop = Some(stop);
-                None
-            }
-            // A wait that ended by itself orders nothing; a try that failed took nothing.
-            Raw::Woken { .. } => {
-                self.threads[event.thread as usize].waiting = None;
-                None
-            }
-            Raw::TryFailed { .. } | Raw::TakeFailed { .. } => None,
-            // What it means is translated in its place.
-            Raw::Obtained { .. } => None,
-            Raw::Detach { child } => {
-                self.release_thread(ThreadId(child));
-                None
-            }
-            Raw::ThreadName { .. } | Raw::Failing { .. } => None,
-            Raw::Exiting => {
-                self.begin_to_end();
-                None
-            }
-            Raw::Destroyed { .. }
-            | Raw::NoLock
-            | Raw::Refused { .. }
-            | Raw::JoinedAgain { .. }
-            | Raw::Unsafe(_) => {
-                self.remark(event, first_use)?;
-                None
-            }
-            Raw::Fiber { from, to } => {
-                let state = &mut self.threads[event.thread as usize];
-                let calls = state.fibers.remove(&to).unwrap_or_default();
-                let left = std::mem::replace(&mut state.calls, calls);
-                state.fibers.insert(from, left);
-                None
-            }
-            // Accesses and calls do not come here.
-            Raw::Read { .. }
-            | Raw::Write { .. }
-            | Raw::ReadWrite { .. }
-            | Raw::AtomicRead { .. }
-            | Raw::AtomicWrite { .. }
-            | Raw::AtomicUpdate { .. }
-            | Raw::ReadRange { .. }
-            | Raw::WriteRange { .. }
-            | Raw::Zeroed { .. }
-            | Raw::Order { .. }
-            | Raw::FunctionEntry { .. }
-            | Raw::FunctionExit
-            | Raw::Free { .. }
-            | Raw::Branches { .. } => None,
-        })
-    }
-
-    fn begin(&mut self, event: &Event<'_>) -> Option<Op> {
-        if let Some((placed, gone)) = self.objects.variables.follow(&event.op) {
-            let name = self.threads[event.thread as usize].name.clone();
-            self.objects.block(placed, &gone, Origin::Stack(event.thread, name));
-        }
-        (!self.threads[event.thread as usize].acted).then_some(Op::Begin)
-    }
-
-    fn allocate(&mut self, event: &Event<'_>, at: At) -> io::Result<Option<Op>> {
-        let Some((placed, gone)) = self.objects.variables.follow(&event.op) else { return Ok(None) };
-        let site = self.site(event, at);
-        let name = if S::WANTS_NAMES { site.name() } else { String::new() };
-        let count = self.allocations.entry(name.clone()).or_default();
-        *count += 1;
-        let name = if *count == 1 { name } else { format!("{name}#{count}") };
-        self.objects.block(placed, &gone, Origin::Heap(name, site));
-        let block = self.objects.block_id(placed.number, &mut self.output.sink)?;
-        Ok(block.map(Op::Allocate))
-    }
-
-    /// Where a block is allocated, and what it holds if that is known.
-    fn site(&mut self, event: &Event<'_>, at: At) -> Rc<Site> {
-        let Raw::Allocate { size, .. } = event.op else { return Rc::default() };
-        if !S::WANTS_NAMES {
-            return Rc::default();
-        }
-        let chain = self.threads[event.thread as usize].calls.current();
-        let key = (chain, event.pc, size);
-        if let Some(known) = self.sites.get(&key) {
-            return known.clone();
-        }
-        let calls: Vec<u64> =
-            std::iter::once(event.pc).chain(self.stacks.calls(chain)).take(MOST_CALLS).collect();
-        let location = self.stacks.location(at.location).unwrap_or("?");
-        if self.sites.len() == MOST_SITES {
-            return Rc::new(Site { location: location.to_owned(), holds: None });
-        }
-        let site = Rc::new(Site::find(&mut self.output.modules, &calls, size, location));
-        self.sites.insert(key, site.clone());
-        site
-    }
-
-    /// Whether the accesses to the block that this event allocates would say what it holds: nothing else does.
-    pub(super) fn wants_accesses(&mut self, event: &Event<'_>) -> io::Result<bool> {
-        let is_kept = matches!(event.op, Raw::Allocate { .. }) && self.objects.variables.keeps_some_of_next();
-        if !is_kept || !S::WANTS_NAMES || self.looked_ahead.len() == MOST_LOOKS {
-            return Ok(false);
-        }
-        let at = self.at(event)?;
-        let chain = self.threads[event.thread as usize].calls.current();
-        Ok(self.site(event, at).holds.is_none() && self.looked_ahead.insert((chain, event.pc)))
-    }
-
-    /// Learns what a block holds from accesses to it.
-    pub(super) fn learn(&mut self, event: &Event<'_>, samples: &[Sample]) -> io::Result<()> {
-        let Raw::Allocate { size, .. } = event.op else { return Ok(()) };
-        let at = self.at(event)?;
-        let mut site = Rc::unwrap_or_clone(self.site(event, at));
-        site.learn(&mut self.output.modules, size, samples);
-        let chain = self.threads[event.thread as usize].calls.current();
-        self.sites.insert((chain, event.pc, size), Rc::new(site));
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use trace::{Misuse, MisuseKind, Op, ThreadId};
 use wire::{Event, Hold, Op as Raw, Refusal, Stop, UnsafeCall};
 
 use super::{ThreadState, Translator};
-use crate::objects::FirstUse;
+use crate::memory::FirstUse;
 use crate::sink::Sink;
 use crate::stacks::At;
 use crate::sync::Holders;
@@ -22,7 +22,7 @@ pub(super) struct Wrong {
 impl<S: Sink> Translator<S> {
     /// The event that is being translated misuses what lies at an address.
     fn misuses(&mut self, what: MisuseKind, address: u64, other: Option<u32>, first_use: FirstUse) {
-        let object = self.objects.name_of(address, first_use, &mut self.output);
+        let object = self.objects.memory.name_in(address, None, first_use, &mut self.output);
         self.wrong.get_or_insert(Wrong { what, object, other });
     }
 

@@ -1,0 +1,169 @@
+//! Accesses to memory: which variables of the trace they touch, and how.
+
+use std::io;
+
+use trace::{Kind, MemoryOrder, Op, VariableId};
+use wire::{Event, Op as Raw};
+
+use super::Translator;
+use crate::memory::FirstUse;
+use crate::rust::Role;
+use crate::sink::Sink;
+use crate::variables::Slot;
+
+/// How a raw access acts on each variable it touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+    ReadThenWrite,
+    AtomicRead,
+    AtomicWrite,
+    AtomicUpdate,
+}
+
+impl Access {
+    /// What it is in a trace.
+    fn kinds(self) -> &'static [Kind] {
+        match self {
+            Access::Read => &[Kind::Read],
+            Access::Write => &[Kind::Write],
+            Access::ReadThenWrite => &[Kind::Read, Kind::Write],
+            Access::AtomicRead => &[Kind::AtomicRead],
+            Access::AtomicWrite => &[Kind::AtomicWrite],
+            Access::AtomicUpdate => &[Kind::AtomicUpdate],
+        }
+    }
+}
+
+impl<S: Sink> Translator<S> {
+    /// An atomic access, with the memory order that was said just before.
+    pub(super) fn atomic(
+        &mut self,
+        event: &Event<'_>,
+        address: u64,
+        size: u8,
+        access: Access,
+    ) -> io::Result<()> {
+        if !self.directives.orders(event.thread) {
+            self.order = MemoryOrder::Relaxed;
+        }
+        let result = self.access(event, address, size.into(), access);
+        self.order = MemoryOrder::SeqCst;
+        result
+    }
+
+    /// Who frees what references were counted to has given back the last, though std may have done that out of sight. It has the place
+    /// of the free.
+    pub(super) fn last_references(&mut self, event: &Event<'_>, address: u64) -> io::Result<()> {
+        if self.counts.is_empty() {
+            return Ok(());
+        }
+        let Some(block) = self.objects.memory.variables.block_at(address) else { return Ok(()) };
+        let counts: Vec<u64> = self.counts.range(block.start..block.start + block.length).copied().collect();
+        for count in counts {
+            self.counts.remove(&count);
+            self.access(event, count, 8, Access::AtomicUpdate)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn access(
+        &mut self,
+        event: &Event<'_>,
+        address: u64,
+        length: u64,
+        access: Access,
+    ) -> io::Result<()> {
+        if S::WANTS_ALL_ACCESSES {
+            return self.any_access(event, address, length, access);
+        }
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.clear();
+        let chosen = &self.chosen;
+        self.objects.memory.variables.touched(address, length, |slot| {
+            if chosen.keeps(slot) {
+                touched.push(slot);
+            }
+        });
+        let result = if touched.is_empty() { Ok(()) } else { self.accesses(event, &touched, access) };
+        self.touched = touched;
+        result
+    }
+
+    fn accesses(&mut self, event: &Event<'_>, touched: &[Slot], access: Access) -> io::Result<()> {
+        let at = self.at(event)?;
+        let Some(access) = self.directives.wanted(event.thread, access) else { return Ok(()) };
+        let stated = self.order;
+        for &slot in touched {
+            let meant =
+                self.directives.meant(access, self.objects.memory.variables.whereabouts(slot).address);
+            // A race that is meant orders nothing.
+            self.order = if meant == access { stated } else { MemoryOrder::Relaxed };
+            let access = meant;
+            let variable = self.variable(event, slot)?;
+            let left = match &mut self.repetitions {
+                Some(repetitions) => repetitions.left_of(event.thread, variable, access),
+                None => Some(access),
+            };
+            let Some(access) = left else { continue };
+            if matches!(access, Access::Read | Access::AtomicRead) {
+                let segment = self.threads[event.thread as usize].segment;
+                if self.spinning.repeats(event.thread, segment, variable, at.location) {
+                    continue;
+                }
+            } else {
+                self.spinning.write(variable);
+            }
+            if let (Some(Role::Count), Access::AtomicUpdate) = (at.role, access) {
+                self.counts.insert(self.objects.memory.variables.whereabouts(slot).address);
+            }
+            let op = match access {
+                Access::Read => Op::Read(variable),
+                Access::Write => Op::Write(variable),
+                Access::AtomicRead => Op::AtomicRead(variable),
+                Access::AtomicWrite => Op::AtomicWrite(variable),
+                Access::AtomicUpdate => Op::AtomicUpdate(variable),
+                Access::ReadThenWrite => {
+                    self.write(event, Op::Read(variable), at)?;
+                    Op::Write(variable)
+                }
+            };
+            self.write(event, op, at)?;
+        }
+        self.order = stated;
+        Ok(())
+    }
+
+    /// An access, whether or not its memory is a variable of the trace: for a sink that is not interested in variables.
+    fn any_access(&mut self, event: &Event<'_>, address: u64, length: u64, access: Access) -> io::Result<()> {
+        let Some(access) = self.directives.wanted(event.thread, access) else { return Ok(()) };
+        let counts = access == Access::AtomicUpdate && matches!(event.op, Raw::AtomicUpdate { .. });
+        if counts && self.located(event)?.role == Some(Role::Count) {
+            self.counts.insert(address);
+        }
+        if !self.output.sink.wants_source(event) {
+            return Ok(());
+        }
+        let at = self.located(event)?;
+        let kinds = [
+            Some(self.directives.meant(access, address)),
+            self.directives.meant_within(access, address, length),
+        ];
+        for access in kinds.into_iter().flatten() {
+            for &kind in access.kinds() {
+                self.output.sink.translated(event, kind, Some(at.location), at.stack);
+            }
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, event: &Event<'_>, slot: Slot) -> io::Result<VariableId> {
+        if let Some(known) = self.objects.known_variable(slot) {
+            return Ok(known);
+        }
+        let first_use = FirstUse { thread: event.thread, pc: event.pc };
+        self.objects.new_variable(slot, first_use, &mut self.output)
+    }
+}

@@ -1,0 +1,87 @@
+//! Blocks of memory: where each was allocated, and what it holds.
+
+use std::io;
+use std::rc::Rc;
+
+use trace::Op;
+use wire::{Event, Op as Raw};
+
+use super::Translator;
+use crate::heap::{Sample, Site};
+use crate::memory::Origin;
+use crate::sink::Sink;
+use crate::stacks::At;
+
+/// Calls that are looked at to find out who allocates a block.
+const MOST_CALLS: usize = 32;
+/// Places and sizes of allocations that are told apart; what more there are have no types.
+const MOST_SITES: usize = 1 << 16;
+/// Allocations whose accesses are looked at to find out what they hold.
+const MOST_LOOKS: usize = 256;
+
+impl<S: Sink> Translator<S> {
+    pub(super) fn begin(&mut self, event: &Event<'_>) -> Option<Op> {
+        if let Some((placed, gone)) = self.objects.memory.variables.follow(&event.op) {
+            let name = self.threads[event.thread as usize].name.clone();
+            self.objects.block(placed, &gone, Origin::Stack(event.thread, name));
+        }
+        (!self.threads[event.thread as usize].acted).then_some(Op::Begin)
+    }
+
+    pub(super) fn allocate(&mut self, event: &Event<'_>, at: At) -> io::Result<Option<Op>> {
+        let Some((placed, gone)) = self.objects.memory.variables.follow(&event.op) else { return Ok(None) };
+        let site = self.site(event, at);
+        let name = if S::WANTS_NAMES { site.name() } else { String::new() };
+        let count = self.allocations.entry(name.clone()).or_default();
+        *count += 1;
+        let name = if *count == 1 { name } else { format!("{name}#{count}") };
+        self.objects.block(placed, &gone, Origin::Heap(name, site));
+        let block = self.objects.block_id(placed.number, &mut self.output.sink)?;
+        Ok(block.map(Op::Allocate))
+    }
+
+    /// Where a block is allocated, and what it holds if that is known.
+    fn site(&mut self, event: &Event<'_>, at: At) -> Rc<Site> {
+        let Raw::Allocate { size, .. } = event.op else { return Rc::default() };
+        if !S::WANTS_NAMES {
+            return Rc::default();
+        }
+        let chain = self.threads[event.thread as usize].calls.current();
+        let key = (chain, event.pc, size);
+        if let Some(known) = self.sites.get(&key) {
+            return known.clone();
+        }
+        let calls: Vec<u64> =
+            std::iter::once(event.pc).chain(self.stacks.calls(chain)).take(MOST_CALLS).collect();
+        let location = self.stacks.location(at.location).unwrap_or("?");
+        if self.sites.len() == MOST_SITES {
+            return Rc::new(Site { location: location.to_owned(), holds: None });
+        }
+        let site = Rc::new(Site::find(&mut self.output.modules, &calls, size, location));
+        self.sites.insert(key, site.clone());
+        site
+    }
+
+    /// Whether the accesses to the block that this event allocates would say what it holds: nothing else does.
+    pub(crate) fn wants_accesses(&mut self, event: &Event<'_>) -> io::Result<bool> {
+        let is_kept =
+            matches!(event.op, Raw::Allocate { .. }) && self.objects.memory.variables.keeps_some_of_next();
+        if !is_kept || !S::WANTS_NAMES || self.looked_ahead.len() == MOST_LOOKS {
+            return Ok(false);
+        }
+        let at = self.at(event)?;
+        let chain = self.threads[event.thread as usize].calls.current();
+        Ok(self.site(event, at).holds.is_none() && self.looked_ahead.insert((chain, event.pc)))
+    }
+
+    /// Learns what a block holds from accesses to it.
+    pub(crate) fn learn(&mut self, event: &Event<'_>, samples: &[Sample]) -> io::Result<()> {
+        let Raw::Allocate { size, .. } = event.op else { return Ok(()) };
+        let at = self.at(event)?;
+        let mut site = Rc::unwrap_or_clone(self.site(event, at));
+        site.learn(&mut self.output.modules, size, samples);
+        let chain = self.threads[event.thread as usize].calls.current();
+        self.sites.insert((chain, event.pc, size), Rc::new(site));
+        Ok(())
+    }
+}
