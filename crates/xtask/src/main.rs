@@ -6,6 +6,7 @@ mod fuzz;
 mod instructions;
 mod sanitize;
 mod setup;
+mod soak;
 mod test;
 
 use std::process::ExitCode;
@@ -27,6 +28,7 @@ cargo xtask fuzz-bugs [--from S] [--seeds N]
 cargo xtask instructions [--keep]
                                count the instructions of the hot paths; fails above a tenth more than bench/instructions.txt
 cargo xtask sanitize           run the runtime's host tests under the address and thread sanitizers, if a nightly toolchain is installed
+cargo xtask soak [--minutes N] record, replay and hunt for N minutes (default 30) on a busy machine, and look for what is left over
 cargo xtask measure -- CMD..   run a command and print its wall time, CPU time and peak memory";
 
 fn main() -> ExitCode {
@@ -45,6 +47,11 @@ fn main() -> ExitCode {
         ["instructions"] => instructions::run(false),
         ["instructions", "--keep"] => instructions::run(true),
         ["sanitize"] => sanitize::run(),
+        ["soak"] => soak::run(30),
+        ["soak", "--minutes", minutes] => match minutes.parse() {
+            Ok(minutes) => soak::run(minutes),
+            Err(_) => Err(format!("`{minutes}` is no number of minutes")),
+        },
         ["measure", ..] => bench(&arguments),
         [] | ["--help" | "-h" | "help"] => {
             println!("{USAGE}");
