@@ -16,7 +16,7 @@
 //! [`Settings`] are the knobs, for every kind of event. What comes out is a run that can have
 //! happened, by construction: `world.rs` knows who holds and waits for what, and no thread does what
 //! is not possible. [`generate`] keeps the run as a trace; [`Generator`] is the run itself, in
-//! memory bounded by the number of threads and objects, for traces that are only passed on.
+//! memory bounded by the number of threads and objects, for traces that are only passed on ([`write_native`], [`write_text`]).
 //! [`shrink`] makes a trace that shows a bug smaller while it shows it. [`hard`] makes traces, not random ones, about
 //! which a question is hard to decide; [`hostile`] small ones that cost more than they look.
 
@@ -30,6 +30,7 @@ mod rng;
 mod sections;
 mod settings;
 mod shrink;
+mod stream;
 mod world;
 
 pub use generator::{Event, Generator};
@@ -38,3 +39,4 @@ pub use memory_orders::{tiny_with_memory_orders, with_memory_orders};
 pub use names::{generate, names};
 pub use settings::{Ending, Settings, SettingsError, Stuck, Weights};
 pub use shrink::shrink;
+pub use stream::{write_native, write_text};

@@ -9,6 +9,7 @@ pub mod budget;
 pub mod build;
 pub mod condition;
 pub mod confirm;
+pub mod doctor;
 pub mod ending;
 pub mod error;
 mod extras;

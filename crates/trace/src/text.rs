@@ -27,7 +27,7 @@ pub use rapid::{DropCounts, write_rapid};
 pub use read::{Progress, ReadOptions, ReadTrace, read, read_as, read_bytes, read_with, stream};
 pub use spelling::op_name;
 pub use waits::{WaitConvention, WaitCounts};
-pub use write::write;
+pub use write::{object_name, write};
 
 /// The longest line that is read, in bytes without its line end.
 pub const MAX_LINE: usize = 1 << 20;

@@ -1,7 +1,5 @@
 //! `foretell generate`: random traces of any size, for measuring and trying things out.
 
-mod stream;
-
 use std::ffi::OsString;
 use std::io::{self, Write};
 
@@ -131,8 +129,8 @@ impl Generate {
         let tell = |events: u64| bar.set_position(events);
         let written = target.write(|mut out: &mut dyn Write| -> io::Result<u64> {
             match target.form() {
-                Form::Native => stream::native(generator, &mut out, tell),
-                Form::Text(_) => stream::text(generator, &mut out, tell),
+                Form::Native => generate::write_native(generator, &mut out, tell),
+                Form::Text(_) => generate::write_text(generator, &mut out, tell),
             }
         });
         bar.finish_and_clear();

@@ -108,7 +108,7 @@ fn write_event<W: Write>(
 }
 
 /// The name of what an operation acts on; empty where that is nothing, a count or a mark.
-pub(super) fn object_name(trace: &Trace, op: Op) -> &str {
+pub fn object_name(trace: &Trace, op: Op) -> &str {
     let symbols = trace.symbols();
     match op {
         Op::Begin | Op::End | Op::Fence | Op::Branch(_) | Op::Mark(_) => "",

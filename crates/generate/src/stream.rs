@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use generate::{Event, Generator};
+use crate::generator::{Event, Generator};
 use trace::native::{Table, Writer};
 use trace::{Names, Op, SemaphoreId, Trace, text};
 
@@ -12,7 +12,7 @@ use trace::{Names, Op, SemaphoreId, Trace, text};
 const STRIDE: u64 = 1 << 16;
 
 /// Writes the native form and returns how many events there were.
-pub(super) fn native(generator: Generator, out: &mut dyn Write, tell: impl Fn(u64)) -> io::Result<u64> {
+pub fn write_native(generator: Generator, out: &mut dyn Write, tell: impl Fn(u64)) -> io::Result<u64> {
     let names = names_of(&generator)?;
     let mut writer = Writer::new(out)?;
     for (table, names) in tables(&names) {
@@ -30,7 +30,7 @@ pub(super) fn native(generator: Generator, out: &mut dyn Write, tell: impl Fn(u6
 }
 
 /// Writes text and returns how many events there were.
-pub(super) fn text(generator: Generator, mut out: &mut dyn Write, tell: impl Fn(u64)) -> io::Result<u64> {
+pub fn write_text(generator: Generator, mut out: &mut dyn Write, tell: impl Fn(u64)) -> io::Result<u64> {
     let names = names_of(&generator)?;
     // Without events, what is written are the declarations.
     text::write(&names, &mut out)?;
@@ -45,7 +45,7 @@ pub(super) fn text(generator: Generator, mut out: &mut dyn Write, tell: impl Fn(
                 write!(out, "{},{}", symbols.marks.get(mark.name as usize), mark.value)?;
             }
             Op::Begin | Op::End => out.write_all(symbols.thread(thread).as_bytes())?,
-            op => out.write_all(object_name(&names, op).as_bytes())?,
+            op => out.write_all(text::object_name(&names, op).as_bytes())?,
         }
         writeln!(out, ")|{}", symbols.location(location))
     })
@@ -53,7 +53,7 @@ pub(super) fn text(generator: Generator, mut out: &mut dyn Write, tell: impl Fn(
 
 /// A trace of names without events.
 fn names_of(generator: &Generator) -> io::Result<Trace> {
-    let builder = generate::names(generator).map_err(io::Error::other)?;
+    let builder = crate::names::names(generator).map_err(io::Error::other)?;
     builder.finish().map_err(io::Error::other)
 }
 
@@ -87,28 +87,4 @@ fn tables(trace: &Trace) -> [(Table, &Names); 10] {
         (Table::MarkNames, &s.marks),
         (Table::Locations, &s.locations),
     ]
-}
-
-fn object_name(trace: &Trace, op: Op) -> &str {
-    let symbols = trace.symbols();
-    match op {
-        Op::Begin | Op::End | Op::Fence | Op::Branch(_) | Op::Mark(_) => "",
-        Op::Fork(thread) | Op::Join(thread) => symbols.thread(thread),
-        Op::Read(variable)
-        | Op::Write(variable)
-        | Op::AtomicRead(variable)
-        | Op::AtomicWrite(variable)
-        | Op::AtomicUpdate(variable) => symbols.variable(variable),
-        Op::Request(lock)
-        | Op::Acquire(lock)
-        | Op::Release(lock)
-        | Op::RequestShared(lock)
-        | Op::AcquireShared(lock)
-        | Op::ReleaseShared(lock) => symbols.lock(lock),
-        Op::Wait(c) | Op::Signal(c) | Op::Broadcast(c) => symbols.condition(c),
-        Op::BarrierEnter(barrier) | Op::BarrierExit(barrier) => symbols.barrier(barrier),
-        Op::Post(semaphore) | Op::Take(semaphore) => symbols.semaphore(semaphore),
-        Op::Allocate(block) | Op::Free(block) => symbols.block(block),
-        Op::RegionBegin(region) | Op::RegionEnd(region) => symbols.region(region),
-    }
 }
