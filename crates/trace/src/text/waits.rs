@@ -145,7 +145,7 @@ impl Wait {
         let mut last: Vec<(Option<EventId>, Option<usize>)> = Vec::new();
         // By condition: the last signal.
         let mut signals: Vec<Option<EventId>> = Vec::new();
-        for (event, thread, op) in columns.iter() {
+        columns.packed().for_each(|(event, thread, kind, target)| {
             if last.len() <= thread.index() {
                 last.resize(thread.index() + 1, (None, None));
             }
@@ -154,16 +154,18 @@ impl Wait {
                 let signal = signals.get(wait.condition.index()).copied().flatten();
                 wait.next = Some(event);
                 wait.signal_after = signal > Some(wait.event);
-                wait.is_followed_by_acquire = matches!(op, Op::Acquire(_) | Op::Request(_));
+                wait.is_followed_by_acquire = matches!(kind, Kind::Acquire | Kind::Request);
             }
-            match op {
-                Op::Signal(condition) | Op::Broadcast(condition) => {
+            match kind {
+                Kind::Signal | Kind::Broadcast => {
+                    let condition = ConditionId(target);
                     if signals.len() <= condition.index() {
                         signals.resize(condition.index() + 1, None);
                     }
                     signals[condition.index()] = Some(event);
                 }
-                Op::Wait(condition) => {
+                Kind::Wait => {
+                    let condition = ConditionId(target);
                     let signal = signals.get(condition.index()).copied().flatten();
                     last[thread.index()].1 = Some(waits.len());
                     waits.push(Wait {
@@ -179,7 +181,7 @@ impl Wait {
                 }
                 _ => {}
             }
-        }
+        });
         waits
     }
 
@@ -197,6 +199,10 @@ fn held_at_waits(
     read_as_begun: bool,
 ) -> Vec<u32> {
     let mut depths = vec![0; waits.len()];
+    // Without monitors nothing is held.
+    if monitors.iter().all(Option::is_none) {
+        return depths;
+    }
     let mut held: rustc_hash::FxHashMap<(LockId, ThreadId), u32> = Default::default();
     // Where a wait begins comes in the order of the waits of its thread, not in that of all.
     let mut begins: Vec<(EventId, usize)> = waits
