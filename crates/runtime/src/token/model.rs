@@ -3,15 +3,19 @@
 //!
 //! The log stands for all that the token guards: a cell that loom watches for two threads at a time. A wake-up that is lost is a deadlock,
 //! which loom reports, too.
+//!
+//! With `--cfg real_threads` the machine is made of the system's parts, and each model runs many times: ThreadSanitizer cannot follow
+//! loom, which switches stacks by itself.
+
+#[cfg_attr(not(real_threads), path = "model/loom.rs")]
+#[cfg_attr(real_threads, path = "model/real.rs")]
+mod parts;
 
 use std::sync::atomic::AtomicI64;
 
-use loom::cell::UnsafeCell;
-use loom::sync::atomic::{AtomicU32, Ordering, fence};
-use loom::sync::{Arc, Condvar, Mutex};
-use loom::thread;
 use wire::Waker;
 
+use self::parts::{Arc, AtomicU32, Condvar, Mutex, Ordering, UnsafeCell, check, fence, thread};
 use super::{Lock, Machine, Presence, Seat, Shared, Turn, Word, gate};
 use crate::schedule::{
     Chooser, End, GaveUp, Glance, Key, Report, Schedule, Slot, State, World, room_for_tests,
@@ -229,25 +233,9 @@ fn inside(scheduler: &Scheduler<Model>, thread: Slot, act: impl FnOnce()) {
     presence.leave();
 }
 
-fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    // LOOM_MAX_PREEMPTIONS comes first: sanitizers make the models slow.
-    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
-    builder.max_branches = 20_000;
-    let runs = std::sync::Arc::new(AtomicI64::new(0));
-    let counted = std::sync::Arc::clone(&runs);
-    builder.check(move || {
-        counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        model();
-    });
-    let runs = runs.load(std::sync::atomic::Ordering::Relaxed);
-    assert!(runs > 3, "a model with {runs} runs is none");
-    println!("{runs} runs");
-}
-
 fn spawn(
     scheduler: &Arc<Scheduler<Model>>,
-    life: impl FnOnce(&Scheduler<Model>) + 'static,
+    life: impl FnOnce(&Scheduler<Model>) + Send + 'static,
 ) -> thread::JoinHandle<()> {
     let scheduler = Arc::clone(scheduler);
     thread::spawn(move || life(&scheduler))
