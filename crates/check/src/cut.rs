@@ -1,5 +1,5 @@
-//! Verifies that a trace restricted to a number of events of each thread is a schedule, without walking
-//! through it.
+//! Verifies schedules that begin with the trace restricted to a number of events of each thread, without walking
+//! through what is restricted.
 //!
 //! The restriction keeps the order of the trace, which is itself a run. So every read sees what it saw if the
 //! write is included, everything that an event waits for has happened if it is included, and the sections of a
@@ -7,14 +7,20 @@
 //! cost depends on the number of threads and locks and not on the length of the schedule. Only the permits of
 //! semaphores are counted event by event.
 //!
-//! Promise: whatever it accepts, [`check_schedule`](crate::check_schedule) accepts as well, written out, as
-//! guaranteed; and for restrictions in which every read sees what it saw, both accept the same.
+//! What comes after the restriction, the *tail*, is walked through as any schedule is, from the state that the restriction ends in.
+//!
+//! Promise: whatever it accepts, [`check_schedule`](crate::check_schedule) accepts as well, written out, with the same
+//! certainty; and for restrictions in which every read sees what it saw, both accept the same.
+
+mod state;
 
 use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace};
 
 use crate::memory::Memory;
-use crate::question::Question;
-use crate::schedule::{Certainty, ScheduleFault};
+use crate::question::{Model, Question};
+use crate::schedule::{Certainty, ScheduleFault, Walk};
+use crate::state::OpenSection;
+use state::{StateFromCut, Writes};
 
 /// A trace made ready to have restrictions of it verified.
 #[derive(Debug)]
@@ -25,10 +31,11 @@ pub struct CutChecker<'t> {
     needs: Vec<Vec<Needs>>,
     /// The same in a question about a race, if memory orders make that different.
     race_needs: Option<Vec<Vec<Needs>>>,
-    /// For each lock its sections, by thread; nothing if there is one thread only.
+    /// For each lock its sections, by thread.
     sections: Vec<Vec<Sections>>,
     /// Posts and takes of each semaphore.
     permits: Vec<Vec<EventId>>,
+    writes: Writes,
 }
 
 /// What the events of one thread need of another one's.
@@ -56,6 +63,18 @@ struct Section {
     ends: u32,
 }
 
+impl Sections {
+    /// Those that stay open if so many events of each thread happen: one that is held alone, and one that is shared.
+    fn open(&self, counts: &[u32]) -> impl Iterator<Item = OpenSection> + use<> {
+        let (thread, count) = (self.thread, counts[self.thread.index()]);
+        let open = |list: &[Section], shared| {
+            let last = last_begun(list, count).filter(|section| section.ends >= count);
+            last.map(|section| OpenSection { thread, acquire: section.acquire, shared })
+        };
+        open(&self.alone, false).into_iter().chain(open(&self.shared, true))
+    }
+}
+
 /// The last section of a list that happens, if its thread has so many events.
 fn last_begun(sections: &[Section], count: u32) -> Option<Section> {
     let begun = sections.partition_point(|section| section.begins < count);
@@ -71,6 +90,7 @@ impl<'t> CutChecker<'t> {
         let symbols = trace.symbols();
         let mut checker = CutChecker {
             trace,
+            writes: Writes::of(trace, &threads),
             needs: (0..threads.threads()).map(|_| Vec::new()).collect(),
             race_needs: None,
             threads,
@@ -81,7 +101,6 @@ impl<'t> CutChecker<'t> {
             checker.add(event, thread, op);
         }
         checker.race_needs = (!trace.is_sequential()).then(|| checker.needs_by_memory_order());
-        checker.sections.iter_mut().filter(|users| users.len() < 2).for_each(Vec::clear);
         checker
     }
 
@@ -106,13 +125,22 @@ impl<'t> CutChecker<'t> {
         std::mem::replace(&mut self.needs, needs)
     }
 
-    /// Verifies that so many events of each thread (by thread id), in the order of the trace, are a schedule that answers the
-    /// question, with every read seeing what it saw. The question is whether two events race, or the cut itself.
-    pub fn check(&self, question: &Question, counts: &[u32]) -> Result<Certainty, ScheduleFault> {
+    /// Verifies that so many events of each thread (by thread id) in the order of the trace, with every read seeing what it saw,
+    /// and then the events of the tail, are a schedule that answers the question under the model.
+    pub fn check(
+        &self,
+        question: &Question,
+        model: Model,
+        counts: &[u32],
+        tail: &[EventId],
+    ) -> Result<Certainty, ScheduleFault> {
         question.validate(self.trace)?;
         self.check_size(counts)?;
-        let needs = match (question, &self.race_needs) {
-            (Question::Race(..), Some(needs)) => needs,
+        let needs = match &self.race_needs {
+            Some(_) if question.is_by_memory_order(model) && !tail.is_empty() => {
+                return Err(ScheduleFault::NotAnswered("memory orders are not followed in a tail".to_owned()));
+            }
+            Some(needs) if question.is_by_memory_order(model) => needs,
             _ => &self.needs,
         };
         for (thread, needs) in needs.iter().enumerate() {
@@ -122,8 +150,17 @@ impl<'t> CutChecker<'t> {
         for semaphore in 0..self.permits.len() {
             self.check_permits(SemaphoreId::new(semaphore), counts)?;
         }
-        self.check_answer(question, counts)?;
-        Ok(Certainty { guaranteed: true })
+        let state = StateFromCut::new(self, counts);
+        let mut walk = Walk::new(self.trace, &self.threads, counts.to_vec(), state);
+        tail.iter().try_for_each(|&event| walk.step(event))?;
+        walk.check_values(question, model)?;
+        walk.check_answer(question, |event| match self.has(counts, event) {
+            true => Some(event.index()),
+            false => {
+                tail.iter().position(|&scheduled| scheduled == event).map(|place| self.trace.len() + place)
+            }
+        })?;
+        Ok(Certainty { guaranteed: walk.is_guaranteed(question) })
     }
 
     fn add(&mut self, event: EventId, thread: ThreadId, op: Op) {
@@ -241,46 +278,28 @@ impl<'t> CutChecker<'t> {
         }
     }
 
+    /// How many permits a post or a take adds.
+    fn permits_by(&self, event: EventId) -> i64 {
+        if let Op::Post(_) = self.trace.op(event) { 1 } else { -1 }
+    }
+
     fn check_permits(&self, semaphore: SemaphoreId, counts: &[u32]) -> Result<(), ScheduleFault> {
         let mut permits = i64::from(self.trace.initial_permits(semaphore));
         for &event in self.permits[semaphore.index()].iter().filter(|&&event| self.has(counts, event)) {
-            match self.trace.op(event) {
-                Op::Post(_) => permits += 1,
-                _ => permits -= 1,
-            }
+            permits += self.permits_by(event);
             if permits < 0 {
                 return Err(ScheduleFault::NoPermit(event));
             }
         }
         Ok(())
     }
-
-    fn check_answer(&self, question: &Question, counts: &[u32]) -> Result<(), ScheduleFault> {
-        let no = |why: String| Err(ScheduleFault::NotAnswered(why));
-        let stands_at = |event: EventId| {
-            let thread = self.trace.thread(event);
-            let forked = self.trace.fork_of(thread).is_none_or(|fork| self.has(counts, fork));
-            match forked && counts[thread.index()] == self.threads.place(event) as u32 {
-                true => Ok(()),
-                false => no(format!("event {event} is not next in its thread")),
-            }
-        };
-        match question {
-            Question::Race(a, b) => stands_at(*a).and_then(|()| stands_at(*b)),
-            Question::Cut(asked) => {
-                let count = |thread: usize| asked.get(thread).copied().unwrap_or(0);
-                match counts.iter().enumerate().all(|(thread, &has)| has == count(thread)) {
-                    true => Ok(()),
-                    false => no("other events happen than the cut names".to_owned()),
-                }
-            }
-            _ => no("a restriction of the trace answers no such question".to_owned()),
-        }
-    }
 }
 
 /// No section that stays open is followed by one of another thread that it keeps out.
 fn check_exclusion(users: &[Sections], counts: &[u32]) -> Result<(), ScheduleFault> {
+    if users.len() < 2 {
+        return Ok(());
+    }
     let count = |user: &Sections| counts[user.thread.index()];
     let stays_open =
         |user: &Sections, list: &[Section]| last_begun(list, count(user)).filter(|s| s.ends >= count(user));

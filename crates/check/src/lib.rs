@@ -9,6 +9,7 @@ mod memory;
 mod question;
 mod refutation;
 mod schedule;
+mod state;
 
 pub use cut::CutChecker;
 pub use evidence::{End, Reason, Refutation, Split, Step};

@@ -7,6 +7,7 @@ use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace};
 
 use crate::memory::Memory;
 use crate::question::{Model, Question, QuestionError, Source};
+use crate::state::{OpenSection, State, StateFromStart};
 
 /// What a schedule is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +78,7 @@ impl<'t> ScheduleChecker<'t> {
         schedule: &[EventId],
     ) -> Result<Certainty, ScheduleFault> {
         question.validate(self.trace)?;
-        let mut walk = Walk::new(self.trace, &self.threads);
+        let mut walk = Walk::from_start(self.trace, &self.threads);
         if question.is_by_memory_order(model) {
             walk.memory = Memory::of(self.trace, &self.threads);
         }
@@ -86,7 +87,7 @@ impl<'t> ScheduleChecker<'t> {
         }
         walk.check_synchronisation(schedule)?;
         walk.check_values(question, model)?;
-        walk.check_answer(question, schedule)?;
+        walk.check_answer(question, |event| schedule.iter().position(|scheduled| *scheduled == event))?;
         Ok(Certainty { guaranteed: walk.is_guaranteed(question) })
     }
 }
@@ -105,45 +106,39 @@ pub fn unordered_reads(
     }
     question.validate(trace)?;
     let threads = ThreadEvents::of(trace);
-    let mut walk = Walk::new(trace, &threads);
+    let mut walk = Walk::from_start(trace, &threads);
     walk.memory = Memory::of(trace, &threads);
     schedule.iter().try_for_each(|&event| walk.step(event))?;
     let changed = walk.seen.iter().filter(|&&(read, seen)| seen != trace.reads_from(read));
     Ok(changed.map(|&(read, _)| read).filter(|&read| walk.memory.exempts(read)).collect())
 }
 
-struct Walk<'t> {
+/// A schedule on its way, event by event.
+pub(crate) struct Walk<'t, S> {
     trace: &'t Trace,
     threads: &'t ThreadEvents,
     /// How many events of each thread have happened.
     done: Vec<u32>,
-    /// Open sections of each lock: thread, acquire, and whether shared.
-    open: Vec<Vec<(ThreadId, EventId, bool)>>,
-    permits: Vec<i64>,
-    values: Vec<Option<EventId>>,
+    state: S,
     /// Reads that saw another value than in the trace.
     changed: Vec<EventId>,
     /// Which reads are exempt and what is in order, if memory orders decide that.
     memory: Memory,
-    /// What every read that happened saw; reads are few in most questions, so a list will do.
+    /// What every read that happened on the way saw; reads are few in most questions, so a list will do.
     seen: Vec<(EventId, Option<EventId>)>,
 }
 
-impl<'t> Walk<'t> {
-    fn new(trace: &'t Trace, threads: &'t ThreadEvents) -> Self {
-        let symbols = trace.symbols();
-        let initial = |s: usize| i64::from(trace.initial_permits(trace::SemaphoreId::new(s)));
-        Walk {
-            trace,
-            threads,
-            done: vec![0; symbols.threads.len()],
-            open: vec![Vec::new(); symbols.locks.len()],
-            permits: (0..symbols.semaphores.len()).map(initial).collect(),
-            values: vec![None; symbols.variables.len()],
-            changed: Vec::new(),
-            memory: Memory::default(),
-            seen: Vec::new(),
-        }
+impl<'t> Walk<'t, StateFromStart> {
+    fn from_start(trace: &'t Trace, threads: &'t ThreadEvents) -> Self {
+        Walk::new(trace, threads, vec![0; threads.threads()], StateFromStart::new(trace))
+    }
+}
+
+impl<'t, S: State> Walk<'t, S> {
+    /// Goes on where so many events of each thread have happened, and every read among them saw what it saw in the trace.
+    pub(crate) fn new(trace: &'t Trace, threads: &'t ThreadEvents, done: Vec<u32>, state: S) -> Self {
+        let (changed, memory, seen) = (Vec::new(), Memory::default(), Vec::new());
+        Walk { trace, threads, done, state, changed, memory, seen }
     }
 
     fn has_happened(&self, event: EventId) -> bool {
@@ -158,7 +153,7 @@ impl<'t> Walk<'t> {
         self.threads.place(event) as u32 + 1 == self.done[self.trace.thread(event).index()]
     }
 
-    fn is_guaranteed(&self, question: &Question) -> bool {
+    pub(crate) fn is_guaranteed(&self, question: &Question) -> bool {
         let standing: &[EventId] = match question {
             Question::Race(a, b) => &[*a, *b],
             Question::Deadlock(blocked) => blocked,
@@ -173,7 +168,7 @@ impl<'t> Walk<'t> {
         self.trace.fork_of(thread).filter(|&fork| !self.has_happened(fork))
     }
 
-    fn step(&mut self, event: EventId) -> Result<(), ScheduleFault> {
+    pub(crate) fn step(&mut self, event: EventId) -> Result<(), ScheduleFault> {
         let trace = self.trace;
         if event.index() >= trace.len() {
             return Err(ScheduleFault::NoSuchEvent { event, events: trace.len() });
@@ -202,20 +197,19 @@ impl<'t> Walk<'t> {
             Op::Acquire(lock) if !trace.is_nested(event) => self.open(event, lock, false)?,
             Op::AcquireShared(lock) if !trace.is_nested(event) => self.open(event, lock, true)?,
             Op::Release(lock) | Op::ReleaseShared(lock) if !trace.is_nested(event) => {
-                let acquire = trace.section_end(event);
-                self.open[lock.index()].retain(|&(_, opened, _)| Some(opened) != acquire);
-            }
-            Op::Post(semaphore) => self.permits[semaphore.index()] += 1,
-            Op::Take(semaphore) => {
-                self.permits[semaphore.index()] -= 1;
-                if self.permits[semaphore.index()] < 0 {
-                    return Err(ScheduleFault::NoPermit(event));
+                if let Some(acquire) = trace.section_end(event) {
+                    self.state.close(lock, acquire);
                 }
             }
+            Op::Post(semaphore) => self.state.add_permits(semaphore, 1),
+            Op::Take(semaphore) if self.state.permits(semaphore) <= 0 => {
+                return Err(ScheduleFault::NoPermit(event));
+            }
+            Op::Take(semaphore) => self.state.add_permits(semaphore, -1),
             _ => {}
         }
         if let Some(variable) = op.reads() {
-            let value = self.values[variable.index()];
+            let value = self.state.value(variable);
             self.seen.push((event, value));
             // An exempt read keeps its value, wherever it is in the schedule.
             if value != trace.reads_from(event) && !self.memory.exempts(event) {
@@ -223,7 +217,7 @@ impl<'t> Walk<'t> {
             }
         }
         if let Some(variable) = op.writes() {
-            self.values[variable.index()] = Some(event);
+            self.state.write(variable, event);
         }
         self.done[thread.index()] += 1;
         Ok(())
@@ -231,12 +225,11 @@ impl<'t> Walk<'t> {
 
     fn open(&mut self, event: EventId, lock: LockId, shared: bool) -> Result<(), ScheduleFault> {
         let thread = self.trace.thread(event);
-        let open = &mut self.open[lock.index()];
-        let other = open.iter().find(|&&(holder, _, other)| holder != thread && !(shared && other));
-        if let Some(&(_, acquire, _)) = other {
-            return Err(ScheduleFault::Held(event, acquire));
+        let excludes = |other: OpenSection| other.thread != thread && !(shared && other.shared);
+        if let Some(other) = self.state.find_open(lock, excludes) {
+            return Err(ScheduleFault::Held(event, other.acquire));
         }
-        open.push((thread, event, shared));
+        self.state.open(lock, OpenSection { thread, acquire: event, shared });
         Ok(())
     }
 
@@ -260,7 +253,7 @@ impl<'t> Walk<'t> {
     }
 
     /// What the model demands of the reads.
-    fn check_values(&self, question: &Question, model: Model) -> Result<(), ScheduleFault> {
+    pub(crate) fn check_values(&self, question: &Question, model: Model) -> Result<(), ScheduleFault> {
         let bound = |read: EventId| match model {
             Model::Sync => false,
             Model::ReadsFrom => true,
@@ -282,7 +275,12 @@ impl<'t> Walk<'t> {
         from_branch.nth(1).is_some()
     }
 
-    fn check_answer(&self, question: &Question, schedule: &[EventId]) -> Result<(), ScheduleFault> {
+    /// Whether what has happened is what was asked for. `place` says where in the schedule an event is.
+    pub(crate) fn check_answer(
+        &self,
+        question: &Question,
+        place: impl Fn(EventId) -> Option<usize>,
+    ) -> Result<(), ScheduleFault> {
         let no = |why: String| Err(ScheduleFault::NotAnswered(why));
         match question {
             Question::Race(a, b) => self.stands_at(*a).and_then(|()| self.stands_at(*b)),
@@ -300,8 +298,7 @@ impl<'t> Walk<'t> {
                 }
             }
             Question::Order(events) => {
-                let place = |event: &EventId| schedule.iter().position(|scheduled| scheduled == event);
-                let places: Option<Vec<usize>> = events.iter().map(place).collect();
+                let places: Option<Vec<usize>> = events.iter().map(|&event| place(event)).collect();
                 match places {
                     None => no("not all events named happen".to_owned()),
                     Some(places) if places.is_sorted() => Ok(()),
@@ -309,9 +306,11 @@ impl<'t> Walk<'t> {
                 }
             }
             Question::Reads(read, source) => {
-                let Some(&(_, seen)) = self.seen.iter().find(|(event, _)| event == read) else {
+                if !self.has_happened(*read) {
                     return no(format!("the read {read} does not happen"));
-                };
+                }
+                let on_the_way = self.seen.iter().find(|(event, _)| event == read);
+                let seen = on_the_way.map_or(self.trace.reads_from(*read), |&(_, seen)| seen);
                 let as_asked = match source {
                     None => seen != self.trace.reads_from(*read),
                     Some(Source::Initial) => seen.is_none(),
@@ -340,9 +339,8 @@ impl<'t> Walk<'t> {
         let thread = trace.thread(blocker);
         let to_come = |other: EventId| trace.thread(other) == thread && !self.has_happened(other);
         let held = |lock: LockId, by_readers: bool| {
-            self.open[lock.index()]
-                .iter()
-                .any(|&(holder, _, shared)| holder == thread && (by_readers || !shared))
+            let holds = |section: OpenSection| section.thread == thread && (by_readers || !section.shared);
+            self.state.find_open(lock, holds).is_some()
         };
         match trace.op(event) {
             Op::Acquire(lock) => !trace.is_nested(event) && held(lock, true),
@@ -360,7 +358,7 @@ impl<'t> Walk<'t> {
                 let posts = self.threads.of_thread(thread).iter();
                 let post_to_come =
                     posts.filter(|&&e| to_come(e)).any(|&e| trace.op(e) == Op::Post(semaphore));
-                self.permits[semaphore.index()] == 0 && post_to_come
+                self.state.permits(semaphore) == 0 && post_to_come
             }
             _ => false,
         }

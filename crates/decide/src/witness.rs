@@ -5,6 +5,8 @@
 //! what it waits for, the writes its reads must see, and the releases that let it in. Without the rest it is
 //! still a schedule, in the same order.
 
+use std::borrow::Cow;
+
 use check::{Model, Question, Source};
 use trace::{EventId, Op, ThreadId};
 
@@ -47,12 +49,19 @@ impl Witness {
         Witness(Form::Restricted { counts, tail })
     }
 
-    /// How many events of each thread happen, if it is the trace restricted to them.
-    pub fn restriction(&self) -> Option<&[u32]> {
+    /// How many events of each thread happen in the order of the trace (by thread id), and what happens then.
+    pub fn cut_and_tail(&self, index: &Index<'_>) -> (Cow<'_, [u32]>, &[EventId]) {
         match &self.0 {
-            Form::Ideal { counts } => Some(counts),
-            Form::Restricted { counts, tail } if tail.is_empty() => Some(counts),
-            _ => None,
+            Form::Window { start, tail } => {
+                let threads = index.threads();
+                let before = |thread: usize| {
+                    let events = threads.of_thread(ThreadId::new(thread));
+                    events.partition_point(|event| event < start) as u32
+                };
+                ((0..threads.threads()).map(before).collect::<Vec<u32>>().into(), tail)
+            }
+            Form::Restricted { counts, tail } => (counts.into(), tail),
+            Form::Ideal { counts } => (counts.into(), &[]),
         }
     }
 

@@ -62,7 +62,7 @@ fn ideals_by_memory_order_are_schedules_and_more() {
             by_order += usize::from(kept.ideal(pair).is_none());
             expected.insert(pair);
             let question = Question::Race(pair.first, pair.second);
-            let cut = check::CutChecker::new(trace).check(&question, &ideal.0);
+            let cut = check::CutChecker::new(trace).check(&question, check::Model::ReadsFrom, &ideal.0, &[]);
             assert!(
                 cut.is_ok_and(|certainty| certainty.guaranteed),
                 "seed {seed}: {pair:?}\n{}",

@@ -145,7 +145,7 @@ impl<'s> Prediction<'s> {
     pub fn verified(self) -> Result<Finding, Error> {
         let Prediction { mut finding, pending } = self;
         if let Some(pending) = pending {
-            finding.guaranteed = match pending.accepted_as_cut() {
+            finding.guaranteed = match pending.is_certain_unwritten() {
                 true => true,
                 false => pending.verify(&pending.schedule())?,
             };
@@ -177,11 +177,13 @@ impl PendingSchedule<'_> {
         witness.schedule(self.index, question, shown)
     }
 
-    /// Whether the schedule is one of those that need not be written out to be verified, and is right.
-    fn accepted_as_cut(&self) -> bool {
-        let cuts = || self.checkers.cuts.get_or_init(|| CutChecker::new(self.index.trace()));
+    /// Whether the schedule is right and the program certain to follow it, as far as that can be said without writing it out.
+    fn is_certain_unwritten(&self) -> bool {
+        let cuts = self.checkers.cuts.get_or_init(|| CutChecker::new(self.index.trace()));
         let Bug { question, witness, .. } = &self.found;
-        witness.restriction().is_some_and(|counts| cuts().check(question, counts).is_ok())
+        let (counts, tail) = witness.cut_and_tail(self.index);
+        let checked = cuts.check(question, self.shown_under(), &counts, tail);
+        checked.is_ok_and(|certainty| certainty.guaranteed)
     }
 
     /// Whether the program is certain to follow the schedule.
