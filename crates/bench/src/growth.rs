@@ -22,9 +22,11 @@ struct Subject {
 const SUBJECTS: &[Subject] = &[
     Subject { name: "hb", arguments: &["--raw", "--method", "hb"], longest: 100_000_000 },
     Subject { name: "lockset", arguments: &["--raw", "--method", "lockset"], longest: 10_000_000 },
-    Subject { name: "syncp", arguments: &["--only", "race", "--method", "syncp"], longest: 1_000_000 },
-    Subject { name: "poly", arguments: &["--only", "race"], longest: 1_000_000 },
-    Subject { name: "deadlock", arguments: &["--only", "deadlock"], longest: 1_000_000 },
+    Subject { name: "syncp", arguments: &["--only", "race", "--method", "syncp"], longest: 10_000_000 },
+    Subject { name: "poly", arguments: &["--only", "race"], longest: 10_000_000 },
+    Subject { name: "deadlock", arguments: &["--only", "deadlock"], longest: 10_000_000 },
+    Subject { name: "atomicity", arguments: &["--only", "atomicity"], longest: 10_000_000 },
+    Subject { name: "nondeterminism", arguments: &["--only", "nondeterminism"], longest: 10_000_000 },
 ];
 
 /// What grows along a picture.
@@ -53,7 +55,7 @@ const DIMENSIONS: &[Dimension] = &[
         name: "threads",
         what: "threads",
         option: "--threads",
-        values: &["2", "4", "16", "64", "256"],
+        values: &["2", "4", "16", "64", "256", "1024", "4096"],
         rest: &["--events", "100000", "--locks", "32"],
         rest_in_words: "100,000 events, 32 locks",
     },

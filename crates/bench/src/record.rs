@@ -1,7 +1,7 @@
 //! `cargo xtask bench record`: what recording costs beside the plain run and gcc's ThreadSanitizer, and what the traces take.
 //!
 //! The recorded run is the program with the recorder in it, started the way `foretell record` starts it but without the
-//! loading afterwards, which is measured by itself on the large run.
+//! loading afterwards; the whole command is `foretell record` as a user runs it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -54,41 +54,51 @@ impl Bench<'_> {
     /// One row for each program.
     fn speeds(&self) -> Result<String, String> {
         let mut table = format!(
-            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, and recorded. Medians of {RUNS} rounds of all three.\n\n\
-             | program | plain | ThreadSanitizer | recorded | recorded / plain | recorded / ThreadSanitizer |\n\
-             |---|---|---|---|---|---|\n"
+            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded (the program alone), and all of `foretell record`, which also makes the trace. Medians of {RUNS} rounds of all four.\n\n\
+             | program | plain | ThreadSanitizer | recorded | `foretell record` | recorded / plain | recorded / ThreadSanitizer | `foretell record` / ThreadSanitizer |\n\
+             |---|---|---|---|---|---|---|---|\n"
         );
-        let mut against = Vec::new();
+        let (mut against, mut whole_against) = (Vec::new(), Vec::new());
         for (name, what, size) in PROGRAMS {
             eprintln!("measuring: {what}");
-            let [plain, sanitized, recorded] = self.rounds(name, size)?;
+            let [plain, sanitized, recorded, whole] = self.rounds(name, size)?;
             against.push(recorded / sanitized);
+            whole_against.push(whole / sanitized);
             let _ = writeln!(
                 table,
-                "| {what} | {plain:.3} | {sanitized:.3} | {recorded:.3} | {:.1} | {:.2} |",
+                "| {what} | {plain:.3} | {sanitized:.3} | {recorded:.3} | {whole:.3} | {:.1} | {:.2} | {:.2} |",
                 recorded / plain,
-                recorded / sanitized
+                recorded / sanitized,
+                whole / sanitized
             );
         }
-        against.sort_by(f64::total_cmp);
-        let middle = (against[1] + against[2]) / 2.0;
-        let _ = writeln!(table, "\nThe median of the last column is {middle:.2}.");
+        let middle = |mut ratios: Vec<f64>| {
+            ratios.sort_by(f64::total_cmp);
+            (ratios[1] + ratios[2]) / 2.0
+        };
+        let (alone, whole) = (middle(against), middle(whole_against));
+        let _ = writeln!(table, "\nThe medians of the last two columns are {alone:.2} and {whole:.2}.");
         Ok(table)
     }
 
-    /// The medians of the CPU times of a program: plain, sanitized, recorded.
-    fn rounds(&self, name: &str, size: &str) -> Result<[f64; 3], String> {
+    /// The medians of the CPU times of a program: plain, sanitized, recorded, and recorded with everything around it.
+    fn rounds(&self, name: &str, size: &str) -> Result<[f64; 4], String> {
         let (plain, sanitized) = (
             self.compile("gcc", &[], name, "plain")?,
             self.compile("gcc", &["-fsanitize=thread"], name, "tsan")?,
         );
         let recorded = self.compile(self.foretell, &["cc"], name, "recorded")?;
-        let mut seconds = [const { Vec::new() }; 3];
+        let trace = self.directory.join("rounds.ftr").to_string_lossy().into_owned();
+        let mut seconds = [const { Vec::new() }; 4];
         for _ in 0..RUNS {
             let run = run_directory(self.directory)?;
             let variable = format!("FORETELL_RUN={}", run.display());
-            let commands: [&[&str]; 3] =
-                [&[&plain, size], &[&sanitized, size], &["env", &variable, &recorded, size]];
+            let commands: [&[&str]; 4] = [
+                &[&plain, size],
+                &[&sanitized, size],
+                &["env", &variable, &recorded, size],
+                &[self.foretell, "record", "-q", "-o", &trace, "--", &recorded, size],
+            ];
             for (command, seconds) in commands.iter().zip(&mut seconds) {
                 seconds.push(cost_of(command)?.cpu.as_secs_f64());
             }

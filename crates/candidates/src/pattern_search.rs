@@ -133,6 +133,19 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
         number
     }
 
+    /// The number of a pattern, unless it is new and there are `most` others.
+    pub(crate) fn pattern_within(&mut self, pattern: P, most: usize) -> Option<PatternId> {
+        match self.numbers.get(&pattern) {
+            Some(&number) => Some(number),
+            None => (self.known.len() < most).then(|| self.pattern(pattern)),
+        }
+    }
+
+    /// How many patterns were found, or with [`Extent::All`] instances.
+    pub(crate) fn feasible(&self) -> u64 {
+        self.asked.feasible
+    }
+
     /// Whether a pattern needs no more instances.
     pub(crate) fn is_settled(&self, pattern: PatternId) -> bool {
         let known = &self.known[pattern.0 as usize];

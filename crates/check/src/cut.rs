@@ -138,7 +138,9 @@ impl<'t> CutChecker<'t> {
         self.check_size(counts)?;
         let needs = match &self.race_needs {
             Some(_) if question.is_by_memory_order(model) && !tail.is_empty() => {
-                return Err(ScheduleFault::NotAnswered("memory orders are not followed in a tail".to_owned()));
+                return Err(ScheduleFault::NotAnswered(
+                    "memory orders are not followed in a tail".to_owned(),
+                ));
             }
             Some(needs) if question.is_by_memory_order(model) => needs,
             _ => &self.needs,

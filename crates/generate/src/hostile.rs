@@ -16,6 +16,8 @@ pub enum Shape {
     Writes,
     /// The same at one location.
     RepeatedWrites,
+    /// A hundred threads read and write a variable so many times, in turns, each time at another location.
+    ReadsAndWrites,
     /// Each of so many threads forks the next.
     ForkChain,
     /// So many threads at one barrier.
@@ -32,12 +34,13 @@ pub enum Shape {
 
 impl Shape {
     /// All of them.
-    pub const ALL: [Shape; 11] = [
+    pub const ALL: [Shape; 12] = [
         Shape::Permits,
         Shape::NestedLocks,
         Shape::Stripes,
         Shape::Writes,
         Shape::RepeatedWrites,
+        Shape::ReadsAndWrites,
         Shape::ForkChain,
         Shape::Barrier,
         Shape::Broadcast,
@@ -54,6 +57,7 @@ impl Shape {
             Shape::Stripes => "stripes",
             Shape::Writes => "writes",
             Shape::RepeatedWrites => "repeated-writes",
+            Shape::ReadsAndWrites => "reads-and-writes",
             Shape::ForkChain => "fork-chain",
             Shape::Barrier => "barrier",
             Shape::Broadcast => "broadcast",
@@ -69,7 +73,7 @@ impl Shape {
             Shape::Permits => 1,
             Shape::NestedLocks => 2_000,
             Shape::Stripes => 1_024,
-            Shape::Writes | Shape::RepeatedWrites => 60_000,
+            Shape::Writes | Shape::RepeatedWrites | Shape::ReadsAndWrites => 60_000,
             Shape::ForkChain => 50_000,
             Shape::Barrier | Shape::Workers => 20_000,
             Shape::Broadcast => 5_000,
@@ -93,6 +97,10 @@ impl Shape {
             Shape::RepeatedWrites => {
                 (0..size).for_each(|write| run.event(write % 100, format_args!("w(x)"), 1));
             }
+            Shape::ReadsAndWrites => (0..size).for_each(|access| {
+                let op = if access / 100 % 2 == 0 { "r" } else { "w" };
+                run.event(access % 100, format_args!("{op}(x)"), access);
+            }),
             Shape::ForkChain => {
                 (0..size).for_each(|thread| run.event(thread, format_args!("fork(T{})", thread + 1), 1));
                 run.event(size, format_args!("w(x)"), 2);

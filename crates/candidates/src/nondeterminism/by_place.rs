@@ -57,6 +57,25 @@ const NEAREST: usize = 64;
 /// How many reads are looked at before what was found near is tried; then four times as many, and so on.
 const FIRST_READS: usize = 256;
 
+/// How far to go.
+#[derive(Clone, Copy)]
+struct Most {
+    /// Comparisons in each pass.
+    steps: u64,
+    /// Patterns to look at: each takes memory, found or not.
+    patterns: usize,
+    /// Patterns to find.
+    found: u64,
+}
+
+impl Most {
+    fn of(index: &Index<'_>) -> Most {
+        // What is found has a count for every thread.
+        let found = ((1 << 25) / index.threads().threads().max(1) as u64).clamp(16, 10_000);
+        Most { steps: (1 << 26) + index.trace().len() as u64 * 64, patterns: 1 << 20, found }
+    }
+}
+
 /// A write that a read might see; none: the initial value.
 type Seen = Option<EventId>;
 
@@ -88,12 +107,14 @@ pub(super) fn search(
         grouping: Grouping::new(index),
         asking: PatternSearch::new(index, settings, limits, report),
         counts: Counts::default(),
-        steps: (1 << 26) + index.trace().len() as u64 * 64,
+        most: Most::of(index),
+        steps: 0,
         hiding: Vec::new(),
     };
     let mut complete = true;
     for pass in [Pass::Constructing, Pass::Deciding] {
         search.pass = pass;
+        search.steps = search.most.steps;
         complete &= search.variables();
     }
     search.asking.second_look(ask);
@@ -118,7 +139,8 @@ struct Search<'a> {
     grouping: Grouping<'a>,
     asking: PatternSearch<'a, Pattern>,
     counts: Counts,
-    /// How many comparisons may still be made.
+    most: Most,
+    /// How many comparisons may still be made in this pass.
     steps: u64,
     /// The last writes before the read that is looked at, one of each thread, in every schedule.
     hiding: Vec<EventId>,
@@ -137,7 +159,7 @@ impl Search<'_> {
                 self.asking.progress(variable as u64, total as u64);
             }
         }
-        true
+        self.steps > 0
     }
 
     fn variable(&mut self, variable: VariableId) {
@@ -166,10 +188,18 @@ impl Search<'_> {
         let mut all = Vec::new();
         let of = self.of(variable);
         let sources = accesses.writes.iter().filter(|writes| !self.grouping.excludes(reads, writes));
+        self.steps = self.steps.saturating_sub(accesses.writes.len() as u64);
         for writes in sources.map(Some).chain([None]) {
             let write = writes.map(|writes| writes.site);
-            let pattern = Pattern { read: reads.site, write, of };
-            let pattern = *known.entry(write).or_insert_with(|| self.asking.pattern(pattern));
+            let number = known.get(&write).copied().or_else(|| {
+                self.asking.pattern_within(Pattern { read: reads.site, write, of }, self.most.patterns)
+            });
+            let Some(pattern) = number.filter(|_| self.asking.feasible() < self.most.found) else {
+                // Too many: the search is cut short.
+                self.steps = 0;
+                return;
+            };
+            known.insert(write, pattern);
             if !self.asking.is_settled(pattern) {
                 all.push(Candidates { pattern, writes, nearest: Vec::new(), tried: FxHashSet::default() });
             }

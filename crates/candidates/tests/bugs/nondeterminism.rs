@@ -6,6 +6,7 @@ use candidates::nondeterminism::{self, LIMITS};
 use candidates::{Extent, Limits};
 use check::{Model, Question, Source};
 use decide::Index;
+use generate::hostile::Shape;
 use trace::{EventId, Trace};
 
 use crate::support::{Reported, assert_schedules, on_traces, read, settings, shown, tiny};
@@ -111,6 +112,19 @@ fn what_a_section_overwrites_is_not_asked_about() {
     let expected = BTreeSet::from([Some(trace.location(EventId(2))), None]);
     assert_eq!(seen.collect::<BTreeSet<_>>(), expected, "the second write, and the initial value");
     assert!(counts.asked() <= 1 && counts.unknown() == 0, "{counts:?}");
+}
+
+/// With each access at another place there are a million pairs of places: the search ends after some of them, and says so.
+#[test]
+fn very_many_places_cut_the_search_short() {
+    let trace = read(&Shape::ReadsAndWrites.text(2_000));
+    let index = Index::new(&trace);
+    let mut reported = Reported::default();
+    let settings = settings(Model::ReadsFrom);
+    let counts = nondeterminism::search_within(&index, settings, LIMITS, &mut |report| reported.take(report));
+    let found = reported.found.len();
+    assert!((1_000..=20_000).contains(&found), "{found}");
+    assert!(counts.unknown() > 0, "{counts:?}");
 }
 
 #[test]

@@ -19,7 +19,8 @@ impl Writes {
     /// Linear in the trace.
     pub(super) fn of(trace: &Trace, threads: &ThreadEvents) -> Self {
         let by_thread = || {
-            let all = (0..threads.threads()).flat_map(|thread| threads.of_thread(trace::ThreadId::new(thread)));
+            let all =
+                (0..threads.threads()).flat_map(|thread| threads.of_thread(trace::ThreadId::new(thread)));
             all.filter_map(|&event| Some((trace.op(event).writes()?, event)))
         };
         let mut starts = vec![0u32; trace.symbols().variables.len() + 1];
