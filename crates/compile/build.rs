@@ -1,12 +1,14 @@
 //! Builds the runtime, the library that lives inside recorded programs, and the shim that is preloaded under ThreadSanitizer, so that they can be embedded.
 //!
 //! It is another artifact than this crate: a shared object with its own panic strategy, always optimised. So another
-//! cargo builds it, into a target directory of its own (the outer cargo's is locked), with none of the outer
-//! build's flags and wrappers.
+//! cargo builds it, from the sources in `embedded/`, into a target directory of its own (the outer cargo's is locked), with none of
+//! the outer build's flags and wrappers. The package has these sources, so this works the same way for `cargo install`.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
+use std::{env, fs, io};
 
 /// What the outer build sets for itself: flags and wrappers (clippy, coverage) that are not the runtime's.
 const OUTER: [&str; 9] = [
@@ -23,10 +25,9 @@ const OUTER: [&str; 9] = [
 
 fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
-    let workspace = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../..");
-    for part in ["crates/runtime", "crates/shim", "crates/wire", "Cargo.lock", "include/foretell.h"] {
-        println!("cargo::rerun-if-changed={}", workspace.join(part).display());
-    }
+    let package = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
+    let sources = package.join("embedded");
+    watch(&sources).expect("embedded/ can be read");
     let libraries = [("runtime", "libtsan.so.2"), ("shim", "libforetell_shim.so")];
     let supported =
         variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ARCH") == "x86_64";
@@ -36,10 +37,9 @@ fn main() {
         }
         return;
     }
-    let target = out.join("runtime");
-    // Nothing new is needed from the network if the outer build came this far; only a lock file that was passed
-    // over (`cargo install` without `--locked`) asks for more.
-    if !build(&workspace, &target, &["--offline"]) && !build(&workspace, &target, &[]) {
+    let (workspace, target) = (out.join("workspace"), out.join("runtime"));
+    mirror(&sources, &workspace).expect("OUT_DIR can be written");
+    if !build(&package, &workspace, &target) {
         panic!("the runtime (crates/runtime, crates/shim) could not be built; its errors are above");
     }
     for (library, name) in libraries {
@@ -49,15 +49,76 @@ fn main() {
     }
 }
 
-fn build(workspace: &Path, target: &Path, how: &[&str]) -> bool {
-    let mut cargo = Command::new(variable("CARGO"));
-    cargo.args(["build", "--release", "-p", "foretell-runtime", "-p", "foretell-shim"]);
-    cargo.args(["--config", "profile.release.panic=\"abort\"", "--config", "profile.release.debug=false"]);
-    cargo.args(how).arg("--target-dir").arg(target).current_dir(workspace);
-    for name in OUTER {
-        cargo.env_remove(name);
+/// Has cargo run this again when a source changes. What is a link is watched where it leads.
+fn watch(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path().canonicalize()?;
+        println!("cargo::rerun-if-changed={}", path.display());
+        if path.is_dir() {
+            watch(&path)?;
+        }
     }
-    cargo.status().is_ok_and(|status| status.success())
+    Ok(())
+}
+
+/// The name that a file of `embedded/` has in the workspace.
+fn name_in_workspace(name: OsString) -> OsString {
+    match name.to_str() {
+        Some("workspace.toml" | "manifest.toml") => "Cargo.toml".into(),
+        Some("lock") => "Cargo.lock".into(),
+        _ => name,
+    }
+}
+
+/// Makes one directory like another. Files that are already the same are not touched, so that cargo builds only what changed.
+fn mirror(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let name = name_in_workspace(entry.file_name());
+        let (source, copy) = (entry.path(), to.join(&name));
+        if source.is_dir() {
+            mirror(&source, &copy)?;
+        } else {
+            let content = fs::read(&source)?;
+            if fs::read(&copy).ok().as_ref() != Some(&content) {
+                fs::write(&copy, content)?;
+            }
+        }
+        names.insert(name);
+    }
+    for entry in fs::read_dir(to)? {
+        let entry = entry?;
+        if !names.contains(&entry.file_name()) {
+            match entry.file_type()?.is_dir() {
+                true => fs::remove_dir_all(entry.path())?,
+                false => fs::remove_file(entry.path())?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Builds with the versions of the lock file if they are on this machine, else with what the outer build has brought here,
+/// and only then with the network.
+fn build(package: &Path, workspace: &Path, target: &Path) -> bool {
+    let cargo = |how: &[&str]| {
+        let mut cargo = Command::new(variable("CARGO"));
+        // In the package's directory, so that cargo reads the same configuration as for the package.
+        cargo.args(["build", "--release", "--quiet"]).args(how).current_dir(package);
+        cargo.arg("--manifest-path").arg(workspace.join("Cargo.toml")).arg("--target-dir").arg(target);
+        for name in OUTER {
+            cargo.env_remove(name);
+        }
+        cargo.status().is_ok_and(|status| status.success())
+    };
+    if cargo(&["--offline"]) {
+        return true;
+    }
+    let lock = workspace.join("Cargo.lock");
+    fs::remove_file(&lock).expect("OUT_DIR can be written");
+    cargo(&["--offline"]) || cargo(&[])
 }
 
 fn variable(name: &str) -> String {

@@ -14,7 +14,7 @@ use crate::fingerprint;
 /// The runtime, as build.rs built it. Empty on systems it does not exist for.
 const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan.so.2"));
 const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libforetell_shim.so"));
-const HEADER: &[u8] = include_bytes!("../../../include/foretell.h");
+const HEADER: &[u8] = include_bytes!("../embedded/foretell.h");
 
 /// Where the runtime, the header and the shim are.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ mod corpus;
 mod demo;
 mod fuzz;
 mod instructions;
+mod package;
 mod sanitize;
 mod setup;
 mod soak;
@@ -29,6 +30,7 @@ cargo xtask instructions [--keep]
                                count the instructions of the hot paths; fails above a tenth more than bench/instructions.txt
 cargo xtask sanitize           run the runtime's host tests under the address and thread sanitizers, if a nightly toolchain is installed
 cargo xtask soak [--minutes N] record, replay and hunt for N minutes (default 30) on a busy machine, and look for what is left over
+cargo xtask package            package the crates, install them in an empty directory, and hunt in an example there
 cargo xtask measure -- CMD..   run a command and print its wall time, CPU time and peak memory";
 
 fn main() -> ExitCode {
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
             Ok(minutes) => soak::run(minutes),
             Err(_) => Err(format!("`{minutes}` is no number of minutes")),
         },
+        ["package"] => package::run(),
         ["measure", ..] => bench(&arguments),
         [] | ["--help" | "-h" | "help"] => {
             println!("{USAGE}");
