@@ -57,10 +57,11 @@ impl PartialEq<u128> for Natural {
 
 impl AddAssign<&Natural> for Natural {
     fn add_assign(&mut self, other: &Natural) {
-        *self = match (&self.0, &other.0) {
-            (Form::Small(a), Form::Small(b)) if let Some(sum) = a.checked_add(*b) => sum.into(),
-            _ => (self.to_large() + other.to_large()).into(),
-        }
+        let sum = match (&self.0, &other.0) {
+            (Form::Small(a), Form::Small(b)) => a.checked_add(*b).map(Natural::from),
+            _ => None,
+        };
+        *self = sum.unwrap_or_else(|| (self.to_large() + other.to_large()).into());
     }
 }
 
@@ -68,10 +69,11 @@ impl Mul<&Natural> for &Natural {
     type Output = Natural;
 
     fn mul(self, other: &Natural) -> Natural {
-        match (&self.0, &other.0) {
-            (Form::Small(a), Form::Small(b)) if let Some(product) = a.checked_mul(*b) => product.into(),
-            _ => (self.to_large() * other.to_large()).into(),
-        }
+        let product = match (&self.0, &other.0) {
+            (Form::Small(a), Form::Small(b)) => a.checked_mul(*b).map(Natural::from),
+            _ => None,
+        };
+        product.unwrap_or_else(|| (self.to_large() * other.to_large()).into())
     }
 }
 
