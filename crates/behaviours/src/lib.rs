@@ -22,6 +22,8 @@
 //!
 //! Whether a prefix can be run at all is decided exactly ([`Route`]). What the argument does not cover is a [`Doubt`], and the search then
 //! claims nothing.
+//!
+#![doc = include_str!("../README.md")]
 
 mod accesses;
 mod cells;

@@ -7,6 +7,8 @@
 //! Bounds can be divided: [`Bounds::begin_share`] gives the next part of the work a share of the time that is left. When the share is used up,
 //! [`Bounds::are_reached`] holds until the next part begins. When the time as a whole or the memory is used up, or the user interrupts, it holds for ever
 //! ([`Bounds::are_final`]). What is computed after that may be incomplete, so nothing that follows from it counts.
+//!
+#![doc = include_str!("../README.md")]
 
 mod memory;
 mod watch;

@@ -1,4 +1,6 @@
 //! From a trace to the questions worth asking, one module per kind of bug.
+//!
+#![doc = include_str!("../README.md")]
 
 pub mod atomicity;
 mod bug;

@@ -1,6 +1,8 @@
 //! The trusted part: what a question means, what counts as evidence for its answer, and the
 //! checker that verifies evidence. It depends on nothing but the trace crate and shares no code
 //! with the engine it judges.
+//!
+#![doc = include_str!("../README.md")]
 
 mod cut;
 mod evidence;

@@ -1,6 +1,8 @@
 //! Builds programs that can be recorded, with the user's own C or C++ compiler ([`compiler`]) or with rustc and
 //! cargo ([`rust`]). The compilers instrument the program and link the runtime, which this crate contains
 //! ([`embedded`]).
+//!
+#![doc = include_str!("../README.md")]
 
 pub mod compiler;
 pub mod embedded;

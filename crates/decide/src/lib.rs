@@ -21,6 +21,8 @@
 //! another thread costs about k comparisons for k threads involved. A section or a contended access costs a
 //! few binary searches for each thread that uses the same lock or variable, repeated when the event learns of
 //! that thread.
+//!
+#![doc = include_str!("../README.md")]
 
 mod agenda;
 mod closure;

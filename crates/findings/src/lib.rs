@@ -1,6 +1,8 @@
 //! Findings: predicted bugs, as programs read them. The contract is docs/json.md.
 //!
 //! Searches count ([`Funnel`]), the pipeline makes findings, and reports show them: this is what they share.
+//!
+#![doc = include_str!("../README.md")]
 
 mod baseline;
 mod cause;

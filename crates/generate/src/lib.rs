@@ -19,6 +19,8 @@
 //! memory bounded by the number of threads and objects, for traces that are only passed on ([`write_native`], [`write_text`]).
 //! [`shrink`] makes a trace that shows a bug smaller while it shows it. [`hard`] makes traces, not random ones, about
 //! which a question is hard to decide; [`hostile`] small ones that cost more than they look.
+//!
+#![doc = include_str!("../README.md")]
 
 mod accesses;
 mod generator;

@@ -8,6 +8,8 @@
 //! divides it into variables. The second ([`translate`]) writes the events, with names, locations and stacks.
 //! Both take linear time. Their memory grows with the program's memory and objects, not with its events. A log
 //! that ends in the middle is loaded up to there.
+//!
+#![doc = include_str!("../README.md")]
 
 mod annotations;
 mod blocks;

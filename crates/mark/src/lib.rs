@@ -15,7 +15,8 @@
 //! The hooks are weak symbols: without Foretell's library they are null, and what is left of a mark is a load and a test. Where
 //! weak symbols are not known (other than x86-64 and AArch64 with ELF) nothing is left at all. Either way the
 //! program needs nothing at run time, and the crate depends on nothing.
-
+//!
+#![doc = include_str!("../README.md")]
 #![no_std]
 
 /// The address of a hook, or null if the program has none.

@@ -9,6 +9,8 @@
 //! - [`Needs`]: the events that any schedule keeping reads-from executes before an event.
 //!
 //! Each fast structure has a naive twin in the tests. The checker and the oracle use none of this.
+//!
+#![doc = include_str!("../README.md")]
 
 mod access;
 mod chains;

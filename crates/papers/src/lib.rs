@@ -3,6 +3,8 @@
 //! - [`races`]: `lockset`, `hb`, `cp` and `ucg`, beside `syncp` and `poly` of the crate `candidates`;
 //! - [`atomicity`]: `over`, `avfilter` and `under`, beside `exact`;
 //! - [`compare`]: what each method finds in a trace, as the papers tabulate it.
+//!
+#![doc = include_str!("../README.md")]
 
 pub mod atomicity;
 pub mod compare;

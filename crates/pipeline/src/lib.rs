@@ -3,6 +3,8 @@
 //!
 //! There are no arguments and no terminal here. What to do comes in as options, with a [`Budget`] and a [`Cancellation`]; what
 //! happens meanwhile goes to an [`Observer`]; what went wrong is an [`Error`] with its place and what can be done.
+//!
+#![doc = include_str!("../README.md")]
 
 pub mod answer;
 pub mod budget;

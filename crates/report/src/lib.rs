@@ -4,6 +4,8 @@
 //! shows a schedule as a table. [`Evidence`] is what `decide --json` prints, a [`ScheduleFile`] what
 //! `--schedule-out` writes; both can be read back, and name the trace they are about by a [`Fingerprint`].
 //! Nothing here decides or verifies, and nothing touches the operating system.
+//!
+#![doc = include_str!("../README.md")]
 
 mod context;
 mod edges;

@@ -2,6 +2,8 @@
 //!
 //! [`program`] says whether a file can be recorded, [`influences`] what its runs may depend on besides their schedule; [`record`] runs it
 //! under the recorder; [`replay`] runs it along a schedule; [`survey`] finds the programs that a command starts.
+//!
+#![doc = include_str!("../README.md")]
 
 mod cancellation;
 pub mod directory;

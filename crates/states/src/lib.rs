@@ -15,6 +15,8 @@
 //! Semaphores are not in the paper. Here a feasible state takes no more permits than there are, and a
 //! lock-free one is consistent also with each take's recorded post, which keeps it reachable; but a
 //! reset point ([`Loset::greatest_lock_free`]) says nothing about the states above it.
+//!
+#![doc = include_str!("../README.md")]
 
 mod baseline;
 mod budget;

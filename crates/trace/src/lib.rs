@@ -3,6 +3,8 @@
 //! A [`Trace`] is a value. It is built once ([`TraceBuilder`]), checked to be a run that can have
 //! happened ([`ImpossibleEvent`] says why not), and never changes. Everything else in Foretell starts
 //! from one.
+//!
+#![doc = include_str!("../README.md")]
 
 mod block_names;
 mod builder;

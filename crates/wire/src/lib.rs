@@ -42,6 +42,8 @@
 //! thread that the runtime did not see being created has no `Create`. Its first own event is [`Op::Begin`].
 //! The *place* of an event is the number of schedulable events ([`Kind::is_schedulable`]) its thread has
 //! performed before.
+//!
+#![doc = include_str!("../README.md")]
 
 mod control;
 mod decimal;
