@@ -1,14 +1,22 @@
 //! The chores of this repository, one file each. `cargo xtask` lists them.
 
+mod book;
 mod corpus;
 mod demo;
+mod deny;
+mod dist;
 mod fuzz;
 mod instructions;
 mod package;
+mod pictures;
+mod python;
 mod sanitize;
 mod setup;
 mod soak;
 mod test;
+mod toolchains;
+mod tools;
+mod version;
 
 use std::process::ExitCode;
 
@@ -16,7 +24,8 @@ use crate::fuzz::Seeds;
 use crate::test::Selection;
 
 const USAGE: &str = "\
-cargo xtask setup              install what tests and measurements use, from Debian's packages where they can be had
+cargo xtask setup [--tools]    install what tests and measurements use, from Debian's packages where they can be had; with --tools only
+                               what checks of releases use (cargo-deny, mdbook, cargo-deb), below target/tools
 cargo xtask test [--ignored]   run all tests; with --ignored also those that need RAPID_HOME
 cargo xtask demo               build Foretell and show what it does
 cargo xtask corpus [--timeout N] [FILE..]
@@ -30,6 +39,16 @@ cargo xtask instructions [--keep]
                                count the instructions of the hot paths; fails above a tenth more than bench/instructions.txt
 cargo xtask sanitize           run the runtime's host tests under the address and thread sanitizers, if a nightly toolchain is installed
 cargo xtask soak [--minutes N] record, replay and hunt for N minutes (default 30) on a busy machine, and look for what is left over
+cargo xtask deny [--advisories]
+                               check licences, bans and sources of all dependencies; or known vulnerabilities, which needs the network
+cargo xtask book               build the book of docs/ into target/book and check its links
+cargo xtask pictures           make the pictures of the README and the book from a real hunt, into docs/pictures
+cargo xtask msrv [--install]   compile with the oldest Rust that Cargo.toml promises; or install it
+cargo xtask miri               run tests under Miri
+cargo xtask semver REV         compare the interfaces of the library crates with those of a revision (needs cargo-semver-checks)
+cargo xtask version TAG        check that a tag is this version, and print what changed in it
+cargo xtask wheel              build the Python package, install it, run its tests and its notebook
+cargo xtask dist               build what is released into target/dist: tarball, Debian package, wheel, crates, checksums
 cargo xtask package            package the crates, install them in an empty directory, and hunt in an example there
 cargo xtask measure -- CMD..   run a command and print its wall time, CPU time and peak memory";
 
@@ -38,6 +57,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments.as_slice() {
         ["setup"] => setup::run(),
+        ["setup", "--tools"] => setup::tools(),
         ["test"] => test::run(Selection::Default),
         ["test", "--ignored"] => test::run(Selection::WithIgnored),
         ["demo"] => demo::run(),
@@ -54,7 +74,18 @@ fn main() -> ExitCode {
             Ok(minutes) => soak::run(minutes),
             Err(_) => Err(format!("`{minutes}` is no number of minutes")),
         },
+        ["deny"] => deny::run(false),
+        ["deny", "--advisories"] => deny::run(true),
+        ["book"] => book::run(),
+        ["msrv"] => toolchains::msrv(),
+        ["msrv", "--install"] => toolchains::install_msrv(),
+        ["miri"] => toolchains::miri(),
+        ["semver", baseline] => version::semver(baseline),
+        ["version", tag] => version::check(tag),
         ["package"] => package::run(),
+        ["pictures"] => pictures::run(),
+        ["wheel"] => python::run(),
+        ["dist"] => dist::run(),
         ["measure", ..] => bench(&arguments),
         [] | ["--help" | "-h" | "help"] => {
             println!("{USAGE}");

@@ -13,6 +13,8 @@ use xtask::Outcome;
 use xtask::cargo::{cargo, cargo_output, root};
 use xtask::scratch::with_directory;
 
+use crate::tools::done;
+
 /// The example, and what the hunt must say about it.
 const EXAMPLE: &str = "weather_station.c";
 const EXPECTED: &str = "race-1: data race on temperature, confirmed";
@@ -59,7 +61,7 @@ pub(crate) fn run() -> Outcome {
 }
 
 /// Packages what is published; the files.
-fn package(target: &Path) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn package(target: &Path) -> Result<Vec<PathBuf>, String> {
     let metadata = cargo_output(&["metadata", "--format-version", "1", "--no-deps"])?;
     let Metadata { packages } = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
     let published: Vec<Package> =
@@ -134,11 +136,6 @@ fn hunt(home: &Home, foretell: &Path) -> Outcome {
             String::from_utf8_lossy(&output.stderr)
         )),
     }
-}
-
-fn done(command: &mut Command) -> Outcome {
-    let status = command.status().map_err(|error| format!("cannot run {command:?}: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?} failed")) }
 }
 
 fn write(path: &Path, content: &str) -> Outcome {

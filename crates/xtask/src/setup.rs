@@ -11,6 +11,8 @@ use xtask::cargo::root;
 use xtask::debian;
 use xtask::machine::output_of;
 
+use crate::{python, toolchains, tools as cargo_tools};
+
 /// Real programs that the tests build and record: their packages of sources, and the libraries that these need.
 const PROGRAMS: &[&str] = &["pigz", "pbzip2"];
 const LIBRARIES: &[(&str, &str)] = &[("zlib.h", "zlib1g-dev"), ("bzlib.h", "libbz2-dev")];
@@ -29,6 +31,8 @@ const TOOLS: &[(&str, &str)] = &[
     ("valgrind", "valgrind"),
     ("chromium", "chromium"),
     ("dpkg-source", "dpkg-dev"),
+    ("lintian", "lintian"),
+    ("meson", "meson"),
 ];
 /// The seconds that installing may take.
 const PATIENCE: &str = "300";
@@ -42,13 +46,29 @@ pub(crate) fn run() -> Outcome {
             Err(why) => failures.push(format!("no sources of {program}: {why}")),
         }
     }
+    failures.extend(tools().err());
+    failures.extend(python::environment().err());
+    if let Err(why) = toolchains::install_msrv() {
+        println!("the oldest Rust that is promised cannot be installed: {why}");
+    }
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+/// Installs what only checks of releases use and Debian does not have.
+pub(crate) fn tools() -> Outcome {
+    cargo_tools::ALL.iter().try_for_each(|tool| tool.install())
 }
 
 fn install_packages() -> Outcome {
     let commands = TOOLS.iter().filter(|(command, _)| !is_there(command));
     let headers = LIBRARIES.iter().filter(|(header, _)| !Path::new("/usr/include").join(header).is_file());
-    let missing: Vec<&str> = commands.chain(headers).map(|(_, package)| *package).collect();
+    let mut missing: Vec<&str> = commands.chain(headers).map(|(_, package)| *package).collect();
+    // Debian's Python comes without what makes environments.
+    let makes_environments =
+        Command::new("python3").args(["-c", "import ensurepip"]).stderr(Stdio::null()).status();
+    if !makes_environments.is_ok_and(|status| status.success()) {
+        missing.push("python3-venv");
+    }
     if missing.is_empty() {
         println!("all packages are installed");
         return Ok(());
