@@ -27,7 +27,8 @@ fn log_ranges_hooked(pc: u64, reads: &[(u64, usize)], writes: &[(u64, usize)]) {
     let reads = reads.iter().map(|&range| (Kind::ReadRange, range));
     let writes = writes.iter().map(|&range| (Kind::WriteRange, range));
     let mut first = true;
-    for (kind, (address, length)) in reads.chain(writes) {
+    // What is empty is no event: who stops there is not at the event after it.
+    for (kind, (address, length)) in reads.chain(writes).filter(|&(_, (_, length))| length > 0) {
         if first || is_following() {
             inside.stop_before(kind, address, length as u64, pc);
         }
