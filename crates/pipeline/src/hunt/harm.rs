@@ -70,7 +70,7 @@ impl Lines {
     fn of(output: &[u8]) -> Lines {
         let mut lines = BTreeMap::new();
         for line in String::from_utf8_lossy(output).lines() {
-            *lines.entry(line.trim_end().to_owned()).or_default() += 1;
+            *lines.entry(without_times(line.trim_end())).or_default() += 1;
         }
         Lines(lines)
     }
@@ -106,6 +106,42 @@ fn varying(outputs: &[Lines]) -> BTreeSet<String> {
         }
     }
     varying
+}
+
+/// Units of time, and whether a whole number with them is a time for certain: `3 s` may be something else.
+const UNITS: [(&str, bool); 8] = [
+    ("ns", true),
+    ("us", true),
+    ("µs", true),
+    ("ms", true),
+    ("s", false),
+    ("sec", false),
+    ("secs", false),
+    ("seconds", false),
+];
+
+/// The line with every time that something took replaced: `finished in 0.03s`, `(12 ms total)`. How long a run takes depends on the machine.
+fn without_times(line: &str) -> String {
+    let mut result = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(start) = rest.find(|character: char| character.is_ascii_digit()) {
+        let (before, number) = rest.split_at(start);
+        let end = number.find(|character: char| !character.is_ascii_digit() && character != '.');
+        let (number, after) = number.split_at(end.unwrap_or(number.len()));
+        let spaces = after.len() - after.trim_start_matches(' ').len();
+        let unit = &after[spaces..];
+        let unit = &unit[..unit.find(|character: char| !character.is_alphabetic()).unwrap_or(unit.len())];
+        let is_word = !before.ends_with(|character: char| character.is_alphanumeric());
+        let is_unit = |&(name, whole): &(&str, bool)| name == unit && (whole || number.contains('.'));
+        result.push_str(before);
+        if is_word && spaces < 2 && UNITS.iter().any(|known| is_unit(known)) {
+            result.push('#');
+        } else {
+            result.push_str(number);
+        }
+        rest = after;
+    }
+    result + rest
 }
 
 /// The line with every number, decimal or hexadecimal, replaced.
@@ -153,6 +189,16 @@ mod tests {
             differs("at 0x7fff12, total 20\n", &["at 0x7aaa, total 19\n", "at 0x12, total 18\n"]).is_empty()
         );
         assert_eq!(differs("total 19\n", &["total 20\n", "total 20\n"]), ["- total 20", "+ total 19"]);
+    }
+
+    #[test]
+    fn how_long_it_took_is_no_difference() {
+        assert!(differs("test result: ok. 1 passed; finished in 0.31s\n", &["test result: ok. 1 passed; finished in 0.00s\n"]).is_empty());
+        assert!(differs("[  OK  ] Queue.Push (12 ms)\n", &["[  OK  ] Queue.Push (0 ms)\n"]).is_empty());
+        assert!(!differs("2 passed in 0.31s\n", &["1 passed in 0.00s\n"]).is_empty());
+        assert!(!differs("3 s left, 5 items, 1.5 m\n", &["4 s left, 5 items, 1.5 m\n"]).is_empty());
+        assert!(!differs("version 1.2\n", &["version 1.3\n"]).is_empty());
+        assert_eq!(without_times("a1.5s 1.5s é"), "a1.5s #s é");
     }
 
     #[test]
