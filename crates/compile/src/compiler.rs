@@ -44,14 +44,16 @@ pub enum CompilerError {
 }
 
 /// What the wrapper was asked for beyond what the compiler is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
     /// Count the branches taken.
     pub branches: bool,
+    /// The compiler to use; none: the one that the environment names, or a usual one.
+    pub compiler: Option<OsString>,
 }
 
 /// Becomes the compiler. Returns only if that did not work.
-pub fn become_compiler(language: Language, extras: Extras, arguments: &[OsString]) -> CompilerError {
+pub fn become_compiler(language: Language, extras: &Extras, arguments: &[OsString]) -> CompilerError {
     match prepare(language, extras, arguments) {
         Ok(command) => start(command),
         Err(error) => error,
@@ -59,8 +61,14 @@ pub fn become_compiler(language: Language, extras: Extras, arguments: &[OsString
 }
 
 /// The command that compiles with these arguments.
-pub fn prepare(language: Language, extras: Extras, arguments: &[OsString]) -> Result<Command, CompilerError> {
-    let compiler = find::compiler(language)?;
+pub fn prepare(language: Language, extras: &Extras, arguments: &[OsString]) -> Result<Command, CompilerError> {
+    // A launcher of what is built for recording already: `foretell cc --compiler foretell cc ..`.
+    if extras.compiler.as_deref().is_some_and(find::is_ourselves) {
+        let own = |word: &&OsString| *word == "cc" || *word == "c++";
+        let rest = &arguments[usize::from(arguments.first().as_ref().is_some_and(own))..];
+        return prepare(language, &Extras { compiler: None, ..extras.clone() }, rest);
+    }
+    let compiler = find::compiler(language, extras.compiler.as_deref())?;
     let reading = Reading::of(arguments);
     let mut command = Command::new(&compiler.words[0]);
     command.args(&compiler.words[1..]);
@@ -82,7 +90,7 @@ fn start(mut command: Command) -> CompilerError {
 /// What goes before the user's arguments.
 fn added(
     family: Family,
-    extras: Extras,
+    extras: &Extras,
     reading: &Reading,
     installed: &embedded::Installed,
 ) -> Result<Vec<OsString>, CompilerError> {
@@ -105,7 +113,7 @@ fn added(
 /// Has libstdc++ make its semaphores of the C library's, which are seen as semaphores; its own are atomic operations and system calls.
 const POSIX_SEMAPHORES: &str = "-D_GLIBCXX_USE_POSIX_SEMAPHORE=1";
 
-fn compile_flags(family: Family, extras: Extras, reading: &Reading, include: &Path) -> Vec<OsString> {
+fn compile_flags(family: Family, extras: &Extras, reading: &Reading, include: &Path) -> Vec<OsString> {
     let mut flags: Vec<OsString> = vec!["-idirafter".into(), include.into(), POSIX_SEMAPHORES.into()];
     if !reading.asks_for_debug_information() {
         flags.push("-g".into());
@@ -161,7 +169,7 @@ mod tests {
             include: "/i".into(),
             shim: "/s".into(),
         };
-        let added = added(family, Extras::default(), &Reading::of(&arguments), &installed)?;
+        let added = added(family, &Extras::default(), &Reading::of(&arguments), &installed)?;
         Ok(added.join(" ".as_ref()).into_string().unwrap())
     }
 

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::Command;
 
 pub use built_std::called;
-pub use cargo::{Cargo, CargoError, Std};
+pub use cargo::{Cargo, CargoError, Runner, Std};
 pub use links::meant;
 
 use crate::embedded;

@@ -1,6 +1,11 @@
 //! The tests of a whole test command, each hunted by itself.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
+use trace::Viewpoint;
+
+use crate::{Finding, FindingKind};
 
 /// A test command and its tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +24,39 @@ impl Suite {
     /// How many tests came to this.
     pub fn count(&self, outcome: TestOutcome) -> u64 {
         self.tests.iter().filter(|test| test.outcome == outcome).count() as u64
+    }
+
+    /// Names only these findings: others are known, or not to be shown.
+    pub fn keep_findings(&mut self, findings: &[Finding]) {
+        let kept: HashSet<&str> = findings.iter().map(|finding| finding.id.as_str()).collect();
+        self.tests.iter_mut().for_each(|test| test.findings.retain(|id| kept.contains(id.as_str())));
+    }
+}
+
+impl Finding {
+    /// The same with places as they are called from another directory: tests that run elsewhere have other names for the same source.
+    pub fn seen_from(mut self, viewpoint: &Viewpoint) -> Finding {
+        // Where a program failed is what it printed.
+        let printed = viewpoint.clone().without_relative_names();
+        let named_by = if self.kind == FindingKind::Failure { &printed } else { viewpoint };
+        let rename = |location: &mut String| *location = named_by.location(location).into_owned();
+        self.locations.iter_mut().for_each(rename);
+        self.more.iter_mut().flat_map(|places| &mut places.locations).for_each(rename);
+        self.memory_orders.iter_mut().for_each(|change| rename(&mut change.location));
+        for place in self.fix.iter_mut().flat_map(|fix| &mut fix.places) {
+            rename(&mut place.from);
+            rename(&mut place.to);
+        }
+        // A frame is a function and its location.
+        if let Some(failure) = &mut self.failure {
+            let others = failure.threads.iter_mut().flat_map(|thread| &mut thread.stack);
+            for frame in failure.stack.iter_mut().chain(others) {
+                if let Some((function, location)) = frame.rsplit_once(' ') {
+                    *frame = format!("{function} {}", printed.location(location));
+                }
+            }
+        }
+        self
     }
 }
 

@@ -8,6 +8,7 @@ mod convert;
 mod decide;
 mod diff;
 mod doctor;
+mod driving;
 mod generate;
 mod hunt;
 mod init;

@@ -107,7 +107,18 @@ impl Beating {
 }
 
 impl Running {
-    /// `searching for data races: 5,000 of 20,000 (25 %), 10 s`.
+    /// How long the rest takes if it goes on like this.
+    fn left(&self, elapsed: Duration) -> String {
+        match self.progress {
+            Some(Progress::Counted { done, total: Some(total) }) if 0 < done && done < total => {
+                let left = elapsed.as_secs_f64() / done as f64 * (total - done) as f64;
+                format!(", about {left:.0} s left")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// `searching for data races: 5,000 of 20,000 (25 %), 10 s, about 30 s left`.
     fn in_words(&self, elapsed: Duration) -> String {
         let item = self.item.as_ref().map(|item| format!(" {item}")).unwrap_or_default();
         let so_far = match &self.progress {
@@ -121,7 +132,7 @@ impl Running {
             Some(Progress::Covered(coverage)) => format!(": {}", covered(coverage)),
             None => String::new(),
         };
-        format!("{}{item}{so_far}, {} s", self.doing, elapsed.as_secs())
+        format!("{}{item}{so_far}, {} s{}", self.doing, elapsed.as_secs(), self.left(elapsed))
     }
 }
 
@@ -137,7 +148,7 @@ mod tests {
         assert_eq!(words(&running), "replaying, 20 s");
         running.item = Some("race-1".into());
         running.progress = Some(Progress::Counted { done: 2, total: Some(8) });
-        assert_eq!(words(&running), "replaying race-1: 2 of 8 (25 %), 20 s");
+        assert_eq!(words(&running), "replaying race-1: 2 of 8 (25 %), 20 s, about 60 s left");
         running.progress = Some(Progress::Estimated { done: 12_000, share: None });
         assert_eq!(words(&running), "replaying race-1: 12,000, 20 s");
     }

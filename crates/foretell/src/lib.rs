@@ -64,7 +64,7 @@ fn perform(command: Command) -> Result<Exit, Diagnostic> {
         Command::Merge(merge) => merge.run(),
         Command::Cc(cc) => Err(cc.run()),
         Command::Cpp(cpp) => Err(cpp.run()),
-        Command::Cargo(cargo) => Err(cargo.run()),
+        Command::Cargo(cargo) => cargo.run(),
         Command::Record(record) => record.run(),
         Command::Predict(predict) => predict.run(),
         Command::Replay(replay) => replay.run(),

@@ -19,7 +19,10 @@ const VARIABLE: &str = "FORETELL_CONFIG";
 /// The section for every command.
 const ALL: &str = "all";
 /// Commands that stand for others: what follows is not ours.
-const WRAPPERS: [&str; 3] = ["cc", "c++", "cargo"];
+const WRAPPERS: [&str; 2] = ["cc", "c++"];
+/// Hunts in tests, so the options in [`TEST`] are for it, too.
+const CARGO: &str = "cargo";
+const TEST: &str = "test";
 
 /// The arguments, with what the project's file adds to them.
 pub fn with_project(arguments: Vec<OsString>) -> Result<Vec<OsString>, Diagnostic> {
@@ -76,7 +79,8 @@ fn added(
                 let names = of.into_iter().flat_map(Command::get_arguments).filter_map(clap::Arg::get_long);
                 return Err(unknown(&format!("option in [{section}]"), key, names));
             }
-            let is_meant = section == ALL || section == subcommand.get_name();
+            let name = subcommand.get_name();
+            let is_meant = section == ALL || section == name || section == TEST && name == CARGO;
             if is_meant && has(subcommand) && !is_given(given, key) {
                 added.extend(words(section, key, value, subcommand)?);
             }
@@ -202,6 +206,8 @@ split = true
         assert_eq!(sorted(added_to(PROJECT, "hunt", &[])), expected);
         let test = sorted(added_to(PROJECT, "test", &["--timeout", "5", "--", "--suppressions=x"]));
         assert_eq!(test, ["--split", "--suppressions=a.supp", "--suppressions=b.supp"]);
+        let cargo = sorted(added_to(PROJECT, "cargo", &["test", "--timeout", "5"]));
+        assert_eq!(cargo, ["--split", "--suppressions=a.supp", "--suppressions=b.supp"]);
         assert_eq!(sorted(added_to(PROJECT, "stats", &[])), [""; 0]);
     }
 

@@ -155,6 +155,9 @@ impl Reporting<'_> {
         if let Some(baseline) = &predictions.baseline {
             predictions.findings.retain(|finding| !baseline.knows(finding));
         }
+        if let Some(suite) = &mut predictions.suite {
+            suite.keep_findings(&predictions.findings);
+        }
         self.write_files(&outputs, &contexts, &predictions)?;
         if outputs.json_lines {
             progress::say(self.closing_words(&predictions).trim_end());

@@ -25,7 +25,7 @@ pub fn build(source: &Path, program: &Path, flags: &str) -> Result<(), Error> {
             let mut arguments: Vec<OsString> = FLAGS.map(OsString::from).to_vec();
             arguments.extend([source.into(), "-o".into(), program.into()]);
             arguments.extend(flags);
-            let prepared = compiler::prepare(language, Extras::default(), &arguments);
+            let prepared = compiler::prepare(language, &Extras::default(), &arguments);
             prepared.map_err(|error| refusal(language, error))?
         }
         SourceLanguage::InRust => compile::rust::rustc(source, program, &flags).map_err(no_rust)?,

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use report::Predictions;
+use run::drive::Drive;
 use trace::Ending;
 
 use crate::budget::{Budget, Cancellation};
@@ -38,6 +39,18 @@ pub struct HuntOptions {
     pub command: Vec<OsString>,
     /// Which order the threads run in while they are recorded.
     pub seed: u64,
+    /// How far apart seeds are: other machines take those in between.
+    pub seed_step: u64,
+    /// How many runs are recorded, each with the next seed.
+    pub runs: u64,
+    /// How the next thread is chosen then.
+    pub policy: wire::Policy,
+    /// Whether the processes that the program starts are recorded and searched, too.
+    pub children: bool,
+    /// The client that a server is driven by.
+    pub drive: Option<Drive>,
+    /// What is loaded of recordings.
+    pub load: load::Options,
     /// How often each finding is replayed; 0: not at all.
     pub times: u64,
     /// How many rounds: replays that take a new path are searched in the next round.

@@ -2,12 +2,13 @@
 
 use crate::error::Error;
 
-/// Maps each item, as many at the same time as there are cores. The results are in the order of the items.
+/// Maps each item, so many at the same time. The results are in the order of the items.
 pub(crate) fn map_in_parallel<I: Send, T: Send>(
     items: Vec<I>,
+    at_once: usize,
     work: impl Fn(I) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
-    if items.len() < 2 {
+    if items.len() < 2 || at_once < 2 {
         return items.into_iter().map(work).collect();
     }
     let (work, mut items, mut done) = (&work, items.into_iter().peekable(), Vec::new());
@@ -17,7 +18,7 @@ pub(crate) fn map_in_parallel<I: Send, T: Send>(
                 let worker = std::thread::Builder::new().spawn_scoped(scope, move || work(item));
                 worker.map_err(|error| Error::io("start", "a thread to work in", error))
             };
-            let workers = items.by_ref().take(cores()).map(start).collect::<Result<Vec<_>, Error>>()?;
+            let workers = items.by_ref().take(at_once).map(start).collect::<Result<Vec<_>, Error>>()?;
             for worker in workers {
                 done.push(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
             }

@@ -13,6 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use report::ScheduleFile;
+use run::drive::{Drive, Ready};
 use run::environment::EnvironmentSource;
 use run::influences::{Influence, influences};
 use run::program::{Program, Sight, checksum};
@@ -20,6 +21,7 @@ use run::replay::Command;
 use trace::{Binary, Metadata};
 
 use crate::error::{Error, ErrorKind};
+use crate::recording::{DRIVE, READY};
 
 /// Who chose the command of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +50,23 @@ pub fn command_of(metadata: &Metadata, chosen_by: ChosenBy) -> Result<Command, E
         environment_size: size(metadata),
         input: verified_input(metadata)?,
         only_sync: chosen_by == ChosenBy::User && is_only_sync(metadata),
+        drive: match chosen_by {
+            // A client is a line for a shell: nobody runs that because a file says so.
+            ChosenBy::File => None,
+            ChosenBy::User => client(metadata),
+        },
         sleeping: match chosen_by {
             ChosenBy::File => wire::Sleeping::Real,
             ChosenBy::User => sleeping(metadata),
         },
     })
+}
+
+/// The client that a server was recorded with.
+pub fn client(metadata: &Metadata) -> Option<Drive> {
+    let client = metadata.settings.get(DRIVE)?;
+    let ready = metadata.settings.get(READY).map(String::as_str).unwrap_or_default();
+    Some(Drive { client: client.into(), ready: Ready::parse(ready).ok()? })
 }
 
 /// Whether a program has to sleep really: unless it can neither read the time nor wait for something outside.
@@ -105,6 +119,9 @@ pub fn in_words(command: &Command) -> String {
     if let Some(directory) = &command.directory {
         line.push_str(&format!(", in {}", path(directory)));
     }
+    if let Some(drive) = &command.drive {
+        line.push_str(&format!(", driven by {}", quoted(&drive.client.to_string_lossy())));
+    }
     if let Some(input) = &command.input {
         line.push_str(&format!(", reading {}", path(input)));
     }
@@ -112,7 +129,7 @@ pub fn in_words(command: &Command) -> String {
 }
 
 /// A word as a shell would need it, and nothing in it that could upset a terminal.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),

@@ -7,6 +7,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use load::{LoadError, Loaded, Options, Recorded};
+use run::drive::Drive;
 use run::environment::Environment;
 use run::failure::Failure;
 use run::program::{Program, Sight, checksum};
@@ -31,6 +32,8 @@ pub struct RecordOptions {
     pub duration: Option<Duration>,
     /// Where its output goes, standard error included; none: where ours goes.
     pub output: Option<PathBuf>,
+    /// The client that a server is driven by.
+    pub drive: Option<Drive>,
     /// See locks and threads alone, of a program that is not instrumented.
     pub only_sync: bool,
     /// Record the processes it starts, too.
@@ -52,6 +55,10 @@ pub enum KeptEnvironment {
     /// Nothing.
     Nothing,
 }
+
+/// Which of a trace's settings are the client's command, and when it was started.
+pub(crate) const DRIVE: &str = "drive";
+pub(crate) const READY: &str = "ready";
 
 /// A run that was recorded.
 #[derive(Clone, Debug)]
@@ -156,7 +163,8 @@ impl<'a> Recorder<'a> {
         let sight = if options.only_sync { Sight::SyncOnly } else { self.program.sight };
         let sight = if options.children && !options.only_sync { Sight::Full } else { sight };
         let (duration, output) = (options.duration, options.output.clone());
-        let settings = record::Settings { runtime, duration, output, journal };
+        let drive = options.drive.clone();
+        let settings = record::Settings { runtime, duration, output, drive, journal };
         record::run(&options.command, &self.program.path, sight, &settings)
             .map_err(|error| Error::io("record", format!("`{}`", options.command[0].display()), error))
     }
@@ -181,6 +189,10 @@ impl<'a> Recorder<'a> {
             lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         if options.only_sync {
             settings.push(("only-sync".into(), "yes".into()));
+        }
+        if let Some(drive) = &options.drive {
+            settings.push((DRIVE.into(), drive.client.to_string_lossy().into_owned()));
+            settings.push((READY.into(), drive.ready.as_text()));
         }
         let path = program.path.canonicalize().unwrap_or_else(|_| program.path.clone());
         Metadata {

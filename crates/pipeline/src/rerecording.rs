@@ -23,6 +23,7 @@ pub fn write(
     replayer: &Replayer,
     replayed: &Replay,
     recorded_as: &Metadata,
+    options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let directory = directory(replayer);
@@ -42,7 +43,7 @@ pub fn write(
         ..Metadata::default()
     };
     command.environment.describe(&mut metadata);
-    let loaded = load::load(recorded, &metadata, &Options::default(), out);
+    let loaded = load::load(recorded, &metadata, options, out);
     loaded.map(|_| ()).map_err(|error| io::Error::other(error.to_string()))
 }
 

@@ -88,6 +88,7 @@ pub fn others(
     let directory = findings.parent().unwrap_or(Path::new(""));
     let explored = names.into_iter().map(|name| {
         let file = TraceFile::open(directory.join(name).as_os_str(), observer)?;
+        let file = if predictions.suite.is_some() { file.seen_from_here() } else { file };
         Ok(ExploredTrace { name: name.clone(), file })
     });
     explored.collect()

@@ -16,12 +16,13 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use report::{Predictions, TestOutcome};
+use report::{Predictions, Suite, TestOutcome};
 
 use crate::budget::Cancellation;
 use crate::error::{Error, ErrorKind};
 use crate::hunt::RunDirectory;
 use crate::observer::{Event, Observer, Stage};
+use crate::saved;
 use crate::trace_file::{ExploredTrace, TraceFile};
 pub use plan::{Plan, Shard, Test};
 use together::together;
@@ -73,12 +74,19 @@ pub struct SuiteOutcome {
 
 /// Runs a test command, and hunts in its tests.
 pub fn suite(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<SuiteOutcome, Error> {
+    let earlier = earlier(&options.results);
     let (directory, mut plan) = match options.resume {
         true => resumed(options)?,
         false => planned(options, observer)?,
     };
-    queue::hunt(options, &directory, &mut plan, observer)?;
+    queue::hunt(options, &directory, &mut plan, earlier.as_ref(), observer)?;
     together(&directory, &plan, observer)
+}
+
+/// What came of the tests last time, if it is known.
+fn earlier(results: &Path) -> Option<Suite> {
+    let directory = RunDirectory::latest(results).ok()?;
+    saved::read(&directory.join(saved::FINDINGS)).ok()?.suite
 }
 
 /// The last suite, as far as it came.
@@ -118,17 +126,18 @@ fn planned(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<(PathB
     Ok((directory.path().to_owned(), plan))
 }
 
-/// Puts suites together that ran elsewhere: their results are copied to a directory of its own, which nobody needs the others for.
+/// Puts suites and hunts together that ran elsewhere: their results are copied to a directory of its own, which nobody needs the others for.
 pub fn merge(
     directory: &Path,
     suites: &[PathBuf],
     observer: &mut dyn Observer,
 ) -> Result<SuiteOutcome, Error> {
-    let plans = suites.iter().map(|suite| Plan::load(suite)).collect::<Result<Vec<Plan>, Error>>()?;
+    let plans = suites.iter().map(|suite| Plan::load_or_hunt(suite)).collect::<Result<Vec<Plan>, Error>>()?;
     private_directory(directory)?;
     let copied = plans.into_iter().zip(suites).enumerate().map(|(number, (mut plan, suite))| {
+        let is_hunt = plan.is_hunt();
         for test in plan.tests.iter_mut().filter(|test| test.outcome == TestOutcome::Hunted) {
-            let from = suite.join(&test.results).join(queue::LATEST);
+            let from = if is_hunt { suite.clone() } else { suite.join(&test.results).join(queue::LATEST) };
             // Tests of different suites may have the same place.
             test.results = format!("{}/{}", number + 1, test.results);
             copy(&from, &directory.join(&test.results).join(queue::LATEST))?;

@@ -123,6 +123,12 @@ impl TraceFile {
         }
     }
 
+    /// The same with source files named as they are seen from the working directory. Programs of a suite run in directories of their own.
+    pub fn seen_from_here(self) -> TraceFile {
+        let here = std::env::current_dir().unwrap_or_default().display().to_string();
+        TraceFile { trace: self.trace.seen_from(&here), ..self }
+    }
+
     /// A trace that is in memory only, under a name for messages.
     pub fn in_memory(trace: Trace, name: &str) -> TraceFile {
         TraceFile {

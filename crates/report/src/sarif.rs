@@ -95,7 +95,12 @@ impl Writer<'_> {
         for (index, place) in places.iter_mut().enumerate() {
             place.id = Some(index + 1);
         }
-        let locations = places.first().cloned().map(|place| Location { id: None, ..place });
+        let mut locations = places.first().cloned().map(|place| Location { id: None, ..place });
+        // The last event of a run that failed may be in a library.
+        let failed_at = finding.locations.first().filter(|at| SourcePlace::of(at).is_some());
+        if let (FindingKind::Failure, Some(at)) = (finding.kind, failed_at) {
+            locations = Some(self.location(at, Some(title(finding))));
+        }
         Result {
             rule_id,
             rule_index,

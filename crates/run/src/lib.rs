@@ -7,6 +7,7 @@
 
 mod cancellation;
 pub mod directory;
+pub mod drive;
 pub mod environment;
 pub mod failure;
 pub mod influences;

@@ -16,6 +16,7 @@ use nix::libc;
 use trace::Ending;
 
 use crate::directory::{Interrupted, WorkDirectory};
+use crate::drive::{Drive, Driver};
 use crate::environment::Environment;
 use crate::mapping::{Mapping, map_file};
 use crate::output::OutputFile;
@@ -35,6 +36,8 @@ pub struct Settings {
     pub duration: Option<Duration>,
     /// Where its output goes, standard error included; none: where ours goes.
     pub output: Option<PathBuf>,
+    /// The client that a server is driven by.
+    pub drive: Option<Drive>,
     /// What is needed to make use of the recording if we are killed; none: it is not kept then.
     pub journal: Option<Vec<u8>>,
 }
@@ -121,7 +124,12 @@ pub fn run(command: &[OsString], file: &Path, sight: Sight, settings: &Settings)
     if let Some(output) = &output {
         program.stdout(output.for_program()?).stderr(output.for_program()?);
     }
-    let ended = run_to_end(&mut program, settings.duration, output.as_mut())?;
+    let driver = match (&settings.drive, &output) {
+        (Some(drive), Some(output)) => Some(Driver::new(drive, Some(output.for_program()?))),
+        (Some(drive), None) => Some(Driver::new(drive, None)),
+        (None, _) => None,
+    };
+    let ended = run_to_end(&mut program, settings.duration, output.as_mut(), driver)?;
     output.map_or(Ok(()), OutputFile::finish)?;
     let Ended { id, status, ending, elapsed } = ended;
     let processes = processes(directory.path(), id)?;
@@ -141,6 +149,7 @@ pub(crate) fn run_to_end(
     program: &mut Command,
     duration: Option<Duration>,
     output: Option<&mut OutputFile>,
+    mut driver: Option<Driver<'_>>,
 ) -> io::Result<Ended> {
     without_surprises(program);
     let group = has_own_group(program);
@@ -149,10 +158,13 @@ pub(crate) fn run_to_end(
     let mut child = program.spawn()?;
     passing.to(child.id());
     let running = Running { group, passing: &passing, until: duration.map(|limit| started + limit) };
-    let status = running.wait(&mut child, output);
+    let status = running.wait(&mut child, output, driver.as_mut());
     passing.to_nobody();
     let (status, in_time) = status?;
-    Ok(Ended { id: child.id(), status, ending: ending(status, in_time), elapsed: started.elapsed() })
+    let elapsed = started.elapsed();
+    let ending = ending(status, in_time);
+    let ending = driver.map_or(Ok(ending), |driver| driver.finish(ending))?;
+    Ok(Ended { id: child.id(), status, ending, elapsed })
 }
 
 /// Gives a program a process group of its own, so that all it starts can be ended with it. On a terminal it stays in ours: another
@@ -188,7 +200,12 @@ struct Running<'p> {
 impl Running<'_> {
     /// Waits for its end; whether it came in time. A program whose time is over is asked to end, and so is one when we are: if it does not
     /// within a grace period, or we are asked a second time, it is killed.
-    fn wait(&self, child: &mut Child, mut output: Option<&mut OutputFile>) -> io::Result<(ExitStatus, bool)> {
+    fn wait(
+        &self,
+        child: &mut Child,
+        mut output: Option<&mut OutputFile>,
+        mut driver: Option<&mut Driver<'_>>,
+    ) -> io::Result<(ExitStatus, bool)> {
         let (mut until, mut in_time, mut asked) = (self.until, true, false);
         let mut pause = Duration::from_micros(200);
         loop {
@@ -209,6 +226,9 @@ impl Running<'_> {
             }
             if let Some(output) = &mut output {
                 output.trim();
+            }
+            if let Some(driver) = &mut driver {
+                driver.advance(child.id())?;
             }
             let left = until.map_or(pause, |until| until.saturating_duration_since(now));
             std::thread::sleep(pause.min(left));

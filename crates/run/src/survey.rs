@@ -62,7 +62,7 @@ pub fn survey(command: &[OsString], duration: Option<Duration>) -> io::Result<Su
     let mut program = Command::new(&command[0]);
     program.args(&command[1..]).stdin(Stdio::null()).stdout(Stdio::from(io::stderr()));
     environment.give(&mut program);
-    let ended = run_to_end(&mut program, duration, None)?;
+    let ended = run_to_end(&mut program, duration, None, None)?;
     let processes = processes(directory.path(), libraries)?;
     Ok(Survey { ending: ended.ending, code: code(ended.status), elapsed: ended.elapsed, processes })
 }

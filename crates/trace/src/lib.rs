@@ -23,6 +23,7 @@ pub mod text;
 mod thread_path;
 mod threads;
 mod trace;
+mod viewpoint;
 
 pub use block_names::BlockNames;
 pub use builder::TraceBuilder;
@@ -40,3 +41,4 @@ pub use op::{Access, Kind, ObjectKind, Op};
 pub use thread_path::{NotAThreadPath, ThreadPath};
 pub use threads::ThreadEvents;
 pub use trace::{Columns, Mark, Symbols, Trace};
+pub use viewpoint::Viewpoint;

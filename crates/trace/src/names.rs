@@ -3,6 +3,7 @@
 //! [`Names`] is what a trace keeps (8 bits of text and 4 bytes an entry); [`Interner`] adds the
 //! hash table that finds a name's index while a trace is being read and is dropped afterwards.
 
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
@@ -41,6 +42,13 @@ impl Names {
     /// The index of a name, by looking at each.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.iter().position(|known| known == name)
+    }
+
+    /// The same table with other names, or itself if there is no room for them.
+    pub(crate) fn renamed<'n>(&'n self, rename: impl Fn(&'n str) -> Cow<'n, str>) -> Names {
+        let mut names = Names::default();
+        let renamed = self.iter().try_for_each(|name| names.push(&rename(name)).map(drop));
+        if renamed.is_ok() { names } else { self.clone() }
     }
 
     /// Bytes of memory it takes.

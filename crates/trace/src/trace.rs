@@ -1,5 +1,7 @@
 //! The trace as columns: 12 bytes an event, and 4 more for what it is matched with.
 
+use std::borrow::Cow;
+
 use crate::ids::{
     BarrierId, BlockId, ConditionId, EventId, InstanceId, LocationId, LockId, MarkId, RegionId, SemaphoreId,
     ThreadId, VariableId,
@@ -10,6 +12,7 @@ use crate::metadata::Metadata;
 use crate::names::Names;
 use crate::native::Notes;
 use crate::op::{Kind, Op};
+use crate::viewpoint::Viewpoint;
 
 /// The columns of the events, without any meaning attached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -406,6 +409,23 @@ impl Trace {
     pub fn with_memory_orders(mut self, orders: &[(EventId, MemoryOrder)]) -> Trace {
         for &(event, order) in orders {
             self.columns.set_order(event, order);
+        }
+        self
+    }
+
+    /// The same run with source files named as they are seen from another directory than the one it was recorded in.
+    pub fn seen_from(mut self, directory: &str) -> Trace {
+        let viewpoint = Viewpoint::new(&self.metadata.directory, directory);
+        self.symbols.locations = self.symbols.locations.renamed(|location| viewpoint.location(location));
+        if let Some(notes) = &mut self.notes {
+            // A frame is a function and its location.
+            notes.rename_frames(|frame| match frame.split_once('\t') {
+                Some((function, location)) => match viewpoint.location(location) {
+                    Cow::Owned(location) => Cow::Owned(format!("{function}\t{location}")),
+                    Cow::Borrowed(_) => Cow::Borrowed(frame),
+                },
+                None => Cow::Borrowed(frame),
+            });
         }
         self
     }

@@ -58,10 +58,10 @@ pub(super) struct Compiler {
     pub(super) family: Family,
 }
 
-/// The compiler the environment names (it may have arguments: `ccache gcc`), or the first of the usual ones.
-pub(super) fn compiler(language: Language) -> Result<Compiler, NoCompiler> {
+/// The compiler that is asked for, or that the environment names (it may have arguments: `ccache gcc`), or the first of the usual ones.
+pub(super) fn compiler(language: Language, asked: Option<&OsStr>) -> Result<Compiler, NoCompiler> {
     let named = env::var_os(language.variable()).unwrap_or_default();
-    let words = words(&named);
+    let words = asked.map_or_else(|| words(&named), |asked| vec![asked.to_owned()]);
     if !words.is_empty() {
         if is_ourselves(&words[0]) {
             return Err(NoCompiler::Ourselves(language));
@@ -86,7 +86,7 @@ fn words(named: &OsStr) -> Vec<OsString> {
 }
 
 /// Whether a word of the user's names this program.
-fn is_ourselves(word: &OsStr) -> bool {
+pub(super) fn is_ourselves(word: &OsStr) -> bool {
     let Ok(own) = env::current_exe() else { return false };
     let path = env::var_os("PATH").unwrap_or_default();
     let named = match Path::new(word).components().count() {

@@ -5,8 +5,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use super::own_flags::{self, Configuration, Whose};
 use super::{TARGET, built_std, compiler, flags, links, named};
@@ -21,6 +21,18 @@ pub enum Std {
     Shipped,
     /// One that is compiled with the program, core and alloc with hooks.
     Built,
+}
+
+/// How programs that cargo starts are run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Runner {
+    /// As they are. Doc tests are kept in a directory: they are run again after cargo has ended.
+    Itself {
+        /// Where they are kept.
+        doc_tests: PathBuf,
+    },
+    /// By our program, with these first arguments.
+    By(Vec<String>),
 }
 
 /// Why cargo cannot build for recording.
@@ -76,12 +88,36 @@ impl<'a> Cargo<'a> {
         Ok(Path::new(sysroot.trim()).join(built_std::SOURCE).is_file())
     }
 
-    /// The command that builds, and runs what it runs, tests and programs, by `this` program with the first arguments `runner`; none:
-    /// as they are.
-    pub fn command(&self, this: &Path, runner: Option<&[String]>, std: Std) -> Result<Command, CargoError> {
+    /// Where cargo builds.
+    pub fn target_directory(&self) -> io::Result<PathBuf> {
         let mut cargo = self.cargo();
-        if let Some(runner) = runner {
-            links::run_by(this, runner, &mut cargo)?;
+        cargo.args(["metadata", "--format-version=1", "--no-deps", "--offline"]);
+        cargo.args(own_flags::configuring(self.arguments));
+        if let Some(manifest) = self.value("--manifest-path") {
+            cargo.arg("--manifest-path").arg(manifest);
+        }
+        if let Some(directory) = self.value("--target-dir") {
+            return std::path::absolute(directory);
+        }
+        let output = cargo.stderr(Stdio::piped()).output()?;
+        if !output.status.success() {
+            return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        let directory = metadata["target_directory"].as_str();
+        directory.map(PathBuf::from).ok_or_else(|| io::Error::other("`cargo metadata` does not name it"))
+    }
+
+    /// The command that builds, and runs what it runs, tests and programs, in this way.
+    pub fn command(&self, this: &Path, runner: &Runner, std: Std) -> Result<Command, CargoError> {
+        let mut cargo = self.cargo();
+        let mut for_rustdoc = Vec::new();
+        match runner {
+            Runner::By(arguments) => links::run_by(this, arguments, &mut cargo)?,
+            Runner::Itself { doc_tests } => {
+                let kept = format!("--persist-doctests={}", doc_tests.display());
+                for_rustdoc.extend(["-Zunstable-options".to_owned(), kept]);
+            }
         }
         if std == Std::Built {
             cargo.arg(built_std::CRATES);
@@ -93,7 +129,9 @@ impl<'a> Cargo<'a> {
         let configuration = Configuration::ask(asked, compiler(self.toolchain), TARGET);
         let ours = flags(self.toolchain, std)?;
         for whose in [Whose::Rustc, Whose::Rustdoc] {
-            let all: Vec<String> = configuration.flags(whose).into_iter().chain(ours.clone()).collect();
+            let for_rustdoc = for_rustdoc.iter().filter(|_| whose == Whose::Rustdoc).cloned();
+            let own = configuration.flags(whose).into_iter();
+            let all: Vec<String> = own.chain(ours.clone()).chain(for_rustdoc).collect();
             cargo.env(whose.encoded(), all.join("\x1f"));
         }
         // What is optimised across crates does not call std's functions any more.

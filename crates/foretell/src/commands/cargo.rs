@@ -1,21 +1,30 @@
-//! `foretell cargo`: the user's cargo, building so that the programs can be recorded, and recording what it runs.
+//! `foretell cargo`: the user's cargo, building so that the programs can be recorded, and a hunt in what it runs.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 
 use clap::Args;
 use compile::rust::{self, CargoError, Std};
 
 use pipeline::build::no_rust;
 
+use super::test::{SuiteArguments, this_program};
 use crate::diagnostics::Diagnostic;
+use crate::exit::Exit;
 
 const EXAMPLES: &str = "\
+`test`, `nextest run`, `bench` and `run` run once as they are. Then each program
+that they started is hunted in, as `foretell test` does; options for that come
+before cargo's. The report is in target/foretell/latest. With `--record`, the
+programs are recorded instead: `run` to foretell.ftr; tests, benchmarks and doc
+tests to foretell-NAME.ftr, all in the current directory. Other commands, such
+as `build`, build for recording and no more. `cargo foretell ..` is the same as
+`foretell cargo ..`.
+
 rustc instruments the program with -Zsanitizer=thread; RUSTC_BOOTSTRAP=1 makes
 stable compilers accept it. Build scripts and macros are not instrumented. Your
 RUSTFLAGS and cargo's configuration are kept; link-time optimisation is off.
-`run` records to foretell.ftr; tests, benchmarks and doc tests record to
-foretell-NAME.ftr. All traces are written to the current directory.
 
 std's locks and other synchronisation are recorded. Memory accesses in
 precompiled std code are not. If std's source is installed (rustup component
@@ -23,24 +32,31 @@ add rust-src), core and alloc are compiled with the program and recorded, which
 takes a minute the first time; --no-build-std turns this off.
 
 Examples:
-  foretell cargo run --release -- 10
   foretell cargo test -p queue
+  foretell cargo --split --timeout 600 test --workspace --all-features
+  foretell cargo nextest run
+  foretell cargo run --release -- 10
   foretell cargo --record '--seed 7 --max-events 1M' test --test queue
   foretell cargo build
-  foretell hunt -- target/x86_64-unknown-linux-gnu/debug/bank";
+  foretell hunt -- target/x86_64-unknown-linux-gnu/debug/bank
+
+Exit status: as for `foretell test`; with `--record` and for other commands,
+cargo's.";
+
+/// Commands of cargo that run programs.
+const RUNNING: [&str; 6] = ["test", "t", "nextest", "bench", "run", "r"];
 
 /// What is lost with a std that comes compiled.
 const SHIPPED: &str = "std is precompiled, so its own memory accesses are not recorded";
 
-/// Build a Rust project for recording, and record what cargo runs.
+/// Build a Rust project for recording, and hunt in what cargo runs: its tests, benchmarks or programs.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Cargo {
-    /// Options for `foretell record`, such as '--seed 7'.
-    #[arg(long, value_name = "OPTIONS", default_value = "", hide_default_value = true)]
-    #[arg(allow_hyphen_values = true)]
-    record: String,
-    /// Run what cargo runs without recording it: `foretell test` hunts in it by itself.
+    /// Do not hunt, but record what cargo runs, with these options for `foretell record`, such as '--seed 7'.
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    record: Option<String>,
+    /// Run what cargo runs as it is: `foretell test` hunts in it by itself.
     #[arg(long, conflicts_with = "record")]
     no_record: bool,
     /// Use the precompiled std even if its source is installed.
@@ -49,31 +65,47 @@ pub struct Cargo {
     /// Arguments for cargo: build, run, test and their options.
     #[arg(value_name = "ARGS", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
+    #[command(flatten)]
+    suite: SuiteArguments,
 }
 
 impl Cargo {
-    /// Becomes cargo; returns why if that did not work.
-    pub fn run(self) -> Diagnostic {
-        match self.command() {
-            Ok(mut command) => {
-                let error = command.exec();
-                Diagnostic::from_io("run", "cargo", &error).help("install cargo, or set CARGO")
-            }
-            Err(diagnostic) => diagnostic,
+    /// Hunts in what cargo runs, or becomes cargo.
+    pub fn run(self) -> Result<Exit, Diagnostic> {
+        let cargo = rust::Cargo::new(&self.arguments).map_err(refusal)?;
+        let runs = cargo.subcommand().and_then(OsStr::to_str).is_some_and(|name| RUNNING.contains(&name));
+        if runs && self.record.is_none() && !self.no_record {
+            return self.hunt(&cargo);
         }
+        let error = self.command(&cargo)?.exec();
+        Err(Diagnostic::from_io("run", "cargo", &error).help("install cargo, or set CARGO"))
     }
 
-    fn command(&self) -> Result<std::process::Command, Diagnostic> {
-        let cargo = rust::Cargo::new(&self.arguments).map_err(refusal)?;
-        let this =
-            std::env::current_exe().map_err(|error| Diagnostic::from_io("find", "this program", &error))?;
-        let runner = if self.no_record { None } else { Some(self.runner(cargo.subcommand())?) };
+    /// Hunts in what cargo runs.
+    fn hunt(&self, cargo: &rust::Cargo<'_>) -> Result<Exit, Diagnostic> {
+        let results = target_directory(cargo)?.join("foretell");
+        // Reports name it in commands to copy.
+        let here = std::env::current_dir().unwrap_or_default();
+        let results = results.strip_prefix(&here).map_or(results.clone(), PathBuf::from);
+        let own = [Some("--no-record"), self.no_build_std.then_some("--no-build-std")];
+        let mut command = vec![this_program()?.into_os_string(), "cargo".into()];
+        command.extend(own.into_iter().flatten().map(OsString::from));
+        command.extend(self.arguments.iter().cloned());
+        self.suite.run(command, results)
+    }
+
+    fn command(&self, cargo: &rust::Cargo<'_>) -> Result<std::process::Command, Diagnostic> {
+        let this = this_program()?;
+        let runner = match self.no_record {
+            true => rust::Runner::Itself { doc_tests: target_directory(cargo)?.join("foretell/doctests") },
+            false => rust::Runner::By(self.runner(cargo.subcommand())?),
+        };
         let has_source = cargo.has_source_of_std().map_err(no_rust)?;
         let std = if has_source && !self.no_build_std { Std::Built } else { Std::Shipped };
         if std == Std::Shipped && !cargo.is_quiet() {
             eprintln!("note: {SHIPPED}");
         }
-        cargo.command(&this, runner.as_deref(), std).map_err(refusal)
+        cargo.command(&this, &runner, std).map_err(refusal)
     }
 
     /// The arguments of `foretell` that record what cargo runs.
@@ -87,7 +119,8 @@ impl Cargo {
         if !one_program {
             runner.push("--by-program".into());
         }
-        runner.extend(self.record.split_whitespace().map(str::to_owned));
+        let own = self.record.as_deref().unwrap_or_default();
+        runner.extend(own.split_whitespace().map(str::to_owned));
         runner.push("--".into());
         Ok(runner)
     }
@@ -100,6 +133,14 @@ pub fn intercept_rustc(arguments: &[OsString]) -> Option<Diagnostic> {
         Err(error) => error,
     };
     Some(no_rust(error).into())
+}
+
+/// Where cargo builds.
+fn target_directory(cargo: &rust::Cargo<'_>) -> Result<PathBuf, Diagnostic> {
+    cargo.target_directory().map_err(|error| {
+        Diagnostic::from_io("find", "the project's target directory", &error)
+            .help("run it where `cargo metadata` works, or name the project with `--manifest-path`")
+    })
 }
 
 fn refusal(error: CargoError) -> Diagnostic {

@@ -36,9 +36,12 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Cc {
-    /// Count branches, for `--model branch`. Must be the first argument.
+    /// Count branches, for `--model branch`. Comes before the compiler's arguments.
     #[arg(long)]
     branches: bool,
+    /// The compiler to run, for build systems with compiler launchers. Comes before all other arguments.
+    #[arg(long, value_name = "CMD")]
+    compiler: Option<OsString>,
     /// Arguments for the compiler.
     #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
@@ -48,9 +51,12 @@ pub struct Cc {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Cpp {
-    /// Count branches, for `--model branch`. Must be the first argument.
+    /// Count branches, for `--model branch`. Comes before the compiler's arguments.
     #[arg(long)]
     branches: bool,
+    /// The compiler to run, for build systems with compiler launchers. Comes before all other arguments.
+    #[arg(long, value_name = "CMD")]
+    compiler: Option<OsString>,
     /// Arguments for the compiler.
     #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
@@ -59,14 +65,14 @@ pub struct Cpp {
 impl Cc {
     /// Becomes the compiler; returns why if that did not work.
     pub fn run(self) -> Diagnostic {
-        compile(Language::C, self.branches, &self.arguments)
+        compile(Language::C, Extras { branches: self.branches, compiler: self.compiler }, &self.arguments)
     }
 }
 
 impl Cpp {
     /// Becomes the compiler; returns why if that did not work.
     pub fn run(self) -> Diagnostic {
-        compile(Language::Cpp, self.branches, &self.arguments)
+        compile(Language::Cpp, Extras { branches: self.branches, compiler: self.compiler }, &self.arguments)
     }
 }
 
@@ -88,14 +94,40 @@ pub fn intercept(arguments: &[OsString]) -> Option<Diagnostic> {
     if ours {
         return None;
     }
-    match rest.split_first() {
-        Some((first, rest)) if first == "--branches" => Some(compile(language, true, rest)),
-        _ => Some(compile(language, false, rest)),
+    let (extras, rest) = own_options(rest);
+    Some(compile(language, extras, rest))
+}
+
+/// Our own options, which come first, and what follows.
+fn own_options(mut words: &[OsString]) -> (Extras, &[OsString]) {
+    let mut extras = Extras::default();
+    loop {
+        match words {
+            [first, rest @ ..] if first == "--branches" => (extras.branches, words) = (true, rest),
+            [first, compiler, rest @ ..] if first == "--compiler" => {
+                (extras.compiler, words) = (Some(compiler.clone()), rest);
+            }
+            _ => return (extras, words),
+        }
     }
 }
 
-fn compile(language: Language, branches: bool, arguments: &[OsString]) -> Diagnostic {
+fn compile(language: Language, extras: Extras, arguments: &[OsString]) -> Diagnostic {
     let asked = std::env::var_os("FORETELL_BRANCHES").is_some_and(|value| value == "1");
-    let extras = Extras { branches: branches || asked };
-    refusal(language, compiler::become_compiler(language, extras, arguments)).into()
+    let extras = Extras { branches: extras.branches || asked, ..extras };
+    refusal(language, compiler::become_compiler(language, &extras, arguments)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_options_come_first() {
+        let words: Vec<OsString> = ["--compiler", "gcc-12", "--branches", "-c", "a.c", "--branches"].map(Into::into).into();
+        let (extras, rest) = own_options(&words);
+        assert_eq!(extras, Extras { branches: true, compiler: Some("gcc-12".into()) });
+        assert_eq!(rest, ["-c", "a.c", "--branches"]);
+        assert_eq!(own_options(&rest[1..]).1.len(), 2, "what follows is the compiler's");
+    }
 }

@@ -7,14 +7,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use load::Pattern;
 use pipeline::hunt::{HuntOptions, HuntOutcome, SourceProgram, hunt};
 use pipeline::observer::{Coverage, HuntEnd};
 use pipeline::predict::PredictOptions;
+use pipeline::suite::Shard;
 use pipeline::{Bounds, Budget};
 use report::Harm;
 
+use super::driving::Driving;
 use super::list::keep_newest;
 use super::predict::Search;
+use super::record::{Children, Policy};
+use super::test::shard;
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
@@ -40,6 +45,7 @@ Examples:
   foretell hunt bank.cc --flags '-O2 -lm' -- 10 accounts.txt
   foretell hunt -- ./tests/queue_test   built with `foretell cc`
   foretell hunt bank.c --only deadlock
+  foretell hunt --drive './client 8080' -- ./server 8080
   foretell replay .foretell/latest race-1 --gdb
 
 The rest of the time goes to other behaviours: each read, lock, try and wake-up
@@ -79,6 +85,25 @@ pub struct Hunt {
     /// Selects the order in which the threads run while they are recorded.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    /// How many runs to record and search, each with the next seed.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    runs: u64,
+    /// Take part I of N parts of the seeds, for several machines; `foretell merge` joins what they find.
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    shard: Option<Shard>,
+    /// How the next thread is chosen while the program is recorded: `random`, `pct`, `round-robin` or `os`.
+    #[arg(long, value_enum, default_value_t = Policy::Random, hide_possible_values = true)]
+    policy: Policy,
+    /// Look only at variables that functions or files whose names contain this access, and atomic ones; `*` matches anything.
+    #[arg(long, value_name = "PATTERN")]
+    include: Vec<String>,
+    /// Leave out variables that only functions or files whose names contain this access.
+    #[arg(long, value_name = "PATTERN")]
+    exclude: Vec<String>,
+    /// Whether to record processes that the program starts, too: `ignore` or `follow`; findings in them are predicted, not
+    /// replayed.
+    #[arg(long, value_enum, default_value_t = Children::Ignore, hide_possible_values = true)]
+    children: Children,
     /// How many times to replay each finding; 0 means never.
     #[arg(long, value_name = "N", default_value_t = 3)]
     times: u64,
@@ -92,6 +117,8 @@ pub struct Hunt {
     /// Record at most N events, and 250,000 for each second of --timeout; the program then continues unrecorded.
     #[arg(long, value_name = "N", default_value = "50M", value_parser = quantity)]
     max_events: u64,
+    #[command(flatten)]
+    driving: Driving,
     /// Where to keep the results.
     #[arg(long, value_name = "DIRECTORY", default_value = ".foretell")]
     results: PathBuf,
@@ -119,6 +146,7 @@ impl Hunt {
 
     fn options(&self, bounds: Bounds) -> HuntOptions {
         let timeout = Duration::from_secs(self.timeout);
+        let shard = self.shard.unwrap_or(Shard::WHOLE);
         let source = self
             .program
             .as_ref()
@@ -126,7 +154,17 @@ impl Hunt {
         HuntOptions {
             source,
             command: self.command.clone(),
-            seed: self.seed,
+            seed: self.seed.wrapping_add(shard.part - 1),
+            seed_step: shard.parts,
+            runs: self.runs,
+            policy: self.policy.into(),
+            children: self.children == Children::Follow,
+            drive: self.driving.drive(),
+            load: load::Options {
+                include: self.include.iter().map(|text| Pattern::new(text)).collect(),
+                exclude: self.exclude.iter().map(|text| Pattern::new(text)).collect(),
+                ..load::Options::default()
+            },
             times: self.times,
             rounds: self.rounds,
             // What never ends leaves time to search what it did.

@@ -2,37 +2,131 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::output;
 use crate::project::{FILE, test_command};
 
+const EXAMPLES: &str = "\
+Looks at the project and writes foretell.toml. `--with` adds what its build
+system and its CI service need; files that exist are not replaced.
+
+  cmake   cmake/FindForetell.cmake and cmake/foretell-toolchain.cmake
+  meson   foretell-native.ini
+  bazel   tools/foretell/
+  github  .github/workflows/foretell.yml
+  gitlab  .gitlab/foretell.gitlab-ci.yml
+
+See docs/build-systems.md and docs/ci.md.
+
+Examples:
+  foretell init
+  foretell init --with cmake --with github";
+
 /// Write a foretell.toml for this project, with every choice explained.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Init {
+    /// Also write files for a build system or CI service: cmake, meson, bazel, github or gitlab; may be repeated.
+    #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
+    with: Vec<Integration>,
     /// The root of the project.
     #[arg(value_name = "DIRECTORY", default_value = ".")]
     directory: PathBuf,
 }
 
+/// What Foretell brings files for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Integration {
+    Cmake,
+    Meson,
+    Bazel,
+    Github,
+    Gitlab,
+}
+
+/// A file of an integration.
+struct IntegrationFile {
+    path: &'static str,
+    content: &'static str,
+    executable: bool,
+}
+
+macro_rules! integration_file {
+    ($path:literal, $source:literal, $executable:literal) => {
+        IntegrationFile {
+            path: $path,
+            content: include_str!(concat!("../../integrations/", $source)),
+            executable: $executable,
+        }
+    };
+}
+
+impl Integration {
+    fn files(self) -> Vec<IntegrationFile> {
+        match self {
+            Integration::Cmake => vec![
+                integration_file!("cmake/FindForetell.cmake", "cmake/FindForetell.cmake", false),
+                integration_file!("cmake/foretell-toolchain.cmake", "cmake/foretell-toolchain.cmake", false),
+            ],
+            Integration::Meson => {
+                vec![integration_file!("foretell-native.ini", "meson/foretell-native.ini", false)]
+            }
+            Integration::Bazel => vec![
+                integration_file!("tools/foretell/BUILD.bazel", "bazel/BUILD.bazel", false),
+                integration_file!("tools/foretell/foretell_cc.sh", "bazel/foretell_cc.sh", true),
+                integration_file!("tools/foretell/foretell_run.sh", "bazel/foretell_run.sh", true),
+            ],
+            Integration::Github => {
+                vec![integration_file!(".github/workflows/foretell.yml", "github/foretell.yml", false)]
+            }
+            Integration::Gitlab => vec![integration_file!(
+                ".gitlab/foretell.gitlab-ci.yml",
+                "gitlab/foretell.gitlab-ci.yml",
+                false
+            )],
+        }
+    }
+}
+
 impl Init {
-    /// Writes the file, unless there is one.
+    /// Writes the files, unless they are there.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let path = self.directory.join(FILE);
-        let cannot = |error| Diagnostic::from_io("write", &format!("`{}`", path.display()), &error);
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(cannot)?;
-        file.write_all(content(&self.directory).as_bytes()).map_err(cannot)?;
+        // With something else to write, a project that has the file is no mistake.
+        if self.with.is_empty() || !path.exists() {
+            write_new(&path, &content(&self.directory), false)?;
+            output::print(&format!("wrote {}\n", path.display()))?;
+        }
+        for file in self.with.iter().flat_map(|integration| integration.files()) {
+            let path = self.directory.join(file.path);
+            write_new(&path, file.content, file.executable)?;
+            output::print(&format!("wrote {}\n", path.display()))?;
+        }
         let next = match test_command(&self.directory) {
+            Some("cargo test") => "foretell cargo test".to_owned(),
             Some(command) => format!("foretell test -- {command}"),
             None => "foretell hunt -- ./program".to_owned(),
         };
-        output::print(&format!("wrote {}; next: {next}\n", path.display()))?;
+        output::print(&format!("next: {next}\n"))?;
         Ok(Exit::Nothing)
     }
+}
+
+/// Writes a file that does not exist.
+fn write_new(path: &Path, content: &str, executable: bool) -> Result<(), Diagnostic> {
+    let cannot = |error| Diagnostic::from_io("write", &format!("`{}`", path.display()), &error);
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        std::fs::create_dir_all(directory).map_err(cannot)?;
+    }
+    let mode = if executable { 0o755 } else { 0o644 };
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map_err(cannot)?;
+    file.write_all(content.as_bytes()).map_err(cannot)
 }
 
 fn content(root: &Path) -> String {
@@ -54,11 +148,17 @@ fn content(root: &Path) -> String {
 # first_party_root = [\"src\"]
 # Fail on findings only that this earlier report does not have.
 # baseline = \"ci/foretell-baseline.json\"
+# A client that is started with a server in every run of `hunt`, and what the server
+# prints when it is ready.
+# drive = \"./client 127.0.0.1 8080\"
+# ready = \"listening\"
 
 [hunt]
 # Seconds for a whole hunt.
 # timeout = 60
 # seed = 0
+# Runs to record, each with the next seed.
+# runs = 1
 
 [test]
 # Seconds for all tests together.
@@ -83,7 +183,7 @@ mod tests {
             .collect();
         let table: toml::Table = taken.parse().unwrap();
         assert_eq!(table.keys().collect::<Vec<_>>(), ["all", "hunt", "test"]);
-        assert_eq!(table["all"].as_table().unwrap().len(), 3);
+        assert_eq!(table["all"].as_table().unwrap().len(), 5);
         assert!(text.parse::<toml::Table>().is_ok());
     }
 }

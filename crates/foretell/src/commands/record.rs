@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use load::{Options, Pattern, Sample};
+use run::drive::{Drive, Ready};
 use pipeline::recording::{KeptEnvironment, RecordOptions, RecordedTrace, Recorder};
 use serde::Serialize;
 
+use super::driving::Driving;
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
@@ -30,7 +32,8 @@ Examples:
   foretell record -o bank.ftr --seed 7 -- ./bank 10
   foretell record --runs 5 -- ./bank            foretell-1.ftr to foretell-5.ftr
   foretell record --only-sync -- /usr/bin/tool  not built for recording
-  foretell record --duration 10s -- ./server    end it after ten seconds";
+  foretell record --duration 10s -- ./server    end it after ten seconds
+  foretell record --drive ./client -- ./server  end it when the client is done";
 
 /// Run a program and record what its threads do.
 #[derive(Debug, Args)]
@@ -88,6 +91,8 @@ pub struct Record {
     #[arg(long)]
     no_environment: bool,
     #[command(flatten)]
+    driving: Driving,
+    #[command(flatten)]
     mode: OutputMode,
     /// The program and its arguments.
     #[arg(value_name = "CMD", required = true, last = true)]
@@ -96,7 +101,7 @@ pub struct Record {
 
 /// How the order of the threads is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Policy {
+pub(super) enum Policy {
     /// A random thread may be next at any event.
     Random,
     /// Threads have random priorities that change at a few random events.
@@ -120,7 +125,7 @@ impl From<Policy> for wire::Policy {
 
 /// What becomes of child processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Children {
+pub(super) enum Children {
     /// Record each in its own trace.
     Follow,
     /// Do not record them.
@@ -151,6 +156,10 @@ impl Record {
     /// Runs the program, writes its traces, and ends as the program did.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let options = self.options();
+        if let Some(Drive { ready: Ready::Printed(_), .. }) = &options.drive {
+            return Err(Diagnostic::new("what the program prints is passed on, and not searched for a pattern")
+                .help("name the port, such as `--ready :8080`, or leave `--ready` out"));
+        }
         let base = self.base()?;
         let observer = &mut TerminalObserver::new(self.mode);
         let recorder = Recorder::new(&options, observer)?;
@@ -185,6 +194,7 @@ impl Record {
             runtime,
             duration: self.duration,
             output: None,
+            drive: self.driving.drive(),
             only_sync: self.only_sync,
             children: self.children == Children::Follow,
             environment: match (self.keep_environment, self.no_environment) {

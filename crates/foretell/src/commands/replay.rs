@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use pipeline::confirm::{self, ConfirmOptions};
-use pipeline::recorded_command::{self, ChosenBy, command_named, command_of, command_of_schedule};
+use pipeline::recorded_command::{self, ChosenBy, client, command_named, command_of, command_of_schedule};
 use pipeline::replay::{ReplaySummary, Replayer, cannot_be_replayed};
 use pipeline::{Bounds, TraceFile, rerecording, saved};
 use report::ScheduleFile;
 use run::replay::{self, Command, Ending, OnDivergence, RaceOrder, ReplayVerdict};
 use trace::open::decode;
 
+use super::driving::Driving;
 use super::predict::Search;
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
@@ -90,6 +91,8 @@ pub struct Replay {
     #[arg(long, value_name = "FILE")]
     record: Option<OsString>,
     #[command(flatten)]
+    driving: Driving,
+    #[command(flatten)]
     mode: OutputMode,
     /// The command to run instead of the recorded one.
     #[arg(last = true, value_name = "CMD")]
@@ -139,7 +142,7 @@ impl Replay {
             if rerecording::is_recorded(replayed) {
                 // What is not known of the recording stays so.
                 let unknown = trace::Metadata::default();
-                target.write(|out| rerecording::write(&replayer, replayed, &unknown, out))?;
+                target.write(|out| rerecording::write(&replayer, replayed, &unknown, &load::Options::default(), out))?;
             } else {
                 Diagnostic::new(format!("the program left no log, so `{}` was not written", target.name()))
                     .print_warning();
@@ -154,6 +157,7 @@ impl Replay {
     }
 
     fn settle(&self, replayer: &mut Replayer) {
+        replayer.command.drive = self.driving.drive();
         replayer.times = self.times;
         replayer.limit = Duration::from_secs(self.timeout);
         replayer.until = self.until;
@@ -200,6 +204,13 @@ impl Replay {
         let metadata = opened.trace.metadata();
         if opened.trace.notes().is_none() {
             return Err(cannot_be_replayed(&id).into());
+        }
+        if let (Some(client), None) = (client(metadata), self.driving.drive()) {
+            let client = client.client.to_string_lossy();
+            return Err(Diagnostic::new("this server was recorded with a client, and waits for one").help(format!(
+                "name the client: `--drive {}`",
+                recorded_command::quoted(&client)
+            )));
         }
         let command = match self.command_given(Some(metadata)) {
             Some(command) => command,

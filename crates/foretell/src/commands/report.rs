@@ -69,6 +69,7 @@ impl Report {
             None => saved::trace_for(&file, &predictions)?.into(),
         };
         let opened = open_within(&trace, bounds, self.mode)?;
+        let opened = if predictions.suite.is_some() { opened.seen_from_here() } else { opened };
         let others = saved::others(&file, &predictions, &mut TerminalObserver::new(self.mode))?;
         saved::verify(&opened.trace, None, &predictions, bounds)?;
         for other in &others {

@@ -39,10 +39,9 @@ Exit status: 0 nothing to report, 1 findings, or the test command failed by
 itself, 2 usage or input error, or nothing could be hunted in, 3 nothing found,
 but the time was up before every test had its turn.";
 
-/// Hunt in every test of a test command: ctest, make check, cargo test, any script.
+/// How to hunt in the tests of a test command.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
-pub struct Test {
+pub(super) struct SuiteArguments {
     /// Stop after N seconds of hunting, with what was found by then; each test gets its share.
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
@@ -58,7 +57,7 @@ pub struct Test {
     /// Go on with the last suite: hunt in the tests that have not had their turn.
     #[arg(long, conflicts_with_all = ["split", "shard"])]
     resume: bool,
-    /// More options for each hunt, such as '--only deadlock'.
+    /// More options for each hunt, such as '--only deadlock --policy pct'.
     #[arg(
         long,
         value_name = "OPTIONS",
@@ -67,37 +66,52 @@ pub struct Test {
         allow_hyphen_values = true
     )]
     hunt: String,
+    #[command(flatten)]
+    mode: OutputMode,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+/// Hunt in every test of a test command: ctest, make check, cargo test, any script.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Test {
+    #[command(flatten)]
+    suite: SuiteArguments,
     /// Where to keep the results.
     #[arg(long, value_name = "DIRECTORY", default_value = ".foretell")]
     results: PathBuf,
-    #[command(flatten)]
-    mode: OutputMode,
     /// The test command.
     #[arg(last = true, value_name = "CMD", required_unless_present = "resume")]
     command: Vec<OsString>,
-    #[command(flatten)]
-    outputs: Outputs,
 }
 
 impl Test {
     /// Runs the tests, hunts in each, and reports what was caught.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let this =
-            std::env::current_exe().map_err(|error| Diagnostic::from_io("find", "this program", &error))?;
-        let options = self.options(this);
+        let this = this_program()?;
+        self.suite.run(for_recording(&self.command, &this), self.results)
+    }
+}
+
+impl SuiteArguments {
+    /// Runs a test command whose programs are built for recording, hunts in each, and reports what was caught.
+    pub(super) fn run(&self, command: Vec<OsString>, results: PathBuf) -> Result<Exit, Diagnostic> {
+        let options = self.options(command, results, this_program()?);
         let outcome = suite(&options, &mut TerminalObserver::new(self.mode))?;
-        keep_newest(&self.results);
+        keep_newest(&options.results);
         report(outcome, &self.outputs, self.mode)
     }
 
-    fn options(&self, this: PathBuf) -> SuiteOptions {
+    fn options(&self, command: Vec<OsString>, results: PathBuf, this: PathBuf) -> SuiteOptions {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let own = self.hunt.split_whitespace().map(OsString::from);
-        let arguments = ["hunt".into(), "--quiet".into()].into_iter().chain(own).collect();
+        // A client in foretell.toml is for the server, not for its tests.
+        let arguments = ["hunt".into(), "--quiet".into(), "--drive=".into()].into_iter().chain(own).collect();
         interrupts::heed();
         SuiteOptions {
-            command: for_recording(&self.command, &this),
-            results: self.results.clone(),
+            command,
+            results,
             hunter: Hunter { program: this, arguments },
             timeout: Duration::from_secs(self.timeout),
             workers: self.jobs.map_or_else(cores, usize::from),
@@ -107,6 +121,11 @@ impl Test {
             cancellation: interrupts::cancellation(),
         }
     }
+}
+
+/// The program that we are.
+pub(super) fn this_program() -> Result<PathBuf, Diagnostic> {
+    std::env::current_exe().map_err(|error| Diagnostic::from_io("find", "this program", &error))
 }
 
 /// Cargo has to build the tests for recording: `foretell cargo` does, and runs them without recording each.
@@ -151,7 +170,7 @@ pub(super) fn report(outcome: SuiteOutcome, outputs: &Outputs, mode: OutputMode)
 }
 
 /// A part of the tests, such as `2/8`.
-fn shard(text: &str) -> Result<Shard, String> {
+pub(super) fn shard(text: &str) -> Result<Shard, String> {
     let parts =
         text.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
     match parts {

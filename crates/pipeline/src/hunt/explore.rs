@@ -10,11 +10,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use behaviours::{Doubt, Learned, Run, Search, SearchLimits, Task};
+use load::Options;
 use report::Fingerprint;
 use run::failure::Failure;
 use run::replay::{Ending, Goal, OnDivergence, RaceOrder, Replay, ReplayVerdict};
 use trace::Trace;
 
+use super::HuntOptions;
 use super::failures::RunCounts;
 use super::harm::SeenRun;
 use super::run_directory::RunDirectory;
@@ -36,6 +38,8 @@ const LONGEST_RUN: Duration = Duration::from_secs(10);
 pub(super) struct Explorer<'a> {
     directory: &'a RunDirectory,
     budget: &'a Budget,
+    /// What is loaded of recordings.
+    load: &'a Options,
     /// Source locations that recordings have reached.
     places: BTreeSet<String>,
     /// Recordings there were.
@@ -68,12 +72,13 @@ impl<'a> Explorer<'a> {
     pub(super) fn new(
         directory: &'a RunDirectory,
         first: &TraceFile,
-        budget: &'a Budget,
+        options: &'a HuntOptions,
         counts: RunCounts,
     ) -> Self {
         let mut explorer = Explorer {
             directory,
-            budget,
+            budget: &options.budget,
+            load: &options.load,
             places: BTreeSet::new(),
             known: BTreeSet::new(),
             written: 0,
@@ -219,7 +224,7 @@ impl<'a> Explorer<'a> {
         file: &TraceFile,
     ) -> Result<(), Error> {
         files::write(&self.directory.recording(name), Form::Native, |out| {
-            rerecording::write(replayer, replayed, file.trace.metadata(), out)
+            rerecording::write(replayer, replayed, file.trace.metadata(), self.load, out)
         })
     }
 

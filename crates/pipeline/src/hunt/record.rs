@@ -9,7 +9,7 @@ use std::fs;
 use std::num::NonZeroU64;
 
 use run::failure::Failure;
-use trace::Ending;
+use trace::{Ending, Metadata};
 
 use super::HuntOptions;
 use super::failures::RunCounts;
@@ -37,6 +37,8 @@ pub(super) struct RecordedRuns {
     pub(super) failure: Option<Failure>,
     /// Other runs that failed, each in a way of its own, and the files of their traces.
     pub(super) failed: Vec<(Failure, String)>,
+    /// Further recordings: of other runs, and of processes that the program started.
+    pub(super) others: Vec<String>,
     /// All runs.
     pub(super) counts: RunCounts,
     /// The program gave up before it did anything.
@@ -55,6 +57,7 @@ pub(super) fn record(
     let runtime = wire::Settings {
         max_events: NonZeroU64::new(options.max_events.min(most_events(options))),
         new_threads: wire::NewThreads::Last,
+        policy: options.policy,
         ..wire::Settings::DEFAULT
     };
     let undisturbed = RecordOptions {
@@ -62,6 +65,9 @@ pub(super) fn record(
         runtime,
         duration: Some(options.run_limit),
         output: Some(directory.output()),
+        children: options.children,
+        drive: options.drive.clone(),
+        load: options.load.clone(),
         ..RecordOptions::default()
     };
     let switching = RecordOptions {
@@ -73,13 +79,14 @@ pub(super) fn record(
         ..undisturbed.clone()
     };
     let mut recorder = Recorder::new(&undisturbed, observer)?;
-    let (mut seed, mut counts, mut failed) = (options.seed, RunCounts::default(), Vec::new());
+    let (mut seed, mut tried) = (options.seed, 0);
+    let (mut counts, mut failed) = (RunCounts::default(), Vec::new());
     let (ran, output, failure) = loop {
         let ran = recorder.run(seed)?;
         let output = fs::read(directory.output()).unwrap_or_default();
         let failure = recorder.failure(&ran, &output)?;
         let is_new = counts.count(ran.ending, failure.as_ref());
-        let is_last = seed == options.seed.saturating_add(MORE_SEEDS) || options.cancellation.is_cancelled();
+        let is_last = tried == MORE_SEEDS || options.cancellation.is_cancelled();
         let Some(failure) = failure else { break (ran, output, None) };
         if is_last {
             break (ran, output, Some(failure));
@@ -91,7 +98,8 @@ pub(super) fn record(
             recorder.save(process, &metadata, &directory.recording(&name), &mut Silent)?;
             failed.push((failure, name));
         }
-        seed += 1;
+        seed = seed.wrapping_add(options.seed_step);
+        tried += 1;
         recorder = recorder.with(&switching);
     };
     let Some(process) = ran.processes.first() else {
@@ -110,12 +118,44 @@ pub(super) fn record(
     warn_of_children(&ran, warned);
     let saved = recorder.save(process, &metadata, &directory.trace(), warned)?;
     let (events, threads) = (saved.loaded.events, saved.loaded.threads);
+    let mut others = Vec::new();
+    for (number, child) in ran.processes[1..].iter().enumerate() {
+        let name = format!("child-{}.ftr", number + 1);
+        // Nothing runs a process that another one started.
+        let metadata = Metadata { command: Vec::new(), ..metadata.clone() };
+        recorder.save(child, &metadata, &directory.recording(&name), observer)?;
+        others.push(name);
+    }
+    for run in 2..=options.runs {
+        if options.cancellation.is_cancelled() || options.budget.is_exhausted() {
+            break;
+        }
+        seed = seed.wrapping_add(options.seed_step);
+        let ran = recorder.run(seed)?;
+        // The first run's output is shown, and what others print is compared with that of replays.
+        let printed = fs::read(directory.output()).unwrap_or_default();
+        let failure = recorder.failure(&ran, &printed)?;
+        let is_new = counts.count(ran.ending, failure.as_ref());
+        let Some(process) = ran.processes.first() else { continue };
+        let name = format!("run-{run}.ftr");
+        recorder.save(process, &recorder.metadata_of(&ran, seed), &directory.recording(&name), &mut Silent)?;
+        match failure {
+            Some(failure) if is_new => failed.push((failure, name)),
+            Some(_) => {}
+            None => others.push(name),
+        }
+    }
+    if options.runs > 1 {
+        // Written by all of them.
+        fs::write(directory.output(), &output)
+            .map_err(|error| Error::io("write", format!("`{}`", directory.output().display()), error))?;
+    }
     observer.end(Some(&Event::Recorded { events, threads, ending: ran.ending, limit: options.run_limit }));
     let gave_up = failure.is_none()
         && matches!(ran.ending, Ending::Exited(status) if status != 0)
         && threads <= 1
         && events < HARDLY_ANY;
-    Ok(RecordedRuns { ending: ran.ending, output, failure, failed, counts, gave_up })
+    Ok(RecordedRuns { ending: ran.ending, output, failure, failed, others, counts, gave_up })
 }
 
 /// As many events as can be loaded and searched in the time there is: what never ends would otherwise leave no time for that.

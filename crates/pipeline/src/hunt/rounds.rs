@@ -36,6 +36,8 @@ pub(super) struct Rounds<'a> {
     ordinary: OrdinaryRuns,
     /// The recorded run.
     first: &'a TraceFile,
+    /// Other recordings that are to be searched: of more runs, and of processes that the program started.
+    others: Vec<String>,
     /// The recorded run failed, so what happened in it is not as it should be.
     recorded_run_failed: bool,
     /// The program says which regions are to be atomic.
@@ -56,8 +58,8 @@ impl<'a> Rounds<'a> {
         recorded: RecordedRuns,
     ) -> Result<Self, Error> {
         let predictions = head(first, &options.predict.without_nondeterminism())?;
-        let RecordedRuns { ending, output, failure, failed, counts, .. } = recorded;
-        let mut explorer = Explorer::new(directory, first, &options.budget, counts);
+        let RecordedRuns { ending, output, failure, failed, counts, others, .. } = recorded;
+        let mut explorer = Explorer::new(directory, first, options, counts);
         explorer.failed = failed;
         let command = command_of(first.trace.metadata(), ChosenBy::User).ok();
         let recorded_run_failed = failure.is_some();
@@ -72,6 +74,7 @@ impl<'a> Rounds<'a> {
             explorer,
             ordinary,
             first,
+            others,
             recorded_run_failed,
             has_regions,
             started: Instant::now(),
@@ -95,6 +98,15 @@ impl<'a> Rounds<'a> {
         let recorded: Vec<String> = recorded.map(|finding| finding.id.clone()).collect();
         self.replay(self.first, &recorded, observer)?;
         self.round(self.first, None, observer)?;
+        for name in std::mem::take(&mut self.others) {
+            if self.is_over() {
+                break;
+            }
+            let path = self.directory.recording(&name);
+            let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
+            self.round(&file, Some(&name), observer)?;
+            self.explored.push(ExploredTrace { name, file });
+        }
         self.explore_behaviours(observer)
     }
 

@@ -13,7 +13,7 @@ use super::culprit::culprits;
 use super::fix::fix_of;
 use crate::error::Error;
 use crate::first_party::{FirstParty, function_of};
-use crate::parallel::map_in_parallel;
+use crate::parallel::{cores, map_in_parallel};
 use crate::verify;
 
 /// A finding, and its schedule if that is not written out yet.
@@ -46,7 +46,7 @@ pub(super) struct PendingSchedule<'s> {
 
 /// All of them with their schedules ([`Prediction::with_schedule`]), on all cores.
 pub fn with_schedules(predictions: Vec<Prediction<'_>>) -> Result<Vec<Finding>, Error> {
-    map_in_parallel(predictions, Prediction::with_schedule)
+    map_in_parallel(predictions, cores(), Prediction::with_schedule)
 }
 
 impl From<Finding> for Prediction<'_> {

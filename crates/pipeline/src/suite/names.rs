@@ -84,7 +84,7 @@ fn named_by_runner(process: &SurveyedProcess) -> Option<String> {
 }
 
 fn named(process: &SurveyedProcess) -> String {
-    let mut name = process.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut name = program_name(&process.program);
     for argument in &process.arguments {
         name.push(' ');
         name.push_str(&argument.to_string_lossy());
@@ -92,6 +92,20 @@ fn named(process: &SurveyedProcess) -> String {
     match name.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}..", &name[..end]),
         None => name,
+    }
+}
+
+/// The name of a program; without the hash that cargo adds to those in `deps`, which another version of the compiler changes, and for a doc
+/// test, which is always called `rust_out`, its directory.
+fn program_name(program: &Path) -> String {
+    let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let name = text(program.file_name());
+    let directory = program.parent().and_then(Path::file_name);
+    let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match name.rsplit_once('-') {
+        Some((own, hash)) if directory == Some(OsStr::new("deps")) && is_hash(hash) => own.to_owned(),
+        _ if name == "rust_out" => text(directory),
+        _ => name,
     }
 }
 
@@ -111,6 +125,15 @@ mod tests {
             input: None,
             has_threads: true,
         }
+    }
+
+    #[test]
+    fn names_of_programs_do_not_depend_on_the_build() {
+        let name = |path: &str| program_name(Path::new(path));
+        assert_eq!(name("/t/debug/deps/threads-58df95d828cceae4"), "threads");
+        assert_eq!(name("/t/debug/threads-58df95d828cceae4"), "threads-58df95d828cceae4");
+        assert_eq!(name("/t/deps/my-test"), "my-test");
+        assert_eq!(name("/t/doctests/src_lib_rs_34_0/rust_out"), "src_lib_rs_34_0");
     }
 
     #[test]

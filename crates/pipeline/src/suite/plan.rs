@@ -16,6 +16,8 @@ use crate::saved;
 
 const PLAN: &str = "suite.json";
 const SCHEMA: u32 = 1;
+/// Where the results of a hunt that is no suite's go when it is merged.
+const HUNT: &str = "hunt";
 
 /// The tests of a suite.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,14 +108,66 @@ impl Plan {
         plan
     }
 
-    /// One plan of several: of each test the result that says most.
+    /// The plan of the suite in this directory; of the directory of a hunt, a plan with that hunt as its only test.
+    pub(super) fn load_or_hunt(directory: &Path) -> Result<Plan, Error> {
+        match Plan::load(directory) {
+            Err(error) => match directory.join(saved::FINDINGS).is_file() {
+                true => Plan::of_hunt(directory),
+                false => Err(error),
+            },
+            plan => plan,
+        }
+    }
+
+    fn of_hunt(directory: &Path) -> Result<Plan, Error> {
+        let predictions = saved::read(&directory.join(saved::FINDINGS))?;
+        let trace = saved::trace_for(&directory.join(saved::FINDINGS), &predictions)?;
+        let bytes = run::mapping::map_file(&trace)
+            .map_err(|error| Error::io("read", format!("`{}`", trace.display()), error))?;
+        let metadata = trace::native::metadata(&bytes).ok().flatten().unwrap_or_default();
+        let program = metadata.binary.map(|binary| PathBuf::from(binary.path)).unwrap_or_default();
+        let words: Vec<OsString> = metadata.command.iter().map(OsString::from).collect();
+        let named = Path::new(words.first().map_or(OsStr::new("program"), |word| word)).file_name();
+        let named = named.unwrap_or_default().to_string_lossy().into_owned();
+        let arguments: Vec<OsString> = words.iter().skip(1).cloned().collect();
+        let name = metadata.command.iter().skip(1).fold(named, |name, word| format!("{name} {word}"));
+        let test = Test {
+            name,
+            program,
+            arguments,
+            directory: metadata.directory.into(),
+            variables: Vec::new(),
+            without: Vec::new(),
+            input: None,
+            outcome: TestOutcome::Hunted,
+            interrupted: false,
+            message: None,
+            milliseconds: 0,
+            results: HUNT.to_owned(),
+        };
+        Ok(Plan { schema: SCHEMA, command: words, status: 0, tests: vec![test] })
+    }
+
+    /// Whether it is that of a single hunt.
+    pub(super) fn is_hunt(&self) -> bool {
+        matches!(&self.tests[..], [only] if only.results == HUNT)
+    }
+
+    /// One plan of several: of each test the result that says most; of single hunts all, which may have had other seeds.
     pub(super) fn merged(plans: impl IntoIterator<Item = Plan>) -> Plan {
         let mut all = Plan { schema: SCHEMA, command: Vec::new(), status: 0, tests: Vec::new() };
         let mut numbers = HashMap::new();
         for plan in plans {
+            let is_hunt = plan.tests.iter().any(|test| test.results.ends_with(HUNT));
             all.status = all.status.max(plan.status);
             all.command = if all.command.is_empty() { plan.command } else { all.command };
-            for test in plan.tests {
+            for mut test in plan.tests {
+                let mut number = 2;
+                let name = test.name.clone();
+                while is_hunt && numbers.contains_key(&test.name) {
+                    test.name = format!("{name} ({number})");
+                    number += 1;
+                }
                 match numbers.get(&test.name) {
                     Some(&number) if test.says_more_than(&all.tests[number]) => all.tests[number] = test,
                     Some(_) => {}

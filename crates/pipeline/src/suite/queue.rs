@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use report::{Predictions, TestOutcome};
+use report::{Predictions, Suite, TestOutcome};
 use run::job::Job;
 
 use super::SuiteOptions;
@@ -31,11 +31,14 @@ pub(super) fn hunt(
     options: &SuiteOptions,
     directory: &Path,
     plan: &mut Plan,
+    earlier: Option<&Suite>,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
     let is_left = |test: &Test| test.outcome == TestOutcome::NotReached || test.interrupted;
     let left = plan.tests.iter().enumerate().filter(|(_, test)| is_left(test));
-    let tests: VecDeque<(usize, Test)> = left.map(|(number, test)| (number, test.clone())).collect();
+    let mut tests: Vec<(usize, Test)> = left.map(|(number, test)| (number, test.clone())).collect();
+    tests.sort_by_key(|(_, test)| turn(&test.name, earlier));
+    let tests = VecDeque::from(tests);
     let total = tests.len();
     observer.begin(&Stage::HuntingTests { tests: total });
     let queue =
@@ -68,6 +71,17 @@ pub(super) fn hunt(
     let (hunted, left) = (count(TestOutcome::Hunted), count(TestOutcome::NotReached));
     observer.end(Some(&Event::TestsHunted { hunted, left }));
     saved
+}
+
+/// When a test has its turn, should the time be up before all had theirs: first those that showed something last time, then those that were not
+/// hunted in, then the others.
+fn turn(name: &str, earlier: Option<&Suite>) -> u8 {
+    let known = earlier.and_then(|suite| suite.tests.iter().find(|test| test.name == name));
+    match known {
+        Some(test) if !test.findings.is_empty() => 0,
+        Some(test) if test.outcome == TestOutcome::Hunted => 2,
+        _ => 1,
+    }
 }
 
 fn hunted(directory: &Path, test: &Test) -> Event {
@@ -179,4 +193,38 @@ fn said(log: &Path) -> Option<String> {
     let text = String::from_utf8_lossy(&text);
     let error = text.lines().find_map(|line| line.strip_prefix("error: "));
     error.or(text.lines().rfind(|line| !line.trim().is_empty())).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use report::{SuiteTest, TestStatus};
+
+    use super::*;
+
+    #[test]
+    fn what_showed_something_last_time_comes_first() {
+        let test = |name: &str, outcome, findings: &[&str]| SuiteTest {
+            name: name.to_owned(),
+            command: Vec::new(),
+            status: TestStatus::Passed,
+            outcome,
+            message: None,
+            milliseconds: 0,
+            runs: 0,
+            behaviours: 0,
+            exhausted: false,
+            findings: findings.iter().map(|&id| id.to_owned()).collect(),
+            directory: None,
+        };
+        let tests = vec![
+            test("quiet", TestOutcome::Hunted, &[]),
+            test("left", TestOutcome::NotReached, &[]),
+            test("loud", TestOutcome::Hunted, &["race-1"]),
+        ];
+        let earlier = Suite { command: Vec::new(), status: 0, tests };
+        let mut names = ["quiet", "new", "loud", "left"];
+        names.sort_by_key(|name| turn(name, Some(&earlier)));
+        assert_eq!(names, ["loud", "new", "left", "quiet"]);
+        assert_eq!(turn("new", None), turn("loud", None));
+    }
 }

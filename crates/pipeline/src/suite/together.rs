@@ -12,9 +12,10 @@ use super::queue::{LATEST, results};
 use crate::error::{Error, ErrorKind};
 use crate::files::{self, Form};
 use crate::observer::{Observer, WarningsOnly};
+use crate::predict::{PredictOptions, head};
 use crate::saved;
 use crate::trace_file::{ExploredTrace, TraceFile};
-use trace::Ending;
+use trace::{Ending, Viewpoint};
 
 /// Puts what was found in the tests of a suite together, and keeps it in the directory of the suite.
 pub(super) fn together(
@@ -28,11 +29,17 @@ pub(super) fn together(
     let Together { predictions, mut findings, tests, .. } = all;
     let first_error =
         tests.iter().find_map(|test| Some(format!("{}: {}", test.name, test.message.as_ref()?)));
-    let nothing = || match first_error {
-        Some(error) => Error::from(ErrorKind::NothingHunted).note(error),
+    let nothing = || match &first_error {
+        Some(error) => Error::from(ErrorKind::NothingHunted).note(error.as_str()),
         None => Error::from(ErrorKind::NothingHunted),
     };
-    let mut predictions = predictions.ok_or_else(nothing)?;
+    // Another machine hunts in all that there is.
+    let is_elsewhere = tests.iter().any(|test| test.outcome == TestOutcome::OtherShard);
+    let mut predictions = match predictions {
+        Some(predictions) => predictions,
+        None if is_elsewhere && first_error.is_none() => return empty(directory, plan, tests),
+        None => return Err(nothing()),
+    };
     findings.sort_by_key(Finding::rank);
     findings = group_by_cause(findings);
     number_by_rank(&mut findings);
@@ -45,10 +52,21 @@ pub(super) fn together(
     predictions.suite = Some(suite);
     save(directory, &predictions)?;
     let path = directory.join(predictions.trace.path.clone().unwrap_or_default());
-    let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
+    let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?.seen_from_here();
     let findings = directory.join(saved::FINDINGS);
     let recordings: Vec<ExploredTrace> = saved::others(&findings, &predictions, &mut WarningsOnly(observer))?;
     Ok(SuiteOutcome { directory: directory.to_owned(), file, recordings, predictions })
+}
+
+/// The report of a shard that has no tests.
+fn empty(directory: &Path, plan: &Plan, tests: Vec<SuiteTest>) -> Result<SuiteOutcome, Error> {
+    let trace = trace::TraceBuilder::new().finish();
+    let trace = trace.map_err(|error| Error::io("make", "an empty trace", std::io::Error::other(error.to_string())))?;
+    let file = TraceFile::in_memory(trace, "nothing");
+    let mut predictions = head(&file, &PredictOptions::default())?;
+    predictions.suite = Some(Suite { command: plan.command_words(), status: plan.status, tests });
+    save(directory, &predictions)?;
+    Ok(SuiteOutcome { directory: directory.to_owned(), file, recordings: Vec::new(), predictions })
 }
 
 fn save(directory: &Path, predictions: &Predictions) -> Result<(), Error> {
@@ -87,10 +105,12 @@ impl Together<'_> {
             directory: found.is_some().then(|| beside.clone()),
         });
         let Some(mut found) = found else { return };
+        let viewpoint = Viewpoint::new(&test.directory.display().to_string(), &self.here);
         for finding in std::mem::take(&mut found.findings) {
             let recording = format!("{beside}/{}", finding.recording.as_deref().unwrap_or(saved::TRACE));
             let tests = vec![test.name.clone()];
-            self.findings.push(self.placed(Finding { recording: Some(recording), tests, ..finding }));
+            let finding = finding.seen_from(&viewpoint);
+            self.findings.push(Finding { recording: Some(recording), tests, ..finding });
         }
         match &mut self.predictions {
             Some(all) => add(all, found, coverage),
@@ -99,19 +119,6 @@ impl Together<'_> {
                 self.predictions = Some(found);
             }
         }
-    }
-
-    /// The same with places as seen from here: tests that run elsewhere have longer names for the same source.
-    fn placed(&self, mut finding: Finding) -> Finding {
-        let own = finding.locations.iter_mut();
-        let further = finding.more.iter_mut().flat_map(|places| &mut places.locations);
-        for location in own.chain(further) {
-            let shorter = location.strip_prefix(&self.here).and_then(|rest| rest.strip_prefix('/'));
-            if let Some(shorter) = shorter.map(str::to_owned) {
-                *location = shorter;
-            }
-        }
-        finding
     }
 }
 

@@ -13,6 +13,7 @@ use trace::Ending;
 
 use crate::Cancellation;
 use crate::directory::WorkDirectory;
+use crate::drive::{Drive, Driver};
 use crate::environment::{Environment, EnvironmentSource};
 use crate::output::OutputFile;
 use crate::record::{ending, without_surprises};
@@ -36,6 +37,8 @@ pub struct Command {
     pub input: Option<PathBuf>,
     /// It is not instrumented: the runtime is preloaded.
     pub only_sync: bool,
+    /// The client that drives it, if it is a server.
+    pub drive: Option<Drive>,
     /// Whether it really sleeps.
     pub sleeping: wire::Sleeping,
 }
@@ -113,11 +116,17 @@ pub(super) fn execute(
     without_surprises(&mut program);
     let started = Instant::now();
     let mut child = program.spawn()?;
-    let (status, in_time) = wait(&mut child, started + limit, cancellation, &mut output)?;
+    let mut driver = match &command.drive {
+        Some(drive) => Some(Driver::new(drive, Some(output.for_program()?))),
+        None => None,
+    };
+    let waited = wait(&mut child, started + limit, cancellation, &mut output, driver.as_mut());
     // Whatever it started ends with it.
     signals::send(-(child.id() as i32), libc::SIGKILL);
     output.finish()?;
+    let (status, in_time) = waited?;
     let ending = ending(status, in_time);
+    let ending = driver.map_or(Ok(ending), |driver| driver.finish(ending))?;
     Ok(Ran { ending, elapsed: started.elapsed(), directory })
 }
 
@@ -168,6 +177,7 @@ fn wait(
     until: Instant,
     cancellation: &Cancellation,
     output: &mut OutputFile,
+    mut driver: Option<&mut Driver<'_>>,
 ) -> io::Result<(ExitStatus, bool)> {
     let mut pause = Duration::from_micros(200);
     loop {
@@ -180,6 +190,9 @@ fn wait(
             return Ok((child.wait()?, false));
         }
         output.trim();
+        if let Some(driver) = &mut driver {
+            driver.advance(child.id())?;
+        }
         std::thread::sleep(pause.min(left));
         pause = (pause * 2).min(Duration::from_millis(10));
     }

@@ -139,6 +139,11 @@ impl Notes {
         &self.frames
     }
 
+    /// Gives frames other names.
+    pub(crate) fn rename_frames(&mut self, rename: impl Fn(&str) -> std::borrow::Cow<'_, str>) {
+        self.frames = self.frames.renamed(rename);
+    }
+
     /// Every stack: where it was called from, and its frame. The first has the number 1.
     pub fn stacks(&self) -> &[(Option<StackId>, FrameNumber)] {
         &self.stacks

@@ -106,7 +106,7 @@ impl Rounds<'_> {
             }
             let max_events = self.most_events();
             let wanted = tasks.into_iter().map(|task| {
-                seed += 1;
+                seed = seed.wrapping_add(self.options.seed_step);
                 let runtime = wire::Settings { seed, max_events, ..wire::Settings::DEFAULT };
                 Wanted { task: Some(task), runtime }
             });
@@ -179,7 +179,9 @@ impl Rounds<'_> {
     ) -> Result<Duration, Error> {
         let started = Instant::now();
         let cancellation = &self.options.cancellation;
-        let made = map_in_parallel(wanted, |wanted| {
+        // Servers would get into each other's way.
+        let at_once = if command.drive.is_some() { 1 } else { cores() };
+        let made = map_in_parallel(wanted, at_once, |wanted| {
             let settings =
                 FollowSettings { runtime: wanted.runtime, limit, cancellation: cancellation.clone() };
             let legs = wanted.task.iter().flat_map(|task| &task.route.legs);

@@ -135,8 +135,10 @@ impl Reduction<'_> {
         };
         let (limit, cancellation) = (self.limit, self.cancellation);
         let mut shortest: Option<Witness> = None;
-        for chunk in routes.chunks(cores()) {
-            let ran = map_in_parallel(chunk.to_vec(), |route| {
+        // Servers would get into each other's way.
+        let at_once = if self.command.drive.is_some() { 1 } else { cores() };
+        for chunk in routes.chunks(at_once) {
+            let ran = map_in_parallel(chunk.to_vec(), at_once, |route| {
                 let settings = FollowSettings { runtime, limit, cancellation: cancellation.clone() };
                 let ran = follow(&to_the_end(route), self.command, &settings);
                 ran.map_err(|error| carrier(self.command).cannot_run(&error.to_string()))
