@@ -61,7 +61,11 @@ pub fn become_compiler(language: Language, extras: &Extras, arguments: &[OsStrin
 }
 
 /// The command that compiles with these arguments.
-pub fn prepare(language: Language, extras: &Extras, arguments: &[OsString]) -> Result<Command, CompilerError> {
+pub fn prepare(
+    language: Language,
+    extras: &Extras,
+    arguments: &[OsString],
+) -> Result<Command, CompilerError> {
     // A launcher of what is built for recording already: `foretell cc --compiler foretell cc ..`.
     if extras.compiler.as_deref().is_some_and(find::is_ourselves) {
         let own = |word: &&OsString| *word == "cc" || *word == "c++";

@@ -130,9 +130,9 @@ impl<'d> Driver<'d> {
         match &self.drive.ready {
             Ready::Listening => listens(server),
             Ready::Port(port) => is_listened_on(*port),
-            Ready::Printed(pattern) => self.printed().is_some_and(|printed| {
-                Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&printed))
-            }),
+            Ready::Printed(pattern) => self
+                .printed()
+                .is_some_and(|printed| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&printed))),
         }
     }
 

@@ -30,7 +30,9 @@ impl Viewpoint {
 
     /// A location as it is called from here.
     pub fn location<'l>(&self, location: &'l str) -> Cow<'l, str> {
-        let is_place = || location.rsplit_once(':').is_some_and(|(_, line)| line.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_place = || {
+            location.rsplit_once(':').is_some_and(|(_, line)| line.bytes().all(|byte| byte.is_ascii_digit()))
+        };
         match location.strip_prefix(self.here.as_str()) {
             _ if self.here.is_empty() => Cow::Borrowed(location),
             Some(below) => Cow::Owned(below.to_owned()),
@@ -67,7 +69,11 @@ mod tests {
             ("/", "/", "/p/a.c:3", "p/a.c:3"),
         ];
         for (given_in, read_in, location, expected) in cases {
-            assert_eq!(Viewpoint::new(given_in, read_in).location(location), expected, "{given_in} {read_in}");
+            assert_eq!(
+                Viewpoint::new(given_in, read_in).location(location),
+                expected,
+                "{given_in} {read_in}"
+            );
         }
     }
 }

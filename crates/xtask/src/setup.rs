@@ -23,6 +23,8 @@ const TOOLS: &[(&str, &str)] = &[
     ("g++", "g++"),
     ("make", "make"),
     ("cmake", "cmake"),
+    ("meson", "meson"),
+    ("ninja", "ninja-build"),
     ("clang", "clang"),
     ("autoreconf", "autoconf"),
     ("automake", "automake"),

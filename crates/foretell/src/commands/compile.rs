@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn own_options_come_first() {
-        let words: Vec<OsString> = ["--compiler", "gcc-12", "--branches", "-c", "a.c", "--branches"].map(Into::into).into();
+        let words: Vec<OsString> =
+            ["--compiler", "gcc-12", "--branches", "-c", "a.c", "--branches"].map(Into::into).into();
         let (extras, rest) = own_options(&words);
         assert_eq!(extras, Extras { branches: true, compiler: Some("gcc-12".into()) });
         assert_eq!(rest, ["-c", "a.c", "--branches"]);

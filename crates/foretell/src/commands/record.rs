@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use load::{Options, Pattern, Sample};
-use run::drive::{Drive, Ready};
 use pipeline::recording::{KeptEnvironment, RecordOptions, RecordedTrace, Recorder};
+use run::drive::{Drive, Ready};
 use serde::Serialize;
 
 use super::driving::Driving;
@@ -157,8 +157,10 @@ impl Record {
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let options = self.options();
         if let Some(Drive { ready: Ready::Printed(_), .. }) = &options.drive {
-            return Err(Diagnostic::new("what the program prints is passed on, and not searched for a pattern")
-                .help("name the port, such as `--ready :8080`, or leave `--ready` out"));
+            return Err(Diagnostic::new(
+                "what the program prints is passed on, and not searched for a pattern",
+            )
+            .help("name the port, such as `--ready :8080`, or leave `--ready` out"));
         }
         let base = self.base()?;
         let observer = &mut TerminalObserver::new(self.mode);

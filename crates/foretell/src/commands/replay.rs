@@ -142,7 +142,9 @@ impl Replay {
             if rerecording::is_recorded(replayed) {
                 // What is not known of the recording stays so.
                 let unknown = trace::Metadata::default();
-                target.write(|out| rerecording::write(&replayer, replayed, &unknown, &load::Options::default(), out))?;
+                target.write(|out| {
+                    rerecording::write(&replayer, replayed, &unknown, &load::Options::default(), out)
+                })?;
             } else {
                 Diagnostic::new(format!("the program left no log, so `{}` was not written", target.name()))
                     .print_warning();
@@ -207,10 +209,8 @@ impl Replay {
         }
         if let (Some(client), None) = (client(metadata), self.driving.drive()) {
             let client = client.client.to_string_lossy();
-            return Err(Diagnostic::new("this server was recorded with a client, and waits for one").help(format!(
-                "name the client: `--drive {}`",
-                recorded_command::quoted(&client)
-            )));
+            return Err(Diagnostic::new("this server was recorded with a client, and waits for one")
+                .help(format!("name the client: `--drive {}`", recorded_command::quoted(&client))));
         }
         let command = match self.command_given(Some(metadata)) {
             Some(command) => command,

@@ -3,34 +3,17 @@
 use std::path::Path;
 use std::process::Command;
 
+use testing::session::{Step, compare, steps};
+
 use crate::{page, pages, root, search_path};
 
-/// A command of a session and the lines it is to print, `..` standing for any others.
-struct Step {
-    command: String,
-    expected: Vec<String>,
-}
-
-/// The commands of a page: indented, after a dollar sign, and what follows up to the next line of prose.
-fn session(page: &str) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
-    let mut open = false;
-    for line in page.lines().filter(|line| !line.is_empty()) {
-        let Some(line) = line.strip_prefix("    ") else {
-            open = false;
-            continue;
-        };
-        match (line.strip_prefix("$ "), steps.last_mut()) {
-            (Some(command), _) => {
-                open = true;
-                steps.push(Step { command: command.to_owned(), expected: Vec::new() });
-            }
-            (None, Some(step)) if open => step.expected.push(line.to_owned()),
-            _ => {}
-        }
-    }
-    steps.retain(|step| !step.command.starts_with("cargo "));
-    steps
+/// The commands of a page, and what they print.
+fn session(page: &str) -> Vec<(String, Vec<String>)> {
+    let command = |step| match step {
+        Step::Command { command, expected } if !command.starts_with("cargo ") => Some((command, expected)),
+        _ => None,
+    };
+    steps(page).into_iter().filter_map(command).collect()
 }
 
 /// The pages with sessions, each with a test of its name.
@@ -89,9 +72,9 @@ fn happens(name: &str) {
     }
     write_programs_of_the_start(directory);
 
-    let steps = session(&page(name));
-    assert!(!steps.is_empty(), "{name} has no session");
-    for Step { command, expected } in steps {
+    let commands = session(&page(name));
+    assert!(!commands.is_empty(), "{name} has no session");
+    for (command, expected) in commands {
         let shell = Command::new("sh")
             .args(["-c", &format!("{{ {}; }} 2>&1", command.split(" #").next().unwrap())])
             .current_dir(directory)
@@ -99,17 +82,6 @@ fn happens(name: &str) {
             .output()
             .unwrap();
         let printed = String::from_utf8(shell.stdout).unwrap();
-        let mut lines = printed.lines();
-        let mut any = false;
-        for line in expected {
-            if line == ".." {
-                any = true;
-                continue;
-            }
-            let found = if any { lines.any(|l| l == line) } else { lines.next() == Some(&*line) };
-            assert!(found, "$ {command}\ndoes not print: {line}\nbut:\n{printed}");
-            any = false;
-        }
-        assert!(any || lines.next().is_none(), "$ {command}\nprints more:\n{printed}");
+        compare(&expected, &printed).unwrap_or_else(|why| panic!("$ {command}\n{why}; but:\n{printed}"));
     }
 }

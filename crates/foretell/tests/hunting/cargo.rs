@@ -123,8 +123,13 @@ fn a_workspace_in_a_directory_with_spaces() {
     let said = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
 
     // A program's arguments and status are its own; what is optimised across crates and stripped is seen all the same.
-    let ran =
-        ends(&mut cargo(&here, &["run", "--profile", "dist", "-p", "tool", "--", "--release", "-q"]), 3);
+    let ran = ends(
+        &mut cargo(
+            &here,
+            &["--record", "", "run", "--profile", "dist", "-p", "tool", "--", "--release", "-q"],
+        ),
+        3,
+    );
     assert_eq!(said(&ran), "loud yes 42\n");
     let events = foretell(&here, &["convert", "foretell.ftr", "-"]);
     let events = String::from_utf8_lossy(&events.stdout).into_owned();
@@ -155,10 +160,10 @@ fn a_workspace_in_a_directory_with_spaces() {
     for trace in &traces {
         std::fs::remove_file(below.join(trace)).unwrap();
     }
-    ends(cargo(&here, &["test", "--test", "second"]).env("EXPECTED", "4"), 101);
+    ends(cargo(&here, &["--record", "", "test", "--test", "second"]).env("EXPECTED", "4"), 101);
     assert_eq!(names(&here, ".ftr").len(), 1);
 
-    let shown = ends(&mut cargo(&here, &["run", "-p", "queue", "--example", "show"]), 0);
+    let shown = ends(&mut cargo(&here, &["--record", "", "run", "-p", "queue", "--example", "show"]), 0);
     assert_eq!(said(&shown), "shown 3\n");
     assert!(here.join("foretell.ftr").is_file());
 }
@@ -239,7 +244,7 @@ fn cargo_builds_what_can_be_hunted_in_and_records_what_it_runs() {
     let hunted = foretell(here, &["hunt", "--json", "--quiet", "--", built]);
     let findings = json(&hunted);
     assert_eq!(findings["findings"][0]["rung"], "confirmed", "{findings:#}");
-    ends(&mut cargo(here, &["run"]), 0);
+    ends(&mut cargo(here, &["--record", "", "run"]), 0);
     let predicted = foretell(here, &["predict", "foretell.ftr", "--json", "--only", "deadlock"]);
     assert_eq!(json(&predicted)["findings"].as_array().unwrap().len(), 1, "{predicted:?}");
     // Not that of core's that was inlined there.
@@ -268,7 +273,9 @@ fn main() {
 "#;
     std::fs::write(here.join("src/main.rs"), program).unwrap();
     // What std needs may have to be fetched.
-    for (arguments, races) in [(&["run"][..], 1), (&["--no-build-std", "run"], 0)] {
+    for (arguments, races) in
+        [(&["--record", "", "run"][..], 1), (&["--record", "", "--no-build-std", "run"], 0)]
+    {
         ends(cargo_with_any_std(here, arguments).env_remove("CARGO_NET_OFFLINE"), 0);
         let predicted = json(&foretell(here, &["predict", "foretell.ftr", "--json", "--only", "race"]));
         assert_eq!(predicted["findings"].as_array().unwrap().len(), races, "{predicted:#}");

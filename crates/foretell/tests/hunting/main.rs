@@ -10,6 +10,7 @@ mod interrupts;
 mod ladder;
 mod misuse;
 mod openmp;
+mod options;
 mod pairs;
 mod rounds;
 mod rust;

@@ -1,6 +1,11 @@
 //! `foretell test`: whole test commands.
 
+mod build_systems;
 mod cargo;
+mod ci;
+mod servers;
+mod tutorial;
+mod workflow;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -193,7 +193,13 @@ mod tests {
 
     #[test]
     fn how_long_it_took_is_no_difference() {
-        assert!(differs("test result: ok. 1 passed; finished in 0.31s\n", &["test result: ok. 1 passed; finished in 0.00s\n"]).is_empty());
+        assert!(
+            differs(
+                "test result: ok. 1 passed; finished in 0.31s\n",
+                &["test result: ok. 1 passed; finished in 0.00s\n"]
+            )
+            .is_empty()
+        );
         assert!(differs("[  OK  ] Queue.Push (12 ms)\n", &["[  OK  ] Queue.Push (0 ms)\n"]).is_empty());
         assert!(!differs("2 passed in 0.31s\n", &["1 passed in 0.00s\n"]).is_empty());
         assert!(!differs("3 s left, 5 items, 1.5 m\n", &["4 s left, 5 items, 1.5 m\n"]).is_empty());

@@ -138,7 +138,12 @@ pub(super) fn record(
         let is_new = counts.count(ran.ending, failure.as_ref());
         let Some(process) = ran.processes.first() else { continue };
         let name = format!("run-{run}.ftr");
-        recorder.save(process, &recorder.metadata_of(&ran, seed), &directory.recording(&name), &mut Silent)?;
+        recorder.save(
+            process,
+            &recorder.metadata_of(&ran, seed),
+            &directory.recording(&name),
+            &mut Silent,
+        )?;
         match failure {
             Some(failure) if is_new => failed.push((failure, name)),
             Some(_) => {}

@@ -61,7 +61,8 @@ pub(super) fn together(
 /// The report of a shard that has no tests.
 fn empty(directory: &Path, plan: &Plan, tests: Vec<SuiteTest>) -> Result<SuiteOutcome, Error> {
     let trace = trace::TraceBuilder::new().finish();
-    let trace = trace.map_err(|error| Error::io("make", "an empty trace", std::io::Error::other(error.to_string())))?;
+    let trace = trace
+        .map_err(|error| Error::io("make", "an empty trace", std::io::Error::other(error.to_string())))?;
     let file = TraceFile::in_memory(trace, "nothing");
     let mut predictions = head(&file, &PredictOptions::default())?;
     predictions.suite = Some(Suite { command: plan.command_words(), status: plan.status, tests });

@@ -1,0 +1,115 @@
+//! Options of `hunt` that `record` has as well, and hunts on several machines.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{foretell, json};
+
+/// Two threads that count without a lock; with an argument, in a process of their own.
+const PROGRAM: &str = r#"
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int total, other;
+static void *add(void *unused) { total = total + 1; return unused; }
+static void *add_other(void *unused) { other = other + 1; return unused; }
+static int count(void)
+{
+    pthread_t one, two;
+    pthread_create(&one, 0, add, 0);
+    pthread_create(&two, 0, add, 0);
+    add_other(0);
+    pthread_join(one, 0);
+    pthread_join(two, 0);
+    return 0;
+}
+int main(int words, char **unused)
+{
+    (void)unused;
+    if (words < 2)
+        return count();
+    pthread_t thread;
+    pthread_create(&thread, 0, add_other, 0);
+    pthread_join(thread, 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(count());
+    waitpid(child, 0, 0);
+    return 0;
+}
+"#;
+
+fn project() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("count.c"), PROGRAM).unwrap();
+    let built = foretell(directory.path(), &["cc", "-g", "-O1", "-pthread", "count.c", "-o", "count"]);
+    assert!(built.status.success(), "{built:?}");
+    directory
+}
+
+fn hunt(directory: &Path, options: &[&str], arguments: &[&str]) -> Value {
+    let common = ["hunt", "--json", "--quiet", "--timeout", "20"];
+    let command = [&common, options, &["--", "./count"], arguments].concat();
+    json(&foretell(directory, &command))
+}
+
+fn settings(directory: &Path, trace: &str) -> Value {
+    json(&foretell(directory, &["stats", "--json", trace]))["metadata"]["settings"].clone()
+}
+
+fn races(report: &Value) -> Vec<(&str, &str)> {
+    let findings = report["findings"].as_array().unwrap().iter().filter(|finding| finding["kind"] == "race");
+    findings.map(|finding| (finding["object"].as_str().unwrap(), finding["rung"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn runs_and_policies_are_as_asked_for() {
+    let project = project();
+    let report = hunt(project.path(), &["--runs", "3", "--policy", "round-robin", "--seed", "5"], &[]);
+    assert_eq!(races(&report), [("total", "confirmed")]);
+    for (trace, seed) in [("trace.ftr", "5"), ("run-2.ftr", "6"), ("run-3.ftr", "7")] {
+        let settings = settings(project.path(), &format!(".foretell/latest/{trace}"));
+        assert_eq!(
+            (&settings["seed"], &settings["policy"]),
+            (&seed.into(), &"round-robin".into()),
+            "{trace}"
+        );
+    }
+}
+
+#[test]
+fn variables_are_left_out_as_asked_for() {
+    let project = project();
+    assert_eq!(races(&hunt(project.path(), &["--exclude", "add"], &[])), []);
+    assert_eq!(races(&hunt(project.path(), &["--include", "add"], &[])), [("total", "confirmed")]);
+}
+
+#[test]
+fn children_are_searched_if_they_are_followed() {
+    let project = project();
+    assert_eq!(races(&hunt(project.path(), &[], &["in-a-child"])), []);
+    let report = hunt(project.path(), &["--children", "follow"], &["in-a-child"]);
+    assert_eq!(races(&report), [("total", "predicted")]);
+    let race =
+        report["findings"].as_array().unwrap().iter().find(|finding| finding["kind"] == "race").unwrap();
+    assert_eq!(race["recording"], "child-1.ftr");
+}
+
+#[test]
+fn hunts_of_several_machines_are_joined() {
+    let project = project();
+    for (shard, seed) in [("1/2", "3"), ("2/2", "4")] {
+        let results = format!("shard-{}", &shard[..1]);
+        hunt(project.path(), &["--shard", shard, "--seed", "3", "--results", &results], &[]);
+        assert_eq!(settings(project.path(), &format!("{results}/latest/trace.ftr"))["seed"], seed);
+    }
+    let merged = foretell(project.path(), &["merge", "--json", "shard-1/latest", "shard-2/latest"]);
+    assert_eq!(merged.status.code(), Some(1), "{merged:?}");
+    let report = json(&merged);
+    assert_eq!(races(&report), [("total", "confirmed")]);
+    let race =
+        report["findings"].as_array().unwrap().iter().find(|finding| finding["kind"] == "race").unwrap();
+    assert_eq!(race["tests"], serde_json::json!(["count", "count (2)"]));
+}

@@ -1,0 +1,134 @@
+//! `--drive`: servers with a client, recorded, hunted in and replayed.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{foretell, json};
+
+/// A server with a thread for each connection. The number of requests is counted without a lock.
+const SERVER: &str = r#"
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int requests;
+
+static void *serve(void *connection)
+{
+    int file = (int)(long)connection;
+    char line[64];
+    ssize_t length;
+
+    while ((length = read(file, line, sizeof line)) > 0) {
+        requests = requests + 1;
+        if (write(file, line, length) != length)
+            break;
+    }
+    close(file);
+    return NULL;
+}
+
+int main(int count, char **words)
+{
+    int one = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET};
+
+    address.sin_port = htons(atoi(words[count - 1]));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 8)) {
+        perror("listen");
+        return 1;
+    }
+    puts("the server is ready");
+    fflush(stdout);
+    for (;;) {
+        pthread_t thread;
+        int connection = accept(listener, NULL, NULL);
+        if (connection < 0)
+            return 1;
+        pthread_create(&thread, NULL, serve, (void *)(long)connection);
+        pthread_detach(thread);
+    }
+}
+"#;
+
+/// Two connections at the same time, each with two requests whose answers are awaited.
+const CLIENT: &str = r#"
+exec 3<>/dev/tcp/127.0.0.1/$1 4<>/dev/tcp/127.0.0.1/$1
+for i in 1 2; do
+  echo "a$i" >&3; echo "b$i" >&4
+  read -r a <&3; read -r b <&4
+  echo "$a $b"
+done
+"#;
+
+fn project() -> (tempfile::TempDir, u16) {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("server.c"), SERVER).unwrap();
+    fs::write(directory.path().join("client.sh"), CLIENT).unwrap();
+    let built = foretell(directory.path(), &["cc", "-g", "-O1", "-pthread", "server.c", "-o", "server"]);
+    assert!(built.status.success(), "{built:?}");
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    (directory, port)
+}
+
+fn hunt(directory: &Path, port: u16, more: &[&str]) -> (Option<i32>, Value) {
+    let (port, client) = (port.to_string(), format!("bash client.sh {port}"));
+    let common = ["hunt", "--json", "--quiet", "--timeout", "40", "--drive", &client];
+    let output = foretell(directory, &[&common, more, &["--", "./server", &port]].concat());
+    (output.status.code(), json(&output))
+}
+
+#[test]
+fn a_race_of_a_server_is_confirmed_with_its_client() {
+    if !testing::has("bash") {
+        return;
+    }
+    let (project, port) = project();
+    for ready in [&["--ready", "server is ready"][..], &[]] {
+        let (status, report) = hunt(project.path(), port, ready);
+        assert_eq!(status, Some(1), "{report:#}");
+        let findings = report["findings"].as_array().unwrap();
+        let race =
+            findings.iter().find(|finding| finding["kind"] == "race" && finding["object"] == "requests");
+        let race = race.unwrap_or_else(|| panic!("{findings:#?}"));
+        assert_eq!(race["rung"], "confirmed", "{race:#}");
+        // The client got its answers, and its output is kept with the server's.
+        let printed = fs::read_to_string(project.path().join(".foretell/latest/output.txt")).unwrap();
+        assert_eq!(printed, "the server is ready\na1 b1\na2 b2\n");
+    }
+}
+
+#[test]
+fn a_client_is_not_run_because_a_file_says_so() {
+    if !testing::has("bash") {
+        return;
+    }
+    let (project, port) = project();
+    let client = format!("bash client.sh {port}");
+    let port = port.to_string();
+    let recorded = foretell(
+        project.path(),
+        &["record", "--drive", &client, "--ready", &format!(":{port}"), "--", "./server", &port],
+    );
+    assert!(String::from_utf8_lossy(&recorded.stdout).contains("a2 b2"), "{recorded:?}");
+    let predicted = foretell(project.path(), &["predict", "foretell.ftr", "--only", "race"]);
+    assert_eq!(predicted.status.code(), Some(1), "{predicted:?}");
+    let refused = foretell(project.path(), &["replay", "foretell.ftr", "race-1"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let words = String::from_utf8_lossy(&refused.stderr);
+    assert!(words.contains(&format!("--drive 'bash client.sh {port}'")), "{words}");
+    let replayed = foretell(project.path(), &["replay", "foretell.ftr", "race-1", "--drive", &client]);
+    assert_eq!(replayed.status.code(), Some(1), "{replayed:?}");
+    let pattern =
+        foretell(project.path(), &["record", "--drive", &client, "--ready", "x", "--", "./server", &port]);
+    assert_eq!(pattern.status.code(), Some(2), "{pattern:?}");
+}
