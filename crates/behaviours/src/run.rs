@@ -20,6 +20,12 @@ pub struct SitePair {
     pub(crate) write: u64,
 }
 
+impl std::fmt::Display for SitePair {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:x}-{:x}", self.read, self.write)
+    }
+}
+
 /// A thread, in whatever run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ThreadKey(u64);

@@ -35,6 +35,10 @@ impl Default for SearchLimits {
 pub struct Task {
     /// How it starts; then it goes on as it likes.
     pub route: Route,
+    /// The places whose events are to meet.
+    pub pair: SitePair,
+    /// No run has shown the pair, and no task before leads to it.
+    pub is_new_pair: bool,
     entry: Waiting,
     /// The route holds only if the changed event does not write.
     is_loose: bool,
@@ -114,6 +118,11 @@ impl Search {
         self.classes.len() as u64
     }
 
+    /// The pairs of places that runs have shown, and those that tasks lead to.
+    pub fn pairs(&self) -> impl Iterator<Item = SitePair> + '_ {
+        self.pairs.keys().copied()
+    }
+
     /// How many targets are left.
     pub fn left(&self) -> u64 {
         (self.waiting.len() + self.under_way) as u64
@@ -176,9 +185,16 @@ impl Search {
         for &effect in effects {
             match find(effect) {
                 Answer::Route(route) => {
-                    *self.pairs.entry(target.pair).or_default() += 1;
+                    let tried = self.pairs.entry(target.pair).or_default();
+                    *tried += 1;
                     let is_loose = step.may_change && effect == ChangedEvent::Reads;
-                    return Some(Task { route, entry, is_loose });
+                    return Some(Task {
+                        route,
+                        pair: target.pair,
+                        is_new_pair: *tried == 1,
+                        entry,
+                        is_loose,
+                    });
                 }
                 Answer::None => {}
                 Answer::GaveUp => gave_up = true,

@@ -1,6 +1,7 @@
 //! Measurements of Foretell, one file each: `cargo xtask bench NAME` runs them and writes what they measured into its section of bench/RESULTS.md.
 
 mod expectations;
+mod fleet;
 mod growth;
 mod hostile;
 mod llvm;
@@ -49,6 +50,7 @@ const BENCHMARKS: &[Benchmark] = &[
     ),
     Benchmark::new("growth", "how cost grows with the trace, with pictures", growth::run),
     Benchmark::new("hostile", "small traces of odd shapes, within bounds of time and memory", hostile::run),
+    Benchmark::new("fleet", "hunts on many machines: what the queue costs", fleet::run),
     Benchmark::new("papers", "the papers' tables, ours beside theirs", papers::run),
     Benchmark::new("states", "enumerating and counting global states", tables::states),
     Benchmark::new("record", "recording, beside ThreadSanitizer", record::run),

@@ -352,6 +352,27 @@ impl Finding {
             && (self.kind == FindingKind::Deadlock || objects(self) == objects(other))
     }
 
+    /// What it is called by where the same one may come from several places: equal for two findings if a reader of both learns nothing from the
+    /// second. That is more than [`Finding::is_like`] compares: what a replay has confirmed, or seen doing harm, is news.
+    pub fn fingerprint(&self) -> String {
+        let mut places: Vec<Vec<String>> = std::iter::once(&self.locations)
+            .chain(self.more.iter().map(|more| &more.locations))
+            .cloned()
+            .collect();
+        if self.kind != FindingKind::Order {
+            places.iter_mut().for_each(|set| set.sort_unstable());
+        }
+        places.sort_unstable();
+        let of_failure = self.failure.as_ref().filter(|_| self.kind == FindingKind::Failure);
+        let what = match of_failure {
+            Some(failure) => vec![vec![failure.identity.clone()]],
+            None => [vec![cause::objects(self.kind, &self.object)], places].concat(),
+        };
+        let harm = self.harm.map_or("unseen", Harm::name);
+        let pattern = self.pattern.as_deref().unwrap_or("");
+        format!("{} {} {harm} {:?} {pattern} {what:?}", self.kind.name(), self.rung.name(), self.shown)
+    }
+
     /// What is shown first: what fails, then what was seen doing harm, then the highest rungs. What is so in every run by
     /// forks and joins comes after that, and what is not the user's own code comes last.
     pub fn rank(&self) -> impl Ord + use<> {

@@ -5,8 +5,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    Cargo, Cc, Check, Clean, Compare, Completions, Convert, Cpp, Decide, Diff, Doctor, Generate, Hunt, Init,
-    List, Man, Merge, Open, Predict, Record, Recover, Replay, Report, Scrub, Show, States, Stats, Test,
+    Cargo, Cc, Check, Clean, Compare, Completions, Convert, Cpp, Decide, Diff, Doctor, Fleet, Generate, Hunt,
+    Init, List, Man, Merge, Open, Predict, Record, Recover, Replay, Report, Scrub, Show, States, Stats, Test,
 };
 use crate::exit::Exit;
 
@@ -40,6 +40,7 @@ pub enum Command {
     Report(Report),
     Diff(Diff),
     Merge(Merge),
+    Fleet(Fleet),
     Decide(Decide),
     Check(Check),
     Compare(Compare),

@@ -62,6 +62,7 @@ fn perform(command: Command) -> Result<Exit, Diagnostic> {
         Command::Hunt(hunt) => hunt.run(),
         Command::Test(test) => test.run(),
         Command::Merge(merge) => merge.run(),
+        Command::Fleet(fleet) => Err(fleet.run()),
         Command::Cc(cc) => Err(cc.run()),
         Command::Cpp(cpp) => Err(cpp.run()),
         Command::Cargo(cargo) => cargo.run(),

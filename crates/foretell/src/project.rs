@@ -19,7 +19,7 @@ const VARIABLE: &str = "FORETELL_CONFIG";
 /// The section for every command.
 const ALL: &str = "all";
 /// Commands that stand for others: what follows is not ours.
-const WRAPPERS: [&str; 2] = ["cc", "c++"];
+const WRAPPERS: [&str; 3] = ["cc", "c++", "fleet"];
 /// Hunts in tests, so the options in [`TEST`] are for it, too.
 const CARGO: &str = "cargo";
 const TEST: &str = "test";

@@ -12,6 +12,7 @@ mod record;
 mod rounds;
 mod run_directory;
 mod settle;
+mod step;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ use crate::predict::PredictOptions;
 use crate::trace_file::{ExploredTrace, TraceFile};
 use rounds::Rounds;
 pub use run_directory::RunDirectory;
+pub use step::{Step, StepOutcome, Target};
 
 /// What to hunt in, and how.
 #[derive(Clone, Debug)]
@@ -59,6 +61,8 @@ pub struct HuntOptions {
     pub run_limit: Duration,
     /// How many events are recorded.
     pub max_events: u64,
+    /// One step of an exploration that many hunts share, in place of an exploration of our own.
+    pub step: Option<Step>,
     /// Where results are kept.
     pub results: PathBuf,
     /// What to look for. Its budget is that of each search.

@@ -18,6 +18,7 @@ mod extras;
 pub mod files;
 pub mod first_party;
 pub mod hunt;
+mod jobs;
 pub mod minimize;
 pub mod observer;
 mod parallel;

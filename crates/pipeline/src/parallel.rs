@@ -1,8 +1,11 @@
 //! The same work on many items, on all cores.
 
-use crate::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Maps each item, so many at the same time. The results are in the order of the items.
+use crate::error::Error;
+use crate::jobs::{Heard, Taken, do_jobs};
+
+/// Maps each item, so many at the same time. The results are in the order of the items; after an error no more are begun.
 pub(crate) fn map_in_parallel<I: Send, T: Send>(
     items: Vec<I>,
     at_once: usize,
@@ -11,21 +14,21 @@ pub(crate) fn map_in_parallel<I: Send, T: Send>(
     if items.len() < 2 || at_once < 2 {
         return items.into_iter().map(work).collect();
     }
-    let (work, mut items, mut done) = (&work, items.into_iter().peekable(), Vec::new());
-    while items.peek().is_some() {
-        std::thread::scope(|scope| {
-            let start = |item| {
-                let worker = std::thread::Builder::new().spawn_scoped(scope, move || work(item));
-                worker.map_err(|error| Error::io("start", "a thread to work in", error))
-            };
-            let workers = items.by_ref().take(at_once).map(start).collect::<Result<Vec<_>, Error>>()?;
-            for worker in workers {
-                done.push(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-            }
-            Ok::<(), Error>(())
-        })?;
-    }
-    Ok(done)
+    let mut results: Vec<Option<Result<T, Error>>> = items.iter().map(|_| None).collect();
+    let failed = AtomicBool::new(false);
+    let go_on = || !failed.load(Ordering::Relaxed);
+    let work = |taken: Taken<I>| {
+        let result = work(taken.job);
+        failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        result
+    };
+    do_jobs(items, at_once, go_on, work, |heard| {
+        if let Heard::Ended(number, result) = heard {
+            results[number] = Some(result);
+        }
+    });
+    // Jobs are taken in order, so whatever was not begun comes after an error.
+    results.into_iter().flatten().collect()
 }
 
 /// How much can be done at the same time.

@@ -25,6 +25,7 @@ use crate::observer::{Event, Observer, Stage};
 use crate::saved;
 use crate::trace_file::{ExploredTrace, TraceFile};
 pub use plan::{Plan, Shard, Test};
+pub use queue::{HuntArguments, LATEST, hunt_worked};
 use together::together;
 
 /// A test command, and how to hunt in its tests.
@@ -40,6 +41,8 @@ pub struct SuiteOptions {
     pub timeout: Duration,
     /// How many hunts go on at the same time.
     pub workers: usize,
+    /// How many seeds each test is hunted in with, each by itself.
+    pub seeds: u64,
     /// Whether programs of known test frameworks are split into their cases.
     pub split: bool,
     /// Which part of the tests is ours.
@@ -57,6 +60,12 @@ pub struct Hunter {
     pub program: PathBuf,
     /// Its first arguments.
     pub arguments: Vec<OsString>,
+}
+
+impl Hunter {
+    /// What hunts in a test with one of several seeds searches the recorded run alone: to go on from each seed to other behaviours would do the
+    /// same work again for each.
+    pub const OF_A_SEED: [&str; 2] = ["--rounds", "1"];
 }
 
 /// What came of a suite.
@@ -104,6 +113,14 @@ fn resumed(options: &SuiteOptions) -> Result<(PathBuf, Plan), Error> {
 /// Runs the command, and plans a hunt for each of its tests.
 fn planned(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<(PathBuf, Plan), Error> {
     let directory = RunDirectory::create(&options.results)?;
+    let plan = plan(options, observer)?;
+    plan.save(directory.path())?;
+    directory.becomes_latest()?;
+    Ok((directory.path().to_owned(), plan))
+}
+
+/// Runs the command as it is, and plans a hunt for each of its tests.
+pub fn plan(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<Plan, Error> {
     observer.begin(&Stage::Surveying);
     let survey = run::survey::survey(&options.command, None).map_err(|error| {
         Error::io("run", format!("`{}`", Path::new(&options.command[0]).display()), error)
@@ -121,9 +138,7 @@ fn planned(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<(PathB
                 "build the tests with `foretell cc`, `foretell c++` or -fsanitize=thread: see docs/suites.md",
             ));
     }
-    plan.save(directory.path())?;
-    directory.becomes_latest()?;
-    Ok((directory.path().to_owned(), plan))
+    Ok(plan)
 }
 
 /// Puts suites and hunts together that ran elsewhere: their results are copied to a directory of its own, which nobody needs the others for.

@@ -35,6 +35,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("dpkg-source", "dpkg-dev"),
     ("lintian", "lintian"),
     ("meson", "meson"),
+    ("nats-server", "nats-server"),
 ];
 /// The seconds that installing may take.
 const PATIENCE: &str = "300";

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use load::Pattern;
-use pipeline::hunt::{HuntOptions, HuntOutcome, SourceProgram, hunt};
+use pipeline::hunt::{HuntOptions, HuntOutcome, SourceProgram, Step, Target, hunt};
 use pipeline::observer::{Coverage, HuntEnd};
 use pipeline::predict::PredictOptions;
 use pipeline::suite::Shard;
@@ -119,6 +119,12 @@ pub struct Hunt {
     max_events: u64,
     #[command(flatten)]
     driving: Driving,
+    /// Instead of exploring, make one run and list the targets that are left: what workers of a fleet do.
+    #[arg(long, hide = true)]
+    step: bool,
+    /// The target that the step is to go towards.
+    #[arg(long, value_name = "FILE", hide = true, requires = "step")]
+    towards: Option<PathBuf>,
     /// Where to keep the results.
     #[arg(long, value_name = "DIRECTORY", default_value = ".foretell")]
     results: PathBuf,
@@ -138,13 +144,27 @@ pub struct Hunt {
 impl Hunt {
     /// Hunts, and reports what was caught.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let options = self.options(self.limits.start(Some(Duration::from_secs(self.timeout))));
+        let step = self.step()?;
+        let options = self.options(step, self.limits.start(Some(Duration::from_secs(self.timeout))));
         let outcome = hunt(&options, &mut TerminalObserver::new(self.mode))?;
         keep_newest(&self.results);
         self.report(outcome)
     }
 
-    fn options(&self, bounds: Bounds) -> HuntOptions {
+    /// The step of a shared exploration, if it is to be one.
+    fn step(&self) -> Result<Option<Step>, Diagnostic> {
+        let Some(path) = &self.towards else { return Ok(self.step.then(Step::default)) };
+        let shown = path.display().to_string();
+        let text = std::fs::read(path)
+            .map_err(|error| Diagnostic::from_io("read", &format!("`{shown}`"), &error))?;
+        let target: Option<Target> = serde_json::from_slice(&text).ok();
+        match target.filter(Target::is_well_formed) {
+            Some(target) => Ok(Some(Step { target: Some(target) })),
+            None => Err(Diagnostic::new("not a target of a hunt").in_file(shown)),
+        }
+    }
+
+    fn options(&self, step: Option<Step>, bounds: Bounds) -> HuntOptions {
         let timeout = Duration::from_secs(self.timeout);
         let shard = self.shard.unwrap_or(Shard::WHOLE);
         let source = self
@@ -170,6 +190,7 @@ impl Hunt {
             // What never ends leaves time to search what it did.
             run_limit: (timeout / 3).max(Duration::from_secs(1)),
             max_events: self.max_events,
+            step,
             results: self.results.clone(),
             // What does harm is known after the replays, and grouped then.
             predict: PredictOptions { by_cause: false, ..self.search.options(bounds) },

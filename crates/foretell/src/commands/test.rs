@@ -51,11 +51,14 @@ pub(super) struct SuiteArguments {
     /// Hunt in each case of a GoogleTest, Catch2, libtest or Criterion program by itself.
     #[arg(long)]
     split: bool,
-    /// Hunt in part I of N parts of the tests, chosen by their names.
+    /// Hunt in each test with N seeds, that is from N different recordings, and search only these.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// Hunt in part I of N parts of the tests, chosen by their names and seeds.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<Shard>,
     /// Go on with the last suite: hunt in the tests that have not had their turn.
-    #[arg(long, conflicts_with_all = ["split", "shard"])]
+    #[arg(long, conflicts_with_all = ["split", "shard", "seeds"])]
     resume: bool,
     /// More options for each hunt, such as '--only deadlock --policy pct'.
     #[arg(
@@ -106,8 +109,11 @@ impl SuiteArguments {
     fn options(&self, command: Vec<OsString>, results: PathBuf, this: PathBuf) -> SuiteOptions {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let own = self.hunt.split_whitespace().map(OsString::from);
+        let is_chosen = self.hunt.split_whitespace().any(|word| word.starts_with(Hunter::OF_A_SEED[0]));
+        let by_seed = Hunter::OF_A_SEED.iter().filter(|_| self.seeds > 1 && !is_chosen).map(OsString::from);
         // A client in foretell.toml is for the server, not for its tests.
-        let arguments = ["hunt".into(), "--quiet".into(), "--drive=".into()].into_iter().chain(own).collect();
+        let first = ["hunt".into(), "--quiet".into(), "--drive=".into()].into_iter();
+        let arguments = first.chain(by_seed).chain(own).collect();
         interrupts::heed();
         SuiteOptions {
             command,
@@ -115,6 +121,7 @@ impl SuiteArguments {
             hunter: Hunter { program: this, arguments },
             timeout: Duration::from_secs(self.timeout),
             workers: self.jobs.map_or_else(cores, usize::from),
+            seeds: self.seeds,
             split: self.split,
             shard: self.shard.unwrap_or(Shard::WHOLE),
             resume: self.resume,

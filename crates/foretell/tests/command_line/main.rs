@@ -7,6 +7,7 @@ mod convert;
 mod decide;
 mod errors;
 mod fixes;
+mod fleet;
 mod generate;
 mod help;
 mod limits;

@@ -205,3 +205,42 @@ fn an_interrupted_suite_is_taken_up_again() {
     ];
     assert_eq!(tests(&json(&output)), expected);
 }
+
+#[test]
+fn each_seed_is_a_recording_of_its_own_and_the_report_is_one() {
+    let project = project("./counter\n./counter locked\n./counter alone\n");
+    let arguments = ["test", "--json", "--seeds", "3", "--timeout", "60", "--", "./check.sh"];
+    let report = json(&foretell(project.path(), &arguments));
+    let expected = [
+        row("counter", "hunted", true),
+        row("counter locked", "hunted", false),
+        row("counter alone", "no-threads", false),
+    ];
+    assert_eq!(tests(&report), expected);
+    let races = report["findings"].as_array().unwrap().iter().filter(|finding| finding["kind"] == "race");
+    assert_eq!(races.count(), 1);
+    for seed in ["seed-0", "seed-1", "seed-2"] {
+        let findings =
+            project.path().join(".foretell/latest/tests/001-counter").join(seed).join("latest/findings.json");
+        assert!(findings.is_file(), "{}", findings.display());
+    }
+    // Only the recorded runs were searched.
+    let of_seed = project.path().join(".foretell/latest/tests/001-counter/seed-2/latest/findings.json");
+    let of_seed: Value = serde_json::from_slice(&fs::read(of_seed).unwrap()).unwrap();
+    assert_eq!(of_seed["ended"], "recorded-run-only", "{of_seed:#}");
+    // A shard has some of the seeds, and all shards together have all.
+    let hunted = |part: &str| {
+        let arguments =
+            ["test", "--json", "--seeds", "4", "--shard", part, "--results", "shards", "--", "./counter"];
+        foretell(project.path(), &arguments);
+        let plan = fs::read(project.path().join("shards/latest/suite.json")).unwrap();
+        let plan: Value = serde_json::from_slice(&plan).unwrap();
+        let of = |test: &Value| (test["outcome"] == "hunted").then(|| test["seed"].as_u64().unwrap());
+        plan["tests"].as_array().unwrap().iter().filter_map(of).collect::<Vec<u64>>()
+    };
+    let (one, two) = (hunted("1/2"), hunted("2/2"));
+    assert_eq!((one.len(), two.len()), (2, 2));
+    let mut all = [one, two].concat();
+    all.sort_unstable();
+    assert_eq!(all, [0, 1, 2, 3]);
+}

@@ -94,6 +94,15 @@ impl<'a> Rounds<'a> {
         self.save()?;
         self.explorer.is_over = self.options.rounds == 1;
         self.take_failures(observer)?;
+        if let Some(step) = &self.options.step {
+            return self.take_step(step, observer);
+        }
+        self.search_recorded(observer)?;
+        self.explore_behaviours(observer)
+    }
+
+    /// Replays what the recorded run itself has shown, and searches it.
+    fn search_recorded(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
         let recorded = self.predictions.findings.iter().filter(|finding| finding.recording.is_none());
         let recorded: Vec<String> = recorded.map(|finding| finding.id.clone()).collect();
         self.replay(self.first, &recorded, observer)?;
@@ -107,7 +116,7 @@ impl<'a> Rounds<'a> {
             self.round(&file, Some(&name), observer)?;
             self.explored.push(ExploredTrace { name, file });
         }
-        self.explore_behaviours(observer)
+        Ok(())
     }
 
     /// Searches a recording, replays what is new, and climbs the ladder.

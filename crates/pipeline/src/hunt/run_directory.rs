@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use check::Model;
 use report::{Finding, Predictions, ScheduleFile};
 
+use super::step::StepOutcome;
 use crate::error::{Error, ErrorKind};
 use crate::files::{self, Form};
 use crate::saved;
@@ -128,6 +129,13 @@ impl RunDirectory {
             }
         }
         moved.iter().try_for_each(|(between, new)| renamed(between, new))
+    }
+
+    /// Writes down what a step of a shared exploration has left.
+    pub(super) fn save_step(&self, outcome: &StepOutcome) -> Result<(), Error> {
+        files::write(&self.path.join(StepOutcome::FILE), Form::PLAIN, |out| {
+            Ok(serde_json::to_writer(out, outcome)?)
+        })
     }
 
     /// Keeps what was found so far.

@@ -27,7 +27,7 @@ pub struct Plan {
     pub command: Vec<OsString>,
     /// The status that it ended with.
     pub status: u8,
-    /// Its tests, in the order in which they ran.
+    /// Its tests, in the order in which they ran; each as often as there are seeds.
     pub tests: Vec<Test>,
 }
 
@@ -48,6 +48,9 @@ pub struct Test {
     pub without: Vec<OsString>,
     /// Its standard input, if that is a file.
     pub input: Option<PathBuf>,
+    /// Which order its threads run in while they are recorded.
+    #[serde(default)]
+    pub seed: u64,
     /// What came of it so far.
     pub outcome: TestOutcome,
     /// Whether the hunt was called off: what it found counts, and it is done again when the suite is taken up again.
@@ -73,14 +76,20 @@ impl Shard {
     /// All tests.
     pub const WHOLE: Shard = Shard { part: 1, parts: 1 };
 
-    /// Whether a test with this name is in it. It depends on the name alone: tests may run in any order.
-    fn has(self, name: &str) -> bool {
+    /// Whether a test with this name and seed is in it. It depends on these alone: tests may run in any order.
+    fn has(self, name: &str, seed: u64) -> bool {
         let number = u64::from_str_radix(&run::program::checksum(name.as_bytes()), 16).unwrap_or(0);
+        let number = number.wrapping_add(seed);
         number % self.parts.max(1) == self.part - 1
     }
 }
 
 impl Plan {
+    /// A plan without tests.
+    pub fn new(command: Vec<OsString>) -> Plan {
+        Plan { schema: SCHEMA, command, status: 0, tests: Vec::new() }
+    }
+
     /// A test for each process that was started, once.
     pub(super) fn of(options: &SuiteOptions, survey: &Survey) -> Plan {
         let mut seen = HashSet::new();
@@ -100,8 +109,9 @@ impl Plan {
             plan.tests = plan.tests.into_iter().flat_map(split::cases).collect();
         }
         plan.settle_names();
+        plan.repeat(options.seeds);
         for test in &mut plan.tests {
-            if test.outcome == TestOutcome::NotReached && !options.shard.has(&test.name) {
+            if test.outcome == TestOutcome::NotReached && !options.shard.has(&test.name, test.seed) {
                 test.outcome = TestOutcome::OtherShard;
             }
         }
@@ -164,15 +174,15 @@ impl Plan {
             for mut test in plan.tests {
                 let mut number = 2;
                 let name = test.name.clone();
-                while is_hunt && numbers.contains_key(&test.name) {
+                while is_hunt && numbers.contains_key(&(test.name.clone(), test.seed)) {
                     test.name = format!("{name} ({number})");
                     number += 1;
                 }
-                match numbers.get(&test.name) {
+                match numbers.get(&(test.name.clone(), test.seed)) {
                     Some(&number) if test.says_more_than(&all.tests[number]) => all.tests[number] = test,
                     Some(_) => {}
                     None => {
-                        numbers.insert(test.name.clone(), all.tests.len());
+                        numbers.insert((test.name.clone(), test.seed), all.tests.len());
                         all.tests.push(test);
                     }
                 }
@@ -195,6 +205,22 @@ impl Plan {
         }
     }
 
+    /// Has each test that can be hunted in once for each seed.
+    fn repeat(&mut self, seeds: u64) {
+        if seeds < 2 {
+            return;
+        }
+        let with_seeds = |test: Test| {
+            let seeds = if test.outcome == TestOutcome::NotReached { seeds } else { 1 };
+            (0..seeds).map(move |seed| Test {
+                seed,
+                results: format!("{}/seed-{seed}", test.results),
+                ..test.clone()
+            })
+        };
+        self.tests = std::mem::take(&mut self.tests).into_iter().flat_map(with_seeds).collect();
+    }
+
     /// The words of the command.
     pub fn command_words(&self) -> Vec<String> {
         self.command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
@@ -206,7 +232,7 @@ impl Plan {
     }
 
     /// Keeps it.
-    pub(super) fn save(&self, directory: &Path) -> Result<(), Error> {
+    pub fn save(&self, directory: &Path) -> Result<(), Error> {
         files::write(&directory.join(PLAN), Form::PLAIN, |out| Ok(serde_json::to_writer_pretty(out, self)?))
     }
 
@@ -256,6 +282,7 @@ impl Test {
                 .map(|(name, _)| name.to_owned())
                 .collect(),
             input: process.input.clone(),
+            seed: 0,
             outcome: if process.has_threads { TestOutcome::NotReached } else { TestOutcome::NoThreads },
             interrupted: false,
             message: None,
@@ -280,6 +307,14 @@ impl Test {
         self.without.iter().for_each(|name| environment.remove(name));
         self.variables.iter().for_each(|(name, value)| environment.set(name, value));
         environment
+    }
+
+    /// Its name, and the seed if that is not the first.
+    pub fn title(&self) -> String {
+        match self.seed {
+            0 => self.name.clone(),
+            seed => format!("{}, seed {seed}", self.name),
+        }
     }
 
     /// The program and its arguments.
@@ -307,8 +342,10 @@ mod tests {
     fn each_test_is_in_one_shard() {
         for name in ["a", "b", "queue::tests::push", "bank (2)", ""] {
             for parts in 1..9 {
-                let of = |part| Shard { part, parts }.has(name);
-                assert_eq!((1..=parts).filter(|&part| of(part)).count(), 1, "{name} {parts}");
+                let of = |part, seed| Shard { part, parts }.has(name, seed);
+                for seed in [0, 1, u64::MAX] {
+                    assert_eq!((1..=parts).filter(|&part| of(part, seed)).count(), 1, "{name} {parts}");
+                }
             }
         }
     }

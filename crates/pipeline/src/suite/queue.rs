@@ -1,11 +1,9 @@
 //! The hunts of a suite: one after another on each core, each in a process of its own, with a fair share of the time that is left.
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use report::{Predictions, Suite, TestOutcome};
@@ -14,6 +12,7 @@ use run::job::Job;
 use super::SuiteOptions;
 use super::plan::{Plan, Test};
 use crate::error::Error;
+use crate::jobs::{Heard, Taken, do_jobs};
 use crate::observer::{Event, Observer, Progress, Stage};
 use crate::saved;
 
@@ -24,7 +23,7 @@ const OVERTIME: Duration = Duration::from_secs(30);
 /// What a hunt says, in the directory of its results.
 const LOG: &str = "hunt.log";
 /// The last run of a test, in the directory of its results.
-pub(super) const LATEST: &str = "latest";
+pub const LATEST: &str = "latest";
 
 /// Hunts in the tests that have not had their turn. The plan says what came of each.
 pub(super) fn hunt(
@@ -36,37 +35,32 @@ pub(super) fn hunt(
 ) -> Result<(), Error> {
     let is_left = |test: &Test| test.outcome == TestOutcome::NotReached || test.interrupted;
     let left = plan.tests.iter().enumerate().filter(|(_, test)| is_left(test));
-    let mut tests: Vec<(usize, Test)> = left.map(|(number, test)| (number, test.clone())).collect();
-    tests.sort_by_key(|(_, test)| turn(&test.name, earlier));
-    let tests = VecDeque::from(tests);
+    let mut left: Vec<(usize, Test)> = left.map(|(number, test)| (number, test.clone())).collect();
+    left.sort_by_key(|(_, test)| turn(&test.name, earlier));
+    let (numbers, tests): (Vec<usize>, Vec<Test>) = left.into_iter().unzip();
     let total = tests.len();
     observer.begin(&Stage::HuntingTests { tests: total });
-    let queue =
-        Queue { tests: Mutex::new(tests), until: Instant::now() + options.timeout, options, directory };
-    let mut saved = Ok(());
-    std::thread::scope(|scope| {
-        let (sender, done) = mpsc::channel();
-        for _ in 0..options.workers.clamp(1, total.max(1)) {
-            let (queue, sender) = (&queue, sender.clone());
-            scope.spawn(move || queue.work(&sender));
-        }
-        drop(sender);
-        let mut count = 0;
-        for message in done {
-            match message {
-                Message::Begins(name) => observer.item(&name),
-                Message::Ended(number, test) => {
-                    count += 1;
-                    observer.event(&hunted(directory, &test));
-                    observer.advance(Progress::Counted { done: count, total: Some(total as u64) });
-                    plan.tests[number] = *test;
-                    if saved.is_ok() {
-                        saved = plan.save(directory);
-                    }
+    let hunts = Hunts { until: Instant::now() + options.timeout, options, directory };
+    let (mut saved, mut count) = (Ok(()), 0);
+    let go_on = || !options.cancellation.is_cancelled() && !hunts.time_left().is_zero();
+    do_jobs(
+        tests,
+        options.workers,
+        go_on,
+        |taken| hunts.hunt_in(taken),
+        |heard| match heard {
+            Heard::Begins(number) => observer.item(&plan.tests[numbers[number]].title()),
+            Heard::Ended(number, test) => {
+                count += 1;
+                observer.event(&hunted(directory, &test));
+                observer.advance(Progress::Counted { done: count, total: Some(total as u64) });
+                plan.tests[numbers[number]] = test;
+                if saved.is_ok() {
+                    saved = plan.save(directory);
                 }
             }
-        }
-    });
+        },
+    );
     let count = |outcome| plan.tests.iter().filter(|test| test.outcome == outcome).count() as u64;
     let (hunted, left) = (count(TestOutcome::Hunted), count(TestOutcome::NotReached));
     observer.end(Some(&Event::TestsHunted { hunted, left }));
@@ -89,7 +83,7 @@ fn hunted(directory: &Path, test: &Test) -> Event {
         predictions.findings.iter().filter(|finding| finding.shown != Some(false)).count()
     });
     Event::TestHunted {
-        name: test.name.clone(),
+        name: test.title(),
         outcome: test.outcome,
         findings: found as u64,
         milliseconds: test.milliseconds,
@@ -103,43 +97,24 @@ pub(super) fn results(directory: &Path, test: &Test) -> Option<Predictions> {
     is_hunted.then(|| saved::read(&directory.join(&test.results).join(LATEST).join(saved::FINDINGS)).ok())?
 }
 
-enum Message {
-    Begins(String),
-    Ended(usize, Box<Test>),
-}
-
-/// What the workers share.
-struct Queue<'s> {
-    tests: Mutex<VecDeque<(usize, Test)>>,
+/// What the hunts share.
+struct Hunts<'s> {
     /// When the time is up.
     until: Instant,
     options: &'s SuiteOptions,
     directory: &'s Path,
 }
 
-impl Queue<'_> {
-    fn work(&self, sender: &mpsc::Sender<Message>) {
-        while let Some((number, test, time)) = self.next() {
-            // Nobody listens only if the suite is over.
-            let _ = sender.send(Message::Begins(test.name.clone()));
-            let _ = sender.send(Message::Ended(number, Box::new(self.hunt_in(test, time))));
-        }
+impl Hunts<'_> {
+    fn time_left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
     }
 
-    /// The next test, and its share of the time.
-    fn next(&self) -> Option<(usize, Test, Duration)> {
-        let mut tests = self.tests.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() || self.options.cancellation.is_cancelled() {
-            return None;
-        }
-        let rounds = tests.len().div_ceil(self.options.workers.max(1)).max(1);
-        let (number, test) = tests.pop_front()?;
-        Some((number, test, (left / rounds as u32).max(SHORTEST)))
-    }
-
-    fn hunt_in(&self, test: Test, time: Duration) -> Test {
-        let started = Instant::now();
+    /// Hunts in a test, with its share of the time that is left.
+    fn hunt_in(&self, taken: Taken<Test>) -> Test {
+        let rounds = taken.waiting.div_ceil(self.options.workers.max(1)).max(1);
+        let time = (self.time_left() / rounds as u32).max(SHORTEST);
+        let (test, started) = (taken.job, Instant::now());
         let (outcome, message) = match self.run(&test, time) {
             // Called off before it found out anything.
             Err(_) if self.options.cancellation.is_cancelled() => (TestOutcome::NotReached, None),
@@ -159,31 +134,55 @@ impl Queue<'_> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&results);
         made.map_err(|error| format!("cannot make `{}`: {error}", results.display()))?;
         let hunter = &self.options.hunter;
-        let mut arguments = hunter.arguments.clone();
-        let seconds = time.as_secs().max(1).to_string();
-        let given =
-            ["--results".into(), results.clone().into_os_string(), "--timeout".into(), seconds.into()];
-        arguments.extend::<[OsString; 4]>(given);
-        arguments.extend(["--".into(), test.program.clone().into_os_string()]);
-        arguments.extend(test.arguments.iter().cloned());
+        let given = HuntArguments { results: &results, time, first: &hunter.arguments };
         let job = Job {
             program: hunter.program.clone(),
-            arguments,
+            arguments: given.of(test),
             directory: test.directory.clone(),
             environment: test.environment(),
             input: test.input.clone(),
             output: results.join(LOG),
             messages: None,
             limit: time + OVERTIME,
+            confinement: None,
         };
         let status = job.run(&self.options.cancellation).map_err(|error| error.to_string())?;
-        let has_findings = results.join(LATEST).join(saved::FINDINGS).is_file();
-        match status {
-            0 | 1 | 3 if has_findings => Ok(()),
-            status => {
-                Err(said(&job.output).unwrap_or_else(|| format!("the hunt ended with status {status}")))
-            }
+        hunt_worked(status, &results, &job.output)
+    }
+}
+
+/// What a hunt is started with.
+#[derive(Clone, Copy, Debug)]
+pub struct HuntArguments<'a> {
+    /// Where its results go.
+    pub results: &'a Path,
+    /// How long it may take.
+    pub time: Duration,
+    /// What comes first: the command, and the user's own options.
+    pub first: &'a [OsString],
+}
+
+impl HuntArguments<'_> {
+    /// All of them, for a hunt in this test.
+    pub fn of(&self, test: &Test) -> Vec<OsString> {
+        let mut arguments = self.first.to_vec();
+        arguments.extend(["--results".into(), self.results.as_os_str().to_owned()]);
+        arguments.extend(["--timeout".into(), self.time.as_secs().max(1).to_string().into()]);
+        if test.seed > 0 {
+            arguments.extend(["--seed".into(), test.seed.to_string().into()]);
         }
+        arguments.extend(["--".into(), test.program.clone().into_os_string()]);
+        arguments.extend(test.arguments.iter().cloned());
+        arguments
+    }
+}
+
+/// Whether a hunt that ended with this status did its work; if not, why, in its own words.
+pub fn hunt_worked(status: u8, results: &Path, log: &Path) -> Result<(), String> {
+    let has_findings = results.join(LATEST).join(saved::FINDINGS).is_file();
+    match status {
+        0 | 1 | 3 if has_findings => Ok(()),
+        status => Err(said(log).unwrap_or_else(|| format!("the hunt ended with status {status}"))),
     }
 }
 

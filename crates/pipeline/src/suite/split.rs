@@ -138,6 +138,7 @@ fn listed(test: &Test, framework: Framework) -> io::Result<String> {
         output: output.clone(),
         messages: Some(directory.path().join("messages")),
         limit: LISTING,
+        confinement: None,
     };
     match job.run(&Cancellation::default())? {
         0 => Ok(String::from_utf8_lossy(&fs::read(output)?).into_owned()),

@@ -92,7 +92,7 @@ impl Together<'_> {
         let found = results(self.directory, test);
         let coverage = found.as_ref().and_then(|found| found.coverage.clone()).unwrap_or_default();
         let beside = format!("{}/{LATEST}", test.results);
-        self.tests.push(SuiteTest {
+        self.add_test(SuiteTest {
             name: test.name.clone(),
             command: test.command(),
             status: status(&self.directory.join(&beside).join(saved::TRACE), test),
@@ -120,6 +120,35 @@ impl Together<'_> {
                 self.predictions = Some(found);
             }
         }
+    }
+
+    /// Lists a test; what came of it with several seeds is one row.
+    fn add_test(&mut self, test: SuiteTest) {
+        let Some(known) = self.tests.iter_mut().find(|known| known.name == test.name) else {
+            self.tests.push(test);
+            return;
+        };
+        known.milliseconds += test.milliseconds;
+        known.runs += test.runs;
+        known.behaviours += test.behaviours;
+        known.exhausted |= test.exhausted;
+        known.message = known.message.take().or(test.message);
+        if says_more(test.outcome) > says_more(known.outcome) {
+            known.outcome = test.outcome;
+        }
+        if known.status == TestStatus::NotRecorded {
+            (known.status, known.directory) = (test.status, test.directory.or(known.directory.take()));
+        }
+    }
+}
+
+/// How much an outcome of one seed says about the test: what could not be hunted in with one seed is told of.
+fn says_more(outcome: TestOutcome) -> u8 {
+    match outcome {
+        TestOutcome::OtherShard => 0,
+        TestOutcome::NoThreads | TestOutcome::Hunted => 1,
+        TestOutcome::NotReached => 2,
+        TestOutcome::Error => 3,
     }
 }
 

@@ -18,6 +18,7 @@ use trace::ThreadPath;
 use super::Rounds;
 use crate::budget::Bound;
 use crate::error::Error;
+use crate::hunt::{Step, StepOutcome, Target};
 use crate::observer::{Coverage, Observer, Progress, Stage, WarningsOnly};
 use crate::parallel::{cores, map_in_parallel};
 use crate::recorded_command::{ChosenBy, command_of};
@@ -67,7 +68,22 @@ struct Spent {
 struct Wanted {
     /// The target it is made for; none: the policy alone chooses.
     task: Option<Task>,
+    /// How it starts.
+    route: Vec<(ThreadPath, u64)>,
     runtime: wire::Settings,
+}
+
+impl Wanted {
+    /// A run whose policy alone chooses.
+    fn by_policy(runtime: wire::Settings) -> Wanted {
+        Wanted { task: None, route: Vec::new(), runtime }
+    }
+
+    /// A run for a target.
+    fn towards(task: Task, runtime: wire::Settings) -> Wanted {
+        let route = task.route.legs.iter().map(|leg| (leg.thread.clone(), leg.until)).collect();
+        Wanted { task: Some(task), route, runtime }
+    }
 }
 
 impl Rounds<'_> {
@@ -89,8 +105,8 @@ impl Rounds<'_> {
         observer.begin(&Stage::Exploring);
         let (mut spent, mut seed) = (Spent::default(), self.options.seed);
         let max_events = self.most_events();
-        let first = first_runs(seed)
-            .map(|runtime| Wanted { task: None, runtime: wire::Settings { max_events, ..runtime } });
+        let first =
+            first_runs(seed).map(|runtime| Wanted::by_policy(wire::Settings { max_events, ..runtime }));
         let mut limit = self.run_limit(None);
         let longest = self.make_runs(first.into(), &command, limit, &mut spent)?;
         self.search_new(&mut spent, observer)?;
@@ -108,7 +124,7 @@ impl Rounds<'_> {
             let wanted = tasks.into_iter().map(|task| {
                 seed = seed.wrapping_add(self.options.seed_step);
                 let runtime = wire::Settings { seed, max_events, ..wire::Settings::DEFAULT };
-                Wanted { task: Some(task), runtime }
+                Wanted::towards(task, runtime)
             });
             self.make_runs(wanted.collect(), &command, limit, &mut spent)?;
             self.search_new(&mut spent, observer)?;
@@ -119,6 +135,47 @@ impl Rounds<'_> {
         }
         observer.end(None);
         self.save()
+    }
+
+    /// Makes one step of an exploration that many hunts share: a run, a search of it, and the targets that are left.
+    pub(super) fn take_step(&mut self, step: &Step, observer: &mut dyn Observer) -> Result<(), Error> {
+        // Who goes towards a target leaves the recorded run to who found it.
+        if step.target.is_none() {
+            self.search_recorded(observer)?;
+        }
+        self.ended = self.end().filter(|end| *end != HuntEnd::Found).unwrap_or(HuntEnd::RecordedRunOnly);
+        let route = step.target.as_ref().map_or(Some(Vec::new()), Target::legs);
+        let command = command_of(self.first.trace.metadata(), ChosenBy::User);
+        let (Ok(command), Some(route), false) = (command, route, self.is_over()) else { return self.save() };
+        self.explorer.is_over = false;
+        observer.begin(&Stage::Exploring);
+        let (seed, max_events) = (self.options.seed, self.most_events());
+        let runtime = wire::Settings { seed, max_events, ..wire::Settings::DEFAULT };
+        let mut spent = Spent::default();
+        let limit = self.run_limit(None);
+        self.make_runs(vec![Wanted { task: None, route, runtime }], &command, limit, &mut spent)?;
+        self.take_failures(observer)?;
+        while !self.is_over() && !self.explorer.kept.is_empty() {
+            self.search_next(observer)?;
+        }
+        let outcome = self.step_outcome();
+        self.directory.save_step(&outcome)?;
+        observer.end(None);
+        self.save()
+    }
+
+    /// What runs have shown, and what is left.
+    fn step_outcome(&mut self) -> StepOutcome {
+        let covered = self.explorer.search.pairs().map(|pair| pair.to_string()).collect();
+        let mut targets = Vec::new();
+        while targets.len() < StepOutcome::MOST && !self.is_over() {
+            // Those of pairs that were seen or tried come last.
+            let task = self.explorer.search.next_task().filter(|task| task.is_new_pair);
+            let Some(Task { route, pair, .. }) = task else { break };
+            let route = route.legs.iter().map(|leg| (leg.thread.to_string(), leg.until)).collect();
+            targets.push(Target { pair: pair.to_string(), route });
+        }
+        StepOutcome { covered, targets }
     }
 
     /// How many events a run may have: no more than can be taken in within a share of the time that is left.
@@ -184,11 +241,9 @@ impl Rounds<'_> {
         let made = map_in_parallel(wanted, at_once, |wanted| {
             let settings =
                 FollowSettings { runtime: wanted.runtime, limit, cancellation: cancellation.clone() };
-            let legs = wanted.task.iter().flat_map(|task| &task.route.legs);
-            let route: Vec<(ThreadPath, u64)> = legs.map(|leg| (leg.thread.clone(), leg.until)).collect();
             let replayer = carrier(command);
-            let replay =
-                follow(&route, command, &settings).map_err(|error| replayer.cannot_run(&error.to_string()));
+            let replay = follow(&wanted.route, command, &settings)
+                .map_err(|error| replayer.cannot_run(&error.to_string()));
             Ok((wanted.task, replay))
         })?;
         spent.running += started.elapsed();

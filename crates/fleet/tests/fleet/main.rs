@@ -1,0 +1,137 @@
+//! The fleet with a real server: nothing lost, nothing doubled.
+
+mod support;
+mod trust;
+
+use std::time::Duration;
+
+use support::{Project, Server, findings};
+
+/// The corpus with 200 seeds: three workers, of which one is killed, find what one machine finds.
+#[test]
+fn three_workers_of_which_one_is_killed_find_what_one_machine_finds() {
+    let Some(server) = Server::start() else { return };
+    let project = Project::of_corpus(&["pairs/lock_order_bug.c"]);
+    let campaign = project.submit(&server, &["--seeds", "200", "--", "./check.sh"]);
+    let lost = project.worker(&server, &["--jobs", "1"]);
+    let others = [
+        project.worker(&server, &["--drain", "--jobs", "1"]),
+        project.worker(&server, &["--drain", "--jobs", "1"]),
+    ];
+    project.wait_until_done(&server, &campaign, 10);
+    lost.kill();
+    let report = project.collect(&server, &campaign);
+    others.into_iter().for_each(support::Worker::wait);
+    let status = project.status(&server, &campaign);
+    assert_eq!((&status["done"], &status["queued"], &status["failed"]), (&200.into(), &0.into(), &0.into()));
+    let together = findings(&report);
+    assert!(!together.is_empty(), "{report:#}");
+    assert_eq!(together, findings(&project.alone("200", "./check.sh")));
+    assert!(project.path("all/report.html").is_file() && project.path("all/findings.json").is_file());
+}
+
+#[test]
+fn a_server_that_is_restarted_has_lost_nothing() {
+    let Some(mut server) = Server::start() else { return };
+    let project = Project::of_corpus(&["pairs/lock_order_bug.c"]);
+    let campaign = project.submit(&server, &["--seeds", "24", "--", "./check.sh"]);
+    let workers = [project.worker(&server, &["--drain"]), project.worker(&server, &["--drain"])];
+    project.wait_until_done(&server, &campaign, 4);
+    server.restart();
+    std::thread::sleep(Duration::from_millis(300));
+    server.restart();
+    let report = project.collect(&server, &campaign);
+    workers.into_iter().for_each(support::Worker::wait);
+    let status = project.status(&server, &campaign);
+    assert_eq!((&status["done"], &status["failed"]), (&24.into(), &0.into()), "{status}");
+    assert_eq!(findings(&report), findings(&project.alone("24", "./check.sh")));
+}
+
+/// A worker stands still for so long that its job goes to another one. Then both finish it.
+#[test]
+fn two_workers_that_finish_the_same_job_give_one_finding() {
+    let Some(server) = Server::start() else { return };
+    let project = Project::of_corpus(&["pairs/lock_order_bug.c"]);
+    let campaign = project.submit(&server, &["--seeds", "1", "--hunt", "--rounds 1", "--", "./check.sh"]);
+    let slow = project.worker(&server, &["--jobs", "1"]);
+    let started = std::time::Instant::now();
+    while project.status(&server, &campaign)["running"] != 1 {
+        assert!(
+            started.elapsed() < Duration::from_secs(30) && project.status(&server, &campaign)["done"] == 0
+        );
+    }
+    slow.signal("-STOP");
+    assert_eq!(project.status(&server, &campaign)["done"], 0, "it was stopped in time");
+    project.worker(&server, &["--drain", "--jobs", "1"]).wait();
+    let before = project.status(&server, &campaign);
+    assert_eq!(before["done"], 1);
+    slow.signal("-CONT");
+    // It has answered the roll call, so it has gone on; then it stores what it has.
+    std::thread::sleep(Duration::from_secs(3));
+    let after = project.status(&server, &campaign);
+    assert_eq!((&after["done"], &after["findings"]), (&before["done"], &before["findings"]));
+    assert_eq!(findings(&project.collect(&server, &campaign)), findings(&project.alone("1", "./check.sh")));
+}
+
+/// What one worker has not seen becomes a job for all, until nothing is left.
+#[test]
+fn targets_become_jobs_until_none_is_left() {
+    let Some(server) = Server::start() else { return };
+    let project = Project::of_corpus(&["pairs/cond_stock_bug.c"]);
+    let campaign = project.submit(&server, &["--seeds", "2", "--targets", "--", "./check.sh"]);
+    let workers = [project.worker(&server, &["--drain"]), project.worker(&server, &["--drain"])];
+    workers.into_iter().for_each(support::Worker::wait);
+    let status = project.status(&server, &campaign);
+    let done = status["done"].as_u64().unwrap();
+    assert!(done > 2, "two seeds, and targets: {status}");
+    assert_eq!((&status["queued"], &status["running"], &status["failed"]), (&0.into(), &0.into(), &0.into()));
+    let report = project.collect(&server, &campaign);
+    // The seeds alone do not run into the assertion; targets lead there.
+    let fails = |finding: &String| finding.starts_with("failure") && finding.contains("confirmed");
+    assert!(findings(&report).iter().any(fails), "{:#?}", findings(&report));
+}
+
+#[test]
+fn a_campaign_that_is_called_off_has_no_more_jobs() {
+    let Some(server) = Server::start() else { return };
+    let project = Project::of_corpus(&["pairs/lock_order_bug.c"]);
+    let campaign = project.submit(&server, &["--seeds", "500", "--", "./check.sh"]);
+    let _worker = project.worker(&server, &["--jobs", "1"]);
+    project.wait_until_done(&server, &campaign, 2);
+    let output = project.run(&["cancel", "--nats", &server.url(), &campaign]);
+    assert!(output.status.success(), "{output:?}");
+    std::thread::sleep(Duration::from_millis(500));
+    let first = project.status(&server, &campaign);
+    assert_eq!((&first["queued"], &first["cancelled"]), (&0.into(), &true.into()), "{first}");
+    std::thread::sleep(Duration::from_secs(1));
+    let second = project.status(&server, &campaign);
+    assert_eq!(first["done"], second["done"]);
+    assert!(!findings(&project.collect(&server, &campaign)).is_empty(), "what was found stays");
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let Some(server) = Server::start() else { return };
+    let project = Project::empty();
+    let said = |arguments: &[&str]| {
+        let output = project.run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let nobody = said(&["status", "--nats", "nats://127.0.0.1:1"]);
+    assert!(
+        nobody.contains("cannot reach the NATS server") && nobody.contains("nats-server -js"),
+        "{nobody}"
+    );
+    let url = server.url();
+    assert!(said(&["collect", "--nats", &url]).contains("nothing was submitted"));
+    assert!(said(&["collect", "--nats", &url, "0123abcd"]).contains("there is no campaign `0123abcd`"));
+    assert!(said(&["cancel", "--nats", &url, "a.>"]).contains("there is no campaign"));
+    assert!(
+        said(&["submit", "--nats", &url, "--", "true"]).contains("no instrumented"),
+        "nothing to hunt in"
+    );
+    let creds = project.path("no.creds");
+    let creds = creds.to_str().unwrap();
+    assert!(said(&["status", "--nats", &url, "--creds", creds]).contains("cannot read"));
+}
