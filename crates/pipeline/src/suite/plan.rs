@@ -149,6 +149,7 @@ impl Plan {
             variables: Vec::new(),
             without: Vec::new(),
             input: None,
+            seed: 0,
             outcome: TestOutcome::Hunted,
             interrupted: false,
             message: None,
