@@ -24,6 +24,9 @@ use crate::streams::{self, CAMPAIGNS};
 
 /// Messages that are sent before their receipts are waited for.
 const AT_ONCE: usize = 500;
+/// How long the server may take to make a reader, and how often it is asked.
+const READER_TIME: Duration = Duration::from_secs(3);
+const READER_TRIES: u32 = 10;
 /// How many messages are read at once.
 const BATCH: usize = 500;
 
@@ -150,11 +153,12 @@ impl Fleet {
 
     /// How much is stored under these subjects.
     pub(crate) async fn count(&self, stream: &str, subjects: &str) -> Result<u64, Diagnostic> {
-        let consumer = self.reader(stream, subjects).await?;
-        let info = consumer.cached_info();
-        let (count, name) = (info.num_pending, info.name.clone());
-        // It would go away by itself.
-        let _ = self.jetstream.delete_consumer_from_stream(name, stream).await;
+        let stream = self.jetstream.get_stream_no_info(stream).await.map_err(failed)?;
+        let mut listed = stream.info_with_subjects(subjects).await.map_err(failed)?;
+        let mut count = 0;
+        while let Some(subject) = listed.next().await {
+            count += subject.map_err(failed)?.1 as u64;
+        }
         Ok(count)
     }
 
@@ -171,7 +175,17 @@ impl Fleet {
             memory_storage: true,
             ..pull::Config::default()
         };
-        self.jetstream.create_consumer_on_stream(configuration, stream).await.map_err(failed)
+        // A cluster that has lost a server may ask just that one to keep the reader, and does not answer then.
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let created = self.jetstream.create_consumer_on_stream(configuration.clone(), stream);
+            match tokio::time::timeout(READER_TIME, created).await {
+                Ok(created) => return created.map_err(failed),
+                Err(late) if tries == READER_TRIES => return Err(failed(late)),
+                Err(_) => {}
+            }
+        }
     }
 
     /// How many jobs there are that are not acknowledged, of all campaigns; none: there was no worker yet.
@@ -193,13 +207,7 @@ impl Fleet {
         if undone == Some(0) {
             return Ok(0);
         }
-        let stream = self.jetstream.get_stream_no_info(streams::JOBS).await.map_err(failed)?;
-        let subjects = streams::subject(streams::JOBS, &[campaign, ">"]);
-        let mut listed = stream.info_with_subjects(subjects).await.map_err(failed)?;
-        let mut count = 0;
-        while let Some(subject) = listed.next().await {
-            count += subject.map_err(failed)?.1 as u64;
-        }
+        let count = self.count(streams::JOBS, &streams::subject(streams::JOBS, &[campaign, ">"])).await?;
         Ok(undone.map_or(count, |undone| count.min(undone)))
     }
 

@@ -116,7 +116,7 @@ impl Simulate {
                 failing: self.failing,
                 vanishing: self.vanishing,
                 findings: self.findings,
-                random: Cell::new((number + 1) * 0x9e37_79b9_7f4a_7c15 + lives),
+                random: Cell::new((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ lives),
                 gone: gone.clone(),
             };
             let patience = Duration::from_secs(self.patience);
