@@ -311,6 +311,9 @@ pub struct Failure {
     /// How often the schedule goes from one thread to another.
     #[serde(default)]
     pub switches: u64,
+    /// Of a deadlock: each thread of the finding waits for a lock that the next one holds.
+    #[serde(default)]
+    pub is_cycle: bool,
 }
 
 /// A thread when the program failed.
@@ -320,6 +323,9 @@ pub struct FailureThread {
     pub thread: String,
     /// What it was doing.
     pub state: String,
+    /// What it waited for, if the program was deadlocked: the name of an object, or of another thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
     /// Its call stack, the innermost function first.
     pub stack: Vec<String>,
 }
@@ -371,6 +377,11 @@ impl Finding {
         let harm = self.harm.map_or("unseen", Harm::name);
         let pattern = self.pattern.as_deref().unwrap_or("");
         format!("{} {} {harm} {:?} {pattern} {what:?}", self.kind.name(), self.rung.name(), self.shown)
+    }
+
+    /// Whether a run ended in it, with threads that wait for what is not a lock that another one holds. Its locations are where they wait.
+    pub fn is_stuck(&self) -> bool {
+        self.kind == FindingKind::Deadlock && self.failure.as_ref().is_some_and(|failure| !failure.is_cycle)
     }
 
     /// What is shown first: what fails, then what was seen doing harm, then the highest rungs. What is so in every run by

@@ -3,7 +3,7 @@
 //! The log is translated as it is for a trace ([`super::translate`]), so an event here is of the kind that it is in a trace. But
 //! nothing is written, and the source is looked up for the events in question only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use rustc_hash::FxHashMap;
@@ -51,6 +51,8 @@ pub struct Inspection {
     pub failing: Option<Failing>,
     /// What each thread was doing at the end.
     pub states: BTreeMap<ThreadPath, ThreadState>,
+    /// Those that wait for the end of another.
+    pub joining: BTreeSet<ThreadPath>,
     frames: Vec<StackFrame>,
     stacks: Vec<(Option<StackId>, FrameNumber)>,
 }
@@ -130,6 +132,8 @@ fn finished(mut translator: Translator<Finder>) -> io::Result<Inspection> {
     let finder = translator.sink();
     let states = threads.iter().filter_map(|thread| Some((thread.path.clone()?, finder.state_of(thread))));
     let states = states.collect();
+    let joining = threads.iter().filter(|thread| thread.is_joining).filter_map(|thread| thread.path.clone());
+    let joining = joining.collect();
     let path_of = |&number: &u32| threads.get(number as usize)?.path.clone();
     let holders =
         finder.held.iter().map(|(&lock, numbers)| (lock, numbers.iter().filter_map(path_of).collect()));
@@ -137,6 +141,7 @@ fn finished(mut translator: Translator<Finder>) -> io::Result<Inspection> {
         holders: holders.collect(),
         failing: finder.failing.clone(),
         states,
+        joining,
         last,
         events: std::mem::take(&mut finder.events),
         frames: std::mem::take(&mut finder.frames),
@@ -152,6 +157,8 @@ struct FoundThread {
     last_pc: u64,
     /// What it was doing after its last event.
     state: Option<ThreadState>,
+    /// It waits for the end of another thread.
+    is_joining: bool,
     /// What is to be found, by place: which of those asked for.
     wanted: Vec<(u64, usize)>,
 }
@@ -212,7 +219,11 @@ impl Finder {
         let thread = &mut self.threads[event.thread as usize];
         thread.state = Some(match event.op {
             Raw::End => ThreadState::Finished,
-            Raw::Request { .. } | Raw::Wait { .. } | Raw::BarrierEnter { .. } => ThreadState::Waiting,
+            Raw::Request { .. }
+            | Raw::Wait { .. }
+            | Raw::BarrierEnter { .. }
+            | Raw::Awaits { object: Some(_) }
+            | Raw::AwaitsEnd { .. } => ThreadState::Waiting,
             // They say nothing about what the thread does.
             Raw::Failing { .. }
             | Raw::Stop(_)
@@ -223,6 +234,9 @@ impl Finder {
             | Raw::Unsafe(_) => thread.state.unwrap_or(ThreadState::Ready),
             _ => ThreadState::Ready,
         });
+        if !matches!(event.op, Raw::Stop(_)) {
+            thread.is_joining = matches!(event.op, Raw::AwaitsEnd { .. });
+        }
         match event.op {
             Raw::Failing { address, message } => {
                 let message = String::from_utf8_lossy(message).into_owned();
@@ -232,7 +246,9 @@ impl Finder {
             Raw::Stop(Stop::Deadlock) => self.deadlocked = true,
             _ => {}
         }
-        if event.pc != 0 && !matches!(event.op, Raw::FunctionEntry { .. } | Raw::FunctionExit) {
+        let is_call = matches!(event.op, Raw::FunctionEntry { .. } | Raw::FunctionExit);
+        let goes_on = matches!(event.op, Raw::Awaits { object: None });
+        if event.pc != 0 && !is_call && !goes_on {
             thread.last_pc = event.pc;
         }
         if let Raw::Create { child } = event.op {

@@ -4,6 +4,7 @@ mod accesses;
 mod allocations;
 mod misuse;
 mod operations;
+mod waits;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -33,6 +34,7 @@ use super::variables::{Slot, Variables};
 use super::{Loaded, Options};
 pub(super) use accesses::Access;
 use misuse::Wrong;
+use waits::Awaited;
 
 /// What the second pass knows of a thread.
 #[derive(Debug, Default)]
@@ -51,6 +53,8 @@ struct ThreadState {
     segment: u64,
     /// The condition variable that it waits for, and with which lock.
     waiting: Option<(u64, u64)>,
+    /// What it waits for, for as long as it takes.
+    awaits: Option<Awaited>,
     /// The event that created it, and where that is in the source.
     creation: Option<(u32, String)>,
     /// It was joined or detached.
@@ -388,9 +392,10 @@ impl<S: Sink> Translator<S> {
         for (semaphore, permits) in self.objects.permits() {
             self.output.sink.permits(semaphore, permits)?;
         }
-        if !self.attempts.is_empty() || !self.misuses.is_empty() {
+        let waits = self.last_waits();
+        if !self.attempts.is_empty() || !self.misuses.is_empty() || !waits.is_empty() {
             let (attempts, misuses) = (self.attempts.into_iter().collect(), self.misuses);
-            self.output.sink.metadata(&Metadata { attempts, misuses, ..self.metadata })?;
+            self.output.sink.metadata(&Metadata { attempts, misuses, waits, ..self.metadata })?;
         }
         self.loaded.variables = self.objects.variable_count() as u64;
         self.loaded.repeated = self.spinning.repeated;

@@ -1,6 +1,6 @@
 //! What a finding does to the program, in words: its harm, and how a run of it failed.
 
-use crate::words::{printable, shown};
+use crate::words::{listed, printable, shown};
 use findings::{Failure, Finding, FindingKind};
 
 /// What can happen, or has happened, in a sentence without its full stop. `possible` is what the question says.
@@ -9,10 +9,13 @@ pub(crate) fn statement(finding: &Finding, possible: impl FnOnce() -> String) ->
         return printable(misuse);
     }
     match (&finding.failure, finding.kind) {
-        (Some(_), FindingKind::Deadlock) => match finding.events.len() {
-            1 => format!("A thread waits for a lock that it holds itself, {}", shown(&finding.object)),
-            _ => "The program ended in this deadlock: each thread waits for a lock that the next one holds"
-                .to_owned(),
+        (Some(failure), FindingKind::Deadlock) => match (failure.is_cycle, finding.events.len()) {
+            (true, 1) => format!("A thread waits for a lock that it holds itself, {}", shown(&finding.object)),
+            (true, _) => {
+                "The program ended in this deadlock: each thread waits for a lock that the next one holds"
+                    .to_owned()
+            }
+            (false, _) => stuck(failure),
         },
         (Some(failure), _) => match &failure.thread {
             Some(thread) => {
@@ -22,6 +25,14 @@ pub(crate) fn statement(finding: &Finding, possible: impl FnOnce() -> String) ->
         },
         (None, _) => possible(),
     }
+}
+
+/// What threads wait for that nobody will wake.
+fn stuck(failure: &Failure) -> String {
+    let waits = failure.threads.iter().filter_map(|thread| {
+        Some(format!("{} waits for {}", shown(&thread.thread), shown(thread.waits_for.as_deref()?)))
+    });
+    format!("The program ended in this deadlock, in which no thread can go on: {}", listed(waits))
 }
 
 /// How often a failure was met.

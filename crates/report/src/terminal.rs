@@ -138,7 +138,7 @@ impl FindingText<'_> {
     fn marked(&self) -> Vec<SourceExcerpt<'_>> {
         let mut marked: Vec<SourceExcerpt<'_>> = Vec::new();
         for (index, event) in self.finding.named_events().enumerate() {
-            let Some(place) = self.context.place(event) else { continue };
+            let Some(place) = self.place_of(index, event) else { continue };
             let same = |mark: &&mut SourceExcerpt<'_>| {
                 mark.place.file == place.file && mark.place.line == place.line
             };
@@ -148,6 +148,14 @@ impl FindingText<'_> {
             }
         }
         marked
+    }
+
+    /// Where an event is in the source. A thread that is stuck is where it waits, not where its last event was.
+    fn place_of(&self, index: usize, event: EventId) -> Option<SourcePlace<'_>> {
+        match self.finding.locations.get(index).filter(|_| self.finding.is_stuck()) {
+            Some(location) => SourcePlace::of(location),
+            None => self.context.place(event),
+        }
     }
 
     /// The lines of one file; `None`: its text is not at hand, or it does not have them.
@@ -181,6 +189,12 @@ impl FindingText<'_> {
             true => "no lock held".to_owned(),
             false => format!("holding {}", listed(held)),
         };
+        let name = self.context.trace.symbols().thread(self.context.trace.thread(event));
+        let threads = self.finding.failure.iter().flat_map(|failure| &failure.threads);
+        let mut waits = threads.filter(|thread| self.finding.is_stuck() && thread.thread == name);
+        if let Some(what) = waits.find_map(|thread| thread.waits_for.as_ref()) {
+            return format!("{}: waits for {}, {held}", words.thread_of(event), shown(what));
+        }
         format!("{}: {}, {held}", words.thread_of(event), words.operation(event))
     }
 
@@ -224,10 +238,12 @@ impl FindingText<'_> {
         }
         let others = failure.threads.iter().filter(|other| Some(&other.thread) != failure.thread.as_ref());
         for other in others.filter(|other| other.state != "finished") {
+            let what = other.waits_for.as_ref().map(|what| format!(" for {}", shown(what)));
             said.push_str(&format!(
-                "  {} was {}:\n{}",
+                "  {} was {}{}:\n{}",
                 shown(&other.thread),
                 shown(&other.state),
+                what.unwrap_or_default(),
                 frames(&other.stack)
             ));
         }
@@ -373,7 +389,8 @@ pub fn quoted(word: &str) -> String {
 /// ` a.c:12 in function`, as sanitizers end their summaries.
 fn summary_place(context: &Context<'_>, finding: &Finding) -> String {
     let Some(first) = finding.named_events().next() else { return String::new() };
-    if let (FindingKind::Misuse, [location, ..]) = (finding.kind, &finding.locations[..]) {
+    let is_no_event = finding.kind == FindingKind::Misuse || finding.is_stuck();
+    if let (true, [location, ..]) = (is_no_event, &finding.locations[..]) {
         // The call need not be an event.
         return format!(" {}", shown(location));
     }

@@ -114,7 +114,8 @@ impl Failure {
             Ending::Killed(_) if self.message.starts_with("SIG") => {
                 self.message.split(' ').next().unwrap_or_default().to_owned()
             }
-            _ => without_numbers(&self.message),
+            _ if self.message.starts_with("assertion ") => without_numbers(&self.message),
+            _ => without_values(&self.message),
         };
         format!("{message} at {}", self.place)
     }
@@ -135,12 +136,17 @@ fn last_stack(inspection: &Inspection, thread: &ThreadPath) -> Vec<StackFrame> {
     inspection.stack(inspection.last.get(thread).copied().flatten())
 }
 
-/// Where the threads are that have not ended.
+/// Where the threads are that have not ended. Those that wait for the end of another are stuck only because that one is.
 fn where_all_wait(inspection: &Inspection) -> String {
-    let waiting = inspection.states.iter().filter(|(_, state)| **state != ThreadState::Finished);
-    let innermost = waiting.filter_map(|(thread, _)| last_stack(inspection, thread).into_iter().next());
-    let places: BTreeSet<String> = innermost.map(|frame| frame.location).collect();
-    places.into_iter().collect::<Vec<_>>().join(", ")
+    let places = |is_meant: &dyn Fn(&ThreadPath) -> bool| {
+        let waiting = inspection.states.iter().filter(|(_, state)| **state != ThreadState::Finished);
+        let meant = waiting.filter(|(thread, _)| is_meant(thread));
+        let innermost = meant.filter_map(|(thread, _)| last_stack(inspection, thread).into_iter().next());
+        let places: BTreeSet<String> = innermost.map(|frame| frame.location).collect();
+        places.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let stuck = places(&|thread| !inspection.joining.contains(thread));
+    if stuck.is_empty() { places(&|_| true) } else { stuck }
 }
 
 fn may_fail(ending: Ending, output: &[u8]) -> bool {
@@ -150,6 +156,30 @@ fn may_fail(ending: Ending, output: &[u8]) -> bool {
         Ending::Exited(1..) => printed::has_sanitizer_report(output),
         _ => ending.fault().is_some(),
     }
+}
+
+/// The text without what values look like: numbers, and what stands in brackets, braces, parentheses and quotes. A panic or an exception says
+/// what it found; found at the same place, that is the same failure.
+fn without_values(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut open: Vec<char> = Vec::new();
+    for character in without_numbers(text).chars() {
+        let closes = open.last() == Some(&character);
+        if closes {
+            open.pop();
+        }
+        if open.is_empty() {
+            result.push(character);
+        }
+        match character {
+            '(' => open.push(')'),
+            '[' => open.push(']'),
+            '{' => open.push('}'),
+            '"' if !closes => open.push('"'),
+            _ => {}
+        }
+    }
+    result
 }
 
 /// The text with every number, decimal or hexadecimal, replaced by `#`.
@@ -185,6 +215,29 @@ mod tests {
             without_numbers("len is 14 but 0x12 at 9:1")
         );
         assert_ne!(without_numbers("a 3"), without_numbers("b 3"));
+    }
+
+    #[test]
+    fn values_do_not_tell_panics_apart() {
+        let identity = |message: &str, place: &str| {
+            let (message, place) = (message.to_owned(), place.to_owned());
+            let failure = Failure {
+                message,
+                place,
+                ending: Ending::Exited(PANIC_STATUS),
+                thread: None,
+                stack: Vec::new(),
+                threads: Vec::new(),
+            };
+            failure.identity()
+        };
+        let held = "panicked: still shared: Mutex { data: <locked>, poisoned: false, .. }";
+        let free = "panicked: still shared: Mutex { data: [5], poisoned: false, .. }";
+        assert_eq!(identity(held, "a.rs:9"), identity(free, "a.rs:9"));
+        assert_ne!(identity(held, "a.rs:9"), identity(free, "a.rs:11"), "another place");
+        assert_ne!(identity(held, "a.rs:9"), identity("panicked: empty: Mutex { .. }", "a.rs:9"));
+        assert_eq!(identity("panicked: no file \"a (1\" here", "a"), identity("panicked: no file \"\" here", "a"));
+        assert_ne!(identity("assertion `f(a)` failed", "a.c:3"), identity("assertion `f(b)` failed", "a.c:3"));
     }
 
     #[test]

@@ -251,6 +251,17 @@ impl Inside {
         }
     }
 
+    /// The same at a place in the program; the log says what a wait without a time limit is for.
+    pub(crate) fn block_at(&self, key: Key, end: End, pc: u64) -> Ended {
+        if !end.is_never() {
+            return self.block(key, end);
+        }
+        self.simple(Kind::Awaits, pc, key.to_address());
+        let ended = self.block(key, end);
+        self.simple(Kind::Awaits, pc, 0);
+        ended
+    }
+
     /// Makes everyone who waits for the object at this address ready.
     #[inline]
     pub(crate) fn wake_all(&self, address: u64, by: Waker) {

@@ -150,7 +150,7 @@ pub(crate) fn acquire(
     }
     let mut result = attempt();
     while result == libc::EBUSY {
-        let ended = inside.block(Key::address(lock), end.unwrap_or(End::NEVER));
+        let ended = inside.block_at(Key::address(lock), end.unwrap_or(End::NEVER), pc);
         result = attempt();
         if ended == Ended::TimedOut && result == libc::EBUSY {
             result = libc::ETIMEDOUT;

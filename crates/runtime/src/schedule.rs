@@ -114,6 +114,8 @@ pub(crate) struct Entry {
     /// When it began to wait for its turn or its key: the first comes first.
     pub(crate) since: u64,
     pub(crate) priority: u64,
+    /// How often it has yielded since its priority changed.
+    pub(crate) yields: u32,
     /// What ended its last wait.
     pub(crate) woken: Waker,
     pub(crate) timed_out: bool,
@@ -140,6 +142,7 @@ impl Entry {
             real_deadline: NEVER,
             since,
             priority: 0,
+            yields: 0,
             woken: Waker::Signal,
             timed_out: false,
             sleeps_out: false,

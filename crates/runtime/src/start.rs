@@ -274,7 +274,9 @@ fn finish(reason: Stop, failing: Option<&Failing<'_>>) {
     if !is_active() || !is_own_process() {
         return;
     }
-    let thread = thread::current();
+    // One that has ended, and gives back its memory, is none of those that the log knows.
+    let ended = threads::nobody().map(core::ptr::from_ref);
+    let thread = thread::current().filter(|&thread| ended != Some(core::ptr::from_ref(thread)));
     if let Some(thread) = thread {
         // One that fails inside the runtime, on memory that the program gave it, has the token.
         if !thread.seat.presence.is_inside() {

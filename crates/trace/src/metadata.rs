@@ -44,6 +44,9 @@ pub struct Metadata {
     /// Calls that misuse locks and condition variables, as the run made them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub misuses: Vec<Misuse>,
+    /// Of a run that ended in a deadlock: what each thread waits for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<LastWait>,
     /// How the run ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
@@ -87,6 +90,22 @@ pub struct Variable {
     pub name: String,
     /// How many bytes its value has.
     pub length: u64,
+}
+
+/// What a thread waits for when the program is deadlocked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastWait {
+    /// The name of the thread.
+    pub thread: String,
+    /// The thread's last event.
+    pub event: u32,
+    /// The name of what it waits for: a lock, a condition variable, a semaphore, a variable, or another thread.
+    pub object: String,
+    /// Whether that is another thread, whose end it waits for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_join: bool,
+    /// Where it waits in the source.
+    pub location: String,
 }
 
 /// A call that the rules of the threads library do not allow.

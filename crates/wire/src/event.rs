@@ -171,6 +171,10 @@ pub enum Op<'a> {
     Unsafe(UnsafeCall),
     /// The thread runs another fiber from here on.
     Fiber { from: u64, to: u64 },
+    /// The thread is about to wait for an object for as long as it takes; none: it goes on.
+    Awaits { object: Option<u64> },
+    /// The thread is about to wait for the end of another for as long as it takes.
+    AwaitsEnd { child: u32 },
     /// Nothing more is recorded.
     Stop(Stop),
 }
@@ -330,6 +334,7 @@ pub(crate) fn simple(kind: Kind, address: u64) -> Option<Op<'static>> {
         Kind::Destroyed => Op::Destroyed { object: address },
         Kind::Exiting => Op::Exiting,
         Kind::NoLock => Op::NoLock,
+        Kind::Awaits => Op::Awaits { object: Some(address).filter(|&address| address != 0) },
         _ => return None,
     })
 }
@@ -367,6 +372,7 @@ pub(crate) fn detailed<'a>(
         Kind::Failing => Op::Failing { address, message: text },
         Kind::Refused => Op::Refused { object: address, why: Refusal::from_code(first)? },
         Kind::JoinedAgain => Op::JoinedAgain { child: thread()? },
+        Kind::AwaitsEnd => Op::AwaitsEnd { child: thread()? },
         Kind::Fiber => Op::Fiber { from: first, to: address },
         Kind::Unsafe => Op::Unsafe(UnsafeCall::from_code(first)?),
         Kind::Stop => Op::Stop(Stop::from_arguments(first, second)?),

@@ -165,6 +165,8 @@ kinds! {
         Exiting = 59,
         /// The program says that the thread holds no lock here.
         NoLock = 60,
+        /// The thread is about to wait for the object at this address for as long as it takes; 0: it goes on.
+        Awaits = 61,
     }
     detailed {
         /// A range is read. Argument: its length.
@@ -224,6 +226,8 @@ kinds! {
         Unsafe(1) = 89,
         /// The thread runs another fiber, which is the address, from here on. Argument: the one it ran.
         Fiber(1) = 90,
+        /// The thread is about to wait for the end of another for as long as it takes. Argument: its number.
+        AwaitsEnd(1) = 91,
     }
 }
 
@@ -261,6 +265,8 @@ impl Kind {
                 | Kind::JoinedAgain
                 | Kind::Unsafe
                 | Kind::Fiber
+                | Kind::Awaits
+                | Kind::AwaitsEnd
         )
     }
 

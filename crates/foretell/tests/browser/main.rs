@@ -308,3 +308,38 @@ fn long_names_take_two_lines() {
         assert!(height < 2.5, "{heading} has {height} lines");
     }
 }
+
+/// A line that does not fit goes on below itself, not below its number.
+#[test]
+fn long_lines_of_source_start_beside_their_numbers() {
+    let Some(mut page) = browser() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let call = "pthread_mutex_lock_or_another_function_with_a_long_name(&a_lock_with_a_long_name);";
+    let source = format!("static int x;\nvoid f(void)\n{{\n\t\t\t{call}\n        x = 1; // {call}\n}}\n");
+    std::fs::write(directory.path().join("deep.c"), source).expect("it can be written");
+    let trace = "main|fork(T1)|deep.c:2\nmain|w(x)|deep.c:4\nT1|w(x)|deep.c:5\n";
+    let file = report(directory.path(), "deep", trace);
+    let beside = "[...document.querySelectorAll('.source pre div')].map(line => { const text = document.createRange();\
+                  text.selectNodeContents(line.lastChild); const [first] = text.getClientRects();\
+                  return Math.abs(first.top - line.firstChild.getBoundingClientRect().top) < 8; })";
+    for width in [400, 1400] {
+        page.looks(width, 900, "light");
+        page.open(&file);
+        let lines = page.value(beside);
+        let lines = lines.as_array().expect("a list");
+        assert!(lines.len() >= 8 && lines.iter().all(|line| *line == json!(true)), "{width}: {lines:?}");
+    }
+}
+
+#[test]
+fn a_suggested_fix_is_seen_without_scrolling() {
+    let Some(mut page) = browser() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let section = |line: u32| format!("main|acq(m)|{line}\nmain|w(x)|{}\nmain|rel(m)|{}\n", line + 1, line + 2);
+    let trace = format!("main|fork(T1)|1\n{}{}T1|w(x)|30\n", section(2), section(5));
+    page.looks(1400, 900, "light");
+    page.open(&report(directory.path(), "fix", &trace));
+    assert!(page.text(".fix").contains("hold `m`"), "{}", page.text(".fix"));
+    let bottom = page.value("document.querySelector('.fix').getBoundingClientRect().bottom").as_f64();
+    assert!(bottom.is_some_and(|bottom| bottom < 450.0), "{bottom:?}");
+}

@@ -43,13 +43,15 @@ const SILENT: [&str; 12] = [
 ];
 
 /// Programs whose mistake is found.
-const BUGGY: [&str; 12] = [
+const BUGGY: [&str; 14] = [
     "arc_mutex_bug.rs",
     "barrier_phases_bug.c",
+    "binary_semaphore_bug.cc",
     "c11_refcount_bug.c",
     "c11_threads_bug.c",
     "condvar_gate_bug.rs",
     "double_checked_bug.cc",
+    "indexer_bug.c",
     "latch_results_bug.cc",
     "lock_order_bug.c",
     "mutex_counter_bug.c",
@@ -69,9 +71,13 @@ fn expected(file: &str) -> Pair {
 }
 
 fn hunt(file: &str) -> (Option<i32>, serde_json::Value) {
+    hunt_for(file, "8")
+}
+
+fn hunt_for(file: &str, seconds: &str) -> (Option<i32>, serde_json::Value) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::copy(pairs().join(file), directory.path().join(file)).unwrap();
-    let mut arguments = vec!["hunt", file, "--json", "--quiet", "--timeout", "8"];
+    let mut arguments = vec!["hunt", file, "--json", "--quiet", "--timeout", seconds];
     if file.ends_with(".cc") {
         arguments.push("--flags=-std=c++20");
     }
@@ -101,4 +107,20 @@ fn mistakes_are_found() {
             assert!(found, "{file}: no {}: {report:#}", bug.kind);
         }
     }
+}
+
+/// libstdc++ spins and yields before it waits, and a futex takes the wake-up of another thread.
+#[test]
+fn a_waiter_that_nobody_wakes_is_a_deadlock_that_replays() {
+    let (status, report) = hunt_for("atomic_wait_bug.cc", "60");
+    assert_eq!(status, Some(1), "{report:#}");
+    let findings = report["findings"].as_array().unwrap();
+    let [finding] = &findings.iter().filter(|finding| finding["shown"] == true).collect::<Vec<_>>()[..] else {
+        panic!("{report:#}");
+    };
+    assert_eq!((&finding["kind"], &finding["object"]), (&"deadlock".into(), &"signal_given".into()));
+    assert_eq!(finding["replay"]["confirmed"], 3, "{finding:#}");
+    let threads = finding["failure"]["threads"].as_array().unwrap();
+    let waits: Vec<&str> = threads.iter().filter_map(|thread| thread["waits_for"].as_str()).collect();
+    assert!(waits.contains(&"signal_given") && waits.iter().any(|wait| wait.starts_with("the end of T")), "{waits:?}");
 }

@@ -61,6 +61,9 @@ fn gdb_stands_at_the_racing_lines_and_hides_the_runtime() {
     assert!(!said[1].contains("foretell_"), "{}", said[1]);
     assert_has(&said[2], &["$1 = 7"]);
     assert_has(&said[3], &["\"main\"", "\"T1\"", "\"T2\""]);
+    // `info threads` shows where threads stand in the program, too.
+    assert_has(&said[3], &["serve () at race-buggy.c:28", "shut () at race-buggy.c:39"]);
+    assert!(!said[3].contains("libtsan") && !said[3].contains("foretell_"), "{}", said[3]);
     assert_has(&said[4], &["in shut (unused=", "race-buggy.c:39", "session = NULL;"]);
     assert_has(&said[5], &["in shut", "race-buggy.c:39"]);
 }

@@ -6,6 +6,7 @@ use trace::{MemoryOrder, Op, ThreadId};
 use wire::{Event, Hold, Op as Raw, Passage, Waker};
 
 use super::Translator;
+use super::waits::What;
 use crate::memory::FirstUse;
 use crate::sink::Sink;
 use crate::stacks::At;
@@ -194,6 +195,14 @@ impl<S: Sink> Translator<S> {
             | Raw::JoinedAgain { .. }
             | Raw::Unsafe(_) => {
                 self.remark(event, first_use)?;
+                None
+            }
+            Raw::Awaits { object } => {
+                self.awaits(event.thread, object.map(What::Object), first_use, at);
+                None
+            }
+            Raw::AwaitsEnd { child } => {
+                self.awaits(event.thread, Some(What::EndOf(child)), first_use, at);
                 None
             }
             Raw::Fiber { from, to } => {

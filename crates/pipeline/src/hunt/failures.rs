@@ -3,12 +3,12 @@
 //! Every run of a hunt is counted here, whatever it was made for. A failure is a finding whose schedule is the whole recorded order of
 //! the run that failed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use check::Question;
 use report::{FailureThread, Finding, FindingKind, FirstFailure, Harm, Rung};
 use run::failure::Failure;
-use trace::{Ending, EventId, LockId, Op, ThreadEvents, ThreadId, ThreadPath, Trace};
+use trace::{Ending, EventId, LastWait, LockId, Op, ThreadEvents, ThreadId, ThreadPath, Trace};
 
 /// How the runs of a hunt ended.
 #[derive(Debug, Default)]
@@ -53,25 +53,33 @@ impl RunCounts {
     }
 }
 
-/// The finding that a failed run is; its id is still to be given. A deadlock of locks is of that kind, everything else a failure.
+/// The finding that a failed run is; its id is still to be given. A run in which no thread can go on is a deadlock, everything else a failure.
 pub(super) fn finding(failure: &Failure, trace: &Trace, recording: Option<String>) -> Finding {
     let threads = ThreadEvents::of(trace);
     let by_path = |path: &ThreadPath| thread_of(trace, path);
     let cycle = if failure.is_hang() { blocked_in_a_cycle(trace, &threads) } else { Vec::new() };
+    let is_cycle = !cycle.is_empty();
+    let stuck = if failure.is_hang() { stuck(trace) } else { Vec::new() };
     let failing = failure.thread.as_ref().and_then(by_path);
     let last = failing.and_then(|thread| threads.of_thread(thread).last().copied());
     let last = last.or_else(|| trace.len().checked_sub(1).map(EventId::new));
-    let (kind, events) = match cycle.is_empty() {
-        true => (FindingKind::Failure, last.into_iter().collect()),
-        false => (FindingKind::Deadlock, cycle),
+    let (kind, events) = match (is_cycle, stuck.is_empty()) {
+        (true, _) => (FindingKind::Deadlock, cycle),
+        (false, false) => (FindingKind::Deadlock, stuck.iter().map(|wait| EventId(wait.event)).collect()),
+        (false, true) => (FindingKind::Failure, last.into_iter().collect()),
     };
     let place = |&event: &EventId| trace.symbols().location(trace.location(event)).to_owned();
     let locations = match (kind, failure.place.is_empty() || failure.is_hang()) {
         (FindingKind::Failure, false) => vec![failure.place.clone()],
+        (FindingKind::Deadlock, _) if !is_cycle => stuck.iter().map(|wait| wait.location.clone()).collect(),
         _ => events.iter().map(place).collect(),
     };
     let object = match kind {
-        FindingKind::Deadlock => locks(trace, &events),
+        FindingKind::Deadlock if is_cycle => locks(trace, &events),
+        FindingKind::Deadlock => {
+            let objects: BTreeSet<&str> = stuck.iter().map(|wait| wait.object.as_str()).collect();
+            objects.into_iter().collect::<Vec<_>>().join(", ")
+        }
         _ => failure.message.clone(),
     };
     let counts = (0..trace.symbols().threads.len())
@@ -102,7 +110,7 @@ pub(super) fn finding(failure: &Failure, trace: &Trace, recording: Option<String
         question: Question::Cut(counts).written(trace),
         recording,
         tests: Vec::new(),
-        failure: Some(described(failure, trace)),
+        failure: Some(report::Failure { is_cycle, ..described(failure, trace) }),
         replay: None,
     }
 }
@@ -112,9 +120,14 @@ fn described(failure: &Failure, trace: &Trace) -> report::Failure {
         Some(thread) => trace.symbols().thread(thread).to_owned(),
         None => path.to_string(),
     };
+    let waits_for = |thread: &str| {
+        let wait = trace.metadata().waits.iter().find(|wait| wait.thread == thread)?;
+        Some(if wait.is_join { format!("the end of {}", wait.object) } else { wait.object.clone() })
+    };
     let threads = failure.threads.iter().map(|at_end| FailureThread {
         thread: name(&at_end.thread),
         state: at_end.state.name().to_owned(),
+        waits_for: waits_for(&name(&at_end.thread)),
         stack: at_end.stack.iter().map(ToString::to_string).collect(),
     });
     let status = match failure.ending {
@@ -132,6 +145,13 @@ fn described(failure: &Failure, trace: &Trace) -> report::Failure {
         switches: switches(trace),
         ..report::Failure::default()
     }
+}
+
+/// What the threads of a deadlocked run wait for, without those that only wait for the end of others.
+fn stuck(trace: &Trace) -> Vec<&LastWait> {
+    let waits = &trace.metadata().waits;
+    let inner: Vec<&LastWait> = waits.iter().filter(|wait| !wait.is_join).collect();
+    if inner.is_empty() { waits.iter().collect() } else { inner }
 }
 
 /// How often a trace goes from one thread to another.

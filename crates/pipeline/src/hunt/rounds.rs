@@ -24,6 +24,18 @@ use crate::predict::{head, predict};
 use crate::recorded_command::{ChosenBy, command_of};
 use crate::trace_file::{ExploredTrace, TraceFile};
 
+/// So many recordings of runs that failed are searched at most.
+const MOST_SEARCHED_FAILURES: usize = 4;
+
+/// Whether a recorded run was as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expectation {
+    /// It ended well, so a violation that already happened in it is how the program is meant to be.
+    Met,
+    /// It failed.
+    Broken,
+}
+
 /// A hunt under way.
 pub(super) struct Rounds<'a> {
     options: &'a HuntOptions,
@@ -40,6 +52,8 @@ pub(super) struct Rounds<'a> {
     others: Vec<String>,
     /// The recorded run failed, so what happened in it is not as it should be.
     recorded_run_failed: bool,
+    /// How many recordings of runs that failed were searched.
+    searched_failures: usize,
     /// The program says which regions are to be atomic.
     has_regions: bool,
     started: Instant,
@@ -76,6 +90,7 @@ impl<'a> Rounds<'a> {
             first,
             others,
             recorded_run_failed,
+            searched_failures: 0,
             has_regions,
             started: Instant::now(),
             shown: 0,
@@ -126,7 +141,11 @@ impl<'a> Rounds<'a> {
         recording: Option<&str>,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        let new = self.search(file, recording, observer)?;
+        let expectation = match self.recorded_run_failed && recording.is_none() {
+            true => Expectation::Broken,
+            false => Expectation::Met,
+        };
+        let new = self.search(file, recording, expectation, observer)?;
         self.replay(file, &new, observer)?;
         self.climb(file, recording, observer)?;
         self.take_failures(observer)
@@ -139,19 +158,36 @@ impl<'a> Rounds<'a> {
             let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
             let (failure, file) = self.reduce(failure, &name, file, observer)?;
             let finding = failures::finding(&failure, &file.trace, Some(name.clone()));
-            // A hang without a circle of locks, such as a lost wake-up, is what a confirmed deadlock looks like from outside.
-            let known = &self.predictions.findings;
-            let is_known =
-                |known: &Finding| known.kind == FindingKind::Deadlock && known.rung == Rung::Confirmed;
-            if failure.is_hang() && finding.kind == FindingKind::Failure && known.iter().any(is_known) {
+            // A hang without a circle of locks, such as a lost wake-up, may be what a confirmed deadlock comes to.
+            let comes_to = |known: &Finding| {
+                let is_confirmed = known.kind == FindingKind::Deadlock && known.rung == Rung::Confirmed;
+                is_confirmed && known.locations.iter().any(|place| finding.locations.contains(place))
+            };
+            if finding.is_stuck() && self.predictions.findings.iter().any(comes_to) {
                 continue;
             }
             if let Some(id) = self.take(finding, Some(&name)) {
                 self.replay(&file, &[id], observer)?;
+                self.search_for_causes(&file, &name, observer)?;
                 self.explored.push(ExploredTrace { name, file });
             }
         }
         Ok(())
+    }
+
+    /// Searches the recording of a run that failed: what is wrong in it may be what made it fail.
+    fn search_for_causes(
+        &mut self,
+        file: &TraceFile,
+        recording: &str,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        if self.is_over() || self.searched_failures == MOST_SEARCHED_FAILURES {
+            return Ok(());
+        }
+        self.searched_failures += 1;
+        let new = self.search(file, Some(recording), Expectation::Broken, observer)?;
+        self.replay(file, &new, observer)
     }
 
     fn is_over(&self) -> bool {
@@ -164,16 +200,17 @@ impl<'a> Rounds<'a> {
         &mut self,
         file: &TraceFile,
         recording: Option<&str>,
+        expectation: Expectation,
         observer: &mut dyn Observer,
     ) -> Result<Vec<String>, Error> {
         observer.begin(&Stage::Predicting);
         let (mut candidates, mut new) = (0, Vec::new());
-        let knows_better = self.recorded_run_failed && recording.is_none();
         let expected = LazyCell::new(|| RecordedViolations::new(&file.trace));
         for options in self.options.predict.without_nondeterminism().one_by_one()? {
             let mut of_kind = predict(file, &options, &mut WithoutFindings(observer))?;
             of_kind.findings.retain(|finding| {
-                finding.kind != FindingKind::Atomicity || knows_better || !expected.has(finding)
+                let is_meant = expectation == Expectation::Met && expected.has(finding);
+                finding.kind != FindingKind::Atomicity || !is_meant
             });
             candidates += of_kind.candidates;
             self.predictions.candidates += of_kind.candidates;

@@ -2,6 +2,14 @@
 
 const CONTEXT = 3;
 const MOST_THREADS = 8;
+// Deeper lines leave no room for the code.
+const MOST_INDENT = 16;
+const TAB = 4;
+
+/** How far a line is indented. */
+function columns(text) {
+  return [...(/^\s*/.exec(text)[0])].reduce((column, space) => (space === "\t" ? column - (column % TAB) + TAB : column + 1), 0);
+}
 
 /** The cards of a finding's threads after so many steps; the finding's own threads come first. */
 function sourceCards({ finding, predicted, named }, steps) {
@@ -40,10 +48,12 @@ function excerpt(place, bad) {
   const lines = found.lines
     .map((text, index) => ({ text, number: found.first + index }))
     .filter(({ number }) => Math.abs(number - place.line) <= CONTEXT);
-  // What all lines start with takes room and says nothing.
-  const indents = lines.filter(({ text }) => text.trim()).map(({ text }) => /^\s*/.exec(text)[0].length);
-  const indent = Math.min(...indents);
-  const line = ({ text, number }) =>
-    el("div", { class: number === place.line && (bad ? "bad" : "now") }, el("span", {}, String(number)), text.slice(indent) || " ");
+  // What all lines start with takes room and says nothing. The rest is a margin, which wrapped lines keep.
+  const indent = Math.min(...lines.filter(({ text }) => text.trim()).map(({ text }) => columns(text)));
+  const line = ({ text, number }) => {
+    const margin = text.trim() ? Math.min(columns(text) - indent, MOST_INDENT) : 0;
+    return el("div", { class: number === place.line && (bad ? "bad" : "now"), style: `--indent:${margin}ch` },
+      el("span", {}, String(number)), text.trim() || " ");
+  };
   return el("pre", { tabindex: "0", "aria-label": place.text }, lines.map(line));
 }

@@ -47,7 +47,8 @@ hook! {
         if last {
             inside.wake_all(barrier as u64, Waker::Broadcast);
         } else {
-            while inside.block(Key::address(barrier as u64), End::NEVER) == Ended::Interrupted {}
+            let key = Key::address(barrier as u64);
+            while inside.block_at(key, End::NEVER, pc) == Ended::Interrupted {}
         }
         inside.point();
         inside.simple(Kind::BarrierExit, pc, barrier as u64);

@@ -3,11 +3,11 @@
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
-use wire::{Stop, Waker};
+use wire::{Kind, Stop, Waker};
 
 use super::{children, outside, rust, threads};
 use crate::clock::{self, Wait};
-use crate::inside::{Ended, enter};
+use crate::inside::{Ended, Inside, enter};
 use crate::real::real;
 use crate::schedule::{End, Key};
 use crate::start;
@@ -119,12 +119,36 @@ unsafe {
 }
 }
 
-/// System calls by number: the scheduler handles futexes, new processes are tracked, all others are passed on.
+/// System calls by number. The return address goes where an eighth argument would be.
 ///
 /// # Safety
 /// As for the function of that name that it replaces.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn syscall(
+#[unsafe(naked)]
+unsafe extern "C" fn syscall() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 8",
+        "push qword ptr [rsp + 8]",
+        ".cfi_adjust_cfa_offset 8",
+        "push qword ptr [rsp + 24]",
+        ".cfi_adjust_cfa_offset 8",
+        "call {}",
+        "add rsp, 24",
+        ".cfi_adjust_cfa_offset -24",
+        "ret",
+        ".cfi_endproc",
+        sym system_call,
+    );
+}
+
+/// The scheduler handles futexes, new processes are tracked, all other system calls are passed on.
+///
+/// # Safety
+/// As for `syscall`, which calls it.
+#[expect(clippy::too_many_arguments, reason = "those of a system call, and where it is made")]
+unsafe extern "C" fn system_call(
     number: c_long,
     a: usize,
     b: usize,
@@ -132,11 +156,12 @@ unsafe extern "C" fn syscall(
     d: usize,
     e: usize,
     f: usize,
+    pc: u64,
 ) -> c_long {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
 unsafe {
     if number == libc::SYS_futex
-        && let Some(result) = futex(a as *mut u32, b as c_int, c as u32, d as *const libc::timespec)
+        && let Some(result) = futex(a as *mut u32, b as c_int, c as u32, d as *const libc::timespec, pc)
     {
         return result;
     }
@@ -171,6 +196,8 @@ unsafe {
 }
 }
 
+/// C's number of `memory_order_relaxed`.
+const RELAXED: u64 = 0;
 /// How many waiters a futex wakes if it wakes all.
 const EVERYONE: u32 = i32::MAX as u32;
 
@@ -183,6 +210,7 @@ unsafe fn futex(
     operation: c_int,
     value: u32,
     limit: *const libc::timespec,
+    pc: u64,
 ) -> Option<c_long> {
 // SAFETY: the program gives the word and the limit as it would to the kernel.
 unsafe {
@@ -191,7 +219,11 @@ unsafe {
     let inside = enter()?;
     match command {
         libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => {
-            if word.read_volatile() != value {
+            if limit.is_null() {
+                inside.simple(Kind::Awaits, pc, key);
+            }
+            if look(&inside, word, pc) != value {
+                inside.simple(Kind::Awaits, pc, 0);
                 return Some(fail(libc::EAGAIN));
             }
             let end = if limit.is_null() {
@@ -204,6 +236,7 @@ unsafe {
                 inside.end_of(Wait::until(clock, limit)?)
             };
             let ended = inside.block(Key::address(key), end);
+            inside.simple(Kind::Awaits, pc, 0);
             rust::after_wait(&inside, word as u64, ended);
             Some(match ended {
                 Ended::Woken(_) => 0,
@@ -223,6 +256,23 @@ unsafe {
         _ => None,
     }
 }
+}
+
+/// What the kernel reads before a thread waits for a futex. It is an event: whether the thread waits depends on who was here
+/// before. What Rust's std does with its own words is understood without it.
+///
+/// # Safety
+/// The word can be read.
+unsafe fn look(inside: &Inside, word: *mut u32, pc: u64) -> u32 {
+    if rust::has_hidden_std() {
+        // SAFETY: the caller says so.
+        return unsafe { word.read_volatile() };
+    }
+    inside.stop_before(Kind::AtomicRead4, word as u64, 4, pc);
+    inside.simple(Kind::Order, pc, RELAXED);
+    inside.simple(Kind::AtomicRead4, pc, word as u64);
+    // SAFETY: the caller says so.
+    unsafe { word.read_volatile() }
 }
 
 fn fail(error: c_int) -> c_long {

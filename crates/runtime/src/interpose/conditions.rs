@@ -83,7 +83,7 @@ unsafe {
         log_limited(&inside, pc);
     }
     inside.detailed(Kind::Wait, pc, condition as u64, &[mutex as u64], b"");
-    let ended = inside.block(Key::address(condition as u64), end);
+    let ended = inside.block_at(Key::address(condition as u64), end, pc);
     let by = match ended {
         Ended::TimedOut => Waker::Timeout,
         Ended::Interrupted => Waker::Spurious,

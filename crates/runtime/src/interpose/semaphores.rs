@@ -42,7 +42,7 @@ unsafe {
         if error != libc::EAGAIN {
             return -1;
         }
-        let failed = match inside.block(Key::address(semaphore as u64), end) {
+        let failed = match inside.block_at(Key::address(semaphore as u64), end, pc) {
             Ended::Woken(_) if inside.thread().cancelled.load(Ordering::Relaxed) => libc::EINTR,
             Ended::Woken(_) => continue,
             Ended::TimedOut => libc::ETIMEDOUT,

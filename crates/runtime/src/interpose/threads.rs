@@ -292,8 +292,15 @@ unsafe {
             },
         };
         while !is_finished(child) {
-            if inside.block(Key::end_of(child.slot), end) == Ended::TimedOut {
+            if end.is_never() {
+                inside.detailed(Kind::AwaitsEnd, pc, 0, &[u64::from(child.number)], b"");
+            }
+            let ended = inside.block(Key::end_of(child.slot), end);
+            if ended == Ended::TimedOut {
                 return libc::ETIMEDOUT;
+            }
+            if end.is_never() {
+                inside.simple(Kind::Awaits, pc, 0);
             }
             if inside.thread().cancelled.load(Ordering::Relaxed) {
                 drop(inside);
@@ -380,7 +387,7 @@ unsafe extern "C" {
 /// Lets others run.
 pub(crate) fn give_way() -> c_int {
     if let Some(inside) = enter() {
-        inside.preempt(GaveUp::Willingly, None);
+        inside.preempt(GaveUp::Yielding, None);
     }
     sys::yield_now();
     0

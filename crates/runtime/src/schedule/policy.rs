@@ -56,13 +56,18 @@ const HIGH: u64 = 1 << 40;
 /// How long a slice of real time is, in nanoseconds.
 const SLICE: u64 = 4_000_000;
 
+/// So often a thread of high priority yields in vain: a loop that spins for a while and then blocks comes to the blocking.
+const PATIENCE: u32 = 32;
+
 /// Why the token is up for a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GaveUp {
     /// The thread's budget is used up.
     Quantum,
-    /// The thread cannot go on, or asks for others to run.
+    /// The thread cannot go on.
     Willingly,
+    /// The thread asks for others to run.
+    Yielding,
     /// The thread made another that comes first.
     ToANewThread,
 }
@@ -135,7 +140,7 @@ impl Chooser {
         }
         match &mut self.policy {
             Policy::Random => match (gave_up, own) {
-                (GaveUp::Willingly, Some(own)) if candidates.len() > 1 => {
+                (GaveUp::Willingly | GaveUp::Yielding, Some(own)) if candidates.len() > 1 => {
                     let other = self.dice.index(candidates.len() - 1);
                     other + usize::from(other >= own)
                 }
@@ -143,8 +148,13 @@ impl Chooser {
             },
             Policy::Pct { lowest } => {
                 if let Some(own) = own {
-                    *lowest -= 1;
-                    entries[candidates[own]].priority = *lowest;
+                    let entry = &mut entries[candidates[own]];
+                    entry.yields = if gave_up == GaveUp::Yielding { entry.yields + 1 } else { PATIENCE };
+                    if entry.yields >= PATIENCE {
+                        entry.yields = 0;
+                        *lowest -= 1;
+                        entry.priority = *lowest;
+                    }
                 }
                 first_max(candidates, |thread| entries[thread].priority)
             }

@@ -36,6 +36,10 @@ const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
 const MOST_EVENTS: u64 = 4_000_000;
 /// A run is taken in at this rate at least, with others before and after it.
 const EVENTS_A_SECOND: u64 = 25_000;
+/// After so many runs a program has more behaviours than its small steps suggest. From then on one run in [`ONE_IN`] is left to random
+/// priorities, which go far from all runs so far.
+const SYSTEMATIC: u64 = 64;
+const ONE_IN: u64 = 8;
 /// No run may take more than this share of the time that is left.
 const SHARE: u32 = 4;
 
@@ -55,6 +59,13 @@ pub(super) fn first_runs(seed: u64) -> [wire::Settings; 4] {
         with(wire::Policy::RoundRobin, wire::NewThreads::Either, 1),
         with(wire::Policy::Pct, wire::NewThreads::Either, 4),
     ]
+}
+
+/// How a run goes on after its route. Half of them let one thread run for as long as it can: one that spins before it blocks comes to
+/// the blocking.
+fn after_a_route(run: u64) -> wire::Settings {
+    let policy = if run.is_multiple_of(2) { wire::Policy::Pct } else { wire::Policy::Random };
+    wire::Settings { policy, ..wire::Settings::DEFAULT }
 }
 
 /// Where the time goes.
@@ -103,7 +114,7 @@ impl Rounds<'_> {
         self.doubt_the_program();
         self.explorer.is_over = false;
         observer.begin(&Stage::Exploring);
-        let (mut spent, mut seed) = (Spent::default(), self.options.seed);
+        let (mut spent, mut seed, mut made) = (Spent::default(), self.options.seed, 0);
         let max_events = self.most_events();
         let first =
             first_runs(seed).map(|runtime| Wanted::by_policy(wire::Settings { max_events, ..runtime }));
@@ -121,12 +132,19 @@ impl Rounds<'_> {
                 break HuntEnd::NothingLeft;
             }
             let max_events = self.most_events();
-            let wanted = tasks.into_iter().map(|task| {
+            let mut wanted: Vec<Wanted> = Vec::new();
+            for task in tasks {
                 seed = seed.wrapping_add(self.options.seed_step);
-                let runtime = wire::Settings { seed, max_events, ..wire::Settings::DEFAULT };
-                Wanted::towards(task, runtime)
-            });
-            self.make_runs(wanted.collect(), &command, limit, &mut spent)?;
+                made += 1;
+                let runtime = wire::Settings { seed, max_events, ..after_a_route(made) };
+                wanted.push(Wanted::towards(task, runtime));
+            }
+            if made > SYSTEMATIC && made % ONE_IN < cores() as u64 {
+                let policy = wire::Policy::Pct;
+                let runtime = wire::Settings { seed, max_events, policy, ..wire::Settings::DEFAULT };
+                wanted.push(Wanted::by_policy(runtime));
+            }
+            self.make_runs(wanted, &command, limit, &mut spent)?;
             self.search_new(&mut spent, observer)?;
             observer.advance(Progress::Covered(self.covered()));
         };

@@ -321,6 +321,29 @@ Usage: foretell steps [FIRST LAST]"""
             print("=> %s" % SCHEDULE["goal"])
 
 
+def users_threads(numbers=None):
+    """The program's threads, without the runtime's own, each with where it stands and whether it is selected."""
+    selected, frame = gdb.selected_thread(), None
+    if selected is not None:
+        frame = gdb.selected_frame()
+    try:
+        for thread in sorted(gdb.selected_inferior().threads(), key=lambda thread: thread.num):
+            if numbers is not None and thread.num not in numbers:
+                continue
+            thread.switch()
+            if numbers is None and all(is_runtime(frame) or not frame.name() for frame in frames()):
+                continue
+            shown, where = users_frame(), "not in the program's code"
+            if shown is not None:
+                line = shown.find_sal()
+                where = "%s () at %s:%d" % (shown.name(), os.path.basename(line.symtab.filename), line.line)
+            yield thread, where, thread == selected
+    finally:
+        if selected is not None and selected.is_valid():
+            selected.switch()
+            frame.select()
+
+
 class Threads(gdb.Command):
     """List the program's threads and the user's line at which each stands.
 Usage: foretell threads"""
@@ -329,23 +352,35 @@ Usage: foretell threads"""
         super().__init__("foretell threads", gdb.COMMAND_STATUS)
 
     def invoke(self, argument, from_tty):
-        selected, frame = gdb.selected_thread(), None
-        if selected is not None:
-            frame = gdb.selected_frame()
-        for thread in sorted(gdb.selected_inferior().threads(), key=lambda thread: thread.num):
-            thread.switch()
-            if all(is_runtime(frame) or not frame.name() for frame in frames()):
-                # The runtime's own.
-                continue
-            shown, where = users_frame(), "not in the program's code"
-            if shown is not None:
-                line = shown.find_sal()
-                where = "%s () at %s:%d" % (shown.name(), os.path.basename(line.symtab.filename), line.line)
-            mark = "*" if thread == selected else " "
-            print("%s %d  %s  %s" % (mark, thread.num, thread.name, where))
-        if selected is not None:
-            selected.switch()
-            frame.select()
+        for thread, where, is_selected in users_threads():
+            print("%s %d  %s  %s" % ("*" if is_selected else " ", thread.num, thread.name, where))
+
+
+class InfoThreads(gdb.Command):
+    """List the program's threads and the user's line at which each stands, without the frames of Foretell's runtime.
+Usage: info threads [ID]...
+Without IDs the runtime's own threads are left out. `thread apply all backtrace -no-filters` shows everything."""
+
+    def __init__(self):
+        super().__init__("info threads", gdb.COMMAND_STATUS)
+
+    def invoke(self, argument, from_tty):
+        wanted = None
+        if argument:
+            # `2-4`, and `1.2` of inferior 1.
+            wanted = set()
+            for word in argument.replace("-gid", "").split():
+                first, _, last = word.rpartition(".")[2].partition("-")
+                wanted.update(range(number(first, 0), number(last, number(first, 0)) + 1))
+        rows = list(users_threads(wanted))
+        if not rows:
+            print("No threads.")
+            return
+        targets = ['Thread (LWP %d) "%s"' % (thread.ptid[1], thread.name) for thread, _, _ in rows]
+        width = max(len(target) for target in targets)
+        print("  %-4s %-*s Frame" % ("Id", width, "Target Id"))
+        for (thread, where, is_selected), target in zip(rows, targets):
+            print("%s %-4d %-*s %s" % ("*" if is_selected else " ", thread.num, width, target, where))
 
 
 def stop_in(function):
@@ -363,7 +398,7 @@ def begin():
         stop_in("rust_panic")
         gdb.execute("catch syscall exit_group", to_string=True)
         gdb.breakpoints()[-1].silent = True
-    for command in (Foretell, Step, GoTo, Back, Steps, Threads):
+    for command in (Foretell, Step, GoTo, Back, Steps, Threads, InfoThreads):
         command()
     gdb.events.stop.connect(stopped)
     gdb.events.exited.connect(exited)

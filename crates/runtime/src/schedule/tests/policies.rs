@@ -46,6 +46,22 @@ fn pct_runs_the_highest_priority() {
     assert!(switches < 60, "{switches} switches of 3000 events");
 }
 
+/// A thread that yields a few times before it does something else may do so before anyone else runs, but nobody yields for ever.
+#[test]
+fn pct_lets_threads_yield_in_vain_for_a_while() {
+    let yields = |count: usize| [vec![Op::Yield; count], vec![Op::Work(1)]].concat();
+    let first_to_work = |yields: Vec<Op>, seed| {
+        let scripts = vec![vec![Op::Spawn(1), Op::Work(1)], yields];
+        let mut simulation = Simulation::new(scripts, Chooser::new(Policy::Pct, seed, 1000), |_| ());
+        assert_eq!(simulation.run(), Outcome::AllDone);
+        simulation.events[1]
+    };
+    let short: usize = (0..200).map(|seed| first_to_work(yields(8), seed)).sum();
+    assert!((70..130).contains(&short), "the yielding thread works first in {short} of 200 runs");
+    let long: usize = (0..200).map(|seed| first_to_work(yields(100), seed)).sum();
+    assert_eq!(long, 0, "it yields to the other in the end");
+}
+
 /// A turn ends where the recording does; from there on turns are long.
 #[test]
 fn nobody_is_interrupted_often_once_nothing_is_recorded() {

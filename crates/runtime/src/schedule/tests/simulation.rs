@@ -356,7 +356,7 @@ impl Simulation {
             }
             Op::Yield => {
                 self.schedule.count(self.actors[actor].slot, &self.stage);
-                self.give_up(actor, GaveUp::Willingly);
+                self.give_up(actor, GaveUp::Yielding);
             }
             Op::Spawn(child) => {
                 self.event(actor);
