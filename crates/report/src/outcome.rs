@@ -10,7 +10,9 @@ pub(crate) fn statement(finding: &Finding, possible: impl FnOnce() -> String) ->
     }
     match (&finding.failure, finding.kind) {
         (Some(failure), FindingKind::Deadlock) => match (failure.is_cycle, finding.events.len()) {
-            (true, 1) => format!("A thread waits for a lock that it holds itself, {}", shown(&finding.object)),
+            (true, 1) => {
+                format!("A thread waits for a lock that it holds itself, {}", shown(&finding.object))
+            }
             (true, _) => {
                 "The program ended in this deadlock: each thread waits for a lock that the next one holds"
                     .to_owned()

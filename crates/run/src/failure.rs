@@ -236,8 +236,14 @@ mod tests {
         assert_eq!(identity(held, "a.rs:9"), identity(free, "a.rs:9"));
         assert_ne!(identity(held, "a.rs:9"), identity(free, "a.rs:11"), "another place");
         assert_ne!(identity(held, "a.rs:9"), identity("panicked: empty: Mutex { .. }", "a.rs:9"));
-        assert_eq!(identity("panicked: no file \"a (1\" here", "a"), identity("panicked: no file \"\" here", "a"));
-        assert_ne!(identity("assertion `f(a)` failed", "a.c:3"), identity("assertion `f(b)` failed", "a.c:3"));
+        assert_eq!(
+            identity("panicked: no file \"a (1\" here", "a"),
+            identity("panicked: no file \"\" here", "a")
+        );
+        assert_ne!(
+            identity("assertion `f(a)` failed", "a.c:3"),
+            identity("assertion `f(b)` failed", "a.c:3")
+        );
     }
 
     #[test]

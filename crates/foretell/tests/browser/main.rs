@@ -335,7 +335,8 @@ fn long_lines_of_source_start_beside_their_numbers() {
 fn a_suggested_fix_is_seen_without_scrolling() {
     let Some(mut page) = browser() else { return };
     let directory = tempfile::tempdir().expect("a directory");
-    let section = |line: u32| format!("main|acq(m)|{line}\nmain|w(x)|{}\nmain|rel(m)|{}\n", line + 1, line + 2);
+    let section =
+        |line: u32| format!("main|acq(m)|{line}\nmain|w(x)|{}\nmain|rel(m)|{}\n", line + 1, line + 2);
     let trace = format!("main|fork(T1)|1\n{}{}T1|w(x)|30\n", section(2), section(5));
     page.looks(1400, 900, "light");
     page.open(&report(directory.path(), "fix", &trace));

@@ -115,12 +115,16 @@ fn a_waiter_that_nobody_wakes_is_a_deadlock_that_replays() {
     let (status, report) = hunt_for("atomic_wait_bug.cc", "60");
     assert_eq!(status, Some(1), "{report:#}");
     let findings = report["findings"].as_array().unwrap();
-    let [finding] = &findings.iter().filter(|finding| finding["shown"] == true).collect::<Vec<_>>()[..] else {
+    let [finding] = &findings.iter().filter(|finding| finding["shown"] == true).collect::<Vec<_>>()[..]
+    else {
         panic!("{report:#}");
     };
     assert_eq!((&finding["kind"], &finding["object"]), (&"deadlock".into(), &"signal_given".into()));
     assert_eq!(finding["replay"]["confirmed"], 3, "{finding:#}");
     let threads = finding["failure"]["threads"].as_array().unwrap();
     let waits: Vec<&str> = threads.iter().filter_map(|thread| thread["waits_for"].as_str()).collect();
-    assert!(waits.contains(&"signal_given") && waits.iter().any(|wait| wait.starts_with("the end of T")), "{waits:?}");
+    assert!(
+        waits.contains(&"signal_given") && waits.iter().any(|wait| wait.starts_with("the end of T")),
+        "{waits:?}"
+    );
 }

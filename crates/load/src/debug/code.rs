@@ -163,6 +163,7 @@ fn without<'b>(bytes: &'b [u8], opcode: &[u8], operands: usize) -> Option<&'b [u
 }
 
 fn before_call(bytes: &[u8]) -> Option<FirstArgument> {
+    let bytes = without_numbers(bytes);
     // lea rdi, ..
     if let Some(found) = address_into(bytes, 7) {
         return Some(found);
@@ -175,6 +176,17 @@ fn before_call(bytes: &[u8]) -> Option<FirstArgument> {
     let bytes = without(bytes, &[0x48, 0x89, 0xc7], 0)?;
     let second = without(bytes, &[0xbe], 4);
     address_into(bytes, 0).or_else(|| address_into(second?, 0))
+}
+
+/// The bytes before instructions that put numbers into the registers of further arguments.
+fn without_numbers(mut bytes: &[u8]) -> &[u8] {
+    // mov esi, edx, ecx, immediate; xor esi, esi; xor edx, edx; xor ecx, ecx
+    let numbers: [(&[u8], usize); 6] =
+        [(&[0xbe], 4), (&[0xba], 4), (&[0xb9], 4), (&[0x31, 0xf6], 0), (&[0x31, 0xd2], 0), (&[0x31, 0xc9], 0)];
+    while let Some(rest) = numbers.into_iter().find_map(|(opcode, operands)| without(bytes, opcode, operands)) {
+        bytes = rest;
+    }
+    bytes
 }
 
 /// What a `lea` at the end puts into a register, if it is relative to the frame pointer or the stack pointer.
@@ -228,6 +240,9 @@ mod tests {
         let far = [0x48, 0x8d, 0xbc, 0x24, 0x20, 1, 0, 0];
         assert_eq!(argument(&[&far[..], &call].concat()), Some((RSP, 0x120)));
         assert_eq!(argument(&[&[0x48, 0x89, 0xe7][..], &call].concat()), Some((RSP, 0)));
+        // lea 0x40(%rsp),%rdi; mov $1,%edx; xor %esi,%esi; call
+        let three = [0x48, 0x8d, 0x7c, 0x24, 0x40, 0xba, 1, 0, 0, 0, 0x31, 0xf6];
+        assert_eq!(argument(&[&three[..], &call].concat()), Some((RSP, 0x40)));
         // mov %rbx,%rdi; call: from anywhere.
         assert_eq!(argument(&[&[0x48, 0x89, 0xdf][..], &call].concat()), None);
         // mov %r12,%rdi; call; movl $0,0x3c(%rsp): the access itself says where it is.

@@ -41,15 +41,18 @@ impl<S: Sink> Translator<S> {
         let mut waits = Vec::new();
         for number in 0..self.threads.len() {
             let state = &self.threads[number];
-            let Some(Awaited { what, first_use, at }) = state.awaits.filter(|_| !state.over) else { continue };
+            let Some(Awaited { what, first_use, at }) = state.awaits.filter(|_| !state.over) else {
+                continue;
+            };
             let (thread, event) = (state.name.clone(), state.last);
             let (object, is_join) = match what {
                 What::Object(address) => {
-                    (self.objects.name_of(address & !FUTEX, first_use, &mut self.output), false)
+                    (self.objects.memory.name_in(address & !FUTEX, None, first_use, &mut self.output), false)
                 }
-                What::EndOf(child) => {
-                    (self.threads.get(child as usize).map(|child| child.name.clone()).unwrap_or_default(), true)
-                }
+                What::EndOf(child) => (
+                    self.threads.get(child as usize).map(|child| child.name.clone()).unwrap_or_default(),
+                    true,
+                ),
             };
             let location = self.stacks.location(at.location).unwrap_or_default().to_owned();
             waits.push(LastWait { thread, event, object, is_join, location });

@@ -46,6 +46,7 @@ impl Confirmer<'_> {
         replayer.times = self.times;
         replayer.limit = (left / SHARE).clamp(Duration::from_secs(1), LONGEST_REPLAY);
         replayer.cancellation = self.cancellation.clone();
+        replayer.bounds = self.budget.bounds;
         let Explored { summary, seen } = explorer.run(&replayer, self.file)?;
         let tried = summary.times > 0;
         if tried {

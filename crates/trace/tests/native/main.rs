@@ -96,6 +96,13 @@ fn every_kind() -> Trace {
             location: "a.c:4".to_owned(),
             other: Some("T1".to_owned()),
         }],
+        waits: vec![trace::LastWait {
+            thread: "T1".to_owned(),
+            event: 4,
+            object: "main".to_owned(),
+            is_join: true,
+            location: "a.c:9".to_owned(),
+        }],
         input: "/somewhere/input".into(),
         binary: Some(Binary {
             path: "/somewhere/prog".into(),
