@@ -17,6 +17,7 @@ use super::memory::Output;
 use super::modules::Modules;
 use super::sink::Sink;
 use super::stacks::StackFrame;
+use super::stillness::Stillness;
 use super::threads::Threads;
 use super::translate::Translator;
 use super::variables::Variables;
@@ -53,6 +54,8 @@ pub struct Inspection {
     pub states: BTreeMap<ThreadPath, ThreadState>,
     /// Those that wait for the end of another.
     pub joining: BTreeSet<ThreadPath>,
+    /// Nobody gets anywhere: see [`super::ends_in_standstill`].
+    pub is_standstill: bool,
     frames: Vec<StackFrame>,
     stacks: Vec<(Option<StackId>, FrameNumber)>,
 }
@@ -94,7 +97,7 @@ pub fn inspect(recorded: Recorded<'_>, wanted: &[(ThreadPath, u64)]) -> Result<I
     let (variables, threads) = (Variables::blocks_only(), Threads::default());
     let (metadata, options) = (Metadata::default(), Options::default());
     let mut translator = Translator::new(output, variables, threads, metadata, &options, Chosen::All)?;
-    let mut hand_overs = HandOvers::default();
+    let (mut hand_overs, mut stillness) = (HandOvers::default(), Stillness::new());
     Reader::new(recorded.log)?.map_while(Result::ok).for_each(|event| hand_overs.see(&event));
     translator.hand_over(hand_overs.finish());
     for event in Reader::new(recorded.log)?.map_while(Result::ok) {
@@ -103,6 +106,7 @@ pub fn inspect(recorded: Recorded<'_>, wanted: &[(ThreadPath, u64)]) -> Result<I
             translator.add_thread(child);
         }
         translator.sink().before(&event);
+        stillness.see(&event);
         translator.event(&event)?;
         if translator.sink().is_missing(&event) && !translator.is_pending(&event) {
             let stack = translator.locate(&event)?;
@@ -110,7 +114,7 @@ pub fn inspect(recorded: Recorded<'_>, wanted: &[(ThreadPath, u64)]) -> Result<I
         }
         translator.sink().order += 1;
     }
-    Ok(finished(translator)?)
+    Ok(Inspection { is_standstill: stillness.is_standstill(), ..finished(translator)? })
 }
 
 fn finished(mut translator: Translator<Finder>) -> io::Result<Inspection> {
@@ -142,6 +146,7 @@ fn finished(mut translator: Translator<Finder>) -> io::Result<Inspection> {
         failing: finder.failing.clone(),
         states,
         joining,
+        is_standstill: false,
         last,
         events: std::mem::take(&mut finder.events),
         frames: std::mem::take(&mut finder.frames),

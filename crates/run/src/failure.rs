@@ -1,4 +1,4 @@
-//! How a run failed: it crashed, aborted, failed an assertion, panicked, deadlocked, or a sanitizer reported something.
+//! How a run failed: it crashed, aborted, failed an assertion, panicked, deadlocked, hung, or a sanitizer reported something.
 //!
 //! Which thread it was, where, and with which message comes from the log, as far as the runtime saw it. What only the
 //! program's output says is read by [`printed`].
@@ -9,12 +9,20 @@ use std::collections::BTreeSet;
 
 use load::StackFrame;
 use load::inspect::{Inspection, inspect};
-use load::{LoadError, Recorded};
+use load::{LoadError, Recorded, ends_in_standstill};
 use trace::{Ending, ThreadPath};
 use wire::ThreadState;
 
 /// The exit status of a Rust program that panics.
 const PANIC_STATUS: i32 = 101;
+
+/// What is said of a run that did not end, and went nowhere.
+const HANG: &str = "hang: all threads wait or read the same variables again and again";
+
+/// Whether what a failure is recognised by is that of a run that did not end.
+pub(crate) fn is_endless(identity: &str) -> bool {
+    identity.starts_with(HANG)
+}
 
 /// A run that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +59,9 @@ impl Failure {
         output: &[u8],
         log: Option<Recorded<'_>>,
     ) -> Result<Option<Failure>, LoadError> {
-        if !may_fail(ending, output) {
+        let may_hang = ending == Ending::TimedOut;
+        let hangs = log.as_ref().filter(|_| may_hang).map(|log| ends_in_standstill(log.log)).transpose()?;
+        if !may_fail(ending, output) || hangs == Some(false) {
             return Ok(None);
         }
         let inspection = match log {
@@ -78,6 +88,13 @@ impl Failure {
             (Ending::Deadlocked, ..) => {
                 place = where_all_wait(inspection);
                 "deadlock: no thread can go on".to_owned()
+            }
+            (Ending::TimedOut, ..) => {
+                if !inspection.is_standstill {
+                    return None;
+                }
+                place = where_all_wait(inspection);
+                HANG.to_owned()
             }
             (_, Some(typed), _) => typed,
             (_, None, Some(printed)) => {
@@ -120,9 +137,9 @@ impl Failure {
         format!("{message} at {}", self.place)
     }
 
-    /// Whether nobody could go on.
+    /// Whether nobody could go on, or went anywhere.
     pub fn is_hang(&self) -> bool {
-        self.ending == Ending::Deadlocked
+        matches!(self.ending, Ending::Deadlocked | Ending::TimedOut)
     }
 }
 
@@ -151,7 +168,7 @@ fn where_all_wait(inspection: &Inspection) -> String {
 
 fn may_fail(ending: Ending, output: &[u8]) -> bool {
     match ending {
-        Ending::Deadlocked | Ending::Exited(PANIC_STATUS) => true,
+        Ending::Deadlocked | Ending::TimedOut | Ending::Exited(PANIC_STATUS) => true,
         // A sanitizer reports what it saw, and ends the program with a status of its own.
         Ending::Exited(1..) => printed::has_sanitizer_report(output),
         _ => ending.fault().is_some(),
@@ -172,6 +189,7 @@ fn without_values(text: &str) -> String {
             result.push(character);
         }
         match character {
+            _ if open.last() == Some(&'"') => {}
             '(' => open.push(')'),
             '[' => open.push(']'),
             '{' => open.push('}'),

@@ -71,10 +71,15 @@ pub struct Settings {
 
 impl Settings {
     /// The runtime's settings.
-    fn for_runtime(&self, goal: &Goal) -> wire::Settings {
+    fn for_runtime(&self, plan: &Plan) -> wire::Settings {
         let settings =
             wire::Settings { mode: wire::Mode::Replay, seed: self.seed, ..wire::Settings::DEFAULT };
-        match goal {
+        match &plan.goal {
+            // What comes after the schedule repeats itself.
+            goal if goal.is_endless() => {
+                let events = plan.length().saturating_add(REPEATED_EVENTS);
+                wire::Settings { max_events: NonZeroU64::new(events), ..settings }
+            }
             // Threads that are in a state together leave it together.
             Goal::State => wire::Settings {
                 policy: wire::Policy::RoundRobin,
@@ -86,6 +91,10 @@ impl Settings {
     }
 }
 
+/// A program that is to hang is stopped after this time, and its events are recorded up to so many after those of the schedule.
+const ENDLESS: Duration = Duration::from_secs(3);
+const REPEATED_EVENTS: u64 = 100_000;
+
 /// Runs the command along the plan.
 pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Replay, ReplayError> {
     let plan = &*shortened(plan, settings.until);
@@ -93,8 +102,8 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
     let ran = run::run(
         command,
         &control.to_bytes(),
-        &settings.for_runtime(&plan.goal),
-        settings.limit,
+        &settings.for_runtime(plan),
+        if plan.goal.is_endless() { settings.limit.min(ENDLESS) } else { settings.limit },
         &settings.cancellation,
     )?;
     let outcome = Outcome::read(&ran.outcome());

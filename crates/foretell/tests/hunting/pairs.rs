@@ -43,7 +43,7 @@ const SILENT: [&str; 12] = [
 ];
 
 /// Programs whose mistake is found.
-const BUGGY: [&str; 14] = [
+const BUGGY: [&str; 15] = [
     "arc_mutex_bug.rs",
     "barrier_phases_bug.c",
     "binary_semaphore_bug.cc",
@@ -51,6 +51,7 @@ const BUGGY: [&str; 14] = [
     "c11_threads_bug.c",
     "condvar_gate_bug.rs",
     "double_checked_bug.cc",
+    "handshake_bug.c",
     "indexer_bug.c",
     "latch_results_bug.cc",
     "lock_order_bug.c",

@@ -181,9 +181,16 @@ fn before_call(bytes: &[u8]) -> Option<FirstArgument> {
 /// The bytes before instructions that put numbers into the registers of further arguments.
 fn without_numbers(mut bytes: &[u8]) -> &[u8] {
     // mov esi, edx, ecx, immediate; xor esi, esi; xor edx, edx; xor ecx, ecx
-    let numbers: [(&[u8], usize); 6] =
-        [(&[0xbe], 4), (&[0xba], 4), (&[0xb9], 4), (&[0x31, 0xf6], 0), (&[0x31, 0xd2], 0), (&[0x31, 0xc9], 0)];
-    while let Some(rest) = numbers.into_iter().find_map(|(opcode, operands)| without(bytes, opcode, operands)) {
+    let numbers: [(&[u8], usize); 6] = [
+        (&[0xbe], 4),
+        (&[0xba], 4),
+        (&[0xb9], 4),
+        (&[0x31, 0xf6], 0),
+        (&[0x31, 0xd2], 0),
+        (&[0x31, 0xc9], 0),
+    ];
+    while let Some(rest) = numbers.into_iter().find_map(|(opcode, operands)| without(bytes, opcode, operands))
+    {
         bytes = rest;
     }
     bytes

@@ -27,7 +27,7 @@ impl RunCounts {
     /// Counts a run; whether it failed as none before.
     pub(super) fn count(&mut self, ending: Ending, failure: Option<&Failure>) -> bool {
         self.all += 1;
-        self.ended += u64::from(ending.is_own());
+        self.ended += u64::from(ending.is_own() || failure.is_some());
         let Some(failure) = failure else { return false };
         self.first_failure.get_or_insert_with(|| FirstFailure {
             run: self.all,

@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::num::NonZeroU64;
+use std::time::Duration;
 
 use run::failure::Failure;
 use trace::{Ending, Metadata};
@@ -20,6 +21,8 @@ use crate::recording::{RecordOptions, Recorder, nothing_recorded, warn_of_childr
 
 /// How many seeds are tried after one with which the program failed.
 const MORE_SEEDS: u64 = 5;
+/// How long runs may take after one that hung.
+const HANGING: Duration = Duration::from_secs(2);
 /// Events between switches then, on average.
 const OFTEN: u64 = 4;
 /// Events that are recorded for each second that the hunt may take.
@@ -78,6 +81,7 @@ pub(super) fn record(
         },
         ..undisturbed.clone()
     };
+    let short = RecordOptions { duration: Some(HANGING), ..switching.clone() };
     let mut recorder = Recorder::new(&undisturbed, observer)?;
     let (mut seed, mut tried) = (options.seed, 0);
     let (mut counts, mut failed) = (RunCounts::default(), Vec::new());
@@ -100,7 +104,11 @@ pub(super) fn record(
         }
         seed = seed.wrapping_add(options.seed_step);
         tried += 1;
-        recorder = recorder.with(&switching);
+        recorder = match ran.ending {
+            // Another one that hangs would take as long.
+            Ending::TimedOut => recorder.with(&short),
+            _ => recorder.with(&switching),
+        };
     };
     let Some(process) = ran.processes.first() else {
         return Err(nothing_recorded(&directory.trace(), &ran).note(printed(directory)));

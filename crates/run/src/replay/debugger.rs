@@ -70,7 +70,7 @@ struct Step {
 pub fn debug(plan: &Plan, command: &Command, settings: &Settings, launcher: &[OsString]) -> io::Result<()> {
     let until = settings.until;
     let control = Control::new(plan, &Settings { debugger: true, until: None, ..settings.clone() });
-    let directory = run::prepared(&control.to_bytes(), &settings.for_runtime(&plan.goal))?;
+    let directory = run::prepared(&control.to_bytes(), &settings.for_runtime(plan))?;
     let environment = run::environment(command, directory.path())?;
     let write = |name: &str, content: &[u8]| fs::write(directory.path().join(name), content);
     write(LAUNCH_FILE, &launch_file(command, &environment))?;

@@ -50,6 +50,11 @@ pub struct PlannedFailure {
 }
 
 impl Goal {
+    /// Whether the program is to hang without being deadlocked.
+    pub(super) fn is_endless(&self) -> bool {
+        matches!(self, Goal::Failure(planned) if crate::failure::is_endless(&planned.identity))
+    }
+
     /// The events it names.
     pub fn named(&self) -> Vec<&PlannedEvent> {
         match self {
@@ -95,6 +100,16 @@ impl Plan {
     /// What a thread is called: its name, or its path if it has none.
     pub fn thread_name(&self, thread: &ThreadPath) -> String {
         self.names.get(thread).cloned().unwrap_or_else(|| thread.to_string())
+    }
+
+    /// How many events threads perform until the end of the schedule, at least.
+    pub(super) fn length(&self) -> u64 {
+        let mut last: BTreeMap<&ThreadPath, u64> = BTreeMap::new();
+        for step in &self.steps {
+            let reached = last.entry(&step.thread).or_default();
+            *reached = (*reached).max(step.place.map_or(0, |place| place + 1));
+        }
+        last.values().fold(0, |all, &reached| all.saturating_add(reached))
     }
 }
 

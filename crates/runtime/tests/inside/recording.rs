@@ -126,7 +126,9 @@ fn a_deadlock_ends_the_run() {
     for thread in 0..2 {
         let mut own = events.iter().rev().filter(|event| event.thread == thread);
         let last = own.find(|event| !matches!(event.op, Op::Stop(_))).unwrap();
-        assert!(matches!(last.op, Op::Request { .. }), "{last:?}");
+        assert!(matches!(last.op, Op::Awaits { object: Some(_) }), "{last:?}");
+        let before = own.next().unwrap();
+        assert!(matches!(before.op, Op::Request { .. }), "{before:?}");
     }
 }
 

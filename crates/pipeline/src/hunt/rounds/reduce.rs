@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use run::failure::Failure;
 use run::replay::{Command, FollowSettings, Replay, follow};
-use trace::{EventId, ThreadPath, Trace};
+use trace::{Ending, EventId, ThreadPath, Trace};
 
 use super::Rounds;
 use super::behaviours::carrier;
@@ -50,7 +50,9 @@ impl Rounds<'_> {
             return Ok((failure, file));
         };
         let legs = legs_of_trace(&file.trace);
-        if self.options.times == 0 || self.is_over() || !(2..=MOST_LEGS).contains(&legs.len()) {
+        // Each run that hangs would take all the time.
+        let hangs = failure.ending == Ending::TimedOut;
+        if hangs || self.options.times == 0 || self.is_over() || !(2..=MOST_LEGS).contains(&legs.len()) {
             return Ok((failure, file));
         }
         let time = self.options.budget.time_left().map_or(LONGEST, |left| (left / SHARE).min(LONGEST));
