@@ -344,3 +344,20 @@ fn a_suggested_fix_is_seen_without_scrolling() {
     let bottom = page.value("document.querySelector('.fix').getBoundingClientRect().bottom").as_f64();
     assert!(bottom.is_some_and(|bottom| bottom < 450.0), "{bottom:?}");
 }
+
+/// However long a path is, its line is seen.
+#[test]
+fn lines_of_long_paths_are_seen() {
+    let Some(mut page) = browser() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = "/home/somebody/projects/a-project-with-a-long-name/source/bank/transfer.c";
+    let trace = format!("main|fork(T1)|{path}:2\nmain|w(x)|{path}:41\nT1|w(x)|{path}:52\n");
+    let file = report(directory.path(), "paths", &trace);
+    for width in [400, 1400] {
+        page.looks(width, 900, "light");
+        page.open(&file);
+        let fits = "[...document.querySelectorAll('.item small, .source .at')].every(e => e.scrollWidth <= e.clientWidth)";
+        assert_eq!(page.value(fits), json!(true), "{width}");
+        assert!(page.text(".item small").contains("transfer.c:41"), "{}", page.text(".item small"));
+    }
+}

@@ -158,7 +158,7 @@ function go(step, centre = false) {
   const event = row === null ? null : eventAt(row);
   const number = next ? "Next" : `Step ${(predicted.skipped + step).toLocaleString("en")} of ${(predicted.skipped + predicted.length - finding.next).toLocaleString("en")}`;
   controls.where.replaceChildren(...(event
-    ? [el("b", {}, number), ` · ${DATA.threads[event.thread]}: ${event.operation} · `, el("span", { class: "mono" }, event.place.text)]
+    ? [el("b", {}, number), ` · ${DATA.threads[event.thread]}: ${event.operation} · `, el("span", { class: "mono", title: event.place.text }, nearName(event.place.text))]
     : [el("b", {}, "Before the first step")]));
   byId("live").textContent = event ? `${number}: ${DATA.threads[event.thread]}, ${event.operation}, ${event.place.text}` : "Before the first step";
   sources.replaceChildren(...sourceCards(view, step));

@@ -102,13 +102,16 @@ class Order {
   }
 }
 
+/** A place without the directories of a long path: its line must not be what is cut off. */
+const nearName = (place) => (place.length > 36 && place.includes("/") ? `…/${place.split("/").pop()}` : place);
+
 /** Places as short as they can be said: those of the same file by their lines only. */
 function shortPlaces(places) {
   const split = (place) => /^(.*):(\d+)$/.exec(place)?.slice(1) ?? [place, null];
   return places.reduce((said, place, index) => {
     const [file, line] = split(place);
     const same = index > 0 && line !== null && split(places[index - 1])[0] === file;
-    return index === 0 ? place : said + (same ? `, :${line}` : ` · ${place}`);
+    return index === 0 ? nearName(place) : said + (same ? `, :${line}` : ` · ${nearName(place)}`);
   }, "");
 }
 

@@ -35,7 +35,7 @@ function card(thread, event, { moving, next, bad, held, sees }) {
     el("i", { style: `background:${hue(thread)}` }),
     el("b", {}, DATA.threads[thread]),
     el("span", {}, event ? `${next ? "is about to " : ""}${event.operation}` : "has not started"),
-    event && el("span", { class: "at" }, event.place.text),
+    event && el("span", { class: "at", title: event.place.text }, nearName(event.place.text)),
     held.length > 0 && el("span", { class: "holds" }, `holds ${held.join(", ")}`),
     sees && el("span", { class: "sees" }, sees));
   return el("section", { class: moving ? "source moving" : "source", "aria-label": `Source of ${DATA.threads[thread]}` },
