@@ -43,6 +43,8 @@ pub(super) struct Sample {
 
 /// Callers of an allocating function that are asked for a type, functions of the system apart.
 const MOST_CALLERS: usize = 6;
+/// A block that is so many times larger than what a caller gets from it is a pool.
+const SMALL: u64 = 64;
 /// Accesses that are looked at to find the type of a block.
 const MOST_SAMPLES: usize = 16;
 /// Events that are passed over to find them.
@@ -65,7 +67,10 @@ impl Site {
                     Some(held) => modules.held(address, held, size),
                     None => modules.allocated(address, &frame, size),
                 };
-                if holds.is_some() {
+                // A function that gets a large block and hands out parts of it: the block is not what the caller gets.
+                let is_pool =
+                    callers > 0 && holds.as_ref().is_some_and(|holds| holds.is_small(modules, size));
+                if holds.is_some() && !is_pool {
                     return Site { location: frame.location, holds };
                 }
                 callers += 1;
@@ -81,7 +86,8 @@ impl Site {
     pub(super) fn learn(&mut self, modules: &mut Modules, size: u64, samples: &[Sample]) {
         let mut votes: Vec<(BlockType, usize)> = Vec::new();
         for sample in samples {
-            let Some(kind) = modules.accessed(sample, size) else { continue };
+            let kind = modules.accessed(sample, size);
+            let Some(kind) = kind.filter(|kind| !kind.is_small(modules, size)) else { continue };
             match votes.iter_mut().find(|(known, _)| *known == kind) {
                 Some((_, count)) => *count += 1,
                 None => votes.push((kind, 1)),
@@ -103,6 +109,13 @@ impl Site {
 }
 
 impl BlockType {
+    /// Whether it is one thing that takes a small part of so many bytes.
+    fn is_small(&self, modules: &mut Modules, size: u64) -> bool {
+        let Some((kind, debug)) = self.kind.zip(modules.debug_of(self.module)) else { return false };
+        let own = debug.types().size(kind);
+        !self.is_array && own > 0 && size / own > SMALL
+    }
+
     /// What lies so far into the block, as it is written behind the block's name.
     pub(super) fn part(&self, modules: &mut Modules, offset: u64, length: Option<u64>) -> String {
         let Some(into) = offset.checked_sub(self.start) else { return format!("+{offset}") };

@@ -28,8 +28,9 @@ cargo xtask setup [--tools]    install what tests and measurements use, from Deb
                                what checks of releases use (cargo-deny, mdbook, cargo-deb), below target/tools
 cargo xtask test [--ignored]   run all tests; with --ignored also those that need RAPID_HOME
 cargo xtask demo               build Foretell and show what it does
-cargo xtask corpus [--timeout N] [FILE..]
-                               hunt in all programs of corpus/pairs, or these, and print what was found beside what is expected
+cargo xtask corpus [--timeout N] [--foretell PROGRAM] [--replays N] [FILE..]
+                               hunt in all programs of corpus/pairs, or these, and print what was found beside what is expected;
+                               with --replays, replay each failure so often
 cargo xtask bench [NAME]       measure something and refresh its section of bench/RESULTS.md; without a name, list what can be measured
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on

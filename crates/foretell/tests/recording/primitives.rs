@@ -183,6 +183,16 @@ fn memory_is_named_as_in_the_source() {
     });
 }
 
+/// Parts of a large block that a function hands out do not make the block one of them.
+#[test]
+fn a_pool_is_not_named_for_its_parts() {
+    each("pool.c", |recorded| {
+        let variables: Vec<&str> = recorded.trace.symbols().variables.iter().collect();
+        assert!(variables.iter().any(|name| name.ends_with("+1028")), "{variables:?}");
+        assert!(!variables.iter().any(|name| name.contains("->data[")), "{variables:?}");
+    });
+}
+
 #[test]
 fn stacks_lead_to_main() {
     each("stacks.c", |recorded| {
