@@ -98,7 +98,8 @@ impl Plan {
         };
         let runner = names::Runner::of(&options.command);
         let ours = Environment::ours();
-        let tests = survey.processes.iter().filter(is_new).map(|process| Test::of(process, &runner, &ours));
+        let started = survey.processes.iter().filter(|process| !asks_for_names(process));
+        let tests = started.filter(is_new).map(|process| Test::of(process, &runner, &ours));
         let mut plan = Plan {
             schema: SCHEMA,
             command: options.command.clone(),
@@ -325,6 +326,12 @@ impl Test {
     }
 }
 
+/// Whether a process was only asked for the names of its tests, as nextest does first.
+fn asks_for_names(process: &SurveyedProcess) -> bool {
+    const ASKING: [&str; 3] = ["--list", "--gtest_list_tests", "--list-tests"];
+    !process.has_threads && process.arguments.iter().any(|word| ASKING.iter().any(|asking| word == asking))
+}
+
 /// A name that every file system takes and nobody has to quote.
 fn file_name(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -349,6 +356,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn listing_tests_is_no_test() {
+        let process = |arguments: &[&str], has_threads| SurveyedProcess {
+            program: "/t/deps/threads".into(),
+            arguments: arguments.iter().map(OsString::from).collect(),
+            directory: "/t".into(),
+            environment: Environment::default(),
+            input: None,
+            has_threads,
+        };
+        assert!(asks_for_names(&process(&["--list", "--format", "terse"], false)));
+        assert!(!asks_for_names(&process(&["--list"], true)), "it does something");
+        assert!(!asks_for_names(&process(&["--exact", "list"], false)));
     }
 
     #[test]
