@@ -54,7 +54,7 @@ pub(crate) fn run() -> Outcome {
 /// All commands with their help.
 fn commands_page() -> Result<String, String> {
     let help = |arguments: &[&str]| {
-        let run = ["run", "--quiet", "--package", "foretell", "--"];
+        let run = ["run", "--quiet", "--package", "foretell", "--bin", "foretell", "--"];
         cargo_output(&[&run[..], arguments, &["--help"]].concat())
     };
     let whole = help(&[])?;

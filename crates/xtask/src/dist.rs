@@ -65,6 +65,8 @@ fn stage(foretell: &Path, tree: &Path) -> Outcome {
     }
     create(&man)?;
     copy(foretell, &tree.join("bin/foretell"))?;
+    // What makes `cargo foretell` work; cargo builds it beside the other.
+    copy(&foretell.with_file_name("cargo-foretell"), &tree.join("bin/cargo-foretell"))?;
     copy(&root().join("include/foretell.h"), &tree.join("include/foretell.h"))?;
     for file in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         copy(&root().join(file), &tree.join("share/doc/foretell").join(file))?;
@@ -104,8 +106,13 @@ fn debian(dist: &Path, tree: &Path) -> Outcome {
     let _ = fs::remove_dir_all(&staged);
     create(&staged)?;
     done(Command::new("cp").arg("-r").arg(tree.join("share")).arg(tree.join("include")).arg(&staged))?;
-    copy(&tree.join("bin/foretell"), &staged.join("foretell"))?;
+    for program in ["foretell", "cargo-foretell"] {
+        copy(&tree.join("bin").join(program), &staged.join(program))?;
+    }
     copy(&root().join("CHANGELOG.md"), &staged.join("upstream-changelog"))?;
+    // The page of `foretell cargo` is that of `cargo foretell`.
+    let pages = staged.join("share/man/man1");
+    copy(&pages.join("foretell-cargo.1"), &pages.join("cargo-foretell.1"))?;
     done(
         Command::new("sh")
             .arg("-c")
