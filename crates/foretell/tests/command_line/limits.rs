@@ -45,13 +45,39 @@ fn what_was_left_is_in_the_json() {
 fn memory_ends_a_command_before_it_has_begun() {
     let place = Workplace::new();
     place.write("t.std", Shape::Writes.text(40_000));
-    for command in [vec!["predict"], vec!["states"], vec!["decide", "--race", "0,1"]] {
+    let found = place.run(&["predict", "t.std", "--only", "race", "--json", "--timeout", "1"]);
+    place.write("found.json", found.text());
+    for command in [
+        vec!["predict", "t.std"],
+        vec!["states", "t.std"],
+        vec!["decide", "t.std", "--race", "0,1"],
+        vec!["show", "t.std", "race-1"],
+        vec!["report", "found.json", "--html", "report.html"],
+    ] {
         let mut arguments = command.clone();
-        arguments.extend(["t.std", "--memory", "4k"]);
+        arguments.extend(["--memory", "4k"]);
         let ran = place.run(&arguments);
         assert_eq!(ran.code, Some(3), "{command:?}: {}", ran.stderr);
         assert!(ran.stderr.contains("memory"), "{command:?}: {}", ran.stderr);
     }
+    assert!(!place.path("report.html").exists(), "a file appears whole or not at all");
+}
+
+/// Commands other than `predict` end by an interrupt and by time, too.
+#[test]
+fn states_are_counted_until_there_is_no_time() {
+    let place = Workplace::new();
+    let generate = ["generate", "--events", "20000", "--threads", "8", "--locks", "32", "-o", "t.ftr"];
+    place.run(&generate).succeeded();
+    let count = ["states", "t.ftr", "--count"];
+    let ran = place.run(&[count.as_slice(), &["--timeout", "1"]].concat());
+    assert_eq!(ran.code, Some(3), "{}{}", ran.text(), ran.stderr);
+    let child = place.command(&count).spawn().expect("it starts");
+    std::thread::sleep(Duration::from_secs(2));
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().is_ok_and(|s| s.success()));
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
