@@ -19,9 +19,9 @@ use std::cell::OnceCell;
 use check::Question;
 use decide::{Index, Verdict, Witness, race_order};
 use findings::Funnel;
-use order::{AccessKind, Hold, LockSetId, LockSets, MustOrder};
+use order::{AccessKind, Hold, LockSetId, LockSets, MustOrder, contested_variables};
 use rustc_hash::FxHashMap;
-use trace::{EventId, LocationId, ThreadId, VariableId};
+use trace::{EventId, LocationId, Op, ThreadId, VariableId};
 
 use super::RacePair;
 use super::batch::Batch;
@@ -70,7 +70,7 @@ pub fn races_within(
     limits: Limits,
     report: &mut dyn FnMut(Report),
 ) -> Funnel {
-    let variables = Accesses::by_variable(index);
+    let contested = contested_variables(index.trace());
     let must = race_order(index, settings.model);
     let mut search = Search {
         index,
@@ -84,14 +84,21 @@ pub fn races_within(
         batch: Batch::new(index, settings),
         report,
         done: 0,
-        total: variables.iter().filter(|v| v.can_race()).map(|v| v.all.len() as u64).sum(),
+        total: accesses_of(index, &contested),
     };
     search.funnel.accesses = search.total;
-    let mut contested = variables.iter().enumerate().filter(|(_, accesses)| accesses.can_race());
-    let complete = contested.all(|(variable, accesses)| search.variable(VariableId::new(variable), accesses));
+    // One variable after the other: the accesses of all of them at once would take several times the memory of the trace.
+    let mut contested = (0..contested.len()).filter(|&variable| contested[variable]).map(VariableId::new);
+    let complete = contested.all(|variable| search.variable(variable, &Accesses::of(index, variable)));
     search.settle();
     search.funnel.unknown += u64::from(!complete);
     search.funnel
+}
+
+/// How many accesses contested variables have.
+fn accesses_of(index: &Index<'_>, contested: &[bool]) -> u64 {
+    let is_contested = |op: Op| op.access().is_some_and(|access| contested[access.variable.index()]);
+    index.trace().events().filter(|&(_, _, op)| is_contested(op)).count() as u64
 }
 
 /// One access of a variable.
@@ -107,12 +114,11 @@ struct AccessPoint {
 /// The accesses of one variable.
 #[derive(Default)]
 struct Accesses {
-    /// All of them in the order of the trace, with the index of their thread in `threads`.
-    all: Vec<(u32, AccessPoint)>,
+    /// Of each in the order of the trace, the index of its thread in `threads`.
+    order: Vec<u32>,
     threads: Vec<ThreadAccesses>,
     /// Where in `threads` each is, if there are more than [`FEW`].
     numbers: FxHashMap<ThreadId, u32>,
-    written: bool,
 }
 
 /// Threads or locations that are better looked for one after the other.
@@ -154,31 +160,46 @@ impl ThreadAccesses {
 }
 
 impl Accesses {
-    fn by_variable(index: &Index<'_>) -> Vec<Accesses> {
-        let trace = index.trace();
-        let mut variables: Vec<Accesses> = Vec::new();
-        variables.resize_with(trace.symbols().variables.len(), Accesses::default);
-        let open = index.open();
-        for (event, thread, op) in trace.events() {
-            if let (Some(kind), Some(access)) = (AccessKind::of(op), op.access()) {
+    fn of(index: &Index<'_>, variable: VariableId) -> Accesses {
+        let (trace, open) = (index.trace(), index.open());
+        let mut accesses = Accesses::default();
+        let mut reads = index.reads_since(variable, EventId(0)).iter().copied().peekable();
+        let mut writes = index.writes(variable).iter().copied().peekable();
+        loop {
+            // What both reads and writes is in both lists.
+            let event = match (reads.peek(), writes.peek()) {
+                (None, None) => return accesses,
+                (Some(&event), None) | (None, Some(&event)) => event,
+                (Some(&read), Some(&write)) => read.min(write),
+            };
+            reads.next_if_eq(&event);
+            writes.next_if_eq(&event);
+            if let Some(kind) = AccessKind::of(trace.op(event)) {
                 let place = index.threads().place(event) as u32;
                 let (location, held) = (trace.location(event), open.locks_after(event));
-                let point = AccessPoint { event, place, location, kind, held };
-                variables[access.variable.index()].push(thread, point, access.writes);
+                accesses.push(trace.thread(event), AccessPoint { event, place, location, kind, held });
             }
         }
-        variables
     }
 
-    fn push(&mut self, thread: ThreadId, point: AccessPoint, writes: bool) {
+    /// All of them in the order of the trace, with the index of their thread in `threads`.
+    fn in_order(&self) -> impl Iterator<Item = (usize, AccessPoint)> {
+        let mut done = vec![0; self.threads.len()];
+        self.order.iter().map(move |&thread| {
+            let thread = thread as usize;
+            done[thread] += 1;
+            (thread, self.threads[thread].points[done[thread] - 1])
+        })
+    }
+
+    fn push(&mut self, thread: ThreadId, point: AccessPoint) {
         let known = match self.threads.len() > FEW {
             true => self.numbers.get(&thread).map(|&index| index as usize),
             false => self.threads.iter().position(|known| known.thread == thread),
         };
         let index = known.unwrap_or_else(|| self.add(thread));
         self.threads[index].push(point);
-        self.all.push((index as u32, point));
-        self.written |= writes;
+        self.order.push(index as u32);
     }
 
     fn add(&mut self, thread: ThreadId) -> usize {
@@ -197,18 +218,14 @@ impl Accesses {
         let mut so_far = [0u64; AccessKind::ALL.len()];
         let mut own = vec![so_far; self.threads.len()];
         let mut pairs = 0;
-        for &(thread, point) in &self.all {
-            let own = &mut own[thread as usize];
+        for (thread, point) in self.in_order() {
+            let own = &mut own[thread];
             let conflicting = AccessKind::ALL.iter().filter(|other| other.conflicts(point.kind));
             pairs += conflicting.map(|&kind| so_far[kind as usize] - own[kind as usize]).sum::<u64>();
             so_far[point.kind as usize] += 1;
             own[point.kind as usize] += 1;
         }
         pairs
-    }
-
-    fn can_race(&self) -> bool {
-        self.threads.len() > 1 && self.written
     }
 }
 
@@ -252,14 +269,14 @@ impl Search<'_> {
             let pairs = accesses.conflicting_pairs();
             self.funnel.pairs += pairs;
             self.funnel.locked += pairs;
-            self.done += accesses.all.len() as u64;
+            self.done += accesses.order.len() as u64;
             return true;
         }
-        for &(own, second) in &accesses.all {
+        for (own, second) in accesses.in_order() {
             // They are in the order of their first accesses.
             let earlier = accesses.threads.iter().enumerate();
             for (index, earlier) in earlier.take_while(|(_, other)| other.points[0].event < second.event) {
-                if index != own as usize && !self.is_out_of_bounds() {
+                if index != own && !self.is_out_of_bounds() {
                     self.against(variable, second, earlier);
                 }
             }
@@ -283,7 +300,7 @@ impl Search<'_> {
 
     /// Whether some lock is held alone at every access.
     fn is_protected(&self, accesses: &Accesses) -> bool {
-        let mut sets: Vec<LockSetId> = accesses.all.iter().map(|(_, point)| point.held).collect();
+        let mut sets: Vec<LockSetId> = accesses.in_order().map(|(_, point)| point.held).collect();
         sets.dedup();
         let holds = |set: LockSetId| self.lock_sets.holds(set).iter().filter(|hold| hold.exclusive);
         let mut common: Vec<Hold> =
