@@ -166,7 +166,7 @@ impl Hunter for SimulatedHunter {
         }
         let findings = match self.findings {
             0 => Vec::new(),
-            findings if job.seed % 3 == 0 => vec![simulated_finding(self.random() % findings)?],
+            findings if job.seed.is_multiple_of(3) => vec![simulated_finding(self.random() % findings)?],
             _ => Vec::new(),
         };
         Ok(Hunted { test: "simulated".into(), counted: None, findings, step: None, run: None })

@@ -27,7 +27,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 #[expect(missing_docs, reason = "each is documented where its arguments are")]
 pub enum Command {
-    Hunt(Hunt),
+    Hunt(Box<Hunt>),
     Test(Test),
     Cc(Cc),
     #[command(name = "c++")]

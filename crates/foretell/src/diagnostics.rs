@@ -128,8 +128,8 @@ fn printable(text: &str) -> String {
 
 /// The span of an excerpt, pulled back into the text and onto character boundaries.
 fn span_within_text(excerpt: &Excerpt) -> Range<usize> {
-    let end = excerpt.text.floor_char_boundary(excerpt.span.end);
-    let start = excerpt.text.floor_char_boundary(excerpt.span.start.min(end));
+    let end = report::character_start(&excerpt.text, excerpt.span.end);
+    let start = report::character_start(&excerpt.text, excerpt.span.start.min(end));
     start..end
 }
 

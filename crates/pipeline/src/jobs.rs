@@ -82,7 +82,8 @@ mod tests {
                     Heard::Ended(number, result) => ended.push((number, result)),
                 },
             );
-            (begun.sort_unstable(), ended.sort_unstable());
+            begun.sort_unstable();
+            ended.sort_unstable();
             assert_eq!(begun, (0..20).collect::<Vec<usize>>());
             assert_eq!(ended, (0..20).map(|number| (number, 200 + 2 * number as u64)).collect::<Vec<_>>());
         }

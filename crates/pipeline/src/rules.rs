@@ -184,7 +184,7 @@ fn mistake(what: &str, place: Place) -> Error {
 
 /// The line that a span begins in.
 fn place(name: &str, text: &str, span: Range<usize>) -> Place {
-    let start = text.floor_char_boundary(span.start.min(text.len()));
+    let start = report::character_start(text, span.start);
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let line = text[line_start..].lines().next().unwrap_or_default();
     let within = start - line_start..span.end.saturating_sub(line_start).min(line.len());

@@ -264,6 +264,11 @@ pub fn shown(name: &str) -> String {
     format!("{head}…{tail}")
 }
 
+/// Where the character begins that a place in a text belongs to; the end of the text for places beyond it.
+pub fn character_start(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&start| text.is_char_boundary(start)).unwrap_or(0)
+}
+
 /// A text of any length in which what cannot be seen is spelled out.
 pub fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());

@@ -34,7 +34,6 @@ const TOOLS: &[(&str, &str)] = &[
     ("chromium", "chromium"),
     ("dpkg-source", "dpkg-dev"),
     ("lintian", "lintian"),
-    ("meson", "meson"),
     ("nats-server", "nats-server"),
 ];
 /// The seconds that installing may take.

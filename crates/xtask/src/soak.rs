@@ -12,8 +12,29 @@ use xtask::scratch::with_directory;
 
 /// Has a race that every replay confirms.
 const RACE: &str = "examples/weather_station.c";
-/// Has far more behaviours than can be run.
-const MANY_BEHAVIOURS: &str = "examples/copy_shop_fixed.c";
+/// Is correct, and has far more behaviours than can be run.
+const MANY_BEHAVIOURS: &str = "\
+#include <pthread.h>
+#include <stdio.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int turns[100], count;
+static void *work(void *number) {
+    for (int i = 0; i < 20; i++) {
+        pthread_mutex_lock(&lock);
+        turns[count++] = *(int *)number;
+        pthread_mutex_unlock(&lock);
+    }
+    return 0;
+}
+int main(void) {
+    pthread_t threads[4];
+    int numbers[] = {1, 2, 3, 4}, sum = 0;
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], 0, work, &numbers[i]);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], 0);
+    for (int i = 0; i < count; i++) sum += turns[i];
+    return sum != 200;
+}
+";
 
 /// How often the hunt is looked at.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -103,9 +124,10 @@ impl Soak<'_> {
 
     fn prepare(&self) -> Outcome {
         std::fs::create_dir(self.directory.join("tmp")).map_err(|error| error.to_string())?;
-        for (source, program) in [(RACE, "race"), (MANY_BEHAVIOURS, "many")] {
-            let source = root().join(source).to_string_lossy().into_owned();
-            self.expect(&["cc", "-g", "-O1", "-pthread", &source, "-o", program], 0)?;
+        let many = self.directory.join("many.c");
+        std::fs::write(&many, MANY_BEHAVIOURS).map_err(|error| error.to_string())?;
+        for (source, program) in [(root().join(RACE), "race"), (many, "many")] {
+            self.expect(&["cc", "-g", "-O1", "-pthread", &source.to_string_lossy(), "-o", program], 0)?;
         }
         Ok(())
     }

@@ -134,7 +134,7 @@ fn without_times(line: &str) -> String {
         let is_word = !before.ends_with(|character: char| character.is_alphanumeric());
         let is_unit = |&(name, whole): &(&str, bool)| name == unit && (whole || number.contains('.'));
         result.push_str(before);
-        if is_word && spaces < 2 && UNITS.iter().any(|known| is_unit(known)) {
+        if is_word && spaces < 2 && UNITS.iter().any(is_unit) {
             result.push('#');
         } else {
             result.push_str(number);

@@ -147,7 +147,6 @@ unsafe extern "C" fn syscall() {
 ///
 /// # Safety
 /// As for `syscall`, which calls it.
-#[expect(clippy::too_many_arguments, reason = "those of a system call, and where it is made")]
 unsafe extern "C" fn system_call(
     number: c_long,
     a: usize,
