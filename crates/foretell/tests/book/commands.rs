@@ -28,6 +28,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo install", "`cargo xtask package` installs from the packages"),
     ("pip install foretell", "`cargo xtask wheel` installs the wheel"),
     ("cargo run --package foretell-pipeline --example embed", "a test of foretell-pipeline runs it"),
+    ("foretell fleet", "needs a server; tests of foretell-fleet run these commands with one"),
     ("cargo xtask", "chores of this repository"),
     ("FORETELL_LLVM_TSAN=", "a chore of this repository"),
     ("foretell test -- meson", "needs a configured build directory: the page about build systems has one"),
