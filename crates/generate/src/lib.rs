@@ -17,7 +17,7 @@
 //! happened, by construction: `world.rs` knows who holds and waits for what, and no thread does what
 //! is not possible. [`generate`] keeps the run as a trace; [`Generator`] is the run itself, in
 //! memory bounded by the number of threads and objects, for traces that are only passed on ([`write_native`], [`write_text`]).
-//! [`shrink`] makes a trace that shows a bug smaller while it shows it. [`hard`] makes traces, not random ones, about
+//! [`shrink()`] makes a trace that shows a bug smaller while it shows it. [`hard()`] makes traces, not random ones, about
 //! which a question is hard to decide; [`hostile`] small ones that cost more than they look.
 //!
 #![doc = include_str!("../README.md")]

@@ -1,5 +1,5 @@
 //! Counting what structure alone does not tell: states that are strongly feasible or reachable, or take permits. Those that
-//! are easy are counted as [`crate::count`] does; only stretches with others are walked, on all cores.
+//! are easy are counted as [`crate::count()`] does; only stretches with others are walked, on all cores.
 //!
 //! Above some choices for the first threads, if there are as many easy states as feasible ones, all are easy, and
 //! none needs to be looked at. Easy states are reachable, hence strongly feasible; all others are feasible.

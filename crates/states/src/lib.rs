@@ -9,7 +9,7 @@
 //! ```
 //!
 //! All but `reachable` are polynomial to check; that one is exact, and costs a search ([`Reach`]).
-//! [`walk`] and [`walk_on_all_cores`] show the states of a class in lexical order without storing what they have shown, and [`count`]
+//! [`walk()`] and [`walk_on_all_cores`] show the states of a class in lexical order without storing what they have shown, and [`count()`]
 //! counts them without visiting each where their structure allows it.
 //!
 //! Semaphores are not in the paper. Here a feasible state takes no more permits than there are, and a

@@ -3,7 +3,7 @@
 //!
 //! Consistency and compatibility are kept thread by thread ([`crate::frames`]) and, for the last thread, 64 places at
 //! a time ([`crate::rows`]). Strong feasibility and reachability are asked of a whole state, and only where
-//! no neighbour already walked leads to it ([`crate::known`]).
+//! no neighbour already walked leads to it.
 
 use std::ops::ControlFlow;
 

@@ -63,7 +63,9 @@ fn commands_page() -> Result<String, String> {
     );
     let listed =
         whole.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    for command in listed.filter_map(|line| line.split_whitespace().next()) {
+    // What is indented further continues the description of the line before.
+    let named = listed.filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
+    for command in named.filter_map(|line| line.split_whitespace().next()) {
         page.push_str(&format!("\n## foretell {command}\n\n```text\n{}```\n", help(&[command])?));
     }
     Ok(page)
@@ -115,6 +117,10 @@ fn with_links_out(text: &str, page: &Path) -> (String, Vec<String>) {
             Some(file) => {
                 let heading = target.find('#').map_or("", |at| &target[at..]);
                 out.push_str(&format!("{REPOSITORY}{}{heading}", file.display()));
+            }
+            // mdBook makes an index of it, and its table of contents alone knows.
+            None if page.file_name().is_some_and(|name| name != "SUMMARY.md") && !target.contains("://") => {
+                out.push_str(&target.replace("README.md", "index.md"));
             }
             None => out.push_str(target),
         }

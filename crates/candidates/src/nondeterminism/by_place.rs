@@ -4,7 +4,7 @@
 //!
 //! 1. sections of a lock may keep the reads from the writes;
 //! 2. of each read, orders that hold in every schedule leave a band of the writes, found by two binary searches;
-//! 3. the nearest of them are tried with all sections in the order of the trace ([`Syncp`](crate::races::syncp::Syncp));
+//! 3. the nearest of them are tried with all sections in the order of the trace ([`Syncp`]);
 //! 4. what is left is asked of the engine.
 //!
 //! Promise: finds every pattern that is feasible under the model and no other, but for those counted as unknown. Cost: a step for each

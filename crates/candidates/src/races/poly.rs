@@ -8,7 +8,7 @@
 //! 3. pairs with a common lock that keeps them apart;
 //! 4. pairs that race in the order of the trace's own synchronisation ([`super::syncp`]), whose schedules come almost for
 //!    free and hold under every model, since every read sees what it saw;
-//! 5. what is left is asked of the engine, on all cores ([`batch`]).
+//! 5. what is left is asked of the engine, on all cores ([`super::batch`]).
 //!
 //! Promise: sound and complete for the model, but for the pairs counted as unknown. Cost: linear for the first stages and the pairs left, each a question.
 //! [`Limits`] keep a search from listing very many pairs: no more of one variable at the same two source locations once races were found there, and

@@ -1,4 +1,4 @@
-//! Reading the native form. [`write`](super::write) is the other side.
+//! Reading the native form. [`write`](mod@super::write) is the other side.
 //!
 //! The story: walk the chunks ([`Chunks`]), check each and unpack it ([`Unpacker`]; notes stay packed), put its content
 //! where it belongs ([`Contents`]), and match the whole. Linear time; memory at most a fixed multiple of

@@ -1,4 +1,4 @@
-//! Writing the native form. [`read`](super::read) is the other side.
+//! Writing the native form. [`read`](mod@super::read) is the other side.
 
 use std::io::{self, Write};
 
