@@ -112,7 +112,7 @@ fn a_file_without_permission() {
     let mut command = match root {
         true => place.command_of(
             "setpriv",
-            &[&without[0], &without[1], env!("CARGO_BIN_EXE_foretell"), "stats", "t.std"],
+            &[without[0].as_str(), without[1].as_str(), env!("CARGO_BIN_EXE_foretell"), "stats", "t.std"],
         ),
         false => place.command(&["stats", "t.std"]),
     };
