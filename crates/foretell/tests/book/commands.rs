@@ -35,6 +35,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("foretell test -- ctest --test-dir build", "likewise"),
     ("foretell test --shard", "likewise"),
     ("foretell merge shard-*", "likewise"),
+    ("foretell fleet", "the tests of foretell-fleet run them, with a server"),
 ];
 /// Commands that say by their status what they found.
 const SEARCHES: &[&str] = &["hunt", "predict", "test", "replay", "states", "report", "diff", "merge"];

@@ -90,7 +90,10 @@ pub(super) fn record(
         let output = fs::read(directory.output()).unwrap_or_default();
         let failure = recorder.failure(&ran, &output)?;
         let is_new = counts.count(ran.ending, failure.as_ref());
-        let is_last = tried == MORE_SEEDS || options.cancellation.is_cancelled();
+        // Runs that hang must leave time to look into what was recorded.
+        let is_late = ran.ending == Ending::TimedOut
+            && options.budget.time_left().is_some_and(|left| left < 4 * HANGING);
+        let is_last = tried == MORE_SEEDS || is_late || options.cancellation.is_cancelled();
         let Some(failure) = failure else { break (ran, output, None) };
         if is_last {
             break (ran, output, Some(failure));
