@@ -52,7 +52,9 @@ fn a_server_that_is_restarted_has_lost_nothing() {
 fn two_workers_that_finish_the_same_job_give_one_finding() {
     let Some(server) = Server::start() else { return };
     let project = Project::of_corpus(&["pairs/lock_order_bug.c"]);
-    let campaign = project.submit(&server, &["--seeds", "1", "--hunt", "--rounds 1", "--", "./check.sh"]);
+    // Many recordings take long enough to be seen.
+    let hunt = "--rounds 1 --runs 100";
+    let campaign = project.submit(&server, &["--seeds", "1", "--hunt", hunt, "--", "./check.sh"]);
     let slow = project.worker(&server, &["--jobs", "1"]);
     let started = std::time::Instant::now();
     while project.status(&server, &campaign)["running"] != 1 {
