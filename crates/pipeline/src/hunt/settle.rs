@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use report::{Finding, Predictions, group_by_cause, number_by_rank};
+use report::{Failure, Finding, FindingKind, Harm, Predictions, Rung, group_by_cause, number_by_rank};
 
 use super::run_directory::RunDirectory;
 use crate::error::Error;
@@ -15,6 +15,7 @@ pub(super) fn settle(directory: &RunDirectory, predictions: &mut Predictions) ->
     let mut findings = std::mem::take(&mut predictions.findings);
     findings.sort_by_key(Finding::rank);
     let before: Vec<String> = findings.iter().map(|finding| finding.id.clone()).collect();
+    leave_out_explained_hangs(&mut findings);
     findings = group_by_cause(findings);
     let kept: Vec<String> = findings.iter().map(|finding| finding.id.clone()).collect();
     number_by_rank(&mut findings);
@@ -23,4 +24,57 @@ pub(super) fn settle(directory: &RunDirectory, predictions: &mut Predictions) ->
     directory.rename_schedules(before.iter().map(|id| (id.as_str(), now.get(id).copied())))?;
     predictions.findings = findings;
     directory.save(predictions)
+}
+
+/// A run in which no thread can go on is what a confirmed deadlock comes to, if a thread waits where that deadlock is.
+fn leave_out_explained_hangs(findings: &mut Vec<Finding>) {
+    let is_confirmed = |finding: &&Finding| {
+        finding.kind == FindingKind::Deadlock
+            && finding.rung == Rung::Confirmed
+            && finding.harm == Some(Harm::Hang)
+    };
+    let deadlocks: Vec<String> =
+        findings.iter().filter(is_confirmed).flat_map(|finding| finding.locations.clone()).collect();
+    findings.retain(|finding| {
+        let hang = finding
+            .failure
+            .as_ref()
+            .filter(|_| finding.kind == FindingKind::Failure && finding.harm == Some(Harm::Hang));
+        !hang.is_some_and(|failure| deadlocks.iter().any(|place| waits_at(failure, place)))
+    });
+}
+
+/// Whether a thread waits at this place.
+fn waits_at(failure: &Failure, place: &str) -> bool {
+    let line = match place.rsplit_once(':') {
+        Some((line, column)) if line.contains(':') && column.parse::<u32>().is_ok() => line,
+        _ => place,
+    };
+    let waiting = failure.threads.iter().filter(|thread| thread.state == "waiting");
+    let mut innermost = waiting.filter_map(|thread| thread.stack.first());
+    innermost.any(|frame| frame.rsplit_once(" at ").is_some_and(|(_, at)| at == place || at == line))
+}
+
+#[cfg(test)]
+mod tests {
+    use report::FailureThread;
+
+    use super::*;
+
+    #[test]
+    fn a_hang_is_explained_by_where_threads_wait() {
+        let thread = |state: &str, frame: &str| FailureThread {
+            thread: "T1".to_owned(),
+            state: state.to_owned(),
+            waits_for: None,
+            stack: vec![frame.to_owned(), "main at main.c:9".to_owned()],
+        };
+        let threads =
+            vec![thread("waiting", "pop at src/queue.c:29"), thread("finished", "end at src/a.c:3")];
+        let failure = Failure { threads, ..Failure::default() };
+        assert!(waits_at(&failure, "src/queue.c:29:35") && waits_at(&failure, "src/queue.c:29"));
+        for elsewhere in ["src/queue.c:2", "src/queue.c:290", "src/a.c:3", "main.c:9"] {
+            assert!(!waits_at(&failure, elsewhere), "{elsewhere}");
+        }
+    }
 }
