@@ -1,5 +1,5 @@
 //! `cargo xtask bench growth`: how cost grows with the length of a trace, its threads, its locks, and its candidates. One picture each, kept in
-//! bench/, and the figures behind it in bench/RESULTS.md.
+//! bench/data.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::plot::{Plot, Series};
 use xtask::Outcome;
 use xtask::cargo::{release_build, root};
 use xtask::machine::circumstances;
-use xtask::results::replace_section;
+use xtask::results::{rows, store_report};
 use xtask::scratch::with_directory;
 
 /// What is measured: its name, the arguments of `predict`, and the longest trace it is given.
@@ -91,7 +91,12 @@ pub(crate) fn run() -> Outcome {
         }
         Ok(())
     })?;
-    replace_section("growth", &section)
+    let names = SUBJECTS.iter().map(|subject| subject.name);
+    let longest = rows(&section, "10000000").into_iter().next().unwrap_or_default();
+    let figures: Vec<String> =
+        names.zip(longest.iter().skip(1)).map(|(name, s)| format!("{name} {s}")).collect();
+    let headline = format!("CPU seconds for ten million events: {}", figures.join(", "));
+    store_report("growth", &headline, &section)
 }
 
 /// The seconds a command may take.
@@ -158,7 +163,7 @@ impl Dimension {
     fn draw(&self, series: &[Series]) -> Outcome {
         let title = format!("CPU seconds by {} ({})", self.what, self.rest_in_words);
         let plot = Plot { title: &title, x: self.what, y: "CPU seconds", series };
-        let path = root().join(format!("bench/growth-{}.svg", self.name));
+        let path = root().join(format!("bench/data/growth-{}.svg", self.name));
         let svg = plot.svg().ok_or("nothing could be measured")?;
         std::fs::write(&path, svg).map_err(|error| format!("{}: {error}", path.display()))
     }

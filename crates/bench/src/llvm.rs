@@ -13,7 +13,7 @@ use serde_json::Value;
 use xtask::Outcome;
 use xtask::cargo::{cargo, root};
 use xtask::machine::circumstances;
-use xtask::results::replace_section;
+use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
 /// How long a test may take in all, and each of its hunts, in seconds.
@@ -122,7 +122,17 @@ pub(crate) fn run() -> Outcome {
         let suite = Suite { foretell: &foretell, tests: &tests, directory };
         names.iter().map(|name| suite.row(name)).collect::<Result<Vec<Row>, String>>()
     })?;
-    replace_section("llvm", &section(&rows))
+    let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    let headline = format!(
+        "of {} tests {} are confirmed, {} silent as expected, {} missed, {} false alarms, {} did not end",
+        rows.len(),
+        count(Verdict::Confirmed) + count(Verdict::Predicted),
+        count(Verdict::Silent),
+        count(Verdict::Missed),
+        count(Verdict::FalseAlarm),
+        count(Verdict::Failed)
+    );
+    store_report("llvm", &headline, &section(&rows))
 }
 
 /// The tests, by their paths below the directory: those for every system, and those for Linux.

@@ -1,4 +1,4 @@
-//! Measurements of Foretell, one file each: `cargo xtask bench NAME` runs them and writes what they measured into its section of bench/RESULTS.md.
+//! Measurements of Foretell, one file each: `cargo xtask bench NAME` runs them and stores what they measured in bench/data, with a line in bench/RESULTS.md.
 
 mod expectations;
 mod fleet;
@@ -99,5 +99,8 @@ fn main() -> ExitCode {
 fn usage() -> String {
     let lines =
         BENCHMARKS.iter().map(|Benchmark { name, what, .. }| format!("cargo xtask bench {name:12} {what}"));
-    format!("{}\n\nEach writes its section of bench/RESULTS.md.", lines.collect::<Vec<_>>().join("\n"))
+    format!(
+        "{}\n\nEach stores its report in bench/data and its line in bench/RESULTS.md.",
+        lines.collect::<Vec<_>>().join("\n")
+    )
 }

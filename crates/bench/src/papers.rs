@@ -1,4 +1,4 @@
-//! `cargo xtask bench papers`: the papers' tables again, ours beside the papers' figures, in one section of bench/RESULTS.md.
+//! `cargo xtask bench papers`: the papers' tables again, ours beside the papers' figures, in one report.
 //!
 //! None of the papers' inputs is public. Table 1 of paper 1 and table 3 of paper 5 are re-run on the corpus's reconstructions of their rows,
 //! table A1 of paper 4 and table 2 of paper 5 on traces generated to the sizes that the papers print. Table 1 of paper 2 and
@@ -12,7 +12,7 @@ use serde_json::Value;
 use xtask::Outcome;
 use xtask::cargo::{cargo_output, release_build, root};
 use xtask::machine::circumstances;
-use xtask::results::{replace_section, section};
+use xtask::results::{report, rows, store_report};
 
 /// A row of paper 1's table 1: potential races, and those of UCG, of its own method and of CP; seconds for one of the latter three.
 struct Races(&'static str, [u64; 4], [f64; 3]);
@@ -74,7 +74,7 @@ pub(crate) fn run() -> Outcome {
     );
     section.push_str(&paper_1(&foretell)?);
     section.push_str(
-        "### Paper 2, table 1: global states\n\nThe section *Global states* has this table, with the paper's figures and ours (`cargo xtask bench states`).\n\n",
+        "### Paper 2, table 1: global states\n\nThe report *[Global states](states.md)* has this table, with the paper's figures and ours (`cargo xtask bench states`).\n\n",
     );
     section.push_str(&paper_3()?);
     section.push_str(&printed(
@@ -88,7 +88,20 @@ pub(crate) fn run() -> Outcome {
         "table2",
     )?);
     section.push_str(&paper_5(&foretell)?);
-    replace_section("papers", &section)
+    let (equal, all) = counts_like_the_papers(&section);
+    let headline = format!("{equal} of {all} counts are the papers' own (reconstructed inputs)");
+    store_report("papers", &headline, &section)
+}
+
+/// Of the cells `ours / the paper's` with two whole numbers: in how many they are equal, and how many there are.
+fn counts_like_the_papers(section: &str) -> (usize, usize) {
+    let cells = section.lines().filter(|line| line.starts_with('|')).flat_map(|line| line.split('|'));
+    let pairs = cells.filter_map(|cell| {
+        let (ours, theirs) = cell.trim().split_once(" / ")?;
+        Some((ours.parse::<u64>().ok()?, theirs.parse::<u64>().ok()?))
+    });
+    let pairs: Vec<(u64, u64)> = pairs.collect();
+    (pairs.iter().filter(|(ours, theirs)| ours == theirs).count(), pairs.len())
 }
 
 /// The rows of a table that the bench of other bugs prints, as they are.
@@ -170,18 +183,17 @@ fn reported(foretell: &str, method: &str, trace: &Path) -> Result<u64, String> {
 
 /// Table 1 from the section about scenarios; where table 2 is.
 fn paper_3() -> Result<String, String> {
-    let scenarios = section("scenarios")?;
-    let all = scenarios.lines().find(|line| line.starts_with("| all |")).ok_or("no row for all scenarios")?;
-    let columns: Vec<&str> = all.trim_matches('|').split('|').map(str::trim).collect();
+    let scenarios = report("scenarios")?;
+    let columns = rows(&scenarios, "all").into_iter().next().ok_or("no row for all scenarios")?;
     let [_, programs, errors, tsan_one, tsan, foretold, confirmed, ..] = columns.as_slice() else {
-        return Err(format!("unknown columns: {all}"));
+        return Err(format!("unknown columns: {columns:?}"));
     };
     Ok(format!(
-        "### Paper 3, table 1: scenarios\n\nThe programs of corpus/scenarios are reconstructions. Our figures are from the section *Scenarios* (`cargo xtask bench scenarios`), which lists them one by one.\n\n\
+        "### Paper 3, table 1: scenarios\n\nThe programs of corpus/scenarios are reconstructions. Our figures are from the report *[Scenarios](scenarios.md)* (`cargo xtask bench scenarios`), which lists them one by one.\n\n\
          | whose | scenarios | errors | found | confirmed by replay | by ThreadSanitizer |\n|---|---|---|---|---|---|\n\
          | the paper's | 48 | 31 | 31 | 31 | 21 |\n\
          | ours | {programs} | {errors} | {foretold} | {confirmed} | {tsan} in 100 runs, {tsan_one} in one |\n\n\
-         ### Paper 3, table 2: applications\n\nThe section *Real programs* has this table, with the paper's figures and ours (`cargo xtask bench peers`).\n\n"
+         ### Paper 3, table 2: applications\n\nThe report *[Real programs](peers.md)* has this table, with the paper's figures and ours (`cargo xtask bench peers`).\n\n"
     ))
 }
 

@@ -22,7 +22,7 @@ use self::trial::{Finding, ROUNDS, Row, SHORT_RUN, Trial};
 use xtask::Outcome;
 use xtask::cargo::release_build;
 use xtask::machine::{circumstances, output_of};
-use xtask::results::replace_section;
+use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
 /// How much is packed and downloaded: enough for blocks for all threads.
@@ -47,7 +47,9 @@ pub(crate) fn run() -> Outcome {
     let foretell = release_build()?;
     let mut section = format!("## Real programs\n\n{}", circumstances());
     section.push_str(&with_directory(|directory| measure(&foretell, directory))?);
-    replace_section("peers", &section)
+    let headline = section.lines().find(|line| line.starts_with("The median of recorded"));
+    let headline = headline.and_then(|line| line.split(". ").next()).unwrap_or("?");
+    store_report("peers", headline, &section)
 }
 
 fn measure(built: &str, directory: &Path) -> Result<String, String> {

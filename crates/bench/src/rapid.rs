@@ -10,7 +10,7 @@ use std::process::Stdio;
 use xtask::Outcome;
 use xtask::cargo::{command, root};
 use xtask::machine::circumstances;
-use xtask::results::replace_section;
+use xtask::results::store_report;
 
 pub(crate) fn run() -> Outcome {
     for (variable, content) in [
@@ -44,7 +44,30 @@ pub(crate) fn run() -> Outcome {
     for (name, why) in kept()? {
         let _ = writeln!(section, "- `{name}`: {why}.");
     }
-    replace_section("rapid", &section)
+    let headline = headline(&section);
+    store_report("rapid", &headline, &section)
+}
+
+/// How many of the events that only RAPID reports are racy, and how many only we report.
+fn headline(section: &str) -> String {
+    let (mut extra, mut missed, mut found) = (0, 0, 0);
+    for line in section.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let count = |cell: Option<&&str>| -> Option<[u64; 2]> {
+            let (all, racy) = cell?.strip_suffix(" of them racy")?.split_once(", ")?;
+            Some([all.parse().ok()?, racy.parse().ok()?])
+        };
+        if let Some([all, racy]) = count(cells.get(4)) {
+            extra += all;
+            missed += racy;
+        }
+        if let Some([_, racy]) = count(cells.get(5)) {
+            found += racy;
+        }
+    }
+    format!(
+        "of {extra} events that only RAPID reports, {missed} are racy; {found} racy events are reported by us only"
+    )
 }
 
 /// The kept cases, and why RAPID and we differ on each.

@@ -11,7 +11,7 @@ use crate::measure::{Cost, cost_of, median};
 use xtask::Outcome;
 use xtask::cargo::{release_build, root};
 use xtask::machine::circumstances;
-use xtask::results::replace_section;
+use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
 const RUNS: usize = 7;
@@ -29,12 +29,13 @@ const LARGE_LU: &str = "392";
 
 pub(crate) fn run() -> Outcome {
     let foretell = release_build()?;
-    let mut section = format!("## Recording\n\n{}", circumstances());
-    section.push_str(&with_directory(|directory| {
+    let start = format!("## Recording\n\n{}", circumstances());
+    let (figures, headline) = with_directory(|directory| {
         let bench = Bench { foretell: &foretell, directory };
-        Ok(bench.speeds()? + &bench.large()?)
-    })?);
-    replace_section("record", &section)
+        let (speeds, headline) = bench.speeds()?;
+        Ok((speeds + &bench.large()?, headline))
+    })?;
+    store_report("record", &headline, &format!("{start}{figures}"))
 }
 
 /// A new directory for the log of a run, in another one: what `FORETELL_RUN` names.
@@ -51,8 +52,8 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// One row for each program.
-    fn speeds(&self) -> Result<String, String> {
+    /// One row for each program, and the headline.
+    fn speeds(&self) -> Result<(String, String), String> {
         let mut table = format!(
             "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded (the program alone), and all of `foretell record`, which also makes the trace. Medians of {RUNS} rounds of all four.\n\n\
              | program | plain | ThreadSanitizer | recorded | `foretell record` | recorded / plain | recorded / ThreadSanitizer | `foretell record` / ThreadSanitizer |\n\
@@ -78,7 +79,10 @@ impl Bench<'_> {
         };
         let (alone, whole) = (middle(against), middle(whole_against));
         let _ = writeln!(table, "\nThe medians of the last two columns are {alone:.2} and {whole:.2}.");
-        Ok(table)
+        let headline = format!(
+            "recorded programs take {alone:.2} times the CPU time that they take under ThreadSanitizer, all of `foretell record` {whole:.2} times (medians)"
+        );
+        Ok((table, headline))
     }
 
     /// The medians of the CPU times of a program: plain, sanitized, recorded, and recorded with everything around it.

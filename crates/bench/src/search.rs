@@ -14,7 +14,7 @@ use serde_json::Value;
 use xtask::Outcome;
 use xtask::cargo::release_build;
 use xtask::machine::circumstances;
-use xtask::results::replace_section;
+use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
 use crate::measure::median;
@@ -41,7 +41,8 @@ pub(crate) fn run() -> Outcome {
     let sources = Sources::of_the_user()?.ok_or("FORETELL_PEERS names no directory with a peers.toml")?;
     let mut section = format!("## The search for failures\n\n{} {build}\n", circumstances().trim_end());
     section.push_str(&with_directory(|directory| measure(&foretell, &sources, directory))?);
-    replace_section("search", &section)
+    let headline = section.lines().rev().find(|line| line.starts_with("Of ")).unwrap_or("?");
+    store_report("search", headline.trim_end_matches('.'), &section)
 }
 
 fn measure(foretell: &str, sources: &Sources, directory: &Path) -> Result<String, String> {

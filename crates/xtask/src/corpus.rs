@@ -8,7 +8,7 @@ use serde_json::Value;
 use xtask::Outcome;
 use xtask::cargo::{release_build, root};
 use xtask::machine::circumstances;
-use xtask::results::replace_section;
+use xtask::results::store_report;
 
 #[derive(Deserialize)]
 struct Expected {
@@ -108,7 +108,7 @@ struct Tally {
 }
 
 /// Hunts in each program, or in those that are named, and fails if a correct program is not silent. Mistakes that are not found are listed.
-/// With `--replays` each failure is replayed so often. What was found in all programs goes into bench/RESULTS.md.
+/// With `--replays` each failure is replayed so often. What was found in all programs is stored.
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let options = Options::of(arguments)?;
     let foretell = match options.foretell {
@@ -148,7 +148,14 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
             if options.foretell.is_some() { "given" } else { "release" }
         );
         let head = "| program | expected | found | result | replays |\n|---|---|---|---|---|\n";
-        replace_section("pairs", &format!("{circumstances}{how}{summary}.\n\n{head}{rows}"))?;
+        let title = "## Correct programs and their buggy twins\n\n";
+        let what = "`cargo xtask corpus --replays 20`: hunts in the programs of corpus/pairs. *as failure* means that the mistake shows as \
+                    a failure or hang, but its cause is not reported.\n\n";
+        store_report(
+            "pairs",
+            &summary,
+            &format!("{title}{circumstances}\n{what}{how}{summary}.\n\n{head}{rows}"),
+        )?;
     }
     match noisy.is_empty() {
         true => Ok(()),

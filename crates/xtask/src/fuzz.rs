@@ -8,7 +8,7 @@ use std::time::Instant;
 use xtask::Outcome;
 use xtask::cargo::{cargo, command, root};
 use xtask::machine::circumstances;
-use xtask::results::replace_section;
+use xtask::results::store_report;
 
 /// Who judges.
 struct Judge {
@@ -57,7 +57,7 @@ pub(crate) struct Seeds {
     pub(crate) count: u64,
 }
 
-/// Judges the engine. `keep_figures`: writes what was done into bench/RESULTS.md.
+/// Judges the engine. `keep_figures`: stores what was done.
 pub(crate) fn engine(seeds: Seeds, keep_figures: bool) -> Outcome {
     let start = Instant::now();
     let Seeds { from, count } = seeds;
@@ -69,8 +69,10 @@ pub(crate) fn engine(seeds: Seeds, keep_figures: bool) -> Outcome {
     }
     let lines: String = tallies.iter().map(|tally| format!("- {tally}\n")).collect();
     let (took, workers) = (start.elapsed().as_secs_f64(), workers(count));
-    replace_section(
+    let questions: u64 = tallies.iter().filter_map(|tally| number_before(tally, " questions")).sum();
+    store_report(
         "fuzz-engine",
+        &format!("{questions} questions about {count} random traces, no disagreement"),
         &format!(
             "## The engine against the oracle\n\n{}\n`cargo xtask fuzz-engine --from {from} --seeds {count} --keep-figures` \
              ({took:.0} s on {workers} cores). Every question of every kind under `sync` and `rf`, and for every fourth seed under `branch`; every schedule and \
@@ -78,6 +80,11 @@ pub(crate) fn engine(seeds: Seeds, keep_figures: bool) -> Outcome {
             circumstances()
         ),
     )
+}
+
+/// The number that stands before a phrase.
+fn number_before(tally: &str, phrase: &str) -> Option<u64> {
+    tally.split_once(phrase)?.0.rsplit(' ').next()?.parse().ok()
 }
 
 /// Judges the searches for bugs other than races: each comparison over all of the seeds.

@@ -1,5 +1,5 @@
 //! What the chores of this repository share with its benchmarks (`crates/bench`): running cargo, Debian's sources, the machine measured on, and
-//! the sections of bench/RESULTS.md.
+//! the results in bench.
 
 pub mod cargo;
 pub mod debian;

@@ -31,7 +31,7 @@ cargo xtask demo               build Foretell and show what it does
 cargo xtask corpus [--timeout N] [--foretell PROGRAM] [--replays N] [FILE..]
                                hunt in all programs of corpus/pairs, or these, and print what was found beside what is expected;
                                with --replays, replay each failure so often
-cargo xtask bench [NAME]       measure something and refresh its section of bench/RESULTS.md; without a name, list what can be measured
+cargo xtask bench [NAME]       measure something and store it in bench; without a name, list what can be measured
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
 cargo xtask fuzz-bugs [--from S] [--seeds N]

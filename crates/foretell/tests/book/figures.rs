@@ -1,16 +1,24 @@
-//! The figures of the README's table are those of bench/RESULTS.md.
+//! The figures of the README's table are the measured ones in bench/data.
 
 use crate::page;
 
-/// The cells of the row that begins with this, below a heading.
-fn row<'t>(text: &'t str, heading: &str, first: &str) -> Vec<&'t str> {
-    let below = text.split_once(heading).unwrap_or_else(|| panic!("RESULTS.md has no {heading}")).1;
-    let line = below.lines().find(|line| line.starts_with(&format!("| {first} |")));
-    cells(line.unwrap_or_else(|| panic!("there is no row {first} below {heading}")))
+/// The rows of a measured table, without its head. Figures have no commas: only a name, the first cell, may be quoted.
+fn rows(table: &str) -> Vec<Vec<String>> {
+    let text = page(&format!("bench/data/{table}.csv"));
+    let cells = |line: &str| {
+        let (name, figures) = match line.strip_prefix('"') {
+            Some(rest) => rest.split_once("\",").unwrap(),
+            None => line.split_once(',').unwrap(),
+        };
+        std::iter::once(name).chain(figures.split(',')).map(str::to_owned).collect()
+    };
+    text.lines().skip(1).map(cells).collect()
 }
 
-fn cells(line: &str) -> Vec<&str> {
-    line.trim_matches('|').split('|').map(str::trim).collect()
+/// The row that begins with this cell, in the first of these tables that has one.
+fn row(tables: &[&str], first: &str) -> Vec<String> {
+    let mut all = tables.iter().flat_map(|table| rows(table));
+    all.find(|row| row[0] == first).unwrap_or_else(|| panic!("there is no row {first} in {tables:?}"))
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -20,9 +28,9 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 #[test]
 fn the_readme_has_the_measured_figures() {
-    let (readme, results) = (page("README.md"), page("bench/RESULTS.md"));
-    let scenarios = row(&results, "## Scenarios", "all");
-    let [_, programs, errors, one, hundred, predicted, confirmed, ..] = scenarios[..] else {
+    let readme = page("README.md");
+    let scenarios = row(&["scenarios-1"], "all");
+    let [_, programs, errors, one, hundred, predicted, confirmed, ..] = &scenarios[..] else {
         panic!("{scenarios:?}")
     };
     let figures = format!(
@@ -31,7 +39,9 @@ fn the_readme_has_the_measured_figures() {
     assert_eq!(predicted, confirmed);
     assert!(readme.contains(&figures), "the README should have: {figures}");
 
-    let real = ["aget", "pbzip2 0.9.4", "ctrace"].map(|program| row(&results, "### Distinct bugs", program));
+    // One table for each collection of programs.
+    let bugs = ["peers-1", "peers-2", "peers-3"];
+    let real = ["aget", "pbzip2 0.9.4", "ctrace"].map(|program| row(&bugs, program));
     let sum = |column: usize| real.iter().map(|row| row[column].parse::<u32>().unwrap()).sum::<u32>();
     let (ours, confirmed, tsan, helgrind) = (sum(1), sum(2), sum(7), sum(10));
     assert_eq!(ours, confirmed);
@@ -40,18 +50,11 @@ fn the_readme_has_the_measured_figures() {
     );
     assert!(readme.contains(&figures), "the README should have: {figures}");
 
-    let costs = results.split_once("### What it costs").unwrap().1;
-    let rows: Vec<Vec<&str>> = costs
-        .lines()
-        .skip_while(|line| !line.starts_with("|---"))
-        .skip(1)
-        .take_while(|line| line.starts_with('|'))
-        .map(cells)
-        .collect();
-    let ratio = |column: usize| median(rows.iter().map(|row| row[column].parse().unwrap()).collect());
+    let costs = rows("peers-4");
+    let ratio = |column: usize| median(costs.iter().map(|row| row[column].parse().unwrap()).collect());
     let figures = format!(
         "| CPU time, median of {} programs | {:.1} × plain | {:.1} × plain |",
-        rows.len(),
+        costs.len(),
         ratio(3),
         ratio(2)
     );
