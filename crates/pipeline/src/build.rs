@@ -10,6 +10,9 @@ use crate::error::{Error, ErrorKind};
 /// A program that is optimised a little is closer to what users run, and its lines are still told apart.
 const FLAGS: [&str; 3] = ["-O1", "-g", "-pthread"];
 
+/// Semaphores, latches and barriers are C++20, which few compilers take by default. A `-std` of the user's comes later and counts.
+const CPP_STANDARD: &str = "-std=gnu++20";
+
 /// What a source is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SourceLanguage {
@@ -23,6 +26,9 @@ pub fn build(source: &Path, program: &Path, flags: &str) -> Result<(), Error> {
     let mut command = match language_of(source)? {
         SourceLanguage::InC(language) => {
             let mut arguments: Vec<OsString> = FLAGS.map(OsString::from).to_vec();
+            if language == Language::Cpp {
+                arguments.push(CPP_STANDARD.into());
+            }
             arguments.extend([source.into(), "-o".into(), program.into()]);
             arguments.extend(flags);
             let prepared = compiler::prepare(language, &Extras::default(), &arguments);

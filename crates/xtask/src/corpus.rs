@@ -207,9 +207,6 @@ fn hunt(
     let mut command = Command::new(foretell);
     command.arg("hunt").arg(pairs.join(file)).args(["--json", "--quiet", "--results"]).arg(results.path());
     command.args(options.timeout.map(|seconds| format!("--timeout={seconds}")));
-    if file.ends_with(".cc") {
-        command.arg("--flags=-std=c++20");
-    }
     let output = command.output().map_err(|error| format!("cannot run foretell: {error}"))?;
     let Ok(report) = serde_json::from_slice::<Value>(&output.stdout) else {
         return Ok(Hunted { kinds: vec![format!("no report ({})", output.status)], replays: Vec::new() });

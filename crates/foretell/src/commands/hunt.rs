@@ -79,7 +79,7 @@ pub struct Hunt {
     /// A program in a single source file: .c, .cc, .cpp, .cxx or .rs.
     #[arg(value_name = "PROGRAM", required_unless_present = "command")]
     program: Option<PathBuf>,
-    /// Extra compiler flags, in addition to -O1 -g -pthread or their equivalents for rustc.
+    /// Extra compiler flags, in addition to -O1 -g -pthread (and -std=gnu++20 for C++) or their equivalents for rustc.
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true, requires = "program")]
     flags: Option<String>,
     /// Selects the order in which the threads run while they are recorded.

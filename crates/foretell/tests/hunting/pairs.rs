@@ -78,11 +78,7 @@ fn hunt(file: &str) -> (Option<i32>, serde_json::Value) {
 fn hunt_for(file: &str, seconds: &str) -> (Option<i32>, serde_json::Value) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::copy(pairs().join(file), directory.path().join(file)).unwrap();
-    let mut arguments = vec!["hunt", file, "--json", "--quiet", "--timeout", seconds];
-    if file.ends_with(".cc") {
-        arguments.push("--flags=-std=c++20");
-    }
-    let hunted = foretell(directory.path(), &arguments);
+    let hunted = foretell(directory.path(), &["hunt", file, "--json", "--quiet", "--timeout", seconds]);
     (hunted.status.code(), json(&hunted))
 }
 
