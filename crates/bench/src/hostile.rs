@@ -1,6 +1,9 @@
 //! `cargo xtask bench hostile`: small traces of odd shapes, each of which once took minutes or all memory. Every row is to stay
 //! within [`MOST_TIME`] of CPU time and [`MOST_MEMORY`]; one that does not says so, and one that takes far longer is stopped. Then long
-//! generated traces, one row for each kind of finding.
+//! generated traces, one row for each kind of finding; recordings of real programs; and commands with limits.
+
+mod limits;
+mod recordings;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -106,6 +109,8 @@ pub(crate) fn run() -> Outcome {
     for row in &GENERATED {
         section.push_str(&with_directory(|place| row.measured(&foretell, place))?);
     }
+    section.push_str(&recordings::section(&foretell)?);
+    section.push_str(&with_directory(|place| limits::section(&foretell, place))?);
     print!("{section}");
     let rows = section.lines().filter(|line| line.starts_with("| ") && line.contains('`'));
     let (all, over) = (rows.clone().count(), rows.filter(|row| row.ends_with("| over |")).count());

@@ -9,6 +9,7 @@
 //! a write of its variable, a run-up for those that orders alone do not refute, and a question for those that it does not settle. That is
 //! much where there are many: [`search_within`] limits looks for one of each two places in the source (`by_place.rs`).
 
+mod bands;
 mod by_place;
 mod groups;
 

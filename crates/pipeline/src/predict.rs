@@ -35,6 +35,7 @@ use crate::trace_file::TraceFile;
 use gather::{Gatherer, Grouping};
 use ids::Ids;
 pub use ids::KnownIds;
+use kinds::Races;
 pub use options::{AtomicWithin, MemoryOrders, Method, PredictOptions, UnknownMethod};
 use parts::Parts;
 use prediction::Checkers;
@@ -162,10 +163,8 @@ pub fn predict_each(
             }
             FindingKind::Order => kinds::orders(&rules, gatherer, &mut predictions),
             FindingKind::Nondeterminism => {
-                if !kinds.contains(&FindingKind::Race) {
-                    races::note(gatherer);
-                }
-                kinds::nondeterminism(gatherer, &mut predictions);
+                let races = if kinds.contains(&FindingKind::Race) { Races::Noted } else { Races::Wanted };
+                kinds::nondeterminism(races, gatherer, &mut predictions);
             }
             FindingKind::Predicate => {
                 let observer = &mut *gatherer.observer;

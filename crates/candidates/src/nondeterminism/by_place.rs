@@ -3,7 +3,7 @@
 //! Reads and writes are gathered by variable, thread, place and locks (`groups.rs`). For each two groups:
 //!
 //! 1. sections of a lock may keep the reads from the writes;
-//! 2. of each read, orders that hold in every schedule leave a band of the writes, found by two binary searches;
+//! 2. of each read, orders that hold in every schedule leave a band of the writes (`bands.rs`);
 //! 3. the nearest of them are tried with all sections in the order of the trace ([`Syncp`]);
 //! 4. what is left is asked of the engine.
 //!
@@ -19,6 +19,7 @@ use order::{Index, MustOrder};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{EventId, LocationId, VariableId};
 
+use super::bands::{Bands, Stretch, leading};
 use super::groups::{Accesses, Grouping, ReadGroup, WriteGroup};
 use super::{Counts, preserving};
 use crate::families::{Families, FamilyId};
@@ -79,15 +80,99 @@ impl Most {
 /// A write that a read might see; none: the initial value.
 type Seen = Option<EventId>;
 
+/// What the reads of a part of a group might see.
+#[derive(Default)]
+struct Views {
+    reads: Vec<EventId>,
+    /// Whether each might see the initial value.
+    initial: Vec<bool>,
+    /// The writes that each might see, of one thread after the other.
+    stretches: Vec<Stretch>,
+}
+
+/// Writes of one group, and how far the reads have moved on among them.
+struct Writes<'a> {
+    group: &'a WriteGroup,
+    /// The number of their thread in [`Bands`].
+    number: usize,
+    first: usize,
+    end: usize,
+}
+
 /// Reads of one group and sources that they might see.
 struct Candidates<'a> {
     pattern: PatternId,
     /// None: the initial value.
-    writes: Option<&'a WriteGroup>,
+    writes: Option<Writes<'a>>,
     /// The nearest instances so far.
     nearest: Vec<(EventId, Seen)>,
     /// Those that were tried.
     tried: FxHashSet<(EventId, Seen)>,
+}
+
+impl<'a> Candidates<'a> {
+    fn new(pattern: PatternId, writes: Option<&'a WriteGroup>, bands: &Bands<'_>) -> Self {
+        let writes = writes.and_then(|group| {
+            let number = bands.number(group.thread)?;
+            Some(Writes { group, number, first: 0, end: 0 })
+        });
+        Candidates { pattern, writes, nearest: Vec::new(), tried: FxHashSet::default() }
+    }
+
+    /// Before the first read is looked at once more.
+    fn start_again(&mut self) {
+        if let Some(writes) = &mut self.writes {
+            (writes.first, writes.end) = (0, 0);
+        }
+    }
+
+    /// Takes note of what is nearest to each read.
+    fn near(&mut self, index: &Index<'_>, views: &Views) {
+        for number in 0..views.reads.len() {
+            let nearest = self.sources(index, views, number).next();
+            self.nearest.extend(nearest.map(|seen| (views.reads[number], seen)));
+            if self.nearest.len() > 2 * NEAREST {
+                self.nearest.sort_by_key(distance);
+                self.nearest.truncate(NEAREST);
+            }
+        }
+    }
+
+    /// What a read might see besides what it saw, the nearest first. Reads come in their order.
+    fn sources(&mut self, index: &Index<'_>, views: &Views, number: usize) -> impl Iterator<Item = Seen> {
+        let read = views.reads[number];
+        let seen = index.trace().reads_from(read);
+        let initial = self.writes.is_none() && seen.is_some() && views.initial[number];
+        let band = self.writes.as_mut().map(|writes| {
+            let band = writes.go_to(views.stretch(number, writes.number));
+            let events = &writes.group.events;
+            outward(events, band, read).map(|number| Some(events[number]))
+        });
+        let initial = initial.then_some(None);
+        initial.into_iter().chain(band.into_iter().flatten().filter(move |&write| write != seen))
+    }
+}
+
+impl Writes<'_> {
+    /// Those of a stretch, which begins and ends nowhere before the last one.
+    fn go_to(&mut self, stretch: Stretch) -> Range<usize> {
+        let places = &self.group.places;
+        self.first += leading(&places[self.first..], |&place| place < stretch.first);
+        self.end += leading(&places[self.end..], |&place| place < stretch.end);
+        self.first..self.end.max(self.first)
+    }
+}
+
+impl Views {
+    /// The writes of a thread that a read might see, both by number.
+    fn stretch(&self, read: usize, thread: usize) -> Stretch {
+        self.stretches[read * (self.stretches.len() / self.reads.len()) + thread]
+    }
+}
+
+/// How far a read is from what it might see.
+fn distance(&(read, seen): &(EventId, Seen)) -> u32 {
+    read.0.abs_diff(seen.map_or(0, |write| write.0))
 }
 
 pub(super) fn search(
@@ -109,7 +194,6 @@ pub(super) fn search(
         counts: Counts::default(),
         most: Most::of(index),
         steps: 0,
-        hiding: Vec::new(),
     };
     let mut complete = true;
     for pass in [Pass::Constructing, Pass::Deciding] {
@@ -142,8 +226,6 @@ struct Search<'a> {
     most: Most,
     /// How many comparisons may still be made in this pass.
     steps: u64,
-    /// The last writes before the read that is looked at, one of each thread, in every schedule.
-    hiding: Vec<EventId>,
 }
 
 impl Search<'_> {
@@ -185,6 +267,7 @@ impl Search<'_> {
     /// Tries to let the reads of a group see something else.
     fn group(&mut self, variable: VariableId, reads: &ReadGroup, accesses: &Accesses) {
         let mut known: FxHashMap<Option<LocationId>, PatternId> = FxHashMap::default();
+        let mut bands = Bands::new(self.index, self.must, variable);
         let mut all = Vec::new();
         let of = self.of(variable);
         let sources = accesses.writes.iter().filter(|writes| !self.grouping.excludes(reads, writes));
@@ -201,29 +284,37 @@ impl Search<'_> {
             };
             known.insert(write, pattern);
             if !self.asking.is_settled(pattern) {
-                all.push(Candidates { pattern, writes, nearest: Vec::new(), tried: FxHashSet::default() });
+                all.push(Candidates::new(pattern, writes, &bands));
             }
         }
         let mut done = 0;
         while done < reads.events.len() && !all.is_empty() {
             let next = (done * 4).max(FIRST_READS).min(reads.events.len());
-            for &read in &reads.events[done..next] {
-                self.near(read, &mut all);
+            for part in reads.events[done..next].chunks(bands.together()) {
+                let Some(views) = self.views(&mut bands, part, all.len()) else { return };
+                all.iter_mut().for_each(|candidates| candidates.near(self.index, &views));
             }
             for candidates in &mut all {
                 self.try_nearest(variable, candidates);
             }
             all.retain(|candidates| !self.asking.is_settled(candidates.pattern));
             done = next;
-            if self.steps == 0 {
-                return;
-            }
         }
         if self.pass == Pass::Deciding {
-            for candidates in &mut all {
-                self.try_all(variable, reads, candidates);
-            }
+            self.try_all(variable, reads, all);
         }
+    }
+
+    /// What reads might see, for so many groups of writes, unless that would be too many comparisons.
+    fn views(&mut self, bands: &mut Bands<'_>, reads: &[EventId], groups: usize) -> Option<Views> {
+        let mut views = Views { reads: reads.to_vec(), ..Views::default() };
+        for &read in reads {
+            self.steps = self.steps.saturating_sub(groups as u64);
+            bands.go_to(read, &mut self.steps)?;
+            views.initial.push(bands.leave_initial());
+            views.stretches.extend(bands.stretches());
+        }
+        Some(views)
     }
 
     fn of(&self, variable: VariableId) -> Of {
@@ -237,50 +328,10 @@ impl Search<'_> {
         }
     }
 
-    /// Takes note of what is nearest to a read of each group.
-    fn near(&mut self, read: EventId, all: &mut [Candidates<'_>]) {
-        self.hiding = self.must.hiding_writes(self.index, read);
-        self.steps = self.steps.saturating_sub((all.len() * (self.hiding.len() + 1)) as u64);
-        let distance = |&(read, seen): &(EventId, Seen)| read.0.abs_diff(seen.map_or(0, |write| write.0));
-        for candidates in all {
-            let nearest = self.sources(read, candidates.writes).next();
-            candidates.nearest.extend(nearest.map(|seen| (read, seen)));
-            if candidates.nearest.len() > 2 * NEAREST {
-                candidates.nearest.sort_by_key(distance);
-                candidates.nearest.truncate(NEAREST);
-            }
-        }
-    }
-
-    /// What a read might see of a group besides what it saw, the nearest first. The writes that hide others are known.
-    fn sources(&self, read: EventId, writes: Option<&WriteGroup>) -> impl Iterator<Item = Seen> {
-        let seen = self.index.trace().reads_from(read);
-        let initial = (writes.is_none() && seen.is_some() && self.hiding.is_empty()).then_some(None);
-        let band = writes.map(|writes| {
-            let band = self.band(read, writes);
-            outward(&writes.events, band, read).map(|number| Some(writes.events[number]))
-        });
-        initial.into_iter().chain(band.into_iter().flatten().filter(move |&write| write != seen))
-    }
-
-    /// The writes that neither come after a read nor are hidden from it in every schedule.
-    fn band(&self, read: EventId, writes: &WriteGroup) -> Range<usize> {
-        let (trace, threads, events) = (self.index.trace(), self.index.threads(), &writes.events);
-        let hidden = self.hiding.iter().map(|&hiding| match trace.thread(hiding) == writes.thread {
-            // It does not hide itself.
-            true => threads.place(hiding) as u32,
-            false => self.must.count(self.index, hiding, writes.thread),
-        });
-        let least = hidden.max().unwrap_or(0);
-        let start = events.partition_point(|&write| (threads.place(write) as u32) < least);
-        let later = events[start..].partition_point(|&write| !self.must.precedes(self.index, read, write));
-        start..start + later
-    }
-
     /// Tries the nearest instances that were noted.
     fn try_nearest(&mut self, variable: VariableId, candidates: &mut Candidates<'_>) {
         let mut nearest = std::mem::take(&mut candidates.nearest);
-        nearest.sort_by_key(|&(read, seen)| read.0.abs_diff(seen.map_or(0, |write| write.0)));
+        nearest.sort_by_key(distance);
         nearest.truncate(NEAREST);
         for (read, seen) in nearest {
             if self.asking.is_settled(candidates.pattern) {
@@ -293,11 +344,24 @@ impl Search<'_> {
     }
 
     /// Tries all instances that were not tried yet.
-    fn try_all(&mut self, variable: VariableId, reads: &ReadGroup, candidates: &Candidates<'_>) {
-        for &read in &reads.events {
-            self.hiding = self.must.hiding_writes(self.index, read);
-            let sources: Vec<Seen> = self.sources(read, candidates.writes).collect();
-            for seen in sources {
+    fn try_all(&mut self, variable: VariableId, reads: &ReadGroup, mut all: Vec<Candidates<'_>>) {
+        let mut bands = Bands::new(self.index, self.must, variable);
+        all.iter_mut().for_each(Candidates::start_again);
+        for part in reads.events.chunks(bands.together()) {
+            let Some(views) = self.views(&mut bands, part, all.len()) else { return };
+            for candidates in &mut all {
+                self.try_part(variable, candidates, &views);
+            }
+            all.retain(|candidates| !self.asking.is_settled(candidates.pattern));
+        }
+    }
+
+    /// Tries all instances of some reads that were not tried yet.
+    fn try_part(&mut self, variable: VariableId, candidates: &mut Candidates<'_>, views: &Views) {
+        for number in 0..views.reads.len() {
+            let read = views.reads[number];
+            let seen: Vec<Seen> = candidates.sources(self.index, views, number).collect();
+            for seen in seen {
                 if self.asking.is_settled(candidates.pattern) {
                     return;
                 }

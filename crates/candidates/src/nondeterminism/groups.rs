@@ -25,6 +25,8 @@ pub(super) struct WriteGroup {
     /// The locks held without a break until the thread's own next write: who takes them later sees that one.
     hidden: LockSetId,
     pub(super) events: Vec<EventId>,
+    /// Of the events in the thread.
+    pub(super) places: Vec<u32>,
 }
 
 /// One variable's reads and writes.
@@ -75,12 +77,23 @@ impl<'t> Grouping<'t> {
             let alike = self.alike(write, hidden);
             let number = *numbers.entry(alike).or_insert_with(|| {
                 let Alike { site, held, .. } = alike;
-                writes.push(WriteGroup { thread, site, held, hidden, events: Vec::new() });
+                writes.push(WriteGroup {
+                    thread,
+                    site,
+                    held,
+                    hidden,
+                    events: Vec::new(),
+                    places: Vec::new(),
+                });
                 writes.len() - 1
             });
             writes[number].events.push(write);
         }
-        writes.iter_mut().for_each(|group| group.events.reverse());
+        for group in &mut writes {
+            group.events.reverse();
+            group.places =
+                group.events.iter().map(|&write| self.index.threads().place(write) as u32).collect();
+        }
         numbers.clear();
         let (mut reads, mut last_of) = (Vec::<ReadGroup>::new(), FxHashMap::default());
         let mut earlier = all.iter().copied().peekable();

@@ -20,7 +20,7 @@ use check::Question;
 use decide::{Index, Verdict, Witness, race_order};
 use findings::Funnel;
 use order::{AccessKind, Hold, LockSetId, LockSets, MustOrder, contested_variables};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{EventId, LocationId, Op, ThreadId, VariableId};
 
 use super::RacePair;
@@ -70,6 +70,36 @@ pub fn races_within(
     limits: Limits,
     report: &mut dyn FnMut(Report),
 ) -> Funnel {
+    races_at(index, settings, limits, Places::All, report)
+}
+
+/// Where races are wanted.
+#[derive(Clone, Debug)]
+pub enum Places {
+    /// Everywhere.
+    All,
+    /// One for each of these places, with whatever it races.
+    One(FxHashSet<LocationId>),
+}
+
+impl Places {
+    /// Whether a race of an access there is wanted.
+    fn include(&self, location: LocationId) -> bool {
+        match self {
+            Places::All => true,
+            Places::One(places) => places.contains(&location),
+        }
+    }
+}
+
+/// Finds races at some places within limits, in the order of the later event within each variable.
+pub fn races_at(
+    index: &Index<'_>,
+    settings: Settings,
+    limits: Limits,
+    places: Places,
+    report: &mut dyn FnMut(Report),
+) -> Funnel {
     let contested = contested_variables(index.trace());
     let must = race_order(index, settings.model);
     let mut search = Search {
@@ -78,6 +108,7 @@ pub fn races_within(
         syncp: OnceCell::new(),
         lock_sets: index.open().sets(),
         limits,
+        places,
         families: Families::of(index.trace()),
         patterns: FxHashMap::default(),
         funnel: Funnel::default(),
@@ -237,6 +268,8 @@ struct Search<'a> {
     lock_sets: &'a LockSets,
     /// What may still be spent.
     limits: Limits,
+    /// Where races are still wanted.
+    places: Places,
     families: Families,
     /// Where races were found, and what may still be spent there.
     patterns: FxHashMap<Pattern, u64>,
@@ -265,6 +298,10 @@ impl Pattern {
 impl Search<'_> {
     /// Whether the limits let it look at all pairs.
     fn variable(&mut self, variable: VariableId, accesses: &Accesses) -> bool {
+        if !accesses.in_order().any(|(_, point)| self.places.include(point.location)) {
+            self.done += accesses.order.len() as u64;
+            return true;
+        }
         if accesses.threads.len() > MANY && self.is_protected(accesses) {
             let pairs = accesses.conflicting_pairs();
             self.funnel.pairs += pairs;
@@ -329,7 +366,10 @@ impl Search<'_> {
             return;
         }
         let family = self.families.of_variable(variable);
-        let repeats = |location: &LocationId| self.is_repeat(Pattern::of(family, *location, second.location));
+        let repeats = |location: &LocationId| {
+            !self.wants([*location, second.location])
+                || self.is_repeat(Pattern::of(family, *location, second.location))
+        };
         if other.locations.len() <= FEW && other.locations.iter().all(repeats) {
             self.funnel.repeated += pairs - in_order;
             return;
@@ -348,6 +388,11 @@ impl Search<'_> {
         self.limits.steps = self.limits.steps.saturating_sub(steps);
     }
 
+    /// Whether a race between these places is wanted.
+    fn wants(&self, pair: [LocationId; 2]) -> bool {
+        pair.into_iter().any(|location| self.places.include(location))
+    }
+
     /// Whether enough races were found there.
     fn is_repeat(&self, pattern: Pattern) -> bool {
         self.patterns.get(&pattern) == Some(&0)
@@ -355,7 +400,7 @@ impl Search<'_> {
 
     fn ask(&mut self, variable: VariableId, first: &AccessPoint, second: &AccessPoint) {
         let pattern = Pattern::of(self.families.of_variable(variable), first.location, second.location);
-        if self.is_repeat(pattern) {
+        if !self.wants([first.location, second.location]) || self.is_repeat(pattern) {
             self.funnel.repeated += 1;
             return;
         }
@@ -404,9 +449,59 @@ impl Search<'_> {
             let pattern = Pattern::of(self.families.of_variable(variable), location(first), location(second));
             self.patterns.entry(pattern).or_insert(self.limits.repeats);
         }
+        if let Places::One(places) = &mut self.places {
+            for event in question.named() {
+                places.remove(&self.index.trace().location(event));
+            }
+        }
         let events = question.named().into_iter().map(Some).collect();
         let object = Object::Variable(variable);
         let remarks = Remarks::default();
         (self.report)(Report::Bug(Bug { question, events, object, witness, remarks }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use check::Model;
+    use decide::Options;
+
+    use super::*;
+
+    /// The places of the races that a search reports.
+    fn racy(search: impl FnOnce(&mut dyn FnMut(Report)), index: &Index<'_>) -> FxHashSet<LocationId> {
+        let mut racy = FxHashSet::default();
+        search(&mut |report| {
+            if let Report::Bug(bug) = report {
+                racy.extend(bug.events.iter().flatten().map(|&event| index.trace().location(event)));
+            }
+        });
+        racy
+    }
+
+    /// Which places race is found out for some of them as for all.
+    #[test]
+    fn places_that_race_are_found_one_by_one() {
+        let settings = Settings { model: Model::ReadsFrom, options: Options::default() };
+        let mut found = 0;
+        for seed in 0..600 {
+            let mut tiny = generate::Settings::tiny(seed);
+            tiny.events *= 1 + seed % 4;
+            let Ok(trace) = generate::generate(&tiny) else { continue };
+            let index = Index::new(&trace);
+            let all = racy(|report| drop(races(&index, settings, report)), &index);
+            let wanted: FxHashSet<LocationId> = trace
+                .events()
+                .map(|(event, ..)| trace.location(event))
+                .filter(|place| place.0 % 2 == 0)
+                .collect();
+            let places = Places::One(wanted.clone());
+            let limits = Limits::of(&index);
+            let some = racy(|report| drop(races_at(&index, settings, limits, places, report)), &index);
+            assert!(some.is_subset(&all), "seed {seed}");
+            assert_eq!(&wanted & &some, &wanted & &all, "seed {seed}");
+            found += some.len();
+        }
+        assert!(found > 100, "only {found}");
     }
 }

@@ -40,8 +40,9 @@ Examples:
 
 A finding is `predicted` if some run of the program can show it, and `possible`
 if that depends on the values that reads see. Every schedule is verified before
-it is shown. The first hundred findings are shown in full, the others in one
-line each; `--json` and the report files contain all schedules.
+it is shown. The first hundred findings are shown in full (fewer of a trace with
+millions of events), the others in one line each; `--json` and the report files
+contain all schedules.
 
 Regions that the program declares are meant to be atomic. Without any, every two
 consecutive accesses of a thread to a variable are. A violation that forks and

@@ -12,8 +12,14 @@ use crate::exit::Exit;
 use crate::output;
 use crate::progress;
 
-/// How many findings are printed in full.
-const IN_FULL: u64 = 100;
+/// How many findings are printed in full: so many, but fewer if the trace is so long that writing out their schedules would take longer than
+/// finding them.
+fn how_many_in_full(events: usize) -> u64 {
+    const MOST: u64 = 100;
+    const LEAST: u64 = 5;
+    const EVENTS: u64 = 100_000_000;
+    (EVENTS / events.max(1) as u64).clamp(LEAST, MOST)
+}
 
 /// The member of the JSON object that findings go into.
 const FINDINGS: &str = "\"findings\":[";
@@ -24,6 +30,8 @@ pub struct Streamed<'a> {
     reporting: Reporting<'a>,
     outputs: Outputs,
     tally: Tally,
+    /// How many findings are printed in full.
+    in_full: u64,
     /// What comes before the findings, until it is printed.
     head: Option<String>,
     /// Whoever read the output has gone.
@@ -40,7 +48,8 @@ impl<'a> Reporting<'a> {
             return Ok(None);
         }
         let head = if self.mode.json { Some(around_findings(head)?.0) } else { None };
-        Ok(Some(Streamed { reporting: self, outputs, tally: Tally::default(), head, gone: false }))
+        let in_full = how_many_in_full(self.file.trace.len());
+        Ok(Some(Streamed { reporting: self, outputs, tally: Tally::default(), in_full, head, gone: false }))
     }
 }
 
@@ -59,7 +68,7 @@ impl Streamed<'_> {
         if json {
             return self.take_for_programs(before == 0, predictions);
         }
-        let in_full = if quiet { 0 } else { IN_FULL.saturating_sub(before) };
+        let in_full = if quiet { 0 } else { self.in_full.saturating_sub(before) };
         let others = predictions.split_off(predictions.len().min(in_full as usize));
         let mut words = String::new();
         for finding in with_schedules(predictions)? {
@@ -67,7 +76,7 @@ impl Streamed<'_> {
         }
         for (index, prediction) in others.into_iter().enumerate() {
             let finding = prediction.verified()?;
-            if before + in_full + index as u64 == IN_FULL {
+            if before + in_full + index as u64 == self.in_full {
                 words += OTHERS;
             }
             words += &finding_in_a_line(&finding);
@@ -118,7 +127,7 @@ impl Streamed<'_> {
             let (_, tail) = around_findings(predictions)?;
             self.put(&(tail + "\n"))?;
         } else {
-            let gap = if self.tally.all() > IN_FULL && !self.reporting.mode.quiet { "\n" } else { "" };
+            let gap = if self.tally.all() > self.in_full && !self.reporting.mode.quiet { "\n" } else { "" };
             let statistics = self.reporting.statistics(predictions);
             output::print(&format!("{gap}{statistics}{}", summary_of(predictions, &self.tally)))?;
         }
@@ -149,4 +158,15 @@ fn around_findings(predictions: &Predictions) -> Result<(String, String), Diagno
 
 fn not_json(error: serde_json::Error) -> Diagnostic {
     Diagnostic::new(format!("cannot write JSON: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::how_many_in_full;
+
+    #[test]
+    fn fewer_findings_of_long_traces_are_printed_in_full() {
+        assert_eq!([1, 1_000_000, 10_000_000, 1_000_000_000].map(how_many_in_full), [100, 100, 10, 5]);
+        assert_eq!(how_many_in_full(0), 100);
+    }
 }

@@ -1,7 +1,8 @@
 //! Races by every method.
 
+use candidates::races::RacePair;
+use candidates::races::poly::{self, Places};
 use candidates::races::syncp::{Syncp, SyncpRace};
-use candidates::races::{RacePair, poly};
 use candidates::{Bug, Object, Remarks, Report, Settings};
 use check::{Model, Question};
 use decide::{Index, Verdict, Witness, race_order};
@@ -27,13 +28,15 @@ pub(super) fn search(
     Ok(())
 }
 
-/// Finds which events race, for the sake of other kinds of bugs.
-pub(super) fn note(gatherer: &mut Gatherer<'_>) {
+/// Finds which of these places race, for the sake of other kinds of bugs.
+pub(super) fn note(gatherer: &mut Gatherer<'_>, places: Places) {
     let settings = Settings { model: gatherer.model, options: gatherer.options };
     gatherer.observer.begin(&Stage::SearchingRacyReads);
-    poly::races_within(gatherer.index, settings, limits(gatherer), &mut |report| {
-        if let Report::Bug(found) = report {
-            gatherer.note_race(&found);
+    poly::races_at(gatherer.index, settings, limits(gatherer), places, &mut |report| match report {
+        Report::Bug(found) => gatherer.note_race(&found),
+        Report::Unknown(_) => {}
+        Report::Progress { done, total } => {
+            gatherer.observer.advance(Progress::Counted { done, total: Some(total) });
         }
     });
     gatherer.observer.end(None);
