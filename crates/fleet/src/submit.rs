@@ -81,6 +81,7 @@ impl Submit {
         let mut observer = TerminalObserver::new(foretell::arguments::OutputMode::default());
         let mut planned = plan(&self.options(), &mut observer)?;
         self.add_variables(&mut planned)?;
+        set_aside_late_loaders(&mut planned);
         let mut bundles = Vec::new();
         for test in &planned.tests {
             bundles.push(match test.outcome {
@@ -186,4 +187,15 @@ pub(crate) fn job_message(job: &Job) -> Result<Outgoing, Diagnostic> {
 /// The digest of a test's name: part of subjects.
 pub(crate) fn test_key(name: &str) -> String {
     Digest::of(name.as_bytes()).short().to_owned()
+}
+
+/// What a program loads while it runs cannot be told beforehand, so it would not be in its bundle.
+fn set_aside_late_loaders(plan: &mut Plan) {
+    let late = plan.tests.iter_mut().filter(|test| test.only_sync && test.outcome == TestOutcome::NotReached);
+    for test in late {
+        test.outcome = TestOutcome::Error;
+        test.message = Some(
+            "it is not instrumented itself, and loads its libraries late: use `foretell test`".to_owned(),
+        );
+    }
 }

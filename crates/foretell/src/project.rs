@@ -23,6 +23,8 @@ const WRAPPERS: [&str; 3] = ["cc", "c++", "fleet"];
 /// Hunts in tests, so the options in [`TEST`] are for it, too.
 const CARGO: &str = "cargo";
 const TEST: &str = "test";
+/// What `--help` calls values that are paths.
+const PATHS: [&str; 4] = ["FILE", "DIR", "DIRECTORY", "RUN|FINDINGS"];
 
 /// The arguments, with what the project's file adds to them.
 pub fn with_project(arguments: Vec<OsString>) -> Result<Vec<OsString>, Diagnostic> {
@@ -35,7 +37,8 @@ pub fn with_project(arguments: Vec<OsString>) -> Result<Vec<OsString>, Diagnosti
     let Some(subcommand) = command.find_subcommand(name) else { return Ok(arguments) };
     let text = std::fs::read_to_string(&file)
         .map_err(|error| Diagnostic::from_io("read", &format!("`{}`", file.display()), &error))?;
-    let added = added(&text, &command, subcommand, &arguments[2..])
+    let root = file.parent().filter(|root| !is_here(root));
+    let added = added(&text, &command, subcommand, &arguments[2..], root)
         .map_err(|problem| problem.in_file(file.display().to_string()))?;
     let (before, after) = arguments.split_at(2);
     Ok(before.iter().cloned().chain(added).chain(after.iter().cloned()).collect())
@@ -52,20 +55,25 @@ fn file() -> Option<PathBuf> {
     here.ancestors().map(|directory| directory.join(FILE)).find(|file| file.is_file())
 }
 
-/// The arguments that a file adds to a command with these arguments.
+/// Whether a directory is the one that we are in.
+fn is_here(directory: &Path) -> bool {
+    directory.as_os_str().is_empty() || std::env::current_dir().is_ok_and(|here| here == directory)
+}
+
+/// The arguments that a file adds to a command with these arguments. The file is in `root`, if that is not where we are: its paths begin there.
 fn added(
     text: &str,
     command: &Command,
     subcommand: &Command,
     given: &[OsString],
+    root: Option<&Path>,
 ) -> Result<Vec<OsString>, Diagnostic> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| malformed(text, &error))?;
     let mut added = Vec::new();
     for (section, content) in &table {
         let owner = command.find_subcommand(section).filter(|owner| !WRAPPERS.contains(&owner.get_name()));
         if owner.is_none() && section != ALL {
-            let known = command.get_subcommands().map(Command::get_name).chain([ALL]);
-            return Err(unknown("section", section, known));
+            return Err(unknown_section(command, section));
         }
         let Value::Table(content) = content else {
             return Err(Diagnostic::new(format!("`{section}` is not a section"))
@@ -82,7 +90,7 @@ fn added(
             let name = subcommand.get_name();
             let is_meant = section == ALL || section == name || section == TEST && name == CARGO;
             if is_meant && has(subcommand) && !is_given(given, key) {
-                added.extend(words(section, key, value, subcommand)?);
+                added.extend(words(section, key, value, subcommand, root)?);
             }
         }
     }
@@ -104,6 +112,12 @@ fn option<'c>(command: &'c Command, key: &str) -> Option<&'c clap::Arg> {
     command.get_arguments().find(|argument| argument.get_long() == Some(&long))
 }
 
+/// Whether the value of an option is a path.
+fn is_path(option: &clap::Arg) -> bool {
+    let names = option.get_value_names().unwrap_or_default();
+    names.iter().any(|name| PATHS.contains(&name.as_str()))
+}
+
 /// Whether the command line says it, too.
 fn is_given(given: &[OsString], key: &str) -> bool {
     let option = format!("--{}", long(key));
@@ -115,7 +129,13 @@ fn is_given(given: &[OsString], key: &str) -> bool {
 }
 
 /// An option as the command line has it.
-fn words(section: &str, key: &str, value: &Value, command: &Command) -> Result<Vec<OsString>, Diagnostic> {
+fn words(
+    section: &str,
+    key: &str,
+    value: &Value,
+    command: &Command,
+    root: Option<&Path>,
+) -> Result<Vec<OsString>, Diagnostic> {
     let long = long(key);
     let takes_value = option(command, key).is_some_and(|option| {
         !matches!(option.get_action(), ArgAction::SetTrue | ArgAction::SetFalse | ArgAction::Count)
@@ -124,7 +144,15 @@ fn words(section: &str, key: &str, value: &Value, command: &Command) -> Result<V
     let wrong = |expected: &str| {
         Err(Diagnostic::new(format!("`{key}` in [{section}]: expected {expected}, found {kind}")))
     };
-    let with = |value: &str| OsString::from(format!("--{long}={value}"));
+    let root = root.filter(|_| option(command, key).is_some_and(is_path));
+    let with = |value: &str| {
+        let mut word = OsString::from(format!("--{long}="));
+        match root {
+            Some(root) => word.push(root.join(value)),
+            None => word.push(value),
+        }
+        word
+    };
     Ok(match value {
         Value::Boolean(true) if !takes_value => vec![OsString::from(format!("--{long}"))],
         Value::Boolean(false) if !takes_value => Vec::new(),
@@ -143,16 +171,33 @@ fn words(section: &str, key: &str, value: &Value, command: &Command) -> Result<V
     })
 }
 
+/// What stands at the top and is no section: perhaps an option whose section is missing.
+fn unknown_section(command: &Command, name: &str) -> Diagnostic {
+    let sections = || command.get_subcommands().map(Command::get_name).chain([ALL]);
+    let options = command.get_subcommands().flat_map(Command::get_arguments).filter_map(clap::Arg::get_long);
+    let (section, option) = (nearest(name, sections()), nearest(name, options));
+    match option {
+        Some((likeness, option)) if section.is_none_or(|section| section.0 < likeness) => {
+            Diagnostic::new(format!("unknown section: `{name}`"))
+                .help(format!("if you mean the option `{option}`, write it below `[{ALL}]` or the name of a command, such as `[hunt]`"))
+        }
+        _ => unknown("section", name, sections()),
+    }
+}
+
+/// What is most like a name, if anything is, and how much it is.
+fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<(f64, &'n str)> {
+    let wanted = long(name);
+    let likeness = known.map(|known| (strsim::jaro_winkler(known, &wanted), known));
+    likeness.filter(|near| near.0 > 0.8).max_by(|one, other| one.0.total_cmp(&other.0))
+}
+
 /// Something that does not exist, with what may have been meant.
 fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> Diagnostic {
-    let wanted = long(name);
-    let mut near: Vec<(f64, &str)> =
-        known.map(|known| (strsim::jaro_winkler(known, &wanted), known)).collect();
-    near.sort_by(|one, other| other.0.total_cmp(&one.0));
     let diagnostic = Diagnostic::new(format!("unknown {what}: `{name}`"));
-    match near.first() {
-        Some(&(likeness, known)) if likeness > 0.8 => diagnostic.help(format!("did you mean `{known}`?")),
-        _ => diagnostic.help("keys are the long options of the command, as `--help` lists them"),
+    match nearest(name, known) {
+        Some((_, known)) => diagnostic.help(format!("did you mean `{known}`?")),
+        None => diagnostic.help("keys are the long options of the command, as `--help` lists them"),
     }
 }
 
@@ -176,7 +221,7 @@ mod tests {
     fn added_to(text: &str, name: &str, given: &[&str]) -> Result<Vec<String>, String> {
         let command = Arguments::command();
         let given: Vec<OsString> = given.iter().map(OsString::from).collect();
-        let added = added(text, &command, command.find_subcommand(name).unwrap(), &given);
+        let added = added(text, &command, command.find_subcommand(name).unwrap(), &given, None);
         let text = |word: OsString| word.into_string().unwrap();
         added.map(|words| words.into_iter().map(text).collect()).map_err(|problem| problem.title().to_owned())
     }
@@ -212,7 +257,35 @@ split = true
     }
 
     #[test]
+    fn paths_begin_where_the_file_is() {
+        let command = Arguments::command();
+        let text = "[all]\nsuppressions = [\"ci/a.supp\", \"/b.supp\"]\nbaseline = \"ci/old.json\"\nresults = \"out\"\n\
+                    html = \"report.html\"\nfirst_party_root = [\"src\"]\ndrive = \"./client 80\"\n";
+        let hunt = command.find_subcommand("hunt").unwrap();
+        let mut added = added(text, &command, hunt, &[], Some(Path::new("/project"))).unwrap();
+        added.sort();
+        let expected = [
+            "--baseline=/project/ci/old.json",
+            "--drive=./client 80",
+            "--first-party-root=/project/src",
+            "--html=/project/report.html",
+            "--results=/project/out",
+            "--suppressions=/b.supp",
+            "--suppressions=/project/ci/a.supp",
+        ];
+        assert_eq!(added, expected);
+    }
+
+    #[test]
     fn what_is_not_known_is_an_error_with_a_suggestion() {
+        let help = |text: &str| {
+            let command = Arguments::command();
+            let hunt = command.find_subcommand("hunt").unwrap();
+            format!("{:?}", added(text, &command, hunt, &[], None).unwrap_err())
+        };
+        assert!(help("[hnut]\n").contains("did you mean `hunt`?"));
+        assert!(help("[hunt]\ntimout = 3\n").contains("did you mean `timeout`?"));
+        assert!(help("timeot = 3\n").contains("if you mean the option `timeout`, write it below `[all]`"));
         let error = |text: &str| added_to(text, "hunt", &[]).unwrap_err();
         assert_eq!(error("[hnut]\n"), "unknown section: `hnut`");
         assert_eq!(error("[hunt]\ntimout = 3\n"), "unknown option in [hunt]: `timout`");

@@ -49,6 +49,8 @@ pub struct HuntOptions {
     pub policy: wire::Policy,
     /// Whether the processes that the program starts are recorded and searched, too.
     pub children: bool,
+    /// Whether the program is not instrumented: only its locks and threads are seen, and what instrumented libraries do that it loads.
+    pub only_sync: bool,
     /// The client that a server is driven by.
     pub drive: Option<Drive>,
     /// What is loaded of recordings.

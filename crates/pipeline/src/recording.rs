@@ -34,7 +34,7 @@ pub struct RecordOptions {
     pub output: Option<PathBuf>,
     /// The client that a server is driven by.
     pub drive: Option<Drive>,
-    /// See locks and threads alone, of a program that is not instrumented.
+    /// The program is not instrumented: see its locks and threads alone, and what instrumented libraries do that it loads.
     pub only_sync: bool,
     /// Record the processes it starts, too.
     pub children: bool,
@@ -340,7 +340,7 @@ fn unseen(program: &Program, only_sync: bool, children: bool) -> Option<Error> {
         Sight::SyncOnly => error
             .help("build it with `foretell cc` or `foretell c++` (or `gcc -fsanitize=thread`)")
             .help(
-                "`--only-sync` records its locks and threads without a rebuild, which is enough to predict deadlocks",
+                "`--only-sync` records its locks and threads without a rebuild, which is enough to predict deadlocks, and all that instrumented libraries do that it loads",
             ),
         Sight::OwnRuntime => {
             error.help("build it with `foretell cc` (clang's `-fsanitize=thread` and gcc's `-static-libtsan` link their own)")

@@ -104,6 +104,10 @@ pub struct Hunt {
     /// replayed.
     #[arg(long, value_enum, default_value_t = Children::Ignore, hide_possible_values = true)]
     children: Children,
+    /// Hunt in a program that is not instrumented: only its locks and threads are recorded, and all that instrumented
+    /// libraries do that it loads, such as extension modules of Python.
+    #[arg(long)]
+    only_sync: bool,
     /// How many times to replay each finding; 0 means never.
     #[arg(long, value_name = "N", default_value_t = 3)]
     times: u64,
@@ -179,6 +183,7 @@ impl Hunt {
             runs: self.runs,
             policy: self.policy.into(),
             children: self.children == Children::Follow,
+            only_sync: self.only_sync,
             drive: self.driving.drive(),
             load: load::Options {
                 include: self.include.iter().map(|text| Pattern::new(text)).collect(),

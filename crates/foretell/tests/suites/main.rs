@@ -127,6 +127,94 @@ COUNTER_LOCKED=1 ./counter from-environment
     assert_eq!(replayed.status.code(), Some(1), "{replayed:?}");
 }
 
+/// A library with a race, for programs that are not built for recording.
+const LIBRARY: &str = "\
+#include <pthread.h>
+static int hits;
+static void *work(void *none) { hits = hits + 1; return none; }
+int go(void) {
+    pthread_t one, two;
+    pthread_create(&one, 0, work, 0);
+    pthread_create(&two, 0, work, 0);
+    pthread_join(one, 0);
+    pthread_join(two, 0);
+    return hits;
+}
+";
+
+/// Loads it when it is asked to, as Python loads its extension modules.
+const LOADER: &str = "\
+#include <dlfcn.h>
+int main(void) {
+    int (*go)(void) = (int (*)(void))dlsym(dlopen(\"./library.so\", RTLD_NOW), \"go\");
+    return go() < 1;
+}
+";
+
+#[test]
+fn programs_that_load_instrumented_libraries_are_hunted_in() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    fs::write(place.join("library.c"), LIBRARY).unwrap();
+    fs::write(place.join("loader.c"), LOADER).unwrap();
+    let built = foretell(
+        place,
+        &["cc", "-g", "-O1", "-fPIC", "-shared", "-pthread", "library.c", "-o", "library.so"],
+    );
+    assert!(built.status.success(), "{built:?}");
+    let plain =
+        std::process::Command::new("cc").args(["loader.c", "-o", "loader"]).current_dir(place).status();
+    assert!(plain.unwrap().success());
+    let output = foretell(place, &["test", "--json", "--quiet", "--timeout", "30", "--", "./loader"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let report = json(&output);
+    assert_eq!(tests(&report), [row("loader", "hunted", true)]);
+    let race = &report["findings"][0];
+    assert_eq!(
+        (&race["kind"], &race["rung"], &race["object"]),
+        (&"race".into(), &"confirmed".into(), &"hits".into())
+    );
+}
+
+/// Takes the options of a program with Catch 2.13: it lists its cases with their number as its status, and runs those that are named.
+const CATCH: &str = "\
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+static int hits, fine;
+static void *hit(void *none) { hits = hits + 1; return none; }
+static void *set(void *none) { fine = 1; return none; }
+static void run(void *(*first)(void *), void *(*second)(void *)) {
+    pthread_t one, two;
+    pthread_create(&one, 0, first, 0);
+    if (second) pthread_create(&two, 0, second, 0);
+    pthread_join(one, 0);
+    if (second) pthread_join(two, 0);
+}
+int main(int count, char **words) {
+    const char *word = count > 1 ? words[1] : \"\";
+    if (!strcmp(word, \"--list-test-names-only\")) { puts(\"racy, [twice]\\nfine\"); return 2; }
+    if (!*word || !strcmp(word, \"racy\\\\, \\\\[twice]\")) run(hit, hit);
+    if (!*word || !strcmp(word, \"fine\")) run(set, 0);
+    return 0;
+}
+";
+
+#[test]
+fn cases_of_a_program_with_catch_are_hunted_in_by_themselves() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("cases.c"), CATCH).unwrap();
+    let built = foretell(directory.path(), &["cc", "-g", "-O1", "-pthread", "cases.c", "-o", "cases"]);
+    assert!(built.status.success(), "{built:?}");
+    let output = foretell(
+        directory.path(),
+        &["test", "--split", "--json", "--quiet", "--timeout", "30", "--", "./cases"],
+    );
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let expected = [row("cases racy, [twice]", "hunted", true), row("cases fine", "hunted", false)];
+    assert_eq!(tests(&json(&output)), expected);
+}
+
 #[test]
 fn what_cannot_be_hunted_in_is_said() {
     let project = project("echo hello\n");

@@ -69,6 +69,7 @@ pub(super) fn record(
         duration: Some(options.run_limit),
         output: Some(directory.output()),
         children: options.children,
+        only_sync: options.only_sync,
         drive: options.drive.clone(),
         load: options.load.clone(),
         ..RecordOptions::default()

@@ -2,6 +2,7 @@
 
 mod behaviours;
 mod ladder;
+mod pace;
 mod reduce;
 
 use std::cell::LazyCell;
@@ -23,6 +24,7 @@ use crate::observer::{Event, Observer, Progress, Stage, WarningsOnly, WithoutFin
 use crate::predict::{head, predict};
 use crate::recorded_command::{ChosenBy, command_of};
 use crate::trace_file::{ExploredTrace, TraceFile};
+use pace::Pace;
 
 /// So many recordings of runs that failed are searched at most.
 const MOST_SEARCHED_FAILURES: usize = 4;
@@ -61,6 +63,8 @@ pub(super) struct Rounds<'a> {
     shown: usize,
     last_found: Option<(Duration, Instant)>,
     ended: HuntEnd,
+    /// How often what was found is kept while findings are replayed.
+    pace: Pace,
 }
 
 impl<'a> Rounds<'a> {
@@ -96,6 +100,7 @@ impl<'a> Rounds<'a> {
             shown: 0,
             last_found: None,
             ended: HuntEnd::default(),
+            pace: Pace::new(),
         };
         if let Some(failure) = failure {
             rounds.take(failures::finding(&failure, &first.trace, None), None);
@@ -289,7 +294,7 @@ impl<'a> Rounds<'a> {
             self.shown = shown;
             self.last_found = Some((self.started.elapsed(), Instant::now()));
         }
-        self.directory.save(&self.predictions)
+        self.pace.time(|| self.directory.save(&self.predictions))
     }
 
     /// Replays these findings.
@@ -309,7 +314,9 @@ impl<'a> Rounds<'a> {
             tried += u64::from(confirmer.confirm(finding, &mut self.explorer, &mut self.ordinary)?);
             confirmed += u64::from(finding.rung == Rung::Confirmed);
             // The order is settled at the end: ids stay where they are while it goes on.
-            self.directory.save(&self.predictions)?;
+            if self.pace.is_due() {
+                self.pace.time(|| self.directory.save(&self.predictions))?;
+            }
             done += 1;
             observer.advance(Progress::Counted { done, total: Some(ids.len() as u64) });
         }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use report::TestOutcome;
 use run::environment::Environment;
+use run::program::{Program, Sight};
 use run::survey::{Survey, SurveyedProcess};
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +49,9 @@ pub struct Test {
     pub without: Vec<OsString>,
     /// Its standard input, if that is a file.
     pub input: Option<PathBuf>,
+    /// Whether it is not instrumented itself, but loads a library that is: Python, with an extension module.
+    #[serde(default)]
+    pub only_sync: bool,
     /// Which order its threads run in while they are recorded.
     #[serde(default)]
     pub seed: u64,
@@ -150,6 +154,7 @@ impl Plan {
             variables: Vec::new(),
             without: Vec::new(),
             input: None,
+            only_sync: false,
             seed: 0,
             outcome: TestOutcome::Hunted,
             interrupted: false,
@@ -268,6 +273,10 @@ impl Test {
     fn of(process: &SurveyedProcess, runner: &names::Runner, ours: &Environment) -> Test {
         let theirs = &process.environment;
         let is_other = |(name, value): &(&OsStr, &OsStr)| ours.get(name) != Some(value);
+        let program = Program::find(process.program.as_os_str());
+        let only_sync = program.is_ok_and(|program| program.sight == Sight::SyncOnly);
+        // The survey does not see the threads of a program that loads the runtime late.
+        let may_have_threads = process.has_threads || only_sync;
         Test {
             name: runner.name(process),
             program: process.program.clone(),
@@ -284,8 +293,9 @@ impl Test {
                 .map(|(name, _)| name.to_owned())
                 .collect(),
             input: process.input.clone(),
+            only_sync,
             seed: 0,
-            outcome: if process.has_threads { TestOutcome::NotReached } else { TestOutcome::NoThreads },
+            outcome: if may_have_threads { TestOutcome::NotReached } else { TestOutcome::NoThreads },
             interrupted: false,
             message: None,
             milliseconds: 0,

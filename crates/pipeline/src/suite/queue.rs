@@ -168,6 +168,9 @@ impl HuntArguments<'_> {
         let mut arguments = self.first.to_vec();
         arguments.extend(["--results".into(), self.results.as_os_str().to_owned()]);
         arguments.extend(["--timeout".into(), self.time.as_secs().max(1).to_string().into()]);
+        if test.only_sync {
+            arguments.push("--only-sync".into());
+        }
         if test.seed > 0 {
             arguments.extend(["--seed".into(), test.seed.to_string().into()]);
         }

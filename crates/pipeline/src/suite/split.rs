@@ -1,6 +1,6 @@
 //! Programs of known test frameworks, split into their cases, so that each is hunted in by itself.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::time::Duration;
@@ -20,9 +20,14 @@ const LISTING: Duration = Duration::from_secs(30);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framework {
     GoogleTest,
+    /// Catch2 up to version 2, in one header.
+    Catch,
+    /// Catch2 from version 3 on.
     Catch2,
-    /// Rust's own, and Criterion, which takes the same options.
+    /// Rust's own.
     Libtest,
+    /// Takes libtest's options, and more.
+    Criterion,
 }
 
 impl Framework {
@@ -31,8 +36,10 @@ impl Framework {
         let knows = |text: &str| memmem::find(program, text.as_bytes()).is_some();
         match () {
             () if knows("gtest_list_tests") => Some(Framework::GoogleTest),
+            () if knows("list-test-names-only") => Some(Framework::Catch),
             () if knows("Catch2") && knows("--list-tests") => Some(Framework::Catch2),
-            () if knows("RUST_TEST_THREADS") || knows("CRITERION_HOME") => Some(Framework::Libtest),
+            () if knows("CRITERION_HOME") => Some(Framework::Criterion),
+            () if knows("RUST_TEST_THREADS") => Some(Framework::Libtest),
             () => None,
         }
     }
@@ -41,9 +48,16 @@ impl Framework {
     fn listing(self) -> &'static [&'static str] {
         match self {
             Framework::GoogleTest => &["--gtest_list_tests"],
+            Framework::Catch => &["--list-test-names-only"],
             Framework::Catch2 => &["--list-tests", "--verbosity", "quiet"],
-            Framework::Libtest => &["--list"],
+            Framework::Libtest | Framework::Criterion => &["--list"],
         }
+    }
+
+    /// Whether this is how a program ends that has listed its cases.
+    fn has_listed(self, status: u8) -> bool {
+        // Catch says how many there are, as far as that fits.
+        status == 0 || self == Framework::Catch
     }
 
     /// The cases in what a program lists.
@@ -57,6 +71,7 @@ impl Framework {
                     // Parameters follow as a comment.
                     let name = line.split('#').next().unwrap_or_default().trim();
                     match line.starts_with("  ") {
+                        true if is_disabled(suite) || is_disabled(name) => {}
                         true if !suite.is_empty() => cases.push(format!("{suite}{name}")),
                         true => {}
                         false => suite = if name.ends_with('.') { name } else { "" },
@@ -64,14 +79,28 @@ impl Framework {
                 }
                 cases
             }
-            Framework::Catch2 => {
+            Framework::Catch | Framework::Catch2 => {
                 lines.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
             }
-            Framework::Libtest => {
+            Framework::Libtest | Framework::Criterion => {
                 let case = |line: &str| {
                     line.strip_suffix(": test").or(line.strip_suffix(": benchmark")).map(str::to_owned)
                 };
                 lines.filter_map(case).collect()
+            }
+        }
+    }
+
+    /// Of the arguments that a program had, those that are kept when a case is selected. Libtest and Criterion would take both filters, and run
+    /// what either selects.
+    fn kept(self, arguments: &[OsString]) -> Vec<OsString> {
+        match self {
+            Framework::GoogleTest | Framework::Catch | Framework::Catch2 => arguments.to_vec(),
+            Framework::Libtest => without_filters(arguments),
+            // A benchmark repeats its work for seconds. What its threads can do wrong, they can in one pass.
+            Framework::Criterion => {
+                let once = |word: OsString| if word == "--bench" { "--test".into() } else { word };
+                without_filters(arguments).into_iter().map(once).collect()
             }
         }
     }
@@ -81,11 +110,11 @@ impl Framework {
         match self {
             Framework::GoogleTest => vec![format!("--gtest_filter={case}").into()],
             // Commas and brackets have a meaning of their own.
-            Framework::Catch2 => {
+            Framework::Catch | Framework::Catch2 => {
                 let escaped = case.replace('\\', "\\\\").replace(',', "\\,").replace('[', "\\[");
                 vec![escaped.into()]
             }
-            Framework::Libtest => vec![case.into(), "--exact".into()],
+            Framework::Libtest | Framework::Criterion => vec![case.into(), "--exact".into()],
         }
     }
 }
@@ -98,13 +127,11 @@ pub(super) fn cases(test: Test) -> Vec<Test> {
     let listed = framework(&test).and_then(|framework| Some((framework, listed(&test, framework).ok()?)));
     let Some((framework, listed)) = listed else { return vec![test] };
     let cases = framework.cases(&listed);
-    // Libtest would take both filters, and run what either selects.
-    let has_filter = framework == Framework::Libtest && test.arguments.iter().any(|word| is_filter(word));
+    let kept = framework.kept(&test.arguments);
+    let has_filter = kept.len() < test.arguments.len();
     if cases.is_empty() || has_filter && cases.len() == 1 {
         return vec![test];
     }
-    let kept = test.arguments.iter().filter(|word| framework != Framework::Libtest || !is_filter(word));
-    let kept: Vec<OsString> = kept.cloned().collect();
     cases
         .into_iter()
         .map(|case| Test {
@@ -115,8 +142,50 @@ pub(super) fn cases(test: Test) -> Vec<Test> {
         .collect()
 }
 
-fn is_filter(word: &OsStr) -> bool {
-    !word.as_encoded_bytes().starts_with(b"-")
+/// Whether GoogleTest leaves out a suite or a case of this name. Those with parameters have a prefix.
+fn is_disabled(name: &str) -> bool {
+    name.split('/').any(|part| part.starts_with("DISABLED_"))
+}
+
+/// Options of libtest and Criterion whose value may be the next word.
+const WITH_VALUES: &[&str] = &[
+    "--skip",
+    "--test-threads",
+    "--format",
+    "--color",
+    "--logfile",
+    "--shuffle-seed",
+    "-Z",
+    "-c",
+    "--colour",
+    "--save-baseline",
+    "-s",
+    "--baseline",
+    "-b",
+    "--baseline-lenient",
+    "--load-baseline",
+    "--sample-size",
+    "--warm-up-time",
+    "--measurement-time",
+    "--nresamples",
+    "--noise-threshold",
+    "--confidence-level",
+    "--significance-level",
+    "--profile-time",
+    "--plotting-backend",
+    "--output-format",
+];
+
+/// The options among the arguments, with their values.
+fn without_filters(arguments: &[OsString]) -> Vec<OsString> {
+    let mut is_value = false;
+    let is_kept = |word: &&OsString| {
+        let is_option = word.as_encoded_bytes().starts_with(b"-");
+        let is_kept = is_option || is_value;
+        is_value = is_option && WITH_VALUES.iter().any(|option| *word == option);
+        is_kept
+    };
+    arguments.iter().filter(is_kept).cloned().collect()
 }
 
 fn framework(test: &Test) -> Option<Framework> {
@@ -141,7 +210,9 @@ fn listed(test: &Test, framework: Framework) -> io::Result<String> {
         confinement: None,
     };
     match job.run(&Cancellation::default())? {
-        0 => Ok(String::from_utf8_lossy(&fs::read(output)?).into_owned()),
+        status if framework.has_listed(status) => {
+            Ok(String::from_utf8_lossy(&fs::read(output)?).into_owned())
+        }
         status => Err(io::Error::other(format!("status {status}"))),
     }
 }
@@ -161,12 +232,31 @@ mod tests {
         for framework in [Framework::GoogleTest, Framework::Catch2, Framework::Libtest] {
             assert_eq!(framework.cases(""), [""; 0]);
         }
+        let disabled =
+            "DISABLED_Queue.\n  Push\nRing.\n  DISABLED_Wraps\n  Fills\nAll/DISABLED_P.\n  Works/0\n";
+        assert_eq!(Framework::GoogleTest.cases(disabled), ["Ring.Fills"]);
+    }
+
+    #[test]
+    fn options_keep_their_values_and_filters_go() {
+        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let given = words("push --test-threads 2 --skip slow --nocapture pop --format=terse");
+        let kept = words("--test-threads 2 --skip slow --nocapture --format=terse");
+        assert_eq!(Framework::Libtest.kept(&given), kept);
+        assert_eq!(
+            Framework::Criterion.kept(&words("--bench ring --sample-size 10")),
+            words("--test --sample-size 10")
+        );
+        assert_eq!(Framework::Catch.kept(&words("push [fast]")), words("push [fast]"));
     }
 
     #[test]
     fn frameworks_are_told_by_their_options() {
         assert_eq!(Framework::of(b"..gtest_list_tests.."), Some(Framework::GoogleTest));
         assert_eq!(Framework::of(b"..RUST_TEST_THREADS.."), Some(Framework::Libtest));
+        assert_eq!(Framework::of(b"..CRITERION_HOME..RUST_TEST_THREADS.."), Some(Framework::Criterion));
         assert_eq!(Framework::of(b"..--list-tests.."), None);
+        assert_eq!(Framework::of(b"..Catch2..--list-tests.."), Some(Framework::Catch2));
+        assert_eq!(Framework::of(b"..--list-tests..--list-test-names-only.."), Some(Framework::Catch));
     }
 }
