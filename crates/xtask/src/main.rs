@@ -39,7 +39,7 @@ cargo xtask fuzz-bugs [--from S] [--seeds N]
 cargo xtask instructions [--keep]
                                count the instructions of the hot paths; fails above a tenth more than bench/instructions.txt
 cargo xtask sanitize           run the runtime's host tests under the address and thread sanitizers, if a nightly toolchain is installed
-cargo xtask soak [--minutes N] record, replay and hunt for N minutes (default 30) on a busy machine, and look for what is left over
+cargo xtask soak [--minutes N [PROGRAM]] record, replay and hunt for N minutes (default 30) on a busy machine, and look for what is left over
 cargo xtask deny [--advisories]
                                check licences, bans and sources of all dependencies; or known vulnerabilities, which needs the network
 cargo xtask book               build the book of docs/ into target/book and check its links
@@ -70,9 +70,9 @@ fn main() -> ExitCode {
         ["instructions"] => instructions::run(false),
         ["instructions", "--keep"] => instructions::run(true),
         ["sanitize"] => sanitize::run(),
-        ["soak"] => soak::run(30),
-        ["soak", "--minutes", minutes] => match minutes.parse() {
-            Ok(minutes) => soak::run(minutes),
+        ["soak"] => soak::run(30, None),
+        ["soak", "--minutes", minutes, program @ ..] if program.len() < 2 => match minutes.parse() {
+            Ok(minutes) => soak::run(minutes, program.first().copied()),
             Err(_) => Err(format!("`{minutes}` is no number of minutes")),
         },
         ["deny"] => deny::run(false),

@@ -63,8 +63,12 @@ impl Holdings {
     }
 }
 
-pub(crate) fn run(minutes: u64) -> Outcome {
-    let foretell = release_build()?;
+/// With a release build, or with this program.
+pub(crate) fn run(minutes: u64, program: Option<&str>) -> Outcome {
+    let foretell = program.map_or_else(release_build, |program| {
+        let path = std::fs::canonicalize(program).map_err(|error| format!("`{program}`: {error}"))?;
+        Ok(path.to_string_lossy().into_owned())
+    })?;
     println!("{}", circumstances().trim_end());
     let end = Instant::now() + Duration::from_secs(minutes * 60);
     // Keep both cores busy.
