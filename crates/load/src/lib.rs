@@ -42,6 +42,7 @@ mod variables;
 
 use std::io::{self, Write};
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use trace::native::Writer;
@@ -167,10 +168,7 @@ pub fn load_into<S: Sink>(
     options: &Options,
     sink: S,
 ) -> Result<(Loaded, S), LoadError> {
-    let mut first = FirstPass::default();
-    for event in Reader::new(recorded.log)?.map_while(Result::ok) {
-        first.see(&event);
-    }
+    let first = FirstPass::over(Reader::new(recorded.log)?);
     let modules = || Modules::listed(recorded.modules, recorded.directory);
     let again = Reader::new(recorded.log)?.map_while(Result::ok);
     let choose = |shared: &_| Chosen::by(options, modules(), again, shared);
@@ -180,19 +178,28 @@ pub fn load_into<S: Sink>(
     let incomplete = lost_in_words(losses).map_or_else(|| metadata.incomplete.clone(), str::to_owned);
     let metadata = Metadata { incomplete, ..metadata.clone() };
     let mut translator = first.second_pass(modules(), choose, &metadata, options, sink)?;
-    while let Some(event) = reader.next() {
+    while !translator.is_full() {
+        let mut written = Ok(());
+        let event = reader.next_after_accesses(|access| {
+            loaded.recorded += 1;
+            written = translator.plain_access(access);
+            if written.is_err() || translator.is_full() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        written?;
         match event {
-            Ok(event) => {
+            Some(Ok(event)) => {
                 loaded.recorded += 1;
                 if translator.wants_accesses(&event)? {
                     translator.learn(&event, &heap::look_ahead(reader.clone(), &event))?;
                 }
                 translator.event(&event)?;
-                if translator.is_full() {
-                    break;
-                }
             }
-            Err(damage) => loaded.damage = Some(damage),
+            Some(Err(damage)) => loaded.damage = Some(damage),
+            None => break,
         }
     }
     let sink = translator.finish(&mut loaded)?;
@@ -229,6 +236,22 @@ struct FirstPass {
 }
 
 impl FirstPass {
+    /// Over a whole log, as far as it is sound.
+    fn over(mut reader: Reader<'_>) -> FirstPass {
+        let mut first = FirstPass::default();
+        loop {
+            let event = reader.next_after_accesses(|access| {
+                first.sharing.see_access(access);
+                first.threads.see_access(access);
+                ControlFlow::Continue(())
+            });
+            match event {
+                Some(Ok(event)) => first.see(&event),
+                Some(Err(_)) | None => return first,
+            }
+        }
+    }
+
     #[inline]
     fn see(&mut self, event: &Event<'_>) {
         self.sharing.see(event);

@@ -3,6 +3,8 @@
 use rustc_hash::FxHashMap;
 
 const PAGE_BITS: u32 = 12;
+/// How many pages are found without a look into the map: one for each remainder of their numbers.
+const RECENT: usize = 64;
 /// Bytes of memory that share a page of cells.
 pub(super) const PAGE: usize = 1 << PAGE_BITS;
 
@@ -13,14 +15,14 @@ pub(super) struct Pages<T> {
     by_number: FxHashMap<u64, u32>,
     /// Pages whose cells are all default and that can be used again.
     free: Vec<u32>,
-    /// The page asked for last: the next access is often near. `u64::MAX` is no page's number.
-    recent: (u64, u32),
+    /// Pages that were asked for lately: the next access is often to one of them. `u64::MAX` is no page's number.
+    recent: [(u64, u32); RECENT],
 }
 
 impl<T> Default for Pages<T> {
     fn default() -> Self {
         let (pages, free) = (Vec::new(), Vec::new());
-        Pages { pages, by_number: FxHashMap::default(), free, recent: (u64::MAX, 0) }
+        Pages { pages, by_number: FxHashMap::default(), free, recent: [(u64::MAX, 0); RECENT] }
     }
 }
 
@@ -38,6 +40,30 @@ impl<T: Copy + Default + PartialEq> Pages<T> {
             each(&mut self.pages[page][within..within + piece]);
             left -= piece as u64;
             address = address.wrapping_add(piece as u64);
+        }
+    }
+
+    /// The cells of a few bytes, if they lie in one page. The page is made if there is none.
+    #[inline(always)]
+    pub(super) fn few_mut<const N: usize>(&mut self, address: u64) -> Option<&mut [T; N]> {
+        let within = (address & (PAGE as u64 - 1)) as usize;
+        if within + N > PAGE {
+            return None;
+        }
+        let page = self.page_or_new(address >> PAGE_BITS);
+        self.pages[page][within..].first_chunk_mut()
+    }
+
+    /// The cells of a few bytes, if they lie in one page, whether or not that exists.
+    #[inline(always)]
+    pub(super) fn few<const N: usize>(&mut self, address: u64) -> Option<[T; N]> {
+        let within = (address & (PAGE as u64 - 1)) as usize;
+        if within + N > PAGE {
+            return None;
+        }
+        match self.page(address >> PAGE_BITS) {
+            Some(page) => self.pages[page][within..].first_chunk().copied(),
+            None => Some([T::default(); N]),
         }
     }
 
@@ -80,7 +106,7 @@ impl<T: Copy + Default + PartialEq> Pages<T> {
                 if piece == PAGE {
                     self.by_number.remove(&number);
                     self.free.push(page as u32);
-                    self.recent = (u64::MAX, 0);
+                    self.recent[number as usize % RECENT] = (u64::MAX, 0);
                 }
             }
             left -= piece as u64;
@@ -113,16 +139,18 @@ impl<T: Copy + Default + PartialEq> Pages<T> {
 
     #[inline]
     fn page(&mut self, number: u64) -> Option<usize> {
-        if self.recent.0 != number {
-            self.recent = (number, *self.by_number.get(&number)?);
+        let recent = &mut self.recent[number as usize % RECENT];
+        if recent.0 != number {
+            *recent = (number, *self.by_number.get(&number)?);
         }
-        Some(self.recent.1 as usize)
+        Some(recent.1 as usize)
     }
 
     #[inline]
     fn page_or_new(&mut self, number: u64) -> usize {
-        if self.recent.0 == number {
-            return self.recent.1 as usize;
+        let recent = &mut self.recent[number as usize % RECENT];
+        if recent.0 == number {
+            return recent.1 as usize;
         }
         let (pages, free) = (&mut self.pages, &mut self.free);
         let page = *self.by_number.entry(number).or_insert_with(|| {
@@ -131,7 +159,7 @@ impl<T: Copy + Default + PartialEq> Pages<T> {
                 pages.len() as u32 - 1
             })
         });
-        self.recent = (number, page);
+        *recent = (number, page);
         page as usize
     }
 }
@@ -161,10 +189,18 @@ mod tests {
             } else if random(3) == 0 {
                 pages.clear(address, length);
                 naive.retain(|&byte, _| byte < address || byte - address >= length);
+            } else if let Some(cells) = pages.few_mut::<5>(address).filter(|_| length == 5) {
+                cells.fill(round);
+                naive.extend((0..5).map(|offset| (address + offset, round)));
             } else {
                 pages.update(address, length, |cells| cells.fill(round));
                 naive.extend((0..length).map(|offset| (address + offset, round)));
             }
+            let few = u64::MAX - 40_000 + random(30_000);
+            let expected: [u16; 8] =
+                std::array::from_fn(|at| naive.get(&(few + at as u64)).copied().unwrap_or(0));
+            let is_in_one = few as usize % PAGE <= PAGE - 8;
+            assert_eq!(pages.few::<8>(few), is_in_one.then_some(expected));
             let start = u64::MAX - 40_000 + random(30_000);
             let mut seen = BTreeMap::new();
             pages.look(start, 300, |at, cells| {

@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use wire::{Event, Op};
+use wire::{Event, Op, Plain, PlainAccess};
 
 use super::blocks::{BlockNumber, Blocks, Placed};
 use super::pages::{PAGE, Pages};
@@ -50,6 +50,15 @@ fn owner_of(thread: u32) -> Cell {
         Ok(owner) if owner < OWNER => owner,
         _ => OWNER | MANY,
     }
+}
+
+/// What is known of a byte after an access.
+#[inline(always)]
+fn touched(cell: Cell, owner: Cell, written: Cell) -> Cell {
+    let before = cell & OWNER;
+    let many = if before == 0 || before == owner & OWNER { owner & MANY } else { MANY };
+    let owner = if before == 0 { owner & OWNER } else { 0 };
+    cell | owner | many | written
 }
 
 /// What the first pass knows so far.
@@ -129,6 +138,42 @@ impl Sharing {
         }
     }
 
+    /// Takes a plain access in.
+    #[inline]
+    pub(super) fn see_access(&mut self, access: &PlainAccess) {
+        let PlainAccess { thread, address, .. } = *access;
+        let written = if access.plain == Plain::Read { 0 } else { WRITTEN };
+        let is_done = match access.size {
+            // The byte behind the access is one of those that change.
+            1 => self.few::<1, 2>(thread, address, written),
+            2 => self.few::<2, 3>(thread, address, written),
+            4 => self.few::<4, 5>(thread, address, written),
+            8 => self.few::<8, 9>(thread, address, written),
+            _ => false,
+        };
+        if !is_done {
+            self.access(thread, address, access.size.into(), written);
+        }
+    }
+
+    /// What [`Sharing::access`] does, for a few bytes and the one behind them; nothing if they lie in two pages.
+    #[inline(always)]
+    fn few<const LENGTH: usize, const WITH_NEXT: usize>(
+        &mut self,
+        thread: u32,
+        address: u64,
+        written: Cell,
+    ) -> bool {
+        let Some(cells) = self.cells.few_mut::<WITH_NEXT>(address) else { return false };
+        let owner = owner_of(thread);
+        for cell in &mut cells[..LENGTH] {
+            *cell = touched(*cell, owner, written);
+        }
+        cells[0] |= BOUNDARY;
+        cells[LENGTH] |= BOUNDARY;
+        true
+    }
+
     #[inline]
     fn access(&mut self, thread: u32, address: u64, length: u64, written: Cell) {
         let length = length.min(super::LONGEST_ACCESS).min(u64::MAX - address);
@@ -139,9 +184,7 @@ impl Sharing {
         let mut boundary = BOUNDARY;
         self.cells.update(address, length, |cells| {
             for cell in cells {
-                let many = if *cell & OWNER == 0 || *cell & OWNER == owner & OWNER { 0 } else { MANY };
-                let known = if *cell & OWNER == 0 { owner } else { *cell | owner & MANY };
-                *cell |= known | many | written | boundary;
+                *cell = touched(*cell, owner, written) | boundary;
                 boundary = 0;
             }
         });

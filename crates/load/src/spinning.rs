@@ -8,25 +8,35 @@
 use trace::{LocationId, VariableId};
 
 /// How many reads of a variable are kept before repeated ones are left out.
-const MOST: u32 = 16;
+const MOST: u16 = 16;
 /// How many places of a loop that read the same variable are told apart. Reads at further ones are all kept.
 const PLACES: usize = 4;
 
-/// The latest reads of a variable by one thread.
+/// The latest reads of a variable by one thread. There is one for each variable, so it is small.
 #[derive(Clone, Copy, Debug)]
 struct Reads {
+    /// [`NOBODY`] if nobody has read the variable since it was written.
     thread: u32,
     /// What the thread had done by then, other than reading.
-    segment: u64,
-    count: u32,
-    places: [LocationId; PLACES],
-    place_count: u8,
+    segment: u32,
+    /// Where the first of them was.
+    place: LocationId,
+    count: u16,
+    place_count: u16,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+impl Reads {
+    const NONE: Reads = Reads { thread: NOBODY, segment: 0, place: LocationId(0), count: 0, place_count: 0 };
 }
 
 /// What each variable was last read by, and how often.
 #[derive(Debug, Default)]
 pub(super) struct Spinning {
-    by_variable: Vec<Option<Reads>>,
+    by_variable: Vec<Reads>,
+    /// The places of a variable's reads besides the first. Only loops that read it at several have some.
+    other_places: Vec<[LocationId; PLACES - 1]>,
     /// How many reads were left out.
     pub(super) repeated: u64,
 }
@@ -37,29 +47,38 @@ impl Spinning {
     pub(super) fn repeats(
         &mut self,
         thread: u32,
-        segment: u64,
+        segment: u32,
         variable: VariableId,
         place: LocationId,
     ) -> bool {
         if self.by_variable.len() <= variable.index() {
-            self.by_variable.resize(variable.index() + 1, None);
+            self.by_variable.resize(variable.index() + 1, Reads::NONE);
         }
         let reads = &mut self.by_variable[variable.index()];
-        let Some(reads) = reads.as_mut().filter(|reads| (reads.thread, reads.segment) == (thread, segment))
-        else {
-            *reads = Some(Reads { thread, segment, count: 1, places: [place; PLACES], place_count: 1 });
+        if (reads.thread, reads.segment) != (thread, segment) {
+            *reads = Reads { thread, segment, place, count: 1, place_count: 1 };
             return false;
-        };
-        reads.count += 1;
-        let known = &reads.places[..usize::from(reads.place_count)];
-        if known.contains(&place) {
+        }
+        self.repeats_in_segment(variable, place)
+    }
+
+    /// The same for a variable that the thread has read in this segment.
+    fn repeats_in_segment(&mut self, variable: VariableId, place: LocationId) -> bool {
+        if self.other_places.len() <= variable.index() {
+            self.other_places.resize(self.by_variable.len(), [LocationId(0); PLACES - 1]);
+        }
+        let reads = &mut self.by_variable[variable.index()];
+        let others = &mut self.other_places[variable.index()];
+        let other_count = usize::from(reads.place_count) - 1;
+        reads.count = reads.count.saturating_add(1);
+        if reads.place == place || others[..other_count].contains(&place) {
             let is_repeated = reads.count > MOST;
             reads.count = reads.count.min(MOST);
             self.repeated += u64::from(is_repeated);
             return is_repeated;
         }
-        if known.len() < PLACES {
-            reads.places[known.len()] = place;
+        if let Some(next) = others.get_mut(other_count) {
+            *next = place;
             reads.place_count += 1;
         }
         false
@@ -69,7 +88,7 @@ impl Spinning {
     #[inline]
     pub(super) fn write(&mut self, variable: VariableId) {
         if let Some(reads) = self.by_variable.get_mut(variable.index()) {
-            *reads = None;
+            reads.thread = NOBODY;
         }
     }
 }
@@ -82,7 +101,7 @@ mod tests {
     const Y: VariableId = VariableId(1);
 
     /// How many of a hundred rounds of a loop are kept, in which a thread reads these variables at these places.
-    fn kept(spinning: &mut Spinning, thread: u32, segment: u64, reads: &[(VariableId, u32)]) -> usize {
+    fn kept(spinning: &mut Spinning, thread: u32, segment: u32, reads: &[(VariableId, u32)]) -> usize {
         let rounds = std::iter::repeat_n(reads, 100).flatten();
         rounds
             .filter(|&&(variable, place)| !spinning.repeats(thread, segment, variable, LocationId(place)))

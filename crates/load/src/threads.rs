@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use trace::ThreadId;
 use trace::native::ThreadOrigin;
-use wire::{Event, Op};
+use wire::{Event, Op, PlainAccess};
 
 /// What is known of a thread.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +69,14 @@ impl Threads {
             }
             Op::Join { child } => self.meet(child),
             _ => {}
+        }
+    }
+
+    /// Takes a plain access in.
+    #[inline]
+    pub(super) fn see_access(&mut self, access: &PlainAccess) {
+        if self.threads.len() <= access.thread as usize {
+            self.meet(access.thread);
         }
     }
 

@@ -49,8 +49,8 @@ struct ThreadState {
     over: bool,
     /// The number of its last event in the trace.
     last: u32,
-    /// How many of its events in the trace are not reads.
-    segment: u64,
+    /// How many of its events in the trace are not reads; a trace has fewer events than would make it wrap.
+    segment: u32,
     /// The condition variable that it waits for, and with which lock.
     waiting: Option<(u64, u64)>,
     /// What it waits for, for as long as it takes.
@@ -325,7 +325,8 @@ impl<S: Sink> Translator<S> {
         let thread = ThreadId(event.thread);
         let state = &mut self.threads[event.thread as usize];
         state.acted = true;
-        state.segment += u64::from(!matches!(op, Op::Read(_) | Op::AtomicRead(_)));
+        let is_read = matches!(op, Op::Read(_) | Op::AtomicRead(_));
+        state.segment = state.segment.wrapping_add(u32::from(!is_read));
         let branches = std::mem::take(&mut state.branches);
         if branches > 0 {
             let count = u32::try_from(branches).unwrap_or(u32::MAX);

@@ -16,6 +16,15 @@ impl Slot {
     }
 }
 
+/// The variables that an access touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Touched {
+    None,
+    One(Slot),
+    /// Several, perhaps: they have to be looked for.
+    Several,
+}
+
 /// Where a variable lies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Whereabouts {
@@ -132,6 +141,30 @@ impl Variables {
         });
     }
 
+    /// The variables that an access to a few bytes touches: mostly one.
+    #[inline]
+    pub(super) fn touched_by_few(&mut self, address: u64, length: u8) -> Touched {
+        match length {
+            1 => self.in_few::<1>(address),
+            2 => self.in_few::<2>(address),
+            4 => self.in_few::<4>(address),
+            8 => self.in_few::<8>(address),
+            _ => Touched::Several,
+        }
+    }
+
+    #[inline(always)]
+    fn in_few<const N: usize>(&mut self, address: u64) -> Touched {
+        let Some(cells) = self.cells.few::<N>(address) else { return Touched::Several };
+        // All of them, without a branch for each.
+        let differences = cells.iter().fold(0, |differences, &cell| differences | cell ^ cells[0]);
+        match (differences, cells[0]) {
+            (0, 0) => Touched::None,
+            (0, cell) => Touched::One(Slot(cell - 1)),
+            _ => Touched::Several,
+        }
+    }
+
     /// Where a variable lies.
     pub(super) fn whereabouts(&self, slot: Slot) -> Whereabouts {
         self.slots[slot.index()]
@@ -163,6 +196,11 @@ mod tests {
             };
             let mut slots = Vec::new();
             variables.touched(address, length, |slot| slots.push(slot));
+            match variables.touched_by_few(address, length.try_into().unwrap_or(u8::MAX)) {
+                Touched::None => assert_eq!(slots, []),
+                Touched::One(slot) => assert_eq!(slots, [slot]),
+                Touched::Several => {}
+            }
             all.push(
                 slots
                     .into_iter()

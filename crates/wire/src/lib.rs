@@ -45,6 +45,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod access;
 mod control;
 mod decimal;
 mod decode;
@@ -63,6 +64,7 @@ mod state;
 mod std_call;
 mod survey;
 
+pub use access::{Plain, PlainAccess};
 pub use control::{Control, Instruction, OnDivergence, Origin, ThreadName, write_control};
 pub use decimal::{decimal, parse_decimal};
 pub use decode::{Damage, NotALog, Reader};

@@ -145,9 +145,27 @@ impl Table {
     /// The reader's side of [`Table::hit`]: the event that is predicted; none if the slot is empty, which a
     /// sound log never asks for.
     pub(crate) fn predicted(&mut self, context: &mut Context) -> Option<(Key, u64)> {
-        let slot = self.slot(context.expected as u16);
-        let (key, address) = (slot.key, slot.guesses(context.previous)[0]);
-        (key != Key::default() && self.hit(context, key, address)).then_some((key, address))
+        self.predicted_if(context, |key| key != Key::default())
+    }
+
+    /// The event that is predicted, if its site is of this sort. Nothing changes otherwise.
+    #[inline(always)]
+    pub(crate) fn predicted_if(
+        &mut self,
+        context: &mut Context,
+        is_wanted: impl FnOnce(Key) -> bool,
+    ) -> Option<(Key, u64)> {
+        let index = context.expected;
+        let slot = &mut self.slots[usize::from(index as u16 & SLOT_MASK)];
+        if !is_wanted(slot.key) {
+            return None;
+        }
+        let address = slot.guesses(context.previous)[0];
+        slot.last = address;
+        context.previous = address;
+        context.current = index;
+        context.expected = u32::from(slot.next);
+        Some((slot.key, address))
     }
 
     /// How to tell the reader of an event that was not predicted.

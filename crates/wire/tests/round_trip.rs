@@ -1,9 +1,11 @@
 //! What is written is what is read, whatever is cut off or broken.
 
+use std::ops::ControlFlow;
+
 use proptest::prelude::*;
 use wire::{
-    Context, Event, Header, Key, Kind, Losses, MAX_RECORD, Op, Progress, Reader, STREAM_START, Sink, Stop,
-    Table, Waker, write_detailed, write_run, write_simple, write_switch,
+    Context, Damage, Event, Header, Key, Kind, Losses, MAX_RECORD, Op, Progress, Reader, STREAM_START, Sink,
+    Stop, Table, Waker, write_detailed, write_run, write_simple, write_switch,
 };
 
 /// A writer as the runtime has one, over a growing vector.
@@ -79,6 +81,38 @@ impl Writer {
 
 fn events(file: &[u8]) -> Vec<Event<'_>> {
     Reader::new(file).unwrap().map(Result::unwrap).collect()
+}
+
+/// So many events one by one, and where the reader is then.
+fn one_by_one(file: &[u8], limit: usize) -> (Vec<Result<Event<'_>, Damage>>, usize) {
+    let mut reader = Reader::new(file).unwrap();
+    let events = reader.by_ref().take(limit).collect();
+    (events, reader.offset())
+}
+
+/// The same with plain accesses handed over, which are refused now and then: the reader must go on where it stopped.
+fn with_accesses_handed_over(
+    file: &[u8],
+    limit: usize,
+    refusal: usize,
+) -> (Vec<Result<Event<'_>, Damage>>, usize) {
+    let mut reader = Reader::new(file).unwrap();
+    let mut events = Vec::new();
+    while events.len() < limit {
+        let mut handed = 0;
+        let next = reader.next_after_accesses(|access| {
+            events.push(Ok(access.event()));
+            handed += 1;
+            let is_enough = handed == refusal || events.len() == limit;
+            if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        match next {
+            Some(event) => events.push(event),
+            None if handed > 0 && (handed == refusal || events.len() == limit) => {}
+            None => break,
+        }
+    }
+    (events, reader.offset())
 }
 
 #[test]
@@ -211,6 +245,12 @@ proptest! {
     }
 
     #[test]
+    fn accesses_handed_over_are_the_events(steps in program(), tables in 1..4usize, refusal in 1..50usize) {
+        let file = write(&steps, tables).file();
+        prop_assert_eq!(one_by_one(&file, usize::MAX), with_accesses_handed_over(&file, usize::MAX, refusal));
+    }
+
+    #[test]
     fn a_cut_log_yields_what_came_before(steps in program(), cut in any::<prop::sample::Index>()) {
         let writer = write(&steps, 2);
         let file = writer.file();
@@ -229,8 +269,8 @@ proptest! {
         let mut file = write(&steps, 2).file();
         let at = STREAM_START + at.index(file.len() - STREAM_START);
         file[at] = byte;
-        let limit = 1_000_000;
-        let _ = Reader::new(&file).unwrap().take(limit).count();
+        let limit = 100_000;
+        prop_assert!(one_by_one(&file, limit) == with_accesses_handed_over(&file, limit, usize::MAX));
     }
 
     #[test]

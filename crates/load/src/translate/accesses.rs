@@ -3,13 +3,13 @@
 use std::io;
 
 use trace::{Kind, MemoryOrder, Op, VariableId};
-use wire::{Event, Op as Raw};
+use wire::{Event, Op as Raw, Plain, PlainAccess};
 
 use super::Translator;
 use crate::memory::FirstUse;
 use crate::rust::Role;
 use crate::sink::Sink;
-use crate::variables::Slot;
+use crate::variables::{Slot, Touched};
 
 /// How a raw access acts on each variable it touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,29 @@ impl<S: Sink> Translator<S> {
             self.access(event, count, 8, Access::AtomicUpdate)?;
         }
         Ok(())
+    }
+
+    /// Translates a plain access: what [`Translator::event`] does with its event.
+    #[inline]
+    pub(crate) fn plain_access(&mut self, plain: &PlainAccess) -> io::Result<()> {
+        let is_over = self.threads[plain.thread as usize].over;
+        if S::WANTS_ALL_ACCESSES || is_over || !self.destroyed.is_empty() {
+            return self.event(&plain.event());
+        }
+        let slot = match self.objects.memory.variables.touched_by_few(plain.address, plain.size) {
+            Touched::None => return Ok(()),
+            Touched::One(slot) => slot,
+            Touched::Several => return self.event(&plain.event()),
+        };
+        if !self.chosen.keeps(slot) {
+            return Ok(());
+        }
+        let access = match plain.plain {
+            Plain::Read => Access::Read,
+            Plain::Write => Access::Write,
+            Plain::ReadWrite => Access::ReadThenWrite,
+        };
+        self.accesses(&plain.event(), &[slot], access)
     }
 
     #[inline]
