@@ -181,7 +181,7 @@ pub fn load_into<S: Sink>(
     while !translator.is_full() {
         let mut written = Ok(());
         let event = reader.next_after_accesses(|access| {
-            loaded.recorded += 1;
+            loaded.recorded += 1 + u64::from(access.is_after_branch);
             written = translator.plain_access(access);
             if written.is_err() || translator.is_full() {
                 ControlFlow::Break(())

@@ -43,8 +43,10 @@ struct ThreadState {
     calls: Calls,
     /// The place of its last event.
     place: Option<u64>,
-    /// Branches since its last event.
+    /// Branches since those that were last written.
     branches: u64,
+    /// Whether it has done more than write since then. If it has not, another branch depends on nothing that the last did not depend on.
+    may_have_read: bool,
     acted: bool,
     over: bool,
     /// The number of its last event in the trace.
@@ -327,8 +329,8 @@ impl<S: Sink> Translator<S> {
         state.acted = true;
         let is_read = matches!(op, Op::Read(_) | Op::AtomicRead(_));
         state.segment = state.segment.wrapping_add(u32::from(!is_read));
-        let branches = std::mem::take(&mut state.branches);
-        if branches > 0 {
+        if state.branches > 0 && std::mem::take(&mut state.may_have_read) {
+            let branches = std::mem::take(&mut state.branches);
             let count = u32::try_from(branches).unwrap_or(u32::MAX);
             let note = Note { stack: at.stack, step: Distance::Same };
             state.place.get_or_insert(0);
@@ -340,6 +342,7 @@ impl<S: Sink> Translator<S> {
             }
         }
         let state = &mut self.threads[event.thread as usize];
+        state.may_have_read |= !matches!(op, Op::Write(_) | Op::AtomicWrite(_));
         let step = match (event.place, state.place) {
             (Some(place), None) => Distance::Over(narrowed(place)),
             (Some(place), Some(last)) if place > last => Distance::Over(narrowed(place - last - 1)),

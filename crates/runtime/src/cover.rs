@@ -1,18 +1,19 @@
-//! Branch counts, from the compilers' coverage hooks (`-fsanitize-coverage=trace-pc` or `trace-pc-guard`), and the parts of
+//! Branches, from the compilers' coverage hooks (`-fsanitize-coverage=trace-pc` or `trace-pc-guard`), and the parts of
 //! libtsan's interface that have nothing to record.
+//!
+//! A branch only leaves a bit behind, which the thread's next event takes along: these hooks are called as often as accesses are.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
 
+use wire::Branched;
+
 use crate::thread;
-use crate::token::gate;
 
 #[inline(always)]
 fn branch() {
-    let Some(thread) = thread::current() else { return };
-    thread.branches.set(thread.branches.get() + 1);
-    if !thread.gated(gate::BRANCHES) {
-        thread.seat.presence.add(gate::BRANCHES);
+    if let Some(thread) = thread::current() {
+        thread.branched.set(Branched::YES);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use wire::{Kind, Stop, Waker};
+use wire::{Branched, Kind, Stop, Waker};
 
 use crate::clock::Wait;
 use crate::interpose::signals;
@@ -127,14 +127,10 @@ impl Inside {
         self.0
     }
 
-    /// Handles signals that were put off, and writes branches that were counted.
+    /// Handles signals that were put off.
     fn catch_up(&self) {
         if self.0.gated(gate::SIGNALS) {
             signals::deliver(self);
-        }
-        if self.0.gated(gate::BRANCHES) {
-            self.0.seat.presence.remove(gate::BRANCHES);
-            self.detailed(Kind::Branches, 0, 0, &[self.0.branches.take()], b"");
         }
     }
 
@@ -194,10 +190,16 @@ impl Inside {
         if kind.is_schedulable() {
             self.spend();
         }
+        let branched = self.0.branched.take();
         // SAFETY: the thread has the token; the log does not come back to the predictor.
         unsafe {
             self.0.with_predictor(|_, context| {
-                writer::with(|writer| writer.detailed(context, kind, (pc, address), arguments, text));
+                writer::with(|writer| {
+                    if branched == Branched::YES {
+                        writer.detailed(context, Kind::Branches, (0, 0), &[1], b"");
+                    }
+                    writer.detailed(context, kind, (pc, address), arguments, text);
+                });
             });
         }
     }

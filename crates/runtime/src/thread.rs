@@ -6,7 +6,7 @@ use core::cell::{Cell, UnsafeCell};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
-use wire::{Context, Table};
+use wire::{Branched, Context, Table};
 
 use crate::interpose::rust::StdActivity;
 use crate::program::Program;
@@ -82,7 +82,7 @@ pub(crate) type Routine = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 /// # Who may use what
 ///
 /// Words and atomics are everybody's. Cells are the holder's of the token, whichever thread it is: the token's way from one thread to the
-/// next orders what they do. The thread itself uses `caller`, `branches` and `pending` without the token, and nobody else does.
+/// next orders what they do. The thread itself uses `caller`, `branched` and `pending` without the token, and nobody else does.
 ///
 /// Zero bytes are a thread; [`Thread::reset`] makes it one with a number. The memory is never given back, but is another thread's
 /// after this one is forgotten.
@@ -96,7 +96,8 @@ pub(crate) struct Thread {
     progress: *const AtomicU64,
     table: *mut Table,
     context: UnsafeCell<Context>,
-    pub(crate) branches: Cell<u64>,
+    /// Whether it has taken a branch since its last event.
+    pub(crate) branched: Cell<Branched>,
     /// Where the program called an allocating function that calls another one; 0: nowhere.
     pub(crate) caller: Cell<u64>,
 

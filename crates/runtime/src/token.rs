@@ -137,8 +137,6 @@ impl<M: Machine> Turn<M> {
 pub(crate) mod gate {
     /// The thread runs without the token, which it gave up or the watchdog took away.
     pub(crate) const AWAY: u32 = 1;
-    /// Branches were counted and not yet written.
-    pub(crate) const BRANCHES: u32 = 2;
     /// Nothing is written any more; the scheduler goes on.
     pub(crate) const QUIET: u32 = 4;
     /// Signals arrived inside the runtime.

@@ -304,7 +304,7 @@ fn create(settings: &Settings, process: u32) -> Option<(i32, u8)> {
 /// The thread is the caller's and has the token.
 #[inline(always)]
 pub(crate) unsafe fn predicted_or_written(thread: &Thread, kind: Kind, pc: u64, address: u64) {
-    let key = Key::new(kind, pc);
+    let key = Key::new(kind, pc).after(thread.branched.take());
     // SAFETY: the thread has the token, by this function's contract; the predictor does not come here again.
     let is_predicted = unsafe { thread.with_predictor(|table, context| table.hit(context, key, address)) };
     if is_predicted {

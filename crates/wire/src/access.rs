@@ -2,6 +2,7 @@
 
 use crate::event::{Event, Op};
 use crate::kind::Kind;
+use crate::predict::Key;
 
 /// What a plain access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +15,8 @@ pub enum Plain {
     ReadWrite,
 }
 
-/// A plain access to memory, as the fast way through a log hands it over. It stands for the [`Event`] of the same fields.
+/// A plain access to memory, as the fast way through a log hands it over. It stands for the [`Event`] of the same fields, and for the
+/// event of a branch before that if there was one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainAccess {
     /// Whose access: the thread's number.
@@ -23,6 +25,8 @@ pub struct PlainAccess {
     pub plain: Plain,
     /// How many bytes it covers.
     pub size: u8,
+    /// Whether the thread has taken a branch since its last event.
+    pub is_after_branch: bool,
     /// How many schedulable events of the thread came before.
     pub place: u64,
     /// The instruction after the call of the hook.
@@ -38,19 +42,20 @@ impl PlainAccess {
         (Kind::Read1 as u8..=Kind::ReadWrite16 as u8).contains(&code)
     }
 
-    /// The access of the kind with this code.
+    /// The access at a site of such a kind.
     #[inline(always)]
-    pub(crate) fn new(thread: u32, place: u64, pc: u64, code: u8, address: u64) -> PlainAccess {
-        let number = code - Kind::Read1 as u8;
+    pub(crate) fn new(thread: u32, place: u64, key: Key, address: u64) -> PlainAccess {
+        let number = key.code() - Kind::Read1 as u8;
         let plain = match number / 5 {
             0 => Plain::Read,
             1 => Plain::Write,
             _ => Plain::ReadWrite,
         };
-        PlainAccess { thread, plain, size: 1 << (number % 5), place, pc, address }
+        let (size, is_after_branch) = (1 << (number % 5), key.is_after_branch());
+        PlainAccess { thread, plain, size, is_after_branch, place, pc: key.pc(), address }
     }
 
-    /// The access that an event is, if it is one.
+    /// The access that an event is, if it is one. A branch is an event of its own.
     #[inline]
     pub fn of(event: &Event<'_>) -> Option<PlainAccess> {
         let (plain, address, size) = match event.op {
@@ -60,13 +65,13 @@ impl PlainAccess {
             _ => return None,
         };
         let Event { thread, pc, .. } = *event;
-        Some(PlainAccess { thread, plain, size, place: event.place?, pc, address })
+        Some(PlainAccess { thread, plain, size, is_after_branch: false, place: event.place?, pc, address })
     }
 
-    /// The event that it is.
+    /// The event that it is, apart from a branch before it.
     #[inline]
     pub fn event(&self) -> Event<'static> {
-        let PlainAccess { thread, plain, size, place, pc, address } = *self;
+        let PlainAccess { thread, plain, size, place, pc, address, .. } = *self;
         let op = match plain {
             Plain::Read => Op::Read { address, size },
             Plain::Write => Op::Write { address, size },
@@ -89,7 +94,7 @@ mod tests {
             let access = event.as_ref().and_then(PlainAccess::of);
             assert_eq!(access.is_some(), PlainAccess::is_code(kind as u8), "{kind:?}");
             if let Some(access) = access {
-                assert_eq!(access, PlainAccess::new(3, 7, 99, kind as u8, 4096));
+                assert_eq!(access, PlainAccess::new(3, 7, Key::new(kind, 99), 4096));
                 assert_eq!(Some(access.event()), event);
             }
         }

@@ -4,12 +4,12 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use crate::access::PlainAccess;
-use crate::encode::{CLASS_DETAILED, CLASS_SIMPLE, CLASS_SWITCH, MAX_TEXT, THREAD_FOLLOWS};
-use crate::event::{self, Event};
+use crate::encode::{AFTER_BRANCH, CLASS_DETAILED, CLASS_SIMPLE, CLASS_SWITCH, MAX_TEXT, THREAD_FOLLOWS};
+use crate::event::{self, Event, Op};
 use crate::header::{Header, MAX_RUN, STREAM_START};
 use crate::kind::{Kind, MAX_ARGUMENTS};
 use crate::number;
-use crate::predict::{Address, Context, Key, MAX_TABLES, Site, Table};
+use crate::predict::{Address, Branched, Context, Key, MAX_TABLES, Site, Table};
 
 /// The file does not start like a log of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub struct Reader<'a> {
     run: u64,
     /// The run after the last record, not yet begun.
     last_run: u64,
+    /// The event that follows the branches that were yielded last.
+    after_branches: Option<Event<'a>>,
     current: u32,
     threads: Vec<Thread>,
     tables: Vec<Option<Box<Table>>>,
@@ -85,6 +87,7 @@ impl<'a> Reader<'a> {
             offset: STREAM_START,
             run: 0,
             last_run: if whole { header.progress.run() } else { 0 },
+            after_branches: None,
             current: 0,
             threads: vec![Thread::default()],
             tables: Vec::new(),
@@ -132,7 +135,7 @@ impl<'a> Reader<'a> {
         each: &mut impl FnMut(&PlainAccess) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         // What is wrong with a run is the iterator's to say.
-        if self.ended || self.run == 0 && !matches!(self.begin_run(), Ok(true)) {
+        if self.ended || self.after_branches.is_some() || self.run == 0 && !matches!(self.begin_run(), Ok(true)) {
             return ControlFlow::Continue(());
         }
         let number = self.current;
@@ -144,7 +147,7 @@ impl<'a> Reader<'a> {
         while run > 0 && flow.is_continue() {
             let is_plain = |key: Key| PlainAccess::is_code(key.code());
             let Some((key, address)) = table.predicted_if(&mut context, is_plain) else { break };
-            flow = each(&PlainAccess::new(number, place, key.pc(), key.code(), address));
+            flow = each(&PlainAccess::new(number, place, key, address));
             place += 1;
             run -= 1;
         }
@@ -155,6 +158,9 @@ impl<'a> Reader<'a> {
     }
 
     fn step(&mut self) -> Result<Option<Event<'a>>, Trouble> {
+        if let Some(event) = self.after_branches.take() {
+            return Ok(Some(event));
+        }
         loop {
             if self.run > 0 {
                 self.run -= 1;
@@ -250,10 +256,11 @@ impl<'a> Reader<'a> {
             }
             _ => {
                 let (&code, rest) = rest.split_first().ok_or(Trouble::Cut)?;
-                let kind = Kind::from_code(code).filter(|kind| kind.arguments().is_none());
+                let branched = if code & AFTER_BRANCH == 0 { Branched::default() } else { Branched::YES };
+                let kind = Kind::from_code(code & !AFTER_BRANCH).filter(|kind| kind.arguments().is_none());
                 let kind = kind.ok_or(Trouble::Damage("an unknown kind of event"))?;
                 let (pc, rest) = difference(rest, context.pc)?;
-                (Site::New(Key::new(kind, pc)), rest)
+                (Site::New(Key::new(kind, pc).after(branched)), rest)
             }
         };
         let (address, rest) = match tag >> 4 & 3 {
@@ -272,13 +279,19 @@ impl<'a> Reader<'a> {
         Ok(event)
     }
 
+    /// A simple event, or the branches before it if there are some; it comes next then.
     fn simple_event(&mut self, key: Key, address: u64) -> Result<Event<'a>, Trouble> {
         let kind = Kind::from_code(key.code());
         let op = kind.and_then(|kind| event::simple(kind, address));
         let (Some(kind), Some(op)) = (kind, op) else {
             return Err(Trouble::Damage("a site that was never told"));
         };
-        Ok(Event { thread: self.current, place: self.pass(kind), pc: key.pc(), op })
+        let event = Event { thread: self.current, place: self.pass(kind), pc: key.pc(), op };
+        if !key.is_after_branch() {
+            return Ok(event);
+        }
+        self.after_branches = Some(event);
+        Ok(Event { place: None, pc: 0, op: Op::Branches { count: 1 }, ..event })
     }
 
     fn detailed(&mut self, rest: &'a [u8]) -> Result<Event<'a>, Trouble> {

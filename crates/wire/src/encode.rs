@@ -12,6 +12,8 @@ pub const MAX_RECORD: usize = 128 + MAX_TEXT;
 pub(crate) const CLASS_SIMPLE: u8 = 0;
 pub(crate) const CLASS_SWITCH: u8 = 1;
 pub(crate) const CLASS_DETAILED: u8 = 2;
+/// With the code of a kind: the thread has taken a branch since its last event. No kind has such a code.
+pub(crate) const AFTER_BRANCH: u8 = 0x80;
 /// In the tag of a switch: the number follows.
 pub(crate) const THREAD_FOLLOWS: u8 = 31;
 
@@ -105,7 +107,7 @@ pub fn write_simple(sink: &mut Sink<'_>, table: &mut Table, context: &mut Contex
             sink.byte((index >> 8) as u8);
         }
         Site::New(key) => {
-            sink.byte(key.code());
+            sink.byte(key.code() | if key.is_after_branch() { AFTER_BRANCH } else { 0 });
             sink.difference(context.pc, key.pc());
         }
     }

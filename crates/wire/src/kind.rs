@@ -194,7 +194,8 @@ kinds! {
         BarrierInit(1) = 74,
         /// A semaphore is made. Argument: its value.
         SemaphoreInit(1) = 75,
-        /// Branches since the thread's last event. Argument: how many.
+        /// Branches since the thread's last event, before one with arguments. Argument: how many, or 1 for some. Simple events have
+        /// a bit instead.
         Branches(1) = 76,
         /// The program marks a value. Argument: the value. Text: the name.
         Mark(1) = 77,

@@ -34,6 +34,10 @@
 //! | `0nnnnn01` | the events that follow are thread n's; n = 31: the number follows |
 //! | `00000010` | a *detailed* event: kind, pc, address, its arguments, its text |
 //!
+//! A new site is told by the code of its kind, with `0x80` added if the thread has taken a branch since its last event, and its pc. The
+//! same pc with and without a branch before it are two sites, so what is predicted of one says whether there was a branch. The reader yields
+//! the branch as an event of its own, [`Op::Branches`].
+//!
 //! Numbers are LEB128; differences are zigzagged first.
 //!
 //! # Threads and places
@@ -79,7 +83,7 @@ pub use kind::{Kind, MAX_ARGUMENTS};
 pub use object::{Passage, Signal, Target};
 pub use order::{CallOrder, OrderedCall, SyncCall, write_call_order};
 pub use outcome::{MAX_MEMORY, Memory, OUTCOME_RECORD, Obstacle, OutcomeRecord, PendingAccess, WaitsFor};
-pub use predict::{Context, Key, MAX_TABLES, Table};
+pub use predict::{Branched, Context, Key, MAX_TABLES, Table};
 pub use settings::{AtDeadlock, Children, Mode, NewThreads, Policy, Settings, Sleeping};
 pub use state::ThreadState;
 pub use std_call::StdCall;

@@ -15,7 +15,7 @@ pub const MAX_TABLES: u64 = 1024;
 const FAVOUR_OFFSET: u16 = 1 << 15;
 const SLOT_MASK: u16 = SLOTS as u16 - 1;
 
-/// A site: where in the program, and what kind of event. Zero is no site.
+/// A site: where in the program, what kind of event, and whether the thread has taken a branch since its last event. Zero is no site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Key(u64);
 
@@ -37,9 +37,31 @@ impl Key {
         (self.0 >> Self::PC_BITS) as u8
     }
 
+    /// The same site after a branch, if [`Branched`] says so.
+    #[inline(always)]
+    pub fn after(self, branched: Branched) -> Key {
+        Key(self.0 | branched.0)
+    }
+
+    /// Whether the thread has taken a branch since its last event.
+    #[inline(always)]
+    pub(crate) fn is_after_branch(self) -> bool {
+        self.0 & Branched::YES.0 != 0
+    }
+
     fn home(self) -> u16 {
         (self.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48) as u16 & SLOT_MASK
     }
+}
+
+/// Whether a thread has taken a branch since its last event. Zero bytes: it has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(transparent)]
+pub struct Branched(u64);
+
+impl Branched {
+    /// It has. The bit is one that a site does not use, and low enough for [`Key::home`] to tell both sites apart.
+    pub const YES: Branched = Branched(1 << 56);
 }
 
 /// What is remembered of a site.

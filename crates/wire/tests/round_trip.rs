@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use wire::{
-    Context, Damage, Event, Header, Key, Kind, Losses, MAX_RECORD, Op, Progress, Reader, STREAM_START, Sink,
+    Branched, Context, Damage, Event, Header, Key, Kind, Losses, MAX_RECORD, Op, Progress, Reader, STREAM_START, Sink,
     Stop, Table, Waker, write_detailed, write_run, write_simple, write_switch,
 };
 
@@ -56,8 +56,12 @@ impl Writer {
     }
 
     fn simple(&mut self, kind: Kind, pc: u64, address: u64) {
+        self.simple_after(Branched::default(), kind, pc, address);
+    }
+
+    fn simple_after(&mut self, branched: Branched, kind: Kind, pc: u64, address: u64) {
         let table = self.current % self.tables.len();
-        let key = Key::new(kind, pc);
+        let key = Key::new(kind, pc).after(branched);
         if self.tables[table].hit(&mut self.contexts[self.current], key, address) {
             self.run += 1;
         } else {
@@ -101,7 +105,11 @@ fn with_accesses_handed_over(
     while events.len() < limit {
         let mut handed = 0;
         let next = reader.next_after_accesses(|access| {
-            events.push(Ok(access.event()));
+            let event = access.event();
+            if access.is_after_branch {
+                events.push(Ok(Event { place: None, pc: 0, op: Op::Branches { count: 1 }, ..event }));
+            }
+            events.push(Ok(event));
             handed += 1;
             let is_enough = handed == refusal || events.len() == limit;
             if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -136,6 +144,22 @@ fn a_loop_costs_almost_nothing() {
 }
 
 #[test]
+fn branches_in_a_loop_cost_no_more() {
+    let mut writer = Writer::new(1, 1);
+    for row in 0..100u64 {
+        for column in 0..100u64 {
+            writer.simple_after(Branched::YES, Kind::Read8, 0x40_1000, 0x10_0000 + row * 4096 + column * 8);
+            writer.simple(Kind::Write4, 0x40_1010, 0x20_0000 + column * 4);
+        }
+        writer.simple(Kind::Read8, 0x40_1000, 0x30_0000);
+    }
+    let file = writer.file();
+    assert!(writer.bytes.len() < 2500, "{} bytes for 20100 events", writer.bytes.len());
+    let branches = events(&file).iter().filter(|event| matches!(event.op, Op::Branches { count: 1 })).count();
+    assert_eq!(branches, 10_000);
+}
+
+#[test]
 fn detailed_events_keep_their_arguments() {
     let mut writer = Writer::new(2, 2);
     writer.switch(0);
@@ -160,7 +184,7 @@ fn not_every_file_is_a_log() {
 #[derive(Clone, Debug)]
 enum Step {
     Switch(usize),
-    Simple(Kind, u64, u64),
+    Simple(Branched, Kind, u64, u64),
     Allocate(u64, u64),
     Mark(Vec<u8>, i64),
 }
@@ -170,10 +194,12 @@ fn step(threads: usize) -> impl Strategy<Value = Step> {
     // Few sites and near addresses, so that every kind of prediction comes up; and some of any size.
     let address =
         prop_oneof![(0..40u64).prop_map(|n| 0x1000 + n * 8), (0..4u64).prop_map(|n| n << 40), any::<u64>()];
+    let branched = prop::sample::select(vec![Branched::default(), Branched::YES]);
     let pc = prop_oneof![8 => 0..12u64, 1 => 0..1u64 << 48];
     prop_oneof![
         1 => (0..threads).prop_map(Step::Switch),
-        20 => (prop::sample::select(simple), pc, address).prop_map(|(k, p, a)| Step::Simple(k, p, a)),
+        20 => (branched, prop::sample::select(simple), pc, address)
+            .prop_map(|(b, k, p, a)| Step::Simple(b, k, p, a)),
         1 => (any::<u64>(), any::<u64>()).prop_map(|(a, s)| Step::Allocate(a, s)),
         1 => (prop::collection::vec(any::<u8>(), 0..20), any::<i64>()).prop_map(|(n, v)| Step::Mark(n, v)),
     ]
@@ -190,7 +216,7 @@ fn write(steps: &[Step], tables: usize) -> Writer {
     for step in steps {
         match step {
             Step::Switch(thread) => writer.switch(*thread),
-            Step::Simple(kind, pc, address) => writer.simple(*kind, *pc, *address),
+            Step::Simple(branched, kind, pc, address) => writer.simple_after(*branched, *kind, *pc, *address),
             Step::Allocate(address, size) => writer.detailed(Kind::Allocate, 9, *address, &[*size], b""),
             Step::Mark(name, value) => writer.detailed(Kind::Mark, 9, 0, &[*value as u64], name),
         }
@@ -207,10 +233,14 @@ fn check(steps: &[Step], events: &[Event<'_>]) {
             current = *thread;
             continue;
         }
+        if let Step::Simple(Branched::YES, ..) = step {
+            let branches = Event { thread: current as u32, place: None, pc: 0, op: Op::Branches { count: 1 } };
+            assert_eq!(events.next(), Some(&branches));
+        }
         let Some(event) = events.next() else { return };
         assert_eq!(event.thread as usize, current);
         match step {
-            Step::Simple(kind, pc, address) => {
+            Step::Simple(_, kind, pc, address) => {
                 assert_eq!(event.pc, *pc);
                 assert_eq!(event.place.is_some(), kind.is_schedulable());
                 match event.op {
@@ -239,7 +269,12 @@ proptest! {
         let writer = write(&steps, tables);
         let file = writer.file();
         let events = events(&file);
-        let written = steps.iter().filter(|step| !matches!(step, Step::Switch(_))).count();
+        let count = |step: &Step| match step {
+            Step::Switch(_) => 0,
+            Step::Simple(Branched::YES, ..) => 2,
+            _ => 1,
+        };
+        let written: usize = steps.iter().map(count).sum();
         prop_assert_eq!(events.len(), 7 + written);
         check(&steps, &events[7..]);
     }
@@ -270,7 +305,12 @@ proptest! {
         let at = STREAM_START + at.index(file.len() - STREAM_START);
         file[at] = byte;
         let limit = 100_000;
-        prop_assert!(one_by_one(&file, limit) == with_accesses_handed_over(&file, limit, usize::MAX));
+        let (expected, offset) = one_by_one(&file, limit);
+        let (mut handed_over, reached) = with_accesses_handed_over(&file, limit, usize::MAX);
+        // A branch and its access are handed over together.
+        handed_over.truncate(limit);
+        prop_assert!(expected == handed_over);
+        prop_assert!(expected.len() == limit || offset == reached);
     }
 
     #[test]

@@ -71,7 +71,9 @@ impl<S: Sink> Translator<S> {
     /// Translates a plain access: what [`Translator::event`] does with its event.
     #[inline]
     pub(crate) fn plain_access(&mut self, plain: &PlainAccess) -> io::Result<()> {
-        let is_over = self.threads[plain.thread as usize].over;
+        let state = &mut self.threads[plain.thread as usize];
+        let is_over = state.over;
+        state.branches += u64::from(plain.is_after_branch && !is_over);
         if S::WANTS_ALL_ACCESSES || is_over || !self.destroyed.is_empty() {
             return self.event(&plain.event());
         }
