@@ -183,9 +183,14 @@ pub fn predict_each(
     Ok(predictions)
 }
 
+/// Whether a trace says where threads took branches.
+pub fn has_branches(trace: &Trace) -> bool {
+    trace.events().any(|(_, _, op)| op.kind() == Kind::Branch)
+}
+
 /// The model `branch` says nothing about a trace without branches.
 pub fn refuse_without_branches(trace: &Trace) -> Result<(), Error> {
-    if trace.events().any(|(_, _, op)| op.kind() == Kind::Branch) {
+    if has_branches(trace) {
         return Ok(());
     }
     Err(Error::from(ErrorKind::NoBranches)

@@ -1,9 +1,11 @@
 //! The ladder: bugs that are feasible only if reads may see other values are replayed, and the replay is the judge.
 //!
 //! `rf` keeps every read to the write it saw. That gives no false alarms, but it misses the race behind a counter that both threads
-//! increase under a lock: whoever comes second reads another value, and the program does not mind. Under `sync` such a race is feasible. Two
-//! threads that stand at conflicting accesses, or that wait for each other, are a bug whatever led there, so for races and deadlocks a replay that
-//! shows them is proof. What no replay shows is not reported.
+//! increase under a lock: whoever comes second reads another value, and the program does not mind. Under `branch`, if the program says
+//! where it branches, and under `sync` such a race is feasible. What is feasible under `branch` comes first: the program does not decide
+//! anything by the values that change, so it is likely to follow the schedule. Two threads that stand at conflicting accesses, or that wait
+//! for each other, are a bug whatever led there, so for races and deadlocks a replay that shows them is proof. What no replay shows is not
+//! reported.
 
 use check::Model;
 use report::{Finding, FindingKind, Rung};
@@ -12,14 +14,14 @@ use super::Rounds;
 use crate::error::Error;
 use crate::hunt::confirm::Confirmer;
 use crate::observer::{Observer, Silent, Stage};
-use crate::predict::{PredictOptions, predict};
+use crate::predict::{PredictOptions, has_branches, predict};
 use crate::trace_file::TraceFile;
 
 /// How many candidates of a kind are tried in a recording, the earliest first.
 const MOST: usize = 24;
 
 impl Rounds<'_> {
-    /// Tries what is feasible in a recording under the weakest model only.
+    /// Tries what is feasible in a recording under weaker models only.
     pub(super) fn climb(
         &mut self,
         file: &TraceFile,
@@ -31,9 +33,11 @@ impl Rounds<'_> {
             return Ok(());
         }
         observer.begin(&Stage::Exploring);
-        for kind in [FindingKind::Race, FindingKind::Deadlock] {
-            if asked.only.contains(&kind) {
-                self.climb_with(file, recording, kind, observer)?;
+        let kinds = [FindingKind::Race, FindingKind::Deadlock];
+        let branch = has_branches(&file.trace).then_some(Model::Branch);
+        for model in branch.into_iter().chain([Model::Sync]) {
+            for kind in kinds.into_iter().filter(|kind| asked.only.contains(kind)) {
+                self.climb_with(file, recording, kind, model, observer)?;
             }
         }
         self.save()?;
@@ -46,11 +50,12 @@ impl Rounds<'_> {
         file: &TraceFile,
         recording: Option<&str>,
         kind: FindingKind,
+        model: Model,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         let options = PredictOptions {
             only: vec![kind],
-            model: Model::Sync,
+            model,
             budget: self.options.predict.budget.clone(),
             cancellation: self.options.cancellation.clone(),
             ..PredictOptions::default()
@@ -65,7 +70,7 @@ impl Rounds<'_> {
                 Finding { id: self.next_id(kind), recording: recording.map(str::to_owned), ..candidate };
             if !self.predictions.findings.iter().any(|known| known.is_like(&finding)) {
                 observer.item(finding.locations.first().map_or("", String::as_str));
-                self.try_candidate(file, finding, observer)?;
+                self.try_candidate(file, finding, model, observer)?;
             }
         }
         Ok(())
@@ -76,9 +81,10 @@ impl Rounds<'_> {
         &mut self,
         file: &TraceFile,
         mut finding: Finding,
+        model: Model,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        let confirmer = Confirmer { model: Model::Sync, ..self.confirmer(file) };
+        let confirmer = Confirmer { model, ..self.confirmer(file) };
         confirmer.confirm(&mut finding, &mut self.explorer, &mut self.ordinary)?;
         if finding.rung == Rung::Confirmed {
             observer.finding(&finding);
