@@ -66,6 +66,9 @@ use variables::Variables;
 /// No access is looked at further than this: the program cannot have touched more at once in the time it took.
 const LONGEST_ACCESS: u64 = 1 << 30;
 
+/// How many accesses are translated together.
+const TOGETHER: usize = 64;
+
 /// What to load of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -178,18 +181,17 @@ pub fn load_into<S: Sink>(
     let incomplete = lost_in_words(losses).map_or_else(|| metadata.incomplete.clone(), str::to_owned);
     let metadata = Metadata { incomplete, ..metadata.clone() };
     let mut translator = first.second_pass(modules(), choose, &metadata, options, sink)?;
+    let mut accesses = Vec::with_capacity(TOGETHER);
     while !translator.is_full() {
-        let mut written = Ok(());
+        accesses.clear();
         let event = reader.next_after_accesses(|access| {
-            loaded.recorded += 1 + u64::from(access.is_after_branch);
-            written = translator.plain_access(access);
-            if written.is_err() || translator.is_full() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            accesses.push(*access);
+            if accesses.len() < TOGETHER { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        written?;
+        loaded.recorded += translator.plain_accesses(&accesses)?;
+        if translator.is_full() {
+            break;
+        }
         match event {
             Some(Ok(event)) => {
                 loaded.recorded += 1;
@@ -199,6 +201,7 @@ pub fn load_into<S: Sink>(
                 translator.event(&event)?;
             }
             Some(Err(damage)) => loaded.damage = Some(damage),
+            None if accesses.len() == TOGETHER => {}
             None => break,
         }
     }

@@ -84,6 +84,12 @@ impl Spinning {
         false
     }
 
+    /// Who has read a variable since it was written: [`NOBODY`] if nobody has, or it is not known yet.
+    #[inline]
+    pub(super) fn reader(&self, variable: VariableId) -> u32 {
+        self.by_variable.get(variable.index()).map_or(NOBODY, |reads| reads.thread)
+    }
+
     /// A variable is written.
     #[inline]
     pub(super) fn write(&mut self, variable: VariableId) {

@@ -30,7 +30,7 @@ use super::spinning::Spinning;
 use super::stacks::{At, Calls, Chain, Stacks};
 use super::sync::Inside;
 use super::threads::{Starts, Threads};
-use super::variables::{Slot, Variables};
+use super::variables::{Slot, Touched, Variables};
 use super::{Loaded, Options};
 pub(super) use accesses::Access;
 use misuse::Wrong;
@@ -86,6 +86,8 @@ pub(super) struct Translator<S: Sink> {
     /// Where blocks were allocated whose accesses were looked at.
     looked_ahead: FxHashSet<(Chain, u64)>,
     touched: Vec<Slot>,
+    /// What each of some accesses touches.
+    together: Vec<Touched>,
     /// For leaving them out.
     repetitions: Option<Repetitions>,
     spinning: Spinning,
@@ -147,6 +149,7 @@ impl<S: Sink> Translator<S> {
             sites: FxHashMap::default(),
             looked_ahead: FxHashSet::default(),
             touched: Vec::new(),
+            together: Vec::new(),
             repetitions: options.drop_repeated.then(Repetitions::default),
             spinning: Spinning::default(),
             most: options.max_events.map_or(u64::MAX, NonZeroU64::get),

@@ -135,7 +135,10 @@ impl<'a> Reader<'a> {
         each: &mut impl FnMut(&PlainAccess) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         // What is wrong with a run is the iterator's to say.
-        if self.ended || self.after_branches.is_some() || self.run == 0 && !matches!(self.begin_run(), Ok(true)) {
+        if self.ended
+            || self.after_branches.is_some()
+            || self.run == 0 && !matches!(self.begin_run(), Ok(true))
+        {
             return ControlFlow::Continue(());
         }
         let number = self.current;

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use wire::{
-    Branched, Context, Damage, Event, Header, Key, Kind, Losses, MAX_RECORD, Op, Progress, Reader, STREAM_START, Sink,
-    Stop, Table, Waker, write_detailed, write_run, write_simple, write_switch,
+    Branched, Context, Damage, Event, Header, Key, Kind, Losses, MAX_RECORD, Op, Progress, Reader,
+    STREAM_START, Sink, Stop, Table, Waker, write_detailed, write_run, write_simple, write_switch,
 };
 
 /// A writer as the runtime has one, over a growing vector.
@@ -234,7 +234,8 @@ fn check(steps: &[Step], events: &[Event<'_>]) {
             continue;
         }
         if let Step::Simple(Branched::YES, ..) = step {
-            let branches = Event { thread: current as u32, place: None, pc: 0, op: Op::Branches { count: 1 } };
+            let branches =
+                Event { thread: current as u32, place: None, pc: 0, op: Op::Branches { count: 1 } };
             assert_eq!(events.next(), Some(&branches));
         }
         let Some(event) = events.next() else { return };

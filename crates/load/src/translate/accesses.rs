@@ -68,16 +68,53 @@ impl<S: Sink> Translator<S> {
         Ok(())
     }
 
-    /// Translates a plain access: what [`Translator::event`] does with its event.
+    /// Translates plain accesses that follow each other: what [`Translator::event`] does with the event of each. Returns how many events of
+    /// the log they were until the trace was full.
+    ///
+    /// Where each belongs is found first, for all of them: one look has nothing to do with the next, so the processor does not wait for
+    /// memory at each.
+    pub(crate) fn plain_accesses(&mut self, accesses: &[PlainAccess]) -> io::Result<u64> {
+        let mut all = std::mem::take(&mut self.together);
+        all.clear();
+        let variables = &mut self.objects.memory.variables;
+        all.extend(accesses.iter().map(|plain| variables.touched_by_few(plain.address, plain.size)));
+        self.fetch(&all);
+        let mut count = 0;
+        let mut result = Ok(());
+        for (plain, &touched) in accesses.iter().zip(&all) {
+            count += 1 + u64::from(plain.is_after_branch);
+            result = self.plain_access(plain, touched);
+            if result.is_err() || self.is_full() {
+                break;
+            }
+        }
+        self.together = all;
+        result.map(|()| count)
+    }
+
+    /// Brings what is known of some variables into the cache, by a look at all of them.
+    fn fetch(&self, touched: &[Touched]) {
+        let mut looks = 0;
+        for touched in touched {
+            if let Touched::One(slot) = *touched
+                && let Some(variable) = self.objects.known_variable(slot)
+            {
+                looks ^= self.spinning.reader(variable);
+            }
+        }
+        std::hint::black_box(looks);
+    }
+
+    /// Translates a plain access to these variables.
     #[inline]
-    pub(crate) fn plain_access(&mut self, plain: &PlainAccess) -> io::Result<()> {
+    fn plain_access(&mut self, plain: &PlainAccess, touched: Touched) -> io::Result<()> {
         let state = &mut self.threads[plain.thread as usize];
         let is_over = state.over;
         state.branches += u64::from(plain.is_after_branch && !is_over);
         if S::WANTS_ALL_ACCESSES || is_over || !self.destroyed.is_empty() {
             return self.event(&plain.event());
         }
-        let slot = match self.objects.memory.variables.touched_by_few(plain.address, plain.size) {
+        let slot = match touched {
             Touched::None => return Ok(()),
             Touched::One(slot) => slot,
             Touched::Several => return self.event(&plain.event()),
