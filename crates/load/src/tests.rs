@@ -1,5 +1,7 @@
 //! Runs written by hand, loaded, and read back: so each trace passes the check of well-formedness too.
 
+mod bulk;
+
 use std::path::Path;
 
 use trace::native::{self, Completeness};
