@@ -1,5 +1,5 @@
 //! Events that are near to each other in the trace are asked about first: what happened at about the same time can most
-//! easily happen at the same time, and a question about them costs least.
+//! easily happen at the same time, and a question about them costs least. And what is near is looked for first.
 
 use std::ops::Range;
 
@@ -29,4 +29,29 @@ pub(crate) fn outward(
             }
         }
     })
+}
+
+/// How many of the first items are as wanted, if those are all that are. The fewer there are, the sooner it is known.
+pub(crate) fn leading<T>(items: &[T], wanted: impl Fn(&T) -> bool) -> usize {
+    let mut step = 1;
+    while step <= items.len() && wanted(&items[step - 1]) {
+        step *= 2;
+    }
+    let known = step / 2;
+    known + items[known..items.len().min(step)].partition_point(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leading;
+
+    #[test]
+    fn leading_items_are_counted() {
+        for length in 0..40 {
+            for count in 0..=length {
+                let items: Vec<usize> = (0..length).collect();
+                assert_eq!(leading(&items, |&item| item < count), count, "{count} of {length}");
+            }
+        }
+    }
 }

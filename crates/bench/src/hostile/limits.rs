@@ -34,7 +34,7 @@ const LIMITED: [Limited; 5] = [
     },
     Limited { arguments: &["states", "--count", "--memory", "700M"], time: None, memory: Some(700 << 20) },
     Limited {
-        arguments: &["decide", "--cut", "T1=1000000,T2=900000", "--timeout", "5"],
+        arguments: &["decide", "--cut", "T1=500000,T2=500000", "--timeout", "5"],
         time: Some(Duration::from_secs(5)),
         memory: None,
     },

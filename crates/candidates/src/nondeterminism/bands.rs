@@ -9,6 +9,8 @@ use std::cmp::Reverse;
 use order::{Index, MustOrder};
 use trace::{EventId, ThreadId, VariableId};
 
+use crate::nearest::leading;
+
 /// Places in a thread, from the first to the one before the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stretch {
@@ -119,32 +121,12 @@ fn spend(steps: &mut u64, comparisons: usize) -> Option<()> {
     (*steps > 0).then_some(())
 }
 
-/// How many of the first items are as wanted, if those are all that are. The fewer there are, the sooner it is known.
-pub(super) fn leading<T>(items: &[T], wanted: impl Fn(&T) -> bool) -> usize {
-    let mut step = 1;
-    while step <= items.len() && wanted(&items[step - 1]) {
-        step *= 2;
-    }
-    let known = step / 2;
-    known + items[known..items.len().min(step)].partition_point(wanted)
-}
-
 #[cfg(test)]
 mod tests {
     use check::Model;
     use decide::must_order;
 
     use super::*;
-
-    #[test]
-    fn leading_items_are_counted() {
-        for length in 0..40 {
-            for count in 0..=length {
-                let items: Vec<usize> = (0..length).collect();
-                assert_eq!(leading(&items, |&item| item < count), count, "{count} of {length}");
-            }
-        }
-    }
 
     /// What a read might see of a thread, from scratch.
     fn naive(index: &Index<'_>, must: &MustOrder, read: EventId, thread: ThreadId) -> Vec<EventId> {

@@ -19,11 +19,11 @@ use order::{Index, MustOrder};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{EventId, LocationId, VariableId};
 
-use super::bands::{Bands, Stretch, leading};
+use super::bands::{Bands, Stretch};
 use super::groups::{Accesses, Grouping, ReadGroup, WriteGroup};
 use super::{Counts, preserving};
 use crate::families::{Families, FamilyId};
-use crate::nearest::outward;
+use crate::nearest::{leading, outward};
 use crate::pattern_search::{Instance, PatternId, PatternSearch, Tally, ask};
 use crate::races::syncp::Syncp;
 use crate::{Extent, Limits, Object, Remarks, Report, Settings};

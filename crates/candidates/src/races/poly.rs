@@ -27,6 +27,7 @@ use super::RacePair;
 use super::batch::Batch;
 use super::syncp::Syncp;
 use crate::families::{Families, FamilyId};
+use crate::nearest::leading;
 use crate::{Bug, Object, Remarks, Report, Settings};
 
 /// How far to go. A step is about a nanosecond.
@@ -260,6 +261,35 @@ impl Accesses {
     }
 }
 
+/// Where the accesses of each thread to a variable are, while all are taken in the order of the trace.
+struct Positions {
+    /// How many accesses of each thread were taken.
+    seen: Vec<u32>,
+    /// Of each two threads, if there are few: how many accesses of the second must come before the latest of the first. They only become more.
+    ordered: Vec<u32>,
+}
+
+impl Positions {
+    fn new(threads: usize) -> Self {
+        let pairs = if threads <= MANY { threads * threads } else { 0 };
+        Positions { seen: vec![0; threads], ordered: vec![0; pairs] }
+    }
+
+    /// How many accesses of another thread are among the first so many events of it, which must come before an access of `own`; and how many were
+    /// taken.
+    #[inline]
+    fn by(&mut self, own: usize, index: usize, other: &ThreadAccesses, run_up: u32) -> [usize; 2] {
+        let earlier = self.seen[index] as usize;
+        let number = own * self.seen.len() + index;
+        let known = self.ordered.get(number).map_or(0, |&known| known as usize);
+        let ordered = known + leading(&other.points[known..earlier], |first| first.place < run_up);
+        if let Some(known) = self.ordered.get_mut(number) {
+            *known = ordered as u32;
+        }
+        [ordered, earlier]
+    }
+}
+
 struct Search<'a> {
     index: &'a Index<'a>,
     must: &'a MustOrder,
@@ -309,14 +339,21 @@ impl Search<'_> {
             self.done += accesses.order.len() as u64;
             return true;
         }
+        let mut positions = Positions::new(accesses.threads.len());
         for (own, second) in accesses.in_order() {
-            // They are in the order of their first accesses.
-            let earlier = accesses.threads.iter().enumerate();
-            for (index, earlier) in earlier.take_while(|(_, other)| other.points[0].event < second.event) {
+            let previous = self.index.previous(second.event);
+            for (index, other) in accesses.threads.iter().enumerate() {
+                // They are in the order of their first accesses.
+                if positions.seen[index] == 0 {
+                    break;
+                }
                 if index != own && !self.is_out_of_bounds() {
-                    self.against(variable, second, earlier);
+                    let run_up = previous.map_or(0, |event| self.must.count(self.index, event, other.thread));
+                    let [ordered, earlier] = positions.by(own, index, other, run_up);
+                    self.against(variable, second, other, ordered, earlier);
                 }
             }
+            positions.seen[own] += 1;
             self.done += 1;
             if self.done.is_multiple_of(1024) {
                 (self.report)(Report::Progress { done: self.done, total: self.total });
@@ -351,13 +388,17 @@ impl Search<'_> {
         !common.is_empty()
     }
 
-    /// Pairs an access with the earlier ones of another thread.
-    fn against(&mut self, variable: VariableId, second: AccessPoint, other: &ThreadAccesses) {
+    /// Pairs an access with the earlier ones of another thread, the first of which must have happened before it can be next.
+    fn against(
+        &mut self,
+        variable: VariableId,
+        second: AccessPoint,
+        other: &ThreadAccesses,
+        ordered: usize,
+        earlier: usize,
+    ) {
         self.spend(AGAINST);
         let points = &other.points;
-        let earlier = points.partition_point(|first| first.event < second.event);
-        let run_up = self.must.run_up(self.index, second.event, other.thread);
-        let ordered = points[..earlier].partition_point(|first| first.place < run_up);
         let (pairs, in_order) =
             (other.conflicting(earlier, second.kind), other.conflicting(ordered, second.kind));
         self.funnel.pairs += pairs;

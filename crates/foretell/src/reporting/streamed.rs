@@ -32,6 +32,8 @@ pub struct Streamed<'a> {
     tally: Tally,
     /// How many findings are printed in full.
     in_full: u64,
+    /// From here on they are printed in a line each.
+    in_lines: bool,
     /// What comes before the findings, until it is printed.
     head: Option<String>,
     /// Whoever read the output has gone.
@@ -49,7 +51,15 @@ impl<'a> Reporting<'a> {
         }
         let head = if self.mode.json { Some(around_findings(head)?.0) } else { None };
         let in_full = how_many_in_full(self.file.trace.len());
-        Ok(Some(Streamed { reporting: self, outputs, tally: Tally::default(), in_full, head, gone: false }))
+        Ok(Some(Streamed {
+            reporting: self,
+            outputs,
+            tally: Tally::default(),
+            in_full,
+            in_lines: false,
+            head,
+            gone: false,
+        }))
     }
 }
 
@@ -68,16 +78,17 @@ impl Streamed<'_> {
         if json {
             return self.take_for_programs(before == 0, predictions);
         }
-        let in_full = if quiet { 0 } else { self.in_full.saturating_sub(before) };
+        let late = predictions.iter().any(Prediction::is_late);
+        let in_full = if quiet || late || self.in_lines { 0 } else { self.in_full.saturating_sub(before) };
         let others = predictions.split_off(predictions.len().min(in_full as usize));
         let mut words = String::new();
         for finding in with_schedules(predictions)? {
             words += &self.in_full(&finding)?;
         }
-        for (index, prediction) in others.into_iter().enumerate() {
+        for prediction in others {
             let finding = prediction.verified()?;
-            if before + in_full + index as u64 == self.in_full {
-                words += OTHERS;
+            if !std::mem::replace(&mut self.in_lines, true) {
+                words += if late { LATE } else { OTHERS };
             }
             words += &finding_in_a_line(&finding);
         }
@@ -127,7 +138,7 @@ impl Streamed<'_> {
             let (_, tail) = around_findings(predictions)?;
             self.put(&(tail + "\n"))?;
         } else {
-            let gap = if self.tally.all() > self.in_full && !self.reporting.mode.quiet { "\n" } else { "" };
+            let gap = if self.in_lines && !self.reporting.mode.quiet { "\n" } else { "" };
             let statistics = self.reporting.statistics(predictions);
             output::print(&format!("{gap}{statistics}{}", summary_of(predictions, &self.tally)))?;
         }
@@ -147,6 +158,10 @@ impl Streamed<'_> {
 
 /// What is said before the findings that are not told in full.
 const OTHERS: &str = "The remaining findings, one line each. They are verified as well; `--json` and `--html FILE` contain their schedules.\n";
+
+/// The same if there is no time to tell any more of them in full.
+const LATE: &str =
+    "There is no time left to show findings in full: one line each. They are verified as well.\n";
 
 /// What comes before the findings and after them, where there are none yet.
 fn around_findings(predictions: &Predictions) -> Result<(String, String), Diagnostic> {

@@ -17,6 +17,9 @@ use crate::first_party::FirstParty;
 use crate::observer::Observer;
 use crate::parallel::cores;
 
+/// How many findings of a kind are passed on however late it is: what was searched for is not found in vain.
+const IN_ANY_CASE: usize = 16;
+
 /// What findings are merged by: kind, variable, the set of locations, and what is done there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
@@ -197,11 +200,13 @@ impl<'s> Gatherer<'s> {
         }
         predictions.sort_by_key(|prediction| prediction.finding().third_party);
         let mut predictions = predictions.into_iter().peekable();
+        let mut passed = 0;
         while predictions.peek().is_some() {
-            if self.index.bounds().is_grace_over() {
+            if passed >= IN_ANY_CASE && self.index.bounds().is_grace_over() {
                 return predictions.count() as u64;
             }
             self.pass_on(predictions.by_ref().take(cores()).collect());
+            passed += cores();
         }
         0
     }

@@ -123,6 +123,11 @@ impl<'s> Prediction<'s> {
         &self.finding
     }
 
+    /// Whether time or memory ran out, so that whatever need not be done is better left.
+    pub fn is_late(&self) -> bool {
+        self.pending.as_ref().is_some_and(|pending| pending.index.bounds().are_final())
+    }
+
     /// With its schedule: the one with few switches, verified.
     pub fn with_schedule(self) -> Result<Finding, Error> {
         let Prediction { mut finding, pending } = self;
