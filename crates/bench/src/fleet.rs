@@ -17,6 +17,8 @@ use xtask::machine::circumstances;
 use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
+use crate::search::cpu_of_children;
+
 /// Jobs of the comparison with one machine.
 const SEEDS: u64 = 100;
 /// Tiny jobs through the queue.
@@ -27,6 +29,9 @@ const MEGABYTES: usize = 200;
 const SIMULATED: [u64; 4] = [10, 100, 300, 1_000];
 /// Jobs for each of them.
 const JOBS_EACH: u64 = 20;
+
+/// Ticks of the kernel's clock in a second.
+const TICKS: f64 = 100.0;
 
 pub(crate) fn run() -> Outcome {
     let fleet = match std::env::var_os("FORETELL_FLEET") {
@@ -83,6 +88,16 @@ impl Server {
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
         kilobytes.unwrap_or(0) / 1024
+    }
+}
+
+impl Server {
+    /// The processor time that it has taken so far, in seconds.
+    fn cpu(&self) -> f64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap_or_default();
+        // The name of the program, which may have spaces, is in brackets.
+        let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default().split_whitespace();
+        fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS
     }
 }
 
@@ -144,32 +159,63 @@ impl Bench<'_> {
     }
 }
 
+/// What some work costs: seconds on the clock, and of the processor, of the server apart.
+struct Cost {
+    seconds: f64,
+    cpu: f64,
+    server: f64,
+}
+
+impl Bench<'_> {
+    fn cost(&self, work: impl FnOnce() -> Result<(), String>) -> Result<Cost, String> {
+        let (cpu, server, started) = (cpu_of_children()?, self.server.cpu(), Instant::now());
+        work()?;
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(Cost { seconds, cpu: cpu_of_children()? - cpu, server: self.server.cpu() - server })
+    }
+}
+
 /// The same jobs without a server, with one worker, and with two.
 fn against_one_machine(bench: &Bench<'_>) -> Result<String, String> {
     bench.build()?;
     let seeds = SEEDS.to_string();
     let alone = ["test", "--jobs", "1", "--seeds", &seeds, "--timeout", "3000", "--quiet", "--", "./counter"];
-    let (_, alone) = bench.timed(&alone, &[0, 1])?;
     let submit = ["submit", "--seeds", &seeds, "--", "./counter"];
+    let alone = bench.cost(|| bench.timed(&alone, &[0, 1]).map(drop))?;
+    let submitted = bench.cost(|| bench.timed(&submit, &[0]).map(drop))?;
+    let one = bench.cost(|| bench.drained_by(1).map(drop))?;
     bench.timed(&submit, &[0])?;
-    // The worker waits half a second for the next job before it asks whether there is one.
-    let one = bench.drained_by(1)? - 0.5;
-    bench.timed(&submit, &[0])?;
-    let two = bench.drained_by(2)? - 0.5;
+    let two = bench.cost(|| bench.drained_by(2).map(drop))?;
     let each = |seconds: f64| seconds * 1000.0 / SEEDS as f64;
-    Ok(format!(
+    let mut text = format!(
         "{SEEDS} seeds of corpus/pairs/mutex_counter_bug.c (each a recording, a search and the replays of what it found):\n\n\
-         | | seconds | ms a job |\n|---|--:|--:|\n\
-         | `foretell test --jobs 1`, no server | {alone:.1} | {:.1} |\n\
-         | one worker | {one:.1} | {:.1} |\n\
-         | two workers | {two:.1} | {:.1} |\n\n\
-         The queue costs {:.1} ms a job beyond the hunt itself; two workers are {:.2} times as fast as one.\n\n",
-        each(alone),
-        each(one),
-        each(two),
-        each(one) - each(alone),
-        one / two
-    ))
+         | | seconds | CPU ms a job | the server's CPU ms a job |\n|---|--:|--:|--:|\n"
+    );
+    let rows = [
+        ("`foretell test --jobs 1`, no server", &alone),
+        ("submitting", &submitted),
+        ("one worker", &one),
+        ("two workers", &two),
+    ];
+    for (name, cost) in rows {
+        let _ = writeln!(
+            text,
+            "| {name} | {:.1} | {:.1} | {:.1} |",
+            cost.seconds,
+            each(cost.cpu),
+            each(cost.server)
+        );
+    }
+    let _ = writeln!(
+        text,
+        "\nThe queue costs {:.1} ms of CPU time a job beyond the hunt itself ({:.1} of the worker, {:.1} of the server); two workers are \
+         {:.2} times as fast as one.\n",
+        each(one.cpu + one.server - alone.cpu),
+        each(one.cpu - alone.cpu),
+        each(one.server),
+        one.seconds / two.seconds
+    );
+    Ok(text)
 }
 
 /// Jobs that do nothing.

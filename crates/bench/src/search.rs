@@ -208,7 +208,7 @@ fn fails(timeout: &mut Command, program: &Path) -> Result<bool, String> {
 }
 
 /// The CPU seconds of all programs run so far.
-fn cpu_of_children() -> Result<f64, String> {
+pub(crate) fn cpu_of_children() -> Result<f64, String> {
     use nix::sys::resource::{UsageWho, getrusage};
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|error| error.to_string())?;
     let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;

@@ -143,6 +143,15 @@ fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
 fn kill_at_random(points: u64) {
     let workshop = compiled("endless.c");
     let tmp = workshop.path("tmp");
+    // A busy machine takes seconds to start a program. Half of the moments are later than that.
+    let since = Instant::now();
+    let mut first = started(&workshop, &["./program", "on"]);
+    let longest = 2 * since.elapsed() + Duration::from_millis(100);
+    first.kill().expect("it can be killed");
+    first.wait().expect("it is gone");
+    let discarded =
+        workshop.foretell(&["recover", "--discard"]).env("TMPDIR", &tmp).status().expect("it runs");
+    assert!(discarded.success());
     let mut recovered = 0;
     for point in 0..points {
         let _ = std::fs::remove_file(workshop.path("foretell.ftr"));
@@ -151,7 +160,7 @@ fn kill_at_random(points: u64) {
         let mut child = record.spawn().expect("it starts");
         // From before the program starts to well into its run.
         let pause = point.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        std::thread::sleep(Duration::from_micros(pause % 150_000));
+        std::thread::sleep(longest.mul_f64(pause as f64 / f64::from(u32::MAX)));
         let program = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id()));
         match program.ok().and_then(|text| text.trim().parse::<u32>().ok()).filter(|_| point % 2 == 1) {
             Some(program) => drop(Command::new("kill").args(["-KILL", &format!("{program}")]).output()),
