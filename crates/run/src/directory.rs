@@ -1,6 +1,7 @@
 //! The directories that runs work in: private, and gone afterwards.
 //!
-//! They lie in one directory of the user's (`foretell-UID` where temporary files go) that nobody else can enter. Each is locked
+//! They lie in one directory of the user's (`foretell-UID` where temporary files go) that nobody else can enter. Runs whose logs are
+//! looked at and thrown away have another one in memory, since a hunt makes thousands of them and a disk is slow. Each is locked
 //! while its owner lives, so one without an owner is known for what it is: it is removed when the next run starts, unless it
 //! holds a recording that was never written to its trace ([`Interrupted`]).
 
@@ -18,6 +19,9 @@ const JOURNAL: &str = "journal";
 /// Locked by who makes or removes directories.
 const LOCK: &str = "lock";
 const PREFIX: &str = "run-";
+/// A file system in memory, and the room that must be left there: many times what a run of a hunt takes.
+const MEMORY: &str = "/dev/shm";
+const ENOUGH_MEMORY: u64 = 1 << 30;
 
 /// A directory of a run; removed with the value.
 #[derive(Debug)]
@@ -38,7 +42,20 @@ pub struct Interrupted {
 impl WorkDirectory {
     /// A new one, in the place for them. Those that have no owner any more are removed.
     pub fn create() -> io::Result<WorkDirectory> {
-        let place = place()?;
+        WorkDirectory::create_in(place_in(&std::env::temp_dir())?)
+    }
+
+    /// A new one in memory if there is room, for a run whose log is small and not kept.
+    pub(crate) fn create_in_memory() -> io::Result<WorkDirectory> {
+        // Who chose a place for temporary files wants them there.
+        if std::env::var_os("TMPDIR").is_some() || !has_room(Path::new(MEMORY)) {
+            return WorkDirectory::create();
+        }
+        let created = place_in(Path::new(MEMORY)).and_then(WorkDirectory::create_in);
+        created.or_else(|_| WorkDirectory::create())
+    }
+
+    fn create_in(place: PathBuf) -> io::Result<WorkDirectory> {
         let _lock = lock(&place)?;
         sweep(&place);
         let private = fs::Permissions::from_mode(0o700);
@@ -62,7 +79,7 @@ impl WorkDirectory {
 
 /// The recordings that were interrupted; whatever else has no owner is removed.
 pub fn interrupted() -> io::Result<Vec<Interrupted>> {
-    let place = place()?;
+    let place = place_in(&std::env::temp_dir())?;
     let _lock = lock(&place)?;
     Ok(sweep(&place))
 }
@@ -84,10 +101,19 @@ pub(crate) fn create_file(path: &Path) -> io::Result<File> {
     File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
-/// The place for all of them, which is the user's alone.
-fn place() -> io::Result<PathBuf> {
+/// Whether a file system is there with room for the logs of runs.
+fn has_room(directory: &Path) -> bool {
+    nix::sys::statvfs::statvfs(directory).is_ok_and(|facts| {
+        let read_only = nix::sys::statvfs::FsFlags::ST_RDONLY;
+        let free = facts.blocks_available() as u64 * facts.fragment_size() as u64;
+        free >= ENOUGH_MEMORY && !facts.flags().contains(read_only)
+    })
+}
+
+/// The place for all of them in a directory, which is the user's alone.
+fn place_in(directory: &Path) -> io::Result<PathBuf> {
     let user = nix::unistd::getuid().as_raw();
-    let place = std::env::temp_dir().join(format!("foretell-{user}"));
+    let place = directory.join(format!("foretell-{user}"));
     match fs::DirBuilder::new().mode(0o700).create(&place) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(at(&place, &error)),
         _ => {}
@@ -157,6 +183,18 @@ mod tests {
         assert_eq!(path.parent().unwrap().metadata().unwrap().mode() & 0o777, 0o700);
         drop(run);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn runs_that_are_not_kept_are_in_memory_where_there_is_room() {
+        let run = WorkDirectory::create_in_memory().unwrap();
+        let is_in_memory = run.path().starts_with(MEMORY);
+        assert_eq!(is_in_memory, std::env::var_os("TMPDIR").is_none() && has_room(Path::new(MEMORY)));
+        assert_eq!(run.path().parent().unwrap().metadata().unwrap().mode() & 0o777, 0o700);
+        let path = run.path().to_owned();
+        drop(run);
+        assert!(!path.exists());
+        assert!(!has_room(Path::new("/nowhere")));
     }
 
     #[test]

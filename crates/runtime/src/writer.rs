@@ -20,7 +20,9 @@ use crate::settings::{self, Settings};
 use crate::sys;
 use crate::thread::Thread;
 
-/// How much of the file is mapped at a time, and how little if the disk has no room for more.
+/// How much of the file is mapped at a time: little at first, since most runs of a hunt are short and room on the disk costs time, then
+/// more and more; and how little if the disk has no room for more.
+const FIRST_WINDOW: usize = 128 << 10;
 const LARGEST_WINDOW: usize = 8 << 20;
 const SMALLEST_WINDOW: usize = 16 << 10;
 
@@ -172,7 +174,7 @@ impl Writer {
             unsafe { sys::unmap(self.window, self.window_length) };
             self.window = ptr::null_mut();
         }
-        self.window_length = LARGEST_WINDOW;
+        self.window_length = (2 * self.window_length).clamp(FIRST_WINDOW, LARGEST_WINDOW);
         // A page without room behind it would be a SIGBUS in the middle of the program.
         while !sys::allocate_file(self.file, offset, self.window_length) {
             self.window_length /= 2;

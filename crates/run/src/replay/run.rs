@@ -54,6 +54,8 @@ impl Command {
 
 /// What the program prints, on both streams, in the directory of the run.
 const OUTPUT_FILE: &str = "output";
+/// A run whose log has more events has it on the disk.
+const MOST_IN_MEMORY: u64 = 4_000_000;
 
 /// A program that ran.
 #[derive(Debug)]
@@ -132,7 +134,9 @@ pub(super) fn execute(
 
 /// A directory for a run under this control file.
 pub(super) fn prepared(control: &[u8], settings: &wire::Settings) -> io::Result<WorkDirectory> {
-    let directory = WorkDirectory::create()?;
+    // Without a limit the log may be longer than memory.
+    let is_short = settings.max_events.is_some_and(|most| most.get() <= MOST_IN_MEMORY);
+    let directory = if is_short { WorkDirectory::create_in_memory() } else { WorkDirectory::create() }?;
     fs::write(directory.path().join(wire::SETTINGS_FILE), settings.to_string())?;
     fs::write(directory.path().join(wire::CONTROL_FILE), control)?;
     Ok(directory)
