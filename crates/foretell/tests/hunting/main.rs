@@ -12,6 +12,7 @@ mod misuse;
 mod openmp;
 mod options;
 mod pairs;
+mod repetitions;
 mod rounds;
 mod rust;
 

@@ -27,11 +27,22 @@ pub(super) struct Confirmer<'a> {
     pub(super) directory: &'a RunDirectory,
     /// The trace of the recorded run.
     pub(super) recorded: &'a Trace,
+    /// When to say what harm a finding does.
+    pub(super) judging: Judging,
+}
+
+/// When to say what harm a finding does: that may take runs for comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judging {
+    /// Now.
+    Now,
+    /// When it is replayed again.
+    Later,
 }
 
 impl Confirmer<'_> {
     /// Writes the finding's schedule, and replays it if there is time; whether there was. Other paths that the program takes
-    /// meanwhile are kept.
+    /// meanwhile are kept. What was replayed before is replayed as often again.
     pub(super) fn confirm(
         &self,
         finding: &mut Finding,
@@ -52,7 +63,9 @@ impl Confirmer<'_> {
         if tried {
             apply(finding, summary, &replayer);
         }
-        if finding.rung == Rung::Confirmed && finding.failure.is_none() {
+        let is_clear = self.judging == Judging::Now || finding.kind == FindingKind::Deadlock;
+        let is_open = finding.rung == Rung::Confirmed && finding.failure.is_none() && finding.harm.is_none();
+        if is_open && is_clear {
             self.judge(finding, &seen, ordinary, explorer)?;
         }
         Ok(tried)
@@ -91,12 +104,23 @@ const LONGEST_REPLAY: Duration = Duration::from_secs(60);
 /// And which share of the time that is left: one that hangs leaves time for others.
 const SHARE: u32 = 4;
 
-/// What a replay makes of a finding.
+/// What replays make of a finding, together with those before.
 fn apply(finding: &mut Finding, summary: ReplaySummary, replayer: &Replayer) {
-    finding.rung = rung_after(finding, summary.result);
     let divergence = summary.divergence.map(|left| {
         let step = replayer.step_in_words(&left);
         format!("{step}, {}: expected {}, found {}", left.thread, left.expected, left.came)
     });
-    finding.replay = Some(Replayed { times: summary.times, confirmed: summary.confirmed, divergence });
+    let now = Replayed { times: summary.times, confirmed: summary.confirmed, divergence };
+    // What was seen once has happened.
+    if finding.replay.as_ref().is_none_or(|before| before.confirmed == 0) {
+        finding.rung = rung_after(finding, summary.result);
+    }
+    finding.replay = Some(match finding.replay.take() {
+        Some(before) => Replayed {
+            times: before.times + now.times,
+            confirmed: before.confirmed + now.confirmed,
+            divergence: before.divergence.or(now.divergence),
+        },
+        None => now,
+    });
 }

@@ -4,6 +4,7 @@ mod behaviours;
 mod ladder;
 mod pace;
 mod reduce;
+mod repeat;
 
 use std::cell::LazyCell;
 use std::time::{Duration, Instant};
@@ -25,6 +26,7 @@ use crate::predict::{head, predict};
 use crate::recorded_command::{ChosenBy, command_of};
 use crate::trace_file::{ExploredTrace, TraceFile};
 use pace::Pace;
+use repeat::Repetitions;
 
 /// So many recordings of runs that failed are searched at most.
 const MOST_SEARCHED_FAILURES: usize = 4;
@@ -56,6 +58,8 @@ pub(super) struct Rounds<'a> {
     recorded_run_failed: bool,
     /// How many recordings of runs that failed were searched.
     searched_failures: usize,
+    /// What is left to be replayed more often.
+    repetitions: Repetitions,
     /// The program says which regions are to be atomic.
     has_regions: bool,
     started: Instant,
@@ -95,6 +99,7 @@ impl<'a> Rounds<'a> {
             others,
             recorded_run_failed,
             searched_failures: 0,
+            repetitions: Repetitions::of(options.times),
             has_regions,
             started: Instant::now(),
             shown: 0,
@@ -118,7 +123,8 @@ impl<'a> Rounds<'a> {
             return self.take_step(step, observer);
         }
         self.search_recorded(observer)?;
-        self.explore_behaviours(observer)
+        self.explore_behaviours(observer)?;
+        self.repeat_replays(observer)
     }
 
     /// Replays what the recorded run itself has shown, and searches it.
@@ -150,10 +156,24 @@ impl<'a> Rounds<'a> {
             true => Expectation::Broken,
             false => Expectation::Met,
         };
-        let new = self.search(file, recording, expectation, observer)?;
+        let mut new = self.search(file, recording, expectation, observer)?;
+        self.put_worst_first(&mut new);
         self.replay(file, &new, observer)?;
         self.climb(file, recording, observer)?;
         self.take_failures(observer)
+    }
+
+    /// What is replayed first: a deadlock is a failure for certain, a use after free nearly so.
+    fn put_worst_first(&self, ids: &mut [String]) {
+        let kind = |id: &String| {
+            let finding = self.predictions.findings.iter().find(|finding| finding.id == *id);
+            finding.map(|finding| finding.kind)
+        };
+        ids.sort_by_key(|id| match kind(id) {
+            Some(FindingKind::Deadlock) => 0,
+            Some(FindingKind::Order) => 1,
+            _ => 2,
+        });
     }
 
     /// Takes in the runs that failed since, each as a finding, and replays them.
@@ -272,11 +292,12 @@ impl<'a> Rounds<'a> {
         Confirmer {
             file,
             model: self.predictions.model,
-            times: self.options.times,
+            times: self.times_at_first(),
             budget: &self.options.budget,
             cancellation: &self.options.cancellation,
             directory: self.directory,
             recorded: &self.first.trace,
+            judging: self.judging_at_first(),
         }
     }
 
@@ -313,6 +334,7 @@ impl<'a> Rounds<'a> {
             let finding = &mut self.predictions.findings[index];
             tried += u64::from(confirmer.confirm(finding, &mut self.explorer, &mut self.ordinary)?);
             confirmed += u64::from(finding.rung == Rung::Confirmed);
+            self.repetitions.note(id, confirmer.model);
             // The order is settled at the end: ids stay where they are while it goes on.
             if self.pace.is_due() {
                 self.pace.time(|| self.directory.save(&self.predictions))?;

@@ -116,14 +116,22 @@ impl Rounds<'_> {
         observer.begin(&Stage::Exploring);
         let (mut spent, mut seed, mut made) = (Spent::default(), self.options.seed, 0);
         let max_events = self.most_events();
-        let first =
-            first_runs(seed).map(|runtime| Wanted::by_policy(wire::Settings { max_events, ..runtime }));
+        let mut first = Vec::from(first_runs(seed));
+        // Replays that followed the recorded run have shown what is like it.
+        if self.explorer.search.behaviours() > 0 {
+            first.remove(0);
+        }
+        let first = first.into_iter();
+        let first = first.map(|runtime| Wanted::by_policy(wire::Settings { max_events, ..runtime }));
         let mut limit = self.run_limit(None);
-        let longest = self.make_runs(first.into(), &command, limit, &mut spent)?;
+        let longest = self.make_runs(first.collect(), &command, limit, &mut spent)?;
         self.search_new(&mut spent, observer)?;
         self.ended = loop {
             if let Some(end) = self.end() {
                 break end;
+            }
+            if made > SYSTEMATIC || self.has_failure() || self.is_half_over() {
+                self.repeat_replays(observer)?;
             }
             limit = self.run_limit(Some(longest));
             let tasks: Vec<Task> =
@@ -220,6 +228,12 @@ impl Rounds<'_> {
                 Influence::Uninstrumented => Doubt::Uninstrumented,
             });
         }
+    }
+
+    /// Whether half of the time is used.
+    fn is_half_over(&self) -> bool {
+        let left = self.options.budget.time_left();
+        left.is_some_and(|left| left < self.started.elapsed())
     }
 
     /// Why the hunt ends now, if it does.
