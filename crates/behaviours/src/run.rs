@@ -49,7 +49,7 @@ pub struct Run {
     /// Events that share something with other threads, in the order of the run.
     pub(crate) steps: Vec<Step>,
     /// The steps that write each cell.
-    pub(crate) writers: Vec<Vec<u32>>,
+    pub(crate) writers: Vec<Writers>,
     pub(crate) doubts: BTreeSet<Doubt>,
     by_key: FxHashMap<ThreadKey, u32>,
 }
@@ -79,6 +79,24 @@ impl RunThread {
             Some(last) => hash_of(&(hash, self.kinds[last as usize])),
             None => hash,
         }
+    }
+}
+
+/// The steps that write a cell, by thread, each thread's in its order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Writers(Vec<(u32, Vec<u32>)>);
+
+impl Writers {
+    fn push(&mut self, thread: u32, step: u32) {
+        match self.0.iter_mut().find(|(writer, _)| *writer == thread) {
+            Some((_, steps)) => steps.push(step),
+            None => self.0.push((thread, vec![step])),
+        }
+    }
+
+    /// Each thread that writes, and its steps.
+    pub(crate) fn by_thread(&self) -> impl Iterator<Item = (u32, &[u32])> {
+        self.0.iter().map(|(thread, steps)| (*thread, steps.as_slice()))
     }
 }
 
@@ -227,7 +245,7 @@ struct Building {
     clocks: Vec<Clock>,
     /// The last step that wrote each cell.
     last: Vec<Option<EventRef>>,
-    writers: Vec<Vec<u32>>,
+    writers: Vec<Writers>,
     doubts: BTreeSet<Doubt>,
 }
 
@@ -246,7 +264,7 @@ impl Building {
             steps: Vec::new(),
             clocks: vec![nothing; raw.threads.len()],
             last: vec![None; cells.count as usize],
-            writers: vec![Vec::new(); cells.count as usize],
+            writers: vec![Writers::default(); cells.count as usize],
             doubts: raw.doubts.clone(),
         }
     }
@@ -338,7 +356,7 @@ impl Building {
         let number = self.steps.len() as u32;
         for part in parts.iter().filter(|part| part.effect.writes()) {
             self.last[part.cell.0 as usize] = Some(event);
-            self.writers[part.cell.0 as usize].push(number);
+            self.writers[part.cell.0 as usize].push(event.thread, number);
         }
         self.threads[thread].steps.push(number);
         let (pc, links, may_change) = (raw.pc, raw.links.clone(), raw.may_change);

@@ -1,6 +1,6 @@
 //! Targets: reads that could see something else than they saw in a run.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::accesses::EventRef;
 use crate::prefix::{Changed, Prefix};
@@ -40,13 +40,12 @@ impl Targets {
     pub(crate) fn of(run: &Run, kept: &[u64], limits: TargetLimits) -> Targets {
         let mut targets = Targets::default();
         let mut per_pair: FxHashMap<SitePair, u32> = FxHashMap::default();
-        for (number, step) in run.steps.iter().enumerate() {
-            if step.event.place < kept[step.event.thread as usize] || !step.reads() {
-                continue;
-            }
+        let share = Share::of(run, kept, limits);
+        targets.is_incomplete = share != Share::ALL;
+        for (number, step) in open_reads(run, kept).step_by(share.stride) {
             let reads: Vec<&Part> = step.parts.iter().filter(|part| part.effect.reads()).collect();
             let options: Vec<Vec<Option<EventRef>>> =
-                reads.iter().map(|part| sources(run, step, part)).collect();
+                reads.iter().map(|part| sources(run, number, part, share.per_thread)).collect();
             if options
                 .iter()
                 .map(Vec::len)
@@ -92,44 +91,94 @@ fn combinations(options: &[Vec<Option<EventRef>>]) -> Vec<Vec<Option<EventRef>>>
     all
 }
 
-/// What a part of a step could see: whatever is not known to be overwritten before it, and does not depend on it.
-fn sources(run: &Run, step: &Step, part: &Part) -> Vec<Option<EventRef>> {
-    let own = step.event;
-    let writers = || run.writers[part.cell.0 as usize].iter().map(|&writer| &run.steps[writer as usize]);
-    let is_before = |event: EventRef| {
-        if event.thread == own.thread {
-            event.place < own.place
-        } else {
-            event.place < step.before[event.thread as usize]
+/// The steps that read and are not among these first events of each thread, and their numbers.
+fn open_reads<'r>(run: &'r Run, kept: &'r [u64]) -> impl Iterator<Item = (usize, &'r Step)> {
+    let steps = run.steps.iter().enumerate();
+    steps.filter(|(_, step)| step.event.place >= kept[step.event.thread as usize] && step.reads())
+}
+
+/// Which reads are looked at, and how many writes of each thread: a long run has more pairs of them than could be tried, or even listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Share {
+    /// One read in so many.
+    stride: usize,
+    /// Writes of one thread that come neither before the read nor after it.
+    per_thread: usize,
+}
+
+impl Share {
+    const ALL: Share = Share { stride: 1, per_thread: usize::MAX };
+
+    /// What gives about as many targets as there is room for, from all parts of the run.
+    fn of(run: &Run, kept: &[u64], limits: TargetLimits) -> Share {
+        let (mut reads, mut all) = (0usize, 0usize);
+        let mut places: FxHashSet<u64> = FxHashSet::default();
+        for (_, step) in open_reads(run, kept) {
+            reads += 1;
+            places.insert(step.pc);
+            for part in step.parts.iter().filter(|part| part.effect.reads()) {
+                let free = around(run, step, part).map(|around| around.free.len());
+                all = all.saturating_add(free.sum::<usize>() + 1);
+            }
         }
-    };
-    // The last write of each thread that comes before the step in any case.
-    let mut last: FxHashMap<u32, &Step> = FxHashMap::default();
-    for writer in writers().filter(|writer| is_before(writer.event)) {
-        last.insert(writer.event.thread, writer);
+        let room = limits.in_all.min(places.len().saturating_mul(limits.per_pair as usize));
+        match all > room.saturating_mul(2) {
+            true => Share {
+                // Each read has what comes before it besides, and a thread or two that write.
+                stride: (3 * reads).div_ceil(room.max(1)).max(1),
+                per_thread: (room / reads.max(1)).max(1),
+            },
+            false => Share::ALL,
+        }
+    }
+}
+
+/// The writes of a thread to the cell of a read.
+struct Around<'r> {
+    /// The last that comes before the read in any case.
+    last: Option<u32>,
+    /// Those that neither come before the read nor depend on it.
+    free: &'r [u32],
+}
+
+/// How the writes of each thread lie around a read. A thread's clock only grows, so those that are free stand together.
+fn around<'r>(run: &'r Run, step: &'r Step, part: &Part) -> impl Iterator<Item = Around<'r>> {
+    let own = step.event;
+    let at = |index: u32| &run.steps[index as usize];
+    run.writers[part.cell.0 as usize].by_thread().map(move |(thread, writers)| {
+        let until = if thread == own.thread { own.place } else { step.before[thread as usize] };
+        let before = writers.partition_point(|&writer| at(writer).event.place < until);
+        let last = before.checked_sub(1).map(|index| writers[index]);
+        let after = if thread == own.thread { &[] } else { &writers[before..] };
+        let free = after.partition_point(|&writer| at(writer).clock(own.thread as usize) <= own.place);
+        Around { last, free: &after[..free] }
+    })
+}
+
+/// What a part of the step with this number could see: whatever is not known to be overwritten before it, and does not depend on it. In the order of the
+/// run; of the writes of a thread that are free, no more than so many, those that happened nearest.
+fn sources(run: &Run, number: usize, part: &Part, per_thread: usize) -> Vec<Option<EventRef>> {
+    let step = &run.steps[number];
+    let at = |index: u32| &run.steps[index as usize];
+    let (mut last, mut writers): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+    for around in around(run, step, part) {
+        last.extend(around.last);
+        let here = around.free.partition_point(|&writer| (writer as usize) < number);
+        let from = here.saturating_sub(per_thread / 2).min(around.free.len().saturating_sub(per_thread));
+        writers.extend(around.free[from..].iter().take(per_thread));
     }
     let is_overwritten = |writer: &Step| {
-        last.values().any(|later| {
+        last.iter().map(|&later| at(later)).any(|later| {
             later.event != writer.event && later.clock(writer.event.thread as usize) > writer.event.place
         })
-    };
-    let can_be = |writer: &&Step| {
-        if writer.event == own {
-            return false;
-        }
-        if is_before(writer.event) {
-            let is_last = last.get(&writer.event.thread).is_some_and(|last| last.event == writer.event);
-            return is_last && !is_overwritten(writer);
-        }
-        // It neither follows the step nor depends on it.
-        writer.event.thread != own.thread && writer.clock(own.thread as usize) <= own.place
     };
     let allows = |writer: &&Step| {
         let state = writer.parts.iter().rfind(|written| written.cell == part.cell && written.effect.writes());
         state.is_some_and(|written| part.need.is_met(written.after))
     };
-    let initial = last.is_empty() && part.need.is_met(Default::default());
-    let initial = initial.then_some(None);
-    let written = writers().filter(can_be).filter(allows).map(|writer| Some(writer.event));
+    let initial = (last.is_empty() && part.need.is_met(Default::default())).then_some(None);
+    writers.extend(last.iter().copied().filter(|&writer| !is_overwritten(at(writer))));
+    writers.sort_unstable();
+    let written = writers.into_iter().map(at).filter(allows).map(|writer| Some(writer.event));
     initial.into_iter().chain(written).collect()
 }

@@ -6,8 +6,8 @@ mod random;
 
 use std::collections::BTreeSet;
 
-use behaviours::{Run, Search, SearchLimits};
-use machine::{Behaviour, Machine, Program};
+use behaviours::{Doubt, Run, Search, SearchLimits};
+use machine::{Behaviour, Instruction, Machine, Program};
 
 /// What a search came to.
 struct Found {
@@ -69,4 +69,27 @@ fn random_programs_with_locks() {
 fn random_programs_with_everything() {
     let most = (0..150).map(|seed| compare(&random::program(seed, &random::ALL), seed)).max();
     assert!(most > Some(20), "some have many behaviours: {most:?}");
+}
+
+/// A long run has more pairs of reads and writes than can be tried. Those that are kept come from all parts of it.
+#[test]
+fn targets_of_long_runs_come_from_all_parts() {
+    const LONG: usize = 200;
+    let stores = (0..LONG).map(|value| Instruction::Store { variable: 0, value: value as i64 }).collect();
+    let loads = vec![Instruction::Load { variable: 0, register: 0 }; LONG];
+    let program = Program { threads: vec![Vec::new(), stores, loads] };
+    let limits = SearchLimits { per_run: 100, ..SearchLimits::default() };
+    let mut search = Search::new(limits);
+    let mut machine = Machine::new(&program);
+    machine.finish(1);
+    search.learn(Run::of_events(machine.log().into_iter()).unwrap());
+    assert!(search.left() > 50 && search.left() <= limits.per_run as u64, "{}", search.left());
+    assert!(search.doubts().any(|doubt| doubt == Doubt::TooManyTargets));
+    let mut furthest = 0;
+    while let Some(task) = search.next_task() {
+        // The reader is the second thread that is created, and reads at the end of the route.
+        furthest = furthest.max(task.route.legs.iter().map(|leg| leg.until).max().unwrap_or(0));
+        search.finish(&task, None);
+    }
+    assert!(furthest > 3 * LONG as u64 / 4, "{furthest}");
 }
