@@ -21,10 +21,12 @@ use crate::measure::median;
 use crate::peers::{Failing, Sources};
 
 /// How often each way is tried, with another seed each time.
-const SEEDS: u64 = 3;
+const SEEDS: u64 = 5;
 /// Runs of a policy, and of the plain program.
 const POLICY_RUNS: u64 = 100;
 const STRESS_RUNS: u64 = 1000;
+/// Seconds that a hunt may take. One that has not failed within the first is made again with the next; a seed makes the same runs.
+const HUNTS: [u64; 3] = [4, 15, 60];
 /// A run that takes longer hangs.
 const PATIENCE: u64 = 5;
 /// The time that the stress of one program may take.
@@ -71,6 +73,13 @@ struct Way {
 }
 
 impl Way {
+    /// The median over all seeds; none: with most of them the program did not fail.
+    fn median(&self) -> Option<u64> {
+        let mut runs: Vec<u64> = self.failed.iter().map(|&(runs, _)| runs).collect();
+        runs.sort_unstable();
+        runs.get(SEEDS as usize / 2).copied()
+    }
+
     /// The medians of those seeds with which the program failed, and with how many it did.
     fn shown(&self) -> String {
         if self.failed.is_empty() {
@@ -146,11 +155,24 @@ impl Trial<'_> {
     }
 
     fn hunt(&self, program: &Path, seed: u64) -> Result<Value, String> {
+        let mut found = Value::Null;
+        for seconds in HUNTS {
+            found = self.hunt_for(program, seed, seconds)?;
+            if found["first_failure"]["run"].is_u64() || found["ended"] != "time" {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn hunt_for(&self, program: &Path, seed: u64, seconds: u64) -> Result<Value, String> {
         let output = Command::new(self.foretell)
-            .args(["hunt", "--json", "-q", "--seed", &seed.to_string(), "--results"])
+            .args(["hunt", "--json", "-q", "--seed", &seed.to_string()])
+            .args(["--timeout", &seconds.to_string(), "--results"])
             .arg(self.place.join("results"))
             .arg("--")
             .arg(program)
+            .args(&self.program.arguments)
             .stdin(Stdio::null())
             .output()
             .map_err(|error| format!("cannot hunt: {error}"))?;
@@ -170,7 +192,7 @@ impl Trial<'_> {
                 std::fs::create_dir(&directory)
                     .and_then(|()| std::fs::write(directory.join("settings"), settings))
                     .map_err(|error| format!("cannot write settings: {error}"))?;
-                if fails(Command::new("timeout").env("FORETELL_RUN", &directory), program)? {
+                if self.fails(Command::new("timeout").env("FORETELL_RUN", &directory), program)? {
                     way.failed.push((run + 1, cpu_of_children()? - begin));
                     break;
                 }
@@ -182,7 +204,7 @@ impl Trial<'_> {
     fn stress(&self, program: &Path) -> Result<Option<(u64, f64)>, String> {
         let (begin, start) = (cpu_of_children()?, Instant::now());
         for run in 0..STRESS_RUNS {
-            if fails(&mut Command::new("timeout"), program)? {
+            if self.fails(&mut Command::new("timeout"), program)? {
                 return Ok(Some((run + 1, cpu_of_children()? - begin)));
             }
             if start.elapsed() > STRESS_LIMIT {
@@ -191,20 +213,21 @@ impl Trial<'_> {
         }
         Ok(None)
     }
-}
 
-/// Whether a run crashes, aborts or hangs.
-fn fails(timeout: &mut Command, program: &Path) -> Result<bool, String> {
-    let status = timeout
-        .args(["--preserve-status", "-s", "KILL", &PATIENCE.to_string()])
-        .arg(program)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .map_err(|error| format!("cannot run timeout: {error}"))?;
-    let by_signal = status.signal().is_some() || status.code().is_some_and(|code| code > 128);
-    Ok(by_signal || matches!(status.code(), Some(DEADLOCK_STATUS | TIMEOUT_STATUS)))
+    /// Whether a run crashes, aborts or hangs.
+    fn fails(&self, timeout: &mut Command, program: &Path) -> Result<bool, String> {
+        let status = timeout
+            .args(["--preserve-status", "-s", "KILL", &PATIENCE.to_string()])
+            .arg(program)
+            .args(&self.program.arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .map_err(|error| format!("cannot run timeout: {error}"))?;
+        let by_signal = status.signal().is_some() || status.code().is_some_and(|code| code > 128);
+        Ok(by_signal || matches!(status.code(), Some(DEADLOCK_STATUS | TIMEOUT_STATUS)))
+    }
 }
 
 /// The CPU seconds of all programs run so far.
@@ -229,7 +252,7 @@ fn kinds(found: &Value) -> String {
 fn introduction() -> String {
     format!(
         "\n`FORETELL_PEERS=.. cargo xtask bench search`: programs that are known to fail, fetched and not kept, built as their suites do (-O0). *Hunt* is `foretell hunt` with its defaults \
-         (60 s), up to the first run that crashes, aborts, fails an assertion or hangs; *random* and *pct* are runs under these policies alone, up to {POLICY_RUNS}, each with the next seed; *stress* is \
+         (60 s; a seed that fails within 4 or 15 s has no longer hunt), up to the first run that crashes, aborts, fails an assertion or hangs; *random* and *pct* are runs under these policies alone, up to {POLICY_RUNS}, each with the next seed; *stress* is \
          the plain program, up to {STRESS_RUNS} runs or {} s. Runs, and CPU seconds of everything including the tool, until the first failure: medians of those of {SEEDS} seeds with which it failed, and how many these are if not all. A dash: it did not fail.\n\n",
         STRESS_LIMIT.as_secs()
     )
@@ -260,5 +283,37 @@ fn table(rows: &[Row]) -> String {
         failed(|row| !row.pct.failed.is_empty()),
         failed(|row| row.stress.is_some()),
     );
+    text.push_str(&compared(rows));
     text
+}
+
+/// The medians over all programs, and how often the hunt needs a tenth of the runs that random priorities do.
+fn compared(rows: &[Row]) -> String {
+    let of = |way: fn(&Row) -> &Way| {
+        let mut medians: Vec<u64> = rows.iter().map(|row| way(row).median().unwrap_or(u64::MAX)).collect();
+        medians.sort_unstable();
+        match medians[medians.len() / 2] {
+            u64::MAX => format!("more than {POLICY_RUNS}"),
+            median => median.to_string(),
+        }
+    };
+    let hard = rows.iter().filter(|row| row.pct.median().is_none_or(|runs| runs >= 10));
+    let pairs: Vec<(Option<u64>, Option<u64>)> =
+        hard.map(|row| (row.hunt.median(), row.pct.median())).collect();
+    let tenth = |&&(hunt, pct): &&(Option<u64>, Option<u64>)| {
+        hunt.is_some_and(|hunt| 10 * hunt <= pct.unwrap_or(POLICY_RUNS))
+    };
+    let fewer = |&&(hunt, pct): &&(Option<u64>, Option<u64>)| {
+        hunt.is_some_and(|hunt| pct.is_none_or(|pct| hunt < pct))
+    };
+    format!(
+        "\nMedian over the programs of the median runs of each, a seed that does not fail counted as endless: hunt {}, random {}, pct {}. Of the {} programs for which pct needs ten runs \
+         or more, the hunt needs fewer for {}, and a tenth at most for {} (where pct does not fail, a tenth of {POLICY_RUNS}).\n",
+        of(|row| &row.hunt),
+        of(|row| &row.random),
+        of(|row| &row.pct),
+        pairs.len(),
+        pairs.iter().filter(fewer).count(),
+        pairs.iter().filter(tenth).count(),
+    )
 }

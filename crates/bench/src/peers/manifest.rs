@@ -65,6 +65,9 @@ pub(crate) struct Failing {
     pub(crate) directory: PathBuf,
     /// For the shell, with `$CC` and `$CXX`: makes `$PROGRAM`.
     pub(crate) build: String,
+    /// What it is run with, as its suite does.
+    #[serde(default)]
+    pub(crate) arguments: Vec<String>,
 }
 
 /// What is known of findings of a program, from reading its source.
