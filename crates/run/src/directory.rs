@@ -105,7 +105,7 @@ pub(crate) fn create_file(path: &Path) -> io::Result<File> {
 fn has_room(directory: &Path) -> bool {
     nix::sys::statvfs::statvfs(directory).is_ok_and(|facts| {
         let read_only = nix::sys::statvfs::FsFlags::ST_RDONLY;
-        let free = facts.blocks_available() as u64 * facts.fragment_size() as u64;
+        let free = facts.blocks_available() * facts.fragment_size();
         free >= ENOUGH_MEMORY && !facts.flags().contains(read_only)
     })
 }
