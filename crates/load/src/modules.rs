@@ -66,7 +66,12 @@ pub(super) struct Modules {
     directory: String,
     frames: FxHashMap<u64, Vec<Frame>>,
     sources: SourceFiles,
+    /// What [`Modules::local_by_line`] has found before. An array has as many variables as it has elements, and asks as often.
+    named_by_line: FxHashMap<(u64, u64, Option<u64>), Option<String>>,
 }
+
+/// How frames are aligned.
+const ALIGNMENT: u64 = 16;
 
 /// One file, and where it is.
 struct Mapped {
@@ -97,7 +102,13 @@ impl Modules {
             }
         }
         let directory = format!("{}/", directory.display());
-        Modules { modules, directory, frames: FxHashMap::default(), sources: SourceFiles::default() }
+        Modules {
+            modules,
+            directory,
+            frames: FxHashMap::default(),
+            sources: SourceFiles::default(),
+            named_by_line: FxHashMap::default(),
+        }
     }
 
     /// What the trace keeps of them.
@@ -226,7 +237,16 @@ impl Modules {
     /// The local variable that the line at an address names, if it is the only one there that can lie at a place of the stack. Frames are
     /// aligned, so the last digits of the place say which it can be.
     pub(super) fn local_by_line(&mut self, address: u64, place: u64, length: Option<u64>) -> Option<String> {
-        const ALIGNMENT: u64 = 16;
+        let key = (address, place % ALIGNMENT, length);
+        if let Some(name) = self.named_by_line.get(&key) {
+            return name.clone();
+        }
+        let name = self.find_local_by_line(address, place, length);
+        self.named_by_line.insert(key, name.clone());
+        name
+    }
+
+    fn find_local_by_line(&mut self, address: u64, place: u64, length: Option<u64>) -> Option<String> {
         let frame = self.frames(address).iter().find(|frame| frame.is_users()).cloned()?;
         let text = self.line_at(&frame)?;
         let tokens = tokens(&text);
