@@ -1,7 +1,8 @@
 //! Causes: which findings are one bug to the person who fixes it.
 //!
 //! One variable and one pair of functions is one cause, whatever the lines. Elements of one array and blocks from one allocation are one
-//! variable; two fields, and two variables on the same line, never are.
+//! variable; two fields, and two variables on the same line, never are. Memory on a stack that has no name is told apart by the lines that access it,
+//! since all elements of an array may be there.
 
 use std::borrow::Cow;
 
@@ -40,7 +41,8 @@ impl Cause {
         }
         let known = functions.len() == locations.len() && functions.iter().all(|name| !name.is_empty());
         // What the user states names its locations itself.
-        let by_function = known && !matches!(kind, FindingKind::Order | FindingKind::Predicate);
+        let is_stated = matches!(kind, FindingKind::Order | FindingKind::Predicate);
+        let by_function = known && !is_stated && unnamed_stack(object).is_none();
         let mut scopes = if by_function { functions.clone() } else { locations.clone() };
         // An order and its reverse are different violations.
         if *kind != FindingKind::Order {
@@ -61,8 +63,18 @@ pub(crate) fn objects(kind: FindingKind, object: &str) -> Vec<String> {
     objects
 }
 
-/// The name of a variable without what tells apart the elements of one array (`[3]`) and the blocks of one allocation (`#3`).
+/// The stack that a place without a name of its own is on: `local of f in T1 at -296`, `stack of main at -8`.
+fn unnamed_stack(name: &str) -> Option<&str> {
+    let (stack, place) = name.rsplit_once(" at -")?;
+    let is_place = !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_digit());
+    (is_place && (stack.starts_with("stack of ") || stack.starts_with("local of "))).then_some(stack)
+}
+
+/// The name of a variable without what tells apart the elements of one array (`[3]`), the blocks of one allocation (`#3`), and places on a stack.
 pub fn family(name: &str) -> Cow<'_, str> {
+    if let Some(stack) = unnamed_stack(name) {
+        return Cow::Borrowed(stack);
+    }
     if !name.contains(['[', '#']) {
         return Cow::Borrowed(name);
     }
@@ -152,5 +164,8 @@ mod tests {
         assert_eq!(family("main::{{closure}}#0::X"), "main::{{closure}}::X");
         assert_eq!(family("odd[#"), "odd[#");
         assert_ne!(family("a[1].x"), family("a[1].y"));
+        assert_eq!(family("local of f in T1 at -296"), "local of f in T1");
+        assert_eq!(family("stack of main at -8"), family("stack of main at -16"));
+        assert_eq!(family("stack of main at -x"), "stack of main at -x");
     }
 }

@@ -32,6 +32,19 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// Whether it is about the order of threads: failures and misuse happened in the run itself.
+    pub fn depends_on_order(self) -> bool {
+        match self {
+            FindingKind::Race
+            | FindingKind::Deadlock
+            | FindingKind::Atomicity
+            | FindingKind::Nondeterminism
+            | FindingKind::Order
+            | FindingKind::Predicate => true,
+            FindingKind::Failure | FindingKind::Misuse => false,
+        }
+    }
+
     /// Those that a trace is searched for, in this order (failures are met, not searched for): which reads race is known before what else they could see.
     pub const ALL: &[FindingKind] = &[
         FindingKind::Race,
