@@ -148,6 +148,11 @@ pub enum ErrorKind {
     /// Warning: the recorded run did not end as runs do.
     #[error("{0}")]
     IncompleteRecording(String),
+    /// Warning: a library orders threads in ways that are not recorded.
+    #[error(
+        "{0} orders threads in ways that are not recorded, so only findings that a replay confirms are shown"
+    )]
+    HiddenSynchronisation(String),
     /// A program that ended before it did anything.
     #[error("the program ended with status {0} before it started a thread, so there is nothing to search")]
     GaveUp(i32),

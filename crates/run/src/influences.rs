@@ -99,6 +99,7 @@ const SYSTEM: &[&str] = &[
     "libdl.so",
     "libdl-2.",
     "libgcc_s.so",
+    "libgomp.so",
     "libm.so",
     "libm-2.",
     "libpthread.so",
@@ -126,6 +127,34 @@ pub fn influences<'a>(files: impl IntoIterator<Item = &'a Path>) -> BTreeSet<Inf
         }
     }
     found
+}
+
+/// What a library calls that makes threads and lets them wait in ways of its own: by system calls, or by spinning.
+const OWN_WAITING: &[&str] = &["syscall", "sched_yield"];
+
+/// Libraries among these files that are not instrumented and order threads out of sight, by name: they start threads, and wait in other ways than by
+/// the C library's functions.
+pub fn hidden_synchronisers<'a>(files: impl IntoIterator<Item = &'a Path>) -> BTreeSet<String> {
+    let names = files.into_iter().filter(|path| path.is_absolute()).filter_map(|path| {
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let is_known = SYSTEM.iter().any(|known| name.starts_with(known));
+        (!is_known && name.contains(".so") && synchronises_unseen(&map_file(path).ok()?)).then_some(name)
+    });
+    names.collect()
+}
+
+fn synchronises_unseen(bytes: &[u8]) -> bool {
+    let Ok(file) = object::File::parse(bytes) else { return false };
+    let (mut starts, mut waits) = (false, false);
+    for symbol in file.dynamic_symbols().filter(|symbol| symbol.is_undefined()) {
+        let name = symbol.name().unwrap_or_default();
+        if name.starts_with("__tsan_") {
+            return false;
+        }
+        starts |= name == "pthread_create";
+        waits |= OWN_WAITING.contains(&name);
+    }
+    starts && waits
 }
 
 fn of_file(bytes: &[u8]) -> BTreeSet<Influence> {

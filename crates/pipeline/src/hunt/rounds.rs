@@ -7,9 +7,12 @@ mod reduce;
 mod repeat;
 
 use std::cell::LazyCell;
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use report::{Finding, FindingKind, HuntEnd, Predictions, Rung, ScheduleFile};
+use run::influences::hidden_synchronisers;
 use trace::Op;
 
 use super::HuntOptions;
@@ -20,7 +23,7 @@ use super::failures;
 use super::ordinary::OrdinaryRuns;
 use super::record::RecordedRuns;
 use super::run_directory::RunDirectory;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::observer::{Event, Observer, Progress, Stage, WarningsOnly, WithoutFindings};
 use crate::predict::{head, predict};
 use crate::recorded_command::{ChosenBy, command_of};
@@ -62,6 +65,8 @@ pub(super) struct Rounds<'a> {
     repetitions: Repetitions,
     /// The program says which regions are to be atomic.
     has_regions: bool,
+    /// Libraries that order threads out of sight: what is only predicted may be impossible.
+    hidden: BTreeSet<String>,
     started: Instant,
     /// Findings that are shown, and when the last of them was found: how long after the start, and when that was.
     shown: usize,
@@ -101,6 +106,9 @@ impl<'a> Rounds<'a> {
             searched_failures: 0,
             repetitions: Repetitions::of(options.times),
             has_regions,
+            hidden: hidden_synchronisers(
+                first.trace.metadata().modules.iter().map(|module| Path::new(&module.path)),
+            ),
             started: Instant::now(),
             shown: 0,
             last_found: None,
@@ -117,6 +125,7 @@ impl<'a> Rounds<'a> {
     pub(super) fn run(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
         // An interrupted hunt can be reported from its beginning on.
         self.save()?;
+        self.warn_of_hidden_orders(observer);
         self.explorer.is_over = self.options.rounds == 1;
         self.take_failures(observer)?;
         if let Some(step) = &self.options.step {
@@ -125,6 +134,20 @@ impl<'a> Rounds<'a> {
         self.search_recorded(observer)?;
         self.explore_behaviours(observer)?;
         self.repeat_replays(observer)
+    }
+
+    /// Says once which libraries order threads out of sight, and what can be done.
+    fn warn_of_hidden_orders(&self, observer: &mut dyn Observer) {
+        if self.hidden.is_empty() {
+            return;
+        }
+        let names: Vec<&str> = self.hidden.iter().map(String::as_str).collect();
+        let warning = Error::from(ErrorKind::HiddenSynchronisation(names.join(", ")));
+        observer.warning(warning.help(if names.iter().any(|name| name.starts_with("libomp.so")) {
+            "compile OpenMP programs with gcc: Foretell knows its library, libgomp"
+        } else {
+            "build it with `foretell cc` or `foretell c++`, or annotate it (see docs/recording.md)"
+        }));
     }
 
     /// Replays what the recorded run itself has shown, and searches it.
@@ -304,8 +327,11 @@ impl<'a> Rounds<'a> {
     /// Keeps what was found so far, as it is to be shown: failures first, then what was seen doing harm, then the highest rungs.
     pub(super) fn save(&mut self) -> Result<(), Error> {
         let has_regions = self.has_regions;
+        let has_hidden_orders = !self.hidden.is_empty();
         for finding in &mut self.predictions.findings {
-            finding.shown = Some(finding.is_shown_in_hunt(has_regions));
+            let may_be_impossible =
+                has_hidden_orders && finding.rung == Rung::Predicted && finding.kind.depends_on_order();
+            finding.shown = Some(finding.is_shown_in_hunt(has_regions) && !may_be_impossible);
         }
         self.explorer.counts.settle(&mut self.predictions.findings);
         self.predictions.coverage = Some(self.covered());
@@ -332,7 +358,12 @@ impl<'a> Rounds<'a> {
             };
             observer.item(id);
             let finding = &mut self.predictions.findings[index];
-            tried += u64::from(confirmer.confirm(finding, &mut self.explorer, &mut self.ordinary)?);
+            match confirmer.confirm(finding, &mut self.explorer, &mut self.ordinary) {
+                Ok(was_tried) => tried += u64::from(was_tried),
+                // A thread that the C library made, for a timer, say: what it does is seen, but cannot be arranged.
+                Err(error) if matches!(error.kind(), ErrorKind::NotReplayable(_)) => observer.warning(error),
+                Err(error) => return Err(error),
+            }
             confirmed += u64::from(finding.rung == Rung::Confirmed);
             self.repetitions.note(id, confirmer.model);
             // The order is settled at the end: ids stay where they are while it goes on.
