@@ -72,7 +72,7 @@ pub(crate) fn thread_in(slot: Slot) -> &'static Thread {
 pub(crate) fn find(handle: u64) -> Option<&'static Thread> {
     scheduler().with_lock(|schedule, _| {
         let mut threads = schedule.known().iter().map(|&slot| thread_in(slot));
-        threads.find(|thread| thread.handle.load(Ordering::Relaxed) == handle && thread.number > 0)
+        threads.find(|thread| thread.handle.load(Ordering::Relaxed) == handle)
     })
 }
 
@@ -99,6 +99,8 @@ pub(crate) unsafe fn begin(first_stack: (u64, u64)) {
     });
     let Some(first) = first.map(thread_in) else { return };
     first.kernel_id.store(sys::gettid(), Ordering::Relaxed);
+    // SAFETY: takes nothing, touches nothing.
+    first.handle.store(unsafe { libc::pthread_self() }, Ordering::Relaxed);
     thread::set_current(Some(first));
     ACTIVE.store(true, Ordering::Relaxed);
     // SAFETY: the only thread has the token. It is not inside, but there is no program's code to run before it would be.
