@@ -6,6 +6,7 @@ mod growth;
 mod hostile;
 mod llvm;
 mod measure;
+mod openmp;
 mod papers;
 mod peers;
 mod plot;
@@ -59,6 +60,11 @@ const BENCHMARKS: &[Benchmark] = &[
         "llvm",
         "hunting in LLVM's tests of ThreadSanitizer; FORETELL_LLVM_TSAN must name them",
         llvm::run,
+    ),
+    Benchmark::new(
+        "openmp",
+        "hunting in DataRaceBench, beside ThreadSanitizer and Archer; FORETELL_DATARACEBENCH must name it",
+        openmp::run,
     ),
     Benchmark::new(
         "peers",

@@ -91,6 +91,7 @@ impl Memory {
     ) -> String {
         match Passage::of(address) {
             Some(Passage::Team(number)) => return format!("team {}", number / 8),
+            Some(Passage::Iteration(number)) => return format!("iteration {number}"),
             Some(Passage::File(number)) => return format!("file descriptor {number}"),
             _ => {}
         }

@@ -280,6 +280,7 @@ impl Objects {
             Some(Passage::Fiber(number)) => format!("fiber {number}"),
             Some(Passage::Task(number)) => format!("task {number}"),
             Some(Passage::Team(number)) => format!("team {}", number / 8),
+            Some(Passage::Iteration(number)) => format!("iteration {number}"),
             Some(Passage::File(number)) => format!("file descriptor {number}"),
             Some(Passage::Signal(Signal::ANY, _)) => format!("{SIGNAL}of any kind"),
             Some(Passage::Signal(Signal(number), _)) => format!("{SIGNAL}{number}"),

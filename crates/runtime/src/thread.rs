@@ -128,10 +128,12 @@ pub(crate) struct Thread {
     pub(crate) in_library: Cell<bool>,
     pub(crate) creates_for_library: Cell<bool>,
     pub(crate) begins_in_library: Cell<bool>,
+    /// Where the region of OpenMP's begins that it is starting; 0: none.
+    pub(crate) region: Cell<u64>,
     /// The team of OpenMP's that it is in; null: none.
     pub(crate) team: Cell<*mut c_void>,
-    /// What carries the order of the task of OpenMP's that it runs; 0: not known yet.
-    pub(crate) task: Cell<u64>,
+    /// The task of OpenMP's that it runs; null: none.
+    pub(crate) task: Cell<*mut c_void>,
     /// The fiber that runs; 0: the thread's own.
     pub(crate) fiber: Cell<u64>,
     pub(crate) pending: Cell<[libc::siginfo_t; PUT_OFF]>,

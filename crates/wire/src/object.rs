@@ -26,6 +26,8 @@ pub enum Passage {
     Team(u32),
     /// A task of OpenMP's: its number.
     Task(u32),
+    /// Iterations of a loop whose iterations wait for each other: a number that few share.
+    Iteration(u32),
     /// A fiber that moves between threads: its number.
     Fiber(u32),
     /// A signal, on its way to one thread or to anyone.
@@ -77,6 +79,7 @@ impl Passage {
             Passage::Task(number) => (8, number as u64),
             Passage::Team(number) => (9, number as u64),
             Passage::File(number) => (10, number as u64),
+            Passage::Iteration(number) => (11, number as u64),
         };
         NO_ADDRESS | kind << OWN_BITS | own & ((1 << OWN_BITS) - 1)
     }
@@ -98,6 +101,7 @@ impl Passage {
             8 => Passage::Task(own as u32),
             9 => Passage::Team(own as u32),
             10 => Passage::File(own as u32),
+            11 => Passage::Iteration(own as u32),
             _ => return None,
         })
     }
@@ -119,6 +123,7 @@ mod tests {
             Passage::Fiber(3),
             Passage::Task(3),
             Passage::Team(9),
+            Passage::Iteration(9),
             Passage::File(9),
             Passage::Signal(signal, Target::Anyone),
             Passage::Signal(signal, Target::Thread(70_000)),

@@ -15,7 +15,12 @@ use crate::{python, toolchains, tools as cargo_tools};
 
 /// Real programs that the tests build and record: their packages of sources, and the libraries that these need.
 const PROGRAMS: &[&str] = &["pigz", "pbzip2"];
-const LIBRARIES: &[(&str, &str)] = &[("zlib.h", "zlib1g-dev"), ("bzlib.h", "libbz2-dev")];
+const LIBRARIES: &[(&str, &str)] = &[
+    ("zlib.h", "zlib1g-dev"),
+    ("bzlib.h", "libbz2-dev"),
+    // clang's OpenMP has no header there.
+    ("../lib/llvm-14/lib/libomp.so", "libomp-dev"),
+];
 
 /// A command, and the package that has it.
 const TOOLS: &[(&str, &str)] = &[

@@ -1,6 +1,7 @@
 //! `foretell hunt` as a newcomer uses it: on the examples. What each has is in examples/expected.toml; the fixed twins
 //! have nothing, and everything that is expected must be seen happening.
 
+mod as_they_are;
 mod behaviours;
 mod cargo;
 mod endings;

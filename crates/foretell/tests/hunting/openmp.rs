@@ -1,9 +1,11 @@
 //! OpenMP programs as gcc compiles them: what OpenMP orders is ordered, and what it does not is found.
 
+use std::process::Command;
+
 use serde_json::Value;
 
 use crate::rust::program;
-use crate::{foretell, json};
+use crate::{foretell, json, line_of};
 
 fn hunt(name: &str) -> (Option<i32>, Value) {
     let directory = tempfile::tempdir().unwrap();
@@ -31,6 +33,75 @@ fn what_openmp_orders_is_silent() {
     run(&["cc", "-fopenmp", "-O1", source.to_str().unwrap(), "-o", "correct"]);
     run(&["record", "-o", "correct.ftr", "--", "./correct"]);
     run(&["predict", "correct.ftr", "--only", "race,deadlock,order,misuse"]);
+}
+
+/// Tasks run where our own queue says, so replays follow their schedules, and a hunt finds nothing to report in any of them.
+#[test]
+fn tasks_and_what_waits_for_them_are_in_order() {
+    let (status, report) = hunt("tasks_correct.c");
+    let findings: Vec<_> = ["race", "deadlock", "failure", "misuse", "atomicity", "order"]
+        .iter()
+        .flat_map(|kind| shown(&report, kind))
+        .collect();
+    assert_eq!((status, &findings[..]), (Some(0), &[][..]), "{report:#}");
+    assert!(report["runs"].as_u64().unwrap() > 1, "{report:#}");
+}
+
+#[test]
+fn tasks_that_depend_on_the_same_input_race() {
+    let (status, report) = hunt("tasks_race.c");
+    let races = shown(&report, "race");
+    assert_eq!((status, races.len()), (Some(1), 1), "{report:#}");
+    assert_eq!(races[0]["rung"], "confirmed", "{report:#}");
+}
+
+#[test]
+fn sections_race_though_one_thread_could_do_both() {
+    let (status, report) = hunt("sections_race.c");
+    let races = shown(&report, "race");
+    assert_eq!((status, races.len()), (Some(1), 1), "{report:#}");
+    assert_eq!(races[0]["rung"], "confirmed", "{report:#}");
+}
+
+#[test]
+fn iterations_that_wait_for_the_wrong_one_race() {
+    let (status, report) = hunt("doacross_race.c");
+    let races = shown(&report, "race");
+    assert_eq!((status, races.is_empty()), (Some(1), false), "{report:#}");
+    assert_eq!(races[0]["rung"], "confirmed", "{report:#}");
+}
+
+/// Threads of a team are created where the region begins, not in libgomp.
+#[test]
+fn threads_are_created_at_the_region() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = program("openmp/sections_race.c");
+    std::fs::copy(&source, directory.path().join("sections_race.c")).unwrap();
+    let options = ["hunt", "sections_race.c", "--flags=-fopenmp", "--timeout", "15"];
+    let hunted = foretell(directory.path(), &options);
+    let said = String::from_utf8_lossy(&hunted.stdout);
+    let line = line_of(&std::fs::read_to_string(source).unwrap(), "#pragma omp parallel");
+    assert!(said.contains(&format!("was created by main at sections_race.c:{line}")), "{said}");
+}
+
+/// What clang's library orders is out of sight: that is said, and nothing is reported that it may forbid.
+#[test]
+fn clangs_openmp_is_named_and_gives_no_false_alarms() {
+    let mut compilers = std::fs::read_dir("/usr/lib").unwrap().flatten();
+    let has_library = compilers.any(|entry| entry.path().join("lib/libomp.so").exists());
+    if !testing::has("clang") || !has_library {
+        return testing::absent("clang with libomp (libomp-dev)");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::copy(program("openmp/team.c"), directory.path().join("team.c")).unwrap();
+    let mut compiler = Command::new(env!("CARGO_BIN_EXE_foretell"));
+    compiler.args(["cc", "-g", "-fopenmp", "team.c", "-o", "team"]).env("FORETELL_CC", "clang");
+    let built = compiler.current_dir(directory.path()).output().unwrap();
+    assert!(built.status.success(), "{built:?}");
+    let hunted = foretell(directory.path(), &["hunt", "--timeout", "15", "--", "./team"]);
+    let said = String::from_utf8_lossy(&hunted.stderr);
+    assert_eq!(hunted.status.code(), Some(0), "{hunted:?}");
+    assert!(said.contains("libomp.so") && said.contains("compile OpenMP programs with gcc"), "{said}");
 }
 
 #[test]

@@ -194,8 +194,10 @@ unsafe {
     let child = program::thread_in(slot);
     child.routine.set(Some(routine));
     child.argument.set(argument);
-    child.detached.set(is_detached(attributes));
-    child.begins_in_library.set(inside.thread().creates_for_library.get());
+    let is_for_library = inside.thread().creates_for_library.get();
+    child.begins_in_library.set(is_for_library);
+    // What a library does with its threads at their end is out of sight, and nothing of the program's.
+    child.detached.set(is_for_library || is_detached(attributes));
     child.stack_size.set(stack_size(attributes));
     // A signal must not reach the child before it knows itself.
     let all = u64::MAX;
@@ -337,7 +339,10 @@ fn log_gone(inside: &Inside, handle: libc::pthread_t, pc: u64) {
 
 fn forget(thread: &Thread) {
     GONE.set(thread.handle.load(Ordering::Relaxed), thread.number);
-    scheduler().with_lock(|schedule, _| schedule.forget(thread.slot));
+    // The first thread's memory is the process's as long as it lasts.
+    if thread.number > 0 {
+        scheduler().with_lock(|schedule, _| schedule.forget(thread.slot));
+    }
 }
 
 /// Detaches a thread.
@@ -396,7 +401,7 @@ pub(crate) fn give_way() -> c_int {
 hook! {
     fn pthread_create(handle: *mut libc::pthread_t, attributes: Attributes, routine: Routine, argument: *mut c_void; pc in "r8") -> c_int {
         start::starts_thread();
-        openmp::while_creating(|| create(handle, attributes, routine, argument, pc))
+        openmp::while_creating(pc, |pc| create(handle, attributes, routine, argument, pc))
     }
     fn pthread_join(handle: libc::pthread_t, result: *mut *mut c_void; pc in "rdx") -> c_int {
         join(handle, result, None, pc)

@@ -1,181 +1,88 @@
-//! OpenMP's tasks. libgomp decides when and where a task runs; it comes after its creation and before whatever waits for it. The program's function
-//! and data travel inside data of ours, which libgomp copies as it would copy the program's.
+//! The entry points of OpenMP's tasks: creating them, waiting for them.
 
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::ptr;
 
-use wire::{Kind, Passage, Waker};
+use wire::Waker;
 
-use super::{Data, Function, Part, address, come_in, go_out, in_libgomp, team};
-use crate::interpose::hook;
+use super::dependences::Depend;
+use super::task::{self, Allowed, Creation, Task, run_until};
+use super::{Data, Function, Team, current, in_libgomp, team};
 use crate::inside::{Inside, enter, enter_point};
+use crate::interpose::hook;
 use crate::real::real;
+use crate::schedule::GaveUp;
 
+/// Copies the program's data for a task.
 type Copy = Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>;
-type Depend = *const *const c_void;
 
-/// The most dependences of a task that are known.
-const MOST: usize = 8;
-/// A flag of a task: it has dependences.
-const DEPENDS: c_uint = 8;
+/// Flags of tasks and of loops of tasks, as gcc sets them.
+mod flag {
+    use core::ffi::c_uint;
 
-/// A task on its way through libgomp; the program's data follow it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Task {
-    /// The iterations of a task of a loop: libgomp writes them where the data begin.
-    iterations: [u64; 2],
-    function: Function,
-    /// How its data are copied, from where, how many, and how they lie.
-    copy: Copy,
-    source: Data,
-    size: usize,
-    alignment: usize,
-    /// What carries its order: itself, and the task that created it.
-    own: u64,
-    parent: u64,
-    depends: [u64; MOST],
+    pub(super) const FINAL: c_uint = 1 << 1;
+    pub(super) const DEPEND: c_uint = 1 << 3;
+    /// A loop counts up.
+    pub(super) const UP: c_uint = 1 << 8;
+    pub(super) const GRAIN_SIZE: c_uint = 1 << 9;
+    /// Tasks of a loop may wait: there is no `if` clause that says otherwise.
+    pub(super) const IF: c_uint = 1 << 10;
+    pub(super) const NO_GROUP: c_uint = 1 << 11;
+    pub(super) const REDUCTION: c_uint = 1 << 12;
+    pub(super) const DETACH: c_uint = 1 << 13;
+    pub(super) const STRICT: c_uint = 1 << 14;
 }
 
-impl Task {
-    /// Where the data of a task lie that begins here.
-    fn data(&self, start: *mut c_void) -> *mut c_void {
-        let after = start as usize + size_of::<Task>();
-        after.next_multiple_of(self.alignment.max(1)) as *mut c_void
-    }
+/// So many tasks of each thread wait at most; further ones run at once.
+const MOST: usize = 64;
 
-    /// How much room it takes with its data.
-    fn room(&self) -> c_long {
-        (size_of::<Task>() + self.alignment + self.size) as c_long
-    }
+/// Whether tasks run at once that may wait.
+fn is_full(team: &Team, current: &Task) -> bool {
+    current.is_final || team.tasks.unfinished() > MOST * team.size.get()
 }
 
-/// How many tasks there were.
-static COUNT: AtomicU32 = AtomicU32::new(0);
-
-/// A number for a task, as what carries its order. For the holder of the token, so that runs have the same.
-fn new_task(_inside: &Inside) -> u64 {
-    Passage::Task(COUNT.fetch_add(1, Ordering::Relaxed) + 1).object()
-}
-
-/// The task that the thread runs.
-fn current(inside: &Inside) -> u64 {
-    let task = &inside.thread().task;
-    if task.get() == 0 {
-        task.set(new_task(inside));
-    }
-    task.get()
-}
-
-/// The addresses that a task depends on, as libgomp gets them: two layouts, told apart by the first word.
+/// Fills in the data of a task, with the program's function if it has one.
 ///
 /// # Safety
-/// The list is as gcc makes it.
-unsafe fn depends_of(list: Depend) -> [u64; MOST] {
-// SAFETY: as the list says itself, it has so many entries.
-unsafe {
-    let mut depends = [0; MOST];
-    let (count, first) = match *list as usize {
-        0 => (*list.add(1) as usize, 5),
-        count => (count, 2),
-    };
-    for (index, depend) in depends.iter_mut().enumerate().take(count) {
-        *depend = *list.add(first + index) as u64;
-    }
-    depends
-}
-}
-
-fn log_all(inside: &Inside, kind: Kind, pc: u64, objects: &[u64]) {
-    objects.iter().filter(|&&object| object != 0).for_each(|&object| inside.simple(kind, pc, object));
-}
-
-/// Copies a task into libgomp's memory.
-///
-/// # Safety
-/// The source is a task, and there is room for it and its data.
-unsafe extern "C" fn copy(to: *mut c_void, from: *mut c_void) {
-// SAFETY: by the contract of this function; the program's data are copied as it says.
-unsafe {
-    let task = *from.cast::<Task>();
-    to.cast::<Task>().write(task);
-    let data = task.data(to);
-    match task.copy {
-        Some(copy) => copy(data, task.source),
-        None => core::ptr::copy_nonoverlapping(task.source.cast::<u8>(), data.cast::<u8>(), task.size),
-    }
-}
-}
-
-/// Runs a task.
-///
-/// # Safety
-/// It is one, copied.
-unsafe extern "C" fn run(argument: *mut c_void) {
-// SAFETY: by the contract of this function; the task's function is the program's, for this data.
-unsafe {
-    let task = *argument.cast::<Task>();
-    run_with(&task, task.data(argument));
-}
-}
-
-/// Runs a task of a loop, which finds its iterations at the start of its data.
-///
-/// # Safety
-/// As for [`run`].
-unsafe extern "C" fn run_loop(argument: *mut c_void) {
-// SAFETY: as for `run`; data of a task of a loop begin with two words.
-unsafe {
-    let task = *argument.cast::<Task>();
-    let data = task.data(argument);
-    data.cast::<[u64; 2]>().write_unaligned(task.iterations);
-    run_with(&task, data);
-}
-}
-
-/// # Safety
-/// As for [`run`].
-unsafe fn run_with(task: &Task, data: Data) {
-    let pc = task.function as usize as u64 + 1;
-    come_in();
-    let outer = enter().map(|inside| {
-        inside.simple(Kind::HappensAfter, pc, task.own);
-        log_all(&inside, Kind::HappensAfter, pc, &task.depends);
-        inside.thread().task.replace(task.own)
-    });
+/// The data are as the program passed them, for this task.
+unsafe fn fill(inside: Inside, task: &Task, data: Data, copy: Copy, size: usize) -> Option<Inside> {
     // SAFETY: by the contract of this function.
-    unsafe { (task.function)(data) };
-    if let (Some(outer), Some(inside)) = (outer, enter_point()) {
-        inside.simple(Kind::HappensBefore, pc, task.parent);
-        log_all(&inside, Kind::HappensBefore, pc, &task.depends);
-        if let Some(team) = team(&inside) {
-            inside.simple(Kind::HappensBefore, pc, team.part(Part::Tasks));
+    unsafe {
+        match copy {
+            Some(copy) => {
+                drop(inside);
+                copy(task.data, data);
+                enter()
+            }
+            None => {
+                ptr::copy_nonoverlapping(data.cast::<u8>(), task.data.cast::<u8>(), size);
+                Some(inside)
+            }
         }
-        inside.thread().task.set(outer);
-        go_out(inside);
     }
 }
 
-/// A task that the thread creates.
-fn created(
-    inside: &Inside,
-    (function, data, copy): (Function, Data, Copy),
-    (size, alignment): (c_long, c_long),
-    depends: [u64; MOST],
-    pc: u64,
-) -> Task {
-    let (own, parent) = (new_task(inside), current(inside));
-    inside.simple(Kind::HappensBefore, pc, own);
-    if let Some(team) = team(inside) {
-        team.has_tasks.store(true, Ordering::Relaxed);
-        // Those who wait at a barrier can run it.
-        inside.wake_all(address(&team.barrier), Waker::Broadcast);
+/// A task is there: it can run when those have ended that it depends on, or runs now.
+fn launch(inside: Inside, team: &Team, task: &Task, waits: bool) {
+    let pc = task.function as usize as u64 + 1;
+    team.tasks.count_one();
+    if waits {
+        task.is_queued.set(true);
+        task.log_creation(&inside, pc);
+        if task.is_ready() {
+            team.tasks.add(task);
+            // Those who wait can run it.
+            inside.wake_all(team.place(), Waker::Broadcast);
+        }
+        return;
     }
-    let (size, alignment) = (size.max(0) as usize, alignment.max(8) as usize);
-    Task { iterations: [0; 2], function, copy, source: data, size, alignment, own, parent, depends }
+    let inside = run_until(inside, team, Allowed::Children(task.parent), |_| task.is_ready());
+    if let Some(inside) = inside
+        && let Some(inside) = task::run(inside, team, task)
+    {
+        inside.point();
+    }
 }
-
-type Plain = unsafe extern "C" fn(*mut c_void, *mut c_void);
 
 /// # Safety
 /// See the head of the parent's parent module.
@@ -192,29 +99,133 @@ unsafe extern "C" fn GOMP_task(
     priority: c_int,
     detach: *mut c_void,
 ) {
-// SAFETY: the arguments are as the real function demands them, by the contract of this one; ours is a task with its data.
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
 unsafe {
-    let Some(inside) = enter_point() else {
-        return real!(GOMP_task(
+    let libgomp = || {
+        real!(GOMP_task(
             function => Function, data => Data, copied_by => Copy, size => c_long, alignment => c_long, condition => bool,
             flags => c_uint, depend => Depend, priority => c_int, detach => *mut c_void
         ));
     };
-    let depends = if flags & DEPENDS != 0 && !depend.is_null() { depends_of(depend) } else { [0; MOST] };
-    let pc = function as usize as u64 + 1;
-    let mut task = created(&inside, (function, data, copied_by), (size, alignment), depends, pc);
-    let alignment = (task.alignment as c_long).max(16);
-    in_libgomp(inside, || {
-        real!(GOMP_task(
-            run => Function, (&raw mut task).cast() => Data, copy => Plain, task.room() => c_long, alignment => c_long,
-            condition => bool, flags => c_uint, depend => Depend, priority => c_int, detach => *mut c_void
-        ));
-    });
+    let Some(inside) = enter_point() else { return libgomp() };
+    // Outside of regions tasks run at once.
+    let (Some(team), Some(current)) = (team(&inside), current(&inside)) else { return in_libgomp_here(inside, libgomp) };
+    let creation = Creation {
+        function,
+        size: size.max(0) as usize,
+        alignment: alignment.max(1) as usize,
+        is_final: flags & flag::FINAL != 0 || current.is_final,
+        awaits_event: flags & flag::DETACH != 0,
+    };
+    let waits = condition && !is_full(team, current);
+    let Some(task) = current.child(&inside, &creation) else { return in_libgomp_here(inside, libgomp) };
+    if creation.awaits_event {
+        *detach.cast::<*const Task>() = task;
+        if !data.is_null() {
+            *data.cast::<*const Task>() = task;
+        }
+    }
+    let Some(inside) = fill(inside, task, data, copied_by, creation.size) else { return };
+    if flags & flag::DEPEND != 0 && !depend.is_null() {
+        match waits {
+            true => current.dependences.add(&inside, task, depend),
+            false => current.dependences.follow(&inside, task, depend),
+        }
+    }
+    launch(inside, team, task, waits);
+}
+}
+
+/// Calls libgomp for something that runs the program's code at once.
+fn in_libgomp_here(inside: Inside, libgomp: impl FnOnce()) {
+    drop(inside);
+    libgomp();
+}
+
+/// How the iterations of a loop become tasks.
+struct Split {
+    tasks: u64,
+    /// What each has, and how many of the first have one more.
+    each: u64,
+    larger: u64,
+    /// What the last has; it takes the rest if sizes are strict.
+    total: u64,
+}
+
+impl Split {
+    fn new(total: u64, flags: c_uint, asked: u64, threads: usize) -> Split {
+        let is_size = flags & flag::GRAIN_SIZE != 0;
+        if is_size && flags & flag::STRICT != 0 {
+            let each = asked.max(1);
+            return Split { tasks: total.div_ceil(each), each, larger: 0, total };
+        }
+        let tasks = match asked {
+            _ if is_size => total / asked.max(1),
+            0 => threads as u64,
+            count => count,
+        };
+        let tasks = tasks.clamp(1, total.max(1));
+        Split { tasks, each: total / tasks, larger: total % tasks, total }
+    }
+
+    /// The first iteration of a task, and the one after its last.
+    fn part(&self, index: u64) -> (u64, u64) {
+        let begin = |index: u64| (index * self.each + index.min(self.larger)).min(self.total);
+        (begin(index), if index + 1 == self.tasks { self.total } else { begin(index + 1) })
+    }
+}
+
+/// A loop of tasks: its numbers as they are, whatever their type.
+struct Loop {
+    begin: i128,
+    end: i128,
+    step: i128,
+}
+
+impl Loop {
+    fn iterations(&self) -> u64 {
+        let distance = (self.end - self.begin) * self.step.signum();
+        let step = self.step.abs().max(1);
+        if distance <= 0 { 0 } else { ((distance + step - 1) / step) as u64 }
+    }
+
+    /// Where an iteration begins, as the program's number.
+    fn at(&self, iteration: u64) -> u64 {
+        (self.begin + self.step * i128::from(iteration)) as u64
+    }
+}
+
+/// Creates the tasks of a loop.
+///
+/// # Safety
+/// As for the real function.
+unsafe fn task_loop(
+    inside: Inside,
+    (team, current): (&Team, &Task),
+    creation: &Creation,
+    (data, copy, flags): (Data, Copy, c_uint),
+    range: &Loop,
+    split: &Split,
+) {
+// SAFETY: by the contract of this function; data of a task of a loop begin with two words for its iterations.
+unsafe {
+    let mut inside = inside;
+    for index in 0..split.tasks {
+        let waits = flags & flag::IF != 0 && !is_full(team, current);
+        let Some(task) = current.child(&inside, creation) else { return };
+        let Some(filled) = fill(inside, task, data, copy, creation.size) else { return };
+        let (from, to) = split.part(index);
+        let last = if to >= range.iterations() { range.end as u64 } else { range.at(to) };
+        task.data.cast::<[u64; 2]>().write_unaligned([range.at(from), last]);
+        launch(filled, team, task, waits);
+        let Some(next) = enter_point() else { return };
+        inside = next;
+    }
 }
 }
 
 macro_rules! taskloops {
-    ($($name:ident($number:ty);)*) => {
+    ($($name:ident($number:ty, $signed:ty);)*) => {
         $(
             /// # Safety
             /// See the head of the parent's parent module.
@@ -223,30 +234,50 @@ macro_rules! taskloops {
                 function: Function, data: Data, copied_by: Copy, size: c_long, alignment: c_long, flags: c_uint,
                 count: c_ulong, priority: c_int, begin: $number, end: $number, step: $number,
             ) {
-            // SAFETY: the arguments are as the real function demands them, by the contract of this one; ours is a task with its data.
+            // SAFETY: the arguments are as the real function demands them, by the contract of this one.
             unsafe {
-                let Some(inside) = enter_point() else {
-                    return real!($name(
+                let libgomp = || {
+                    real!($name(
                         function => Function, data => Data, copied_by => Copy, size => c_long, alignment => c_long,
                         flags => c_uint, count => c_ulong, priority => c_int, begin => $number, end => $number,
                         step => $number
-                    ));
+                    ))
                 };
+                let Some(inside) = enter_point() else { return libgomp() };
+                let (Some(team), Some(current)) = (team(&inside), current(&inside)) else {
+                    return in_libgomp_here(inside, libgomp);
+                };
+                // Unsigned loops count down by a step that is a large number.
+                let step = if flags & flag::UP != 0 { i128::from(step) } else { i128::from(step as $signed) };
+                let range = Loop { begin: begin.into(), end: end.into(), step };
+                let is_group = flags & flag::NO_GROUP == 0;
                 let pc = function as usize as u64 + 1;
-                let mut task = created(&inside, (function, data, copied_by), (size, alignment), [0; MOST], pc);
-                let alignment = (task.alignment as c_long).max(16);
-                let (own, parent) = (task.own, task.parent);
-                in_libgomp(inside, || {
-                    real!($name(
-                        run_loop => Function, (&raw mut task).cast() => Data, copy => Plain, task.room() => c_long,
-                        alignment => c_long, flags => c_uint, count => c_ulong, priority => c_int, begin => $number,
-                        end => $number, step => $number
-                    ));
-                });
-                // Unless it says `nogroup`, it has waited for its tasks.
-                const NO_GROUP: c_uint = 1 << 11;
-                if let Some(inside) = enter().filter(|_| flags & NO_GROUP == 0) {
-                    log_all(&inside, Kind::HappensAfter, pc, &[own, parent]);
+                if is_group {
+                    real!(GOMP_taskgroup_start());
+                    current.open_group(&inside);
+                }
+                let mut inside = Some(inside);
+                if range.iterations() > 0 {
+                    if is_group && flags & flag::REDUCTION != 0 {
+                        inside = None;
+                        let description = *data.cast::<*mut u64>().add(2);
+                        super::reductions::register(description);
+                    }
+                    let Some(entered) = inside.or_else(enter) else { return };
+                    let creation = Creation {
+                        function,
+                        size: size.max(0) as usize,
+                        alignment: alignment.max(8) as usize,
+                        is_final: flags & flag::FINAL != 0 || current.is_final,
+                        awaits_event: false,
+                    };
+                    let split = Split::new(range.iterations(), flags, count, team.size.get());
+                    task_loop(entered, (team, current), &creation, (data, copied_by, flags), &range, &split);
+                } else {
+                    drop(inside);
+                }
+                if is_group && let Some(inside) = enter_point() {
+                    end_group(inside, team, current, pc);
                 }
             }
             }
@@ -255,46 +286,81 @@ macro_rules! taskloops {
 }
 
 taskloops! {
-    GOMP_taskloop(c_long);
-    GOMP_taskloop_ull(u64);
+    GOMP_taskloop(c_long, c_long);
+    GOMP_taskloop_ull(u64, i64);
+}
+
+/// Waits for the tasks of the innermost group of the current task.
+fn end_group(inside: Inside, team: &Team, current: &Task, pc: u64) {
+    let group = current.group.get();
+    // SAFETY: the group is there until the task closes it.
+    let inside = run_until(inside, team, Allowed::Members(group), |_| unsafe { group.as_ref() }.is_none_or(|group| group.is_empty()));
+    if let Some(inside) = inside {
+        current.close_group(&inside, pc);
+        // SAFETY: libgomp's own group has no tasks, and ends at once.
+        unsafe { real!(GOMP_taskgroup_end()) };
+        inside.point();
+    }
 }
 
 hook! {
     fn GOMP_taskwait(; pc in "rdi") {
         let libgomp = || real!(GOMP_taskwait());
         let Some(inside) = enter_point() else { return libgomp() };
-        let own = current(&inside);
-        in_libgomp(inside, libgomp);
-        if let Some(inside) = enter() {
-            inside.simple(Kind::HappensAfter, pc, own);
+        let (Some(team), Some(current)) = (team(&inside), current(&inside)) else { return in_libgomp(inside, libgomp) };
+        let inside = run_until(inside, team, Allowed::Children(current), |_| !current.has_children());
+        if let Some(inside) = inside {
+            current.join_children(&inside, pc);
         }
     }
     fn GOMP_taskwait_depend(depend: Depend; pc in "rsi") {
         let libgomp = || real!(GOMP_taskwait_depend(depend => Depend));
         let Some(inside) = enter_point() else { return libgomp() };
-        in_libgomp(inside, libgomp);
-        if let Some(inside) = enter() {
-            log_all(&inside, Kind::HappensAfter, pc, &depends_of(depend));
+        let (Some(team), Some(current)) = (team(&inside), current(&inside)) else { return in_libgomp(inside, libgomp) };
+        // It stands for a task that does nothing, with these dependences.
+        let waiter = Task::implicit(&inside, &team.group);
+        current.dependences.follow(&inside, &waiter, depend);
+        let inside = run_until(inside, team, Allowed::Children(current), |_| waiter.is_ready());
+        if let Some(inside) = inside {
+            waiter.join_predecessors(&inside, pc);
         }
+    }
+    fn GOMP_taskgroup_start(; _pc in "rdi") {
+        if let Some(inside) = enter_point()
+            && let Some(current) = current(&inside)
+        {
+            current.open_group(&inside);
+        }
+        real!(GOMP_taskgroup_start());
     }
     fn GOMP_taskgroup_end(; pc in "rdi") {
         let libgomp = || real!(GOMP_taskgroup_end());
         let Some(inside) = enter_point() else { return libgomp() };
-        let team = team(&inside);
-        let own = current(&inside);
-        in_libgomp(inside, libgomp);
-        if let Some(inside) = enter() {
-            inside.simple(Kind::HappensAfter, pc, own);
-            if let Some(team) = team {
-                inside.simple(Kind::HappensAfter, pc, team.part(Part::Tasks));
-            }
+        match (team(&inside), current(&inside)) {
+            (Some(team), Some(current)) => end_group(inside, team, current, pc),
+            _ => in_libgomp(inside, libgomp),
         }
     }
     fn GOMP_taskyield(; _pc in "rdi") {
-        let libgomp = || real!(GOMP_taskyield());
         match enter_point() {
-            Some(inside) => in_libgomp(inside, libgomp),
-            None => libgomp(),
+            Some(inside) => inside.preempt(GaveUp::Yielding, None),
+            None => real!(GOMP_taskyield()),
+        }
+    }
+    fn omp_fulfill_event(event: *const c_void; _pc in "rsi") {
+        let Some(inside) = enter_point() else { return };
+        if let Some(team) = team(&inside) {
+            task::fulfil(&inside, team, &*event.cast::<Task>());
+        }
+    }
+    fn omp_in_final(; _pc in "rdi") -> c_int {
+        let inside = enter();
+        match inside.as_ref().and_then(current) {
+            Some(task) => c_int::from(task.is_final),
+            None => {
+                drop(inside);
+                real!(omp_in_final() -> c_int)
+            }
         }
     }
 }
