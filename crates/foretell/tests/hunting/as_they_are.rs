@@ -6,9 +6,13 @@ use crate::rust::program;
 use crate::{foretell, json};
 
 fn hunt(name: &str) -> (Option<i32>, Value) {
+    hunt_with(name, "--flags=")
+}
+
+fn hunt_with(name: &str, flags: &str) -> (Option<i32>, Value) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::copy(program(&format!("as_they_are/{name}")), directory.path().join(name)).unwrap();
-    let hunted = foretell(directory.path(), &["hunt", name, "--json", "--quiet", "--timeout", "10"]);
+    let hunted = foretell(directory.path(), &["hunt", name, flags, "--json", "--quiet", "--timeout", "10"]);
     (hunted.status.code(), json(&hunted))
 }
 
@@ -23,16 +27,11 @@ fn the_first_thread_can_be_joined() {
     assert_eq!((status, shown(&report).len()), (Some(0), 0), "{report:#}");
 }
 
-/// Nothing says where a timer's thread comes from, so a replay cannot arrange what it does. The race is predicted all the same, and the
-/// hunt goes on.
+/// What docs/recording.md says that optimisation hides.
 #[test]
-fn races_with_a_timers_thread_are_predicted() {
-    let (status, report) = hunt("timer.c");
-    let races = shown(&report);
-    assert_eq!((status, races.len()), (Some(1), 1), "{report:#}");
-    assert_eq!(
-        (&races[0]["object"], &races[0]["rung"]),
-        (&"shared".into(), &"predicted".into()),
-        "{report:#}"
-    );
+fn reads_that_the_compiler_removes_are_found_without_optimisation() {
+    let (status, report) = hunt_with("unused_read.c", "--flags=-O0");
+    assert_eq!((status, shown(&report).len()), (Some(1), 1), "{report:#}");
+    let (status, report) = hunt("unused_read.c");
+    assert_eq!((status, shown(&report).len()), (Some(0), 0), "{report:#}");
 }
