@@ -282,7 +282,7 @@ impl RawRun {
                 self.threads[event.thread as usize].wanted = Some(WantedLock { lock, hold, pc: event.pc });
             }
             Op::Allocate { address, size } => self.allocate(address, size),
-            Op::Obtained { .. } => {
+            Op::Obtained { .. } | Op::GaveBack { .. } => {
                 self.doubts.insert(Doubt::HiddenWait);
             }
             Op::Signalled { .. } => {

@@ -8,6 +8,7 @@
 mod built_std;
 mod calls;
 mod cargo;
+mod linker;
 mod links;
 mod own_flags;
 
@@ -16,7 +17,6 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-pub use built_std::called;
 pub use cargo::{Cargo, CargoError, Runner, Std};
 pub use links::meant;
 
@@ -42,6 +42,11 @@ pub fn rustc(source: &Path, program: &Path, more: &[OsString]) -> io::Result<Com
     command.args(flags(None, Std::Shipped)?).args(["--edition", "2024", "-Copt-level=1"]);
     command.arg("--target").arg(TARGET).args(more).arg(source).arg("-o").arg(program);
     Ok(command)
+}
+
+/// The compiler or linker that cargo or rustc wants to run, if this program was called in its place.
+pub fn called(arguments: &[OsString]) -> Option<io::Result<Command>> {
+    built_std::called(arguments).or_else(|| linker::called(arguments))
 }
 
 fn compiler(toolchain: Option<&OsStr>) -> Command {

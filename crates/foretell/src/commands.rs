@@ -27,7 +27,7 @@ mod states;
 mod stats;
 mod test;
 
-pub use cargo::{Cargo, intercept_rustc};
+pub use cargo::{Cargo, intercept_rustc, with_own_options_first};
 pub use check::Check;
 pub use compare::Compare;
 pub use compile::{Cc, Cpp, intercept};

@@ -6,11 +6,13 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use pipeline::files::remove_unfinished;
 use pipeline::{Bounds, Cancellation};
 
 use crate::exit::Exit;
+use crate::patience::Patience;
 use crate::progress;
 
 /// Interrupts are for another program.
@@ -70,7 +72,7 @@ pub fn stop_at(bounds: Bounds) {
 }
 
 /// How often the last resort looks.
-const TICK: std::time::Duration = std::time::Duration::from_millis(50);
+const TICK: Duration = Duration::from_millis(50);
 
 /// Called off by an interrupt that is heeded.
 pub fn cancellation() -> Cancellation {
@@ -84,8 +86,8 @@ pub fn count_finding() {
 
 /// Ends the process if the work did not end in time by itself: it has twice the time to present what was found.
 fn end_at_last(bounds: Bounds) -> ! {
-    let patience = std::time::Instant::now() + 2 * bounds.grace() + std::time::Duration::from_secs(2);
-    while std::time::Instant::now() < patience && !is_far_over(bounds) {
+    let patience = Patience::new(2 * bounds.grace() + Duration::from_secs(2));
+    while !patience.is_over() && !is_far_over(bounds) {
         thread::sleep(TICK);
     }
     progress::say(

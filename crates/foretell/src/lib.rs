@@ -11,6 +11,7 @@ pub mod limits;
 pub mod observer;
 pub mod open;
 pub mod output;
+pub mod patience;
 pub mod progress;
 pub mod project;
 pub mod quantity;
@@ -36,6 +37,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         diagnostic.print_error();
         return Exit::Mistake.into();
     }
+    let arguments = commands::with_own_options_first(arguments);
     let arguments = match project::with_project(arguments) {
         Ok(arguments) => arguments,
         Err(diagnostic) => {

@@ -10,7 +10,7 @@ use trace::native::{StackId, Table};
 
 use super::modules::{Frame, Modules, Whose};
 use super::naming::{Names, Pattern};
-use super::rust::{self, Role};
+use super::rust::{Role, RoleSearch, is_inside_lock};
 use super::sink::Sink;
 
 /// A function on a call stack, for people to read: `function at file:line`.
@@ -183,21 +183,31 @@ impl Stacks {
             }
             stack = self.pushed(stack, &frames, sink)?;
         }
-        let shown = self.shown_frame(chain, &frames, modules);
+        let role = self.role(chain, &frames, modules);
+        let is_users = |frame: &Frame| frame.whose == Whose::Users;
+        let uses_lock = |frame: &Frame| is_users(frame) && !is_inside_lock(frame.function.as_deref());
+        let shown = self.shown_frame(chain, &frames, modules, uses_lock);
+        let shown = shown.or_else(|| self.shown_frame(chain, &frames, modules, is_users));
+        let shown = shown.unwrap_or_else(|| frames[0].clone());
         let location = LocationId(self.locations.same(&shown.location, sink)?);
         if location.index() == self.location_names.len() {
             self.location_names.push(shown.location.clone());
         }
-        let role = self.role(chain, &frames, modules);
         let at = At { location, stack, wanted: self.is_wanted(&shown), role };
         self.at.insert((chain, pc), at);
         Ok(at)
     }
 
-    /// The frame a user cares for: the innermost that is not of the system's headers, if there is one.
-    fn shown_frame(&self, chain: Chain, frames: &[Frame], modules: &mut Modules) -> Frame {
-        if let Some(frame) = frames.iter().find(|frame| frame.whose == Whose::Users) {
-            return frame.clone();
+    /// The frame a user cares for: the innermost that is of the right sort, if there is one.
+    fn shown_frame(
+        &self,
+        chain: Chain,
+        frames: &[Frame],
+        modules: &mut Modules,
+        is_shown: impl Fn(&Frame) -> bool,
+    ) -> Option<Frame> {
+        if let Some(frame) = frames.iter().find(|frame| is_shown(frame)) {
+            return Some(frame.clone());
         }
         let unknown = frames.iter().all(|frame| frame.whose == Whose::Unknown);
         let mut next = chain;
@@ -207,28 +217,29 @@ impl Stacks {
             let known = [(unknown && next == chain).then_some(entry), Some(call)];
             for address in known.into_iter().flatten() {
                 let frames = modules.frames(address.saturating_sub(1));
-                if let Some(frame) = frames.iter().find(|frame| frame.whose == Whose::Users) {
-                    return frame.clone();
+                if let Some(frame) = frames.iter().find(|frame| is_shown(frame)) {
+                    return Some(frame.clone());
                 }
             }
             next = before;
         }
-        frames[0].clone()
+        None
     }
 
     /// What an atomic operation means by the functions it is in, up to the first of the user's own.
     fn role(&self, chain: Chain, frames: &[Frame], modules: &mut Modules) -> Option<Role> {
         let mut frames = frames.to_vec();
         let mut next = chain;
+        let mut search = RoleSearch::default();
         loop {
             for frame in &frames {
-                let role = frame.function.as_deref().and_then(rust::role);
-                if role.is_some() || frame.whose == Whose::Users {
-                    return role;
+                let goes_on = search.goes_on_after(frame.function.as_deref());
+                if !goes_on && (search.has_found() || frame.whose == Whose::Users) {
+                    return search.role();
                 }
             }
             if next == Chain::default() {
-                return None;
+                return search.role();
             }
             let Link { before, call, .. } = self.chains[next.0 as usize];
             frames = modules.frames(call.saturating_sub(1)).to_vec();

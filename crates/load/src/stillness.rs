@@ -23,6 +23,8 @@ struct Activity {
     waits: bool,
     /// Its reads since anyone did something else.
     reads: u64,
+    /// The ends of its stack, which is its own: what it does there depends on what it reads elsewhere.
+    stack: (u64, u64),
 }
 
 /// A run on its way to a standstill.
@@ -43,7 +45,14 @@ impl Stillness {
 
     /// The next event.
     pub(crate) fn see(&mut self, event: &Event<'_>) {
+        if self.is_on_own_stack(event) {
+            return;
+        }
         match event.op {
+            Op::Begin { stack_low, stack_high, .. } => {
+                self.move_on();
+                self.thread(event.thread).stack = (stack_low, stack_high);
+            }
             Op::Read { address, .. }
             | Op::AtomicRead { address, .. }
             | Op::TryFailed { lock: address, .. }
@@ -71,6 +80,20 @@ impl Stillness {
             }
             _ => self.move_on(),
         }
+    }
+
+    /// Whether it is an access of a thread to its own stack. Unoptimised code keeps there what it has just read.
+    fn is_on_own_stack(&self, event: &Event<'_>) -> bool {
+        let address = match event.op {
+            Op::Read { address, .. }
+            | Op::Write { address, .. }
+            | Op::ReadWrite { address, .. }
+            | Op::ReadRange { address, .. }
+            | Op::WriteRange { address, .. } => address,
+            _ => return false,
+        };
+        let stack = self.threads.get(&event.thread).map_or((0, 0), |thread| thread.stack);
+        (stack.0..stack.1).contains(&address)
     }
 
     fn thread(&mut self, thread: u32) -> &mut Activity {
@@ -105,13 +128,10 @@ impl Stillness {
     }
 }
 
+/// Whether it is about a signal that a thread may wait for.
 fn is_signal(object: u64) -> bool {
-    let kinds = [Passage::Signal(wire::Signal::ANY, wire::Target::Anyone)];
-    kinds.iter().any(|kind| object >> KIND == kind.object() >> KIND)
+    matches!(Passage::of(object), Some(Passage::Signal(signal, wire::Target::Anyone)) if signal.may_be_waited_for())
 }
-
-/// Below these bits of an object is what tells apart those of one kind.
-const KIND: u32 = 48;
 
 /// Whether a log ends in a standstill.
 pub fn ends_in_standstill(log: &[u8]) -> Result<bool, LoadError> {
@@ -173,10 +193,32 @@ mod tests {
     }
 
     #[test]
+    fn what_a_thread_keeps_on_its_stack_is_its_own() {
+        let stack = |thread| event(thread, Op::Begin { stack_low: 0x1000, stack_high: 0x2000, kernel_id: 1 });
+        let kept = Op::Write { address: 0x1800, size: 8 };
+        for (writer, is_still) in [(0, true), (1, false)] {
+            let mut run = Stillness::new();
+            run.see(&stack(0));
+            (0..MANY).for_each(|_| {
+                run.see(&read(0, 8));
+                run.see(&event(writer, kept));
+            });
+            assert_eq!(run.is_standstill(), is_still);
+        }
+    }
+
+    #[test]
     fn a_signal_may_be_waited_for() {
         let mut run = Stillness::new();
-        let object = Passage::Signal(wire::Signal(15), wire::Target::Anyone).object();
-        run.see(&event(0, Op::HappensBefore { object }));
+        let handles = |signal| {
+            let object = Passage::Signal(wire::Signal(signal), wire::Target::Anyone).object();
+            event(0, Op::HappensBefore { object })
+        };
+        // Every Rust program handles what an overflow of its stack causes.
+        run.see(&handles(11));
+        (0..MANY).for_each(|_| run.see(&read(0, 8)));
+        assert!(run.is_standstill());
+        run.see(&handles(15));
         (0..MANY).for_each(|_| run.see(&read(0, 8)));
         assert!(!run.is_standstill());
     }

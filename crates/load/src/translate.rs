@@ -182,6 +182,9 @@ impl<S: Sink> Translator<S> {
         if self.threads[event.thread as usize].over {
             return Ok(());
         }
+        if let Some(before) = self.rust.before(event) {
+            self.understood(&before)?;
+        }
         if !self.rust.concerns(event) {
             return self.understood(event);
         }
@@ -202,7 +205,9 @@ impl<S: Sink> Translator<S> {
     /// What an atomic operation means to Rust's std.
     fn role(&mut self, event: &Event<'_>) -> io::Result<Option<Role>> {
         match event.op {
-            Raw::AtomicRead { .. } | Raw::AtomicUpdate { .. } => Ok(self.located(event)?.role),
+            Raw::AtomicRead { .. } | Raw::AtomicWrite { .. } | Raw::AtomicUpdate { .. } => {
+                Ok(self.located(event)?.role)
+            }
             _ => Ok(None),
         }
     }

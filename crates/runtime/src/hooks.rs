@@ -40,7 +40,7 @@ fn access(kind: Kind, address: u64, pc: u64) {
 #[cold]
 #[inline(never)]
 fn access_slowly(kind: Kind, address: u64, pc: u64) {
-    if thread::current().is_some_and(Thread::pass_quietly) {
+    if thread::current().is_some_and(|thread| thread.gated(gate::HIDDEN) || thread.pass_quietly()) {
         return;
     }
     if let Some(inside) = enter_access(kind, address, kind.size().into(), pc) {
@@ -70,7 +70,7 @@ fn frame(kind: Kind, address: u64, pc: u64) {
 #[cold]
 #[inline(never)]
 fn frame_slowly(kind: Kind, address: u64, pc: u64) {
-    if thread::current().is_some_and(|thread| thread.gated(gate::QUIET)) {
+    if thread::current().is_some_and(|thread| thread.gated(gate::QUIET | gate::HIDDEN)) {
         return;
     }
     if let Some(inside) = enter() {

@@ -53,7 +53,7 @@ pub(crate) fn enter() -> Option<Inside> {
 /// Enters, and lets others run first if the thread's time is over: before anything that counts as a position.
 #[inline]
 pub(crate) fn enter_point() -> Option<Inside> {
-    let inside = enter()?;
+    let inside = enter_visible()?;
     inside.point();
     Some(inside)
 }
@@ -61,9 +61,15 @@ pub(crate) fn enter_point() -> Option<Inside> {
 /// The same before an access, which is visible to observers of the thread while others run.
 #[inline]
 pub(crate) fn enter_access(kind: Kind, address: u64, length: u64, pc: u64) -> Option<Inside> {
-    let inside = enter()?;
+    let inside = enter_visible()?;
     inside.stop_before(kind, address, length, pc);
     Some(inside)
+}
+
+/// Enters for something that counts as a position, which nothing does that a lock of a crate does inside.
+#[inline]
+fn enter_visible() -> Option<Inside> {
+    enter().filter(|inside| !inside.0.gated(gate::HIDDEN))
 }
 
 #[cold]
@@ -153,6 +159,10 @@ impl Inside {
     /// Someone else's turn, perhaps.
     #[cold]
     pub(crate) fn preempt(&self, gave_up: GaveUp, pending: Option<Pending>) {
+        // Inside a lock of a crate there are no positions to stop at.
+        if gave_up == GaveUp::Quantum && self.0.gated(gate::HIDDEN) {
+            return;
+        }
         self.account();
         scheduler().preempt(self.0.slot, gave_up, pending);
     }
@@ -177,6 +187,9 @@ impl Inside {
     #[inline(always)]
     pub(crate) fn simple(&self, kind: Kind, pc: u64, address: u64) {
         if kind.is_schedulable() {
+            if self.0.gated(gate::HIDDEN) {
+                return;
+            }
             self.spend();
         }
         if !self.0.gated(gate::QUIET) {
@@ -188,6 +201,9 @@ impl Inside {
     /// Writes an event with arguments.
     pub(crate) fn detailed(&self, kind: Kind, pc: u64, address: u64, arguments: &[u64], text: &[u8]) {
         if kind.is_schedulable() {
+            if self.0.gated(gate::HIDDEN) {
+                return;
+            }
             self.spend();
         }
         let branched = self.0.branched.take();

@@ -147,6 +147,8 @@ pub(crate) mod gate {
     pub(crate) const SHARED: u32 = 32;
     /// The thread is in a library that synchronises out of our sight: hooks return at once until it is back.
     pub(crate) const LIBRARY: u32 = 64;
+    /// The thread is inside a lock of a crate: what it does there is not seen, but its waits are scheduled.
+    pub(crate) const HIDDEN: u32 = 128;
 }
 
 /// Whether a thread is inside the runtime, and its reasons to leave the hot path.

@@ -101,6 +101,8 @@ pub enum Op<'a> {
     Acquire { lock: u64, hold: Hold },
     /// A lock is taken after all; the attempts that failed were told as atomic accesses.
     Obtained { lock: u64 },
+    /// A lock is given back; the attempt to do so by one atomic access failed.
+    GaveBack { lock: u64 },
     /// A try failed, or a timed attempt ran out of time.
     TryFailed { lock: u64, hold: Hold },
     /// A lock is given back.
@@ -319,6 +321,7 @@ pub(crate) fn simple(kind: Kind, address: u64) -> Option<Op<'static>> {
         Kind::ReleaseShared => Op::Release { lock: address, hold: Hold::Shared },
         Kind::Limited => Op::Limited,
         Kind::Obtained => Op::Obtained { lock: address },
+        Kind::GaveBack => Op::GaveBack { lock: address },
         Kind::Signal => Op::Signal { condition: address },
         Kind::Broadcast => Op::Broadcast { condition: address },
         Kind::BarrierEnter => Op::BarrierEnter { barrier: address },

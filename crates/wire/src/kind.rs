@@ -167,6 +167,8 @@ kinds! {
         NoLock = 60,
         /// The thread is about to wait for the object at this address for as long as it takes; 0: it goes on.
         Awaits = 61,
+        /// A lock is given back whose fast way back, told as an atomic access, had failed.
+        GaveBack = 62,
     }
     detailed {
         /// A range is read. Argument: its length.
@@ -257,6 +259,7 @@ impl Kind {
                 | Kind::Benign
                 | Kind::Zeroed
                 | Kind::Obtained
+                | Kind::GaveBack
                 | Kind::Signalled
                 | Kind::Order
                 | Kind::Destroyed

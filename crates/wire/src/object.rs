@@ -51,6 +51,15 @@ impl Signal {
     /// A signal whose number is not known.
     pub const ANY: Signal = Signal(0);
 
+    /// Those that a thread's own instruction causes: SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV and SIGSYS. Nobody waits for them, though every Rust
+    /// program has a handler of two of them, for overflows of the stack.
+    const BY_INSTRUCTION: [u8; 6] = [4, 5, 7, 8, 11, 31];
+
+    /// Whether it comes from outside of the thread that handles it, so that a thread that waits may wait for it.
+    pub fn may_be_waited_for(self) -> bool {
+        !Signal::BY_INSTRUCTION.contains(&self.0)
+    }
+
     /// Through what the arrival of the signal in this thread may have been published.
     pub fn objects(self, thread: u32) -> [u64; 3] {
         let passages = [
@@ -110,6 +119,12 @@ impl Passage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_waits_for_what_instructions_cause() {
+        assert!(Signal(15).may_be_waited_for() && Signal::ANY.may_be_waited_for());
+        assert!(!Signal(11).may_be_waited_for() && !Signal(7).may_be_waited_for());
+    }
 
     #[test]
     fn numbers_go_there_and_back() {

@@ -1,6 +1,7 @@
-//! Functions of Rust's std whose calls are reported to the runtime: code linked into the program passes their numbers.
+//! Functions of Rust's std, and of crates that implement locks, whose calls are reported to the runtime: code linked into the program passes
+//! their numbers.
 
-/// A function of std that orders threads, or that prints.
+/// A function that orders threads, or that prints. What happens inside those of crates is hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum StdCall {
@@ -22,10 +23,20 @@ pub enum StdCall {
     Print,
     /// `Condvar::wait_timeout`.
     WaitTimeout,
+    /// The slow path to a lock of a crate. It returns whether the lock was taken before the time ran out.
+    SlowLock,
+    /// The slow path to a lock of a crate, which is taken in the end.
+    SlowLockForGood,
+    /// The slow path by which a lock of a crate is given back.
+    SlowUnlock,
+    /// A wait for a condition variable of a crate: the condition variable, and the mutex. It returns whether the time ran out.
+    SlowWait,
+    /// Something else inside a crate's lock that is nobody else's business, such as waking waiters.
+    Hidden,
 }
 
 impl StdCall {
-    const ALL: [StdCall; 9] = [
+    const ALL: [StdCall; 14] = [
         StdCall::Wait,
         StdCall::NotifyOne,
         StdCall::NotifyAll,
@@ -35,6 +46,11 @@ impl StdCall {
         StdCall::Contended,
         StdCall::Print,
         StdCall::WaitTimeout,
+        StdCall::SlowLock,
+        StdCall::SlowLockForGood,
+        StdCall::SlowUnlock,
+        StdCall::SlowWait,
+        StdCall::Hidden,
     ];
 
     /// Its number in the linked code.

@@ -2,6 +2,7 @@
 
 mod book;
 mod corpus;
+mod crates;
 mod demo;
 mod deny;
 mod dist;
@@ -31,6 +32,8 @@ cargo xtask demo               build Foretell and show what it does
 cargo xtask corpus [--timeout N] [--foretell PROGRAM] [--replays N] [FILE..]
                                hunt in all programs of corpus/pairs, or these, and print what was found beside what is expected;
                                with --replays, replay each failure so often
+cargo xtask crates [--timeout N] [--foretell PROGRAM] [NAME..]
+                               hunt in the programs of corpus/crates, or these, and refresh their rows of the table in docs/rust.md
 cargo xtask bench [NAME]       measure something and store it in bench; without a name, list what can be measured
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         ["test", "--ignored"] => test::run(Selection::WithIgnored),
         ["demo"] => demo::run(),
         ["corpus", programs @ ..] => corpus::run(programs),
+        ["crates", programs @ ..] => crates::run(programs),
         ["bench", arguments @ ..] => bench(arguments),
         ["fuzz-engine", options @ ..] => seeds_and_flags(options, &["--keep-figures"])
             .and_then(|(seeds, flags)| fuzz::engine(seeds, !flags.is_empty())),

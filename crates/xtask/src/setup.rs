@@ -53,6 +53,7 @@ pub(crate) fn run() -> Outcome {
             Err(why) => failures.push(format!("no sources of {program}: {why}")),
         }
     }
+    failures.extend(fetch_crates().err());
     failures.extend(tools().err());
     failures.extend(python::environment().err());
     if let Err(why) = toolchains::install_msrv() {
@@ -64,6 +65,16 @@ pub(crate) fn run() -> Outcome {
 /// Installs what only checks of releases use and Debian does not have.
 pub(crate) fn tools() -> Outcome {
     cargo_tools::ALL.iter().try_for_each(|tool| tool.install())
+}
+
+/// Fetches the crates that the programs of corpus/crates use: tests build some of them without the network.
+fn fetch_crates() -> Outcome {
+    let manifest = root().join("corpus/crates/Cargo.toml");
+    let fetched = Command::new("cargo").args(["fetch", "--locked", "--manifest-path"]).arg(manifest).status();
+    match fetched.is_ok_and(|status| status.success()) {
+        true => Ok(()),
+        false => Err("the crates of corpus/crates cannot be fetched".to_owned()),
+    }
 }
 
 fn install_packages() -> Outcome {

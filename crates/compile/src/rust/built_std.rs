@@ -41,7 +41,7 @@ pub(super) fn pass_by(this: &Path, cargo: &mut Command) -> io::Result<()> {
 }
 
 /// The compiler that cargo wants to run, if this program was called in its place: with what is added to its arguments.
-pub fn called(arguments: &[OsString]) -> Option<io::Result<Command>> {
+pub(super) fn called(arguments: &[OsString]) -> Option<io::Result<Command>> {
     let name = Path::new(arguments.first()?).file_name()?;
     let own = |variable: &str| env::var_os(variable).filter(|value| !value.is_empty());
     let (program, rest) = match name.to_str()? {

@@ -36,9 +36,9 @@ const CALLS: &[(&str, StdCall)] = &[
 
 /// A symbol of std, and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Wrapped {
-    symbol: String,
-    call: StdCall,
+pub(super) struct Wrapped {
+    pub(super) symbol: String,
+    pub(super) call: StdCall,
 }
 
 /// What is added to a link: an object file, and the symbols it wraps.
@@ -69,7 +69,8 @@ pub(super) fn wrapping_of(
     target: &str,
     cache: &Path,
 ) -> io::Result<Wrapping> {
-    let mut wrapped: Vec<Wrapped> = symbols(&fs::read(library)?).filter_map(wrapped).collect();
+    let mut wrapped: Vec<Wrapped> =
+        symbols(&fs::read(library)?).filter_map(|symbol| wrapped(symbol, CALLS)).collect();
     wrapped.sort_by(|a, b| a.symbol.cmp(&b.symbol));
     let source = source(&wrapped);
     let object = cache.join(format!("rust-{:016x}.o", fingerprint(&[source.as_bytes()])));
@@ -100,7 +101,7 @@ fn library_of_std(mut rustc: Command, target: &str) -> io::Result<PathBuf> {
 }
 
 /// The names in the index of an archive.
-fn symbols(archive: &[u8]) -> impl Iterator<Item = &str> {
+pub(super) fn symbols(archive: &[u8]) -> impl Iterator<Item = &str> {
     const MAGIC: usize = 8;
     const HEADER: usize = 60;
     let index = (|| {
@@ -113,15 +114,16 @@ fn symbols(archive: &[u8]) -> impl Iterator<Item = &str> {
     index.unwrap_or_default().split(|&byte| byte == 0).filter_map(|name| std::str::from_utf8(name).ok())
 }
 
-fn wrapped(symbol: &str) -> Option<Wrapped> {
+/// What a symbol is among these functions, if it is one of them.
+pub(super) fn wrapped(symbol: &str, functions: &[(&str, StdCall)]) -> Option<Wrapped> {
     let name = format!("{:#}", rustc_demangle::try_demangle(symbol).ok()?);
     let path = name.replacen('<', "", 1).replacen(">::", "::", 1);
-    let &(_, call) = CALLS.iter().find(|(call, _)| *call == path)?;
+    let &(_, call) = functions.iter().find(|(function, _)| *function == path)?;
     Some(Wrapped { symbol: symbol.to_owned(), call })
 }
 
-/// A Rust file whose object wraps these functions. Their arguments are few and simple: the registers of arguments and results are kept.
-fn source(wrapped: &[Wrapped]) -> String {
+/// Assembly that wraps these functions. Their arguments are few and simple: the registers of arguments and results are kept.
+pub(super) fn assembly(wrapped: &[Wrapped]) -> String {
     let mut code = String::new();
     for Wrapped { symbol, call } in wrapped {
         let number = call.number();
@@ -143,6 +145,7 @@ mov [rsp + 32], r8
 mov [rsp + 40], r9
 mov rdx, rsi
 mov rsi, rdi
+mov r8, rcx
 mov edi, {number}
 mov rcx, [rsp + 72]
 call qword ptr [rip + foretell_rust_enter@GOTPCREL]
@@ -161,6 +164,7 @@ mov rsi, [rsp]
 mov rdx, [rsp + 8]
 mov rcx, [rsp + 72]
 mov r8, [rsp + 48]
+mov r9, rax
 call qword ptr [rip + foretell_rust_leave@GOTPCREL]
 mov rax, [rsp + 56]
 mov rdx, [rsp + 64]
@@ -172,6 +176,12 @@ ret
 "
         );
     }
+    code
+}
+
+/// A Rust file whose object wraps these functions.
+fn source(wrapped: &[Wrapped]) -> String {
+    let code = assembly(wrapped);
     format!(
         "#![no_std]\ncore::arch::global_asm!(r#\"
 .text
@@ -205,10 +215,10 @@ mod tests {
 
     #[test]
     fn functions_are_found_under_any_mangling() {
-        let wait = wrapped("_ZN3std4sync7barrier7Barrier4wait17h0123456789abcdefE").unwrap();
+        let wait = wrapped("_ZN3std4sync7barrier7Barrier4wait17h0123456789abcdefE", CALLS).unwrap();
         assert_eq!(wait.call, StdCall::Barrier);
-        assert_eq!(wrapped("_ZN3std4sync7barrier7Barrier3new17h0123456789abcdefE"), None);
-        assert_eq!(wrapped("memcpy"), None);
+        assert_eq!(wrapped("_ZN3std4sync7barrier7Barrier3new17h0123456789abcdefE", CALLS), None);
+        assert_eq!(wrapped("memcpy", CALLS), None);
         let source = source(&[wait]);
         assert!(source.contains("__real__ZN3std4sync7barrier7Barrier4wait17h0123456789abcdefE"), "{source}");
     }

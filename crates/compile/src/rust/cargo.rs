@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::own_flags::{self, Configuration, Whose};
-use super::{TARGET, built_std, compiler, flags, links, named};
+use super::{TARGET, built_std, compiler, flags, linker, links, named};
 
 /// Profiles that there always are.
 const PROFILES: [&str; 4] = ["dev", "test", "release", "bench"];
@@ -127,7 +127,8 @@ impl<'a> Cargo<'a> {
         let mut asked = self.cargo();
         asked.args(own_flags::configuring(self.arguments));
         let configuration = Configuration::ask(asked, compiler(self.toolchain), TARGET);
-        let ours = flags(self.toolchain, std)?;
+        let mut ours = flags(self.toolchain, std)?;
+        ours.extend(linker::option(this, configuration.linker().as_deref(), &mut cargo)?);
         for whose in [Whose::Rustc, Whose::Rustdoc] {
             let for_rustdoc = for_rustdoc.iter().filter(|_| whose == Whose::Rustdoc).cloned();
             let own = configuration.flags(whose).into_iter();

@@ -91,6 +91,20 @@ impl Configuration {
         flags
     }
 
+    /// The linker the user has set, by a flag or for the target.
+    pub(super) fn linker(&self) -> Option<String> {
+        let flags = self.flags(Whose::Rustc);
+        let mut words = flags.iter().map(String::as_str);
+        let mut flag = None;
+        while let Some(word) = words.next() {
+            let setting = if word == "-C" { words.next() } else { word.strip_prefix("-C") };
+            flag = setting.and_then(|setting| setting.strip_prefix("linker=")).or(flag);
+        }
+        let variable = format!("CARGO_TARGET_{}_LINKER", self.target.to_uppercase().replace('-', "_"));
+        let of_target = || self.values["target"][self.target]["linker"].as_str().map(str::to_owned);
+        flag.map(str::to_owned).or_else(|| env::var(variable).ok()).or_else(of_target)
+    }
+
     fn of_target(&self, whose: Whose) -> Vec<String> {
         let sections = self.values["target"].as_object();
         let fits = |name: &str| name == self.target || holds(name, &self.facts);
@@ -191,6 +205,15 @@ mod tests {
             r#"{"build": {"rustdocflags": ["-a", "b c"]}, "target": {"other": {"rustdocflags": "-x"}}}"#;
         assert_eq!(configured(build).flags(Whose::Rustdoc), ["-a", "b c"]);
         assert_eq!(configured("null").flags(Whose::Rustdoc), [""; 0]);
+    }
+
+    #[test]
+    fn the_linker_of_the_target_is_the_users() {
+        let set = r#"{"target": {"x86_64-unknown-linux-gnu": {"linker": "clang"}}}"#;
+        assert_eq!(configured(set).linker().as_deref(), Some("clang"));
+        let flag = r#"{"build": {"rustflags": ["-Ca=b", "-C", "linker=gcc-12"]}}"#;
+        assert_eq!(configured(flag).linker().as_deref(), Some("gcc-12"));
+        assert_eq!(configured("{}").linker(), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `foretell cargo`: the user's cargo, building so that the programs can be recorded, and a hunt in what it runs.
 
+mod own_options;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -7,6 +9,7 @@ use std::path::PathBuf;
 use clap::Args;
 use compile::rust::{self, CargoError, Std};
 
+pub use own_options::with_own_options_first;
 use pipeline::build::no_rust;
 
 use super::test::{SuiteArguments, this_program};
@@ -15,8 +18,10 @@ use crate::exit::Exit;
 
 const EXAMPLES: &str = "\
 `test`, `nextest run`, `bench` and `run` run once as they are. Then each program
-that they started is hunted in, as `foretell test` does; options for that come
-before cargo's. The report is in target/foretell/latest. With `--record`, the
+that they started is hunted in, as `foretell test` does. `hunt` is `run`, or
+`test` with options such as `--test NAME`. Options of Foretell may come before
+or after the command; those that cargo has as well (-j, -q, -v) are cargo's
+after it. The report is in target/foretell/latest. With `--record`, the
 programs are recorded instead: `run` to foretell.ftr; tests, benchmarks and doc
 tests to foretell-NAME.ftr, all in the current directory. Other commands, such
 as `build`, build for recording and no more. `cargo foretell ..` is the same as
@@ -33,7 +38,8 @@ takes a minute the first time; --no-build-std turns this off.
 
 Examples:
   foretell cargo test -p queue
-  foretell cargo --split --timeout 600 test --workspace --all-features
+  foretell cargo test --workspace --all-features --split --timeout 600
+  foretell cargo hunt --bin bank -- 10
   foretell cargo nextest run
   foretell cargo run --release -- 10
   foretell cargo --record '--seed 7 --max-events 1M' test --test queue

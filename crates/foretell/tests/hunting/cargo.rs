@@ -108,6 +108,47 @@ fn names(directory: &Path, part: &str) -> Vec<String> {
     names
 }
 
+/// Builds these programs of corpus/crates, which need a feature, in a directory; none if their crates were not fetched.
+fn crates(feature: &str, programs: [&str; 2], target: &Path) -> Option<[std::path::PathBuf; 2]> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/crates");
+    let mut build = cargo(&corpus, &["build", "--locked", "--features", feature]);
+    programs.iter().for_each(|program| drop(build.args(["--bin", program])));
+    let output = build.env("CARGO_TARGET_DIR", target).output().unwrap();
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("offline") || said.contains("network"), "{said}");
+        testing::skip("the crates of corpus/crates were not fetched");
+        return None;
+    }
+    Some(programs.map(|program| target.join("x86_64-unknown-linux-gnu/debug").join(program)))
+}
+
+#[test]
+fn a_deadlock_of_parking_lots_mutexes_is_predicted_and_confirmed() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let Some([correct, bug]) = crates("parking_lot", ["parking_lot", "parking_lot_bug"], here) else {
+        return;
+    };
+    // One thread after the other: the run itself does not deadlock.
+    let trace = |program: &Path| {
+        let program = program.to_str().unwrap();
+        let recorded =
+            foretell(here, &["record", "--seed", "0", "--policy", "fifo", "-o", "t.ftr", "--", program]);
+        assert!(recorded.status.success(), "{recorded:?}");
+        json(&foretell(here, &["predict", "t.ftr", "--json", "--only", "deadlock,race,atomicity"]))
+    };
+    let silence = trace(&correct);
+    assert_eq!(silence["findings"], serde_json::json!([]));
+    assert_eq!(silence["trace"]["locks"], 2, "{silence}");
+    let found = trace(&bug);
+    assert_eq!(found["findings"][0]["kind"], "deadlock", "{found}");
+    let places = found["findings"][0]["locations"].as_array().unwrap();
+    assert!(places.iter().all(|place| place.as_str().unwrap().contains("parking_lot_bug.rs:")), "{places:?}");
+    let replayed = json(&foretell(here, &["replay", "t.ftr", "deadlock-1", "--json", "--times", "3"]));
+    assert_eq!(replayed["confirmed"], 3, "{replayed}");
+}
+
 #[test]
 fn a_workspace_in_a_directory_with_spaces() {
     if !testing::has("rustc") {

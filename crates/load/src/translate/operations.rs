@@ -179,7 +179,7 @@ impl<S: Sink> Translator<S> {
             }
             Raw::TryFailed { .. } | Raw::TakeFailed { .. } => None,
             // What it means is translated in its place.
-            Raw::Obtained { .. } => None,
+            Raw::Obtained { .. } | Raw::GaveBack { .. } => None,
             Raw::Detach { child } => {
                 self.release_thread(ThreadId(child));
                 None

@@ -219,7 +219,8 @@ unsafe {
     match command {
         libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => {
             if limit.is_null() {
-                inside.simple(Kind::Awaits, pc, key);
+                let (object, pc) = rust::awaited(&inside, word as u64, pc);
+                inside.simple(Kind::Awaits, pc, object | 1);
             }
             if look(&inside, word, pc) != value {
                 inside.simple(Kind::Awaits, pc, 0);

@@ -13,6 +13,7 @@ use crate::inside::{Inside, enter};
 use crate::modules::is_c_library;
 use crate::program::is_following;
 use crate::thread;
+use crate::token::gate;
 
 type Block = *mut c_void;
 
@@ -34,7 +35,8 @@ fn site(inside: &Inside, pc: u64) -> u64 {
 
 /// Whether memory is managed for the C library's or Rust's own output, by the first thread that needs it.
 fn is_private(inside: &Inside, pc: u64) -> bool {
-    is_c_library(pc) || inside.thread().std_activity.get().prints()
+    let thread = inside.thread();
+    is_c_library(pc) || thread.std_activity.get().prints() || thread.gated(gate::HIDDEN)
 }
 
 /// A schedule that is followed may stop the thread before it allocates; the C library is not stopped, since it may hold locks

@@ -4,6 +4,9 @@
 //! wake by futexes, which the scheduler implements.
 //!
 //! Between two hooks a thread keeps the token unless it blocks, so what std does in between is atomic.
+//!
+//! The slow paths of locks of other crates are intercepted in the same way. Their code has hooks of its own, which see nothing while the thread
+//! is in there ([`gate::HIDDEN`]): how often it tries, spins and parks depends on who holds the lock, and the positions of a thread must not.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,6 +14,8 @@ use wire::{Kind, StdCall, Waker};
 
 use super::log_limited;
 use crate::inside::{Ended, Inside, enter};
+use crate::thread::Thread;
+use crate::token::gate;
 
 /// What a thread is doing in std.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +32,10 @@ pub(crate) struct StdActivity {
     scope: [u64; SCOPE],
     /// How many calls of `print!` it is in.
     printing: u32,
+    /// How many calls it is in whose inside is hidden, the object of the outermost, and where that was called.
+    hidden: u32,
+    hidden_object: u64,
+    hidden_pc: u64,
 }
 
 impl StdActivity {
@@ -38,6 +47,9 @@ impl StdActivity {
 
 /// A scope's data are a count, a handle and a flag.
 const SCOPE: usize = 3;
+
+/// The nanoseconds of an `Option<Instant>` that is none.
+const NO_INSTANT: u32 = 1_000_000_000;
 
 /// Whether the program has a std without hooks.
 static HIDDEN_STD: AtomicBool = AtomicBool::new(false);
@@ -59,12 +71,16 @@ extern "C" fn foretell_rust_program() {
 /// # Safety
 /// The arguments are those of the call of std's.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn foretell_rust_enter(call: u64, first: u64, second: u64, pc: u64) -> u64 {
+unsafe extern "C" fn foretell_rust_enter(call: u64, first: u64, second: u64, pc: u64, fourth: u64) -> u64 {
 // SAFETY: the call's first argument is the address of the object it is about.
 unsafe {
     let (Some(call), Some(inside)) = (StdCall::from_number(call), enter()) else { return 0 };
     let thread = inside.thread();
-    if !matches!(call, StdCall::Contended | StdCall::Print) {
+    if thread.gated(gate::HIDDEN) {
+        hide(thread, first, pc);
+        return 0;
+    }
+    if has_position(call) {
         inside.point();
     }
     match call {
@@ -94,9 +110,78 @@ unsafe {
         }
         StdCall::Print => thread.change_std_activity(|std_activity| std_activity.printing += 1),
         StdCall::Contended => {}
+        StdCall::SlowLock | StdCall::SlowLockForGood => {
+            if thread.loaded.get() == first {
+                inside.simple(Kind::TryFailedShared, pc, first);
+            }
+            hide(thread, first, pc);
+        }
+        StdCall::SlowUnlock => {
+            inside.simple(Kind::GaveBack, pc, first);
+            hide(thread, first, pc);
+        }
+        StdCall::SlowWait => {
+            thread.change_std_activity(|std_activity| {
+                (std_activity.condition, std_activity.mutex, std_activity.pc) = (first, second, pc);
+            });
+            if fourth as u32 != NO_INSTANT {
+                log_limited(&inside, pc);
+            }
+            inside.detailed(Kind::Wait, pc, first, &[second], b"");
+            hide(thread, first, pc);
+        }
+        StdCall::Hidden => hide(thread, first, pc),
     }
     0
 }
+}
+
+/// Whether a call has an event of its own before it starts. That of a lock's slow path was the attempt before.
+fn has_position(call: StdCall) -> bool {
+    match call {
+        StdCall::Contended
+        | StdCall::Print
+        | StdCall::SlowLock
+        | StdCall::SlowLockForGood
+        | StdCall::SlowUnlock
+        | StdCall::Hidden => false,
+        StdCall::Wait
+        | StdCall::WaitTimeout
+        | StdCall::SlowWait
+        | StdCall::NotifyOne
+        | StdCall::NotifyAll
+        | StdCall::Barrier
+        | StdCall::Once
+        | StdCall::ScopeEnd => true,
+    }
+}
+
+/// What the thread does from here on is hidden: it is inside a lock, or the like, at this address.
+fn hide(thread: &Thread, object: u64, pc: u64) {
+    thread.change_std_activity(|std_activity| {
+        if std_activity.hidden == 0 {
+            (std_activity.hidden_object, std_activity.hidden_pc) = (object, pc);
+        }
+        std_activity.hidden += 1;
+    });
+    thread.seat.presence.add(gate::HIDDEN);
+}
+
+/// A call whose inside is hidden is over; whether it was the outermost.
+fn unhide(thread: &Thread) -> bool {
+    thread.change_std_activity(|std_activity| std_activity.hidden -= 1);
+    let is_out = thread.std_activity.get().hidden == 0;
+    if is_out {
+        thread.seat.presence.remove(gate::HIDDEN);
+        thread.loaded.set(0);
+    }
+    is_out
+}
+
+/// What a thread waits for that waits for a futex, and where: the object whose inside is hidden, or else the futex itself.
+pub(crate) fn awaited(inside: &Inside, word: u64, pc: u64) -> (u64, u64) {
+    let StdActivity { hidden, hidden_object, hidden_pc, .. } = inside.thread().std_activity.get();
+    if hidden > 0 { (hidden_object, hidden_pc) } else { (word, pc) }
 }
 
 /// The function of std has returned.
@@ -104,12 +189,26 @@ unsafe {
 /// # Safety
 /// As for [`foretell_rust_enter`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn foretell_rust_leave(call: u64, first: u64, second: u64, pc: u64, entered: u64) {
+unsafe extern "C" fn foretell_rust_leave(call: u64, first: u64, second: u64, pc: u64, entered: u64, result: u64) {
 // SAFETY: as in `foretell_rust_enter`.
 unsafe {
     let (Some(call), Some(inside)) = (StdCall::from_number(call), enter()) else { return };
     let thread = inside.thread();
+    if thread.gated(gate::HIDDEN) && !unhide(thread) {
+        return;
+    }
+    // A Rust function that returns a `bool` leaves the upper bits of the register undefined.
+    let is_true = result & 1 != 0;
     match call {
+        StdCall::SlowLock if is_true => inside.simple(Kind::Obtained, pc, first),
+        StdCall::SlowLockForGood => inside.simple(Kind::Obtained, pc, first),
+        StdCall::SlowLock | StdCall::SlowUnlock | StdCall::Hidden => {}
+        StdCall::SlowWait => {
+            if thread.std_activity.get().condition != 0 {
+                log_woken(&inside, if is_true { Ended::TimedOut } else { Ended::Woken(Waker::Signal) });
+            }
+            inside.simple(Kind::Acquire, pc, second);
+        }
         StdCall::Wait | StdCall::WaitTimeout => {
             if thread.std_activity.get().condition != 0 {
                 log_woken(&inside, Ended::Interrupted);

@@ -27,7 +27,7 @@ const SIGNALS: usize = 65;
 static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(0) }; SIGNALS];
 /// Their flags.
 static FLAGS: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
-/// How many handlers were ever installed.
+/// How many handlers were ever installed, of signals that a thread may wait for.
 static INSTALLED: AtomicU32 = AtomicU32::new(0);
 
 type Action = *mut libc::sigaction;
@@ -236,7 +236,7 @@ unsafe {
         // First, since the signal may come as soon as it can.
         HANDLERS[index].store((*new).sa_sigaction, Ordering::Relaxed);
         FLAGS[index].store((*new).sa_flags as u32, Ordering::Relaxed);
-        INSTALLED.fetch_add(1, Ordering::Relaxed);
+        INSTALLED.fetch_add(u32::from(Signal(index as u8).may_be_waited_for()), Ordering::Relaxed);
         really(&raw const ours)
     } else {
         really(new)

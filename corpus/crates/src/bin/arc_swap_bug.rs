@@ -1,0 +1,21 @@
+//! A value is loaded, and what follows from it is stored: an update is lost.
+
+
+use std::sync::Arc;
+use std::thread;
+
+use arc_swap::ArcSwap;
+
+fn add(value: &ArcSwap<u32>) {
+    let before = **value.load();
+    value.store(Arc::new(before + 1));
+}
+
+fn main() {
+    let value = Arc::new(ArcSwap::from_pointee(0));
+    let shared = Arc::clone(&value);
+    let other = thread::spawn(move || add(&shared));
+    add(&value);
+    other.join().unwrap();
+    assert_eq!(**value.load(), 2);
+}

@@ -1,0 +1,11 @@
+//! The receiver looks once and does not wait.
+
+
+use std::thread;
+
+fn main() {
+    let (sender, receiver) = async_channel::bounded(1);
+    let other = thread::spawn(move || sender.send_blocking(7).is_ok());
+    assert_eq!(receiver.try_recv().ok(), Some(7));
+    assert!(other.join().unwrap());
+}

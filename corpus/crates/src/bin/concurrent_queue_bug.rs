@@ -1,0 +1,16 @@
+//! The consumer tries once.
+
+
+use std::sync::Arc;
+use std::thread;
+
+use concurrent_queue::ConcurrentQueue;
+
+fn main() {
+    let queue = Arc::new(ConcurrentQueue::bounded(4));
+    let shared = Arc::clone(&queue);
+    let producer = thread::spawn(move || shared.push(7).unwrap());
+    let value = queue.pop().unwrap();
+    assert_eq!(value, 7);
+    producer.join().unwrap();
+}

@@ -1,0 +1,26 @@
+//! Two accounts, locked in opposite orders: a deadlock.
+
+
+use std::sync::Arc;
+use std::thread;
+
+use parking_lot::Mutex;
+
+fn main() {
+    let (a, b) = (Arc::new(Mutex::new(10)), Arc::new(Mutex::new(10)));
+    let (from, to) = (Arc::clone(&a), Arc::clone(&b));
+    let other = thread::spawn(move || {
+        let mut from = from.lock();
+        let mut to = to.lock();
+        *from -= 1;
+        *to += 1;
+    });
+    {
+        let mut to = b.lock();
+        let mut from = a.lock();
+        *to -= 2;
+        *from += 2;
+    }
+    other.join().unwrap();
+    assert_eq!(*a.lock() + *b.lock(), 20);
+}

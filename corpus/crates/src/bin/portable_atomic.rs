@@ -1,0 +1,19 @@
+//! A wide counter that is added to atomically.
+
+
+use std::thread;
+
+use portable_atomic::{AtomicU128, Ordering};
+
+static TOTAL: AtomicU128 = AtomicU128::new(0);
+
+fn add() {
+    TOTAL.fetch_add(1, Ordering::SeqCst);
+}
+
+fn main() {
+    let other = thread::spawn(add);
+    add();
+    other.join().unwrap();
+    assert_eq!(TOTAL.load(Ordering::SeqCst), 2);
+}
