@@ -23,7 +23,9 @@ pub fn with_own_options_first(arguments: Vec<OsString>) -> Vec<OsString> {
         match ours.find(word).filter(|option| !CARGOS.contains(&option.name.as_str())) {
             Some(option) => {
                 own.push(word.clone());
-                own.extend(words.next().filter(|_| option.has_value_after(word)).cloned());
+                if option.has_value_after(word) {
+                    own.extend(words.next().cloned());
+                }
             }
             None => cargos.push(word.clone()),
         }
