@@ -159,8 +159,9 @@ impl Inside {
     /// Someone else's turn, perhaps.
     #[cold]
     pub(crate) fn preempt(&self, gave_up: GaveUp, pending: Option<Pending>) {
-        // Inside a lock of a crate there are no positions to stop at.
-        if gave_up == GaveUp::Quantum && self.0.gated(gate::HIDDEN) {
+        // Inside a lock of a crate there are no positions to stop at, and who spins there parks after a few rounds: a schedule that wants the
+        // thread to wait must not find it yielding.
+        if self.0.gated(gate::HIDDEN) {
             return;
         }
         self.account();
