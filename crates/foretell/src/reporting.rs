@@ -13,8 +13,10 @@ use check::Question;
 use clap::{Args, ValueEnum};
 use pipeline::first_party::FirstParty;
 use pipeline::sources::Files;
-use pipeline::{ExploredTrace, TraceFile, saved};
-use report::{Context, Contexts, Finding, Predictions, Steps, finding_in_words, ready_suppressions, summary};
+use pipeline::{ExploredTrace, TraceFile, Unwanted, saved};
+use report::{
+    Context, Contexts, Finding, Predictions, ReportFlag, Steps, finding_in_words, ready_suppressions, summary,
+};
 
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
@@ -58,6 +60,9 @@ pub struct Outputs {
     /// Hide the findings that this file lists, in ThreadSanitizer's format; may be repeated.
     #[arg(long, value_name = "FILE")]
     pub suppressions: Vec<PathBuf>,
+    /// Kinds of reports that options of ThreadSanitizer turn off.
+    #[arg(skip)]
+    pub off: Vec<ReportFlag>,
     /// Report only findings that this earlier report does not have: a hunt's directory, or findings as JSON.
     #[arg(long, value_name = "RUN|FINDINGS")]
     pub baseline: Option<PathBuf>,
@@ -119,12 +124,12 @@ impl Reporting<'_> {
     /// Prints and writes the findings wherever they are wanted.
     pub fn deliver(&self, mut predictions: Predictions) -> Result<Exit, Diagnostic> {
         let mut outputs = self.outputs.clone();
-        environment::fill(&mut outputs)?;
+        environment::fill(&mut outputs, self.file.trace.metadata())?;
         let sources = Files::of(self.file);
         let contexts = self.contexts(&sources, &predictions.findings);
         let observer = &mut TerminalObserver::new(self.mode);
-        let suppressed =
-            pipeline::suppress(&contexts, &outputs.suppressions, &mut predictions.findings, observer)?;
+        let unwanted = Unwanted { files: &outputs.suppressions, off: &outputs.off };
+        let suppressed = pipeline::suppress(&contexts, unwanted, &mut predictions.findings, observer)?;
         predictions.suppressed += suppressed;
         if outputs.first_party {
             predictions.findings.retain(|finding| !finding.third_party);
@@ -261,11 +266,12 @@ impl Outputs {
     /// Whether something is wanted that can be made of all findings together only.
     fn take_all_findings(&self) -> bool {
         let Outputs { html, sarif, junit, markdown, perfetto, .. } = self;
-        let Outputs { suppressions, baseline, print_suppressions, format, .. } = self;
+        let Outputs { suppressions, off, baseline, print_suppressions, format, .. } = self;
         let files = [html, sarif, junit, markdown, perfetto];
         files.into_iter().any(Option::is_some)
             || baseline.is_some()
             || !suppressions.is_empty()
+            || !off.is_empty()
             || *print_suppressions
             || *format != TextForm::Text
             || self.first_party

@@ -45,5 +45,5 @@ pub use budget::{Bound, Bounds, Budget, Cancellation};
 pub use error::{Error, ErrorKind};
 pub use extras::extras;
 pub use observer::{Event, Observer, Progress, Silent, Stage};
-pub use suppress::suppress;
+pub use suppress::{Unwanted, suppress};
 pub use trace_file::{ExploredTrace, TraceFile};

@@ -246,6 +246,8 @@ pub(crate) fn save(
     observer: &mut dyn Observer,
 ) -> Result<RecordedTrace, Error> {
     let (log, modules) = process.read().map_err(|error| Error::io("read", "the log", error))?;
+    let (tsan_options, tsan_suppressions) = process.requests();
+    let metadata = &Metadata { tsan_options, tsan_suppressions, ..metadata.clone() };
     let recorded = Recorded { log: &log, modules: &modules, directory: Path::new(&metadata.directory) };
     if let Some(why) = nothing_kept(&log) {
         let error = Error::from(ErrorKind::RecordingLost { file: file.to_owned(), why });

@@ -22,6 +22,7 @@ mod outcome;
 mod perfetto;
 mod place;
 mod quickfix;
+mod report_flags;
 mod sarif;
 mod schedule_file;
 mod suite;
@@ -52,6 +53,7 @@ pub use markdown::markdown;
 pub use perfetto::perfetto;
 pub use place::{NoSources, SourcePlace, Sources, is_of_the_system};
 pub use quickfix::quickfix;
+pub use report_flags::ReportFlag;
 pub use sarif::sarif;
 pub use schedule_file::{
     Contradiction, Line, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem, ScheduledFailure,

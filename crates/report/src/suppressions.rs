@@ -2,11 +2,12 @@
 //!
 //! A line is `type:pattern`; `#` starts a comment line. A pattern matches anywhere in a name unless `^` or `$` ties it to the
 //! start or end; `*` stands for anything. `race:` and our own `deadlock:`, `atomicity:`, `nondeterminism:`, `order:`,
-//! `predicate:`, `failure:` and `misuse:` match the functions and files of the events and their stacks, and the object; `race_top:`,
+//! `predicate:`, `failure:` and `misuse:` match the functions and files of the events and their stacks, and the object (`race:` also those of uses
+//! after `free`, as in ThreadSanitizer); `race_top:`,
 //! `deadlock_top:` and so on only the innermost frames; `mutex:` the locks of deadlocks and of misuse; `called_from_lib:` the file or module an
 //! event itself lies in; `thread:` the names of the threads; `signal:` what a signal handler must not do.
 
-use trace::EventId;
+use trace::{EventId, Op};
 
 use crate::context::Context;
 use crate::place::SourcePlace;
@@ -110,9 +111,11 @@ impl Suppression {
         match self.what {
             What::Kind(kind) => {
                 let is_there = || any_frame(usize::MAX) || self.matches_failure(finding, usize::MAX);
-                kind == finding.kind && (self.pattern.matches(&finding.object) || is_there())
+                is_of_kind(kind, context, finding) && (self.pattern.matches(&finding.object) || is_there())
             }
-            What::Top(kind) => kind == finding.kind && (any_frame(1) || self.matches_failure(finding, 1)),
+            What::Top(kind) => {
+                is_of_kind(kind, context, finding) && (any_frame(1) || self.matches_failure(finding, 1))
+            }
             What::Mutex => match finding.kind {
                 FindingKind::Deadlock => finding.object.split(", ").any(|lock| self.pattern.matches(lock)),
                 FindingKind::Misuse => self.pattern.matches(&finding.object) || any_frame(usize::MAX),
@@ -160,6 +163,13 @@ impl Suppression {
         };
         self.pattern.matches(file) || self.pattern.matches(location)
     }
+}
+
+/// Whether suppressions of this kind are meant for a finding. ThreadSanitizer calls it a race if memory is used after it was freed.
+fn is_of_kind(kind: FindingKind, context: &Context<'_>, finding: &Finding) -> bool {
+    let frees = |event: EventId| matches!(context.trace.op(event), Op::Free(_));
+    let is_use_after_free = || finding.kind == FindingKind::Order && finding.named_events().any(frees);
+    kind == finding.kind || kind == FindingKind::Race && is_use_after_free()
 }
 
 /// Suppressions that would silence a finding, each by itself: by the innermost of the user's own functions, and by the object. `is_own` says which

@@ -70,6 +70,13 @@ impl Process {
         let modules = fs::read(self.log.with_extension(wire::MODULES_EXTENSION)).unwrap_or_default();
         Ok((map_file(&self.log)?, String::from_utf8_lossy(&modules).into_owned()))
     }
+
+    /// The options and the suppressions that the program has for ThreadSanitizer; empty without any.
+    pub fn requests(&self) -> (String, String) {
+        let text = |extension| fs::read(self.log.with_extension(extension)).unwrap_or_default();
+        let text = |extension| String::from_utf8_lossy(&text(extension)).into_owned();
+        (text(wire::OPTIONS_EXTENSION), text(wire::SUPPRESSIONS_EXTENSION))
+    }
 }
 
 /// What an interrupted recording left, the program itself first.

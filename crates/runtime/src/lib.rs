@@ -26,6 +26,7 @@ mod clock;
 mod conversions;
 mod numbers;
 mod replay;
+mod requests;
 mod schedule;
 mod scheduler;
 mod settings;

@@ -12,6 +12,7 @@ use crate::kernel_status;
 use crate::modules;
 use crate::program::{self, is_active, scheduler};
 use crate::replay;
+use crate::requests::{self, Requests};
 use crate::schedule::GaveUp;
 use crate::settings;
 use crate::settings::Settings;
@@ -73,12 +74,18 @@ extern "C" fn init() {
     {
         scheduler().with_lock(|schedule, _| schedule.replay = replay);
     }
+    // SAFETY: there is one thread, and the loader is done with the program. Nothing that its functions do is recorded yet.
+    let requests = unsafe { Requests::ask() };
     // SAFETY: there is one thread.
     if unsafe { record() } {
+        // SAFETY: there is one thread.
+        unsafe { requests.write(settings()) };
         children::watch_forks();
         failures::watch();
         // SAFETY: the handler stays as long as the process.
         unsafe { on_exit(Some(exiting), core::ptr::null_mut()) };
+        // SAFETY: there is one thread.
+        unsafe { requests::on_initialize() };
     }
 }
 
@@ -247,6 +254,9 @@ extern "C" fn linger(_: c_int, _: *mut c_void) {
 /// The C library calls this with the status the program ends with. We asked before anyone else could, so
 /// everyone else's handlers and destructors have run.
 extern "C" fn exiting(status: c_int, _: *mut c_void) {
+    if is_active() && is_own_process() {
+        requests::on_finalize();
+    }
     end(Stop::Exit(status));
 }
 

@@ -44,6 +44,12 @@ pub struct Metadata {
     /// Calls that misuse locks and condition variables, as the run made them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub misuses: Vec<Misuse>,
+    /// Options that the program has for ThreadSanitizer: what its `__tsan_default_options` returns.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub tsan_options: String,
+    /// Suppressions that the program brings along: what its `__tsan_default_suppressions` returns.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub tsan_suppressions: String,
     /// Of a run that ended in a deadlock: what each thread waits for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<LastWait>,
@@ -160,6 +166,8 @@ pub enum MisuseKind {
     LockInHandler,
     /// A signal handler changes `errno`.
     ErrnoInHandler,
+    /// It begins to have accesses ignored, and its thread ends without the end of that.
+    IgnoringAtEnd,
 }
 
 /// A file mapped into the recorded program.

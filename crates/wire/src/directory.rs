@@ -23,6 +23,10 @@ pub const UNRECORDED_FILE: &str = "unrecorded";
 pub const LOG_EXTENSION: &str = "log";
 /// The extension of the list of files that were mapped: `start end offset path` a line, numbers in hexadecimal.
 pub const MODULES_EXTENSION: &str = "modules";
+/// The extension of what the program returns from `__tsan_default_options`, if it has that function.
+pub const OPTIONS_EXTENSION: &str = "options";
+/// The extension of what the program returns from `__tsan_default_suppressions`, if it has that function.
+pub const SUPPRESSIONS_EXTENSION: &str = "suppressions";
 
 /// The exit status of a program that the runtime ended because the replay was over or the program left the schedule.
 pub const REPLAY_OVER_STATUS: i32 = 98;

@@ -73,8 +73,9 @@ pub use control::{Control, Instruction, OnDivergence, Origin, ThreadName, write_
 pub use decimal::{decimal, parse_decimal};
 pub use decode::{Damage, NotALog, Reader};
 pub use directory::{
-    CONTROL_FILE, DEADLOCK_STATUS, FIRST_FILE, LOG_EXTENSION, MODULES_EXTENSION, ORDER_VARIABLE,
-    OUTCOME_FILE, REPLAY_OVER_STATUS, RUN_VARIABLE, SETTINGS_FILE, UNRECORDED_FILE,
+    CONTROL_FILE, DEADLOCK_STATUS, FIRST_FILE, LOG_EXTENSION, MODULES_EXTENSION, OPTIONS_EXTENSION,
+    ORDER_VARIABLE, OUTCOME_FILE, REPLAY_OVER_STATUS, RUN_VARIABLE, SETTINGS_FILE, SUPPRESSIONS_EXTENSION,
+    UNRECORDED_FILE,
 };
 pub use encode::{MAX_RECORD, MAX_TEXT, Sink, write_detailed, write_run, write_simple, write_switch};
 pub use event::{Event, Hold, Ignored, Op, Refusal, Stop, UnsafeCall, Waker};
@@ -84,7 +85,7 @@ pub use object::{Passage, Signal, Target};
 pub use order::{CallOrder, OrderedCall, SyncCall, write_call_order};
 pub use outcome::{MAX_MEMORY, Memory, OUTCOME_RECORD, Obstacle, OutcomeRecord, PendingAccess, WaitsFor};
 pub use predict::{Branched, Context, Key, MAX_TABLES, Table};
-pub use settings::{AtDeadlock, Children, Mode, NewThreads, Policy, Settings, Sleeping};
+pub use settings::{AtDeadlock, Children, Mode, NewThreads, Policy, Settings, Sleeping, TestBarriers};
 pub use state::ThreadState;
 pub use std_call::StdCall;
 pub use survey::{PROCESS_EXTENSION, ProcessRecord, THREADS_EXTENSION};

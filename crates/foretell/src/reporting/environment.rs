@@ -1,18 +1,74 @@
 //! `FORETELL_OPTIONS`: settings from the environment, in the syntax of TSAN_OPTIONS: `key=value` set apart by spaces, commas,
 //! colons or line ends; a value with such characters stands in quotes. What the command line says comes first.
+//!
+//! Then comes what the user has set for ThreadSanitizer: `TSAN_OPTIONS`, and what the program's `__tsan_default_options` returns. Of
+//! these only what says which reports are wanted is of use here.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use report::ReportFlag;
+use trace::Metadata;
 
 use super::Outputs;
 use crate::diagnostics::Diagnostic;
 
 /// The variable.
 const NAME: &str = "FORETELL_OPTIONS";
+const TSAN_NAME: &str = "TSAN_OPTIONS";
 const KNOWN: &str = "suppressions, print_suppressions, exitcode, html, sarif, junit, markdown, perfetto";
 
-/// Fills in what the command line left open. An unknown key gets a warning and is ignored: the variable may be meant for
-/// another version of the program.
-pub(super) fn fill(outputs: &mut Outputs) -> Result<(), Diagnostic> {
+/// Fills in what the command line left open.
+pub(super) fn fill(outputs: &mut Outputs, metadata: &Metadata) -> Result<(), Diagnostic> {
+    fill_from_own(outputs)?;
+    // The later ones give way to the earlier.
+    let environment = std::env::var(TSAN_NAME).unwrap_or_default();
+    let mut options = pairs_before_mistake(&environment);
+    options.extend(pairs_before_mistake(&metadata.tsan_options));
+    let mut seen: Vec<&str> = Vec::new();
+    for (key, value) in &options {
+        if seen.contains(&key.as_str()) {
+            continue;
+        }
+        seen.push(key);
+        fill_from_tsan(outputs, key, value, metadata);
+    }
+    Ok(())
+}
+
+/// One of ThreadSanitizer's own options. Most of them mean nothing here, and mistakes in them are ThreadSanitizer's to report.
+fn fill_from_tsan(outputs: &mut Outputs, key: &str, value: &str, metadata: &Metadata) {
+    match key {
+        "suppressions" if !value.is_empty() => {
+            if outputs.suppressions.is_empty() {
+                outputs.suppressions.push(beside_program(value, metadata));
+            }
+        }
+        "exitcode" => {
+            if let Ok(status) = value.parse() {
+                outputs.exit_code.get_or_insert(status);
+            }
+        }
+        _ => {
+            if let (Some(flag), Ok(false)) = (ReportFlag::of_option(key), truth(key, value)) {
+                outputs.off.push(flag);
+            }
+        }
+    }
+}
+
+/// A file as it is named, or beside the program, where ThreadSanitizer looks as well.
+fn beside_program(name: &str, metadata: &Metadata) -> PathBuf {
+    let named = PathBuf::from(name);
+    let program = metadata.binary.as_ref().map(|binary| Path::new(&binary.path));
+    match program.and_then(Path::parent).map(|directory| directory.join(name)) {
+        Some(beside) if !named.exists() && beside.exists() => beside,
+        _ => named,
+    }
+}
+
+/// An unknown key gets a warning and is ignored: the variable may be meant for another version of the program.
+fn fill_from_own(outputs: &mut Outputs) -> Result<(), Diagnostic> {
     let Some(text) = std::env::var_os(NAME) else { return Ok(()) };
     let text = text.into_string().map_err(|_| Diagnostic::new(format!("{NAME} is not UTF-8")))?;
     for (key, value) in pairs(&text)? {
@@ -55,10 +111,22 @@ fn wrong(key: &str, value: &str, expected: &str) -> Diagnostic {
     Diagnostic::new(format!("{NAME}: `{key}={value}`: expected {expected}"))
 }
 
+/// The keys and values in order, as far as they can be read.
+fn pairs_before_mistake(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let _ = read_pairs(text, &mut found);
+    found
+}
+
 /// The keys and values in order.
 fn pairs(text: &str) -> Result<Vec<(String, String)>, Diagnostic> {
+    let mut found = Vec::new();
+    read_pairs(text, &mut found)?;
+    Ok(found)
+}
+
+fn read_pairs(text: &str, found: &mut Vec<(String, String)>) -> Result<(), Diagnostic> {
     let apart = |c: char| " ,:\n\t\r".contains(c);
-    let mut pairs = Vec::new();
     let mut rest = text.trim_start_matches(apart);
     while !rest.is_empty() {
         let expected = || {
@@ -76,10 +144,10 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>, Diagnostic> {
                 .ok_or_else(|| Diagnostic::new(format!("{NAME}: the quote after `{key}=` is not closed")))?,
             None => value.split_at(value.find(apart).unwrap_or(value.len())),
         };
-        pairs.push((key.to_owned(), value.to_owned()));
+        found.push((key.to_owned(), value.to_owned()));
         rest = after.trim_start_matches(apart);
     }
-    Ok(pairs)
+    Ok(())
 }
 
 #[cfg(test)]

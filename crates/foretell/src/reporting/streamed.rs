@@ -45,8 +45,9 @@ impl<'a> Reporting<'a> {
     /// what is known before the search.
     pub fn stream(self, head: &Predictions) -> Result<Option<Streamed<'a>>, Diagnostic> {
         let mut outputs = self.outputs.clone();
-        environment::fill(&mut outputs)?;
-        if outputs.take_all_findings() {
+        let metadata = self.file.trace.metadata();
+        environment::fill(&mut outputs, metadata)?;
+        if outputs.take_all_findings() || !metadata.tsan_suppressions.is_empty() {
             return Ok(None);
         }
         let head = if self.mode.json { Some(around_findings(head)?.0) } else { None };

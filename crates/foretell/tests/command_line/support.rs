@@ -46,7 +46,9 @@ impl Workplace {
     pub(crate) fn command_of<S: AsRef<OsStr>>(&self, program: &str, arguments: &[S]) -> Command {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(self.0.path());
-        for variable in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORETELL_OPTIONS"] {
+        for variable in
+            ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORETELL_OPTIONS", "TSAN_OPTIONS"]
+        {
             command.env_remove(variable);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

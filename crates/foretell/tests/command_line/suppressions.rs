@@ -90,3 +90,26 @@ fn settings_come_from_the_environment_too() {
         assert_eq!(with(wrong, &[]).0, Some(2), "{wrong}");
     }
 }
+
+/// A deadlock, a race with an atomic access, and what the program itself wants of ThreadSanitizer.
+const WITH_REQUESTS: &str = "#! metadata {\"tsan_options\":\"report_atomic_races=0\",\"tsan_suppressions\":\"race:^quiet$\\n\"}\n\
+                             main|fork(T1)|m.c:1\nmain|fork(T2)|m.c:2\nT1|w(x)|a.c:1\nT1|aw(flag)|a.c:2\nT1|w(quiet)|a.c:3\n\
+                             T2|w(x)|b.c:1\nT2|r(flag)|b.c:2\nT2|w(quiet)|b.c:3\n";
+
+#[test]
+fn what_is_set_for_threadsanitizer_holds_here_too() {
+    let place = Workplace::new();
+    place.write("t.std", WITH_REQUESTS).write("s.txt", "race:^x$\n");
+    let objects = |options: &str| {
+        let arguments = ["predict", "t.std", "--only", "race", "--json"];
+        let output = place.command(&arguments).env("TSAN_OPTIONS", options).output().expect("it starts");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+        let findings = json["findings"].as_array().unwrap().iter();
+        findings.map(|finding| finding["object"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(objects(""), ["x"], "the program's own options and suppressions");
+    assert_eq!(objects("report_atomic_races=1"), ["x", "flag"], "the environment comes before the program");
+    assert_eq!(objects("suppressions=s.txt"), [""; 0]);
+    assert_eq!(objects("halt_on_error=1 report_bugs=0"), [""; 0], "others are ignored");
+    assert_eq!(objects("verbosity"), ["x"], "mistakes are ThreadSanitizer's to report");
+}

@@ -113,3 +113,18 @@ fn hunts_of_several_machines_are_joined() {
         report["findings"].as_array().unwrap().iter().find(|finding| finding["kind"] == "race").unwrap();
     assert_eq!(race["tests"], serde_json::json!(["count", "count (2)"]));
 }
+
+#[test]
+fn what_a_program_wants_of_threadsanitizer_is_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = crate::rust::program("brings_suppressions.c");
+    let path = file.to_str().unwrap();
+    let only = ["--only", "race,misuse", "--results", "results", "--timeout", "5"];
+    let hunted = foretell(directory.path(), &[&["hunt", path, "--json", "--quiet"], &only[..]].concat());
+    let report = json(&hunted);
+    assert_eq!((hunted.status.code(), &report["findings"]), (Some(0), &serde_json::json!([])), "{report:#}");
+    assert!(report["suppressed"].as_u64().unwrap() >= 2, "the race and the leaked thread: {report:#}");
+    let output = std::fs::read_to_string(directory.path().join("results/latest/output.txt"));
+    let output = output.unwrap_or_default();
+    assert!(output.contains("initialised\n") && output.contains("finalized\n"), "{output:?}");
+}

@@ -225,7 +225,13 @@ fn forget_run(directory: &Path) -> io::Result<()> {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default();
         let extension = path.extension().unwrap_or_default();
-        let is_log = extension == wire::LOG_EXTENSION || extension == wire::MODULES_EXTENSION;
+        let of_a_process = [
+            wire::LOG_EXTENSION,
+            wire::MODULES_EXTENSION,
+            wire::OPTIONS_EXTENSION,
+            wire::SUPPRESSIONS_EXTENSION,
+        ];
+        let is_log = of_a_process.iter().any(|known| extension == *known);
         if is_log || name == wire::FIRST_FILE || name == wire::OUTCOME_FILE || name == wire::UNRECORDED_FILE {
             fs::remove_file(&path)?;
         }
