@@ -5,12 +5,13 @@ mod plan;
 use std::time::Duration;
 
 use candidates::races::RacePair;
+use check::Model;
 use papers::races::hb;
 use report::ScheduleFile;
 use run::program::Sight;
 use run::replay::{
     self, Command, Divergence, Ending, Goal, NoOpinion, ObservedEvent, OnDivergence, Plan, PlannedEvent,
-    RaceOrder, Replay, ReplayVerdict, ThreadSanitizer, ThreadStatus,
+    RaceOrder, Replay, ReplayVerdict, TestBarriers, ThreadSanitizer, ThreadStatus,
 };
 use serde::Serialize;
 use trace::{EventId, Kind, Trace};
@@ -35,6 +36,9 @@ pub struct Replayer {
     pub orders: Vec<RaceOrder>,
     /// What becomes of a program that leaves the schedule.
     pub on_divergence: OnDivergence,
+    /// What the barrier of libtsan's own tests does while the schedule is followed. It is in no trace, so a schedule that keeps what every read saw
+    /// may ask for what it prevents.
+    pub test_barriers: TestBarriers,
     /// When to end a program that does not end.
     pub limit: Duration,
     /// Hold after so many steps instead of at the end.
@@ -166,7 +170,11 @@ impl Replayer {
             Goal::Order(events) if file.unordered.is_some() => Some(OtherRace::of(&events[0], &events[1])),
             _ => None,
         };
-        Ok(Replayer { unordered, ..Replayer::along(finding, plan, command) })
+        let test_barriers = match file.model {
+            Model::ReadsFrom if file.failure.is_none() => TestBarriers::Pass,
+            _ => TestBarriers::Wait,
+        };
+        Ok(Replayer { unordered, test_barriers, ..Replayer::along(finding, plan, command) })
     }
 
     /// A replay along this plan.
@@ -182,6 +190,7 @@ impl Replayer {
             times: 1,
             orders,
             on_divergence: OnDivergence::Stop,
+            test_barriers: TestBarriers::Wait,
             limit: Duration::from_secs(60),
             until: None,
             unordered: None,
@@ -202,7 +211,12 @@ impl Replayer {
         let &Replayer { on_divergence, until, limit, seed, bounds, .. } = self;
         let limit = bounds.time_left().map_or(limit, |left| left.min(limit));
         let cancellation = self.cancellation.clone();
-        replay::Settings { order, on_divergence, debugger, until, limit, cancellation, seed }
+        // A program that runs on does what it would do without us.
+        let test_barriers = match on_divergence {
+            OnDivergence::Stop => self.test_barriers,
+            OnDivergence::Continue => TestBarriers::Wait,
+        };
+        replay::Settings { order, on_divergence, test_barriers, debugger, until, limit, cancellation, seed }
     }
 
     /// One run.

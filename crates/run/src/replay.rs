@@ -34,7 +34,7 @@ use trace::ThreadPath;
 pub use tsan::{NoOpinion, Opinion, ThreadSanitizer};
 use verify::Verifying;
 use wire::Memory;
-pub use wire::OnDivergence;
+pub use wire::{OnDivergence, TestBarriers};
 
 /// What can keep a replay from being carried out.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +57,8 @@ pub struct Settings {
     pub order: RaceOrder,
     /// What becomes of a program that leaves the schedule.
     pub on_divergence: OnDivergence,
+    /// What the barrier of libtsan's own tests does.
+    pub test_barriers: TestBarriers,
     /// Whether a debugger may stop after every step.
     pub debugger: bool,
     /// Hold after this many steps instead of at the end, and end the program there.
@@ -72,8 +74,12 @@ pub struct Settings {
 impl Settings {
     /// The runtime's settings.
     fn for_runtime(&self, plan: &Plan) -> wire::Settings {
-        let settings =
-            wire::Settings { mode: wire::Mode::Replay, seed: self.seed, ..wire::Settings::DEFAULT };
+        let settings = wire::Settings {
+            mode: wire::Mode::Replay,
+            seed: self.seed,
+            test_barriers: self.test_barriers,
+            ..wire::Settings::DEFAULT
+        };
         match &plan.goal {
             // What comes after the schedule repeats itself.
             goal if goal.is_endless() => {

@@ -95,6 +95,16 @@ pub enum Sleeping {
     Skipped,
 }
 
+/// What the barrier does that libtsan's own tests arrange their runs with. It is in no trace, since it must not order threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TestBarriers {
+    /// Threads wait at it, as in a run without us.
+    #[default]
+    Wait,
+    /// It holds back nobody, so that a schedule can be followed in which it would. After the schedule the program ends where it would wait.
+    Pass,
+}
+
 /// How a program is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
@@ -116,6 +126,8 @@ pub struct Settings {
     pub new_threads: NewThreads,
     /// What happens when all threads that could go on sleep.
     pub sleeping: Sleeping,
+    /// What the barrier of libtsan's own tests does.
+    pub test_barriers: TestBarriers,
 }
 
 mod key {
@@ -128,6 +140,7 @@ mod key {
     pub(super) const DEADLOCK: &str = "deadlock";
     pub(super) const NEW_THREADS: &str = "new-threads";
     pub(super) const SLEEPING: &str = "sleeping";
+    pub(super) const TEST_BARRIERS: &str = "test-barriers";
 }
 
 const REPLAY: &str = "replay";
@@ -137,6 +150,7 @@ const HANG: &str = "hang";
 const FIRST: &str = "first";
 const LAST: &str = "last";
 const SKIPPED: &str = "skipped";
+const PASS: &str = "pass";
 
 impl Settings {
     /// What a recording is, unless something else is asked for.
@@ -150,6 +164,7 @@ impl Settings {
         at_deadlock: AtDeadlock::Stop,
         new_threads: NewThreads::Either,
         sleeping: Sleeping::Real,
+        test_barriers: TestBarriers::Wait,
     };
 
     /// The settings that this text describes.
@@ -187,6 +202,8 @@ impl Settings {
             self.at_deadlock = if says(HANG) { AtDeadlock::Hang } else { AtDeadlock::Stop };
         } else if is(key::SLEEPING) {
             self.sleeping = if says(SKIPPED) { Sleeping::Skipped } else { Sleeping::Real };
+        } else if is(key::TEST_BARRIERS) {
+            self.test_barriers = if says(PASS) { TestBarriers::Pass } else { TestBarriers::Wait };
         } else if is(key::NEW_THREADS) {
             self.new_threads = match () {
                 () if says(FIRST) => NewThreads::First,
@@ -226,6 +243,9 @@ impl fmt::Display for Settings {
         }
         if self.sleeping == Sleeping::Skipped {
             writeln!(f, "{}={SKIPPED}", key::SLEEPING)?;
+        }
+        if self.test_barriers == TestBarriers::Pass {
+            writeln!(f, "{}={PASS}", key::TEST_BARRIERS)?;
         }
         Ok(())
     }

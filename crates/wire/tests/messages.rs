@@ -5,25 +5,28 @@ use std::num::NonZeroU64;
 use proptest::prelude::*;
 use wire::{
     AtDeadlock, Children, Control, Instruction, Kind, Memory, Mode, NewThreads, Obstacle, OnDivergence,
-    Origin, OutcomeRecord, PendingAccess, Policy, Settings, Sleeping, ThreadName, ThreadState, WaitsFor,
-    write_control,
+    Origin, OutcomeRecord, PendingAccess, Policy, Settings, Sleeping, TestBarriers, ThreadName, ThreadState,
+    WaitsFor, write_control,
 };
 
 fn any_settings() -> impl Strategy<Value = Settings> {
     let policy = proptest::sample::select(Policy::ALL.to_vec());
     let some = || any::<Option<NonZeroU64>>();
     let new_threads = proptest::sample::select(vec![NewThreads::Either, NewThreads::First, NewThreads::Last]);
-    (any::<[bool; 4]>(), any::<u64>(), policy, some(), some(), new_threads).prop_map(
-        |([replays, follows, hangs, skips], seed, policy, quantum, max_events, new_threads)| Settings {
-            mode: if replays { Mode::Replay } else { Mode::Record },
-            seed,
-            policy,
-            quantum,
-            max_events,
-            children: if follows { Children::Follow } else { Children::Ignore },
-            at_deadlock: if hangs { AtDeadlock::Hang } else { AtDeadlock::Stop },
-            new_threads,
-            sleeping: if skips { Sleeping::Skipped } else { Sleeping::Real },
+    (any::<[bool; 5]>(), any::<u64>(), policy, some(), some(), new_threads).prop_map(
+        |([replays, follows, hangs, skips, passes], seed, policy, quantum, max_events, new_threads)| {
+            Settings {
+                mode: if replays { Mode::Replay } else { Mode::Record },
+                seed,
+                policy,
+                quantum,
+                max_events,
+                children: if follows { Children::Follow } else { Children::Ignore },
+                at_deadlock: if hangs { AtDeadlock::Hang } else { AtDeadlock::Stop },
+                new_threads,
+                sleeping: if skips { Sleeping::Skipped } else { Sleeping::Real },
+                test_barriers: if passes { TestBarriers::Pass } else { TestBarriers::Wait },
+            }
         },
     )
 }

@@ -345,6 +345,8 @@ impl Making<'_> {
 mod tests {
     use std::time::Duration;
 
+    use wire::TestBarriers;
+
     use super::*;
     use crate::Cancellation;
 
@@ -362,6 +364,7 @@ mod tests {
         Settings {
             order: RaceOrder::Ba,
             on_divergence: OnDivergence::Stop,
+            test_barriers: TestBarriers::Wait,
             debugger: false,
             until: None,
             limit: Duration::from_secs(1),

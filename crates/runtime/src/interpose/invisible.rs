@@ -1,13 +1,15 @@
-//! The barrier that libtsan's own tests use to arrange a run: threads wait for each other, but it must not order
-//! them. When a schedule is followed, that decides the order, and the barrier does not wait.
+//! The barrier that libtsan's own tests use to arrange a run: threads wait for each other, but it must not order them, so it is in no trace.
+//! A schedule that a trace allows may then ask for what the barrier prevents. A replay of such a schedule lets everyone pass, and ends
+//! where threads would wait once the schedule is over: what the program does from there on, no run does.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use wire::Waker;
+use wire::{TestBarriers, Waker};
 
 use crate::inside::enter;
 use crate::program::is_following;
 use crate::schedule::{End, Key};
+use crate::start::settings;
 use crate::sys;
 
 /// How many bits of the word say how many threads the barrier holds back; the others count those that have arrived. Older users have a
@@ -43,8 +45,15 @@ unsafe {
     if is_full() {
         inside.wake_all(barrier as u64, Waker::Broadcast);
     }
-    while !is_full() && !is_following() {
-        inside.block(Key::address(barrier as u64), End::NEVER);
+    let passes = settings().asked.test_barriers == TestBarriers::Pass;
+    while !is_full() {
+        match (passes, is_following()) {
+            (true, true) => return,
+            (true, false) => sys::exit_group(wire::REPLAY_OVER_STATUS),
+            (false, _) => {
+                inside.block(Key::address(barrier as u64), End::NEVER);
+            }
+        }
     }
 }
 }
