@@ -10,7 +10,7 @@ use wire::{Hold, Passage, Signal};
 use super::blocks::{BlockNumber, Placed};
 use super::memory::{FirstUse, Memory, Origin, Output};
 use super::naming::Names;
-use super::published::{Order, Published};
+use super::published::Order;
 use super::sink::Sink;
 use super::sync::{Holders, Permits};
 use super::variables::{Slot, Variables};
@@ -269,7 +269,7 @@ impl Objects {
         object: u64,
         first_use: FirstUse,
         output: &mut Output<S>,
-    ) -> io::Result<Published> {
+    ) -> io::Result<(Vec<VariableId>, VariableId)> {
         let key = self.key(object);
         let name = match Passage::of(object) {
             Some(Passage::None) => "nothing".to_owned(),
@@ -287,13 +287,13 @@ impl Objects {
             None => format!("order at {}", self.memory.name_in(object, None, first_use, output)),
         };
         let new = VariableId(self.variable_names.new_one(name, &mut output.sink)?);
-        Ok(self.orders.entry(key).or_default().publish(first_use.thread, new))
+        Ok((self.orders.entry(key).or_default().publish(first_use.thread, new), new))
     }
 
     /// A thread observes what was published of this object; none if there is nothing new to it.
-    pub(super) fn observe(&mut self, object: u64, thread: u32) -> Option<VariableId> {
+    pub(super) fn observe(&mut self, object: u64, thread: u32) -> Vec<VariableId> {
         let key = self.key(object);
-        self.orders.get_mut(&key)?.observe(thread)
+        self.orders.get_mut(&key).map(|order| order.observe(thread)).unwrap_or_default()
     }
 
     /// What each semaphore that was seen being made starts with.

@@ -137,16 +137,23 @@ impl<S: Sink> Translator<S> {
                 None
             }
             Raw::HappensBefore { object } => {
-                let published = objects.publish(object, first_use, output)?;
-                if let Some(seen) = published.seen {
+                let (seen, new) = objects.publish(object, first_use, output)?;
+                for seen in seen {
                     self.write(event, Op::AtomicRead(seen), at)?;
                 }
-                Some(Op::AtomicWrite(published.new))
+                Some(Op::AtomicWrite(new))
             }
-            Raw::HappensAfter { object } => objects.observe(object, first_use.thread).map(Op::AtomicRead),
+            Raw::HappensAfter { object } => {
+                let mut seen = objects.observe(object, first_use.thread);
+                let last = seen.pop();
+                for seen in seen {
+                    self.write(event, Op::AtomicRead(seen), at)?;
+                }
+                last.map(Op::AtomicRead)
+            }
             Raw::Signalled { signal } => {
                 for object in signal.objects(event.thread) {
-                    if let Some(seen) = self.objects.observe(object, event.thread) {
+                    for seen in self.objects.observe(object, event.thread) {
                         self.write(event, Op::AtomicRead(seen), at)?;
                     }
                 }
@@ -154,6 +161,7 @@ impl<S: Sink> Translator<S> {
             }
             Raw::IgnoreBegin { .. } | Raw::IgnoreEnd { .. } | Raw::Benign { .. } => {
                 self.directives.see(event);
+                self.note_ignoring(event, at);
                 None
             }
             Raw::Mark { name, value } => {

@@ -32,7 +32,7 @@ unsafe {
 }
 
 /// An order through a file, as an event of the calling thread.
-fn log_order(kind: Kind, passage: Passage, pc: u64) {
+pub(super) fn log_order(kind: Kind, passage: Passage, pc: u64) {
     if let Some(inside) = enter() {
         let object = passage.object();
         inside.stop_before(kind, object, 1, pc);
@@ -85,7 +85,7 @@ unsafe {
 
 /// A file's number as something to access: using the file reads it and closing the file writes it, so that a file which is closed while another
 /// thread may use it is a race.
-fn log_access(kind: Kind, file: c_int, pc: u64) {
+pub(super) fn log_access(kind: Kind, file: c_int, pc: u64) {
     if file >= 0
         && let Some(inside) = enter()
     {
@@ -215,22 +215,15 @@ hook! {
         let result = real!(socketpair(domain => c_int, kind => c_int, protocol => c_int, files => *mut c_int) -> c_int);
         if result == 0 {
             remember_pair(*files, *files.add(1));
-            log_ranges(pc, &[], &[(files as u64, 2 * size_of::<c_int>())]);
         }
-        result
+        opened_pair(result, files, pc)
     }
     fn shutdown(file: c_int, how: c_int; pc in "rdx") -> c_int {
         log_order(Kind::HappensBefore, passage(file), pc);
         real!(shutdown(file => c_int, how => c_int) -> c_int)
     }
     fn close(file: c_int; pc in "rsi") -> c_int {
-        log_access(Kind::Write1, file, pc);
-        // Who reads comes to the end.
-        log_order(Kind::HappensBefore, passage(file), pc);
-        // Who is given its number comes after.
-        if file >= 0 {
-            log_order(Kind::HappensBefore, Passage::Descriptor(file as u32), pc);
-        }
+        closing(file, pc);
         real!(close(file => c_int) -> c_int)
     }
     fn epoll_ctl(file: c_int, operation: c_int, about: c_int, event: Bytes; pc in "r8") -> c_int {
@@ -247,6 +240,40 @@ hook! {
             real!(epoll_pwait(file => c_int, events => Bytes, count => c_int, limit => c_int, mask => Bytes) -> c_int)
         })
     }
+}
+
+/// The file with this number is about to be closed.
+pub(super) fn closing(file: c_int, pc: u64) {
+    log_access(Kind::Write1, file, pc);
+    // Who reads comes to the end.
+    log_order(Kind::HappensBefore, passage(file), pc);
+    // Who is given its number comes after.
+    if file >= 0 {
+        log_order(Kind::HappensBefore, Passage::Descriptor(file as u32), pc);
+    }
+}
+
+/// A number is about to be given to a copy of a file: what it stood for is closed.
+fn replace(file: c_int, number: c_int, pc: u64) {
+    log_access(Kind::Read1, file, pc);
+    if file != number {
+        closing(number, pc);
+    }
+}
+
+/// The numbers of two new files, written by a call with this result.
+///
+/// # Safety
+/// The call was given these two numbers to write.
+pub(super) unsafe fn opened_pair(result: c_int, files: *mut c_int, pc: u64) -> c_int {
+    if result == 0 {
+        // SAFETY: the call has written both.
+        let (one, other) = unsafe { (*files, *files.add(1)) };
+        opened(one, pc);
+        opened(other, pc);
+        log_ranges(pc, &[], &[(files as u64, 2 * size_of::<c_int>())]);
+    }
+    result
 }
 
 /// The number of a new file: it comes after the number was closed.
@@ -280,7 +307,22 @@ hook! {
         opened(real!(socket(domain => c_int, kind => c_int, protocol => c_int) -> c_int), pc)
     }
     fn dup(file: c_int; pc in "rsi") -> c_int {
+        log_access(Kind::Read1, file, pc);
         opened(real!(dup(file => c_int) -> c_int), pc)
+    }
+    fn dup2(file: c_int, number: c_int; pc in "rdx") -> c_int {
+        replace(file, number, pc);
+        opened(real!(dup2(file => c_int, number => c_int) -> c_int), pc)
+    }
+    fn dup3(file: c_int, number: c_int, flags: c_int; pc in "rcx") -> c_int {
+        replace(file, number, pc);
+        opened(real!(dup3(file => c_int, number => c_int, flags => c_int) -> c_int), pc)
+    }
+    fn pipe(files: *mut c_int; pc in "rsi") -> c_int {
+        opened_pair(real!(pipe(files => *mut c_int) -> c_int), files, pc)
+    }
+    fn pipe2(files: *mut c_int, flags: c_int; pc in "rdx") -> c_int {
+        opened_pair(real!(pipe2(files => *mut c_int, flags => c_int) -> c_int), files, pc)
     }
     fn eventfd(value: u32, flags: c_int; pc in "rdx") -> c_int {
         opened(real!(eventfd(value => u32, flags => c_int) -> c_int), pc)

@@ -71,8 +71,6 @@ fills! {
     fn lstat(path: Text, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
     fn fstat(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
     fn fstatat(directory: c_int, path: Text, to: Bytes, flags: c_int; pc in "r8") -> c_int: to, STATUS, none;
-    fn pipe(to: Bytes; pc in "rsi") -> c_int: to, 2 * size_of::<c_int>(), none;
-    fn pipe2(to: Bytes, flags: c_int; pc in "rdx") -> c_int: to, 2 * size_of::<c_int>(), none;
     fn gethostname(to: Bytes, size: usize; pc in "rdx") -> c_int: to, size, none;
     fn getrusage(who: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::rusage>(), none;
     fn sigemptyset(to: Bytes; pc in "rsi") -> c_int: to, size_of::<libc::sigset_t>(), none;
