@@ -73,7 +73,6 @@ nothing! {
     __sanitizer_print_stack_trace();
     __tsan_java_init(_heap: u64, _size: u64);
     __tsan_java_fini() -> c_int = 0;
-    __tsan_java_alloc(_block: u64, _size: u64);
     __tsan_java_free(_block: u64, _size: u64);
     __tsan_java_move(_from: u64, _to: u64, _size: u64);
     __tsan_java_find(_from: *mut u64, _to: u64) -> u64 = 0;

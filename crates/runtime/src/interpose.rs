@@ -37,6 +37,7 @@ pub(crate) mod scanning;
 pub(crate) mod semaphores;
 pub(crate) mod signals;
 pub(crate) mod sleeping;
+pub(crate) mod syscalls;
 pub(crate) mod threads;
 pub(crate) mod variadic;
 

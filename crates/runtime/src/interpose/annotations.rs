@@ -9,6 +9,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 
 use wire::{Kind, Refusal};
 
+use super::ranges::log_ranges;
 use super::{EXCLUSIVE, SHARED, hook, safe_hook};
 use crate::inside::{enter, enter_point};
 use crate::numbers::Numbers;
@@ -247,6 +248,10 @@ safe_hook! {
     }
     fn WTFAnnotateBenignRaceSized(_file: File, _line: c_int, address: Object, size: usize, _why: File; pc in "r9") {
         log_remark(Kind::Benign, address as u64, size as u64, pc);
+    }
+    fn __tsan_java_alloc(block: u64, size: u64; pc in "rdx") {
+        // A new object is all zeros.
+        log_ranges(pc, &[], &[(block, size as usize)]);
     }
     fn __tsan_java_acquire(object: Object; pc in "rsi") {
         log_event(Kind::HappensAfter, object as u64, pc);

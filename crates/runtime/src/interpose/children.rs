@@ -34,7 +34,7 @@ pub(crate) fn watch_forks() {
 }
 
 /// The child has one thread and a copy of the parent's memory. It gets a log of its own or none.
-extern "C" fn in_child() {
+pub(crate) extern "C" fn in_child() {
     watchdog::is_gone_in_child();
     // SAFETY: the child has one thread.
     unsafe {
