@@ -52,6 +52,13 @@ impl Directives {
         self.ignored.get(&thread).is_none_or(|ignored| ignored.orders == 0)
     }
 
+    /// Whether the thread is in a stretch that it has opened itself. Those of locks come with the lock.
+    pub(super) fn is_ignoring(&self, thread: u32) -> bool {
+        self.ignored.get(&thread).is_some_and(|ignored| {
+            ignored.reads > ignored.atomics || ignored.writes > ignored.atomics || ignored.orders > 0
+        })
+    }
+
     /// Whether what the thread frees is to be seen.
     pub(super) fn frees(&self, thread: u32) -> bool {
         self.ignored.get(&thread).is_none_or(|ignored| ignored.writes == 0)

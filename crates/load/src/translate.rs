@@ -63,6 +63,8 @@ struct ThreadState {
     released: bool,
     /// It was over before the program began to end.
     has_ended_in_time: bool,
+    /// Since when its accesses are ignored: its last event before that, and where it is in the source.
+    ignoring: Option<(u32, String)>,
     /// The calls of fibers that do not run.
     fibers: FxHashMap<u64, Calls>,
     starts: Starts,
@@ -401,6 +403,7 @@ impl<S: Sink> Translator<S> {
             self.loaded.stop = Some(Stop::Limit);
         }
         self.unjoined();
+        self.ignoring();
         for (semaphore, permits) in self.objects.permits() {
             self.output.sink.permits(semaphore, permits)?;
         }

@@ -46,7 +46,18 @@ pub fn title(finding: &Finding) -> String {
         return format!("failure: {}", shown(&finding.object));
     }
     let about = if finding.kind == FindingKind::Misuse { "of" } else { "on" };
-    format!("{} {about} {}", finding.kind.title(), shown(&finding.object))
+    let object = match vptr_of(&finding.object).filter(|_| finding.kind == FindingKind::Race) {
+        Some(owner) => format!("vptr of {}", shown(owner)),
+        None => shown(&finding.object),
+    };
+    format!("{} {about} {object}", finding.kind.title())
+}
+
+/// The object whose pointer to its virtual functions this is, which only constructors and destructors write: compilers call it `_vptr.Class` or
+/// `_vptr$Class`.
+fn vptr_of(object: &str) -> Option<&str> {
+    let at = object.find("._vptr").or_else(|| object.find("->_vptr"))?;
+    Some(&object[..at])
 }
 
 /// The finding in a line: what it is, where, and what is known of it.

@@ -124,6 +124,8 @@ pub(crate) struct Thread {
     pub(crate) loaded: Cell<u64>,
     /// Where on the stack the handler of a signal is called that came from outside; 0: none is running.
     pub(crate) handler_frame: Cell<u64>,
+    /// A call that its last signals have interrupted goes on after their handlers.
+    pub(crate) restarts: Cell<bool>,
     /// The thread is in a library that synchronises out of our sight, and a new thread begins there, too.
     pub(crate) in_library: Cell<bool>,
     pub(crate) creates_for_library: Cell<bool>,

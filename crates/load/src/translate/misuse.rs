@@ -219,6 +219,36 @@ impl<S: Sink> Translator<S> {
         }
     }
 
+    /// Keeps where a thread has begun to have its accesses ignored.
+    pub(super) fn note_ignoring(&mut self, event: &Event<'_>, at: At) {
+        let is_ignoring = self.directives.is_ignoring(event.thread);
+        let location = self.stacks.location(at.location).unwrap_or_default().to_owned();
+        let thread = &mut self.threads[event.thread as usize];
+        match is_ignoring {
+            true => {
+                thread.ignoring.get_or_insert((thread.last, location));
+            }
+            false => thread.ignoring = None,
+        }
+    }
+
+    /// The threads that have ended and still have their accesses ignored: an end is missing.
+    pub(super) fn ignoring(&mut self) {
+        let has_exited = matches!(self.loaded.stop, Some(Stop::Exit(_)));
+        for (number, thread) in self.threads.iter().enumerate() {
+            let has_ended = thread.over || number == 0 && has_exited;
+            if let (true, Some((event, location))) = (has_ended, &thread.ignoring) {
+                self.misuses.push(Misuse {
+                    what: MisuseKind::IgnoringAtEnd,
+                    event: *event,
+                    object: thread.name.clone(),
+                    location: location.clone(),
+                    other: None,
+                });
+            }
+        }
+    }
+
     /// A thread is joined or detached.
     pub(super) fn release_thread(&mut self, child: ThreadId) {
         if let Some(thread) = self.threads.get_mut(child.0 as usize) {

@@ -132,6 +132,9 @@ fn in_words(trace: &Trace, misuse: &Misuse) -> String {
         MisuseKind::LockInHandler => format!(
             "{thread} takes a lock at {place} in a signal handler, which deadlocks if the interrupted code holds it"
         ),
+        MisuseKind::IgnoringAtEnd => format!(
+            "{object} ends while its accesses are ignored since {place}: an annotation that ends this is missing"
+        ),
         MisuseKind::ErrnoInHandler => format!(
             "the signal handler at {place} changes `errno` in {thread} and does not restore it: the code it interrupts may see a wrong error"
         ),

@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
 use wire::{Kind, Stop, Waker};
 
-use super::{children, outside, rust, threads};
+use super::{children, outside, rust, signals, threads};
 use crate::clock::{self, Wait};
 use crate::inside::{Ended, Inside, enter};
 use crate::real::real;
@@ -222,10 +222,6 @@ unsafe {
                 let (object, pc) = rust::awaited(&inside, word as u64, pc);
                 inside.simple(Kind::Awaits, pc, object | 1);
             }
-            if look(&inside, word, pc) != value {
-                inside.simple(Kind::Awaits, pc, 0);
-                return Some(fail(libc::EAGAIN));
-            }
             let end = if limit.is_null() {
                 End::NEVER
             } else if command == libc::FUTEX_WAIT {
@@ -235,7 +231,17 @@ unsafe {
                 let clock = if real { libc::CLOCK_REALTIME } else { libc::CLOCK_MONOTONIC };
                 inside.end_of(Wait::until(clock, limit)?)
             };
-            let ended = inside.block(Key::address(key), end);
+            let ended = loop {
+                if look(&inside, word, pc) != value {
+                    inside.simple(Kind::Awaits, pc, 0);
+                    return Some(fail(libc::EAGAIN));
+                }
+                let ended = inside.block(Key::address(key), end);
+                // The kernel does the call again.
+                if !(ended == Ended::Interrupted && end.is_never() && signals::restarts(&inside)) {
+                    break ended;
+                }
+            };
             inside.simple(Kind::Awaits, pc, 0);
             rust::after_wait(&inside, word as u64, ended);
             Some(match ended {

@@ -49,12 +49,21 @@ pub(crate) fn log_refusal(inside: &Inside, object: u64, pc: u64, result: c_int) 
 
 /// Enters to change the life of an object: none if the C library does it for itself.
 fn enter_change(object: u64, pc: u64) -> Option<Inside> {
-    if is_c_library(pc) { None } else { enter_access(Kind::Write1, object, 1, pc) }
+    if is_c_library(pc) {
+        return None;
+    }
+    // Known before the change: a replay stops here, and another thread's use is then an event as it was in the recorded run.
+    know(object, &enter()?);
+    enter_access(Kind::Write1, object, 1, pc)
+}
+
+fn know(object: u64, _inside: &Inside) {
+    OBJECTS.set(object, 1);
+    ARE_THERE.store(true, Ordering::Relaxed);
 }
 
 fn log_change(inside: &Inside, object: u64, pc: u64) {
-    OBJECTS.set(object, 1);
-    ARE_THERE.store(true, Ordering::Relaxed);
+    know(object, inside);
     inside.simple(Kind::Write1, pc, object);
 }
 

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use wire::{Kind, Waker};
 
 use super::lifetimes::{enter_use, initialise};
-use super::{hook, log_limited, outside, threads};
+use super::{hook, log_limited, outside, signals, threads};
 use crate::clock::Wait;
 use crate::inside::{Ended, Inside, enter};
 use crate::real::real;
@@ -46,6 +46,8 @@ unsafe {
             Ended::Woken(_) if inside.thread().cancelled.load(Ordering::Relaxed) => libc::EINTR,
             Ended::Woken(_) => continue,
             Ended::TimedOut => libc::ETIMEDOUT,
+            // The kernel does the call again.
+            Ended::Interrupted if end.is_never() && signals::restarts(inside) => continue,
             Ended::Interrupted => libc::EINTR,
         };
         if real!(sem_trywait(semaphore => Sem) -> c_int) == 0 {

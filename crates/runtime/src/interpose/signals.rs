@@ -197,12 +197,22 @@ pub(crate) fn deliver(inside: &Inside) -> bool {
     true
 }
 
+/// Whether a call that the last signals have interrupted goes on after their handlers (`SA_RESTART`).
+pub(crate) fn restarts(inside: &Inside) -> bool {
+    inside.thread().restarts.get()
+}
+
 /// Handles what was put off: the calling thread is about to leave the runtime, or has just left it.
 #[cold]
 pub(crate) fn deliver_outside(thread: &Thread) {
     thread.seat.presence.remove(gate::SIGNALS);
     let pending = thread.pending.get();
     let count = thread.pending_count.swap(0, Ordering::Relaxed) as usize;
+    let restarts = |info: &libc::siginfo_t| {
+        let flags = FLAGS[info.si_signo as usize % SIGNALS].load(Ordering::Relaxed);
+        flags & libc::SA_RESTART as u32 != 0
+    };
+    thread.restarts.set(pending.iter().take(count).all(restarts));
     // SAFETY: the thread's own error number, which stays where it is; the signals came for this thread.
     unsafe {
         let error = libc::__errno_location();
