@@ -26,8 +26,11 @@ use xtask::scratch::with_directory;
 /// How long a test may take in all with one tool, in seconds.
 const LIMIT: &str = "120";
 
-/// How many tests are run side by side.
-const JOBS: usize = 2;
+/// How many tests are run side by side: as many as there are cores, unless `FORETELL_BENCH_JOBS` says otherwise.
+fn jobs() -> usize {
+    let asked = std::env::var("FORETELL_BENCH_JOBS").ok().and_then(|jobs| jobs.parse().ok());
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
 
 /// What came of a run, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -136,7 +139,7 @@ impl Suite<'_> {
             }
         };
         std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..JOBS).map(|_| scope.spawn(work)).collect();
+            let workers: Vec<_> = (0..jobs()).map(|_| scope.spawn(work)).collect();
             workers
                 .into_iter()
                 .try_for_each(|worker| worker.join().map_err(|_| "a worker failed".to_owned())?)
