@@ -49,6 +49,7 @@ const REASONS: &[(&str, &str)] = &[
         "ignored-interceptors-mmap",
         "Only the memory order lets `mmap` race with the store; allocation does not depend on memory orders.",
     ),
+    ("custom_mutex2", "The home-made lock spins another number of times in a replay, which then diverges."),
     ("stack_sync_reuse", "Its race is real, as its own comment says; ThreadSanitizer forgets it."),
     ("signal_recursive", "Disabled by its own REQUIRES line."),
     ("must_deadlock", "Expected to fail for ThreadSanitizer by its own XFAIL line."),

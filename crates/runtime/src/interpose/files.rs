@@ -245,6 +245,11 @@ hook! {
 /// The file with this number is about to be closed.
 pub(super) fn closing(file: c_int, pc: u64) {
     log_access(Kind::Write1, file, pc);
+    log_end(file, pc);
+}
+
+/// What the number stands for ends.
+fn log_end(file: c_int, pc: u64) {
     // Who reads comes to the end.
     log_order(Kind::HappensBefore, passage(file), pc);
     // Who is given its number comes after.
@@ -253,11 +258,13 @@ pub(super) fn closing(file: c_int, pc: u64) {
     }
 }
 
-/// A number is about to be given to a copy of a file: what it stood for is closed.
+/// A number is about to be given to a copy of a file: what it stood for is closed. The number stays valid all the time, so others may use it
+/// meanwhile, and programs do that on purpose; only closing it is a race.
 fn replace(file: c_int, number: c_int, pc: u64) {
     log_access(Kind::Read1, file, pc);
     if file != number {
-        closing(number, pc);
+        log_access(Kind::Read1, number, pc);
+        log_end(number, pc);
     }
 }
 
