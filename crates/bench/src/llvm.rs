@@ -15,7 +15,7 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use expected::{Expected, expected, run_lines};
+use expected::{Expected, expected, is_report, run_lines};
 use script::{HUNT_LIMIT, MARK, Places, Tool, script};
 use xtask::Outcome;
 use xtask::cargo::{cargo, root};
@@ -166,7 +166,7 @@ impl Suite<'_> {
         let mut judged: Vec<(Expected, Verdict, String)> = Vec::new();
         let mut tsan = (theirs.runs.len() == runs.len()).then_some(true);
         for (index, run) in runs.into_iter().enumerate() {
-            let reports = theirs.runs.get(index).map(|output| output.contains("WARNING: ThreadSanitizer"));
+            let reports = theirs.runs.get(index).map(|output| is_report(output));
             let run = match (run, reports) {
                 (Expected::Unstated, Some(true)) => Expected::Other("any".to_owned()),
                 (Expected::Unstated, Some(false)) => Expected::Silence,

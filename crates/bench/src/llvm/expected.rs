@@ -1,5 +1,13 @@
 //! What a test of ThreadSanitizer's expects of each of its runs, by its RUN lines and the CHECK lines that these name.
 
+/// A report of ThreadSanitizer's that is no warning: it ends the program.
+const UNFINISHED: &str = "finished with ignores enabled";
+
+/// Whether ThreadSanitizer reports something in this output.
+pub(super) fn is_report(output: &str) -> bool {
+    output.contains("WARNING: ThreadSanitizer") || output.contains(UNFINISHED)
+}
+
 /// What a run expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
@@ -101,6 +109,9 @@ fn stated(checks: &str) -> Option<Expected> {
     if has("lock-order-inversion") {
         return Some(Expected::Deadlock);
     }
+    if has(UNFINISHED) {
+        return Some(Expected::Other(UNFINISHED.to_owned()));
+    }
     if let Some((_, rest)) = checks.split_once("WARNING: ThreadSanitizer: ") {
         let kind: String = rest.chars().take_while(|&letter| letter != '\n' && letter != '(').collect();
         return Some(Expected::Other(kind.trim().to_owned()));
@@ -129,6 +140,8 @@ mod tests {
             of("// CHECK: WARNING: ThreadSanitizer: thread leak (x)\n"),
             Expected::Other("thread leak".into())
         );
+        let unfinished = "// CHECK: ThreadSanitizer: main thread finished with ignores enabled\n";
+        assert_eq!(of(unfinished), Expected::Other(UNFINISHED.into()));
     }
 
     #[test]

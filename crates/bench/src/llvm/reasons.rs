@@ -36,6 +36,9 @@ const REASONS: &[(&str, &str)] = &[
     ("mutex_cycle", "One thread takes the locks in a cycle, which cannot deadlock."),
     ("deadlock_detector_stress", "One thread takes the locks in a cycle, which cannot deadlock."),
     ("real_deadlock_detector_stress", "It runs longer than the time given."),
+    ("restore_stack", "It runs longer than the time given on a busy machine."),
+    ("static_init7", "It runs longer than the time given on a busy machine."),
+    ("deep_stack1", "It runs longer than the time given on a busy machine."),
     ("free_race2", "The program has one thread, and uses of freed memory are looked for between threads."),
     (
         "atomic_free3",
