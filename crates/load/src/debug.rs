@@ -19,7 +19,7 @@ use object::{Object, ObjectSection, ReadCache};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) use code::Code;
-pub(super) use scope::{Local, Scope};
+pub(super) use scope::{FrameBase, Local, Scope};
 pub(super) use types::TypeNumber;
 use types::{Reader, Types};
 
@@ -58,8 +58,8 @@ pub(super) struct DebugInfo {
     globals: Vec<(u64, TypeEntry)>,
     globals_by_name: FxHashMap<Box<str>, TypeEntry>,
     types_by_name: FxHashMap<Box<str>, TypeEntry>,
-    /// Types of Rust's library, whose fields are named for the compiler.
-    opaque: FxHashSet<TypeEntry>,
+    /// Types of Rust's library.
+    library: FxHashSet<TypeEntry>,
     types: Types,
     scopes: FxHashMap<u64, Option<Rc<Scope>>>,
 }
@@ -96,15 +96,12 @@ impl DebugInfo {
         let mut entries = unit.entries();
         let language = entries.next_dfs().ok()??.attr_value(gimli::DW_AT_language);
         let is_rust = matches!(language, Some(AttributeValue::Language(gimli::DW_LANG_Rust)));
-        let mut of_library = false;
+        let mut namespaces = Namespaces::default();
         while let Some(entry) = entries.next_dfs().ok()? {
             let described = TypeEntry { unit: number, offset: entry.offset() };
+            namespaces.reach(entry.depth());
             match entry.tag() {
-                gimli::DW_TAG_namespace if entry.depth() == 1 => {
-                    let name = name(dwarf, unit, entry);
-                    let library = ["core", "alloc", "std"];
-                    of_library = is_rust && name.is_some_and(|name| library.contains(&&*name));
-                }
+                gimli::DW_TAG_namespace => namespaces.open(entry.depth(), name(dwarf, unit, entry)),
                 gimli::DW_TAG_variable => {
                     self.global(dwarf, unit, entry, number);
                 }
@@ -116,14 +113,15 @@ impl DebugInfo {
                     }
                 }
                 gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
-                    if of_library {
-                        self.opaque.insert(described);
-                    } else if !entry.has_attr(gimli::DW_AT_declaration) {
-                        self.name_type(dwarf, unit, entry, described);
+                    if is_rust && namespaces.are_of_rusts_library() {
+                        self.library.insert(described);
+                    }
+                    if !entry.has_attr(gimli::DW_AT_declaration) {
+                        self.name_type(name(dwarf, unit, entry), &namespaces, described);
                     }
                 }
                 gimli::DW_TAG_typedef | gimli::DW_TAG_base_type => {
-                    self.name_type(dwarf, unit, entry, described);
+                    self.name_type(name(dwarf, unit, entry), &namespaces, described);
                 }
                 _ => {}
             }
@@ -131,8 +129,13 @@ impl DebugInfo {
         Some(())
     }
 
-    fn name_type(&mut self, dwarf: &Dwarf<'_>, unit: &Unit<'_>, entry: &Entry<'_>, described: TypeEntry) {
-        if let Some(name) = name(dwarf, unit, entry) {
+    /// Notes the type of a name, with the namespaces that it is in and, if it is none of a library's, without them.
+    fn name_type(&mut self, name: Option<String>, namespaces: &Namespaces, described: TypeEntry) {
+        let Some(name) = name else { return };
+        if !namespaces.are_empty() {
+            self.types_by_name.entry(namespaces.path_of(&name).into()).or_insert(described);
+        }
+        if !self.library.contains(&described) && !namespaces.are_of_cpps_library() {
             self.types_by_name.entry(name.into()).or_insert(described);
         }
     }
@@ -176,7 +179,7 @@ impl DebugInfo {
         let dwarf = borrowed(&self.sections);
         let read = |types: &mut Types, kind: TypeEntry| {
             let unit = dwarf.unit(dwarf.unit_header(*self.units.get(kind.unit as usize)?).ok()?).ok()?;
-            Reader { dwarf: &dwarf, unit: &unit, number: kind.unit, types, opaque: &self.opaque }
+            Reader { dwarf: &dwarf, unit: &unit, number: kind.unit, types, library: &self.library }
                 .number(kind.offset, 0)
         };
         let number = read(&mut self.types, kind)?;
@@ -222,6 +225,48 @@ impl DebugInfo {
         let dwarf = borrowed(&self.sections);
         let unit = dwarf.unit(dwarf.unit_header(self.units[function.unit as usize]).ok()?).ok()?;
         Scope::read(&dwarf, &unit, function.unit, function.entry, address)
+    }
+}
+
+/// The namespaces or modules that an entry is in.
+#[derive(Debug, Default)]
+struct Namespaces {
+    /// Each with its depth among the entries.
+    open: Vec<(isize, String)>,
+}
+
+impl Namespaces {
+    /// The next entry is so deep: those that are not above it are over.
+    fn reach(&mut self, depth: isize) {
+        while self.open.last().is_some_and(|&(open, _)| open >= depth) {
+            self.open.pop();
+        }
+    }
+
+    fn open(&mut self, depth: isize, name: Option<String>) {
+        self.open.push((depth, name.unwrap_or_else(|| "(anonymous namespace)".to_owned())));
+    }
+
+    fn are_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    fn are_of_rusts_library(&self) -> bool {
+        self.open.first().is_some_and(|(_, name)| ["core", "alloc", "std", "hashbrown"].contains(&&**name))
+    }
+
+    fn are_of_cpps_library(&self) -> bool {
+        self.open.first().is_some_and(|(_, name)| ["std", "__gnu_cxx"].contains(&&**name))
+    }
+
+    /// A name with all of them.
+    fn path_of(&self, name: &str) -> String {
+        let mut path = String::new();
+        for (_, namespace) in &self.open {
+            path.push_str(namespace);
+            path.push_str("::");
+        }
+        path + name
     }
 }
 

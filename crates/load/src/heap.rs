@@ -2,6 +2,8 @@
 //!
 //! A type is believed only if its size fits the block, and for an access also the offset and the size of the member.
 
+mod library;
+
 use rustc_hash::FxHashMap;
 use wire::{Event, Op, Reader};
 
@@ -9,6 +11,7 @@ use super::debug::{DebugInfo, TypeNumber};
 use super::modules::{Frame, ModuleNumber, Modules};
 use super::source::{Token, tokens};
 use super::typing::{Reached, Typing, without_indices};
+use library::{Arrangement, Counts, Held, const_first, short_name, without_paths};
 
 /// What a block holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,10 +21,47 @@ pub(super) struct BlockType {
     module: ModuleNumber,
     /// None: it is known by name only.
     kind: Option<TypeNumber>,
-    /// Where in the block it starts: reference counts may come before it.
-    start: u64,
-    /// Whether the block is an array of it.
-    is_array: bool,
+    layout: Layout,
+}
+
+/// Where in a block that lies which it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// At its start, once.
+    One,
+    Array,
+    /// Once, behind the counts of its owners.
+    Counted(Counts),
+    /// As an array of pointers.
+    Pointers,
+    /// As an array that grows down from an offset, where a byte for each begins.
+    Table {
+        control: u64,
+    },
+}
+
+impl Layout {
+    /// How so many bytes hold things of a size that are arranged so; none: they do not.
+    fn of(arrangement: Arrangement, is_array: bool, own: u64, size: u64) -> Option<Layout> {
+        match arrangement {
+            Arrangement::Plain if is_array => Some(Layout::Array),
+            Arrangement::Plain => Some(Layout::One),
+            Arrangement::Array => Some(Layout::Array),
+            Arrangement::Counted(counts) => Some(Layout::Counted(counts)),
+            Arrangement::Pointers => Some(Layout::Pointers),
+            Arrangement::Table => {
+                const GROUP: u64 = 16;
+                let buckets = (0..u64::BITS).map_while(|power| 1u64.checked_shl(power));
+                let mut controls = buckets.map_while(|buckets| {
+                    let control = own.checked_mul(buckets)?.checked_next_multiple_of(GROUP)?;
+                    let length = control.checked_add(buckets)?.checked_add(GROUP)?;
+                    (length <= size).then_some((control, length))
+                });
+                let (control, _) = controls.find(|&(_, length)| length == size)?;
+                Some(Layout::Table { control })
+            }
+        }
+    }
 }
 
 /// Where a block was allocated.
@@ -45,6 +85,8 @@ pub(super) struct Sample {
 const MOST_CALLERS: usize = 6;
 /// A block that is so many times larger than what a caller gets from it is a pool.
 const SMALL: u64 = 64;
+/// The bytes of a pointer.
+const POINTER: u64 = 8;
 /// Accesses that are looked at to find the type of a block.
 const MOST_SAMPLES: usize = 16;
 /// Events that are passed over to find them.
@@ -59,7 +101,7 @@ impl Site {
         for &call in calls {
             let address = call.saturating_sub(1);
             for frame in modules.frames(address).to_vec() {
-                by_name = by_name.or_else(|| frame.function.as_deref().and_then(held_by_library));
+                by_name = by_name.or_else(|| frame.function.as_deref().and_then(Held::by));
                 if !frame.is_users() {
                     continue;
                 }
@@ -104,7 +146,9 @@ impl Site {
     /// What blocks from here are called, without what tells them apart.
     pub(super) fn name(&self) -> String {
         let holds = self.holds.as_ref().map_or("block", |holds| &holds.name);
-        format!("{holds} ({})", self.location)
+        // The whole path is where the allocation is reported.
+        let file = self.location.rsplit_once('/').map_or(&*self.location, |(_, file)| file);
+        format!("{holds} ({file})")
     }
 }
 
@@ -113,21 +157,37 @@ impl BlockType {
     fn is_small(&self, modules: &mut Modules, size: u64) -> bool {
         let Some((kind, debug)) = self.kind.zip(modules.debug_of(self.module)) else { return false };
         let own = debug.types().size(kind);
-        !self.is_array && own > 0 && size / own > SMALL
+        self.layout == Layout::One && own > 0 && size / own > SMALL
     }
 
     /// What lies so far into the block, as it is written behind the block's name.
     pub(super) fn part(&self, modules: &mut Modules, offset: u64, length: Option<u64>) -> String {
-        let Some(into) = offset.checked_sub(self.start) else { return format!("+{offset}") };
-        let Some(kind) = self.kind else {
-            return if into == 0 && length.is_none() { String::new() } else { format!("+{offset}") };
+        let unnamed = || format!("+{offset}");
+        let start = match self.layout {
+            Layout::Counted(counts) if offset < Counts::LENGTH => {
+                return counts.named(offset).map_or_else(unnamed, |count| format!("->{count}"));
+            }
+            Layout::Counted(_) => Counts::LENGTH,
+            Layout::Pointers if offset.is_multiple_of(POINTER) => return format!("[{}]", offset / POINTER),
+            Layout::One | Layout::Array | Layout::Pointers | Layout::Table { .. } => 0,
         };
-        let Some(debug) = modules.debug_of(self.module) else { return format!("+{offset}") };
+        let into = offset - start;
+        let Some((kind, debug)) = self.kind.zip(modules.debug_of(self.module)) else {
+            return if into == 0 && length.is_none() { String::new() } else { unnamed() };
+        };
         let types = debug.types();
         let size = types.size(kind);
-        if self.is_array && size > 0 {
-            let path = types.path(kind, into % size, length);
-            return format!("[{}]{}", into / size, path.text);
+        let element = match self.layout {
+            Layout::One | Layout::Counted(_) | Layout::Pointers => None,
+            Layout::Array => into.checked_div(size).map(|index| (index, index * size)),
+            Layout::Table { control } if into >= control => return format!("->control[{}]", into - control),
+            Layout::Table { control } => {
+                let index = (control - into - 1).checked_div(size);
+                index.and_then(|index| Some((index, control.checked_sub((index + 1) * size)?)))
+            }
+        };
+        if let Some((index, first)) = element {
+            return format!("[{index}]{}", types.path(kind, into - first, length).text);
         }
         let text = types.path(kind, into, length).text;
         match text.strip_prefix('.') {
@@ -135,79 +195,6 @@ impl BlockType {
             None => text,
         }
     }
-}
-
-/// A type that a function of a library allocates, by the function's name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Held {
-    /// How people call the block.
-    name: String,
-    /// The type in it.
-    within: String,
-    start: u64,
-}
-
-/// What a function of the C++ or Rust library allocates: `std::__new_allocator<Node>::allocate`, `Arc<Account>::new`.
-fn held_by_library(function: &str) -> Option<Held> {
-    let argument = |before: &str| {
-        let start = function.find(before)? + before.len();
-        Some(first_argument(&function[start..]))
-    };
-    if let Some(element) = argument("new_allocator<") {
-        if let Some(shared) = element.strip_prefix("std::_Sp_counted_ptr_inplace<") {
-            let within = first_argument(shared).to_owned();
-            return Some(Held { name: format!("shared {}", without_paths(&within)), within, start: 16 });
-        }
-        return Some(Held { name: without_paths(element), within: element.to_owned(), start: 0 });
-    }
-    let is_new = function.ends_with("::new") || function.contains("::new::<");
-    let of = |owner: &str, within: &str, start| {
-        let name = format!("{owner}<{}>", without_paths(within));
-        Held { name, within: within.to_owned(), start }
-    };
-    // What is counted lies behind its two counts, in a box.
-    let counted =
-        [("alloc::sync::ArcInner<", "Arc"), ("alloc::rc::RcInner<", "Rc"), ("alloc::rc::RcBox<", "Rc")];
-    let within = argument("alloc::boxed::Box<").filter(|within| is_new && *within != "T")?;
-    let inner = counted.iter().find_map(|(inner, owner)| Some((within.strip_prefix(inner)?, owner)));
-    Some(match inner {
-        Some((inner, owner)) => of(owner, first_argument(inner), 16),
-        None => of("Box", within, 0),
-    })
-}
-
-/// The first of the arguments in `<..>`, of which the opening sign is gone.
-fn first_argument(text: &str) -> &str {
-    let mut depth = 0i32;
-    for (at, c) in text.char_indices() {
-        match c {
-            '<' | '(' | '[' | '{' => depth += 1,
-            '>' | ',' if depth == 0 => return text[..at].trim(),
-            '>' | ')' | ']' | '}' => depth -= 1,
-            _ => {}
-        }
-    }
-    text
-}
-
-/// A type without the modules and namespaces of what it is made of.
-fn without_paths(kind: &str) -> String {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut text = String::with_capacity(kind.len());
-    let mut rest = kind;
-    while let Some(first) = rest.chars().next() {
-        let end =
-            if is_word(first) { rest.find(|c| !is_word(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
-        let (part, after) = rest.split_at(end);
-        rest = match after.strip_prefix("::").filter(|_| is_word(first)) {
-            Some(after) => after,
-            None => {
-                text.push_str(part);
-                after
-            }
-        };
-    }
-    text
 }
 
 /// Whether a block of a size can hold something of a type, and then whether it is an array of it.
@@ -248,12 +235,23 @@ impl Modules {
 
     /// The type that a library allocates for the code at an address.
     fn held(&mut self, address: u64, held: &Held, size: u64) -> Option<BlockType> {
-        let Held { name, within, start } = held.clone();
+        let Held { name, within, layout: arrangement } = held.clone();
         let (module, _, debug) = self.debug_at(address)?;
-        let kind = debug.type_named(&within).or_else(|| debug.type_named(&without_paths(&within)));
-        let kind = kind.and_then(|kind| Some((kind, fits(debug, kind, size.checked_sub(start)?)?)));
-        let is_array = kind.is_some_and(|(_, is_array)| is_array && start == 0);
-        Some(BlockType { name, module, kind: kind.map(|(kind, _)| kind), start, is_array })
+        let kind = [within.clone(), const_first(&within), without_paths(&within)]
+            .iter()
+            .find_map(|within| debug.type_named(within));
+        let before = if let Arrangement::Counted(_) = arrangement { Counts::LENGTH } else { 0 };
+        let fitting = kind.and_then(|kind| {
+            let is_array = fits(debug, kind, size.checked_sub(before)?)?;
+            Some((kind, Layout::of(arrangement, is_array, debug.types().size(kind), size)?))
+        });
+        let unknown = match arrangement {
+            Arrangement::Counted(counts) => Layout::Counted(counts),
+            Arrangement::Pointers => Layout::Pointers,
+            Arrangement::Plain | Arrangement::Array | Arrangement::Table => Layout::One,
+        };
+        let layout = fitting.map_or(unknown, |(_, layout)| layout);
+        Some(BlockType { name, module, kind: fitting.map(|(kind, _)| kind), layout })
     }
 
     /// The type of a block by one access to it.
@@ -287,8 +285,9 @@ impl Modules {
 }
 
 fn named(debug: &DebugInfo, module: ModuleNumber, kind: TypeNumber, is_array: bool) -> Option<BlockType> {
-    let name = debug.types().name(kind).to_owned();
-    (!name.is_empty()).then_some(BlockType { name, module, kind: Some(kind), start: 0, is_array })
+    let name = short_name(debug.types().name(kind));
+    let layout = if is_array { Layout::Array } else { Layout::One };
+    (!name.is_empty()).then_some(BlockType { name, module, kind: Some(kind), layout })
 }
 
 /// The structures that pointers in scope at an address point to.
@@ -337,26 +336,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn library_functions_name_what_they_allocate() {
-        let held = |function| held_by_library(function).map(|held| (held.name, held.within, held.start));
-        let of = |name: &str, within: &str, start| Some((name.to_owned(), within.to_owned(), start));
-        assert_eq!(
-            held("std::__new_allocator<bank::Node<int, char> >::allocate(unsigned long, void const*)"),
-            of("Node<int, char>", "bank::Node<int, char>", 0)
-        );
-        assert_eq!(
-            held(
-                "__gnu_cxx::new_allocator<std::_Sp_counted_ptr_inplace<Job, std::allocator<void>, (__gnu_cxx::_Lock_policy)2> >::allocate(unsigned long)"
-            ),
-            of("shared Job", "Job", 16)
-        );
-        assert_eq!(
-            held("<alloc::boxed::Box<alloc::sync::ArcInner<std::sync::poison::mutex::Mutex<i32>>>>::new"),
-            of("Arc<Mutex<i32>>", "std::sync::poison::mutex::Mutex<i32>", 16)
-        );
-        assert_eq!(held("<alloc::boxed::Box<bank::Account>>::new"), of("Box<Account>", "bank::Account", 0));
-        assert_eq!(held("alloc::boxed::Box<T>::new"), None);
-        assert_eq!(held("<alloc::boxed::Box<u32> as core::clone::Clone>::clone"), None);
-        assert_eq!(held("main"), None);
+    fn tables_of_rust_end_with_a_byte_for_each_element() {
+        // Four entries of 40 bytes, four bytes, and a group of 16.
+        let table = |own, size| Layout::of(Arrangement::Table, false, own, size);
+        assert_eq!(table(40, 4 * 40 + 4 + 16), Some(Layout::Table { control: 160 }));
+        // They begin at a multiple of 16.
+        assert_eq!(table(12, 16 + 1 + 16), Some(Layout::Table { control: 16 }));
+        assert_eq!(table(40, 4 * 40 + 4 + 17), None);
+        assert_eq!(table(u64::MAX / 2, u64::MAX), None);
     }
 }

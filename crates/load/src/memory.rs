@@ -2,14 +2,37 @@
 
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
-use wire::Passage;
+use wire::{Event, Op, Passage};
 
 use super::blocks::{BlockNumber, Placed};
 use super::frames::Frames;
 use super::heap::Site;
-use super::modules::Modules;
+use super::modules::{Frame, Modules};
 use super::sink::Sink;
 use super::variables::Variables;
+
+/// Functions of libraries that are passed over to find the user's.
+const MOST_CALLS: usize = 32;
+
+/// Whether a function of C++ is a constructor: `Bank::Bank()`.
+fn is_constructor(function: &str) -> bool {
+    let Some((path, _)) = function.split_once('(') else { return false };
+    let last = |path: &str| without_arguments(path).rsplit("::").next().map(str::to_owned);
+    let Some((class, own)) = path.rsplit_once("::") else { return false };
+    last(class).is_some_and(|class| class == without_arguments(own))
+}
+
+/// A name without what is in `<..>`.
+fn without_arguments(name: &str) -> String {
+    let mut depth = 0usize;
+    let outside = |&c: &char| {
+        depth += usize::from(c == '<');
+        let is_outside = depth == 0;
+        depth -= usize::from(c == '>' && depth > 0);
+        is_outside
+    };
+    name.chars().filter(outside).collect()
+}
 
 /// How a block came to be.
 #[derive(Clone, Debug)]
@@ -26,6 +49,37 @@ pub(super) struct FirstUse {
     pub(super) thread: u32,
     /// Where the code continues after the event.
     pub(super) pc: u64,
+    /// What the hook there was called with, which may lie before or behind the object; none: it is not known.
+    pub(super) argument: Option<u64>,
+}
+
+impl FirstUse {
+    /// That by an event.
+    pub(super) fn by(event: &Event<'_>) -> FirstUse {
+        let argument = match event.op {
+            Op::Read { address, .. }
+            | Op::Write { address, .. }
+            | Op::ReadWrite { address, .. }
+            | Op::AtomicRead { address, .. }
+            | Op::AtomicWrite { address, .. }
+            | Op::AtomicUpdate { address, .. }
+            | Op::WriteRange { address, .. } => Some(address),
+            Op::Request { lock, .. }
+            | Op::Acquire { lock, .. }
+            | Op::TryFailed { lock, .. }
+            | Op::Release { lock, .. } => Some(lock),
+            Op::Wait { condition, .. } | Op::Signal { condition } | Op::Broadcast { condition } => {
+                Some(condition)
+            }
+            Op::BarrierInit { barrier, .. } | Op::BarrierEnter { barrier } => Some(barrier),
+            Op::SemaphoreInit { semaphore, .. } | Op::Post { semaphore } | Op::Take { semaphore } => {
+                Some(semaphore)
+            }
+            // What `memcpy` reads is its second argument, and the rest is about no memory.
+            _ => None,
+        };
+        FirstUse { thread: event.thread, pc: event.pc, argument }
+    }
 }
 
 /// What names come from, and where they go.
@@ -107,8 +161,9 @@ impl Memory {
                 Some(Origin::Stack(thread, name)) => {
                     return self.local(thread, address, length, first_use, modules).unwrap_or_else(|| {
                         let below = placed.length - offset;
-                        let function = modules.function(first_use.pc.saturating_sub(1));
-                        match function.filter(|_| first_use.thread == thread) {
+                        let pc = (first_use.thread == thread).then_some(first_use.pc);
+                        let of = pc.and_then(|pc| self.users_call(thread, pc, modules));
+                        match of.and_then(|call| modules.function(call.saturating_sub(1))) {
                             Some(function) => format!("local of {function} in {name} at -{below}"),
                             None => format!("stack of {name} at -{below}"),
                         }
@@ -157,12 +212,58 @@ impl Memory {
         if modules.function(frame.entry.saturating_sub(1))? != function {
             return None;
         }
-        if let Some(offset) = modules.argument_in_frame(pc)
+        if let Some(base) = first_use.argument.and_then(|argument| modules.frame_base(pc, argument))
+            && let offset = address.wrapping_sub(base) as i64
             && let Some(name) = modules.local(pc.saturating_sub(1), offset, length)
         {
-            self.frames.set_base(owner, address.wrapping_sub(offset as u64));
+            self.frames.set_base(owner, base);
             return Some(name);
         }
-        modules.local_by_line(pc.saturating_sub(1), address, length)
+        let by_line = modules.local_by_line(pc.saturating_sub(1), address, length);
+        by_line.or_else(|| self.constructed(owner, &function, address, modules))
+    }
+
+    /// The local variable that a thread constructs: constructors, and what they call of the library, have its address from the function
+    /// that it is a variable of.
+    fn constructed(&self, thread: u32, within: &str, address: u64, modules: &mut Modules) -> Option<String> {
+        let mut function = within.to_owned();
+        let mut constructs = false;
+        for frame in self.frames.of(thread).iter().rev().take(MOST_CALLS) {
+            constructs |= is_constructor(&function);
+            if !is_constructor(&function) && !function.starts_with("std::") {
+                return None;
+            }
+            function = modules.function(frame.call.saturating_sub(1))?;
+            if constructs && !is_constructor(&function) {
+                return modules.local_passed(frame.call, address);
+            }
+        }
+        None
+    }
+
+    /// Where the user's code continues after an event of a thread: there, or after the call of a library that the thread is in.
+    fn users_call(&self, thread: u32, pc: u64, modules: &mut Modules) -> Option<u64> {
+        let calls = self.frames.of(thread).iter().rev().map(|frame| frame.call);
+        let mut all = std::iter::once(pc).chain(calls).take(MOST_CALLS);
+        all.find(|call| modules.frames(call.saturating_sub(1)).iter().any(Frame::is_users))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constructors_have_the_name_of_their_class() {
+        for constructor in [
+            "Bank::Bank()",
+            "std::__atomic_base<int>::__atomic_base(int)",
+            "std::_Vector_base<A::B, std::allocator<A::B> >::_Vector_impl_data::_Vector_impl_data()",
+        ] {
+            assert!(is_constructor(constructor), "{constructor}");
+        }
+        for other in ["main", "Bank::~Bank()", "Bank::open(Bank)", "std::vector<Bank>::push_back(Bank&&)"] {
+            assert!(!is_constructor(other), "{other}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
 use rustc_hash::FxHashMap;
 use trace::Module;
 
-use super::debug::{Code, DebugInfo, Local};
+use super::debug::{Code, DebugInfo, FrameBase, Local};
 use super::source::{SourceFiles, Token, tokens};
 use super::typing::without_indices;
 
@@ -44,6 +44,8 @@ pub(super) enum Whose {
     Unknown,
 }
 
+/// Where a function is called, the stack is aligned so.
+const ALIGNMENT: u64 = 16;
 /// So many bytes of a local variable are looked at for what can lie at a place.
 const MOST_OF_A_LOCAL: u64 = 1 << 16;
 
@@ -204,12 +206,23 @@ impl Modules {
     }
 
     /// How far the first argument of a call, which returns to an address, is from the base of the caller's frame.
-    pub(super) fn argument_in_frame(&mut self, return_address: u64) -> Option<i64> {
+    fn argument_in_frame(&mut self, return_address: u64) -> Option<i64> {
         let (number, own, debug) = self.debug_at(return_address)?;
         let base = debug.scope(own.checked_sub(1)?)?.base?;
         let module = &mut self.modules[number.0];
         let code = module.code.get_or_insert_with(|| Code::open(&module.path)).as_ref()?;
         code.distance_from_base(code.first_argument(own)?, base, own - 1)
+    }
+
+    /// The base of the frame of a caller, whose call had this first argument and returns to an address.
+    pub(super) fn frame_base(&mut self, return_address: u64, argument: u64) -> Option<u64> {
+        let offset = self.argument_in_frame(return_address)?;
+        let (_, own, debug) = self.debug_at(return_address)?;
+        let base = debug.scope(own.checked_sub(1)?)?.base?;
+        let address = argument.wrapping_sub(offset as u64);
+        // Frames are aligned: one that is not is a misunderstanding.
+        let is_aligned = address.wrapping_sub(base.distance() as u64).is_multiple_of(ALIGNMENT);
+        (is_aligned || matches!(base, FrameBase::Register(_))).then_some(address)
     }
 
     /// The local variable so far from the base of its frame, at an address of its function, with the part that is meant:
@@ -232,6 +245,21 @@ impl Modules {
             parts.pop().filter(|(_, is_exact)| *is_exact && parts.is_empty()).map(|(part, _)| part)
         })?;
         Some(format!("{}::{part}", self.function(address)?))
+    }
+
+    /// The local variable whose address a call that returns to an address has for its first argument, if it can reach to a place of the
+    /// stack: which part of it lies there is not known.
+    pub(super) fn local_passed(&mut self, return_address: u64, place: u64) -> Option<String> {
+        let offset = self.argument_in_frame(return_address)?;
+        let (_, own, debug) = self.debug_at(return_address)?;
+        let scope = debug.scope(own.checked_sub(1)?)?;
+        let distance = scope.base?.distance();
+        let is_there = |local: &&Local| local.offset == Some(offset);
+        let local = scope.locals.iter().rev().chain(&scope.elsewhere).find(is_there)?;
+        let kind = debug.number(local.kind()?)?;
+        let start = place.wrapping_sub((offset + distance) as u64) % ALIGNMENT;
+        let name = (start < debug.types().size(kind)).then(|| local.name.clone())?;
+        Some(format!("{}::{name}", self.function(return_address - 1)?))
     }
 
     /// The local variable that the line at an address names, if it is the only one there that can lie at a place of the stack. Frames are
@@ -395,8 +423,9 @@ fn without_detours(path: &str) -> Cow<'_, str> {
 
 /// Whether a file is one of the compiler's or the system's headers: what a user looks for is who called.
 fn is_of_the_system(file: &str) -> bool {
-    ["/usr/include/", "/usr/lib/", "/rustc/"].iter().any(|prefix| file.starts_with(prefix))
-        || file.contains("/rustlib/src/")
+    // The last are the crates that Rust's library is built with.
+    let system = ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/", "/rust/deps/"];
+    system.iter().any(|prefix| file.starts_with(prefix)) || file.contains("/rustlib/src/")
 }
 
 fn demangled(name: &str) -> String {
@@ -404,7 +433,10 @@ fn demangled(name: &str) -> String {
         return format!("{rust:#}");
     }
     match name.starts_with("_Z").then(|| cpp_demangle::Symbol::new(name)) {
-        Some(Ok(symbol)) => symbol.demangle().unwrap_or_else(|_| name.to_owned()),
+        // Which form of its strings a library has is nothing that a user wrote.
+        Some(Ok(symbol)) => {
+            symbol.demangle().map_or_else(|_| name.to_owned(), |plain| plain.replace("[abi:cxx11]", ""))
+        }
         _ => name.to_owned(),
     }
 }

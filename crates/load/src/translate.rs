@@ -21,7 +21,7 @@ use super::chosen::Chosen;
 use super::directives::Directives;
 use super::heap::Site;
 use super::memory::{FirstUse, Output};
-use super::modules::Frame;
+use super::modules::{Frame, Whose};
 use super::objects::Objects;
 use super::repeated::Repetitions;
 use super::rust::{Locks, Role};
@@ -70,6 +70,8 @@ struct ThreadState {
     starts: Starts,
     /// Where it starts, and ends.
     start: Option<At>,
+    /// Where it last allocated memory.
+    allocated: Option<(Chain, u64)>,
 }
 
 /// Writes a trace, event by event.
@@ -290,6 +292,18 @@ impl<S: Sink> Translator<S> {
         Ok(start)
     }
 
+    /// Where a thread is created. A library whose calls are not recorded does it for `std::thread`, and where that was called from is not
+    /// known, but the memory for what the thread is to do was allocated there.
+    fn creation(&mut self, event: &Event<'_>) -> io::Result<At> {
+        let state = &self.threads[event.thread as usize];
+        let chain = state.calls.current();
+        let Output { modules, sink } = &mut self.output;
+        let frames = modules.frames(event.pc.saturating_sub(1));
+        let is_library = frames.iter().all(|frame| frame.whose == Whose::Unknown);
+        let allocated = state.allocated.filter(|&(other, _)| is_library && other == chain);
+        self.stacks.at(chain, allocated.map_or(event.pc, |(_, pc)| pc), modules, sink)
+    }
+
     /// The call stack of a thread at an address of the code.
     pub(super) fn stack(&mut self, thread: u32, pc: u64) -> io::Result<Option<StackId>> {
         // A program that is ended before its first event has no thread that began.
@@ -374,9 +388,14 @@ impl<S: Sink> Translator<S> {
         }
         let at = match event.op {
             Raw::Begin { .. } | Raw::End if self.output.sink.wants_source(event) => self.start(event)?,
+            Raw::Create { .. } if self.output.sink.wants_source(event) => self.creation(event)?,
             _ => self.at(event)?,
         };
-        let first_use = FirstUse { thread: event.thread, pc: event.pc };
+        if let Raw::Allocate { .. } = event.op {
+            let state = &mut self.threads[event.thread as usize];
+            state.allocated = Some((state.calls.current(), event.pc));
+        }
+        let first_use = FirstUse::by(event);
         self.look_for_destroyed(event, first_use);
         let operation = match self.handed_over(event, first_use)? {
             _ if self.is_unordered(event) => None,

@@ -153,13 +153,8 @@ fn parts_of_globals_have_their_names() {
 fn memory_is_named_as_in_the_source() {
     support::each_toolchain("names.c", |toolchain, _, recorded| {
         let symbols = recorded.trace.symbols();
-        // Without the directory of the program.
-        let short = |name: &str| match name.split_once(" (") {
-            Some((kind, rest)) => format!("{kind} ({}", rest.rsplit('/').next().unwrap_or(rest)),
-            None => name.to_owned(),
-        };
-        let variables: Vec<String> = symbols.variables.iter().map(short).collect();
-        let locks: Vec<String> = symbols.locks.iter().map(short).collect();
+        let variables: Vec<&str> = symbols.variables.iter().collect();
+        let locks: Vec<&str> = symbols.locks.iter().collect();
         for name in [
             "main::total",
             "main::first.id",
@@ -173,13 +168,38 @@ fn memory_is_named_as_in_the_source() {
             // clang does not instrument writes to a local that nobody else knows yet. So nobody writes this one, and what is only read
             // is left out of traces.
             let is_hidden = name == "main::first.out" && toolchain.cc == "clang";
-            let is_known = variables.iter().any(|known| known == name);
-            assert!(is_known || is_hidden, "{name} is not among {variables:?}");
+            assert!(variables.contains(&name) || is_hidden, "{name} is not among {variables:?}");
         }
         // The call is at one of the lines of its statement.
         let elements = ["int (names.c:52)[3]", "int (names.c:53)[3]"];
-        assert!(variables.iter().any(|known| elements.contains(&&**known)), "{variables:?}");
+        assert!(variables.iter().any(|known| elements.contains(known)), "{variables:?}");
         assert_eq!(locks, ["conn (names.c:48)->lock"]);
+    });
+}
+
+#[test]
+fn what_libraries_hold_is_named_as_in_the_source() {
+    support::each_toolchain("library.cc", |toolchain, _, recorded| {
+        let variables: Vec<&str> = recorded.trace.symbols().variables.iter().collect();
+        for name in [
+            "Account (library.cc:19)[1].balance",
+            "tree node of pair<string const, Account> (library.cc:34)->second.balance",
+            "pairs[1].balance",
+            "shared Account (library.cc:22)->balance",
+            "main::counts[1]",
+        ] {
+            assert!(variables.contains(&name), "{name} is not among {variables:?}");
+        }
+        // clang does not instrument writes to a local that nobody else knows yet.
+        let is_named = variables.iter().any(|name| name.starts_with("main::bank"));
+        assert!(is_named || toolchain.cc == "clang", "{variables:?}");
+        let trace = &recorded.trace;
+        let forks = trace.events().filter(|(_, _, op)| op.kind() == Kind::Fork);
+        let lines: Vec<&str> = forks
+            .map(|(event, ..)| trace.symbols().location(trace.location(event)))
+            .filter_map(|location| location.rsplit(':').next())
+            .collect();
+        assert_eq!(lines, ["37", "39"]);
     });
 }
 

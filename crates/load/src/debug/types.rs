@@ -1,6 +1,8 @@
 //! Types: what lies at which offset of something, so that `forks[1].owner` has its name from the source and not an offset in bytes.
 //!
-//! Types that users do not know (locks of the C library, classes of the C++ library, types of Rust's std) are not expanded. Offsets in them are in bytes.
+//! Types that users do not know are not expanded if they are of the C library (its locks): offsets in them are in bytes. Those of the C++
+//! library and of Rust's are, but where one only wraps another, the wrapper's name for it is left out: an element of a `std::array` is
+//! `pairs[1].first`, the data of a `Mutex` is `account.data.balance`.
 
 use addr2line::gimli::{self, UnitOffset};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,6 +22,8 @@ struct Type {
     name: String,
     size: u64,
     shape: Shape,
+    /// Whether it is of the C++ library or of Rust's.
+    is_of_library: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -144,8 +148,22 @@ impl Types {
         mut text: String,
         mut depth: usize,
     ) -> Path {
+        // Where the type of a library begins that all is within: what a lock has in it is not said.
+        let mut outside = None;
         loop {
-            let Type { size, shape, .. } = self.get(kind);
+            let Type { size, shape, is_of_library, .. } = self.get(kind);
+            match is_of_library {
+                true => outside = outside.or(Some(text.len())),
+                false if self.is_structure(kind) => outside = None,
+                false => {}
+            }
+            if length.is_none()
+                && let Some(outside) = outside
+                && self.is_innermost(kind, offset)
+            {
+                text.truncate(outside);
+                return Path { text, is_exact: true };
+            }
             if offset == 0 && length == Some(*size) && !self.is_wrapper(*size, shape) {
                 return Path { text, is_exact: true };
             }
@@ -165,7 +183,8 @@ impl Types {
                         let size = self.get(member.kind).size;
                         // An array at the end may have no length of its own.
                         let open = size == 0 && self.element(member.kind).is_some();
-                        offset.checked_sub(member.start).is_some_and(|into| open || into < size)
+                        let into = offset.checked_sub(member.start);
+                        into.is_some_and(|into| open || into < size) && !self.is_empty(member.kind, 0)
                     };
                     members.iter().find(within).map(|member| {
                         if let Some(name) = &member.name {
@@ -202,6 +221,36 @@ impl Types {
         }
     }
 
+    /// Whether nothing at an offset of it is of a type with members that is no library's.
+    fn is_innermost(&self, kind: TypeNumber, offset: u64) -> bool {
+        let (mut kind, mut offset) = (kind, offset);
+        for _ in 0..DEEPEST {
+            let Type { shape, is_of_library, .. } = self.get(kind);
+            if !is_of_library && self.is_structure(kind) {
+                return false;
+            }
+            let Shape::Members(members) = shape else { return true };
+            let within = |member: &&Member| {
+                let into = offset.checked_sub(member.start);
+                into.is_some_and(|into| into < self.get(member.kind).size) && !self.is_empty(member.kind, 0)
+            };
+            let Some(member) = members.iter().find(within) else { return true };
+            (kind, offset) = (member.kind, offset - member.start);
+        }
+        true
+    }
+
+    /// Whether something of a type holds nothing: an allocator, say, or a marker.
+    fn is_empty(&self, kind: TypeNumber, depth: usize) -> bool {
+        let Type { size, shape, .. } = self.get(kind);
+        let holds_nothing = |member: &Member| depth < DEEPEST && self.is_empty(member.kind, depth + 1);
+        match shape {
+            _ if *size == 0 => !matches!(shape, Shape::Elements(_)),
+            Shape::Members(members) => *size == 1 && members.iter().all(holds_nothing),
+            _ => false,
+        }
+    }
+
     /// Whether something within it is as large as it.
     fn is_wrapper(&self, size: u64, shape: &Shape) -> bool {
         let fills = |within: TypeNumber| self.get(within).size == size;
@@ -214,7 +263,11 @@ impl Types {
     }
 
     fn add(&mut self, name: String, size: u64, shape: Shape) -> TypeNumber {
-        self.types.push(Type { name, size, shape });
+        self.push(Type { name, size, shape, is_of_library: false })
+    }
+
+    fn push(&mut self, kind: Type) -> TypeNumber {
+        self.types.push(kind);
         TypeNumber(self.types.len() as u32 - 1)
     }
 }
@@ -225,7 +278,7 @@ pub(super) struct Reader<'u, 'd> {
     pub(super) unit: &'u Unit<'d>,
     pub(super) number: u32,
     pub(super) types: &'u mut Types,
-    pub(super) opaque: &'u FxHashSet<TypeEntry>,
+    pub(super) library: &'u FxHashSet<TypeEntry>,
 }
 
 impl Reader<'_, '_> {
@@ -268,12 +321,12 @@ impl Reader<'_, '_> {
     fn synonym(&mut self, entry: &Entry<'_>, depth: usize) -> Option<TypeNumber> {
         let name = self.name(entry)?;
         let number = self.number(reference(entry, gimli::DW_AT_type)?, depth + 1)?;
-        let Type { name: own, size, shape } = self.types.get(number).clone();
-        if is_of_a_library(&name) {
+        let Type { name: own, size, shape, is_of_library } = self.types.get(number).clone();
+        if is_of_the_c_library(&name) {
             return Some(self.types.add(name, size, Shape::Whole));
         }
         match own.is_empty() && matches!(shape, Shape::Members(_) | Shape::Alternatives(_)) {
-            true => Some(self.types.add(name, size, shape)),
+            true => Some(self.types.push(Type { name, size, shape, is_of_library })),
             false => Some(number),
         }
     }
@@ -284,20 +337,42 @@ impl Reader<'_, '_> {
             return Some(self.types.add(name, 0, Shape::Declared));
         }
         let size = size(entry)?;
-        let members = self.members(described.offset, depth)?;
-        let is_whole = self.opaque.contains(&described)
-            || members.iter().flat_map(|member| &member.name).any(|name| is_of_a_library(name));
+        let mut members = self.members(described.offset, depth)?;
+        let has = |of: fn(&str) -> bool| members.iter().flat_map(|member| &member.name).any(|name| of(name));
+        let is_whole = has(is_of_the_c_library);
+        let is_of_library = self.library.contains(&described) || has(is_of_the_cpp_library);
+        if is_of_library {
+            self.leave_out_wrappers(&mut members);
+        }
+        // Room for something that may not be there yet.
+        let is_room = ["__aligned_membuf<", "__aligned_buffer<"].iter().any(|room| name.starts_with(room));
+        if is_room && let Some(held) = self.template_argument(described.offset) {
+            let kind = self.number(held.offset, depth + 1)?;
+            members = vec![Member { start: 0, name: None, kind }];
+        }
         let shape = match entry.tag() {
             _ if is_whole => Shape::Whole,
             gimli::DW_TAG_union_type => Shape::Alternatives(members),
             _ => Shape::Members(members),
         };
         let is_smart = ["unique_ptr<", "shared_ptr<"].iter().any(|smart| name.starts_with(smart));
-        let number = self.types.add(name, size, shape);
+        let number = self.types.push(Type { name, size, shape, is_of_library });
         if is_smart && let Some(held) = self.template_argument(described.offset) {
             self.types.held.insert(number, held);
         }
         Some(number)
+    }
+
+    /// Takes the names from members that are all that a library's type has, and from those whose names say nothing.
+    fn leave_out_wrappers(&self, members: &mut [Member]) {
+        const WRAPPERS: [&str; 6] = ["_M_elems", "_M_impl", "_M_payload", "_M_storage", "_M_t", "_M_value"];
+        let holding = members.iter().filter(|member| !self.types.is_empty(member.kind, 0)).count();
+        for member in members {
+            let is_all = holding == 1 && !self.types.is_empty(member.kind, 0);
+            if is_all || member.name.as_deref().is_some_and(|name| WRAPPERS.contains(&name)) {
+                member.name = None;
+            }
+        }
     }
 
     /// The first type that a template is instantiated with.
@@ -344,7 +419,11 @@ impl Reader<'_, '_> {
             let location = number(entry, gimli::DW_AT_data_member_location).or_else(bits);
             // A static member is somewhere else, and in a union all start at 0.
             let Some(start) = location.or(is_union.then_some(0)) else { continue };
-            let name = self.name(entry);
+            // The fields of Rust's tuples.
+            let name = self.name(entry).map(|name| match name.strip_prefix("__") {
+                Some(index) if index.starts_with(|c: char| c.is_ascii_digit()) => index.to_owned(),
+                _ => name,
+            });
             let Some(kind) = self.number(reference(entry, gimli::DW_AT_type)?, depth + 1) else { continue };
             found.push(Member { start, name, kind });
         }
@@ -382,8 +461,13 @@ fn size(entry: &Entry<'_>) -> Option<u64> {
     number(entry, gimli::DW_AT_byte_size)
 }
 
-/// Whether it is a name that a library gives its own: the C library to its locks, the C++ library to all that is within its classes.
-fn is_of_a_library(name: &str) -> bool {
+/// Whether it is a name that the C library gives its own.
+fn is_of_the_c_library(name: &str) -> bool {
     let of_c = ["pthread_", "sem_t", "mtx_t", "cnd_t", "once_flag"];
-    name.starts_with("__") || name.starts_with("_M_") || of_c.iter().any(|known| name.starts_with(known))
+    name.starts_with("__") || of_c.iter().any(|known| name.starts_with(known))
+}
+
+/// Whether it is a name that the C++ library gives what is within its classes.
+fn is_of_the_cpp_library(name: &str) -> bool {
+    name.starts_with("_M_")
 }

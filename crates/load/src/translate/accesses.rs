@@ -225,7 +225,7 @@ impl<S: Sink> Translator<S> {
         if let Some(known) = self.objects.known_variable(slot) {
             return Ok(known);
         }
-        let first_use = FirstUse { thread: event.thread, pc: event.pc };
+        let first_use = FirstUse::by(event);
         self.objects.new_variable(slot, first_use, &mut self.output)
     }
 }
