@@ -4,6 +4,7 @@
 //! all of them; a [`Prediction`] writes its schedule out and has it verified before anybody sees it. The same trace and options give
 //! the same findings under the same ids.
 
+mod allocation;
 mod culprit;
 mod fix;
 mod gather;

@@ -1,5 +1,6 @@
 //! From what searches report to findings: merged by variable and source location, grouped by cause if wanted, and ranked.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +11,7 @@ use report::{Cause, Finding, FindingKind, Rung, family};
 use trace::{EventId, LocationId, Trace};
 
 use super::Sink;
+use super::allocation::Allocations;
 use super::ids::{Ids, KnownIds};
 use super::library_code::is_of_libraries;
 use super::prediction::{Checkers, PendingSchedule, Prediction};
@@ -74,6 +76,8 @@ pub(super) struct Gatherer<'s> {
     groups: BTreeMap<Key, Group>,
     /// The places of events that race.
     racy: BTreeSet<LocationId>,
+    /// None: the trace is no recording. It is looked at when something is found.
+    allocations: OnceCell<Option<Allocations>>,
     /// Of the findings that are passed on.
     pub(super) ids: Ids,
     checkers: &'s Checkers<'s>,
@@ -96,7 +100,7 @@ impl<'s> Gatherer<'s> {
         sink: &'s mut Sink<'s>,
     ) -> Self {
         let (groups, racy, ids) = (BTreeMap::new(), BTreeSet::new(), Ids::new(&KnownIds::default()));
-        let (stopped, all) = (false, grouping == Grouping::None);
+        let (stopped, all, allocations) = (false, grouping == Grouping::None, OnceCell::new());
         Gatherer {
             index,
             model,
@@ -106,6 +110,7 @@ impl<'s> Gatherer<'s> {
             first_party,
             groups,
             racy,
+            allocations,
             ids,
             checkers,
             observer,
@@ -146,6 +151,12 @@ impl<'s> Gatherer<'s> {
         if kind != FindingKind::Nondeterminism && is_of_libraries(trace, kind, &found.events) {
             return;
         }
+        let rung = match kind {
+            FindingKind::Order if self.uses_too_early(&found) => return,
+            // A replay is the judge.
+            FindingKind::Race | FindingKind::Atomicity if self.uses_too_early(&found) => Rung::Possible,
+            _ => rung,
+        };
         let stale = kind == FindingKind::Atomicity && is_stale(trace, &found.events);
         let new = Group { found, rung, count: 1, racy, stale };
         if self.all {
@@ -165,6 +176,12 @@ impl<'s> Gatherer<'s> {
                 group.count = count;
             }
         }
+    }
+
+    /// Whether the schedule of a bug uses memory before it is allocated, which only an incomplete recording allows.
+    fn uses_too_early(&self, found: &Bug) -> bool {
+        let allocations = self.allocations.get_or_init(|| Allocations::of(self.index));
+        allocations.as_ref().is_some_and(|all| all.are_missing(self.index, &found.events, &found.witness))
     }
 
     fn key(&self, kind: FindingKind, found: &Bug) -> Key {
