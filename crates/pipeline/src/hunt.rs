@@ -15,7 +15,7 @@ mod settle;
 mod step;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use report::Predictions;
@@ -35,10 +35,6 @@ pub use step::{Step, StepOutcome, Target};
 /// What to hunt in, and how.
 #[derive(Clone, Debug)]
 pub struct HuntOptions {
-    /// A program in one file, to be built first; none: the command is the program.
-    pub source: Option<SourceProgram>,
-    /// The arguments of the program, or the whole command.
-    pub command: Vec<OsString>,
     /// Which order the threads run in while they are recorded.
     pub seed: u64,
     /// How far apart seeds are: other machines take those in between.
@@ -65,8 +61,6 @@ pub struct HuntOptions {
     pub max_events: u64,
     /// One step of an exploration that many hunts share, in place of an exploration of our own.
     pub step: Option<Step>,
-    /// Where results are kept.
-    pub results: PathBuf,
     /// What to look for. Its budget is that of each search.
     pub predict: PredictOptions,
     /// No replay begins after the deadline.
@@ -84,6 +78,36 @@ pub struct SourceProgram {
     pub flags: String,
 }
 
+/// What is hunted in, and where everything about it is kept.
+#[derive(Debug)]
+pub struct HuntedProgram {
+    directory: RunDirectory,
+    command: Vec<OsString>,
+}
+
+impl HuntedProgram {
+    /// Makes a directory for a hunt in a command, among those of other hunts. A program in one file is built there first, and the command
+    /// is its arguments. This takes none of the time of a hunt.
+    pub fn prepare(
+        source: Option<&SourceProgram>,
+        command: &[OsString],
+        results: &Path,
+        observer: &mut dyn Observer,
+    ) -> Result<HuntedProgram, Error> {
+        let directory = RunDirectory::create(results)?;
+        let mut whole = Vec::new();
+        if let Some(SourceProgram { file, flags }) = source {
+            observer.begin(&Stage::Building(file.clone()));
+            let program = directory.program(file);
+            build::build(file, &program, flags)?;
+            observer.end(Some(&Event::Built { source: file.clone() }));
+            whole.push(program.into_os_string());
+        }
+        whole.extend_from_slice(command);
+        Ok(HuntedProgram { directory, command: whole })
+    }
+}
+
 /// What a hunt came to.
 #[derive(Debug)]
 pub struct HuntOutcome {
@@ -98,9 +122,12 @@ pub struct HuntOutcome {
 }
 
 /// Hunts.
-pub fn hunt(options: &HuntOptions, observer: &mut dyn Observer) -> Result<HuntOutcome, Error> {
-    let directory = RunDirectory::create(&options.results)?;
-    let command = built(options, &directory, observer)?;
+pub fn hunt(
+    program: HuntedProgram,
+    options: &HuntOptions,
+    observer: &mut dyn Observer,
+) -> Result<HuntOutcome, Error> {
+    let HuntedProgram { directory, command } = program;
     let recorded = record::record(options, command, &directory, observer)?;
     let file = TraceFile::open(directory.trace().as_os_str(), &mut WarningsOnly(observer))?;
     // A program without threads can still misuse its locks.
@@ -131,20 +158,4 @@ fn gave_up(status: i32, output: &[u8], directory: &RunDirectory) -> Error {
         None => error,
     }
     .help("check its arguments and what it needs to run: `foretell hunt -- ./program ARGS`")
-}
-
-/// The command to hunt in, built if it has to be.
-fn built(
-    options: &HuntOptions,
-    directory: &RunDirectory,
-    observer: &mut dyn Observer,
-) -> Result<Vec<OsString>, Error> {
-    let Some(SourceProgram { file, flags }) = &options.source else { return Ok(options.command.clone()) };
-    observer.begin(&Stage::Building(file.clone()));
-    let program = directory.program(file);
-    build::build(file, &program, flags)?;
-    observer.end(Some(&Event::Built { source: file.clone() }));
-    let mut command = vec![program.into_os_string()];
-    command.extend(options.command.iter().cloned());
-    Ok(command)
 }

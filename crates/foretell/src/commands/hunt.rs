@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use load::Pattern;
-use pipeline::hunt::{HuntOptions, HuntOutcome, SourceProgram, Step, Target, hunt};
+use pipeline::hunt::{HuntOptions, HuntOutcome, HuntedProgram, SourceProgram, Step, Target, hunt};
 use pipeline::observer::{Coverage, HuntEnd};
 use pipeline::predict::PredictOptions;
 use pipeline::suite::Shard;
@@ -149,8 +149,14 @@ impl Hunt {
     /// Hunts, and reports what was caught.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let step = self.step()?;
+        let mut observer = TerminalObserver::new(self.mode);
+        let source = self
+            .program
+            .as_ref()
+            .map(|file| SourceProgram { file: file.clone(), flags: self.flags.clone().unwrap_or_default() });
+        let program = HuntedProgram::prepare(source.as_ref(), &self.command, &self.results, &mut observer)?;
         let options = self.options(step, self.limits.start(Some(Duration::from_secs(self.timeout))));
-        let outcome = hunt(&options, &mut TerminalObserver::new(self.mode))?;
+        let outcome = hunt(program, &options, &mut observer)?;
         keep_newest(&self.results);
         self.report(outcome)
     }
@@ -171,13 +177,7 @@ impl Hunt {
     fn options(&self, step: Option<Step>, bounds: Bounds) -> HuntOptions {
         let timeout = Duration::from_secs(self.timeout);
         let shard = self.shard.unwrap_or(Shard::WHOLE);
-        let source = self
-            .program
-            .as_ref()
-            .map(|file| SourceProgram { file: file.clone(), flags: self.flags.clone().unwrap_or_default() });
         HuntOptions {
-            source,
-            command: self.command.clone(),
             seed: self.seed.wrapping_add(shard.part - 1),
             seed_step: shard.parts,
             runs: self.runs,
@@ -196,7 +196,6 @@ impl Hunt {
             run_limit: (timeout / 3).max(Duration::from_secs(1)),
             max_events: self.max_events,
             step,
-            results: self.results.clone(),
             // What does harm is known after the replays, and grouped then.
             predict: PredictOptions { by_cause: false, ..self.search.options(bounds) },
             budget: Budget { bounds, ..Budget::default() },
