@@ -34,7 +34,7 @@ impl<'l> SourcePlace<'l> {
 }
 
 /// Where the system and the compiler have their sources.
-const SYSTEM: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/"];
+const SYSTEM: [&str; 5] = ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/", "/rust/deps/"];
 /// Parts of paths that only installed compilers have.
 const COMPILERS: [&str; 2] = ["/rustlib/src/", "/.rustup/"];
 
@@ -70,8 +70,9 @@ pub(crate) fn telling_span(line: &str, object: &str) -> Option<std::ops::Range<u
     }
     let name = object.rsplit(['.', '>', '&', '*', ':']).next().unwrap_or(object);
     let name = name.split(['[', '+']).next().unwrap_or(name);
-    let candidates = [object, name];
-    let whole = candidates.into_iter().filter(|name| !name.is_empty()).find_map(|name| word(line, name));
+    // `Arc<Mutex<i32>> (bank.rs:2)` ends with the line of its allocation, which is no name.
+    let is_name = |name: &&str| name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let whole = [object, name].into_iter().filter(is_name).find_map(|name| word(line, name));
     Some(whole.unwrap_or(start..end))
 }
 
@@ -104,6 +105,7 @@ mod tests {
         for system in [
             "/usr/include/c++/12/bits/std_thread.h:9",
             "/rustc/5980/library/std/src/lib.rs:3",
+            "/rust/deps/hashbrown-0.16.1/src/raw/alloc.rs:19",
             "libstdc++.so.6+0x12",
         ] {
             assert!(is_of_the_system(system), "{system}");

@@ -251,17 +251,84 @@ fn is_number(name: &str) -> bool {
     !name.is_empty() && name.len() <= 20 && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A name fit for one line: no hidden characters, cut in the middle when long.
+/// The longest name that is shown in full.
+const LONGEST: usize = 48;
+
+/// A name fit for one line: no hidden characters, and shortened when long. What says least is left out first: the directories of a file, the
+/// arguments of types and functions, the modules of a function; what is still too long is cut in the middle.
 pub fn shown(name: &str) -> String {
-    const LONGEST: usize = 48;
+    let fits = |text: &str| text.chars().count() <= LONGEST;
     let printable = printable(name);
-    let length = printable.chars().count();
-    if length <= LONGEST {
+    if fits(&printable) {
         return printable;
     }
-    let head: String = printable.chars().take(LONGEST / 2 - 1).collect();
-    let tail: String = printable.chars().skip(length - LONGEST / 2).collect();
+    if !printable.contains(' ')
+        && let Some(short) = last_parts(&printable, "/").filter(|short| fits(short))
+    {
+        return short;
+    }
+    let mut text = without_arguments(&printable);
+    if !fits(&text)
+        && let Some(short) = last_parts(&text, "::")
+    {
+        text = short;
+    }
+    let length = text.chars().count();
+    if length <= LONGEST {
+        return text;
+    }
+    let head: String = text.chars().take(LONGEST / 2 - 1).collect();
+    let tail: String = text.chars().skip(length - LONGEST / 2).collect();
     format!("{head}…{tail}")
+}
+
+/// The last parts of a path, as many as fit, but at least one: `…/src/main.c:3`. None: it has but one.
+fn last_parts(path: &str, separator: &str) -> Option<String> {
+    let ends = path.match_indices(separator).filter(|&(at, _)| at > 0);
+    let mut shorter = ends.map(|(at, _)| format!("…{}", &path[at..])).peekable();
+    let mut last = None;
+    while let Some(short) = shorter.next() {
+        if short.chars().count() <= LONGEST || shorter.peek().is_none() {
+            last = Some(short);
+            break;
+        }
+    }
+    last
+}
+
+/// A name with `…` for what is in brackets, but for short ones and for the line of an allocation: `map<…>::insert(…)`.
+fn without_arguments(name: &str) -> String {
+    const SHORT: usize = 8;
+    let mut text = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(open) = rest.find(['<', '(']) {
+        let (before, inside) = rest.split_at(open + 1);
+        text.push_str(before);
+        let length = closing(inside).unwrap_or(inside.len());
+        let (within, after) = inside.split_at(length);
+        let is_line = before.ends_with(" (");
+        text.push_str(if within.len() <= SHORT || is_line { within } else { "…" });
+        rest = after;
+    }
+    text + rest
+}
+
+/// The length of what is in brackets that were opened before a text.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0i32;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' | '(' => depth += 1,
+            // The arrows of `c->state` and of a function's type.
+            '>' if before == '-' => {}
+            '>' | ')' if depth == 0 => return Some(at),
+            '>' | ')' => depth -= 1,
+            _ => {}
+        }
+        before = c;
+    }
+    None
 }
 
 /// Where the character begins that a place in a text belongs to; the end of the text for places beyond it.
@@ -298,6 +365,24 @@ mod tests {
     fn names_fit_one_line() {
         assert_eq!(shown("x"), "x");
         assert_eq!(shown("a\nb\u{1b}[31m"), "a\\nb\\u{1b}[31m");
+        let path = "/home/somebody/projects/company/repository/src/network/connection.cc:1234";
+        assert_eq!(shown(path), "…/repository/src/network/connection.cc:1234");
+        assert_eq!(
+            shown("std::map<std::string, std::vector<std::pair<int, char>>>::insert(std::pair<int, char>&&)"),
+            "std::map<…>::insert(…)"
+        );
+        assert_eq!(
+            shown(
+                "shared Registry<string, vector<pair<string, unordered_map<string, int>>>> (big.cc:37)->total"
+            ),
+            "shared Registry<…> (big.cc:37)->total"
+        );
+        assert_eq!(
+            shown(
+                "company::infrastructure::networking::connections::Registry<string, int>::add(string const&)"
+            ),
+            "…::networking::connections::Registry<…>::add(…)"
+        );
         let long = "é".repeat(300);
         assert_eq!(shown(&long).chars().count(), 48);
     }

@@ -29,7 +29,7 @@ function list() {
   const items = [];
   let group = null;
   for (const entry of shown) {
-    const heading = entry.candidate ? "Ruled out: cannot happen" : null;
+    const heading = entry.candidate ? "Ruled out: not with the values of this run" : null;
     if (heading !== group && heading) items.push(el("li", { class: "group" }, heading));
     group = heading;
     items.push(el("li", {}, el("button", { type: "button", class: "item", "data-id": entry.id,
@@ -279,7 +279,7 @@ function theme(change = false) {
 function nothingFound() {
   return el("div", { class: "nothing" }, el("h2", {}, "Nothing found"),
     el("ul", {}, DATA.covered.map((line) => el("li", {}, line)),
-      DATA.ruled_out.length > 0 && el("li", {}, `${plural(DATA.ruled_out.length, "candidate")} that cannot happen ${DATA.ruled_out.length === 1 ? "is" : "are"} explained in the list.`)));
+      DATA.ruled_out.length > 0 && el("li", {}, `${plural(DATA.ruled_out.length, "candidate")} that this recording rules out ${DATA.ruled_out.length === 1 ? "is" : "are"} explained in the list.`)));
 }
 
 // ---- the start ----
