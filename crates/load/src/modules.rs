@@ -72,9 +72,6 @@ pub(super) struct Modules {
     named_by_line: FxHashMap<(u64, u64, Option<u64>), Option<String>>,
 }
 
-/// How frames are aligned.
-const ALIGNMENT: u64 = 16;
-
 /// One file, and where it is.
 struct Mapped {
     path: String,

@@ -154,6 +154,12 @@ impl Locks {
         }
     }
 
+    /// Whether something comes before the next event of a thread: see [`Locks::before`].
+    #[inline]
+    pub(super) fn is_upgrading(&self, thread: u32) -> bool {
+        !self.attempts.is_empty() && self.attempts.get(&thread).is_some_and(|attempt| attempt.is_upgrade)
+    }
+
     /// What comes before an event of a thread: a lock that was upgraded is its own when it goes on.
     #[inline]
     pub(super) fn before<'a>(&mut self, event: &Event<'a>) -> Option<Event<'a>> {

@@ -26,7 +26,6 @@ mod clock;
 mod conversions;
 mod numbers;
 mod replay;
-mod requests;
 mod schedule;
 mod scheduler;
 mod settings;
@@ -44,5 +43,5 @@ macro_rules! only_inside_a_program {
 }
 
 only_inside_a_program! {
-    atomics cover hooks inside interpose kernel_status losses modules program real start survey thread watchdog writer
+    atomics cover hooks inside interpose kernel_status losses modules program real requests start survey thread watchdog writer
 }

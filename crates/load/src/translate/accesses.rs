@@ -111,7 +111,11 @@ impl<S: Sink> Translator<S> {
         let state = &mut self.threads[plain.thread as usize];
         let is_over = state.over;
         state.branches += u64::from(plain.is_after_branch && !is_over);
-        if S::WANTS_ALL_ACCESSES || is_over || !self.destroyed.is_empty() {
+        if S::WANTS_ALL_ACCESSES
+            || is_over
+            || !self.destroyed.is_empty()
+            || self.rust.is_upgrading(plain.thread)
+        {
             return self.event(&plain.event());
         }
         let slot = match touched {
