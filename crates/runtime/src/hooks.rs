@@ -11,7 +11,7 @@ use wire::Kind;
 use crate::inside::{Inside, enter, enter_access};
 use crate::interpose::hook;
 use crate::program::is_active;
-use crate::thread::{self, Thread};
+use crate::thread;
 use crate::token::gate;
 use crate::writer;
 

@@ -530,7 +530,7 @@ mod tests {
             tiny.events *= 1 + seed % 4;
             let Ok(trace) = generate::generate(&tiny) else { continue };
             let index = Index::new(&trace);
-            let all = racy(|report| drop(races(&index, settings, report)), &index);
+            let all = racy(|report| _ = races(&index, settings, report), &index);
             let wanted: FxHashSet<LocationId> = trace
                 .events()
                 .map(|(event, ..)| trace.location(event))
@@ -538,7 +538,7 @@ mod tests {
                 .collect();
             let places = Places::One(wanted.clone());
             let limits = Limits::of(&index);
-            let some = racy(|report| drop(races_at(&index, settings, limits, places, report)), &index);
+            let some = racy(|report| _ = races_at(&index, settings, limits, places, report), &index);
             assert!(some.is_subset(&all), "seed {seed}");
             assert_eq!(&wanted & &some, &wanted & &all, "seed {seed}");
             found += some.len();

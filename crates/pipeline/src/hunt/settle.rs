@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use report::{Failure, Finding, FindingKind, Harm, Predictions, Rung, group_by_cause, number_by_rank};
+use report::{
+    Failure, Finding, FindingKind, Harm, Predictions, Rung, group_by_cause, is_of_the_system, number_by_rank,
+};
 
 use super::run_directory::RunDirectory;
 use crate::error::Error;
@@ -35,13 +37,29 @@ fn leave_out_explained_hangs(findings: &mut Vec<Finding>) {
     };
     let deadlocks: Vec<String> =
         findings.iter().filter(is_confirmed).flat_map(|finding| finding.locations.clone()).collect();
+    let placed: Vec<String> = findings
+        .iter()
+        .filter(is_confirmed)
+        .filter(|finding| !lies_in_the_library(finding))
+        .map(|finding| finding.object.clone())
+        .collect();
     findings.retain(|finding| {
+        // The same wait in another run, whose stack does not reach the program's own code.
+        let is_again =
+            is_confirmed(&finding) && lies_in_the_library(finding) && placed.contains(&finding.object);
+        if is_again {
+            return false;
+        }
         let hang = finding
             .failure
             .as_ref()
             .filter(|_| finding.kind == FindingKind::Failure && finding.harm == Some(Harm::Hang));
         !hang.is_some_and(|failure| deadlocks.iter().any(|place| waits_at(failure, place)))
     });
+}
+
+fn lies_in_the_library(finding: &Finding) -> bool {
+    finding.locations.iter().all(|place| is_of_the_system(place))
 }
 
 /// Whether a thread waits at this place.
@@ -51,8 +69,12 @@ fn waits_at(failure: &Failure, place: &str) -> bool {
         _ => place,
     };
     let waiting = failure.threads.iter().filter(|thread| thread.state == "waiting");
-    let mut innermost = waiting.filter_map(|thread| thread.stack.first());
-    innermost.any(|frame| frame.rsplit_once(" at ").is_some_and(|(_, at)| at == place || at == line))
+    // The standard library's frames are those of the waiting itself.
+    let mut innermost = waiting.filter_map(|thread| {
+        let mut places = thread.stack.iter().filter_map(|frame| Some(frame.rsplit_once(" at ")?.1));
+        places.find(|place| !is_of_the_system(place))
+    });
+    innermost.any(|at| at == place || at == line)
 }
 
 #[cfg(test)]
@@ -69,8 +91,9 @@ mod tests {
             waits_for: None,
             stack: vec![frame.to_owned(), "main at main.c:9".to_owned()],
         };
-        let threads =
+        let mut threads =
             vec![thread("waiting", "pop at src/queue.c:29"), thread("finished", "end at src/a.c:3")];
+        threads[0].stack.insert(0, "futex_wait at /rustc/5980/library/std/src/sys/futex.rs:73".to_owned());
         let failure = Failure { threads, ..Failure::default() };
         assert!(waits_at(&failure, "src/queue.c:29:35") && waits_at(&failure, "src/queue.c:29"));
         for elsewhere in ["src/queue.c:2", "src/queue.c:290", "src/a.c:3", "main.c:9"] {

@@ -89,6 +89,8 @@ fn every_kind() -> Trace {
         settings: [("seed".into(), "42".into())].into(),
         environment: vec!["HOME=/root".into(), "LANG=C".into()],
         attempts: vec!["a.c:7".into()],
+        tsan_options: "report_bugs=0".into(),
+        tsan_suppressions: "race:foo\n".into(),
         misuses: vec![Misuse {
             what: MisuseKind::UnlockByAnother,
             event: 3,
