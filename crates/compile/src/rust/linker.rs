@@ -2,7 +2,7 @@
 //!
 //! The symbols of a crate have a hash of its version and features in their names, so they are known only when the program is linked. Rustc
 //! runs this program in place of the linker: it reads the names in the libraries, has the linker redirect calls of those in [`CALLS`] as
-//! [`calls`](super::calls) does for std, and becomes the linker. A function that is inlined or generic has no such name; what the fast paths of
+//! [`calls`] does for std, and becomes the linker. A function that is inlined or generic has no such name; what the fast paths of
 //! locks do is recognised in the recording (crate `load`).
 
 use std::env;
