@@ -89,7 +89,9 @@ fn correct_programs_are_silent() {
         assert!(expected(file).silent, "{file}");
         let (status, report) = hunt(file);
         let shown = report["findings"].as_array().unwrap().iter().filter(|finding| finding["shown"] == true);
-        assert_eq!((shown.collect::<Vec<_>>(), status), (Vec::new(), Some(0)), "{file}");
+        // On a busy machine the time can be up in the middle of a search.
+        let expected = if report["stopped"]["by"] == "time" { 3 } else { 0 };
+        assert_eq!((shown.collect::<Vec<_>>(), status), (Vec::new(), Some(expected)), "{file}");
     }
 }
 
