@@ -142,7 +142,7 @@ impl Together<'_> {
     }
 }
 
-/// How much an outcome of one seed says about the test: what could not be hunted in with one seed is told of.
+/// How much an outcome of one seed says about the test: a seed that could not be hunted in is reported.
 fn says_more(outcome: TestOutcome) -> u8 {
     match outcome {
         TestOutcome::OtherShard => 0,

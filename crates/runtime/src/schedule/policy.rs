@@ -56,7 +56,7 @@ const HIGH: u64 = 1 << 40;
 /// How long a slice of real time is, in nanoseconds.
 const SLICE: u64 = 4_000_000;
 
-/// So often a thread of high priority yields in vain: a loop that spins for a while and then blocks comes to the blocking.
+/// How many times a thread of high priority yields without effect: a loop that spins for a while and then blocks comes to the blocking.
 const PATIENCE: u32 = 32;
 
 /// Why the token is up for a choice.
