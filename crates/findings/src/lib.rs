@@ -487,7 +487,7 @@ pub struct Predictions {
 /// Why a search ended before its end, and what it left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopped {
-    /// `time`, `memory` or `interrupt`.
+    /// `time`, `memory`, `interrupt` or `error`.
     pub by: StoppedBy,
     /// The same in half a sentence.
     pub reason: String,
@@ -507,6 +507,8 @@ pub enum StoppedBy {
     Memory,
     /// The user.
     Interrupt,
+    /// Something that went wrong.
+    Error,
 }
 
 /// What a hunt covered.

@@ -22,6 +22,12 @@ static HEEDED: AtomicBool = AtomicBool::new(false);
 /// How many findings are kept already.
 static FOUND: AtomicUsize = AtomicUsize::new(0);
 static CANCELLATION: LazyLock<Cancellation> = LazyLock::new(Cancellation::default);
+/// What a command says that does not come to its end by itself.
+static LAST_WORDS: Mutex<Option<LastWords>> = Mutex::new(None);
+/// What was found is being reported.
+static REPORTING: AtomicBool = AtomicBool::new(false);
+/// The last resort ends the process.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
 /// The bounds of the command.
 static BOUNDS: Mutex<Bounds> = Mutex::new(Bounds::NONE);
 
@@ -79,6 +85,21 @@ pub fn cancellation() -> Cancellation {
     CANCELLATION.clone()
 }
 
+/// Says what was found so far, and the status that follows from it.
+pub type LastWords = Box<dyn FnOnce() -> Exit + Send>;
+
+/// From now on this is said if the work does not come to its end by itself.
+pub fn set_last_words(words: LastWords) {
+    *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+}
+
+/// The command reports what it has found. If the last resort does so already, the process is about to end.
+pub fn begin_report() {
+    while REPORTING.swap(true, Ordering::SeqCst) && IS_ENDING.load(Ordering::SeqCst) {
+        thread::sleep(TICK);
+    }
+}
+
 /// A finding is kept.
 pub fn count_finding() {
     FOUND.fetch_add(1, Ordering::SeqCst);
@@ -90,10 +111,18 @@ fn end_at_last(bounds: Bounds) -> ! {
     while !patience.is_over() && !is_far_over(bounds) {
         thread::sleep(TICK);
     }
+    while IS_ENDING.swap(true, Ordering::SeqCst) {
+        // Another thread does it.
+        thread::sleep(TICK);
+    }
     progress::say(
         "stopped in the middle of a step that took too long; what was found before it is above or, after a hunt, in `foretell report`",
     );
     remove_unfinished();
+    let words = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(words) = words.filter(|_| !REPORTING.swap(true, Ordering::SeqCst)) {
+        std::process::exit(i32::from(words().status()));
+    }
     let found = FOUND.load(Ordering::SeqCst) > 0 && bounds.reached() == Some(bounds::Bound::Interrupt);
     std::process::exit(i32::from(if found { Exit::Findings } else { Exit::Budget }.status()))
 }

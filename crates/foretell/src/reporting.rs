@@ -21,6 +21,7 @@ use report::{
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::interrupts;
 use crate::observer::TerminalObserver;
 use crate::output::{self, Target};
 use crate::progress;
@@ -123,6 +124,7 @@ pub struct Reporting<'a> {
 impl Reporting<'_> {
     /// Prints and writes the findings wherever they are wanted.
     pub fn deliver(&self, mut predictions: Predictions) -> Result<Exit, Diagnostic> {
+        interrupts::begin_report();
         let mut outputs = self.outputs.clone();
         environment::fill(&mut outputs, self.file.trace.metadata())?;
         let sources = Files::of(self.file);
@@ -252,9 +254,10 @@ impl Reporting<'_> {
 /// What the process ends with.
 fn exit_with(predictions: &Predictions, found: bool, chosen: Option<u8>) -> Exit {
     let unknown = predictions.unknown > 0;
+    // A hunt is for its findings; of a search, what was found is not all there is.
+    let is_cut = predictions.stopped.is_some() && !(found && predictions.coverage.is_some());
     match chosen {
-        // What was found is not all there is.
-        _ if predictions.stopped.is_some() => Exit::Budget,
+        _ if is_cut => Exit::Budget,
         Some(status) if found => Exit::Chosen(status),
         None if found => Exit::Findings,
         _ if unknown => Exit::Budget,

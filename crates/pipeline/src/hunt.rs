@@ -27,6 +27,7 @@ use crate::build;
 use crate::error::{Error, ErrorKind};
 use crate::observer::{Event, Observer, Stage, WarningsOnly};
 use crate::predict::PredictOptions;
+use crate::saved;
 use crate::trace_file::{ExploredTrace, TraceFile};
 use rounds::Rounds;
 pub use run_directory::RunDirectory;
@@ -105,6 +106,11 @@ impl HuntedProgram {
         }
         whole.extend_from_slice(command);
         Ok(HuntedProgram { directory, command: whole })
+    }
+
+    /// Where what is found is kept from the first search on.
+    pub fn findings(&self) -> PathBuf {
+        self.directory.path().join(saved::FINDINGS)
     }
 }
 

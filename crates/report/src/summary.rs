@@ -158,6 +158,6 @@ fn stopped_in_words(stopped: &Stopped) -> String {
     text + match stopped.by {
         StoppedBy::Time => " Try a larger `--timeout`, or `--only KIND`.",
         StoppedBy::Memory => " Try a larger `--memory`, or `--only KIND`.",
-        StoppedBy::Interrupt => "",
+        StoppedBy::Interrupt | StoppedBy::Error => "",
     }
 }

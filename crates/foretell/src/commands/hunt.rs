@@ -12,8 +12,8 @@ use pipeline::hunt::{HuntOptions, HuntOutcome, HuntedProgram, SourceProgram, Ste
 use pipeline::observer::{Coverage, HuntEnd};
 use pipeline::predict::PredictOptions;
 use pipeline::suite::Shard;
-use pipeline::{Bounds, Budget};
-use report::Harm;
+use pipeline::{Bounds, Budget, saved};
+use report::{Harm, Stopped, StoppedBy};
 
 use super::driving::Driving;
 use super::list::keep_newest;
@@ -23,9 +23,10 @@ use super::test::shard;
 use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
-use crate::interrupts;
+use crate::interrupts::{self, LastWords};
 use crate::limits::MemoryLimit;
 use crate::observer::{TerminalObserver, covered};
+use crate::output;
 use crate::progress;
 use crate::quantity::quantity;
 use crate::reporting::{Outputs, Reporting};
@@ -156,9 +157,37 @@ impl Hunt {
             .map(|file| SourceProgram { file: file.clone(), flags: self.flags.clone().unwrap_or_default() });
         let program = HuntedProgram::prepare(source.as_ref(), &self.command, &self.results, &mut observer)?;
         let options = self.options(step, self.limits.start(Some(Duration::from_secs(self.timeout))));
+        interrupts::set_last_words(self.last_words(program.findings()));
         let outcome = hunt(program, &options, &mut observer)?;
         keep_newest(&self.results);
         self.report(outcome)
+    }
+
+    /// What is said of the findings that were kept, if the hunt does not come to its end by itself.
+    fn last_words(&self, findings: PathBuf) -> LastWords {
+        let json = self.mode.json;
+        Box::new(move || {
+            let Ok(mut predictions) = saved::read(&findings) else { return Exit::Budget };
+            predictions.stopped = Some(Stopped {
+                by: StoppedBy::Time,
+                reason: "a step took too long".to_owned(),
+                unfinished: Vec::new(),
+                left_out: 0,
+            });
+            let shown = || predictions.findings.iter().filter(|finding| finding.shown != Some(false));
+            let printed = match json {
+                true => output::print_json(&predictions),
+                false => output::print(&format!(
+                    "{}{}",
+                    shown().map(|finding| format!("{}\n", report::title(finding))).collect::<String>(),
+                    report::summary(&predictions)
+                )),
+            };
+            match (printed, shown().count()) {
+                (Ok(()), 1..) => Exit::Findings,
+                _ => Exit::Budget,
+            }
+        })
     }
 
     /// The step of a shared exploration, if it is to be one.
@@ -255,5 +284,32 @@ impl Hunt {
             progress::say(&format!("report: {}", page.display()));
         }
         Ok(exit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use pipeline::TraceFile;
+    use pipeline::observer::Silent;
+    use pipeline::predict::predict;
+
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+
+    #[test]
+    fn a_hunt_that_does_not_end_says_what_was_kept() {
+        let arguments = Arguments::try_parse_from(["foretell", "hunt", "x.c", "--json"]).unwrap();
+        let Command::Hunt(hunt) = arguments.command else { panic!("{arguments:?}") };
+        let directory = tempfile::tempdir().unwrap();
+        let kept = directory.path().join(saved::FINDINGS);
+        assert_eq!(hunt.last_words(kept.clone())(), Exit::Budget, "nothing was kept yet");
+        for (text, exit) in [("T0|w(x)|1\n", Exit::Budget), ("T0|w(x)|1\nT1|w(x)|2\n", Exit::Findings)] {
+            let trace = trace::text::read_bytes(text.as_bytes()).unwrap();
+            let file = TraceFile::in_memory(trace, "test");
+            let found = predict(&file, &PredictOptions::default(), &mut Silent).unwrap();
+            std::fs::write(&kept, serde_json::to_vec(&found).unwrap()).unwrap();
+            assert_eq!(hunt.last_words(kept.clone())(), exit, "{text}");
+        }
     }
 }

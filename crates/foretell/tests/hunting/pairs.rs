@@ -89,8 +89,8 @@ fn correct_programs_are_silent() {
         assert!(expected(file).silent, "{file}");
         let (status, report) = hunt(file);
         let shown = report["findings"].as_array().unwrap().iter().filter(|finding| finding["shown"] == true);
-        // On a busy machine the time can be up in the middle of a search.
-        let expected = if report["stopped"]["by"] == "time" { 3 } else { 0 };
+        // On a busy machine the time can be up while the recorded run is searched.
+        let expected = if report["stopped"].is_null() { 0 } else { 3 };
         assert_eq!((shown.collect::<Vec<_>>(), status), (Vec::new(), Some(expected)), "{file}");
     }
 }

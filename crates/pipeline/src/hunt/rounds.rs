@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use report::{Finding, FindingKind, HuntEnd, Predictions, Rung, ScheduleFile};
+use report::{Finding, FindingKind, HuntEnd, Predictions, Rung, ScheduleFile, Stopped, StoppedBy};
 use run::influences::hidden_synchronisers;
 use trace::Op;
 
@@ -132,8 +132,16 @@ impl<'a> Rounds<'a> {
             return self.take_step(step, observer);
         }
         self.search_recorded(observer)?;
-        self.explore_behaviours(observer)?;
-        self.repeat_replays(observer)
+        let explored = self.explore_behaviours(observer).and_then(|()| self.repeat_replays(observer));
+        explored.or_else(|error| self.end_early(error, observer))
+    }
+
+    /// Ends the hunt because one of its later runs could not be made or looked at: what was found before is reported all the same.
+    fn end_early(&mut self, error: Error, observer: &mut dyn Observer) -> Result<(), Error> {
+        let (by, reason) = (StoppedBy::Error, error.to_string());
+        self.predictions.stopped = Some(Stopped { by, reason, unfinished: Vec::new(), left_out: 0 });
+        observer.warning(error);
+        self.save()
     }
 
     /// Says once which libraries order threads out of sight, and what can be done.
@@ -262,10 +270,14 @@ impl<'a> Rounds<'a> {
             });
             candidates += of_kind.candidates;
             self.predictions.candidates += of_kind.candidates;
-            self.predictions.unknown += of_kind.unknown;
             self.predictions.refuted += of_kind.refuted;
-            if recording.is_none() && of_kind.funnel.is_some() {
-                self.predictions.funnel = of_kind.funnel;
+            // A hunt explores until its time is up. That this happens in the middle of a search is as good as between two.
+            if recording.is_none() || of_kind.stopped.is_none() {
+                self.predictions.unknown += of_kind.unknown;
+            }
+            if recording.is_none() {
+                self.note_unfinished(of_kind.stopped);
+                self.predictions.funnel = of_kind.funnel.or(self.predictions.funnel.take());
             }
             let before = new.len();
             for finding in of_kind.findings {
@@ -278,6 +290,18 @@ impl<'a> Rounds<'a> {
         let (findings, more) = (new.len() as u64, recording.is_some());
         observer.end(Some(&Event::Predicted { findings, candidates, more }));
         Ok(new)
+    }
+
+    /// Takes note of what was not searched for to the end in the recorded run.
+    fn note_unfinished(&mut self, stopped: Option<Stopped>) {
+        let Some(stopped) = stopped else { return };
+        match &mut self.predictions.stopped {
+            Some(before) => {
+                before.unfinished.extend(stopped.unfinished);
+                before.left_out += stopped.left_out;
+            }
+            none => *none = Some(stopped),
+        }
     }
 
     /// Takes a finding in, unless it is known; its id, if it is news.
