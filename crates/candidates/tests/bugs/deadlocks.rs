@@ -19,23 +19,24 @@ fn run(trace: &Trace, model: Model, limits: Limits) -> (Reported, Counts) {
     (reported, counts)
 }
 
-/// All cycles of two, three and four threads that the oracle calls feasible; granted requests do not count, as their
-/// acquires stand for them, nor acquires without a request in a trace that has some.
-fn feasible(trace: &Trace, model: Model) -> BTreeSet<Vec<Option<EventId>>> {
-    let granted = |event: EventId| {
-        matches!(trace.op(event), Op::Request(_) | Op::RequestShared(_))
-            && trace.link(event).event().is_some()
-    };
+/// Whether all events of a cycle can block for good: granted requests do not, as their acquires stand for them, nor acquires
+/// without a request in a trace that has some.
+pub(super) fn can_block(trace: &Trace) -> impl Fn(&Question) -> bool {
     let requested: BTreeSet<EventId> = trace
         .events()
         .filter(|(.., op)| matches!(op, Op::Request(_) | Op::RequestShared(_)))
         .map(|(request, ..)| trace.link(request).event().unwrap_or(request))
         .collect();
-    let tried = |event: EventId| {
-        matches!(trace.op(event), Op::Acquire(_) | Op::AcquireShared(_))
-            && !requested.is_empty()
-            && !requested.contains(&event)
+    let blocks = move |event: EventId| match trace.op(event) {
+        Op::Request(_) | Op::RequestShared(_) => trace.link(event).event().is_none(),
+        Op::Acquire(_) | Op::AcquireShared(_) => requested.is_empty() || requested.contains(&event),
+        _ => true,
     };
+    move |question| question.named().into_iter().all(&blocks)
+}
+
+/// All cycles of two, three and four threads that the oracle calls feasible.
+fn feasible(trace: &Trace, model: Model) -> BTreeSet<Vec<Option<EventId>>> {
     let mut questions: Vec<Question> = oracle::all_questions(trace)
         .into_iter()
         .filter(|question| matches!(question, Question::Deadlock(_)))
@@ -49,7 +50,7 @@ fn feasible(trace: &Trace, model: Model) -> BTreeSet<Vec<Option<EventId>>> {
         }
     }
     questions.extend(fourths);
-    questions.retain(|question| !question.named().into_iter().any(|event| granted(event) || tried(event)));
+    questions.retain(can_block(trace));
     let answers = oracle::answer_all(trace, model, &questions);
     let feasible = questions.iter().zip(answers).filter(|(_, feasible)| *feasible);
     feasible.map(|(question, _)| question.named().into_iter().map(Some).collect()).collect()

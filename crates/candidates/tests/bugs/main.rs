@@ -28,6 +28,7 @@ fn what_was_found_is_compared_again() {
             deadlocks::compare(0, &trace, model, &mut deadlocks::Compared::default());
             nondeterminism::compare(0, &trace, model);
         }
+        fixes::compare(0, &trace);
         for model in atomicity::MODELS {
             atomicity::compare(0, &trace, model, &mut atomicity::Compared::default());
         }
