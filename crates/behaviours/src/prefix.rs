@@ -1,7 +1,7 @@
 //! Prefixes: events of a run with all that they depend on, to be found again in another run.
 
 use crate::accesses::EventRef;
-use crate::run::{Run, Step, ThreadKey};
+use crate::run::{Run, RunStep, ThreadKey};
 
 /// The first events of some threads, with what their reads saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Changed {
     pub(crate) fn new(
         run: &Run,
         mut lengths: Vec<u64>,
-        step: &Step,
+        step: &RunStep,
         sources: &[Option<EventRef>],
     ) -> Changed {
         let own = step.event.thread as usize;

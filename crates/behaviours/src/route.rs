@@ -9,7 +9,7 @@ use trace::ThreadPath;
 
 use crate::accesses::EventRef;
 use crate::cells::Cell;
-use crate::run::{Run, Step, hash_of};
+use crate::run::{Run, RunStep, hash_of};
 
 /// How far threads run, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,11 +80,11 @@ struct Search<'a> {
 pub(crate) fn find(
     run: &Run,
     lengths: &[u64],
-    changed: &Step,
+    changed: &RunStep,
     sources: &[Option<EventRef>],
     effect: ChangedEvent,
 ) -> Answer {
-    let item = |order: u32, step: &Step| {
+    let item = |order: u32, step: &RunStep| {
         let is_changed = step.event == changed.event;
         let reading = step.parts.iter().filter(|part| part.effect.reads());
         let reads: Vec<(Cell, Option<EventRef>)> = match is_changed {

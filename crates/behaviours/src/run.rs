@@ -47,7 +47,7 @@ pub(crate) fn hash_of(value: &impl Hash) -> u64 {
 pub struct Run {
     pub(crate) threads: Vec<RunThread>,
     /// Events that share something with other threads, in the order of the run.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<RunStep>,
     /// The steps that write each cell.
     pub(crate) writers: Vec<Writers>,
     pub(crate) doubts: BTreeSet<Doubt>,
@@ -105,7 +105,7 @@ pub(crate) type Clock = Arc<[u64]>;
 
 /// An event that shares something with other threads.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct RunStep {
     pub(crate) event: EventRef,
     pub(crate) pc: u64,
     pub(crate) parts: Vec<Part>,
@@ -119,7 +119,7 @@ pub(crate) struct Step {
     after: Clock,
 }
 
-impl Step {
+impl RunStep {
     /// How many events of this thread have happened when it has.
     pub(crate) fn clock(&self, thread: usize) -> u64 {
         if thread == self.event.thread as usize { self.event.place + 1 } else { self.after[thread] }
@@ -190,13 +190,13 @@ impl Run {
         self.len() == 0
     }
 
-    pub(crate) fn pair(&self, step: &Step, source: Option<EventRef>) -> SitePair {
+    pub(crate) fn pair(&self, step: &RunStep, source: Option<EventRef>) -> SitePair {
         let write = source.and_then(|source| self.step_of(source)).map_or(0, |step| step.pc);
         SitePair { read: step.pc, write }
     }
 
     /// The step that an event is, if it is one.
-    pub(crate) fn step_of(&self, event: EventRef) -> Option<&Step> {
+    pub(crate) fn step_of(&self, event: EventRef) -> Option<&RunStep> {
         let steps = &self.threads[event.thread as usize].steps;
         let index = steps.partition_point(|&step| self.steps[step as usize].event.place < event.place);
         let step = &self.steps[*steps.get(index)? as usize];
@@ -208,7 +208,7 @@ impl Run {
     }
 
     /// What identifies a step with other sources for its reads, and what came before.
-    pub(crate) fn hash_with(&self, step: &Step, sources: &[Option<EventRef>]) -> u64 {
+    pub(crate) fn hash_with(&self, step: &RunStep, sources: &[Option<EventRef>]) -> u64 {
         let reads = step.parts.iter().filter(|part| part.effect.reads());
         let parts: Vec<(&Part, Option<EventRef>)> = reads.zip(sources.iter().copied()).collect();
         hash_step(&self.threads, step.event, &parts, &step.links)
@@ -241,7 +241,7 @@ fn hash_step(
 /// A run on its way.
 struct Building {
     threads: Vec<RunThread>,
-    steps: Vec<Step>,
+    steps: Vec<RunStep>,
     clocks: Vec<Clock>,
     /// The last step that wrote each cell.
     last: Vec<Option<EventRef>>,
@@ -328,7 +328,7 @@ impl Building {
     fn add_pending(&mut self, raw: &RawStep, parts: Vec<Part>) {
         let clock = self.clocks[raw.event.thread as usize].clone();
         self.threads[raw.event.thread as usize].steps.push(self.steps.len() as u32);
-        self.steps.push(Step {
+        self.steps.push(RunStep {
             event: raw.event,
             pc: raw.pc,
             parts,
@@ -361,7 +361,7 @@ impl Building {
         self.threads[thread].steps.push(number);
         let (pc, links, may_change) = (raw.pc, raw.links.clone(), raw.may_change);
         let is_pending = false;
-        self.steps.push(Step { event, pc, parts, links, may_change, is_pending, before: linked, after });
+        self.steps.push(RunStep { event, pc, parts, links, may_change, is_pending, before: linked, after });
     }
 
     /// The clock of a thread that learns of these events.

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::accesses::EventRef;
 use crate::prefix::{Changed, Prefix};
-use crate::run::{Part, Run, SitePair, Step};
+use crate::run::{Part, Run, RunStep, SitePair};
 
 /// Combinations of sources that are tried for a read of several cells.
 const MOST_COMBINATIONS: usize = 64;
@@ -92,7 +92,7 @@ fn combinations(options: &[Vec<Option<EventRef>>]) -> Vec<Vec<Option<EventRef>>>
 }
 
 /// The steps that read and are not among these first events of each thread, and their numbers.
-fn open_reads<'r>(run: &'r Run, kept: &'r [u64]) -> impl Iterator<Item = (usize, &'r Step)> {
+fn open_reads<'r>(run: &'r Run, kept: &'r [u64]) -> impl Iterator<Item = (usize, &'r RunStep)> {
     let steps = run.steps.iter().enumerate();
     steps.filter(|(_, step)| step.event.place >= kept[step.event.thread as usize] && step.reads())
 }
@@ -142,7 +142,7 @@ struct Around<'r> {
 }
 
 /// How the writes of each thread lie around a read. A thread's clock only grows, so those that are free stand together.
-fn around<'r>(run: &'r Run, step: &'r Step, part: &Part) -> impl Iterator<Item = Around<'r>> {
+fn around<'r>(run: &'r Run, step: &'r RunStep, part: &Part) -> impl Iterator<Item = Around<'r>> {
     let own = step.event;
     let at = |index: u32| &run.steps[index as usize];
     run.writers[part.cell.0 as usize].by_thread().map(move |(thread, writers)| {
@@ -167,12 +167,12 @@ fn sources(run: &Run, number: usize, part: &Part, per_thread: usize) -> Vec<Opti
         let from = here.saturating_sub(per_thread / 2).min(around.free.len().saturating_sub(per_thread));
         writers.extend(around.free[from..].iter().take(per_thread));
     }
-    let is_overwritten = |writer: &Step| {
+    let is_overwritten = |writer: &RunStep| {
         last.iter().map(|&later| at(later)).any(|later| {
             later.event != writer.event && later.clock(writer.event.thread as usize) > writer.event.place
         })
     };
-    let allows = |writer: &&Step| {
+    let allows = |writer: &&RunStep| {
         let state = writer.parts.iter().rfind(|written| written.cell == part.cell && written.effect.writes());
         state.is_some_and(|written| part.need.is_met(written.after))
     };

@@ -302,20 +302,7 @@ fn can_deadlock(trace: &Trace, blocked: &[EventId]) -> Result<(), QuestionError>
     if let Some(pair) = by_thread.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         return Err(QuestionError::SameThread(pair[0].1, pair[1].1));
     }
-    let can_block = |event: EventId| {
-        matches!(
-            trace.op(event),
-            Op::Acquire(_)
-                | Op::AcquireShared(_)
-                | Op::Request(_)
-                | Op::RequestShared(_)
-                | Op::Join(_)
-                | Op::Wait(_)
-                | Op::BarrierExit(_)
-                | Op::Take(_)
-        )
-    };
-    match blocked.iter().find(|&&event| !can_block(event)) {
+    match blocked.iter().find(|&&event| !trace.op(event).can_block()) {
         Some(&event) => Err(QuestionError::CannotBlock(event)),
         None => Ok(()),
     }

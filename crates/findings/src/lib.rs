@@ -344,6 +344,38 @@ pub struct FailureThread {
 }
 
 impl Finding {
+    /// One about which nothing is known yet but what it is and which question it answers.
+    pub fn new(kind: FindingKind, rung: Rung, question: WrittenQuestion) -> Finding {
+        Finding {
+            id: String::new(),
+            kind,
+            rung,
+            harm: None,
+            difference: Vec::new(),
+            shown: None,
+            guaranteed: false,
+            events: Vec::new(),
+            object: String::new(),
+            locations: Vec::new(),
+            functions: Vec::new(),
+            count: 1,
+            more: Vec::new(),
+            pattern: None,
+            racy: None,
+            inherent: false,
+            memory_orders: Vec::new(),
+            fix: None,
+            misuse: None,
+            third_party: false,
+            schedule: Vec::new(),
+            question,
+            recording: None,
+            tests: Vec::new(),
+            failure: None,
+            replay: None,
+        }
+    }
+
     /// The events that make it up, without the initial value.
     pub fn named_events(&self) -> impl Iterator<Item = EventId> + '_ {
         self.events.iter().filter_map(|&event| u32::try_from(event).ok()).map(EventId)

@@ -8,7 +8,7 @@ use addr2line::Loader;
 use object::SymbolKind;
 use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
 use rustc_hash::FxHashMap;
-use trace::Module;
+use trace::{Module, is_of_the_system};
 
 use super::debug::{Code, DebugInfo, FrameBase, Local};
 use super::source::{SourceFiles, Token, tokens};
@@ -419,12 +419,6 @@ fn without_detours(path: &str) -> Cow<'_, str> {
 }
 
 /// Whether a file is one of the compiler's or the system's headers: what a user looks for is who called.
-fn is_of_the_system(file: &str) -> bool {
-    // The last are the crates that Rust's library is built with.
-    let system = ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/", "/rust/deps/"];
-    system.iter().any(|prefix| file.starts_with(prefix)) || file.contains("/rustlib/src/")
-}
-
 fn demangled(name: &str) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
         return format!("{rust:#}");

@@ -27,7 +27,7 @@ pub struct Cycle;
 
 /// From this position on, this many events of another chain come before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ChainStep {
     /// The first position that knows of so many.
     pub position: u32,
     /// How many events of the other chain.
@@ -52,7 +52,7 @@ pub struct Raised {
 pub struct Chains {
     /// `steps[t][s]`: what the events of chain `t` know about chain `s`, positions and counts strictly increasing.
     /// Where `s == t` it stays empty.
-    steps: Vec<Vec<Vec<Step>>>,
+    steps: Vec<Vec<Vec<ChainStep>>>,
     lengths: Vec<u32>,
     /// What the latest edge changed.
     raised: Vec<Raised>,
@@ -67,7 +67,7 @@ struct Trail {
     is_on: bool,
     undo: Vec<Undo>,
     /// Steps that edges made superfluous, latest last.
-    superfluous: Vec<Step>,
+    superfluous: Vec<ChainStep>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -181,7 +181,7 @@ impl Chains {
 
     /// What the events of a chain know about another.
     #[inline]
-    pub fn steps(&self, of: u32, about: u32) -> &[Step] {
+    pub fn steps(&self, of: u32, about: u32) -> &[ChainStep] {
         &self.steps[of as usize][about as usize]
     }
 
@@ -244,7 +244,7 @@ impl Chains {
             if first < self.lengths[chain as usize] {
                 // Whoever comes after `b` knows what `b` knew: only the news can be new.
                 for &(about, count) in news.iter().filter(|&&(about, _)| about != chain) {
-                    self.raise(chain, about, Step { position: first, count });
+                    self.raise(chain, about, ChainStep { position: first, count });
                 }
             }
         }
@@ -258,7 +258,7 @@ impl Chains {
     }
 
     /// Teaches the events of a chain from a position on about another.
-    fn raise(&mut self, chain: u32, about: u32, new: Step) {
+    fn raise(&mut self, chain: u32, about: u32, new: ChainStep) {
         let steps = &mut self.steps[chain as usize][about as usize];
         let place = match steps.last() {
             Some(last) if last.position > new.position => {

@@ -26,7 +26,7 @@ mod supply;
 mod synchronisation;
 
 pub use access::{AccessKind, contested_variables};
-pub use chains::{Chains, Cycle, Mark, Node, Raised, Step};
+pub use chains::{ChainStep, Chains, Cycle, Mark, Node, Raised};
 pub use clocks::{Clock, Clocks};
 pub use groups::ByThread;
 pub use index::Index;

@@ -103,7 +103,7 @@ proptest! {
 }
 
 /// Everything a caller can see.
-fn seen(chains: &Chains) -> Vec<(u32, Vec<Vec<order::Step>>)> {
+fn seen(chains: &Chains) -> Vec<(u32, Vec<Vec<order::ChainStep>>)> {
     let all = 0..chains.chains() as u32;
     all.clone()
         .map(|of| (chains.len(of), all.clone().map(|about| chains.steps(of, about).to_vec()).collect()))

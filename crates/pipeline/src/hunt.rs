@@ -31,7 +31,7 @@ use crate::saved;
 use crate::trace_file::{ExploredTrace, TraceFile};
 use rounds::Rounds;
 pub use run_directory::RunDirectory;
-pub use step::{Step, StepOutcome, Target};
+pub use step::{SharedStep, StepOutcome, Target};
 
 /// What to hunt in, and how.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ pub struct HuntOptions {
     /// How many events are recorded.
     pub max_events: u64,
     /// One step of an exploration that many hunts share, in place of an exploration of our own.
-    pub step: Option<Step>,
+    pub step: Option<SharedStep>,
     /// What to look for. Its budget is that of each search.
     pub predict: PredictOptions,
     /// No replay begins after the deadline.

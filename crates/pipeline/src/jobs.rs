@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 
 /// A job that a worker has taken.
 #[derive(Debug)]
-pub(crate) struct Taken<J> {
+pub(crate) struct TakenJob<J> {
     /// Its number, from 0.
     pub(crate) number: usize,
     /// What to do.
@@ -17,7 +17,7 @@ pub(crate) struct Taken<J> {
 
 /// What is reported of a job.
 #[derive(Debug)]
-pub(crate) enum Heard<T> {
+pub(crate) enum JobReport<T> {
     /// A worker begins.
     Begins(usize),
     /// It is done, and this came of it.
@@ -30,8 +30,8 @@ pub(crate) fn do_jobs<J: Send, T: Send>(
     jobs: Vec<J>,
     workers: usize,
     go_on: impl Fn() -> bool + Sync,
-    work: impl Fn(Taken<J>) -> T + Sync,
-    mut hear: impl FnMut(Heard<T>),
+    work: impl Fn(TakenJob<J>) -> T + Sync,
+    mut hear: impl FnMut(JobReport<T>),
 ) {
     let workers = workers.clamp(1, jobs.len().max(1));
     let queue: Mutex<VecDeque<(usize, J)>> = Mutex::new(jobs.into_iter().enumerate().collect());
@@ -39,7 +39,7 @@ pub(crate) fn do_jobs<J: Send, T: Send>(
         let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = queue.len();
         let (number, job) = queue.pop_front().filter(|_| go_on())?;
-        Some(Taken { number, job, waiting })
+        Some(TakenJob { number, job, waiting })
     };
     std::thread::scope(|scope| {
         let (sender, heard) = mpsc::channel();
@@ -49,8 +49,8 @@ pub(crate) fn do_jobs<J: Send, T: Send>(
                 while let Some(taken) = next() {
                     let number = taken.number;
                     // Somebody listens for as long as there are workers.
-                    let _ = sender.send(Heard::Begins(number));
-                    let _ = sender.send(Heard::Ended(number, work(taken)));
+                    let _ = sender.send(JobReport::Begins(number));
+                    let _ = sender.send(JobReport::Ended(number, work(taken)));
                 }
             });
         }
@@ -68,7 +68,7 @@ mod tests {
     fn each_job_is_done_once_and_reported() {
         for workers in [0, 1, 3, 50] {
             let (mut begun, mut ended) = (Vec::new(), Vec::new());
-            let work = |taken: Taken<u64>| {
+            let work = |taken: TakenJob<u64>| {
                 assert!((1..=20).contains(&taken.waiting));
                 taken.job * 2
             };
@@ -78,8 +78,8 @@ mod tests {
                 || true,
                 work,
                 |heard| match heard {
-                    Heard::Begins(number) => begun.push(number),
-                    Heard::Ended(number, result) => ended.push((number, result)),
+                    JobReport::Begins(number) => begun.push(number),
+                    JobReport::Ended(number, result) => ended.push((number, result)),
                 },
             );
             begun.sort_unstable();
@@ -93,10 +93,10 @@ mod tests {
     fn no_job_begins_after_the_end() {
         let count = AtomicUsize::new(0);
         let go_on = || count.load(Ordering::SeqCst) < 3;
-        let work = |_: Taken<()>| count.fetch_add(1, Ordering::SeqCst);
+        let work = |_: TakenJob<()>| count.fetch_add(1, Ordering::SeqCst);
         let mut ended = 0;
         do_jobs(vec![(); 10], 1, go_on, work, |heard| {
-            ended += usize::from(matches!(heard, Heard::Ended(..)))
+            ended += usize::from(matches!(heard, JobReport::Ended(..)))
         });
         assert_eq!(ended, 3);
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Error;
-use crate::jobs::{Heard, Taken, do_jobs};
+use crate::jobs::{JobReport, TakenJob, do_jobs};
 
 /// Maps each item, so many at the same time. The results are in the order of the items; after an error no more are begun.
 pub(crate) fn map_in_parallel<I: Send, T: Send>(
@@ -17,13 +17,13 @@ pub(crate) fn map_in_parallel<I: Send, T: Send>(
     let mut results: Vec<Option<Result<T, Error>>> = items.iter().map(|_| None).collect();
     let failed = AtomicBool::new(false);
     let go_on = || !failed.load(Ordering::Relaxed);
-    let work = |taken: Taken<I>| {
+    let work = |taken: TakenJob<I>| {
         let result = work(taken.job);
         failed.fetch_or(result.is_err(), Ordering::Relaxed);
         result
     };
     do_jobs(items, at_once, go_on, work, |heard| {
-        if let Heard::Ended(number, result) = heard {
+        if let JobReport::Ended(number, result) = heard {
             results[number] = Some(result);
         }
     });

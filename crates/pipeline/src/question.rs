@@ -25,16 +25,16 @@ impl QuestionText<'_> {
     /// The question it is about this trace. It makes sense.
     pub fn parse(self, trace: &Trace) -> Result<Question, Error> {
         let question = match self {
-            QuestionText::Race(race) => match events(trace, race, Wanted::Access)?[..] {
+            QuestionText::Race(race) => match events(trace, race, EventRole::Access)?[..] {
                 [a, b] => Question::Race(a, b),
                 ref events => {
                     let error = mistake(format!("`--race` takes two events, not {}", events.len()));
                     return Err(error.help("write `--race A,B`"));
                 }
             },
-            QuestionText::Order(order) => Question::Order(events(trace, order, Wanted::Anything)?),
+            QuestionText::Order(order) => Question::Order(events(trace, order, EventRole::Anything)?),
             QuestionText::Deadlock(deadlock) => {
-                Question::Deadlock(events(trace, deadlock, Wanted::Blocking)?)
+                Question::Deadlock(events(trace, deadlock, EventRole::Blocking)?)
             }
             QuestionText::Reads(reads) => read_question(trace, reads)?,
             QuestionText::Cut(cut) => Question::Cut(parse_cut(trace, cut)?),
@@ -50,7 +50,7 @@ fn mistake(what: impl Into<String>) -> Error {
 
 /// What an event is wanted for: of several at one location, only those that fit are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
+enum EventRole {
     Access,
     Anything,
     Blocking,
@@ -58,66 +58,56 @@ enum Wanted {
     Write,
 }
 
-impl Wanted {
+impl EventRole {
     fn fits(self, op: Op) -> bool {
         match self {
-            Wanted::Access => op.access().is_some(),
-            Wanted::Anything => true,
-            Wanted::Blocking => matches!(
-                op,
-                Op::Acquire(_)
-                    | Op::AcquireShared(_)
-                    | Op::Request(_)
-                    | Op::RequestShared(_)
-                    | Op::Join(_)
-                    | Op::Wait(_)
-                    | Op::BarrierExit(_)
-                    | Op::Take(_)
-            ),
-            Wanted::Read => op.reads().is_some(),
-            Wanted::Write => op.writes().is_some(),
+            EventRole::Access => op.access().is_some(),
+            EventRole::Anything => true,
+            EventRole::Blocking => op.can_block(),
+            EventRole::Read => op.reads().is_some(),
+            EventRole::Write => op.writes().is_some(),
         }
     }
 
     fn named(self) -> &'static str {
         match self {
-            Wanted::Access => "read or write",
-            Wanted::Anything => "event",
-            Wanted::Blocking => "event that can block",
-            Wanted::Read => "read",
-            Wanted::Write => "write",
+            EventRole::Access => "read or write",
+            EventRole::Anything => "event",
+            EventRole::Blocking => "event that can block",
+            EventRole::Read => "read",
+            EventRole::Write => "write",
         }
     }
 
     fn several(self) -> &'static str {
         match self {
-            Wanted::Access => "reads and writes",
-            Wanted::Anything => "events",
-            Wanted::Blocking => "events that can block",
-            Wanted::Read => "reads",
-            Wanted::Write => "writes",
+            EventRole::Access => "reads and writes",
+            EventRole::Anything => "events",
+            EventRole::Blocking => "events that can block",
+            EventRole::Read => "reads",
+            EventRole::Write => "writes",
         }
     }
 }
 
 fn read_question(trace: &Trace, text: &str) -> Result<Question, Error> {
     let Some((read, source)) = text.rsplit_once('=') else {
-        return event(trace, text, Wanted::Read).map(|read| Question::Reads(read, None));
+        return event(trace, text, EventRole::Read).map(|read| Question::Reads(read, None));
     };
-    let read = event(trace, read, Wanted::Read)?;
+    let read = event(trace, read, EventRole::Read)?;
     let source = match source.trim() {
         "-1" | "initial" => Source::Initial,
-        write => Source::Write(event(trace, write, Wanted::Write)?),
+        write => Source::Write(event(trace, write, EventRole::Write)?),
     };
     Ok(Question::Reads(read, Some(source)))
 }
 
-fn events(trace: &Trace, text: &str, wanted: Wanted) -> Result<Vec<EventId>, Error> {
+fn events(trace: &Trace, text: &str, wanted: EventRole) -> Result<Vec<EventId>, Error> {
     text.split(',').map(|word| event(trace, word, wanted)).collect()
 }
 
 /// The event with this id, or the only one at this location.
-fn event(trace: &Trace, text: &str, wanted: Wanted) -> Result<EventId, Error> {
+fn event(trace: &Trace, text: &str, wanted: EventRole) -> Result<EventId, Error> {
     let text = text.trim();
     if text.is_empty() {
         return Err(
@@ -143,7 +133,7 @@ fn no_such_event(trace: &Trace, text: &str) -> Error {
     }
 }
 
-fn at_location(trace: &Trace, location: &str, wanted: Wanted) -> Result<EventId, Error> {
+fn at_location(trace: &Trace, location: &str, wanted: EventRole) -> Result<EventId, Error> {
     let spelled = shown(location);
     let names = &trace.symbols().locations;
     let matches_at = |matches: &dyn Fn(&str) -> bool| {
@@ -168,7 +158,7 @@ fn at_location(trace: &Trace, location: &str, wanted: Wanted) -> Result<EventId,
     }
 }
 
-fn several(trace: &Trace, spelled: &str, events: &[EventId], wanted: Wanted) -> Error {
+fn several(trace: &Trace, spelled: &str, events: &[EventId], wanted: EventRole) -> Error {
     const LISTED: usize = 5;
     let words = Words::new(trace);
     let title = format!("{} {} are at `{spelled}`", number(events.len() as u64), wanted.several());

@@ -33,15 +33,12 @@ impl<'l> SourcePlace<'l> {
     }
 }
 
-/// Where the system and the compiler have their sources.
-const SYSTEM: [&str; 5] = ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/", "/rust/deps/"];
-/// Parts of paths that only installed compilers have.
-const COMPILERS: [&str; 2] = ["/rustlib/src/", "/.rustup/"];
-
 /// Whether a location is in the code of the system, of the compiler or of the standard library, or in code without source.
 pub fn is_of_the_system(location: &str) -> bool {
-    let Some(SourcePlace { file, .. }) = SourcePlace::of(location) else { return location.contains("+0x") };
-    SYSTEM.iter().any(|prefix| file.starts_with(prefix)) || COMPILERS.iter().any(|part| file.contains(part))
+    match SourcePlace::of(location) {
+        Some(SourcePlace { file, .. }) => trace::is_of_the_system(file),
+        None => location.contains("+0x"),
+    }
 }
 
 /// Where source text comes from. A file that is not there is no error: nothing is shown of it.

@@ -6,7 +6,7 @@
 
 /// What a page says is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SessionStep {
     /// A command is run.
     Command {
         /// The command.
@@ -32,27 +32,29 @@ pub enum Step {
 /// # Panics
 ///
 /// If a comment is not followed by a fenced block.
-pub fn steps(page: &str) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
+pub fn steps(page: &str) -> Vec<SessionStep> {
+    let mut steps: Vec<SessionStep> = Vec::new();
     let mut lines = page.lines();
     let mut open = false;
     while let Some(line) = lines.next() {
         let comment = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->"));
         match comment.map(|comment| comment.split_once(": ").unwrap_or((comment, ""))) {
             Some(("file", path)) => {
-                steps.push(Step::File { path: path.to_owned(), content: fenced(&mut lines) });
+                steps.push(SessionStep::File { path: path.to_owned(), content: fenced(&mut lines) });
             }
-            Some(("patch", "")) => steps.push(Step::Patch(fenced(&mut lines))),
-            Some(("test", words)) => steps.push(Step::Test(words.to_owned())),
+            Some(("patch", "")) => steps.push(SessionStep::Patch(fenced(&mut lines))),
+            Some(("test", words)) => steps.push(SessionStep::Test(words.to_owned())),
             _ => {}
         }
         match (line.strip_prefix("    "), steps.last_mut()) {
             (None, _) => open = open && line.is_empty(),
             (Some(line), _) if line.starts_with("$ ") => {
                 open = true;
-                steps.push(Step::Command { command: line[2..].to_owned(), expected: Vec::new() });
+                steps.push(SessionStep::Command { command: line[2..].to_owned(), expected: Vec::new() });
             }
-            (Some(line), Some(Step::Command { expected, .. })) if open => expected.push(line.to_owned()),
+            (Some(line), Some(SessionStep::Command { expected, .. })) if open => {
+                expected.push(line.to_owned())
+            }
             _ => {}
         }
     }
@@ -95,15 +97,15 @@ mod tests {
     fn a_page_is_read_in_its_order() {
         let page = "Text.\n\n    $ one\n    printed\n\n    more\n\nText\n\n    not a command\n\n<!-- file: a/b.c -->\n```c\nint x;\n```\n\
                     <!-- patch -->\n\n```diff\n-a\n```\n<!-- test: the job fails -->\n    $ two\n";
-        let command = |command: &str, expected: &[&str]| Step::Command {
+        let command = |command: &str, expected: &[&str]| SessionStep::Command {
             command: command.to_owned(),
             expected: expected.iter().map(|&line| line.to_owned()).collect(),
         };
         let expected = [
             command("one", &["printed", "more"]),
-            Step::File { path: "a/b.c".to_owned(), content: "int x;\n".to_owned() },
-            Step::Patch("-a\n".to_owned()),
-            Step::Test("the job fails".to_owned()),
+            SessionStep::File { path: "a/b.c".to_owned(), content: "int x;\n".to_owned() },
+            SessionStep::Patch("-a\n".to_owned()),
+            SessionStep::Test("the job fails".to_owned()),
             command("two", &[]),
         ];
         assert_eq!(steps(page), expected);

@@ -297,6 +297,22 @@ impl Op {
             _ => None,
         }
     }
+
+    /// Whether a thread can be held up at this operation until another does something.
+    #[inline]
+    pub fn can_block(self) -> bool {
+        matches!(
+            self,
+            Op::Acquire(_)
+                | Op::AcquireShared(_)
+                | Op::Request(_)
+                | Op::RequestShared(_)
+                | Op::Join(_)
+                | Op::Wait(_)
+                | Op::BarrierExit(_)
+                | Op::Take(_)
+        )
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use load::Pattern;
-use pipeline::hunt::{HuntOptions, HuntOutcome, HuntedProgram, SourceProgram, Step, Target, hunt};
+use pipeline::hunt::{HuntOptions, HuntOutcome, HuntedProgram, SharedStep, SourceProgram, Target, hunt};
 use pipeline::observer::{Coverage, HuntEnd};
 use pipeline::predict::PredictOptions;
 use pipeline::suite::Shard;
@@ -191,19 +191,19 @@ impl Hunt {
     }
 
     /// The step of a shared exploration, if it is to be one.
-    fn step(&self) -> Result<Option<Step>, Diagnostic> {
-        let Some(path) = &self.towards else { return Ok(self.step.then(Step::default)) };
+    fn step(&self) -> Result<Option<SharedStep>, Diagnostic> {
+        let Some(path) = &self.towards else { return Ok(self.step.then(SharedStep::default)) };
         let shown = path.display().to_string();
         let text = std::fs::read(path)
             .map_err(|error| Diagnostic::from_io("read", &format!("`{shown}`"), &error))?;
         let target: Option<Target> = serde_json::from_slice(&text).ok();
         match target.filter(Target::is_well_formed) {
-            Some(target) => Ok(Some(Step { target: Some(target) })),
+            Some(target) => Ok(Some(SharedStep { target: Some(target) })),
             None => Err(Diagnostic::new("not a target of a hunt").in_file(shown)),
         }
     }
 
-    fn options(&self, step: Option<Step>, bounds: Bounds) -> HuntOptions {
+    fn options(&self, step: Option<SharedStep>, bounds: Bounds) -> HuntOptions {
         let timeout = Duration::from_secs(self.timeout);
         let shard = self.shard.unwrap_or(Shard::WHOLE);
         HuntOptions {

@@ -3,14 +3,16 @@
 use std::path::Path;
 use std::process::Command;
 
-use testing::session::{Step, compare, steps};
+use testing::session::{SessionStep, compare, steps};
 
 use crate::{page, pages, root, search_path};
 
 /// The commands of a page, and what they print.
 fn session(page: &str) -> Vec<(String, Vec<String>)> {
     let command = |step| match step {
-        Step::Command { command, expected } if !command.starts_with("cargo ") => Some((command, expected)),
+        SessionStep::Command { command, expected } if !command.starts_with("cargo ") => {
+            Some((command, expected))
+        }
         _ => None,
     };
     steps(page).into_iter().filter_map(command).collect()

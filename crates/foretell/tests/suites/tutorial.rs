@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use testing::session::{Step, compare, steps};
+use testing::session::{SessionStep, compare, steps};
 
 use super::workflow::{JobResult, root, run_job, shell};
 
@@ -34,17 +34,17 @@ fn follow(page: &str) {
     let mut jobs = Vec::new();
     for step in steps(&page) {
         match step {
-            Step::Command { command, expected } => match command.strip_prefix("cd ") {
+            SessionStep::Command { command, expected } => match command.strip_prefix("cd ") {
                 Some(directory) => here = here.join(directory),
                 None => run(&command, &expected, &here),
             },
-            Step::File { path, content } => {
+            SessionStep::File { path, content } => {
                 let path = here.join(path);
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, content).unwrap();
             }
-            Step::Patch(patch) => apply(&patch, &here),
-            Step::Test(words) => jobs.push(job(&words, &here)),
+            SessionStep::Patch(patch) => apply(&patch, &here),
+            SessionStep::Test(words) => jobs.push(job(&words, &here)),
         }
     }
     // From a job that fails to one that passes.

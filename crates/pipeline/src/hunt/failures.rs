@@ -86,32 +86,15 @@ pub(super) fn finding(failure: &Failure, trace: &Trace, recording: Option<String
         .map(|thread| threads.of_thread(ThreadId::new(thread)).len() as u32)
         .collect();
     Finding {
-        id: String::new(),
-        kind,
-        rung: Rung::Confirmed,
         harm: Some(if failure.is_hang() { Harm::Hang } else { Harm::Failure }),
-        difference: Vec::new(),
-        shown: None,
         guaranteed: true,
         events: events.iter().map(|event| i64::from(event.0)).collect(),
         object,
         locations,
-        functions: Vec::new(),
-        count: 1,
-        more: Vec::new(),
-        pattern: None,
-        racy: None,
-        inherent: false,
-        memory_orders: Vec::new(),
-        fix: None,
-        misuse: None,
-        third_party: false,
         schedule: (0..trace.len()).map(EventId::new).collect(),
-        question: Question::Cut(counts).written(trace),
         recording,
-        tests: Vec::new(),
         failure: Some(report::Failure { is_cycle, ..described(failure, trace) }),
-        replay: None,
+        ..Finding::new(kind, Rung::Confirmed, Question::Cut(counts).written(trace))
     }
 }
 

@@ -35,7 +35,7 @@ impl StepOutcome {
 
 /// A step to be made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct SharedStep {
     /// Where to; none: where the seed leads.
     pub target: Option<Target>,
 }

@@ -51,31 +51,16 @@ fn finding(
     let certainty = verify::schedule(trace, &question, Model::ReadsFrom, &schedule)?;
     Ok(Finding {
         id: format!("{}-{number}", FindingKind::Misuse.name()),
-        kind: FindingKind::Misuse,
-        rung: Rung::Predicted,
-        harm: None,
-        difference: Vec::new(),
-        shown: None,
         guaranteed: certainty.guaranteed,
         events: vec![i64::from(event.0)],
         object: misuse.object.clone(),
         locations: vec![misuse.location.clone()],
         functions: function_of(trace, event).into_iter().collect(),
         count,
-        more: Vec::new(),
-        pattern: None,
-        racy: None,
-        inherent: false,
-        memory_orders: Vec::new(),
-        fix: None,
         misuse: Some(in_words(trace, misuse)),
         third_party: !first_party.has(trace, event),
         schedule,
-        question: question.written(trace),
-        recording: None,
-        tests: Vec::new(),
-        failure: None,
-        replay: None,
+        ..Finding::new(FindingKind::Misuse, Rung::Predicted, question.written(trace))
     })
 }
 

@@ -144,16 +144,12 @@ impl ConditionSearch<'_> {
             place.checked_sub(1).map(|last| threads.of_thread(ThreadId::new(thread))[last as usize])
         };
         let events: Vec<EventId> = state.iter().enumerate().filter_map(last).collect();
+        let rung = match model {
+            Model::ReadsFrom if trace.metadata().dropped == 0 => Rung::Predicted,
+            _ => Rung::Possible,
+        };
         Ok(Finding {
             id: format!("{}-{number}", FindingKind::Predicate.name()),
-            kind: FindingKind::Predicate,
-            rung: match model {
-                Model::ReadsFrom if trace.metadata().dropped == 0 => Rung::Predicted,
-                _ => Rung::Possible,
-            },
-            harm: None,
-            difference: Vec::new(),
-            shown: None,
             guaranteed: certainty.guaranteed,
             events: events.iter().map(|event| i64::from(event.0)).collect(),
             object: condition.name.clone(),
@@ -161,22 +157,8 @@ impl ConditionSearch<'_> {
                 .iter()
                 .map(|&e| trace.symbols().location(trace.location(e)).to_owned())
                 .collect(),
-            functions: Vec::new(),
-            count: 1,
-            more: Vec::new(),
-            pattern: None,
-            racy: None,
-            inherent: false,
-            memory_orders: Vec::new(),
-            fix: None,
-            misuse: None,
-            third_party: false,
             schedule,
-            question: question.written(trace),
-            recording: None,
-            tests: Vec::new(),
-            failure: None,
-            replay: None,
+            ..Finding::new(FindingKind::Predicate, rung, question.written(trace))
         })
     }
 }

@@ -75,34 +75,19 @@ impl<'s> Prediction<'s> {
         let functions: Vec<String> =
             found.events.iter().map(|event| function(event).unwrap_or_default()).collect();
         let knows_functions = functions.iter().any(|function| !function.is_empty());
+        // A trace that had to be mended is not the run that happened.
+        let rung = if trace.metadata().dropped > 0 { Rung::Possible } else { *rung };
         let finding = Finding {
-            id: String::new(),
-            kind,
-            // A trace that had to be mended is not the run that happened.
-            rung: if trace.metadata().dropped > 0 { Rung::Possible } else { *rung },
-            harm: None,
-            difference: Vec::new(),
-            shown: None,
-            guaranteed: false,
             events: found.events.iter().map(|event| event.map_or(-1, |event| i64::from(event.0))).collect(),
             object: found.object.name(trace.symbols()),
             locations: found.events.iter().map(location).collect(),
             functions: if knows_functions { functions } else { Vec::new() },
             count,
-            more: Vec::new(),
             pattern: (kind == FindingKind::Atomicity).then(|| pattern(trace, &found.events)),
             racy: (kind == FindingKind::Nondeterminism).then_some(racy),
             inherent: found.remarks.inherent,
-            memory_orders: Vec::new(),
-            fix: None,
-            misuse: None,
             third_party: !found.events.iter().flatten().any(|&event| first_party.has(trace, event)),
-            schedule: Vec::new(),
-            question: found.question.written(trace),
-            recording: None,
-            tests: Vec::new(),
-            failure: None,
-            replay: None,
+            ..Finding::new(kind, rung, found.question.written(trace))
         };
         Prediction { finding, pending: Some(pending) }
     }

@@ -12,7 +12,7 @@ use run::job::Job;
 use super::SuiteOptions;
 use super::plan::{Plan, Test};
 use crate::error::Error;
-use crate::jobs::{Heard, Taken, do_jobs};
+use crate::jobs::{JobReport, TakenJob, do_jobs};
 use crate::observer::{Event, Observer, Progress, Stage};
 use crate::saved;
 
@@ -49,8 +49,8 @@ pub(super) fn hunt(
         go_on,
         |taken| hunts.hunt_in(taken),
         |heard| match heard {
-            Heard::Begins(number) => observer.item(&plan.tests[numbers[number]].title()),
-            Heard::Ended(number, test) => {
+            JobReport::Begins(number) => observer.item(&plan.tests[numbers[number]].title()),
+            JobReport::Ended(number, test) => {
                 count += 1;
                 observer.event(&hunted(directory, &test));
                 observer.advance(Progress::Counted { done: count, total: Some(total as u64) });
@@ -111,7 +111,7 @@ impl Hunts<'_> {
     }
 
     /// Hunts in a test, with its share of the time that is left.
-    fn hunt_in(&self, taken: Taken<Test>) -> Test {
+    fn hunt_in(&self, taken: TakenJob<Test>) -> Test {
         let rounds = taken.waiting.div_ceil(self.options.workers.max(1)).max(1);
         let time = (self.time_left() / rounds as u32).max(SHORTEST);
         let (test, started) = (taken.job, Instant::now());

@@ -39,7 +39,7 @@ struct Schedule {
     /// The runtime's library, whose frames are not shown.
     runtime: PathBuf,
     /// The steps; those that follow the bug included.
-    steps: Vec<Step>,
+    steps: Vec<DebuggerStep>,
     /// How many steps lead to the bug.
     bug: usize,
     /// After how many steps to stop first; none: at the failure.
@@ -49,14 +49,14 @@ struct Schedule {
     /// Whether it is a failure.
     fails: bool,
     /// Where the threads are at the bug.
-    events: Vec<Step>,
+    events: Vec<DebuggerStep>,
     /// The exit status of a program that left the schedule.
     over: i32,
 }
 
 /// A step in words.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-struct Step {
+struct DebuggerStep {
     /// The thread, as the kernel knows it.
     thread: String,
     /// What it does.
@@ -91,19 +91,19 @@ impl Schedule {
         let step = |event: &PlannedEvent| {
             let name = plan.thread_name(&event.thread);
             let name = ThreadName::new(control.cast.number(&event.thread), &name);
-            Step {
+            DebuggerStep {
                 thread: String::from_utf8_lossy(name.as_bytes()).into_owned(),
                 operation: format!("{}({})", trace::text::op_name(event.kind), event.object),
                 location: event.location.clone(),
             }
         };
-        let mut steps: Vec<Step> = plan.steps.iter().map(step).collect();
+        let mut steps: Vec<DebuggerStep> = plan.steps.iter().map(step).collect();
         let named = || plan.goal.named().into_iter().map(step);
-        let mut events: Vec<Step> = Vec::new();
+        let mut events: Vec<DebuggerStep> = Vec::new();
         let goal = match &plan.goal {
             Goal::Race(..) => {
                 events.extend(named());
-                let mut accesses: Vec<Step> = named().collect();
+                let mut accesses: Vec<DebuggerStep> = named().collect();
                 if order == RaceOrder::Ba {
                     accesses.reverse();
                 }

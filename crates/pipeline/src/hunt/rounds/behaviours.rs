@@ -18,7 +18,7 @@ use trace::ThreadPath;
 use super::Rounds;
 use crate::budget::Bound;
 use crate::error::Error;
-use crate::hunt::{Step, StepOutcome, Target};
+use crate::hunt::{SharedStep, StepOutcome, Target};
 use crate::observer::{Coverage, Observer, Progress, Stage, WarningsOnly};
 use crate::parallel::{cores, map_in_parallel};
 use crate::recorded_command::{ChosenBy, command_of};
@@ -76,7 +76,7 @@ struct Spent {
 }
 
 /// A run to be made.
-struct Wanted {
+struct PlannedRun {
     /// The target it is made for; none: the policy alone chooses.
     task: Option<Task>,
     /// How it starts.
@@ -84,16 +84,16 @@ struct Wanted {
     runtime: wire::Settings,
 }
 
-impl Wanted {
+impl PlannedRun {
     /// A run whose policy alone chooses.
-    fn by_policy(runtime: wire::Settings) -> Wanted {
-        Wanted { task: None, route: Vec::new(), runtime }
+    fn by_policy(runtime: wire::Settings) -> PlannedRun {
+        PlannedRun { task: None, route: Vec::new(), runtime }
     }
 
     /// A run for a target.
-    fn towards(task: Task, runtime: wire::Settings) -> Wanted {
+    fn towards(task: Task, runtime: wire::Settings) -> PlannedRun {
         let route = task.route.legs.iter().map(|leg| (leg.thread.clone(), leg.until)).collect();
-        Wanted { task: Some(task), route, runtime }
+        PlannedRun { task: Some(task), route, runtime }
     }
 }
 
@@ -122,7 +122,7 @@ impl Rounds<'_> {
             first.remove(0);
         }
         let first = first.into_iter();
-        let first = first.map(|runtime| Wanted::by_policy(wire::Settings { max_events, ..runtime }));
+        let first = first.map(|runtime| PlannedRun::by_policy(wire::Settings { max_events, ..runtime }));
         let mut limit = self.run_limit(None);
         let longest = self.make_runs(first.collect(), &command, limit, &mut spent)?;
         self.search_new(&mut spent, observer)?;
@@ -140,17 +140,17 @@ impl Rounds<'_> {
                 break HuntEnd::NothingLeft;
             }
             let max_events = self.most_events();
-            let mut wanted: Vec<Wanted> = Vec::new();
+            let mut wanted: Vec<PlannedRun> = Vec::new();
             for task in tasks {
                 seed = seed.wrapping_add(self.options.seed_step);
                 made += 1;
                 let runtime = wire::Settings { seed, max_events, ..after_a_route(made) };
-                wanted.push(Wanted::towards(task, runtime));
+                wanted.push(PlannedRun::towards(task, runtime));
             }
             if made > SYSTEMATIC && made % ONE_IN < cores() as u64 {
                 let policy = wire::Policy::Pct;
                 let runtime = wire::Settings { seed, max_events, policy, ..wire::Settings::DEFAULT };
-                wanted.push(Wanted::by_policy(runtime));
+                wanted.push(PlannedRun::by_policy(runtime));
             }
             self.make_runs(wanted, &command, limit, &mut spent)?;
             self.search_new(&mut spent, observer)?;
@@ -164,7 +164,7 @@ impl Rounds<'_> {
     }
 
     /// Makes one step of an exploration that many hunts share: a run, a search of it, and the targets that are left.
-    pub(super) fn take_step(&mut self, step: &Step, observer: &mut dyn Observer) -> Result<(), Error> {
+    pub(super) fn take_step(&mut self, step: &SharedStep, observer: &mut dyn Observer) -> Result<(), Error> {
         // Who goes towards a target leaves the recorded run to who found it.
         if step.target.is_none() {
             self.search_recorded(observer)?;
@@ -179,7 +179,7 @@ impl Rounds<'_> {
         let runtime = wire::Settings { seed, max_events, ..wire::Settings::DEFAULT };
         let mut spent = Spent::default();
         let limit = self.run_limit(None);
-        self.make_runs(vec![Wanted { task: None, route, runtime }], &command, limit, &mut spent)?;
+        self.make_runs(vec![PlannedRun { task: None, route, runtime }], &command, limit, &mut spent)?;
         self.take_failures(observer)?;
         while !self.is_over() && !self.explorer.kept.is_empty() {
             self.search_next(observer)?;
@@ -261,7 +261,7 @@ impl Rounds<'_> {
     /// Makes these runs at the same time, and takes them in; how long the longest took.
     fn make_runs(
         &mut self,
-        wanted: Vec<Wanted>,
+        wanted: Vec<PlannedRun>,
         command: &Command,
         limit: Duration,
         spent: &mut Spent,
