@@ -78,7 +78,7 @@ impl Submit {
     /// Plans, stores the bundles, and publishes the jobs.
     pub(crate) async fn run(self) -> Result<Exit, Diagnostic> {
         let fleet = Fleet::connect(&self.connection).await?;
-        let mut observer = TerminalObserver::new(foretell::arguments::OutputMode::default());
+        let mut observer = TerminalObserver::new(foretell::mode::OutputMode::default());
         let mut planned = plan(&self.options(), &mut observer)?;
         self.add_variables(&mut planned)?;
         set_aside_late_loaders(&mut planned);

@@ -2,7 +2,7 @@
 
 use check::Model;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::commands::{
     Cargo, Cc, Check, Clean, Compare, Completions, Convert, Cpp, Decide, Diff, Doctor, Fleet, Generate, Hunt,
@@ -73,15 +73,4 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
         let named = all.iter().copied().find(|&value| name(value) == given);
         named.unwrap_or_else(|| unreachable!("only names of values are accepted"))
     })
-}
-
-/// What a command prints: the same options for all.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub struct OutputMode {
-    /// Print one JSON object instead of text (see docs/json.md).
-    #[arg(long)]
-    pub json: bool,
-    /// Print no progress and no remarks.
-    #[arg(short, long)]
-    pub quiet: bool,
 }

@@ -3,20 +3,14 @@
 
 pub mod arguments;
 pub mod commands;
-pub mod diagnostics;
-pub mod exit;
-pub mod heartbeat;
-pub mod interrupts;
-pub mod limits;
-pub mod observer;
 pub mod open;
-pub mod output;
-pub mod patience;
-pub mod progress;
 pub mod project;
-pub mod quantity;
 pub mod reporting;
-pub mod table;
+
+pub use terminal::{
+    diagnostics, exit, heartbeat, interrupts, limits, mode, observer, output, patience, progress, quantity,
+    table,
+};
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 use pipeline::{Bounds, TraceFile};
 use trace::text::{ReadOptions, WaitConvention};
 
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
+use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 
 /// How text traces of other tools are read: the same options for all commands that read them.

@@ -18,10 +18,10 @@ use report::{
     Context, Contexts, Finding, Predictions, ReportFlag, Steps, finding_in_words, ready_suppressions, summary,
 };
 
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts;
+use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::output::{self, Target};
 use crate::progress;

@@ -14,9 +14,10 @@ use trace::Trace;
 
 use pipeline::predict::MemoryOrders;
 
-use crate::arguments::{OutputMode, one_of};
+use crate::arguments::one_of;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::open::{Reading, open_as};
 use crate::output;
 use crate::table::{counted, name};

@@ -9,9 +9,9 @@ use papers::compare::{Comparison, TableKind};
 use serde::Serialize;
 
 use self::layout::Form;
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::open::{Reading, open_as};
 use crate::output;
 use crate::quantity::quantity;

@@ -9,9 +9,9 @@ use serde::Serialize;
 use trace::text::DropCounts;
 use trace::{Trace, native, text};
 
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::open::{Reading, open_as};
 use crate::output::{self, Form, Target};
 use crate::progress::{self, Watched};

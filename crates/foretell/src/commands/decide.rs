@@ -18,10 +18,11 @@ use trace::Trace;
 
 use pipeline::predict::MemoryOrders;
 
-use crate::arguments::{OutputMode, model, one_of};
+use crate::arguments::{model, one_of};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::limits::TimeAndMemory;
+use crate::mode::OutputMode;
 use crate::open::{Reading, open_as};
 use crate::output::{self, Target};
 use crate::quantity::quantity;

@@ -7,9 +7,9 @@ use pipeline::saved;
 use report::{Comparison, Finding, FixedFinding, finding_in_a_line, shown};
 use serde::Serialize;
 
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::output;
 
 const EXAMPLES: &str = "\

@@ -4,9 +4,9 @@ use clap::Args;
 use pipeline::doctor::{Check, checks};
 use serde::Serialize;
 
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::output;
 
 const EXAMPLES: &str = "\

@@ -7,9 +7,9 @@ use clap::Args;
 use generate::{Generator, Settings, SettingsError, Weights};
 use serde::Serialize;
 
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::output::{self, Form, Target};
 use crate::progress;
 use crate::quantity::{count, percent, quantity};

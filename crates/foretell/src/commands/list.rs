@@ -10,9 +10,9 @@ use pipeline::runs::{KEPT, Run, prune, runs};
 use pipeline::saved;
 use serde::Serialize;
 
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::output;
 use crate::table::{Align, Table, bytes, counted, name};
 

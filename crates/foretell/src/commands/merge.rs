@@ -6,9 +6,9 @@ use clap::Args;
 use pipeline::suite::merge;
 
 use super::test::report;
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::reporting::Outputs;
 

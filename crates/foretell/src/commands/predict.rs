@@ -14,10 +14,10 @@ use pipeline::{Bounds, TraceFile, saved};
 
 pub(crate) use search::Search;
 
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::limits::TimeAndMemory;
+use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::open::{Reading, open_as};
 use crate::reporting::{Outputs, Reporting};

@@ -12,9 +12,9 @@ use run::drive::{Drive, Ready};
 use serde::Serialize;
 
 use super::driving::Driving;
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::output::{self, Form, Target};
 use crate::quantity::quantity;

@@ -8,9 +8,9 @@ use pipeline::recovery::{self, Recoverable};
 use pipeline::{Error, ErrorKind};
 use serde::Serialize;
 
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::output;
 use crate::table::{bytes, counted};

@@ -16,11 +16,11 @@ use trace::open::decode;
 
 use super::driving::Driving;
 use super::predict::Search;
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts;
 use crate::limits::MemoryLimit;
+use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::open::open_within;
 use crate::output::{self, Target};

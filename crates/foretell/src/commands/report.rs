@@ -7,10 +7,10 @@ use clap::Args;
 use pipeline::saved;
 use report::{Predictions, Rung};
 
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::limits::TimeAndMemory;
+use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::open::open_within;
 use crate::progress;

@@ -8,10 +8,10 @@ use pipeline::sources::Files;
 use report::Context;
 
 use super::predict::Search;
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::limits::TimeAndMemory;
+use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::open::open_within;
 use crate::output;

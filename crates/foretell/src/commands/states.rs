@@ -14,10 +14,11 @@ use serde::Serialize;
 use states::{Class, Exhausted, Limits, Loset};
 use trace::Trace;
 
-use crate::arguments::{OutputMode, one_of};
+use crate::arguments::one_of;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::limits::TimeAndMemory;
+use crate::mode::OutputMode;
 use crate::open::{Reading, open_as};
 use crate::output;
 use crate::progress::StatesBar;

@@ -7,9 +7,9 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::open::{Reading, open_as};
 use crate::output;
 use pipeline::Bounds;

@@ -9,10 +9,10 @@ use pipeline::suite::{Hunter, Shard, SuiteOptions, SuiteOutcome, suite};
 use report::TestOutcome;
 
 use super::list::keep_newest;
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts;
+use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::progress;
 use crate::reporting::{Outputs, Reporting};

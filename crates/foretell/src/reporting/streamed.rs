@@ -6,9 +6,9 @@ use pipeline::sources::Files;
 use report::{Context, Finding, Predictions, Tally, finding_in_a_line, summary_of};
 
 use super::{Outputs, Reporting, environment, exit_with};
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::output;
 use crate::progress;
 

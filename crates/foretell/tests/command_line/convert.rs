@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 
 use crate::support::{RICH, Workplace, example};
 use ::generate::{Settings, generate};
-use foretell::arguments::OutputMode;
+use foretell::mode::OutputMode;
 use foretell::open::open;
 use foretell::output::{Form, Target};
 use trace::{Trace, native, text};

@@ -10,9 +10,9 @@ use report::SCHEMA;
 use serde::Serialize;
 use trace::LocationId;
 
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::output;
 use crate::table::{counted, number};

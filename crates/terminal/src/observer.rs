@@ -9,10 +9,10 @@ use pipeline::observer::{Coverage, Event, Observer, Progress, Stage};
 use report::{Finding, TestOutcome};
 use trace::Ending;
 
-use crate::arguments::OutputMode;
 use crate::diagnostics::Diagnostic;
 use crate::heartbeat::Heartbeat;
 use crate::interrupts;
+use crate::mode::OutputMode;
 use crate::progress::{self, StatesBar};
 use crate::table::counted;
 

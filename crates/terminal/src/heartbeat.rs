@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use pipeline::observer::Progress;
 
-use crate::arguments::OutputMode;
+use crate::mode::OutputMode;
 use crate::observer::covered;
 use crate::progress::say;
 use crate::table::number;

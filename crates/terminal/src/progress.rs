@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::arguments::OutputMode;
+use crate::mode::OutputMode;
 
 /// A bar over an amount of work that is known.
 pub fn of_bytes(doing: &str, bytes: u64, mode: OutputMode) -> ProgressBar {
