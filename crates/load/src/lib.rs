@@ -45,7 +45,8 @@ use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use trace::native::Writer;
+use bounds::Bounds;
+use trace::native::{Untranslated, Writer};
 use trace::{ImpossibleEvent, Metadata, Trace};
 use wire::{Damage, Event, Header, Losses, NotALog, Reader, Stop};
 
@@ -69,6 +70,9 @@ const LONGEST_ACCESS: u64 = 1 << 30;
 /// How many accesses are translated together.
 const TOGETHER: usize = 64;
 
+/// How many accesses are looked at before the bounds are.
+const AT_ONCE: u32 = 1 << 20;
+
 /// What to load of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -83,6 +87,8 @@ pub struct Options {
     pub exclude: Vec<Pattern>,
     /// End the trace at this many events: one access of the log may be several of the trace.
     pub max_events: Option<NonZeroU64>,
+    /// The time and the memory it may take. Loading fails when they are used up.
+    pub bounds: Bounds,
 }
 
 /// Which variables are kept.
@@ -126,6 +132,8 @@ pub struct Loaded {
     pub damage: Option<Damage>,
     /// What the recorder could not keep.
     pub losses: Losses,
+    /// Files that have changed since the run was recorded, so what they would name has no name.
+    pub changed: Vec<String>,
 }
 
 /// Why a log was not loaded.
@@ -154,6 +162,50 @@ pub fn load<W: Write>(
     Ok(loaded)
 }
 
+/// Whether a run can be kept as it is, for whoever reads it to translate: nothing of it is lost, it has more events than this, and it can
+/// be told later whether the files that name things are still the same.
+pub fn can_be_kept(recorded: Recorded<'_>, events: u64) -> bool {
+    let Ok(reader) = Reader::new(recorded.log) else { return false };
+    let is_whole = losses(recorded.log, reader.header()) == Losses::default();
+    is_whole && has_more_than(reader, events) && {
+        let modules = Modules::listed(recorded.modules, recorded.directory).described();
+        !modules.is_empty() && modules.iter().all(|module| !module.build_id.is_empty())
+    }
+}
+
+/// Keeps a run as it is.
+pub fn keep<W: Write>(recorded: Recorded<'_>, metadata: &Metadata, out: W) -> Result<(), LoadError> {
+    let written = Reader::new(recorded.log)?.header().progress.written();
+    let end = usize::try_from(written).unwrap_or(usize::MAX).saturating_add(wire::STREAM_START);
+    let log = &recorded.log[..end.min(recorded.log.len())];
+    let modules = Modules::listed(recorded.modules, recorded.directory).described();
+    Untranslated::write(&Metadata { modules, ..metadata.clone() }, recorded.modules, log, out)?;
+    Ok(())
+}
+
+/// Whether a log has more events than this.
+fn has_more_than(mut reader: Reader<'_>, events: u64) -> bool {
+    let mut seen = 0;
+    while seen <= events {
+        let event = reader.next_after_accesses(|_| {
+            seen += 1;
+            if seen <= events { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        match event {
+            Some(Ok(_)) => seen += 1,
+            Some(Err(_)) | None => break,
+        }
+    }
+    seen > events
+}
+
+/// Translates a run that was kept as it is into a file of the native form.
+pub fn translate<W: Write>(kept: &Untranslated, options: &Options, out: W) -> Result<Loaded, LoadError> {
+    let directory = Path::new(&kept.metadata.directory);
+    let recorded = Recorded { log: &kept.log, modules: &kept.modules, directory };
+    load(recorded, &kept.metadata, options, out)
+}
+
 /// Loads a run into a trace in memory, without call stacks.
 pub fn load_trace(
     recorded: Recorded<'_>,
@@ -171,18 +223,23 @@ pub fn load_into<S: Sink>(
     options: &Options,
     sink: S,
 ) -> Result<(Loaded, S), LoadError> {
-    let first = FirstPass::over(Reader::new(recorded.log)?);
-    let modules = || Modules::listed(recorded.modules, recorded.directory);
+    let first = FirstPass::over(Reader::new(recorded.log)?, options.bounds)?;
+    let modules = || match &metadata.modules[..] {
+        [] => (Modules::listed(recorded.modules, recorded.directory), Vec::new()),
+        before => Modules::listed_again(recorded.modules, recorded.directory, before),
+    };
     let again = Reader::new(recorded.log)?.map_while(Result::ok);
-    let choose = |shared: &_| Chosen::by(options, modules(), again, shared);
+    let choose = |shared: &_| Chosen::by(options, modules().0, again, shared);
     let mut reader = Reader::new(recorded.log)?;
     let losses = losses(recorded.log, reader.header());
-    let mut loaded = Loaded { losses, ..Loaded::default() };
+    let (modules, changed) = modules();
+    let mut loaded = Loaded { losses, changed, ..Loaded::default() };
     let incomplete = lost_in_words(losses).map_or_else(|| metadata.incomplete.clone(), str::to_owned);
     let metadata = Metadata { incomplete, ..metadata.clone() };
-    let mut translator = first.second_pass(modules(), choose, &metadata, options, sink)?;
+    let mut translator = first.second_pass(modules, choose, &metadata, options, sink)?;
     let mut accesses = Vec::with_capacity(TOGETHER);
     while !translator.is_full() {
+        go_on(options.bounds)?;
         accesses.clear();
         let event = reader.next_after_accesses(|access| {
             accesses.push(*access);
@@ -207,6 +264,11 @@ pub fn load_into<S: Sink>(
     }
     let sink = translator.finish(&mut loaded)?;
     Ok((loaded, sink))
+}
+
+/// Whether there is time and memory left.
+fn go_on(bounds: Bounds) -> io::Result<()> {
+    if bounds.are_reached() { Err(io::Error::other("there is no time or memory left")) } else { Ok(()) }
 }
 
 /// What is missing of a log: what its writer says, and whether the file is shorter than it was.
@@ -240,17 +302,21 @@ struct FirstPass {
 
 impl FirstPass {
     /// Over a whole log, as far as it is sound.
-    fn over(mut reader: Reader<'_>) -> FirstPass {
+    fn over(mut reader: Reader<'_>, bounds: Bounds) -> io::Result<FirstPass> {
         let mut first = FirstPass::default();
         loop {
+            let mut left = AT_ONCE;
             let event = reader.next_after_accesses(|access| {
                 first.sharing.see_access(access);
                 first.threads.see_access(access);
-                ControlFlow::Continue(())
+                left -= 1;
+                if left > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             });
+            go_on(bounds)?;
             match event {
                 Some(Ok(event)) => first.see(&event),
-                Some(Err(_)) | None => return first,
+                None if left == 0 => {}
+                Some(Err(_)) | None => return Ok(first),
             }
         }
     }

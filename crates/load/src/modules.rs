@@ -110,6 +110,22 @@ impl Modules {
         }
     }
 
+    /// The modules in this text that was kept with a recording, where those that were recorded are known. A file that is gone or is not
+    /// the same any more says nothing about them: its name and the places in it are all that is known. Also the files of which that is so.
+    pub(super) fn listed_again(text: &str, directory: &Path, recorded: &[Module]) -> (Modules, Vec<String>) {
+        let mut modules = Modules::listed(text, directory);
+        let mut changed = Vec::new();
+        let mut known = std::mem::take(&mut modules.modules);
+        for recorded in recorded {
+            let place = known.iter().position(|module| module.is(recorded));
+            if place.is_none() && !changed.contains(&recorded.path) {
+                changed.push(recorded.path.clone());
+            }
+            modules.modules.push(place.map_or_else(|| Mapped::nameless(recorded), |at| known.remove(at)));
+        }
+        (modules, changed)
+    }
+
     /// What the trace keeps of them.
     pub(super) fn described(&self) -> Vec<Module> {
         let describe = |module: &Mapped| Module {
@@ -346,6 +362,27 @@ impl Mapped {
             code: None,
             build_id: build_id.iter().map(|byte| format!("{byte:02x}")).collect(),
         })
+    }
+
+    /// Whether it is the module that was recorded.
+    fn is(&self, recorded: &Module) -> bool {
+        let place = (self.start, self.end) == (recorded.start, recorded.end);
+        place && self.path == recorded.path && self.build_id == recorded.build_id
+    }
+
+    /// A file of which no more is known than where it was.
+    fn nameless(recorded: &Module) -> Mapped {
+        Mapped {
+            path: recorded.path.clone(),
+            bias: recorded.start.wrapping_sub(recorded.offset),
+            start: recorded.start,
+            end: recorded.end,
+            lines: Some(None),
+            data: Some(Vec::new()),
+            debug: Some(DebugInfo::default()),
+            code: Some(None),
+            build_id: recorded.build_id.clone(),
+        }
     }
 
     fn covers(&self, address: u64) -> bool {

@@ -433,8 +433,8 @@ impl<S: Sink> Translator<S> {
         }
         self.loaded.variables = self.objects.variable_count() as u64;
         self.loaded.repeated = self.spinning.repeated;
-        let &mut Loaded { recorded, damage, losses, .. } = loaded;
-        *loaded = Loaded { recorded, damage, losses, ..self.loaded };
+        let Loaded { recorded, damage, losses, changed, .. } = std::mem::take(loaded);
+        *loaded = Loaded { recorded, damage, losses, changed, ..self.loaded };
         Ok(self.output.sink)
     }
 }

@@ -148,6 +148,9 @@ pub enum ErrorKind {
     /// Warning: the recorded run did not end as runs do.
     #[error("{0}")]
     IncompleteRecording(String),
+    /// Warning: a file that names things is not the one that was recorded.
+    #[error("`{0}` has changed since it was recorded, so functions, lines and variables of it have no names")]
+    ChangedModule(String),
     /// Warning: a library orders threads in ways that are not recorded.
     #[error(
         "{0} orders threads in ways that are not recorded, so only findings that a replay confirms are shown"

@@ -42,6 +42,8 @@ pub enum Stage {
         /// How many bytes there are.
         bytes: Option<u64>,
     },
+    /// Translating a recording that was kept as it is.
+    Translating,
     /// Searching a trace for bugs of a kind.
     Searching(FindingKind),
     /// Finding out which reads race, for the sake of other kinds of bugs.

@@ -12,9 +12,11 @@ use run::environment::Environment;
 use run::failure::Failure;
 use run::program::{Program, Sight, checksum};
 use run::record::{self, Process, Ran};
+use trace::native::Untranslated;
 use trace::{Binary, Ending, Metadata};
 use wire::Stop;
 
+use crate::budget::Bounds;
 use crate::error::{Error, ErrorKind};
 use crate::files::{self, Form};
 use crate::observer::Observer;
@@ -42,7 +44,22 @@ pub struct RecordOptions {
     pub environment: KeptEnvironment,
     /// What is loaded of what was recorded.
     pub load: Options,
+    /// When the log of a long run becomes a trace.
+    pub translation: Translation,
 }
+
+/// When the log of a run becomes a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Translation {
+    /// When the run is over.
+    #[default]
+    Now,
+    /// When somebody reads the file, if the run is long: that takes longer than the run itself.
+    WhenRead,
+}
+
+/// The log of a run of so many events is translated at once: it takes no time that anybody notices.
+const SHORT: u64 = 1_000_000;
 
 /// What a trace says of the environment of its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,8 +86,10 @@ pub struct Recording {
     pub code: u8,
     /// How long it took.
     pub elapsed: Duration,
-    /// What was written: the program's trace, and those of its children.
+    /// The traces that were written: the program's, and those of its children.
     pub traces: Vec<RecordedTrace>,
+    /// What was written as it is instead.
+    pub kept: Vec<KeptRecording>,
 }
 
 /// A trace that was written.
@@ -82,6 +101,15 @@ pub struct RecordedTrace {
     pub bytes: u64,
     /// What is in it.
     pub loaded: Loaded,
+}
+
+/// A recording that was written as it is, and is translated when it is read.
+#[derive(Clone, Debug)]
+pub struct KeptRecording {
+    /// Its file, as the user would name it.
+    pub name: String,
+    /// How long it is.
+    pub bytes: u64,
 }
 
 /// Records one run of a command.
@@ -141,12 +169,15 @@ impl<'a> Recorder<'a> {
         }
         warn_of_children(&ran, observer);
         let metadata = self.metadata_of(&ran, seed);
-        let traces = ran.processes.iter().enumerate().map(|(child, process)| {
+        let (mut traces, mut kept) = (Vec::new(), Vec::new());
+        for (child, process) in ran.processes.iter().enumerate() {
             let file = if child == 0 { file.to_owned() } else { child_file(file, child) };
-            self.save(process, &metadata, &file, observer)
-        });
-        let traces = traces.collect::<Result<Vec<RecordedTrace>, Error>>()?;
-        Ok(Recording { status: ran.status, code: ran.code(), elapsed: ran.elapsed, traces })
+            match self.keep(process, &metadata, &file, observer)? {
+                Some(recording) => kept.push(recording),
+                None => traces.push(self.save(process, &metadata, &file, observer)?),
+            }
+        }
+        Ok(Recording { status: ran.status, code: ran.code(), elapsed: ran.elapsed, traces, kept })
     }
 
     /// Runs the command with this seed to its end, and writes nothing yet.
@@ -224,6 +255,34 @@ impl<'a> Recorder<'a> {
             .map_err(|error| Error::io("read", "the log", io::Error::other(error.to_string())))
     }
 
+    /// Writes what a process left as it is, if that is wanted and it is long.
+    fn keep(
+        &self,
+        process: &Process,
+        metadata: &Metadata,
+        file: &Path,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<KeptRecording>, Error> {
+        let is_regular = file.metadata().map_or(true, |facts| facts.is_file());
+        if self.options.translation == Translation::Now || !is_regular {
+            return Ok(None);
+        }
+        let (log, modules) = process.read().map_err(|error| Error::io("read", "the log", error))?;
+        let metadata = &with_requests(process, metadata);
+        let recorded = Recorded { log: &log, modules: &modules, directory: Path::new(&metadata.directory) };
+        if !load::can_be_kept(recorded, SHORT) {
+            return Ok(None);
+        }
+        files::write(file, Form::Native, |out| load::keep(recorded, metadata, out).map_err(as_io))?;
+        let name = file.display().to_string();
+        if metadata.ending == Some(Ending::Deadlocked) {
+            let remark = remark_on(Some(Stop::Deadlock)).unwrap_or_default();
+            observer.warning(Error::from(ErrorKind::IncompleteRecording(remark)).in_file(name.as_str()));
+        }
+        let bytes = file.metadata().map_or(0, |file| file.len());
+        Ok(Some(KeptRecording { name, bytes }))
+    }
+
     /// Loads what a process left, and writes it to a trace. Warns if its run did not end as runs do.
     pub(crate) fn save(
         &self,
@@ -246,20 +305,14 @@ pub(crate) fn save(
     observer: &mut dyn Observer,
 ) -> Result<RecordedTrace, Error> {
     let (log, modules) = process.read().map_err(|error| Error::io("read", "the log", error))?;
-    let (tsan_options, tsan_suppressions) = process.requests();
-    let metadata = &Metadata { tsan_options, tsan_suppressions, ..metadata.clone() };
+    let metadata = &with_requests(process, metadata);
     let recorded = Recorded { log: &log, modules: &modules, directory: Path::new(&metadata.directory) };
     if let Some(why) = nothing_kept(&log) {
         let error = Error::from(ErrorKind::RecordingLost { file: file.to_owned(), why });
         return Err(if why.contains("room") { error.help(MAKE_ROOM) } else { error });
     }
-    let loaded = files::write(file, Form::Native, |out| {
-        load::load(recorded, metadata, options, out).map_err(|error| match error {
-            LoadError::Write(error) => error,
-            LoadError::NotALog(error) => io::Error::other(error),
-            LoadError::Malformed(error) => io::Error::other(error),
-        })
-    })?;
+    let loaded =
+        files::write(file, Form::Native, |out| load::load(recorded, metadata, options, out).map_err(as_io))?;
     let name = file.display().to_string();
     if let Some(why) = load::lost_in_words(loaded.losses) {
         let warning = Error::from(ErrorKind::IncompleteTrace(why.to_owned())).in_file(name.as_str());
@@ -270,6 +323,30 @@ pub(crate) fn save(
     }
     let bytes = file.metadata().ok().filter(|file| file.is_file()).map_or(0, |file| file.len());
     Ok(RecordedTrace { name, bytes, loaded })
+}
+
+/// Translates a recording that was kept as it is; also what is to be said about it.
+pub(crate) fn translate(kept: &Untranslated, bounds: Bounds) -> io::Result<(Vec<u8>, Vec<Error>)> {
+    let mut trace = Vec::new();
+    let options = Options { bounds, ..Options::default() };
+    let loaded = load::translate(kept, &options, &mut trace).map_err(as_io)?;
+    let changed = loaded.changed.iter().map(|file| Error::from(ErrorKind::ChangedModule(file.clone())));
+    let remark = remark(&loaded).map(|remark| Error::from(ErrorKind::IncompleteRecording(remark)));
+    Ok((trace, remark.into_iter().chain(changed).collect()))
+}
+
+/// Adds what a process asks of ThreadSanitizer.
+fn with_requests(process: &Process, metadata: &Metadata) -> Metadata {
+    let (tsan_options, tsan_suppressions) = process.requests();
+    Metadata { tsan_options, tsan_suppressions, ..metadata.clone() }
+}
+
+fn as_io(error: LoadError) -> io::Error {
+    match error {
+        LoadError::Write(error) => error,
+        LoadError::NotALog(error) => io::Error::other(error),
+        LoadError::Malformed(error) => io::Error::other(error),
+    }
 }
 
 /// Says that processes which do what could be recorded were not.
@@ -359,7 +436,11 @@ fn remark(loaded: &Loaded) -> Option<String> {
     if let Some(damage) = loaded.damage {
         return Some(format!("the log is damaged: {damage}; the part before was kept"));
     }
-    match loaded.stop {
+    remark_on(loaded.stop)
+}
+
+fn remark_on(stop: Option<Stop>) -> Option<String> {
+    match stop {
         Some(Stop::Deadlock) => Some("the recorded run itself deadlocked and was stopped".to_owned()),
         Some(Stop::Limit) => Some("recording stopped at the limit; the program continued".to_owned()),
         Some(Stop::Sandbox) => Some(

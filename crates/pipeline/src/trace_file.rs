@@ -1,6 +1,7 @@
 //! Loading a trace from a file or standard input, whatever form and compression it is in: the
 //! content decides, never the name.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -8,7 +9,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use report::counted;
-use trace::native::{self, Completeness};
+use trace::native::{self, Completeness, Untranslated};
 use trace::open::{Decompressor, Form, SNIFF_LENGTH, decode, sniff};
 use trace::stream::Take;
 use trace::text::{ReadOptions, ReadTrace};
@@ -16,8 +17,10 @@ use trace::{Trace, text};
 
 use crate::budget::{Bounds, in_words};
 use crate::error::{Error, ErrorKind, Excerpt, Place};
+use crate::files;
 use crate::observer::{Observer, Progress, Stage};
 use crate::predict::MemoryOrders;
+use crate::recording;
 
 /// A trace and what is known of where it came from.
 #[derive(Clone, Debug)]
@@ -54,7 +57,7 @@ pub fn stream(argument: &OsStr, observer: &mut dyn Observer, take: &mut Take<'_>
     let streamed = {
         let shared: Shared<'_> = RefCell::new(&mut *observer);
         let input = source.decoded(input, bytes, &shared)?;
-        source.stream_decoded(input, take)
+        source.stream_decoded(input, &shared, take)
     };
     observer.end(None);
     if let Completeness::Truncated { offset, what } = streamed? {
@@ -255,7 +258,7 @@ impl Source {
         let (input, bytes) = self.input()?;
         observer.begin(&Stage::Reading { bytes });
         let input = Box::new(Bounded { inner: input, bounds });
-        let opened = self.load_decoded(input, bytes, options, &RefCell::new(&mut *observer));
+        let opened = self.load_decoded(input, bytes, (options, bounds), &RefCell::new(&mut *observer));
         observer.end(None);
         let (opened, remarks) = opened?;
         remarks.into_iter().for_each(|remark| observer.warning(remark.in_file(self.name())));
@@ -271,9 +274,16 @@ impl Source {
         decode(Watched { inner, observer, done: 0, total }).map_err(|error| self.unreadable(error))
     }
 
-    fn stream_decoded(&self, mut input: Input<'_, '_>, take: &mut Take<'_>) -> Result<Completeness, Error> {
+    fn stream_decoded(
+        &self,
+        mut input: Input<'_, '_>,
+        observer: &Shared<'_>,
+        take: &mut Take<'_>,
+    ) -> Result<Completeness, Error> {
         let native = |bytes: &[u8], take: &mut Take<'_>| {
-            native::stream(bytes, take).map_err(|error| self.refused_native(&error))
+            // Whoever reads events one by one warns of nothing but a trace that ends early.
+            let (bytes, _) = self.translated(bytes, Bounds::NONE, observer)?;
+            native::stream(&bytes, take).map_err(|error| self.refused_native(&error))
         };
         let text = |error| self.refused_text(error);
         match (input.form(), self) {
@@ -316,13 +326,13 @@ impl Source {
         &self,
         input: Box<dyn Read>,
         bytes: Option<u64>,
-        options: ReadOptions,
+        (options, bounds): (ReadOptions, Bounds),
         observer: &Shared<'_>,
     ) -> Result<(TraceFile, Vec<Error>), Error> {
         let mut remarks = Vec::new();
-        let mut text = |input: &mut dyn Read| {
+        let text = |input: &mut dyn Read, remarks: &mut Vec<Error>| {
             let read = text::read_as(input, options).map_err(|error| self.refused_text(error))?;
-            remarks = remarks_on(&read);
+            remarks.extend(remarks_on(&read));
             Ok::<Trace, Error>(read.trace)
         };
         let mut input = self.decoded(input, bytes, observer)?;
@@ -332,10 +342,10 @@ impl Source {
             (Form::Native, Source::File(path), Some(_)) => {
                 drop(input);
                 let mapped = run::mapping::map_file(path).map_err(|error| self.unreadable(error))?;
-                let (trace, completeness) = self.native(&mapped, observer)?;
+                let (trace, completeness) = self.native(&mapped, bounds, observer, &mut remarks)?;
                 (trace, Form::Native, completeness)
             }
-            (Form::Text, ..) => (text(&mut input)?, Form::Text, Completeness::Complete),
+            (Form::Text, ..) => (text(&mut input, &mut remarks)?, Form::Text, Completeness::Complete),
             _ => {
                 let mut start = Vec::with_capacity(SNIFF_LENGTH);
                 let sniffed = input.by_ref().take(SNIFF_LENGTH as u64).read_to_end(&mut start);
@@ -343,20 +353,54 @@ impl Source {
                 let form = sniff(&start);
                 if form == Form::Native {
                     input.read_to_end(&mut start).map_err(|error| self.unreadable(error))?;
-                    let (trace, completeness) = self.native(&start, observer)?;
+                    let (trace, completeness) = self.native(&start, bounds, observer, &mut remarks)?;
                     (trace, form, completeness)
                 } else {
-                    (text(&mut Cursor::new(start).chain(input))?, Form::Text, Completeness::Complete)
+                    let mut whole = Cursor::new(start).chain(input);
+                    (text(&mut whole, &mut remarks)?, Form::Text, Completeness::Complete)
                 }
             }
         };
         let path = matches!(self, Source::File(_)).then(|| self.name());
+        // A recording that was translated is another file now.
+        let length = path.as_ref().and_then(|path| std::fs::metadata(path).ok()).map(|facts| facts.len());
+        let bytes = bytes.and(length);
         Ok((TraceFile { trace, name: self.name(), bytes, path, form, compression, completeness }, remarks))
     }
 
-    fn native(&self, bytes: &[u8], observer: &Shared<'_>) -> Result<(Trace, Completeness), Error> {
+    /// A native trace. A recording that is not translated yet becomes one, and takes its own place if it may.
+    fn translated<'b>(
+        &self,
+        bytes: &'b [u8],
+        bounds: Bounds,
+        observer: &Shared<'_>,
+    ) -> Result<(Cow<'b, [u8]>, Vec<Error>), Error> {
+        let kept = Untranslated::read(bytes).map_err(|error| self.refused_native(&error))?;
+        let Some(kept) = kept else { return Ok((Cow::Borrowed(bytes), Vec::new())) };
+        observer.borrow_mut().begin(&Stage::Translating);
+        let translated = recording::translate(&kept, bounds);
+        observer.borrow_mut().end(None);
+        let (trace, remarks) = translated.map_err(|error| self.unreadable(error))?;
+        if let Source::File(path) = self
+            && regular(path).is_some_and(is_native)
+        {
+            // Who may not write there translates it again next time.
+            let _ = files::write(path, files::Form::Native, |out| out.write_all(&trace));
+        }
+        Ok((Cow::Owned(trace), remarks))
+    }
+
+    fn native(
+        &self,
+        bytes: &[u8],
+        bounds: Bounds,
+        observer: &Shared<'_>,
+        remarks: &mut Vec<Error>,
+    ) -> Result<(Trace, Completeness), Error> {
+        let (bytes, more) = self.translated(bytes, bounds, observer)?;
+        remarks.extend(more);
         let total = Some(bytes.len() as u64);
-        native::read_with(bytes, |position| {
+        native::read_with(&bytes, |position| {
             observer.borrow_mut().advance(Progress::Counted { done: position as u64, total });
         })
         .map_err(|error| self.refused_native(&error))
@@ -436,6 +480,12 @@ fn remarks_on(read: &ReadTrace) -> Vec<Error> {
 /// The file, if it can be read a second time.
 fn regular(path: &Path) -> Option<File> {
     is_regular(path).then(|| File::open(path).ok()).flatten()
+}
+
+/// Whether a file is a native trace as it is, not within a compression.
+fn is_native(file: File) -> bool {
+    let mut start = Vec::with_capacity(SNIFF_LENGTH);
+    file.take(SNIFF_LENGTH as u64).read_to_end(&mut start).is_ok() && sniff(&start) == Form::Native
 }
 
 fn is_regular(path: &Path) -> bool {

@@ -58,7 +58,9 @@ impl TerminalObserver {
         let doing = doing(stage);
         Bar::Simple(match stage {
             Stage::Reading { bytes: Some(bytes) } => progress::of_bytes(&doing, *bytes, mode),
-            Stage::Reading { bytes: None } | Stage::SearchingRacyReads => progress::of_unknown(&doing, mode),
+            Stage::Reading { bytes: None } | Stage::Translating | Stage::SearchingRacyReads => {
+                progress::of_unknown(&doing, mode)
+            }
             Stage::Searching(_) => progress::of_events(&doing, 0, mode),
             Stage::Deciding { events } => progress::of_events(&doing, *events, mode),
             Stage::SearchingStates => return Bar::States(StatesBar::new(&doing, mode)),
@@ -156,6 +158,7 @@ impl Drop for TerminalObserver {
 fn doing(stage: &Stage) -> String {
     match stage {
         Stage::Reading { .. } => "reading".to_owned(),
+        Stage::Translating => "translating the recording".to_owned(),
         Stage::Searching(kind) => format!("searching for {}", kind.title_of_many()),
         Stage::SearchingRacyReads => "searching for reads that race".to_owned(),
         Stage::Deciding { .. } => "deciding what the method reports".to_owned(),

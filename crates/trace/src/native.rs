@@ -12,6 +12,7 @@ mod pending;
 mod read;
 mod scrub;
 mod unpack;
+mod untranslated;
 mod write;
 
 pub use error::{Completeness, Cut, Problem, ReadError};
@@ -19,4 +20,5 @@ pub use layout::Table;
 pub use notes::{Distance, FrameNumber, Note, Notes, StackId, ThreadOrigin};
 pub use read::{metadata, read, read_with, stream};
 pub use scrub::{ScrubError, scrub};
+pub use untranslated::{Untranslated, is_untranslated};
 pub use write::{Writer, write};

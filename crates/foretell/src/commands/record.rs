@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use load::{Options, Pattern, Sample};
-use pipeline::recording::{KeptEnvironment, RecordOptions, RecordedTrace, Recorder};
+use pipeline::recording::{
+    KeptEnvironment, KeptRecording, RecordOptions, RecordedTrace, Recorder, Translation,
+};
 use run::drive::{Drive, Ready};
 use serde::Serialize;
 
@@ -173,6 +175,12 @@ impl Record {
             let recording = recorder.record(self.seed.wrapping_add(run), &file, observer)?;
             let elapsed = recording.elapsed.as_secs_f64();
             recording.traces.iter().for_each(|trace| self.say_what_was_recorded(trace, elapsed));
+            for KeptRecording { name, bytes: size } in recording.kept.iter().filter(|_| !self.mode.quiet) {
+                let size = bytes(*size);
+                eprintln!(
+                    "recorded a long run to {name} ({size}, {elapsed:.2} s); its first reader translates it"
+                );
+            }
             written.extend(recording.traces);
             seconds += elapsed;
             status = if status == 0 { recording.code } else { status };
@@ -210,9 +218,17 @@ impl Record {
                 sample: self.sample.map(|share| Sample { share, seed: self.seed }),
                 include: patterns(&self.include),
                 exclude: patterns(&self.exclude),
-                max_events: None,
+                ..Options::default()
             },
+            translation: self.translation(),
         }
+    }
+
+    /// What is in the trace has to be known now if it is to be reported, and which part of the log is wanted is not kept with it.
+    fn translation(&self) -> Translation {
+        let is_all = self.sample.is_none() && self.include.is_empty() && self.exclude.is_empty();
+        let is_whole = is_all && !self.drop_repeated && self.max_events.is_none();
+        if self.mode.json || self.branches || !is_whole { Translation::Now } else { Translation::WhenRead }
     }
 
     /// The file to write to, which must be of the native form.
@@ -239,22 +255,23 @@ impl Record {
     }
 
     fn say_what_was_recorded(&self, trace: &RecordedTrace, seconds: f64) {
-        if self.branches && trace.loaded.branches == 0 {
+        let loaded = &trace.loaded;
+        if self.branches && loaded.branches == 0 {
             Diagnostic::new("no branches were counted")
                 .in_file(trace.name.as_str())
                 .help("build the program with `foretell cc --branches`, or FORETELL_BRANCHES=1 in the environment")
                 .print_warning();
         }
         if !self.mode.quiet && !self.mode.json {
-            let events = counted(trace.loaded.events, "event");
-            let threads = counted(trace.loaded.threads, "thread");
+            let events = counted(loaded.events, "event");
+            let threads = counted(loaded.threads, "thread");
             eprintln!(
                 "recorded {events} of {threads} to {} ({}, {seconds:.2} s)",
                 trace.name,
                 bytes(trace.bytes)
             );
-            if trace.loaded.repeated > 0 {
-                eprintln!("left out {} of spinning threads", counted(trace.loaded.repeated, "repeated read"));
+            if loaded.repeated > 0 {
+                eprintln!("left out {} of spinning threads", counted(loaded.repeated, "repeated read"));
             }
         }
     }

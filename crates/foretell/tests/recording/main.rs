@@ -5,6 +5,7 @@ mod builds;
 mod endings;
 mod equality;
 mod interruptions;
+mod long;
 mod options;
 mod order;
 mod primitives;

@@ -74,7 +74,13 @@ impl Workshop {
     }
 
     pub(crate) fn trace(&self, name: &str) -> Trace {
-        let bytes = std::fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let read = || std::fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut bytes = read();
+        // The recording of a long run: whoever reads it first translates it.
+        if native::is_untranslated(&bytes) {
+            succeeded(&mut self.foretell(&["stats", "-q", name]));
+            bytes = read();
+        }
         native::read(&bytes).unwrap_or_else(|error| panic!("{name}: {error}")).0
     }
 }

@@ -73,7 +73,7 @@ pub enum Problem {
     #[error("unknown flags {found:#x}, expected 0")]
     Flags { found: u32 },
 
-    #[error("unknown chunk \"{}\", expected META, NAME, EVNT, ORDR, NOTE or END.", .found.escape_ascii())]
+    #[error("unknown chunk \"{}\", expected META, NAME, EVNT, ORDR, NOTE, RMOD, RLOG or END.", .found.escape_ascii())]
     Tag { found: [u8; 4] },
     #[error("unknown codec {found}, expected 0 (stored) or 1 (zstd)")]
     Codec { found: u32 },
@@ -161,6 +161,12 @@ pub enum Problem {
     #[error("thread {thread} was created by thread {found}, expected a smaller number")]
     OriginParent { thread: u32, found: u32 },
 
+    #[error("a recording that is not translated yet; `foretell convert` translates it")]
+    NotTranslated,
+    #[error("both a log and events, expected one of them")]
+    EventsBesideLog,
+    #[error("the list of modules is not UTF-8")]
+    ModulesNotUtf8,
     #[error("the metadata cannot be read: {why}")]
     Metadata { why: String },
     #[error("the end chunk has {found} bytes, expected 8")]

@@ -43,13 +43,26 @@ pub enum Tag {
     Orders,
     /// What is noted of the events just before, as planes of columns.
     Notes,
+    /// The modules of a recording that is not translated, as the recorder lists them.
+    RawModules,
+    /// A part of the raw log of such a recording.
+    RawLog,
     /// The number of events in the file.
     End,
 }
 
 impl Tag {
     /// Every tag.
-    pub const ALL: [Tag; 6] = [Tag::Metadata, Tag::Names, Tag::Events, Tag::Orders, Tag::Notes, Tag::End];
+    pub const ALL: [Tag; 8] = [
+        Tag::Metadata,
+        Tag::Names,
+        Tag::Events,
+        Tag::Orders,
+        Tag::Notes,
+        Tag::RawModules,
+        Tag::RawLog,
+        Tag::End,
+    ];
 
     /// How it is written.
     pub const fn bytes(self) -> [u8; 4] {
@@ -59,6 +72,8 @@ impl Tag {
             Tag::Events => *b"EVNT",
             Tag::Orders => *b"ORDR",
             Tag::Notes => *b"NOTE",
+            Tag::RawModules => *b"RMOD",
+            Tag::RawLog => *b"RLOG",
             Tag::End => *b"END.",
         }
     }
@@ -73,7 +88,7 @@ impl Tag {
     pub const fn max_ratio(self) -> usize {
         match self {
             Tag::Events | Tag::Orders | Tag::Notes => 32,
-            Tag::Metadata | Tag::Names | Tag::End => 8,
+            Tag::Metadata | Tag::Names | Tag::RawModules | Tag::RawLog | Tag::End => 8,
         }
     }
 }

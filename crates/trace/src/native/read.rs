@@ -138,7 +138,7 @@ impl<'a> Chunks<'a> {
     }
 
     /// The same without looking at the checksum.
-    fn next_unchecked(&mut self) -> Result<NextChunk<'a>, ReadError> {
+    pub(super) fn next_unchecked(&mut self) -> Result<NextChunk<'a>, ReadError> {
         let offset = self.offset;
         let rest = &self.bytes[offset..];
         let cut = |what| Ok(NextChunk::Cut { offset, what });
@@ -170,13 +170,13 @@ impl<'a> Chunks<'a> {
             match chunk.tag {
                 Tag::Events => events += chunk.header.raw_len as usize / EVENT_LEN,
                 Tag::Metadata | Tag::Names | Tag::Orders | Tag::Notes => {}
-                Tag::End => break,
+                Tag::RawModules | Tag::RawLog | Tag::End => break,
             }
         }
         events
     }
 
-    fn expect_nothing(&self) -> Result<(), ReadError> {
+    pub(super) fn expect_nothing(&self) -> Result<(), ReadError> {
         match self.bytes.len() - self.offset {
             0 => Ok(()),
             bytes => Err(Problem::AfterEnd { bytes: bytes as u64 }.at(self.offset)),
@@ -206,7 +206,10 @@ fn check_chunk_header(header: ChunkHeader) -> Result<(Tag, Codec), Problem> {
         Tag::Orders if raw != count => Err(Problem::OrdersLength { count, raw }),
         Tag::Metadata if count != 1 => Err(Problem::Single { what: "metadata", found: count }),
         Tag::End if count != 1 => Err(Problem::Single { what: "end", found: count }),
-        Tag::Events | Tag::Orders | Tag::Notes | Tag::Metadata | Tag::End | Tag::Names => Ok((tag, codec)),
+        Tag::RawModules if count != 1 => Err(Problem::Single { what: "modules", found: count }),
+        Tag::RawLog if count != 1 => Err(Problem::Single { what: "log", found: count }),
+        Tag::Events | Tag::Orders | Tag::Notes | Tag::Metadata | Tag::Names => Ok((tag, codec)),
+        Tag::RawModules | Tag::RawLog | Tag::End => Ok((tag, codec)),
     }
 }
 
@@ -310,8 +313,10 @@ impl Contents {
         if !self.orders.is_empty() && chunk.tag != Tag::Events {
             return Err(Problem::OrdersWithoutEvents);
         }
-        if chunk.tag == Tag::Notes {
-            return self.take_notes(chunk, just_read);
+        match chunk.tag {
+            Tag::Notes => return self.take_notes(chunk, just_read),
+            Tag::RawModules | Tag::RawLog => return Err(Problem::NotTranslated),
+            _ => {}
         }
         let raw = unpacker.unpack(chunk.codec, chunk.stored, chunk.header.raw_len)?;
         match chunk.tag {
@@ -326,7 +331,7 @@ impl Contents {
                 self.orders.extend_from_slice(raw);
                 Ok(())
             }
-            Tag::Notes => Ok(()),
+            Tag::Notes | Tag::RawModules | Tag::RawLog => Ok(()),
             Tag::End => self.take_end(raw),
         }
     }

@@ -340,9 +340,31 @@ impl<W: Write> ChunkWriter<W> {
         Ok(ChunkWriter { out, compressor, raw: Vec::new(), chunk: Vec::new() })
     }
 
+    /// The output.
+    #[cfg(test)]
+    pub(super) fn into_out(self) -> W {
+        self.out
+    }
+
     /// Writes a chunk as it is.
     pub(super) fn copy(&mut self, chunk: &[u8]) -> io::Result<()> {
         self.out.write_all(chunk)
+    }
+
+    /// Writes a chunk without trying to compress it.
+    pub(super) fn store(&mut self, tag: Tag, count: u32, raw: &[u8]) -> io::Result<()> {
+        let length = raw.len() as u32;
+        let mut header = ChunkHeader {
+            tag: tag.bytes(),
+            codec: Codec::Stored as u32,
+            count,
+            raw_len: length,
+            stored_len: length,
+            checksum: 0,
+        };
+        header.checksum = header.checksum_with(raw);
+        self.out.write_all(&header.to_bytes())?;
+        self.out.write_all(raw)
     }
 
     pub(super) fn write(&mut self, tag: Tag, count: u32, raw: &[u8]) -> io::Result<()> {
