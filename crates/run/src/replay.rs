@@ -74,18 +74,16 @@ pub struct Settings {
 impl Settings {
     /// The runtime's settings.
     fn for_runtime(&self, plan: &Plan) -> wire::Settings {
+        // What comes after a schedule that leads into a hang repeats itself.
+        let afterwards = if plan.goal.is_endless() { REPEATED_EVENTS } else { LATER_EVENTS };
         let settings = wire::Settings {
             mode: wire::Mode::Replay,
             seed: self.seed,
             test_barriers: self.test_barriers,
+            max_events: NonZeroU64::new(plan.length().saturating_add(afterwards)),
             ..wire::Settings::DEFAULT
         };
         match &plan.goal {
-            // What comes after the schedule repeats itself.
-            goal if goal.is_endless() => {
-                let events = plan.length().saturating_add(REPEATED_EVENTS);
-                wire::Settings { max_events: NonZeroU64::new(events), ..settings }
-            }
             // Threads that are in a state together leave it together.
             Goal::State => wire::Settings {
                 policy: wire::Policy::RoundRobin,
@@ -100,6 +98,9 @@ impl Settings {
 /// A program that is to hang is stopped after this time, and its events are recorded up to so many after those of the schedule.
 const ENDLESS: Duration = Duration::from_secs(3);
 const REPEATED_EVENTS: u64 = 100_000;
+/// So many events are recorded after those of any other schedule: a program may spin for ever when it has been
+/// led elsewhere, and reading what it logs must not take all the time there is.
+const LATER_EVENTS: u64 = 3_000_000;
 
 /// Runs the command along the plan.
 pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Replay, ReplayError> {

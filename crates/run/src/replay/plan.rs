@@ -343,6 +343,7 @@ impl Making<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU64;
     use std::time::Duration;
 
     use wire::TestBarriers;
@@ -370,6 +371,25 @@ mod tests {
             limit: Duration::from_secs(1),
             cancellation: Cancellation::default(),
             seed: 1,
+        }
+    }
+
+    #[test]
+    fn a_replay_records_a_bounded_number_of_events_whatever_it_leads_to() {
+        let steps = vec![event(&[], 9, Kind::Write), event(&[0], 4, Kind::Write), event(&[], 7, Kind::Read)];
+        let planned = |identity: &str| PlannedFailure { identity: identity.to_owned(), thread: None };
+        let goals = [
+            Goal::Race(event(&[], 10, Kind::Write), event(&[0], 5, Kind::Write)),
+            Goal::Deadlock(Vec::new()),
+            Goal::Order(Vec::new()),
+            Goal::Reads(event(&[], 10, Kind::Read), None),
+            Goal::State,
+            Goal::Failure(planned("abort")),
+        ];
+        for goal in goals {
+            let plan = Plan { steps: steps.clone(), goal, names: BTreeMap::new() };
+            let most = settings().for_runtime(&plan).max_events.map(NonZeroU64::get);
+            assert_eq!(most, Some(15 + super::super::LATER_EVENTS), "{:?}", plan.goal);
         }
     }
 
