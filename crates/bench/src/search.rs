@@ -2,7 +2,10 @@
 //! `random` and `pct` alone, and plain stress.
 //!
 //! The programs are in the directory that `FORETELL_PEERS` names, and its `peers.toml` says how each is built (`[[failing]]`). Nothing of them is in
-//! this repository. `FORETELL` may name a binary to be measured instead of a release build of this source.
+//! this repository. `FORETELL` may name a binary to be measured instead of a release build of this source. What was measured is kept in
+//! `target/search-cells.jsonl`: the command can be interrupted, and measures only what is missing when it is started again.
+
+mod cells;
 
 use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
@@ -12,13 +15,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use xtask::Outcome;
-use xtask::cargo::release_build;
+use xtask::cargo::{release_build, root};
 use xtask::machine::circumstances;
 use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
 use crate::measure::median;
 use crate::peers::{Failing, Sources};
+use cells::{Cell, Cells};
 
 /// How often each way is tried, with another seed each time.
 const SEEDS: u64 = 5;
@@ -26,11 +30,11 @@ const SEEDS: u64 = 5;
 const POLICY_RUNS: u64 = 100;
 const STRESS_RUNS: u64 = 1000;
 /// Seconds that a hunt may take. One that has not failed within the first is made again with the next; a seed makes the same runs.
-const HUNTS: [u64; 3] = [4, 15, 60];
+const HUNTS: [u64; 2] = [5, 20];
 /// A run that takes longer hangs.
 const PATIENCE: u64 = 5;
 /// The time that the stress of one program may take.
-const STRESS_LIMIT: Duration = Duration::from_secs(60);
+const STRESS_LIMIT: Duration = Duration::from_secs(20);
 /// The status with which the runtime ends a program that deadlocked; `timeout` ends with the other.
 const DEADLOCK_STATUS: i32 = 99;
 const TIMEOUT_STATUS: i32 = 124;
@@ -42,17 +46,19 @@ pub(crate) fn run() -> Outcome {
     };
     let sources = Sources::of_the_user()?.ok_or("FORETELL_PEERS names no directory with a peers.toml")?;
     let mut section = format!("## The search for failures\n\n{} {build}\n", circumstances().trim_end());
-    section.push_str(&with_directory(|directory| measure(&foretell, &sources, directory))?);
+    let mut cells = Cells::open(&root().join("target/search-cells.jsonl"), Path::new(&foretell))?;
+    eprintln!("{} cells are known", cells.len());
+    section.push_str(&with_directory(|directory| measure(&foretell, &sources, &mut cells, directory))?);
     let headline = section.lines().rev().find(|line| line.starts_with("Of ")).unwrap_or("?");
     store_report("search", headline.trim_end_matches('.'), &section)
 }
 
-fn measure(foretell: &str, sources: &Sources, directory: &Path) -> Result<String, String> {
+fn measure(foretell: &str, sources: &Sources, cells: &mut Cells, directory: &Path) -> Result<String, String> {
     let (mut rows, mut skipped) = (Vec::new(), String::new());
     for program in &sources.manifest.failing {
         eprintln!("measuring: {}", program.name);
         let trial = Trial { foretell, program, peers: &sources.directory, place: directory };
-        match trial.row() {
+        match trial.row(cells) {
             Ok(row) => rows.push(row),
             Err(reason) => {
                 let first = reason.lines().next().unwrap_or_default();
@@ -116,26 +122,34 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn row(&self) -> Result<Row, String> {
+    fn row(&self, cells: &mut Cells) -> Result<Row, String> {
         let ours =
             self.build("ours", &format!("{0} cc", self.foretell), &format!("{0} c++", self.foretell))?;
         let plain = self.build("plain", "gcc", "g++")?;
+        let name = &self.program.name;
         let (mut hunt, mut confirmed) = (Way::default(), String::new());
         for seed in 0..SEEDS {
-            let found = self.hunt(&ours, seed)?;
-            match (found["first_failure"]["run"].as_u64(), found["first_failure"]["cpu_ms"].as_u64()) {
-                (Some(run), Some(cpu)) => hunt.failed.push((run, cpu as f64 / 1000.0)),
-                _ => confirmed = kinds(&found),
-            }
+            let cell = cells.get(name, "hunt", seed, || self.hunt(&ours, seed))?;
+            hunt.failed.extend(cell.failed);
+            confirmed = if cell.failed.is_none() { cell.confirmed } else { confirmed };
         }
+        let mut policy = |policy: &str| {
+            let mut way = Way::default();
+            for seed in 0..SEEDS {
+                way.failed.extend(cells.get(name, policy, seed, || self.policy(&ours, policy, seed))?.failed);
+            }
+            Ok::<Way, String>(way)
+        };
+        let (random, pct) = (policy("random")?, policy("pct")?);
+        let stress = cells.get(name, "stress", 0, || self.stress(&plain))?.failed;
         Ok(Row {
-            name: self.program.name.clone(),
+            name: name.clone(),
             group: self.program.group.clone(),
             hunt,
             confirmed,
-            random: self.policy(&ours, "random")?,
-            pct: self.policy(&ours, "pct")?,
-            stress: self.stress(&plain)?,
+            random,
+            pct,
+            stress,
         })
     }
 
@@ -154,7 +168,7 @@ impl Trial<'_> {
         }
     }
 
-    fn hunt(&self, program: &Path, seed: u64) -> Result<Value, String> {
+    fn hunt(&self, program: &Path, seed: u64) -> Result<Cell, String> {
         let mut found = Value::Null;
         for seconds in HUNTS {
             found = self.hunt_for(program, seed, seconds)?;
@@ -162,7 +176,9 @@ impl Trial<'_> {
                 break;
             }
         }
-        Ok(found)
+        let failure = &found["first_failure"];
+        let failed = failure["run"].as_u64().zip(failure["cpu_ms"].as_u64());
+        Ok(Cell { failed: failed.map(|(run, cpu)| (run, cpu as f64 / 1000.0)), confirmed: kinds(&found) })
     }
 
     fn hunt_for(&self, program: &Path, seed: u64, seconds: u64) -> Result<Value, String> {
@@ -181,37 +197,33 @@ impl Trial<'_> {
     }
 
     /// Runs of a policy alone, each with the next seed.
-    fn policy(&self, program: &Path, policy: &str) -> Result<Way, String> {
+    fn policy(&self, program: &Path, policy: &str, seed: u64) -> Result<Cell, String> {
         let directory = self.place.join("run");
-        let mut way = Way::default();
-        for first in (0..SEEDS).map(|seed| 1000 * seed) {
-            let begin = cpu_of_children()?;
-            for run in 0..POLICY_RUNS {
-                let _ = std::fs::remove_dir_all(&directory);
-                let settings = format!("mode=record\npolicy={policy}\nseed={}\n", first + run);
-                std::fs::create_dir(&directory)
-                    .and_then(|()| std::fs::write(directory.join("settings"), settings))
-                    .map_err(|error| format!("cannot write settings: {error}"))?;
-                if self.fails(Command::new("timeout").env("FORETELL_RUN", &directory), program)? {
-                    way.failed.push((run + 1, cpu_of_children()? - begin));
-                    break;
-                }
+        let begin = cpu_of_children()?;
+        for run in 0..POLICY_RUNS {
+            let _ = std::fs::remove_dir_all(&directory);
+            let settings = format!("mode=record\npolicy={policy}\nseed={}\n", 1000 * seed + run);
+            std::fs::create_dir(&directory)
+                .and_then(|()| std::fs::write(directory.join("settings"), settings))
+                .map_err(|error| format!("cannot write settings: {error}"))?;
+            if self.fails(Command::new("timeout").env("FORETELL_RUN", &directory), program)? {
+                return Ok(failed_in(run + 1, cpu_of_children()? - begin));
             }
         }
-        Ok(way)
+        Ok(Cell::default())
     }
 
-    fn stress(&self, program: &Path) -> Result<Option<(u64, f64)>, String> {
+    fn stress(&self, program: &Path) -> Result<Cell, String> {
         let (begin, start) = (cpu_of_children()?, Instant::now());
         for run in 0..STRESS_RUNS {
             if self.fails(&mut Command::new("timeout"), program)? {
-                return Ok(Some((run + 1, cpu_of_children()? - begin)));
+                return Ok(failed_in(run + 1, cpu_of_children()? - begin));
             }
             if start.elapsed() > STRESS_LIMIT {
                 break;
             }
         }
-        Ok(None)
+        Ok(Cell::default())
     }
 
     /// Whether a run crashes, aborts or hangs.
@@ -228,6 +240,10 @@ impl Trial<'_> {
         let by_signal = status.signal().is_some() || status.code().is_some_and(|code| code > 128);
         Ok(by_signal || matches!(status.code(), Some(DEADLOCK_STATUS | TIMEOUT_STATUS)))
     }
+}
+
+fn failed_in(run: u64, cpu: f64) -> Cell {
+    Cell { failed: Some((run, cpu)), ..Cell::default() }
 }
 
 /// The CPU seconds of all programs run so far.
@@ -251,9 +267,11 @@ fn kinds(found: &Value) -> String {
 
 fn introduction() -> String {
     format!(
-        "\n`FORETELL_PEERS=.. cargo xtask bench search`: programs that are known to fail, fetched and not kept, built as their suites do (-O0). *Hunt* is `foretell hunt` with its defaults \
-         (60 s; a seed that fails within 4 or 15 s has no longer hunt), up to the first run that crashes, aborts, fails an assertion or hangs; *random* and *pct* are runs under these policies alone, up to {POLICY_RUNS}, each with the next seed; *stress* is \
+        "\n`FORETELL_PEERS=.. cargo xtask bench search`: programs that are known to fail, fetched and not kept, built as their suites do (-O0). *Hunt* is `foretell hunt` of {} s, \
+         and of {} s with the seeds that do not fail in that time, up to the first run that crashes, aborts, fails an assertion or hangs; *random* and *pct* are runs under these policies alone, up to {POLICY_RUNS}, each with the next seed; *stress* is \
          the plain program, up to {STRESS_RUNS} runs or {} s. Runs, and CPU seconds of everything including the tool, until the first failure: medians of those of {SEEDS} seeds with which it failed, and how many these are if not all. A dash: it did not fail.\n\n",
+        HUNTS[0],
+        HUNTS[1],
         STRESS_LIMIT.as_secs()
     )
 }
