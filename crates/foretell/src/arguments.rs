@@ -1,8 +1,9 @@
 //! What can be asked on the command line. The arguments of each command are in its own file.
 
 use check::Model;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
+use wire::Policy;
 
 use crate::commands::{
     Cargo, Cc, Check, Clean, Compare, Completions, Convert, Cpp, Decide, Diff, Doctor, Fleet, Generate, Hunt,
@@ -64,12 +65,33 @@ pub fn model() -> impl TypedValueParser<Value = Model> {
     one_of(&Model::ALL, Model::name)
 }
 
+/// The value of `--policy`, each explained.
+pub fn policy() -> impl TypedValueParser<Value = Policy> {
+    let explained = |policy: Policy| {
+        PossibleValue::new(policy.name()).help(match policy {
+            Policy::Random => "A random thread may be next at any event",
+            Policy::Pct => "Threads have random priorities that change at a few random events",
+            Policy::RoundRobin => "Each thread in turn",
+            Policy::Os => "As the operating system schedules them",
+        })
+    };
+    named(Policy::ALL.map(explained).into(), &Policy::ALL, Policy::name)
+}
+
 /// A value of a closed set, by the names that the library has for them.
 pub fn one_of<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(all.iter().map(|&value| name(value))).map(move |given| {
+    named(all.iter().map(|&value| PossibleValue::new(name(value))).collect(), all, name)
+}
+
+fn named<T: Copy + Send + Sync + 'static>(
+    possible: Vec<PossibleValue>,
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(possible).map(move |given| {
         let named = all.iter().copied().find(|&value| name(value) == given);
         named.unwrap_or_else(|| unreachable!("only names of values are accepted"))
     })

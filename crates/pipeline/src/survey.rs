@@ -44,7 +44,7 @@ pub struct ThreadFigures {
 }
 
 /// How the variables are used. Every accessed variable is in exactly one of the three.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 pub struct Sharing {
     /// Variables that one thread alone accesses, and the accesses to them.
     pub local: VariableUse,
@@ -55,7 +55,7 @@ pub struct Sharing {
 }
 
 /// Some of the variables, and the accesses to them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct VariableUse {
     pub variables: u64,
@@ -102,7 +102,7 @@ pub struct Nesting {
 }
 
 /// What the reads saw.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct ReadFigures {
     pub own_write: u64,

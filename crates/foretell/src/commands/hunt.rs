@@ -14,12 +14,14 @@ use pipeline::predict::PredictOptions;
 use pipeline::suite::Shard;
 use pipeline::{Bounds, Budget, saved};
 use report::{Harm, Stopped, StoppedBy};
+use wire::Policy;
 
 use super::driving::Driving;
 use super::list::keep_newest;
 use super::predict::Search;
-use super::record::{Children, Policy};
+use super::record::Children;
 use super::test::shard;
+use crate::arguments::policy;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts::{self, LastWords};
@@ -93,7 +95,7 @@ pub struct Hunt {
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<Shard>,
     /// How the next thread is chosen while the program is recorded: `random`, `pct`, `round-robin` or `os`.
-    #[arg(long, value_enum, default_value_t = Policy::Random, hide_possible_values = true)]
+    #[arg(long, value_name = "POLICY", default_value = Policy::Random.name(), value_parser = policy(), hide_possible_values = true)]
     policy: Policy,
     /// Look only at variables that functions or files whose names contain this access, and atomic ones; `*` matches anything.
     #[arg(long, value_name = "PATTERN")]
@@ -210,7 +212,7 @@ impl Hunt {
             seed: self.seed.wrapping_add(shard.part - 1),
             seed_step: shard.parts,
             runs: self.runs,
-            policy: self.policy.into(),
+            policy: self.policy,
             children: self.children == Children::Follow,
             only_sync: self.only_sync,
             drive: self.driving.drive(),

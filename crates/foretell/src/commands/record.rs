@@ -14,6 +14,9 @@ use run::drive::{Drive, Ready};
 use serde::Serialize;
 
 use super::driving::Driving;
+use wire::Policy;
+
+use crate::arguments::policy;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::mode::OutputMode;
@@ -51,7 +54,7 @@ pub struct Record {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// How the next thread is chosen.
-    #[arg(long, value_enum, default_value_t = Policy::Random)]
+    #[arg(long, value_name = "POLICY", default_value = Policy::Random.name(), value_parser = policy())]
     policy: Policy,
     /// How many runs to record, each with the next seed.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
@@ -100,30 +103,6 @@ pub struct Record {
     /// The program and its arguments.
     #[arg(value_name = "CMD", required = true, last = true)]
     command: Vec<OsString>,
-}
-
-/// How the order of the threads is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Policy {
-    /// A random thread may be next at any event.
-    Random,
-    /// Threads have random priorities that change at a few random events.
-    Pct,
-    /// Each thread in turn.
-    RoundRobin,
-    /// As the operating system schedules them.
-    Os,
-}
-
-impl From<Policy> for wire::Policy {
-    fn from(policy: Policy) -> wire::Policy {
-        match policy {
-            Policy::Random => wire::Policy::Random,
-            Policy::Pct => wire::Policy::Pct,
-            Policy::RoundRobin => wire::Policy::RoundRobin,
-            Policy::Os => wire::Policy::Os,
-        }
-    }
 }
 
 /// What becomes of child processes.
@@ -194,7 +173,7 @@ impl Record {
 
     fn options(&self) -> RecordOptions {
         let runtime = wire::Settings {
-            policy: self.policy.into(),
+            policy: self.policy,
             quantum: self.quantum.and_then(NonZeroU64::new),
             max_events: self.max_events.and_then(NonZeroU64::new),
             ..wire::Settings::DEFAULT

@@ -6,7 +6,7 @@ use serde::Serialize;
 use trace::{Kind, Metadata, Op};
 
 use pipeline::TraceFile;
-use pipeline::survey::{Survey, ThreadFigures, VariableUse};
+use pipeline::survey::{ReadFigures, Sharing, Survey, ThreadFigures};
 
 #[derive(Serialize)]
 pub(super) struct Report<'a> {
@@ -19,7 +19,7 @@ pub(super) struct Report<'a> {
     threads: Vec<Thread<'a>>,
     kinds: BTreeMap<&'static str, u64>,
     sharing: Sharing,
-    reads_from: ReadsFrom,
+    reads_from: ReadFigures,
     hottest_variables: Vec<Variable<'a>>,
     hottest_locks: Vec<Lock<'a>>,
     nesting: Nesting<'a>,
@@ -65,26 +65,6 @@ struct Thread<'a> {
     forked_by: Option<&'a str>,
     fork: Option<u32>,
     ended: bool,
-}
-
-#[derive(Serialize)]
-struct Sharing {
-    local: Use,
-    read_only: Use,
-    written: Use,
-}
-
-#[derive(Serialize)]
-struct Use {
-    variables: u64,
-    accesses: u64,
-}
-
-#[derive(Serialize)]
-struct ReadsFrom {
-    own_write: u64,
-    other_thread: u64,
-    initial_value: u64,
 }
 
 #[derive(Serialize)]
@@ -159,27 +139,13 @@ impl<'a> Report<'a> {
             can_be_replayed: trace.can_be_replayed(),
             threads: survey.threads.iter().map(|figures| thread(opened, figures)).collect(),
             kinds: kinds(survey),
-            sharing: Sharing {
-                local: survey.sharing.local.into(),
-                read_only: survey.sharing.read_only.into(),
-                written: survey.sharing.written.into(),
-            },
-            reads_from: ReadsFrom {
-                own_write: survey.reads.own_write,
-                other_thread: survey.reads.other_thread,
-                initial_value: survey.reads.initial_value,
-            },
+            sharing: survey.sharing,
+            reads_from: survey.reads,
             hottest_variables: variables(opened, survey),
             hottest_locks: locks(opened, survey),
             nesting: Nesting { acquires: &survey.nesting.acquires, accesses: &survey.nesting.accesses },
             open_sections: open_sections(opened, survey),
         }
-    }
-}
-
-impl From<VariableUse> for Use {
-    fn from(VariableUse { variables, accesses }: VariableUse) -> Self {
-        Use { variables, accesses }
     }
 }
 
