@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn memory_runs_out() {
         let bounds = Bounds::start(None, Some(4096));
-        assert_eq!(reached(bounds), Some(Bound::Memory));
+        assert_eq!(bounds.reached(), Some(Bound::Memory), "from the start");
         assert!(bounds.are_final());
         let enough = Bounds::start(Some(Duration::from_millis(100)), Some(1 << 44));
         assert_eq!(reached(enough), Some(Bound::Time));

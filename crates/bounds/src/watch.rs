@@ -13,6 +13,11 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// Watches until a bound is reached for good.
 pub(crate) fn start(state: &'static State) {
+    // What is exceeded from the start is known before the work begins, however busy the machine is.
+    if let Some(bound) = state.exceeded() {
+        state.reach(bound);
+        return;
+    }
     // Without a thread there is nobody to watch, and the work goes on without bounds: better than no work.
     let _ = thread::Builder::new().name("bounds".into()).spawn(move || {
         while state.reached.load(Ordering::Relaxed) <= Bound::Share.number() {

@@ -133,7 +133,12 @@ impl<'a> Rounds<'a> {
         }
         self.search_recorded(observer)?;
         let explored = self.explore_behaviours(observer).and_then(|()| self.repeat_replays(observer));
-        explored.or_else(|error| self.end_early(error, observer))
+        explored.or_else(|error| self.end_early(error, observer))?;
+        // Whatever was done at that moment.
+        if self.options.cancellation.is_cancelled() {
+            self.ended = HuntEnd::Interrupt;
+        }
+        Ok(())
     }
 
     /// Ends the hunt because one of its later runs could not be made or looked at: what was found before is reported all the same.
