@@ -172,10 +172,21 @@ fn before_call(bytes: &[u8]) -> Option<FirstArgument> {
     if without(bytes, &[0x48, 0x89, 0xe7], 0).is_some() {
         return Some(FirstArgument { register: RSP, offset: 0 });
     }
-    // lea rax, ..; perhaps mov esi, immediate; mov rdi, rax
-    let bytes = without(bytes, &[0x48, 0x89, 0xc7], 0)?;
-    let second = without(bytes, &[0xbe], 4);
-    address_into(bytes, 0).or_else(|| address_into(second?, 0))
+    // lea rax, ..; perhaps add rax, immediate; perhaps mov esi, immediate; mov rdi, rax
+    let bytes = without_numbers(without(bytes, &[0x48, 0x89, 0xc7], 0)?);
+    let (bytes, part) = without_addition(bytes);
+    address_into(bytes, 0).map(|found| FirstArgument { offset: found.offset + part, ..found })
+}
+
+/// The bytes before an instruction that adds a number to `rax`, and the number: the place of a part in a variable.
+fn without_addition(bytes: &[u8]) -> (&[u8], i64) {
+    if let Some(rest) = without(bytes, &[0x48, 0x83, 0xc0], 1) {
+        return (rest, i64::from(bytes[bytes.len() - 1] as i8));
+    }
+    match (without(bytes, &[0x48, 0x05], 4), bytes.last_chunk()) {
+        (Some(rest), Some(number)) => (rest, i64::from(i32::from_le_bytes(*number))),
+        _ => (bytes, 0),
+    }
 }
 
 /// The bytes before instructions that put numbers into the registers of further arguments.
@@ -241,6 +252,12 @@ mod tests {
         // lea -0x90(%rbp),%rax; mov $0,%esi; mov %rax,%rdi; call
         let two = [0x48, 0x8d, 0x85, 0x70, 0xff, 0xff, 0xff, 0xbe, 0, 0, 0, 0, 0x48, 0x89, 0xc7];
         assert_eq!(argument(&[&two[..], &call].concat()), Some((RBP, -0x90)));
+        // lea -0x40(%rbp),%rax; add $0x10,%rax; mov %rax,%rdi; call
+        let part = [0x48, 0x8d, 0x45, 0xc0, 0x48, 0x83, 0xc0, 0x10, 0x48, 0x89, 0xc7];
+        assert_eq!(argument(&[&part[..], &call].concat()), Some((RBP, -0x30)));
+        // lea -0x400(%rbp),%rax; add $0x200,%rax; mov %rax,%rdi; call
+        let far_part = [0x48, 0x8d, 0x85, 0, 0xfc, 0xff, 0xff, 0x48, 0x05, 0, 2, 0, 0, 0x48, 0x89, 0xc7];
+        assert_eq!(argument(&[&far_part[..], &call].concat()), Some((RBP, -0x200)));
         // lea 0xc(%rsp),%rdi; call *rip
         assert_eq!(argument(&[0x48, 0x8d, 0x7c, 0x24, 0x0c, 0xff, 0x15, 1, 2, 3, 4]), Some((RSP, 12)));
         // lea 0x120(%rsp),%rdi; call
