@@ -45,10 +45,21 @@ pub fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Builds Foretell as it is released, which takes minutes and is seen, and says where it is.
+/// Builds Foretell for measurements, which takes minutes and is seen, and says where it is.
 pub fn release_build() -> Result<String, String> {
     cargo(&["build", "--release", "--package", "foretell"])?;
-    // This program lies beside it: both are built in the release profile.
+    Ok(built_in("release")?.to_string_lossy().into_owned())
+}
+
+/// Likewise as it is given to users: smaller, and it takes longer.
+pub fn shipping_build() -> Result<PathBuf, String> {
+    cargo(&["build", "--profile", "shipping", "--package", "foretell"])?;
+    built_in("shipping")
+}
+
+/// Where a profile puts the program: beside the directory of this program.
+fn built_in(profile: &str) -> Result<PathBuf, String> {
     let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
-    Ok(this.with_file_name("foretell").to_string_lossy().into_owned())
+    let target = this.parent().and_then(Path::parent).ok_or("cannot find the target directory")?;
+    Ok(target.join(profile).join("foretell"))
 }

@@ -2,11 +2,11 @@
 //! of the crates, what changed, and the checksums of all.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use xtask::Outcome;
-use xtask::cargo::{release_build, root};
+use xtask::cargo::{root, shipping_build};
 
 use crate::tools::{DEB, done};
 use crate::{package, python, version};
@@ -25,7 +25,7 @@ const SHELLS: [(&str, &str); 3] = [
 pub(crate) fn run() -> Outcome {
     let dist = root().join("target/dist");
     let _ = fs::remove_dir_all(&dist);
-    let foretell = PathBuf::from(release_build()?);
+    let foretell = shipping_build()?;
     judge(&foretell)?;
     let tree = dist.join(format!("foretell-{VERSION}-x86_64-linux-gnu"));
     stage(&foretell, &tree)?;

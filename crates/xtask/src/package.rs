@@ -18,8 +18,8 @@ use crate::tools::done;
 /// The example, and what the hunt must say about it.
 const EXAMPLE: &str = "weather_station.c";
 const EXPECTED: &str = "race-1: data race on temperature, confirmed";
-/// The bytes that the installed program may have: strangers download it.
-const LARGEST: u64 = 16 << 20;
+/// The bytes that the installed program may have. Cargo builds it without this repository's profiles, so it is larger than what is released.
+const LARGEST: u64 = 20 << 20;
 
 /// What `cargo metadata` says about the workspace.
 #[derive(Deserialize)]
