@@ -130,7 +130,7 @@ impl Typing<'_> {
         for (at, token) in tokens.iter().enumerate() {
             let kind = match token {
                 Token::Word("sizeof") => self.operand_of_sizeof(&tokens[at + 1..]),
-                Token::Word("new") => self.named(&tokens[at + 1..]).map(|(kind, _)| kind),
+                Token::Word("new") => self.named(after_placement(&tokens[at + 1..])).map(|(kind, _)| kind),
                 Token::Word("make_unique" | "make_shared")
                     if tokens.get(at + 1) == Some(&Token::Sign("<")) =>
                 {
@@ -198,6 +198,16 @@ impl Typing<'_> {
             let name = format!("{name}<{}>", arguments.concat());
             return Some((self.debug.type_named(&name)?, end + 1));
         }
+    }
+}
+
+/// What follows the arguments of `new` itself: the type in `new (std::nothrow) Node(1)`.
+fn after_placement<'t, 's>(tokens: &'t [Token<'s>]) -> &'t [Token<'s>] {
+    let end =
+        tokens.first().filter(|&&first| first == Token::Sign("(")).and_then(|_| closing(tokens, 0, "(", ")"));
+    match end.map(|end| &tokens[end + 1..]) {
+        Some(rest @ [Token::Word(_), ..]) => rest,
+        _ => tokens,
     }
 }
 

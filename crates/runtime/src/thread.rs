@@ -77,6 +77,15 @@ pub(crate) const PUT_OFF: usize = 16;
 /// The C function a thread runs.
 pub(crate) type Routine = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
+/// Where an allocating function was called; zero: nowhere.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Caller {
+    /// Where it returns to.
+    pub(crate) pc: u64,
+    /// Where on the stack that is written.
+    pub(crate) stack: u64,
+}
+
 /// A thread, as far as the scheduler's decisions do not need it: those are about an [`Entry`](crate::schedule::Entry).
 ///
 /// # Who may use what
@@ -98,8 +107,8 @@ pub(crate) struct Thread {
     context: UnsafeCell<Context>,
     /// Whether it has taken a branch since its last event.
     pub(crate) branched: Cell<Branched>,
-    /// Where the program called an allocating function that calls another one; 0: nowhere.
-    pub(crate) caller: Cell<u64>,
+    /// Who called an allocating function that calls another one.
+    pub(crate) caller: Cell<Caller>,
 
     // The rest.
     pub(crate) slot: Slot,

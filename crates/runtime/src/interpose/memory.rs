@@ -12,7 +12,7 @@ use super::{hook, rust};
 use crate::inside::{Inside, enter};
 use crate::modules::is_c_library;
 use crate::program::is_following;
-use crate::thread;
+use crate::thread::{self, Caller};
 use crate::token::gate;
 
 type Block = *mut c_void;
@@ -28,8 +28,8 @@ unsafe extern "C" {
 /// Where the program asked for the memory: `operator new` has noted its caller, since it calls `malloc` itself.
 fn site(inside: &Inside, pc: u64) -> u64 {
     match inside.thread().caller.take() {
-        0 => pc,
-        caller => caller,
+        Caller { pc: 0, .. } => pc,
+        caller => caller.pc,
     }
 }
 
@@ -60,7 +60,15 @@ pub(crate) fn log_allocation(block: Block, size: usize, pc: u64) -> Block {
         let kind = if is_private(&inside, pc) { Kind::AllocateInside } else { Kind::Allocate };
         inside.detailed(kind, pc, block as u64, &[size as u64], b"");
     }
+    forget_caller();
     block
+}
+
+/// What `operator new` or `delete` asked for is done, also if it was nothing.
+fn forget_caller() {
+    if let Some(thread) = thread::current() {
+        thread.caller.take();
+    }
 }
 
 /// Writes that a new block holds zeroes. In C, `calloc` is also a way not to say what belongs there; in Rust it is asked for.
@@ -86,6 +94,7 @@ pub(crate) fn log_free(block: Block, pc: u64) {
         }
         inside.simple(if own { Kind::FreeInside } else { Kind::Free }, pc, block as u64);
     }
+    forget_caller();
 }
 
 hook! {
@@ -163,10 +172,17 @@ hook! {
     }
 }
 
+/// Between two of the operators on the stack there is no more than this, if one calls the other: `new (std::nothrow)` calls `new`.
+const MOST_BETWEEN: u64 = 512;
+
 /// Notes who called `operator new` or `delete`, and returns the real one to go on with.
-extern "C" fn note_caller(real: &crate::real::Real, pc: u64) -> *mut c_void {
+extern "C" fn note_caller(real: &crate::real::Real, pc: u64, stack: u64) -> *mut c_void {
     if let Some(thread) = thread::current() {
-        thread.caller.set(pc);
+        let outer = thread.caller.get();
+        let is_nested = outer.pc != 0 && stack < outer.stack && outer.stack - stack <= MOST_BETWEEN;
+        if !is_nested {
+            thread.caller.set(Caller { pc, stack });
+        }
     }
     real.get()
 }
@@ -192,6 +208,7 @@ macro_rules! operators {
                         "push rdx",
                         "lea rdi, [rip + {}]",
                         "mov rsi, [rsp + 24]",
+                        "lea rdx, [rsp + 24]",
                         "call {}",
                         "pop rdx",
                         "pop rsi",

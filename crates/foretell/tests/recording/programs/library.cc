@@ -2,6 +2,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -38,4 +39,10 @@ int main() {
     first.join();
     std::thread second(visit, counts, &bank);
     second.join();
+    // The library's operator calls another one.
+    Account *spare = new (std::nothrow) Account();
+    std::thread third([spare] { spare->balance = 1; });
+    third.join();
+    spare->balance = 2;
+    delete spare;
 }
