@@ -56,8 +56,8 @@ struct State {
     deadline: Option<Instant>,
     /// In bytes.
     memory: Option<u64>,
-    /// When the share of the part under way is used up, in microseconds from the start; [`NEVER`]: it has none.
-    share: Mutex<u64>,
+    /// The share of the part under way.
+    share: Mutex<Share>,
     /// When a bound was reached for good, likewise.
     reached_at: AtomicU64,
     /// The number of the bound that is reached; 0: none.
@@ -65,6 +65,23 @@ struct State {
 }
 
 const NEVER: u64 = u64::MAX;
+
+/// The share of a part, in microseconds from the start.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    begin: u64,
+    /// [`NEVER`]: it has as much as there is.
+    end: u64,
+}
+
+impl Share {
+    const ALL: Share = Share { begin: 0, end: NEVER };
+
+    /// When what was found in it need no longer be presented: it may take half as long again.
+    fn end_of_grace(self) -> u64 {
+        self.end.saturating_add((self.end - self.begin) / 2)
+    }
+}
 
 impl PartialEq for Bounds {
     fn eq(&self, other: &Self) -> bool {
@@ -91,7 +108,7 @@ impl Bounds {
             start,
             deadline,
             memory,
-            share: Mutex::new(NEVER),
+            share: Mutex::new(Share::ALL),
             reached_at: AtomicU64::new(NEVER),
             reached: AtomicU8::new(0),
         };
@@ -151,9 +168,10 @@ impl Bounds {
     /// leaves is for the others.
     pub fn begin_share(self, parts: u32) {
         let Some(state) = self.0 else { return };
+        let now = state.start.elapsed();
         let share = match self.time_left() {
-            Some(left) if parts > 1 => micros(state.start.elapsed() + left / parts),
-            _ => NEVER,
+            Some(left) if parts > 1 => Share { begin: micros(now), end: micros(now + left / parts) },
+            _ => Share::ALL,
         };
         // Held until the end: nobody may take the share of the part before for that of this one.
         let mut current = state.share.lock().unwrap_or_else(PoisonError::into_inner);
@@ -163,11 +181,14 @@ impl Bounds {
     }
 
     /// Whether so much time has passed since the end that what was found so far need no longer be presented in full: a tenth of the time, at
-    /// least a second.
+    /// least a second. After the end of a share it is half of the share.
     pub fn is_grace_over(self) -> bool {
         let Some(state) = self.0 else { return false };
-        let reached_at = state.reached_at.load(Ordering::Relaxed);
-        reached_at != NEVER && micros(state.start.elapsed()) > reached_at.saturating_add(micros(self.grace()))
+        let now = micros(state.start.elapsed());
+        match state.reached_at.load(Ordering::Relaxed) {
+            NEVER => now > state.share.lock().unwrap_or_else(PoisonError::into_inner).end_of_grace(),
+            reached_at => now > reached_at.saturating_add(micros(self.grace())),
+        }
     }
 
     /// How long what was found may be presented after the end.
@@ -237,9 +258,11 @@ mod tests {
         let bounds = Bounds::start(Some(Duration::from_secs(3600)), None);
         bounds.begin_share(36_000_000);
         assert_eq!(reached(bounds), Some(Bound::Share));
-        assert!(!bounds.are_final());
+        assert!(!bounds.are_final() && bounds.is_grace_over());
         bounds.begin_share(1);
-        assert_eq!(bounds.reached(), None);
+        assert_eq!((bounds.reached(), bounds.is_grace_over()), (None, false));
+        bounds.begin_share(2);
+        assert!(!bounds.is_grace_over(), "half an hour, and half of that");
     }
 
     #[test]

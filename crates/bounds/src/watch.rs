@@ -44,7 +44,7 @@ impl State {
 
     fn look_at_share(&self) {
         let share = self.share.lock().unwrap_or_else(PoisonError::into_inner);
-        if micros(self.start.elapsed()) >= *share {
+        if micros(self.start.elapsed()) >= share.end {
             self.reach(Bound::Share);
         }
     }

@@ -131,6 +131,8 @@ pub fn predict_each(
     let conditions = rules_file.as_ref().map(|file| file.predicates(trace)).transpose()?.unwrap_or_default();
     let intent = options.intent(file)?;
     let bounds = options.budget.bounds;
+    // What was left of the share of a part before is gone.
+    options.begin_share(kinds.len() as u32);
     let index = Index::within(trace, bounds);
     let checkers = Checkers::default();
     let engine = Options { budget: options.budget.steps, ..Options::default() };

@@ -25,7 +25,7 @@ use super::record::RecordedRuns;
 use super::run_directory::RunDirectory;
 use crate::error::{Error, ErrorKind};
 use crate::observer::{Event, Observer, Progress, Stage, WarningsOnly, WithoutFindings};
-use crate::predict::{head, predict};
+use crate::predict::{PredictOptions, head, predict};
 use crate::recorded_command::{ChosenBy, command_of};
 use crate::trace_file::{ExploredTrace, TraceFile};
 use pace::Pace;
@@ -33,6 +33,9 @@ use repeat::Repetitions;
 
 /// So many recordings of runs that failed are searched at most.
 const MOST_SEARCHED_FAILURES: usize = 4;
+
+/// Replays and other behaviours have as much of the time as so many kinds of bugs, however long the searches for those would take.
+const LATER_PARTS: u32 = 3;
 
 /// Whether a recorded run was as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,7 +270,8 @@ impl<'a> Rounds<'a> {
         observer.begin(&Stage::Predicting);
         let (mut candidates, mut new) = (0, Vec::new());
         let expected = LazyCell::new(|| RecordedViolations::new(&file.trace));
-        for options in self.options.predict.without_nondeterminism().one_by_one()? {
+        let options = self.options.predict.without_nondeterminism();
+        for options in (PredictOptions { later_parts: LATER_PARTS, ..options }).one_by_one()? {
             let mut of_kind = predict(file, &options, &mut WithoutFindings(observer))?;
             of_kind.findings.retain(|finding| {
                 let is_meant = expectation == Expectation::Met && expected.has(finding);
@@ -292,6 +296,8 @@ impl<'a> Rounds<'a> {
             let kept = self.predictions.findings.iter().filter(|finding| new[before..].contains(&finding.id));
             kept.for_each(|finding| observer.finding(finding));
         }
+        // What comes now has all of the time that is left.
+        self.options.budget.bounds.begin_share(1);
         let (findings, more) = (new.len() as u64, recording.is_some());
         observer.end(Some(&Event::Predicted { findings, candidates, more }));
         Ok(new)

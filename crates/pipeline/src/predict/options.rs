@@ -38,6 +38,8 @@ pub struct PredictOptions {
     pub every_instance: bool,
     /// One finding for each variable and set of functions, unless every instance is wanted.
     pub by_cause: bool,
+    /// How many parts of the same work come after this search. Each of them is left its share of the time.
+    pub later_parts: u32,
     /// Where the user's own code is; none: where the run was recorded.
     pub first_party_roots: Vec<PathBuf>,
     /// Ids that findings keep.
@@ -60,6 +62,7 @@ impl Default for PredictOptions {
             rules: None,
             every_instance: false,
             by_cause: false,
+            later_parts: 0,
             first_party_roots: Vec::new(),
             known_ids: KnownIds::default(),
             budget: Budget::default(),
@@ -190,16 +193,24 @@ impl PredictOptions {
         self.cancellation.is_cancelled() || self.budget.is_exhausted()
     }
 
+    /// Begins a part of the search of which so many are to come, this one included.
+    pub(super) fn begin_share(&self, parts: u32) {
+        self.budget.bounds.begin_share(parts + self.later_parts);
+    }
+
     /// The same, one kind of bug each, in the order in which it is done.
     pub(crate) fn one_by_one(&self) -> Result<Vec<PredictOptions>, Error> {
-        let of_kind = |kind: FindingKind| PredictOptions {
+        let kinds = self.kinds()?;
+        let of_kind = |(kind, later): (FindingKind, u32)| PredictOptions {
+            later_parts: self.later_parts + later,
             only: vec![kind],
             method: self.method.filter(|method| method.kind() == kind),
             atomic_within: self.atomic_within.filter(|_| kind == FindingKind::Atomicity),
             orders: if kind == FindingKind::Order { self.orders.clone() } else { Vec::new() },
             ..self.clone()
         };
-        Ok(self.kinds()?.into_iter().map(of_kind).collect())
+        let later = (0..kinds.len() as u32).rev();
+        Ok(kinds.into_iter().zip(later).map(of_kind).collect())
     }
 
     /// The same, but for reads that can see other values unless they were asked for.

@@ -30,7 +30,7 @@ impl<'o> Parts<'o> {
     /// Whether there is something to do for a kind, and time and memory for it.
     pub(super) fn begin(&mut self, kind: FindingKind, predictions: &mut Predictions) -> bool {
         let Some(place) = self.left.iter().position(|&left| left == kind) else { return false };
-        self.options.budget.bounds.begin_share(self.left.len() as u32);
+        self.options.begin_share(self.left.len() as u32);
         self.left.remove(place);
         self.unknown = predictions.unknown;
         if self.options.is_over() {
