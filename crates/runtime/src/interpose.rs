@@ -16,6 +16,7 @@ pub(crate) mod blocking;
 pub(crate) mod c11;
 pub(crate) mod children;
 pub(crate) mod conditions;
+pub(crate) mod containers;
 pub(crate) mod failures;
 pub(crate) mod fibers;
 pub(crate) mod files;

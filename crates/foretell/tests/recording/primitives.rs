@@ -201,6 +201,19 @@ fn what_libraries_hold_is_named_as_in_the_source() {
     });
 }
 
+/// The library's own functions link the nodes of trees and lists.
+#[test]
+fn whoever_finds_a_node_comes_before_who_removes_it() {
+    support::each("containers.cc", |workshop, recorded| {
+        assert!(count(&recorded.trace, "w(endpoints._M_header._M_parent)") > 2, "the root changes");
+        for seed in ["1", "4", "6", "9"] {
+            workshop.record(&["--seed", seed]);
+            let predict = ["predict", "foretell.ftr", "--only", "race", "--only", "order"];
+            support::succeeded(&mut workshop.foretell(&predict));
+        }
+    });
+}
+
 /// Parts of a large block that a function hands out do not make the block one of them.
 #[test]
 fn a_pool_is_not_named_for_its_parts() {
