@@ -16,6 +16,7 @@ use crate::directory::create_file;
 use crate::environment::Environment;
 use crate::record::{code, without_surprises};
 use crate::signals;
+use crate::waiting::{EndWatch, LOOK};
 
 /// How long a job that is called off may take to put its things in order.
 const GRACE: Duration = Duration::from_secs(10);
@@ -151,7 +152,7 @@ impl Job {
 
     fn wait(&self, child: &mut Child, cancellation: &Cancellation) -> io::Result<u8> {
         let (mut until, mut asked) = (Instant::now() + self.limit, false);
-        let mut pause = Duration::from_millis(1);
+        let watch = EndWatch::of(child);
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok(code(status));
@@ -168,8 +169,7 @@ impl Job {
                 }
                 _ => {}
             }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(50));
+            watch.wait_at_most(LOOK);
         }
     }
 }

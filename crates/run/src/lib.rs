@@ -21,7 +21,8 @@ pub mod replay;
 mod signals;
 pub mod survey;
 mod usage;
+mod waiting;
 
 pub use cancellation::Cancellation;
 pub use signals::survive_file_limit;
-pub use usage::processor_time;
+pub use usage::{own_processor_time, processor_time};

@@ -22,6 +22,7 @@ use crate::mapping::{Mapping, map_file};
 use crate::output::OutputFile;
 use crate::program::Sight;
 use crate::signals::{self, PassingOn};
+use crate::waiting::{EndWatch, LOOK};
 use compile::embedded;
 
 /// How long a program that is asked to end may take before it is killed.
@@ -62,9 +63,15 @@ pub struct Ran {
 #[derive(Debug)]
 pub struct Process {
     log: PathBuf,
+    has_exited: bool,
 }
 
 impl Process {
+    /// Whether it is known to have ended by itself, so that its log must say how.
+    pub fn has_exited(&self) -> bool {
+        self.has_exited
+    }
+
     /// The raw log, and the list of the files that were mapped.
     pub fn read(&self) -> io::Result<(Mapping, String)> {
         let modules = fs::read(self.log.with_extension(wire::MODULES_EXTENSION)).unwrap_or_default();
@@ -139,7 +146,10 @@ pub fn run(command: &[OsString], file: &Path, sight: Sight, settings: &Settings)
     let ended = run_to_end(&mut program, settings.duration, output.as_mut(), driver)?;
     output.map_or(Ok(()), OutputFile::finish)?;
     let Ended { id, status, ending, elapsed } = ended;
-    let processes = processes(directory.path(), id)?;
+    let mut processes = processes(directory.path(), id)?;
+    if let Some(first) = processes.first_mut() {
+        first.has_exited = status.code().is_some();
+    }
     Ok(Ran { ending, status, elapsed, processes, environment_size, directory })
 }
 
@@ -214,7 +224,7 @@ impl Running<'_> {
         mut driver: Option<&mut Driver<'_>>,
     ) -> io::Result<(ExitStatus, bool)> {
         let (mut until, mut in_time, mut asked) = (self.until, true, false);
-        let mut pause = Duration::from_micros(200);
+        let watch = EndWatch::of(child);
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok((status, in_time));
@@ -237,9 +247,8 @@ impl Running<'_> {
             if let Some(driver) = &mut driver {
                 driver.advance(child.id())?;
             }
-            let left = until.map_or(pause, |until| until.saturating_duration_since(now));
-            std::thread::sleep(pause.min(left));
-            pause = (pause * 2).min(Duration::from_millis(4));
+            let left = until.map_or(LOOK, |until| until.saturating_duration_since(now));
+            watch.wait_at_most(LOOK.min(left));
         }
         signals::send(child.id() as i32, libc::SIGKILL);
         if self.group {
@@ -284,5 +293,5 @@ pub(crate) fn processes(directory: &Path, program: u32) -> io::Result<Vec<Proces
         }
     }
     logs.sort();
-    Ok(logs.into_iter().map(|(.., log)| Process { log }).collect())
+    Ok(logs.into_iter().map(|(.., log)| Process { log, has_exited: false }).collect())
 }

@@ -18,6 +18,7 @@ use crate::environment::{Environment, EnvironmentSource};
 use crate::output::OutputFile;
 use crate::record::{ending, without_surprises};
 use crate::signals;
+use crate::waiting::{EndWatch, LOOK};
 use compile::embedded;
 
 /// A command and what it was run with.
@@ -183,7 +184,7 @@ fn wait(
     output: &mut OutputFile,
     mut driver: Option<&mut Driver<'_>>,
 ) -> io::Result<(ExitStatus, bool)> {
-    let mut pause = Duration::from_micros(200);
+    let watch = EndWatch::of(child);
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok((status, true));
@@ -197,7 +198,6 @@ fn wait(
         if let Some(driver) = &mut driver {
             driver.advance(child.id())?;
         }
-        std::thread::sleep(pause.min(left));
-        pause = (pause * 2).min(Duration::from_millis(10));
+        watch.wait_at_most(LOOK.min(left));
     }
 }
