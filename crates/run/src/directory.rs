@@ -5,6 +5,7 @@
 //! while its owner lives, so one without an owner is known for what it is: it is removed when the next run starts, unless it
 //! holds a recording that was never written to its trace ([`Interrupted`]).
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -22,6 +23,9 @@ const PREFIX: &str = "run-";
 /// A file system in memory, and the room that must be left there: many times what a run of a hunt takes.
 const MEMORY: &str = "/dev/shm";
 const ENOUGH_MEMORY: u64 = 1 << 30;
+/// Says where the logs of runs go that are not kept: `memory`, whatever `TMPDIR` says. Workers of a fleet give each job a `TMPDIR` for its
+/// program, and that says nothing about logs.
+pub const LOGS: &str = "FORETELL_LOGS";
 
 /// A directory of a run; removed with the value.
 #[derive(Debug)]
@@ -42,25 +46,27 @@ pub struct Interrupted {
 impl WorkDirectory {
     /// A new one, in the place for them. Those that have no owner any more are removed.
     pub fn create() -> io::Result<WorkDirectory> {
-        WorkDirectory::create_in(place_in(&std::env::temp_dir())?)
+        WorkDirectory::create_in(&place_in(&std::env::temp_dir())?)
     }
 
     /// A new one in memory if there is room, for a run whose log is small and not kept.
     pub(crate) fn create_in_memory() -> io::Result<WorkDirectory> {
         // Who chose a place for temporary files wants them there.
-        if std::env::var_os("TMPDIR").is_some() || !has_room(Path::new(MEMORY)) {
+        let chose_elsewhere = std::env::var_os("TMPDIR").is_some() && !wants_memory(std::env::var_os(LOGS));
+        if chose_elsewhere || !has_room(Path::new(MEMORY)) {
             return WorkDirectory::create();
         }
-        let created = place_in(Path::new(MEMORY)).and_then(WorkDirectory::create_in);
+        let created = place_in(Path::new(MEMORY)).and_then(|place| WorkDirectory::create_in(&place));
         created.or_else(|_| WorkDirectory::create())
     }
 
-    fn create_in(place: PathBuf) -> io::Result<WorkDirectory> {
-        let _lock = lock(&place)?;
-        sweep(&place);
+    /// A new one in a directory of ours that is for nothing else. Those in it that have no owner any more are removed.
+    pub fn create_in(place: &Path) -> io::Result<WorkDirectory> {
+        let _lock = lock(place)?;
+        sweep(place);
         let private = fs::Permissions::from_mode(0o700);
         // As long a name for a recording as for a replay: where things lie on the stack depends on it.
-        let directory = tempfile::Builder::new().prefix(PREFIX).permissions(private).tempdir_in(&place)?;
+        let directory = tempfile::Builder::new().prefix(PREFIX).permissions(private).tempdir_in(place)?;
         let owner = create_file(&directory.path().join(OWNER))?;
         owner.lock()?;
         Ok(WorkDirectory { directory, _owner: owner })
@@ -99,6 +105,10 @@ pub fn is_ours(path: &Path) -> bool {
 /// A file that nobody else can read.
 pub(crate) fn create_file(path: &Path) -> io::Result<File> {
     File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
+fn wants_memory(logs: Option<OsString>) -> bool {
+    logs.is_some_and(|logs| logs == "memory")
 }
 
 /// Whether a file system is there with room for the logs of runs.
@@ -155,10 +165,12 @@ fn sweep(place: &Path) -> Vec<Interrupted> {
     interrupted
 }
 
+/// Whether somebody may be using a directory. Only a file that is not there or not locked says that nobody does: if it cannot be opened
+/// for another reason (too many open files, no rights), the directory stays.
 fn has_owner(run: &Path) -> bool {
     match File::open(run.join(OWNER)) {
         Ok(owner) => owner.try_lock().is_err(),
-        Err(_) => false,
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 
@@ -189,12 +201,33 @@ mod tests {
     fn runs_that_are_not_kept_are_in_memory_where_there_is_room() {
         let run = WorkDirectory::create_in_memory().unwrap();
         let is_in_memory = run.path().starts_with(MEMORY);
-        assert_eq!(is_in_memory, std::env::var_os("TMPDIR").is_none() && has_room(Path::new(MEMORY)));
+        let may_be = std::env::var_os("TMPDIR").is_none() || wants_memory(std::env::var_os(LOGS));
+        assert_eq!(is_in_memory, may_be && has_room(Path::new(MEMORY)));
         assert_eq!(run.path().parent().unwrap().metadata().unwrap().mode() & 0o777, 0o700);
         let path = run.path().to_owned();
         drop(run);
         assert!(!path.exists());
         assert!(!has_room(Path::new("/nowhere")));
+    }
+
+    #[test]
+    fn a_directory_whose_owner_cannot_be_asked_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let run = place.path().join("run-a");
+        fs::create_dir(&run).unwrap();
+        // A link to itself cannot be opened, not even by root.
+        std::os::unix::fs::symlink(OWNER, run.join(OWNER)).unwrap();
+        assert!(File::open(run.join(OWNER)).is_err_and(|error| error.kind() != io::ErrorKind::NotFound));
+        assert!(has_owner(&run));
+        assert!(sweep(place.path()).is_empty() && run.exists());
+        fs::remove_file(run.join(OWNER)).unwrap();
+        assert!(sweep(place.path()).is_empty() && !run.exists());
+    }
+
+    #[test]
+    fn only_a_wish_for_memory_overrules_a_chosen_place() {
+        assert!(wants_memory(Some("memory".into())));
+        assert!(!wants_memory(Some("disk".into())) && !wants_memory(None));
     }
 
     #[test]
