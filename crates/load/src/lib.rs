@@ -48,7 +48,7 @@ use std::path::Path;
 use bounds::Bounds;
 use trace::native::{Untranslated, Writer};
 use trace::{ImpossibleEvent, Metadata, Trace};
-use wire::{Damage, Event, Header, Losses, NotALog, Reader, Stop};
+use wire::{Damage, Event, Header, Losses, NotALog, Op, Reader, Stop};
 
 use chosen::Chosen;
 use handed::HandOvers;
@@ -89,6 +89,8 @@ pub struct Options {
     pub max_events: Option<NonZeroU64>,
     /// The time and the memory it may take. Loading fails when they are used up.
     pub bounds: Bounds,
+    /// The program is known to have ended by itself: a log that does not say so is not all of its run.
+    pub has_exited: bool,
 }
 
 /// Which variables are kept.
@@ -173,6 +175,12 @@ pub fn can_be_kept(recorded: Recorded<'_>, events: u64) -> bool {
     }
 }
 
+/// Whether a log was closed by its writer: then it has not a byte more than its records. One that was not has room for more, or was cut.
+pub fn is_closed(log: &[u8]) -> bool {
+    let written = Reader::new(log).map(|reader| reader.header().progress.written());
+    written.is_ok_and(|written| log.len() as u64 == wire::STREAM_START as u64 + written)
+}
+
 /// Keeps a run as it is.
 pub fn keep<W: Write>(recorded: Recorded<'_>, metadata: &Metadata, out: W) -> Result<(), LoadError> {
     let written = Reader::new(recorded.log)?.header().progress.written();
@@ -231,7 +239,10 @@ pub fn load_into<S: Sink>(
     let again = Reader::new(recorded.log)?.map_while(Result::ok);
     let choose = |shared: &_| Chosen::by(options, modules().0, again, shared);
     let mut reader = Reader::new(recorded.log)?;
-    let losses = losses(recorded.log, reader.header());
+    let mut losses = losses(recorded.log, reader.header());
+    if options.has_exited && !first.has_end {
+        losses.0 |= Losses::NO_END.0;
+    }
     let (modules, changed) = modules();
     let mut loaded = Loaded { losses, changed, ..Loaded::default() };
     let incomplete = lost_in_words(losses).map_or_else(|| metadata.incomplete.clone(), str::to_owned);
@@ -288,6 +299,9 @@ pub fn lost_in_words(losses: Losses) -> Option<&'static str> {
         losses if losses.include(Losses::OTHER_FILE) => {
             Some("there was no room for the list of modules, so names may be missing")
         }
+        losses if losses.include(Losses::NO_END) => Some(
+            "the log does not say how the program ended: the rest of it could not be written, or the program ended by a system call of its own",
+        ),
         _ => None,
     }
 }
@@ -298,6 +312,8 @@ struct FirstPass {
     sharing: Sharing,
     threads: Threads,
     hand_overs: HandOvers,
+    /// The log says why it ends.
+    has_end: bool,
 }
 
 impl FirstPass {
@@ -326,6 +342,7 @@ impl FirstPass {
         self.sharing.see(event);
         self.threads.see(event);
         self.hand_overs.see(event);
+        self.has_end |= matches!(event.op, Op::Stop(_));
     }
 
     /// What the second pass starts with.

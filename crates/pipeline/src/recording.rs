@@ -270,7 +270,9 @@ impl<'a> Recorder<'a> {
         let (log, modules) = process.read().map_err(|error| Error::io("read", "the log", error))?;
         let metadata = &with_requests(process, metadata);
         let recorded = Recorded { log: &log, modules: &modules, directory: Path::new(&metadata.directory) };
-        if !load::can_be_kept(recorded, SHORT) {
+        // Without an end something may be missing, which is to be said now.
+        let may_lack_something = process.has_exited() && !load::is_closed(&log);
+        if may_lack_something || !load::can_be_kept(recorded, SHORT) {
             return Ok(None);
         }
         files::write(file, Form::Native, |out| load::keep(recorded, metadata, out).map_err(as_io))?;
@@ -311,8 +313,9 @@ pub(crate) fn save(
         let error = Error::from(ErrorKind::RecordingLost { file: file.to_owned(), why });
         return Err(if why.contains("room") { error.help(MAKE_ROOM) } else { error });
     }
+    let options = Options { has_exited: process.has_exited(), ..options.clone() };
     let loaded =
-        files::write(file, Form::Native, |out| load::load(recorded, metadata, options, out).map_err(as_io))?;
+        files::write(file, Form::Native, |out| load::load(recorded, metadata, &options, out).map_err(as_io))?;
     let name = file.display().to_string();
     if let Some(why) = load::lost_in_words(loaded.losses) {
         let warning = Error::from(ErrorKind::IncompleteTrace(why.to_owned())).in_file(name.as_str());

@@ -52,6 +52,8 @@ impl Losses {
     pub const CUT: Losses = Losses(2);
     /// Another file of the run could not be written whole.
     pub const OTHER_FILE: Losses = Losses(4);
+    /// The log does not say how the program ended, although the program ended by itself. Readers find that out; no writer says it.
+    pub const NO_END: Losses = Losses(8);
 
     /// Whether all of these are among them.
     pub fn include(self, other: Losses) -> bool {

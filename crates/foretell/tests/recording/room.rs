@@ -61,6 +61,48 @@ fn a_temporary_directory_that_is_nearly_full() {
     }
 }
 
+/// A real quota: btrfs copies what is overwritten, so even the log's head, which has its room, can no longer be written.
+#[test]
+fn a_quota_that_is_used_up() {
+    let workshop = compiled();
+    let mounted = script(
+        &workshop,
+        "mkdir disk && truncate -s 128M image && mkfs.btrfs -q image && mount -o loop image disk \
+         && btrfs subvolume create disk/limited && btrfs quota enable disk",
+    );
+    if !mounted.status.success() {
+        // It takes root, a loop device and btrfs: not everywhere to be had. The next test has the same loss without them.
+        return println!("skipped: {}", said(&mounted).1);
+    }
+    let outcomes = ["32K", "128K", "200K", "256K", "300K", "512K"].map(|limit| {
+        let text = format!(
+            "rm -f foretell.ftr; btrfs qgroup limit {limit} disk/limited && TMPDIR=$PWD/disk/limited exec $FORETELL record -- ./program"
+        );
+        script(&workshop, &text)
+    });
+    let unmounted = script(&workshop, "umount disk");
+    assert!(unmounted.status.success(), "{}", said(&unmounted).1);
+    for output in outcomes {
+        let (status, text) = said(&output);
+        let is_told = ["cannot record `./program`", "nothing was recorded", "the recording ends early: "];
+        assert!(is_told.iter().any(|part| text.contains(part)), "{status:?}: {text}");
+        assert_eq!(status == Some(0), text.contains("the recording ends early: "), "{text}");
+    }
+}
+
+/// Nobody could say so, but the log has no end: the loss is known all the same.
+#[test]
+fn a_log_that_does_not_say_how_the_program_ended() {
+    let workshop = Workshop::new();
+    workshop.compile(CC, "sandbox.c", &[]);
+    let (status, text) =
+        said(&workshop.foretell(&["record", "--", "./program", "unseen_group"]).output().expect("it runs"));
+    assert_eq!(status, Some(7), "{text}");
+    assert!(text.contains("the recording ends early: the log does not say how the program ended"), "{text}");
+    let (_, text) = said(&workshop.foretell(&["predict", "foretell.ftr"]).output().expect("it runs"));
+    assert!(text.contains("the recording ends early: "), "{text}");
+}
+
 #[test]
 fn files_that_may_not_grow() {
     // In blocks of 512 bytes. The last leaves room for a log of some length and for its trace.
