@@ -126,6 +126,10 @@ pub fn summary_of(predictions: &Predictions, tally: &Tally) -> String {
     let left_out = predictions.stopped.as_ref().map_or(0, |stopped| stopped.left_out);
     lines.push(match tally.all() {
         0 if left_out > 0 => format!("SUMMARY: {}, none of them written out", counted(left_out, "finding")),
+        0 if predictions.stopped.is_some() => {
+            let what = if predictions.baseline.is_some() { "anything new" } else { "anything" };
+            format!("SUMMARY: stopped before {what} was found")
+        }
         0 if predictions.baseline.is_some() => "SUMMARY: nothing new".to_owned(),
         0 => "SUMMARY: nothing found".to_owned(),
         all => format!(

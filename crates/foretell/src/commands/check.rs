@@ -183,7 +183,8 @@ fn compare_with_trace(file: &ScheduleFile, trace: &Trace, question: &Question) -
     let contradiction =
         file.contradiction(trace, question).map_err(|error| Fault::new("trace", error.to_string()))?;
     if let Some(Contradiction { line, event, found, expected }) = contradiction {
-        let (found, expected) = (name(&found), name(&expected));
+        // Whole: where they differ may be what a shorter form leaves out.
+        let (found, expected) = (report::printable(&found), report::printable(&expected));
         let message = format!("it says `{found}`, but in the trace event {event} is `{expected}`");
         return Err(Fault::new(format!("line {line}"), message).about(event));
     }

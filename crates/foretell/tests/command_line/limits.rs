@@ -1,5 +1,7 @@
 //! `--timeout`, `--memory` and interrupts: a command ends with what it has, and says what it left.
 
+use std::io::Write;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use generate::hostile::Shape;
@@ -95,6 +97,50 @@ fn an_interrupt_ends_a_search_with_what_it_has() {
         assert!(stderr.contains("Stopped: interrupted."), "{stderr}");
         assert!(output.stdout.ends_with(b"}\n"), "the last finding is whole");
     }
+}
+
+/// A search that was ended before it found anything has not found that there is nothing.
+#[test]
+fn an_interrupt_before_the_first_finding_is_not_nothing_found() {
+    let place = Workplace::new();
+    let lines = (0..40_000).map(|i| (i, i % 8)).map(|(i, thread)| {
+        format!("T{thread}|acq(l)|1\nT{thread}|w(x{})|{}\nT{thread}|rel(l)|2\n", i % 7, 100 + i % 997)
+    });
+    let trace = lines.collect::<String>();
+    for signal in ["-TERM", "-INT"] {
+        let mut child = place.command(&["predict", "-"]).stdin(Stdio::piped()).spawn().expect("it starts");
+        // It reads, so it has begun; and it does not have the whole trace, so it has found nothing.
+        let mut input = child.stdin.take().expect("it is piped");
+        input.write_all(trace.as_bytes()).expect("it reads");
+        let id = child.id().to_string();
+        assert!(std::process::Command::new("kill").args([signal, &id]).status().is_ok_and(|s| s.success()));
+        // The signal is handled by a thread of its own.
+        std::thread::sleep(Duration::from_millis(500));
+        drop(input);
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).expect("it is text");
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("interrupted"), "{said}");
+        assert!(!said.contains("nothing found"), "{said}");
+    }
+}
+
+/// The same after the trace was read, as the findings keep it.
+#[test]
+fn a_search_that_was_stopped_does_not_say_nothing_found() {
+    let place = Workplace::new();
+    place.write("t.std", "T0|acq(l)|1\nT0|w(x)|2\nT0|rel(l)|3\nT1|acq(l)|4\nT1|w(x)|5\nT1|rel(l)|6\n");
+    let mut found = place.run(&["predict", "t.std", "--json"]).json();
+    place.write("found.json", found.to_string());
+    let whole = place.run(&["report", "found.json"]);
+    assert_eq!((whole.code, whole.text()), (Some(0), "SUMMARY: nothing found\n".to_owned()));
+    found["stopped"] = serde_json::json!({
+        "by": "interrupt", "reason": "interrupted", "unfinished": ["race"], "left_out": 0
+    });
+    place.write("found.json", found.to_string());
+    let stopped = place.run(&["report", "found.json"]);
+    let said = "Stopped: interrupted. Not searched to the end: data races.\nSUMMARY: stopped before anything was found\n";
+    assert_eq!((stopped.code, stopped.text() + &stopped.stderr), (Some(3), said.to_owned()));
 }
 
 #[test]
