@@ -7,6 +7,7 @@ mod demo;
 mod deny;
 mod dist;
 mod fuzz;
+mod fuzz_readers;
 mod instructions;
 mod package;
 mod pictures;
@@ -25,8 +26,10 @@ use crate::fuzz::Seeds;
 use crate::test::Selection;
 
 const USAGE: &str = "\
-cargo xtask setup [--tools]    install what tests and measurements use, from Debian's packages where they can be had; with --tools only
-                               what checks of releases use (cargo-deny, mdbook, cargo-deb), below target/tools
+cargo xtask setup [--tools | --fuzz]
+                               install what tests and measurements use, from Debian's packages where they can be had; with --tools only
+                               what checks of releases use (cargo-deny, mdbook, cargo-deb), below target/tools; with --fuzz only what
+                               fuzz-readers uses (cargo-fuzz, a nightly Rust)
 cargo xtask test [--ignored]   run all tests; with --ignored also those that need RAPID_HOME
 cargo xtask demo               build Foretell and show what it does
 cargo xtask corpus [--timeout N] [--foretell PROGRAM] [--replays N] [FILE..]
@@ -39,6 +42,8 @@ cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
 cargo xtask fuzz-bugs [--from S] [--seeds N]
                                likewise for the searches for deadlocks, atomicity and order violations, nondeterministic reads
+cargo xtask fuzz-readers [--seconds N] [TARGET..]
+                               run the targets of fuzz/ (default: all) for N seconds each (default 3600) and store what that came to
 cargo xtask instructions [--keep]
                                count the instructions of the hot paths; fails above a tenth more than bench/instructions.txt
 cargo xtask sanitize           run the runtime's host tests under the address and thread sanitizers, if a nightly toolchain is installed
@@ -62,6 +67,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.as_slice() {
         ["setup"] => setup::run(),
         ["setup", "--tools"] => setup::tools(),
+        ["setup", "--fuzz"] => setup::fuzzing(),
         ["test"] => test::run(Selection::Default),
         ["test", "--ignored"] => test::run(Selection::WithIgnored),
         ["demo"] => demo::run(),
@@ -71,6 +77,11 @@ fn main() -> ExitCode {
         ["fuzz-engine", options @ ..] => seeds_and_flags(options, &["--keep-figures"])
             .and_then(|(seeds, flags)| fuzz::engine(seeds, !flags.is_empty())),
         ["fuzz-bugs", options @ ..] => seeds_and_flags(options, &[]).and_then(|(seeds, _)| fuzz::bugs(seeds)),
+        ["fuzz-readers", "--seconds", seconds, targets @ ..] => match seconds.parse() {
+            Ok(seconds) => fuzz_readers::run(seconds, targets),
+            Err(_) => Err(format!("`{seconds}` is no number of seconds")),
+        },
+        ["fuzz-readers", targets @ ..] => fuzz_readers::run(3600, targets),
         ["instructions"] => instructions::run(false),
         ["instructions", "--keep"] => instructions::run(true),
         ["sanitize"] => sanitize::run(),

@@ -40,6 +40,8 @@ const TOOLS: &[(&str, &str)] = &[
     ("dpkg-source", "dpkg-dev"),
     ("lintian", "lintian"),
     ("nats-server", "nats-server"),
+    ("openssl", "openssl"),
+    ("mkfs.btrfs", "btrfs-progs"),
 ];
 /// The seconds that installing may take.
 const PATIENCE: &str = "300";
@@ -65,6 +67,12 @@ pub(crate) fn run() -> Outcome {
 /// Installs what only checks of releases use and Debian does not have.
 pub(crate) fn tools() -> Outcome {
     cargo_tools::ALL.iter().try_for_each(|tool| tool.install())
+}
+
+/// Installs what only fuzzing uses.
+pub(crate) fn fuzzing() -> Outcome {
+    toolchains::install_nightly()?;
+    cargo_tools::FUZZ.install()
 }
 
 /// Fetches the crates that the programs of corpus/crates use: tests build some of them without the network.

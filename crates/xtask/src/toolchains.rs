@@ -40,6 +40,16 @@ pub(crate) fn install_msrv() -> Outcome {
     }
 }
 
+/// Installs a nightly Rust.
+pub(crate) fn install_nightly() -> Outcome {
+    match is_installed("nightly") {
+        true => Ok(()),
+        false => {
+            done(Command::new("rustup").args(["toolchain", "install", "nightly", "--profile", "minimal"]))
+        }
+    }
+}
+
 /// Runs tests under Miri.
 pub(crate) fn miri() -> Outcome {
     for (package, selection) in UNDER_MIRI {

@@ -16,6 +16,8 @@ pub(crate) struct Tool {
 pub(crate) const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
 pub(crate) const BOOK: Tool = Tool { name: "mdbook", version: "0.5.4" };
 pub(crate) const DEB: Tool = Tool { name: "cargo-deb", version: "3.8.0" };
+/// Not among all: only `cargo xtask fuzz-readers` uses it, and that no check does.
+pub(crate) const FUZZ: Tool = Tool { name: "cargo-fuzz", version: "0.13.2" };
 pub(crate) const ALL: [Tool; 3] = [DENY, BOOK, DEB];
 
 impl Tool {
@@ -39,10 +41,20 @@ impl Tool {
         cargo(&[&["install"], &options[..], &["--config", "profile.dev.debug=0"], &wanted].concat())
     }
 
+    /// The option of `cargo xtask setup` that installs it.
+    fn option(self) -> &'static str {
+        if self.name == FUZZ.name { "--fuzz" } else { "--tools" }
+    }
+
     /// A command of it in the root of the repository.
     pub(crate) fn command(self) -> Result<Command, String> {
         let program = self.installed().ok_or_else(|| {
-            format!("{} {} is not installed: run `cargo xtask setup --tools`", self.name, self.version)
+            format!(
+                "{} {} is not installed: run `cargo xtask setup {}`",
+                self.name,
+                self.version,
+                self.option()
+            )
         })?;
         let mut command = Command::new(program);
         command.current_dir(root());
