@@ -19,14 +19,17 @@ use xtask::scratch::with_directory;
 
 use crate::search::cpu_of_children;
 
-/// Jobs of the comparison with one machine.
-const SEEDS: u64 = 100;
+/// How often hunts are run directly and through the queue by turns, and with how many seeds each time.
+const TURNS: u64 = 5;
+const SEEDS: u64 = 8;
+/// The seconds that a job may take.
+const JOB_TIME: &str = "60";
 /// Tiny jobs through the queue.
 const TINY: u64 = 100_000;
 /// The bundle.
 const MEGABYTES: usize = 200;
-/// The numbers of workers that are simulated, each with jobs that take a second on average.
-const SIMULATED: [u64; 4] = [10, 100, 300, 1_000];
+/// How many workers are simulated, and how many milliseconds their jobs take on average.
+const SIMULATED: [(u64, u64); 5] = [(10, 1_000), (100, 1_000), (300, 1_000), (1_000, 1_000), (1_000, 100)];
 /// Jobs for each of them.
 const JOBS_EACH: u64 = 20;
 
@@ -47,8 +50,15 @@ pub(crate) fn run() -> Outcome {
     };
     let mut section = String::from("## Fleet\n\n");
     section.push_str(&circumstances());
-    section.push_str("\n`cargo xtask bench fleet`: nats-server with file storage on loopback, workers on the same machine.\n\n");
-    for part in [against_one_machine, tiny_jobs, large_bundle, simulation] {
+    let build = match std::env::var_os("FORETELL_FLEET") {
+        Some(_) => "the build that FORETELL_FLEET names",
+        None => "a release build",
+    };
+    let _ = writeln!(
+        section,
+        "\n`cargo xtask bench fleet` with {build}: nats-server with file storage on loopback, workers on the same machine.\n"
+    );
+    for part in [cost_of_a_job, tiny_jobs, large_bundle, simulation] {
         section.push_str(&with_directory(|place| {
             // Jobs of a worker that root starts run as another user.
             let open = fs::set_permissions(place, fs::Permissions::from_mode(0o755));
@@ -57,7 +67,7 @@ pub(crate) fn run() -> Outcome {
         })?);
     }
     print!("{section}");
-    let headline = section.lines().find(|line| line.starts_with("The queue costs")).unwrap_or("?");
+    let headline = section.lines().find(|line| line.starts_with("A job costs")).unwrap_or("?");
     store_report("fleet", headline.trim_end_matches('.'), &section)
 }
 
@@ -159,61 +169,117 @@ impl Bench<'_> {
     }
 }
 
-/// What some work costs: seconds on the clock, and of the processor, of the server apart.
-struct Cost {
-    seconds: f64,
-    cpu: f64,
-    server: f64,
+/// Where the time of jobs has gone, summed over all of them.
+#[derive(Default)]
+struct Series {
+    jobs: f64,
+    /// On the clock, in hunts.
+    hunting: f64,
+    /// On the clock, from when jobs arrived until they were acknowledged.
+    doing: f64,
+    /// On the clock, from asking for jobs to their arrival.
+    asking: f64,
+    /// Of the processor, in hunts and all they started.
+    hunts_cpu: f64,
+    /// Of the processor, in the worker itself.
+    worker_cpu: f64,
+    /// Of the processor, in the server.
+    server_cpu: f64,
+}
+
+impl Series {
+    fn each(&self, seconds: f64) -> f64 {
+        seconds * 1000.0 / self.jobs
+    }
 }
 
 impl Bench<'_> {
-    fn cost(&self, work: impl FnOnce() -> Result<(), String>) -> Result<Cost, String> {
-        let (cpu, server, started) = (cpu_of_children()?, self.server.cpu(), Instant::now());
-        work()?;
-        let seconds = started.elapsed().as_secs_f64();
-        Ok(Cost { seconds, cpu: cpu_of_children()? - cpu, server: self.server.cpu() - server })
+    /// Hunts as jobs do, without a worker: with these seeds, each in a fresh directory.
+    fn hunt_directly(&self, seeds: u64, into: &mut Series) -> Result<(), String> {
+        for seed in 0..seeds {
+            let directory = self.place.join("direct");
+            fs::create_dir(&directory).map_err(|error| error.to_string())?;
+            let (cpu, started, seed) = (cpu_of_children()?, Instant::now(), seed.to_string());
+            let hunt = ["hunt", "--quiet", "--rounds", "1", "--seed", &seed, "--timeout", JOB_TIME];
+            let results = directory.join("results").display().to_string();
+            self.timed(&[&hunt[..], &["--results", &results, "--", "./counter"]].concat(), &[0, 1])?;
+            into.hunting += started.elapsed().as_secs_f64();
+            into.hunts_cpu += cpu_of_children()? - cpu;
+            into.jobs += 1.0;
+            fs::remove_dir_all(&directory).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// The same as jobs of one worker.
+    fn hunt_through_the_queue(&self, seeds: u64, into: &mut Series) -> Result<(), String> {
+        // What a worker costs that has nothing to do.
+        let idle = self.figures_of_a_worker()?;
+        let seeds = seeds.to_string();
+        self.timed(&["submit", "--timeout", JOB_TIME, "--seeds", &seeds, "--", "./counter"], &[0])?;
+        let server = self.server.cpu();
+        let figures = self.figures_of_a_worker()?;
+        let number = |figures: &Value, key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
+        let own = number(&figures, "own_cpu_seconds");
+        into.server_cpu += self.server.cpu() - server;
+        into.jobs += number(&figures, "jobs");
+        into.hunting += number(&figures, "hunting_seconds");
+        into.doing += number(&figures, "doing_seconds");
+        into.asking += number(&figures, "waiting_seconds");
+        into.worker_cpu += own - number(&idle, "own_cpu_seconds");
+        into.hunts_cpu += number(&figures, "all_cpu_seconds") - own;
+        Ok(())
+    }
+
+    fn figures_of_a_worker(&self) -> Result<Value, String> {
+        let work = ["work", "--drain", "--jobs", "1", "--cache", "cache", "--quiet", "--figures"];
+        let (printed, _) = self.timed(&work, &[0])?;
+        serde_json::from_str(&printed).map_err(|error| error.to_string())
     }
 }
 
-/// The same jobs without a server, with one worker, and with two.
-fn against_one_machine(bench: &Bench<'_>) -> Result<String, String> {
+/// The same hunts directly and as jobs, by turns, so that both see the same load; then one worker against two.
+fn cost_of_a_job(bench: &Bench<'_>) -> Result<String, String> {
     bench.build()?;
-    let seeds = SEEDS.to_string();
-    let alone = ["test", "--jobs", "1", "--seeds", &seeds, "--timeout", "3000", "--quiet", "--", "./counter"];
-    let submit = ["submit", "--seeds", &seeds, "--", "./counter"];
-    let alone = bench.cost(|| bench.timed(&alone, &[0, 1]).map(drop))?;
-    let submitted = bench.cost(|| bench.timed(&submit, &[0]).map(drop))?;
-    let one = bench.cost(|| bench.drained_by(1).map(drop))?;
-    bench.timed(&submit, &[0])?;
-    let two = bench.cost(|| bench.drained_by(2).map(drop))?;
-    let each = |seconds: f64| seconds * 1000.0 / SEEDS as f64;
-    let mut text = format!(
-        "{SEEDS} seeds of corpus/pairs/mutex_counter_bug.c (each a recording, a search and the replays of what it found):\n\n\
-         | | seconds | CPU ms a job | the server's CPU ms a job |\n|---|--:|--:|--:|\n"
-    );
+    let (mut direct, mut jobs) = (Series::default(), Series::default());
+    for _ in 0..TURNS {
+        bench.hunt_directly(SEEDS, &mut direct)?;
+        bench.hunt_through_the_queue(SEEDS, &mut jobs)?;
+    }
+    let seeds = (TURNS * SEEDS).to_string();
+    let submit = ["submit", "--timeout", JOB_TIME, "--seeds", &seeds, "--", "./counter"];
+    let mut drained = [0.0; 2];
+    for (workers, seconds) in (1..).zip(&mut drained) {
+        bench.timed(&submit, &[0])?;
+        *seconds = bench.drained_by(workers)?;
+    }
+    let besides = jobs.each(jobs.doing - jobs.hunting + jobs.asking);
     let rows = [
-        ("`foretell test --jobs 1`, no server", &alone),
-        ("submitting", &submitted),
-        ("one worker", &one),
-        ("two workers", &two),
+        ("the hunt, run directly", direct.each(direct.hunting), direct.each(direct.hunts_cpu)),
+        ("the hunt, in a job", jobs.each(jobs.hunting), jobs.each(jobs.hunts_cpu)),
+        ("all else that a job costs: asking for it, preparing, storing, acknowledging", besides, {
+            jobs.each(jobs.worker_cpu)
+        }),
+        ("the server, meanwhile", f64::NAN, jobs.each(jobs.server_cpu)),
     ];
-    for (name, cost) in rows {
-        let _ = writeln!(
-            text,
-            "| {name} | {:.1} | {:.1} | {:.1} |",
-            cost.seconds,
-            each(cost.cpu),
-            each(cost.server)
-        );
+    let mut text = format!(
+        "{seeds} hunts of corpus/pairs/mutex_counter_bug.c (a recording, a search, and the replays of what was found), in turns of {SEEDS} run \
+         directly and {SEEDS} as jobs of one worker; milliseconds for each:\n\n\
+         | | on the clock | of the processor |\n|---|--:|--:|\n"
+    );
+    let shown = |value: f64| if value.is_nan() { String::new() } else { format!("{value:.1}") };
+    for (name, clock, cpu) in rows {
+        let _ = writeln!(text, "| {name} | {} | {} |", shown(clock), shown(cpu));
     }
     let _ = writeln!(
         text,
-        "\nThe queue costs {:.1} ms of CPU time a job beyond the hunt itself ({:.1} of the worker, {:.1} of the server); two workers are \
-         {:.2} times as fast as one.\n",
-        each(one.cpu + one.server - alone.cpu),
-        each(one.cpu - alone.cpu),
-        each(one.server),
-        one.seconds / two.seconds
+        "\nA job costs {besides:.1} ms on the clock besides its hunt, and {:.1} ms of CPU time (worker {:.1}, server {:.1}); {seeds} jobs take one \
+         worker {:.1} s and two workers {:.1} s.\n",
+        jobs.each(jobs.worker_cpu + jobs.server_cpu),
+        jobs.each(jobs.worker_cpu),
+        jobs.each(jobs.server_cpu),
+        drained[0],
+        drained[1]
     );
     Ok(text)
 }
@@ -257,20 +323,20 @@ fn large_bundle(bench: &Bench<'_>) -> Result<String, String> {
 /// Many workers without programs.
 fn simulation(bench: &Bench<'_>) -> Result<String, String> {
     let mut table = String::from(
-        "Simulated workers, each with a connection of its own; jobs take a second on average (most less, a few much more), 1 % fail, 0.1 % \
-         lose their worker (after five seconds another has the job):\n\n\
-         | workers | jobs | seconds | jobs a second | if the queue took no time | done | set aside | begun again | server MB |\n\
-         |--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        "Simulated workers, each with a connection of its own, all in one process; the times of jobs vary as in life (most less than the mean, a \
+         few much more), 1 % fail, 0.1 % lose their worker (after five seconds another has the job):\n\n\
+         | workers | jobs | ms a job | seconds | jobs a second | if the queue took no time | done | set aside | begun again | server MB |\n\
+         |--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
-    for workers in SIMULATED {
+    for (workers, time) in SIMULATED {
         let jobs = (workers * JOBS_EACH).to_string();
-        let workers = workers.to_string();
-        let options = ["--failing", "10", "--vanishing", "1", "--findings", "50", "--time", "1000"];
+        let (workers, time) = (workers.to_string(), time.to_string());
+        let options = ["--failing", "10", "--vanishing", "1", "--findings", "50", "--time", &time];
         let figures = bench.simulated(&[&["--workers", &workers, "--jobs", &jobs], &options[..]].concat())?;
         let number = |key: &str| figures[key].as_f64().unwrap_or(0.0);
         let _ = writeln!(
             table,
-            "| {workers} | {jobs} | {:.1} | {:.0} | {:.0} | {} | {} | {} | {} |",
+            "| {workers} | {jobs} | {time} | {:.1} | {:.0} | {:.0} | {} | {} | {} | {} |",
             number("seconds"),
             number("jobs_per_second"),
             number("ideal_per_second"),

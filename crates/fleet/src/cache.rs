@@ -7,10 +7,12 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Component, Path, PathBuf};
 
 use foretell::diagnostics::Diagnostic;
+use run::directory::WorkDirectory;
 use run::job::User;
 
 use crate::bundle::{Bundle, StoredFile};
 use crate::campaign::Campaign;
+use crate::cleaning::{Bin, Cleaner};
 use crate::digest::Digest;
 use crate::fleet::Fleet;
 
@@ -23,12 +25,16 @@ pub(crate) struct Cache {
     /// Who jobs run as, if that is another than we.
     user: Option<User>,
     jobs: u64,
+    cleaner: Cleaner,
+    /// Where the directories of our jobs are. Those of workers that are gone are removed with the next one that starts.
+    jobs_in: WorkDirectory,
 }
 
 /// The directory of one job: everything in it goes with it.
 #[derive(Debug)]
 pub(crate) struct JobDirectory {
     root: PathBuf,
+    bin: Bin,
 }
 
 impl Cache {
@@ -45,7 +51,21 @@ impl Cache {
                 .help("name another directory with `--cache`"));
         }
         let root = root.canonicalize().map_err(cannot)?;
-        let cache = Cache { root, verified: HashSet::new(), campaigns: HashMap::new(), user, jobs: 0 };
+        let jobs_in = WorkDirectory::create_in(&root.join("jobs")).map_err(cannot)?;
+        if user.is_some() {
+            // Jobs enter their own directories, which are theirs alone.
+            let passable = fs::Permissions::from_mode(0o711);
+            fs::set_permissions(jobs_in.path(), passable).map_err(cannot)?;
+        }
+        let cache = Cache {
+            root,
+            verified: HashSet::new(),
+            campaigns: HashMap::new(),
+            user,
+            jobs: 0,
+            cleaner: Cleaner::start(),
+            jobs_in,
+        };
         // Where hunts unpack the recorder: the same place for all jobs, which compare it with the original each time.
         match cache.private(&cache.unpacked()) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(cannot(error)),
@@ -122,12 +142,10 @@ impl Cache {
         bundle: &Bundle,
     ) -> Result<JobDirectory, Diagnostic> {
         self.jobs += 1;
-        let root = self.root.join("jobs").join(format!("{}-{}", std::process::id(), self.jobs));
+        let root = self.jobs_in.path().join(self.jobs.to_string());
         let cannot =
             |error: io::Error| Diagnostic::from_io("create", &format!("`{}`", root.display()), &error);
-        // What a worker with the same number has left.
-        let _ = fs::remove_dir_all(&root);
-        let directory = JobDirectory { root: root.clone() };
+        let directory = JobDirectory { root: root.clone(), bin: self.cleaner.bin() };
         for made in [root.clone(), directory.work(), directory.temporary()] {
             self.private(&made).map_err(cannot)?;
         }
@@ -214,8 +232,7 @@ impl JobDirectory {
 
 impl Drop for JobDirectory {
     fn drop(&mut self) {
-        // What is left is removed when the number comes again.
-        let _ = fs::remove_dir_all(&self.root);
+        self.bin.remove(std::mem::take(&mut self.root));
     }
 }
 

@@ -1,20 +1,23 @@
 //! The server as the commands see it: streams to publish to and to read, and the store of files.
 
 use std::collections::{BTreeMap, HashSet};
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use async_nats::Client;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
+use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::object_store::ObjectStore;
-use async_nats::jetstream::stream::Stream;
+use async_nats::jetstream::stream::{Config, Stream};
 use async_nats::jetstream::{self, Context};
 use bytes::Bytes;
 use foretell::diagnostics::Diagnostic;
 use futures_util::StreamExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::io::AsyncReadExt;
 
 use crate::bundle::StoredFile;
 use crate::campaign::{Announcement, Campaign};
@@ -27,6 +30,8 @@ const AT_ONCE: usize = 500;
 /// How long the server may take to make a reader, and how often it is asked.
 const READER_TIME: Duration = Duration::from_secs(3);
 const READER_TRIES: u32 = 10;
+/// How often streams are asked for, five seconds each time, if a cluster does not answer.
+const LEADER_TRIES: u32 = 6;
 /// How many messages are read at once.
 const BATCH: usize = 500;
 
@@ -60,7 +65,7 @@ impl Fleet {
         let jetstream = jetstream::new(client.clone());
         let replicas = usize::from(connection.replicas);
         for stream in streams::configurations(replicas) {
-            jetstream.get_or_create_stream(stream).await.map_err(|error| {
+            make(&jetstream, stream).await.map_err(|error| {
                 Diagnostic::new(format!("cannot use JetStream of the NATS server: {error}"))
                     .help("start the server with `-js`, or ask for an account with JetStream")
             })?;
@@ -269,16 +274,28 @@ impl Fleet {
 
     /// The content of a stored file, verified.
     pub(crate) async fn fetch(&self, digest: &Digest) -> Result<Vec<u8>, Diagnostic> {
-        let mut object = self.files.get(digest.as_str()).await.map_err(failed)?;
-        let mut content = Vec::with_capacity(object.info().size.min(1 << 30));
-        tokio::io::AsyncReadExt::read_to_end(&mut object, &mut content)
-            .await
-            .map_err(|error| Diagnostic::from_io("fetch", "a file", &error))?;
+        let mut tries = 1;
+        let content = loop {
+            match self.content(digest).await {
+                // A cluster that has just lost a server does not answer some requests, ever.
+                Err(error) if tries < READER_TRIES && error.kind() == io::ErrorKind::TimedOut => tries += 1,
+                done => break done.map_err(|error| Diagnostic::from_io("fetch", "a file", &error))?,
+            }
+        };
         match Digest::of(&content) == *digest {
             true => Ok(content),
             false => Err(Diagnostic::new(format!("the file {digest} is not what its digest says"))
                 .note("somebody has changed it in the object store: it is not used")),
         }
+    }
+
+    /// What is stored under a digest. A server that is silent for [`READER_TIME`] has timed out.
+    async fn content(&self, digest: &Digest) -> io::Result<Vec<u8>> {
+        let object = tokio::time::timeout(READER_TIME, self.files.get(digest.as_str()));
+        let mut object = object.await?.map_err(io::Error::other)?;
+        let mut content = Vec::with_capacity(object.info().size.min(1 << 30));
+        while tokio::time::timeout(READER_TIME, object.read_buf(&mut content)).await?? > 0 {}
+        Ok(content)
     }
 
     /// The whole campaign that is described in a file.
@@ -305,6 +322,18 @@ impl Fleet {
                 jetstream::stream::LastRawMessageErrorKind::NoMessageFound => Err(missing()),
                 _ => Err(failed(error)),
             },
+        }
+    }
+}
+
+/// Makes a stream, unless it is there. A cluster that has just lost a server needs some seconds to agree on another leader.
+async fn make(jetstream: &Context, stream: Config) -> Result<(), CreateStreamError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match jetstream.get_or_create_stream(stream.clone()).await {
+            Err(error) if tries < LEADER_TRIES && error.kind() == CreateStreamErrorKind::TimedOut => {}
+            done => return done.map(drop),
         }
     }
 }

@@ -10,6 +10,7 @@ mod bundle;
 mod cache;
 mod campaign;
 mod cancel;
+mod cleaning;
 mod collect;
 mod connection;
 mod digest;

@@ -169,7 +169,14 @@ impl Hunter for SimulatedHunter {
             findings if job.seed.is_multiple_of(3) => vec![simulated_finding(self.random() % findings)?],
             _ => Vec::new(),
         };
-        Ok(Hunted { test: "simulated".into(), counted: None, findings, step: None, run: None })
+        Ok(Hunted {
+            test: "simulated".into(),
+            counted: None,
+            findings,
+            step: None,
+            run: None,
+            time: Duration::ZERO,
+        })
     }
 
     async fn test_name(&self, _: &Fleet, _: &Job) -> String {

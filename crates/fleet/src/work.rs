@@ -5,6 +5,7 @@
 
 pub(crate) mod hunter;
 mod keep;
+mod tally;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -31,6 +32,7 @@ use crate::connection::Connection;
 use crate::fleet::{Fleet, Outgoing, failed, host, parsed};
 use crate::streams::{self, CALLED_OFF, DEAD, JOBS, ROLL_CALL, subject};
 use hunter::{Hunted, Hunter, ProgramHunter};
+use tally::Tally;
 
 /// A job that was begun so often without success is set aside.
 const MOST_ATTEMPTS: i64 = 5;
@@ -82,6 +84,9 @@ pub(crate) struct Work {
     /// Print nothing about each job.
     #[arg(short, long)]
     quiet: bool,
+    /// Print what the time was spent on, as JSON, at the end.
+    #[arg(long, hide = true)]
+    figures: bool,
 }
 
 impl Work {
@@ -106,6 +111,12 @@ impl Work {
             eprintln!("{}: {slots} jobs at a time", worker.name);
         }
         worker.work(slots).await;
+        if !self.quiet {
+            eprintln!("{}: {}", worker.name, worker.tally.sentence());
+        }
+        if self.figures {
+            println!("{}", worker.tally.figures());
+        }
         Ok(Exit::Nothing)
     }
 
@@ -165,6 +176,7 @@ pub(crate) struct Worker<H> {
     running: RefCell<HashMap<u64, (String, Cancellation)>>,
     called_off: RefCell<HashSet<String>>,
     taken: Cell<u64>,
+    tally: Tally,
 }
 
 impl<H: Hunter> Worker<H> {
@@ -193,6 +205,7 @@ impl<H: Hunter> Worker<H> {
             running: RefCell::default(),
             called_off: RefCell::default(),
             taken: Cell::new(0),
+            tally: Tally::default(),
         })
     }
 
@@ -211,8 +224,12 @@ impl<H: Hunter> Worker<H> {
     /// One job after the other.
     async fn slot(&self) {
         while !self.is_stopping.get() {
+            let asked = Instant::now();
             match self.next().await {
-                Ok(Some(message)) => self.take(&message).await,
+                Ok(Some(message)) => {
+                    self.tally.arrived(asked.elapsed());
+                    self.take(&message).await;
+                }
                 Ok(None) if self.drain && self.is_queue_empty().await => return,
                 Ok(None) => {}
                 Err(error) => {
@@ -269,7 +286,13 @@ impl<H: Hunter> Worker<H> {
             return message.ack_with(AckKind::Nak(None)).await.map_err(failed);
         }
         match hunted {
-            Ok(hunted) => self.finish(message, job, attempts, hunted, started.elapsed()).await,
+            Ok(hunted) => {
+                self.finish(message, job, attempts, &hunted, started.elapsed()).await?;
+                let hunting = hunted.time;
+                drop(hunted);
+                self.tally.done(started.elapsed(), hunting);
+                Ok(())
+            }
             Err(reason) if attempts >= MOST_ATTEMPTS => self.bury(message, job, &reason, attempts).await,
             Err(reason) => {
                 self.say(&format!("{}: {reason} (attempt {attempts} of {MOST_ATTEMPTS})", job.id()));
@@ -285,7 +308,7 @@ impl<H: Hunter> Worker<H> {
         message: &Message,
         job: &Job,
         attempts: i64,
-        hunted: Hunted,
+        hunted: &Hunted,
         time: Duration,
     ) -> Result<(), Diagnostic> {
         let keeper = keep::Keeper { fleet: &self.fleet, job, worker: &self.name, attempts, time };
@@ -293,7 +316,7 @@ impl<H: Hunter> Worker<H> {
             let mut tries = 0;
             loop {
                 tries += 1;
-                match keeper.keep(&hunted).await {
+                match keeper.keep(hunted).await {
                     Ok(()) => return Ok(()),
                     Err(error) if tries >= MOST_TRIES => return Err(error),
                     Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use foretell::diagnostics::Diagnostic;
 use pipeline::hunt::StepOutcome;
@@ -44,6 +44,8 @@ pub(crate) struct Hunted {
     pub(crate) step: Option<StepOutcome>,
     /// Where the files are.
     pub(crate) run: Option<RunFiles>,
+    /// How long the process took that hunted.
+    pub(crate) time: Duration,
 }
 
 /// The files of a run, in the directory of its job.
@@ -145,6 +147,8 @@ impl ProgramHunter {
         environment.set("XDG_CACHE_HOME", &self.unpacked);
         // A project's options are for who is in the project.
         environment.set("FORETELL_CONFIG", "none");
+        // Its directory for temporary files is for the program, and on a disk.
+        environment.set(run::directory::LOGS, "memory");
         environment
     }
 }
@@ -159,8 +163,12 @@ impl Hunter for ProgramHunter {
         }
         let command = self.command(&campaign, &test, job, &files, &directory);
         let (log, results) = (command.output.clone(), directory.results());
-        let ended = tokio::task::spawn_blocking(move || command.run(&cancellation)).await;
-        let status = ended.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        let hunt = move || {
+            let started = Instant::now();
+            command.run(&cancellation).map(|status| (status, started.elapsed()))
+        };
+        let ended = tokio::task::spawn_blocking(hunt).await;
+        let (status, time) = ended.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         hunt_worked(status, &results, &log)?;
         let run = RunFiles::in_results(&results, self.confinement.user.map(|user| user.user), directory)?;
         let mut counted = saved::parse(saved::FINDINGS, &run.read(saved::FINDINGS)?)
@@ -171,7 +179,7 @@ impl Hunter for ProgramHunter {
             true => run.read(StepOutcome::FILE).ok().and_then(|text| serde_json::from_slice(&text).ok()),
             false => None,
         };
-        Ok(Hunted { test: test.name, counted: Some(counted), findings, step, run: Some(run) })
+        Ok(Hunted { test: test.name, counted: Some(counted), findings, step, run: Some(run), time })
     }
 
     async fn test_name(&self, fleet: &Fleet, job: &Job) -> String {

@@ -1,5 +1,6 @@
 //! The fleet with a real server: nothing lost, nothing doubled.
 
+mod servers;
 mod support;
 mod trust;
 
@@ -7,12 +8,27 @@ use std::time::Duration;
 
 use support::{Project, Server, findings};
 
-/// The corpus with 200 seeds: three workers, of which one is killed, find what one machine finds.
+/// Of the corpus: C, C++ and Rust; races, deadlocks and failures, and two programs without a bug.
+const PROGRAMS: [&str; 8] = [
+    "pairs/lock_order_bug.c",
+    "pairs/lock_order.c",
+    "pairs/cond_mailbox_bug.c",
+    "pairs/thread_argument_bug.c",
+    "pairs/once_config_bug.c",
+    "pairs/scoped_lock_bug.cc",
+    "pairs/mutex_order_bug.rs",
+    "pairs/mutex_order.rs",
+];
+
+/// The corpus with 200 seeds, 25 for each program: three workers, of which one is killed, find what one machine finds.
 #[test]
 fn three_workers_of_which_one_is_killed_find_what_one_machine_finds() {
     let Some(server) = Server::start() else { return };
-    let project = Project::of_corpus(&["pairs/lock_order_bug.c"]);
-    let campaign = project.submit(&server, &["--seeds", "200", "--", "./check.sh"]);
+    let project = Project::of_corpus(&PROGRAMS);
+    // 200 in all; `FORETELL_FLEET_SEEDS` names another number for each program.
+    let seeds = std::env::var("FORETELL_FLEET_SEEDS").unwrap_or("25".to_owned());
+    let jobs = seeds.parse::<usize>().unwrap() * PROGRAMS.len();
+    let campaign = project.submit(&server, &["--seeds", &seeds, "--", "./check.sh"]);
     let lost = project.worker(&server, &["--jobs", "1"]);
     let others = [
         project.worker(&server, &["--drain", "--jobs", "1"]),
@@ -23,11 +39,18 @@ fn three_workers_of_which_one_is_killed_find_what_one_machine_finds() {
     let report = project.collect(&server, &campaign);
     others.into_iter().for_each(support::Worker::wait);
     let status = project.status(&server, &campaign);
-    assert_eq!((&status["done"], &status["queued"], &status["failed"]), (&200.into(), &0.into(), &0.into()));
+    assert_eq!((&status["done"], &status["queued"], &status["failed"]), (&jobs.into(), &0.into(), &0.into()));
     let together = findings(&report);
-    assert!(!together.is_empty(), "{report:#}");
-    assert_eq!(together, findings(&project.alone("200", "./check.sh")));
+    assert_eq!(together, findings(&project.alone(&seeds, "./check.sh")));
+    for program in PROGRAMS {
+        let name = support::name(program);
+        let is_found = together.iter().any(|finding| finding.contains(&format!("\"{name}\"")));
+        assert_eq!(is_found, name.ends_with("_bug"), "{name}: {together:#?}");
+    }
     assert!(project.path("all/report.html").is_file() && project.path("all/findings.json").is_file());
+    assert_eq!(project.job_directories(), 1, "that of the worker that was killed");
+    project.worker(&server, &["--drain"]).wait();
+    assert_eq!(project.job_directories(), 0, "the next worker removes it");
 }
 
 #[test]

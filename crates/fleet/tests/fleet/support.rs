@@ -18,17 +18,34 @@ pub(crate) struct Server {
     process: Child,
     port: u16,
     store: tempfile::TempDir,
+    /// More of its configuration.
+    configuration: String,
 }
 
 impl Server {
     /// Starts one; none: it is not installed, and the test is skipped.
     pub(crate) fn start() -> Option<Server> {
+        Server::configured("")
+    }
+
+    /// One with more in its configuration.
+    pub(crate) fn configured(configuration: &str) -> Option<Server> {
+        Server::on(free_port(), configuration)
+    }
+
+    /// The same on this port.
+    pub(crate) fn on(port: u16, configuration: &str) -> Option<Server> {
         if !testing::has("nats-server") {
             return None;
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let store = tempfile::tempdir().unwrap();
-        Some(Server { process: launched(port, store.path()), port, store })
+        let (store, configuration) = (tempfile::tempdir().unwrap(), configuration.to_owned());
+        Some(Server { process: launched(port, store.path(), &configuration), port, store, configuration })
+    }
+
+    /// Ends it at once, for good.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
     }
 
     pub(crate) fn url(&self) -> String {
@@ -37,9 +54,8 @@ impl Server {
 
     /// Kills it, and starts it again on the same files.
     pub(crate) fn restart(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-        self.process = launched(self.port, self.store.path());
+        self.kill();
+        self.process = launched(self.port, self.store.path(), &self.configuration);
     }
 }
 
@@ -50,9 +66,20 @@ impl Drop for Server {
     }
 }
 
-fn launched(port: u16, store: &Path) -> Child {
+/// A port that nobody listens on.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn launched(port: u16, store: &Path, configuration: &str) -> Child {
+    let file = store.join("nats.conf");
+    fs::write(&file, configuration).unwrap();
     let mut server = Command::new("nats-server");
-    server.args(["-js", "-a", "127.0.0.1", "-p", &port.to_string(), "-sd"]).arg(store);
+    server.args(["-a", "127.0.0.1", "-p", &port.to_string(), "-c"]).arg(file);
+    // A configuration that says where messages are kept must be the only one to say so.
+    if !configuration.contains("jetstream") {
+        server.args(["-js", "-sd"]).arg(store);
+    }
     let process = server.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let started = Instant::now();
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
@@ -108,7 +135,7 @@ impl Project {
         let mut script = "#!/bin/sh\n".to_owned();
         for program in programs {
             let source = corpus.join(program).canonicalize().unwrap();
-            project.build(&fs::read_to_string(&source).unwrap(), &name(program));
+            project.build_file(&source, &name(program));
             script.push_str(&format!("./{} > /dev/null 2>&1\n", name(program)));
         }
         script.push_str("exit 0\n");
@@ -128,10 +155,44 @@ impl Project {
 
     /// Builds a program for recording.
     pub(crate) fn build(&self, source: &str, name: &str) {
-        fs::write(self.path(&format!("{name}.c")), source).unwrap();
-        let source = format!("{name}.c");
-        let built = self.run(&["cc", "-g", "-O1", "-pthread", &source, "-o", name]);
+        let file = self.path(&format!("{name}.c"));
+        fs::write(&file, source).unwrap();
+        self.build_file(&file, name);
+    }
+
+    /// Builds a program for recording, in the language that its file's name says.
+    fn build_file(&self, source: &Path, name: &str) {
+        let file = source.to_str().unwrap();
+        let built = match source.extension().and_then(|extension| extension.to_str()) {
+            Some("rs") => return self.build_crate(source, name),
+            Some("cc") => self.run(&["c++", "-std=c++20", "-g", "-O1", "-pthread", file, "-o", name]),
+            _ => self.run(&["cc", "-g", "-O1", "-pthread", file, "-o", name]),
+        };
         assert!(built.status.success(), "{built:?}");
+    }
+
+    /// Builds a crate with one file for recording.
+    fn build_crate(&self, source: &Path, name: &str) {
+        let at = self.path(&format!("{name}.crate"));
+        fs::create_dir_all(at.join("src")).unwrap();
+        fs::copy(source, at.join("src/main.rs")).unwrap();
+        let manifest = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n[workspace]\n");
+        fs::write(at.join("Cargo.toml"), manifest).unwrap();
+        let mut build = self.command(&["cargo", "build", "--target-dir", "target"]);
+        let built = build.current_dir(&at).output().unwrap();
+        assert!(built.status.success(), "{built:?}");
+        let program = format!("target/{}-unknown-linux-gnu/debug/{name}", std::env::consts::ARCH);
+        fs::copy(at.join(program), self.path(name)).unwrap();
+    }
+
+    /// The directories of jobs that are in the cache.
+    pub(crate) fn job_directories(&self) -> usize {
+        let entries = fs::read_dir(self.cache.path().join("jobs")).unwrap().flatten();
+        entries.filter(|entry| entry.path().is_dir()).count()
+    }
+
+    pub(crate) fn cache(&self) -> String {
+        self.cache.path().display().to_string()
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -143,7 +204,7 @@ impl Project {
         self.command(arguments).output().unwrap()
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(FLEET);
         command.current_dir(self.directory.path()).args(arguments).env_remove("FORETELL_OPTIONS");
         command.stdin(Stdio::null());
@@ -160,7 +221,7 @@ impl Project {
 
     /// Starts a worker.
     pub(crate) fn worker(&self, server: &Server, arguments: &[&str]) -> Worker {
-        let (url, cache) = (server.url(), self.cache.path().display().to_string());
+        let (url, cache) = (server.url(), self.cache());
         let given = ["work", "--nats", &url, "--cache", &cache, "--patience", "3"];
         let mut command = self.command(&[&given, arguments].concat());
         Worker(command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap())
@@ -207,7 +268,8 @@ impl Project {
     }
 }
 
-fn name(program: &str) -> String {
+/// The name of a program of the corpus.
+pub(crate) fn name(program: &str) -> String {
     Path::new(program).file_stem().unwrap().to_str().unwrap().to_owned()
 }
 
