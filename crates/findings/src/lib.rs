@@ -99,6 +99,8 @@ impl FindingKind {
 pub enum Rung {
     /// Feasible if reads may see anything.
     Possible,
+    /// Feasible if reads may see anything that no branch depends on.
+    Likely,
     /// Feasible, but a replay of the program could not follow the schedule.
     Diverged,
     /// Feasible with every read seeing what it saw: whatever the program is, it can happen.
@@ -109,12 +111,14 @@ pub enum Rung {
 
 impl Rung {
     /// All of them, the highest first.
-    pub const ALL: [Rung; 4] = [Rung::Confirmed, Rung::Predicted, Rung::Diverged, Rung::Possible];
+    pub const ALL: [Rung; 5] =
+        [Rung::Confirmed, Rung::Predicted, Rung::Diverged, Rung::Likely, Rung::Possible];
 
     /// As it is called.
     pub fn name(self) -> &'static str {
         match self {
             Rung::Possible => "possible",
+            Rung::Likely => "likely",
             Rung::Diverged => "diverged",
             Rung::Predicted => "predicted",
             Rung::Confirmed => "confirmed",
@@ -448,7 +452,7 @@ impl Finding {
     /// that it must be atomic.
     pub fn is_shown_in_hunt(&self, has_regions: bool) -> bool {
         match self.rung {
-            Rung::Diverged | Rung::Possible => false,
+            Rung::Diverged | Rung::Likely | Rung::Possible => false,
             Rung::Predicted | Rung::Confirmed => {
                 self.kind != FindingKind::Atomicity || has_regions || self.harm.is_some_and(Harm::is_visible)
             }

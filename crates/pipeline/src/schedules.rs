@@ -36,8 +36,12 @@ pub fn schedule_file(
     let trace = &opened.trace;
     let question = finding.question.about(trace).map_err(|error| ErrorKind::Question(error.to_string()))?;
     let about = About::new(opened.path(), Fingerprint::of(trace));
-    // What is possible only was found under the weaker model.
-    let model = if finding.rung == Rung::Possible { Model::Sync } else { model };
+    // What is possible or likely only was found under a weaker model.
+    let model = match finding.rung {
+        Rung::Possible => Model::Sync,
+        Rung::Likely => Model::Branch,
+        Rung::Diverged | Rung::Predicted | Rung::Confirmed => model,
+    };
     let shorter;
     let mut schedule = &finding.schedule;
     if minimize {

@@ -10,7 +10,7 @@ use crate::words::printable;
 pub fn quickfix(finding: &Finding) -> String {
     let level = match finding.rung {
         Rung::Confirmed | Rung::Predicted => "error",
-        Rung::Diverged | Rung::Possible => "warning",
+        Rung::Diverged | Rung::Likely | Rung::Possible => "warning",
     };
     let mut lines = String::new();
     let mut places: Vec<&String> = finding.locations.iter().collect();

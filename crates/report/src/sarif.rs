@@ -324,8 +324,8 @@ fn level(finding: &Finding) -> &'static str {
         return "note";
     }
     match (finding.kind, finding.rung) {
-        (FindingKind::Nondeterminism, Rung::Possible | Rung::Diverged) => "note",
-        (FindingKind::Nondeterminism, _) | (_, Rung::Possible | Rung::Diverged) => "warning",
+        (FindingKind::Nondeterminism, Rung::Possible | Rung::Likely | Rung::Diverged) => "note",
+        (FindingKind::Nondeterminism, _) | (_, Rung::Possible | Rung::Likely | Rung::Diverged) => "warning",
         _ => "error",
     }
 }

@@ -72,7 +72,7 @@ pub fn statistics(predictions: &Predictions) -> Option<String> {
 /// The findings that are not shown, in a line: how many of what. Empty if there are none.
 pub fn hidden_in_words(hidden: &[Finding]) -> String {
     let reason = |finding: &Finding| match (finding.kind, finding.rung) {
-        (_, Rung::Diverged | Rung::Possible) => (finding.rung.name(), finding.rung.name()),
+        (_, Rung::Diverged | Rung::Likely | Rung::Possible) => (finding.rung.name(), finding.rung.name()),
         (FindingKind::Atomicity, _) => {
             ("atomicity pattern without visible effect", "atomicity patterns without visible effect")
         }

@@ -123,7 +123,7 @@ impl FindingText<'_> {
         let title = format!("{}, {}{harm}{racy}{inherent}{times}", title(self.finding), rung.name());
         let level = match rung {
             Rung::Confirmed | Rung::Predicted => Level::ERROR,
-            Rung::Diverged | Rung::Possible => Level::WARNING,
+            Rung::Diverged | Rung::Likely | Rung::Possible => Level::WARNING,
         };
         let level = level.with_name(self.finding.id.as_str());
         let mut group = Group::with_title(level.primary_title(title));

@@ -23,3 +23,54 @@ fn a_race_that_a_counter_hides_is_confirmed_every_time() {
     let predicted = foretell(here, &["predict", ".foretell/latest/trace.ftr", "--only", "race"]);
     assert_eq!(predicted.status.code(), Some(0), "{predicted:?}");
 }
+
+/// Weaker models come later: what is feasible under a stronger one is found first, though it comes last in the recording.
+#[test]
+fn the_ladder_is_climbed_from_the_strongest_model_to_the_weakest() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::copy(program("three_rungs.c"), here.join("three_rungs.c")).unwrap();
+    let built =
+        foretell(here, &["cc", "--branches", "-g", "-O1", "-pthread", "three_rungs.c", "-o", "three"]);
+    assert!(built.status.success(), "{built:?}");
+    // One seed in two lets the first thread go ahead.
+    let recorded = (0..8).find_map(|seed: u32| {
+        let seed = seed.to_string();
+        let hunted = json(&foretell(
+            here,
+            &[
+                "hunt", "--rounds", "1", "--seed", &seed, "--json", "--quiet", "--only", "race", "--",
+                "./three",
+            ],
+        ));
+        let predicted = json(&foretell(
+            here,
+            &["predict", ".foretell/latest/trace.ftr", "--model", "sync", "--only", "race", "--json"],
+        ));
+        (rung_of(&predicted, "plain") == "predicted" && rung_of(&predicted, "possible") != "predicted")
+            .then_some((hunted, predicted))
+    });
+    let (hunted, predicted) = recorded.expect("the first thread goes ahead");
+    assert_eq!(rung_of(&predicted, "likely"), "likely", "{predicted:#}");
+    assert_eq!(rung_of(&predicted, "possible"), "possible", "{predicted:#}");
+    // Findings are numbered as they are found.
+    let mut found: Vec<(&str, &str, &str)> = hunted["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| ["id", "object", "rung"].map(|field| finding[field].as_str().unwrap()).into())
+        .collect();
+    found.sort_unstable();
+    let expected = [
+        ("race-1", "plain", "confirmed"),
+        ("race-2", "likely", "confirmed"),
+        ("race-3", "possible", "confirmed"),
+    ];
+    assert_eq!(found, expected, "{hunted:#}");
+}
+
+fn rung_of(report: &serde_json::Value, object: &str) -> String {
+    let findings = report["findings"].as_array().unwrap();
+    let found = findings.iter().find(|finding| finding["object"] == object);
+    found.map_or(String::new(), |finding| finding["rung"].as_str().unwrap_or_default().to_owned())
+}

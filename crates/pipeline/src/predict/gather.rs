@@ -10,11 +10,11 @@ use decide::{Index, Options, Verdict};
 use report::{Cause, Finding, FindingKind, Rung, family};
 use trace::{EventId, LocationId, Trace};
 
-use super::Sink;
 use super::allocation::Allocations;
 use super::ids::{Ids, KnownIds};
 use super::library_code::is_of_libraries;
 use super::prediction::{Checkers, PendingSchedule, Prediction};
+use super::{Sink, has_branches};
 use crate::first_party::FirstParty;
 use crate::observer::Observer;
 use crate::parallel::cores;
@@ -78,6 +78,8 @@ pub(super) struct Gatherer<'s> {
     racy: BTreeSet<LocationId>,
     /// None: the trace is no recording. It is looked at when something is found.
     allocations: OnceCell<Option<Allocations>>,
+    /// Whether the trace says where threads branch.
+    has_branches: OnceCell<bool>,
     /// Of the findings that are passed on.
     pub(super) ids: Ids,
     checkers: &'s Checkers<'s>,
@@ -111,6 +113,7 @@ impl<'s> Gatherer<'s> {
             groups,
             racy,
             allocations,
+            has_branches: OnceCell::new(),
             ids,
             checkers,
             observer,
@@ -132,6 +135,21 @@ impl<'s> Gatherer<'s> {
     pub(super) fn take_climbing(&mut self, kind: FindingKind, found: Bug) {
         match decide::decide(self.index, &found.question, Model::ReadsFrom, self.options) {
             Ok(Verdict::Feasible(witness)) => self.take_at(kind, Bug { witness, ..found }, Rung::Predicted),
+            _ if self.model == Model::Branch => self.take_at(kind, found, Rung::Likely),
+            _ => self.take_below(kind, found),
+        }
+    }
+
+    /// Takes in a bug that is not feasible if all reads keep what they saw.
+    fn take_below(&mut self, kind: FindingKind, found: Bug) {
+        let index = self.index;
+        let has_branches = *self.has_branches.get_or_init(|| has_branches(index.trace()));
+        let likely =
+            has_branches.then(|| decide::decide(index, &found.question, Model::Branch, self.options));
+        match likely {
+            Some(Ok(Verdict::Feasible(witness))) => {
+                self.take_at(kind, Bug { witness, ..found }, Rung::Likely);
+            }
             _ => self.take_at(kind, found, Rung::Possible),
         }
     }

@@ -156,6 +156,7 @@ impl PendingSchedule<'_> {
     fn shown_under(&self) -> Model {
         match (self.rung, self.model) {
             (Rung::Predicted, _) => Model::ReadsFrom,
+            (Rung::Likely, _) => Model::Branch,
             (_, Model::ReadsFrom) => Model::Sync,
             (_, weaker) => weaker,
         }

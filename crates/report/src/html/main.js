@@ -1,7 +1,7 @@
 // The page as a whole: the list with its filters, the finding that is open, stepping, and the keyboard.
 
 const main = byId("finding");
-const RUNGS = ["confirmed", "predicted", "diverged", "possible"];
+const RUNGS = ["confirmed", "predicted", "diverged", "likely", "possible"];
 /** What is open, and at which step. */
 let current = null;
 let shown = [];
