@@ -55,7 +55,7 @@ impl Bench<'_> {
     /// One row for each program, and the headline.
     fn speeds(&self) -> Result<(String, String), String> {
         let mut table = format!(
-            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded (the program alone), and all of `foretell record`, which also makes the trace. Medians of {RUNS} rounds of all four.\n\n\
+            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded (the program alone), and all of `foretell record`, which writes the recording; whoever reads it first translates it into a trace (the next table). Medians of {RUNS} rounds of all four.\n\n\
              | program | plain | ThreadSanitizer | recorded | `foretell record` | recorded / plain | recorded / ThreadSanitizer | `foretell record` / ThreadSanitizer |\n\
              |---|---|---|---|---|---|---|---|\n"
         );
@@ -134,9 +134,9 @@ impl Bench<'_> {
     /// Traces on disk, and a run of 60 million events.
     fn large(&self) -> Result<String, String> {
         let mut text = String::from(
-            "\nTraces (`foretell record`, then `foretell stats`; once each), of what threads share:\n\n\
-             | program | events | bytes per event on disk | record and load, CPU s | peak memory MB | stats, CPU s | million events a CPU second |\n\
-             |---|---|---|---|---|---|---|\n",
+            "\nLong recordings (`foretell record`, then `foretell stats` twice; once each). The first reader translates the recording into a trace of what threads share, and puts that in its place.\n\n\
+             | program | events | recording, bytes per event | record, CPU s | first read, CPU s | its peak memory MB | trace, bytes per event | second read, CPU s | million events a CPU second |\n\
+             |---|---|---|---|---|---|---|---|---|\n",
         );
         let large = ("lu", "LU decomposition, 392 x 392", LARGE_LU);
         for (name, what, size) in std::iter::once(large).chain(PROGRAMS.into_iter().skip(1)) {
@@ -144,15 +144,19 @@ impl Bench<'_> {
             let program = self.directory.join(format!("{name}.recorded")).to_string_lossy().into_owned();
             let trace = self.directory.join("trace.ftr").to_string_lossy().into_owned();
             let record = cost_of(&[self.foretell, "record", "-q", "-o", &trace, "--", &program, size])?;
+            let bytes = || Ok::<_, String>(std::fs::metadata(&trace).map_err(failed("no trace"))?.len());
+            let recorded = bytes()?;
+            let first = cost_of(&[self.foretell, "stats", "-q", &trace])?;
             let read: Cost = cost_of(&[self.foretell, "stats", "-q", &trace])?;
             let events = self.events(&trace)?;
-            let bytes = std::fs::metadata(&trace).map_err(failed("no trace"))?.len();
             let _ = writeln!(
                 text,
-                "| {what} | {events} | {:.2} | {:.1} | {:.0} | {:.2} | {:.1} |",
-                bytes as f64 / events as f64,
+                "| {what} | {events} | {:.3} | {:.2} | {:.1} | {:.0} | {:.2} | {:.2} | {:.1} |",
+                recorded as f64 / events as f64,
                 record.cpu.as_secs_f64(),
-                record.peak_bytes as f64 / 1e6,
+                first.cpu.as_secs_f64(),
+                first.peak_bytes as f64 / 1e6,
+                bytes()? as f64 / events as f64,
                 read.cpu.as_secs_f64(),
                 events as f64 / read.cpu.as_secs_f64() / 1e6
             );
