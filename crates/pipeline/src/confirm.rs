@@ -70,6 +70,7 @@ pub fn replayer(file: &TraceFile, finding: &Finding, options: &ConfirmOptions) -
     };
     let schedule = schedule_file(file, finding, options.model, options.minimize)?;
     let mut replayer = Replayer::new(finding.id.clone(), &schedule, command)?;
+    replayer.expect(finding);
     if let Some(recorded) = recorded_order(file, finding, options.model)? {
         replayer.compare_with(&recorded);
     }

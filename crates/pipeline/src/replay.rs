@@ -7,7 +7,7 @@ use std::time::Duration;
 use candidates::races::RacePair;
 use check::Model;
 use papers::races::hb;
-use report::ScheduleFile;
+use report::{Finding, FindingKind, ScheduleFile};
 use run::program::Sight;
 use run::replay::{
     self, Command, Divergence, Ending, Goal, NoOpinion, ObservedEvent, OnDivergence, Plan, PlannedEvent,
@@ -45,6 +45,8 @@ pub struct Replayer {
     pub until: Option<usize>,
     /// The race that memory orders leave in the recorded order, which the plan then follows: a replay must find it by happens-before.
     pub unordered: Option<OtherRace>,
+    /// Of a wait that misses its signal: a replay must also find that no other signal ends the wait.
+    pub is_lost_wake_up: bool,
     /// The recorded run up to the events in question, to tell what they saw in it.
     pub recorded: Option<Plan>,
     /// The seed of the choices that the schedule leaves open.
@@ -194,6 +196,7 @@ impl Replayer {
             limit: Duration::from_secs(60),
             until: None,
             unordered: None,
+            is_lost_wake_up: false,
             recorded: None,
             seed: 1,
             cancellation: Cancellation::default(),
@@ -226,7 +229,32 @@ impl Replayer {
         if replayed.verdict == ReplayVerdict::Confirmed && !self.is_unordered(&replayed) {
             replayed.verdict = ReplayVerdict::NotReached;
         }
+        if replayed.verdict == ReplayVerdict::Confirmed
+            && let Some(divergence) = self.woken_by_another(&replayed)
+        {
+            replayed.verdict = ReplayVerdict::Diverged;
+            replayed.divergence = Some(divergence);
+        }
         Ok(replayed)
+    }
+
+    /// Prepares for what a finding claims beyond its schedule.
+    pub(crate) fn expect(&mut self, finding: &Finding) {
+        self.is_lost_wake_up =
+            finding.kind == FindingKind::Deadlock && matches!(self.plan.goal, Goal::Order(_));
+    }
+
+    /// That a wait which missed its signal ended all the same, if it did: the program waits for a condition, and does not mind who signals.
+    fn woken_by_another(&self, replayed: &Replay) -> Option<Divergence> {
+        let went_on = matches!(replayed.ending, Ending::Exited(_) | Ending::Killed(_));
+        let Goal::Order(events) = &self.plan.goal else { return None };
+        let waiter = events.last().filter(|_| self.is_lost_wake_up && self.until.is_none() && went_on)?;
+        Some(Divergence {
+            step: self.plan.steps.len(),
+            thread: self.plan.thread_name(&waiter.thread),
+            expected: "to wait for ever".to_owned(),
+            came: "another signal that ended the wait".to_owned(),
+        })
     }
 
     /// Whether the accesses that memory orders leave unordered are so in this run, by its own vector clocks.

@@ -54,6 +54,7 @@ impl Confirmer<'_> {
         let command = command_of(self.file.trace.metadata(), ChosenBy::User).ok();
         let (Some(command), 1.., false) = (command, self.times, left.is_zero()) else { return Ok(false) };
         let mut replayer = Replayer::new(finding.id.clone(), &schedule, command)?;
+        replayer.expect(finding);
         replayer.times = self.times;
         replayer.limit = (left / SHARE).clamp(Duration::from_secs(1), LONGEST_REPLAY);
         replayer.cancellation = self.cancellation.clone();
