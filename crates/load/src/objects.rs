@@ -127,6 +127,11 @@ impl Objects {
         Ok(Some(id))
     }
 
+    /// Whether a block is in the trace.
+    pub(super) fn is_named_block(&self, block: BlockNumber) -> bool {
+        self.block_ids.contains_key(&block)
+    }
+
     /// The number of a variable in the trace, if it has one yet.
     #[inline]
     pub(super) fn known_variable(&self, slot: Slot) -> Option<VariableId> {

@@ -87,6 +87,8 @@ pub(super) struct Translator<S: Sink> {
     allocations: FxHashMap<String, u64>,
     /// Where blocks were allocated: by calls, address and size.
     sites: FxHashMap<(Chain, u64, u64), Rc<Site>>,
+    /// What blocks are called that were allocated full of zeroes, without the numbers of single ones.
+    cleared: BTreeSet<String>,
     /// Where blocks were allocated whose accesses were looked at.
     looked_ahead: FxHashSet<(Chain, u64)>,
     touched: Vec<Slot>,
@@ -151,6 +153,7 @@ impl<S: Sink> Translator<S> {
             in_barrier: Inside::default(),
             allocations: FxHashMap::default(),
             sites: FxHashMap::default(),
+            cleared: BTreeSet::new(),
             looked_ahead: FxHashSet::default(),
             touched: Vec::new(),
             together: Vec::new(),
@@ -256,6 +259,10 @@ impl<S: Sink> Translator<S> {
                 Ok(())
             }
             Raw::Zeroed { address, length } => self.access(event, address, length, Access::Write),
+            Raw::Cleared { address, .. } => {
+                self.note_cleared(address);
+                Ok(())
+            }
             Raw::Free { address } => {
                 self.last_references(event, address)?;
                 self.other(event)
@@ -427,9 +434,11 @@ impl<S: Sink> Translator<S> {
             self.output.sink.permits(semaphore, permits)?;
         }
         let waits = self.last_waits();
-        if !self.attempts.is_empty() || !self.misuses.is_empty() || !waits.is_empty() {
+        let has_more = !self.attempts.is_empty() || !self.misuses.is_empty() || !waits.is_empty();
+        if has_more || !self.cleared.is_empty() {
             let (attempts, misuses) = (self.attempts.into_iter().collect(), self.misuses);
-            self.output.sink.metadata(&Metadata { attempts, misuses, waits, ..self.metadata })?;
+            let cleared = self.cleared.into_iter().collect();
+            self.output.sink.metadata(&Metadata { attempts, misuses, waits, cleared, ..self.metadata })?;
         }
         self.loaded.variables = self.objects.variable_count() as u64;
         self.loaded.repeated = self.spinning.repeated;

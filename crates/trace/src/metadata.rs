@@ -41,6 +41,10 @@ pub struct Metadata {
     /// there for ever.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<String>,
+    /// What blocks of memory are called that C's `calloc` has cleared, without the numbers of single ones: what was not written yet
+    /// is zero there, which may be meant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cleared: Vec<String>,
     /// Calls that misuse locks and condition variables, as the run made them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub misuses: Vec<Misuse>,

@@ -135,6 +135,8 @@ pub enum Op<'a> {
     Allocate { address: u64, size: u64 },
     /// A block that was just allocated holds zeroes.
     Zeroed { address: u64, length: u64 },
+    /// A block that was just allocated holds zeroes, but they may not be what belongs there.
+    Cleared { address: u64, length: u64 },
     /// A block of memory is freed.
     Free { address: u64 },
     /// All so far comes before what others do after their next `HappensAfter` of the object.
@@ -356,6 +358,7 @@ pub(crate) fn detailed<'a>(
         Kind::WriteRange => Op::WriteRange { address, length: first },
         Kind::Allocate | Kind::AllocateInside => Op::Allocate { address, size: first },
         Kind::Zeroed => Op::Zeroed { address, length: first },
+        Kind::Cleared => Op::Cleared { address, length: first },
         Kind::Create => Op::Create { child: thread()? },
         Kind::Begin => Op::Begin { stack_low: address, stack_high: first, kernel_id: third.try_into().ok()? },
         Kind::Join => Op::Join { child: thread()? },

@@ -231,6 +231,9 @@ kinds! {
         Fiber(1) = 90,
         /// The thread is about to wait for the end of another for as long as it takes. Argument: its number.
         AwaitsEnd(1) = 91,
+        /// A block that was just allocated is all zeroes, which C's `calloc` does whether or not the program wants that. Argument: its
+        /// length.
+        Cleared(1) = 92,
     }
 }
 
@@ -258,6 +261,7 @@ impl Kind {
                 | Kind::IgnoreEnd
                 | Kind::Benign
                 | Kind::Zeroed
+                | Kind::Cleared
                 | Kind::Obtained
                 | Kind::GaveBack
                 | Kind::Signalled

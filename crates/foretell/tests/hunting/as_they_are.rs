@@ -35,3 +35,19 @@ fn reads_that_the_compiler_removes_are_found_without_optimisation() {
     let (status, report) = hunt("unused_read.c");
     assert_eq!((status, shown(&report).len()), (Some(0), 0), "{report:#}");
 }
+
+/// What `calloc` has cleared may be read before anybody writes it, unless that does harm.
+#[test]
+fn flags_that_calloc_clears_may_be_looked_at_early() {
+    let (status, report) = hunt("cleared_flags.c");
+    let findings = report["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|finding| finding["kind"] == "order"), "it is listed: {report:#}");
+    assert_eq!((status, shown(&report).len()), (Some(0), 0), "{report:#}");
+}
+
+/// A wait that misses a signal is no deadlock if another signal ends it.
+#[test]
+fn a_wait_that_another_signal_ends_is_no_deadlock() {
+    let (status, report) = hunt("last_one_signals.c");
+    assert_eq!((status, shown(&report).len()), (Some(0), 0), "{report:#}");
+}

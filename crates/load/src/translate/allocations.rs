@@ -18,6 +18,8 @@ const MOST_CALLS: usize = 32;
 const MOST_SITES: usize = 1 << 16;
 /// Allocations whose accesses are looked at to find out what they hold.
 const MOST_LOOKS: usize = 256;
+/// Names of cleared blocks that are kept.
+const MOST_CLEARED: usize = 4096;
 
 impl<S: Sink> Translator<S> {
     pub(super) fn begin(&mut self, event: &Event<'_>) -> Option<Op> {
@@ -38,6 +40,20 @@ impl<S: Sink> Translator<S> {
         self.objects.block(placed, &gone, Origin::Heap(name, site));
         let block = self.objects.block_id(placed.number, &mut self.output.sink)?;
         Ok(block.map(Op::Allocate))
+    }
+
+    /// Notes that the block at an address, if threads share something of it, was allocated full of zeroes.
+    pub(super) fn note_cleared(&mut self, address: u64) {
+        let memory = &self.objects.memory;
+        let block = memory.block_of(address);
+        if let Some(name) = memory.name_of_block(block).filter(|name| !name.is_empty())
+            && self.objects.is_named_block(block)
+            && self.cleared.len() < MOST_CLEARED
+        {
+            let (base, number) = name.rsplit_once('#').unwrap_or((name, ""));
+            let is_numbered = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+            self.cleared.insert(if is_numbered { base } else { name }.to_owned());
+        }
     }
 
     /// Where a block is allocated, and what it holds if that is known.

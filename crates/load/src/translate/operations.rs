@@ -230,6 +230,7 @@ impl<S: Sink> Translator<S> {
             | Raw::ReadRange { .. }
             | Raw::WriteRange { .. }
             | Raw::Zeroed { .. }
+            | Raw::Cleared { .. }
             | Raw::Order { .. }
             | Raw::FunctionEntry { .. }
             | Raw::FunctionExit

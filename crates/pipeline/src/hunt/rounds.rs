@@ -11,9 +11,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use report::{Finding, FindingKind, HuntEnd, Predictions, Rung, ScheduleFile, Stopped, StoppedBy};
+use check::WrittenQuestion;
+use report::{Finding, FindingKind, Harm, HuntEnd, Predictions, Rung, ScheduleFile, Stopped, StoppedBy};
 use run::influences::hidden_synchronisers;
-use trace::Op;
+use trace::{Op, Trace};
 
 use super::HuntOptions;
 use super::confirm::Confirmer;
@@ -366,7 +367,10 @@ impl<'a> Rounds<'a> {
         for finding in &mut self.predictions.findings {
             let may_be_impossible =
                 has_hidden_orders && finding.rung == Rung::Predicted && finding.kind.depends_on_order();
-            finding.shown = Some(finding.is_shown_in_hunt(has_regions) && !may_be_impossible);
+            let may_be_meant = is_read_of_cleared_memory(finding, &self.first.trace)
+                && !finding.harm.is_some_and(Harm::is_visible);
+            finding.shown =
+                Some(finding.is_shown_in_hunt(has_regions) && !may_be_impossible && !may_be_meant);
         }
         self.explorer.counts.settle(&mut self.predictions.findings);
         self.predictions.coverage = Some(self.covered());
@@ -420,4 +424,15 @@ impl<'a> Rounds<'a> {
         let write = |finding| self.directory.write_schedule(file, finding, self.predictions.model);
         findings.map(write).try_for_each(|schedule: Result<ScheduleFile, Error>| schedule.map(|_| ()))
     }
+}
+
+/// Whether a finding says that memory is read before it is initialised, although `calloc` has cleared it: the language allows that, so it is
+/// an error only if the program does not expect zeroes.
+fn is_read_of_cleared_memory(finding: &Finding, trace: &Trace) -> bool {
+    let is_read = matches!(finding.question, WrittenQuestion::Reads { .. });
+    let is_part = |block: &String| {
+        let rest = finding.object.strip_prefix(block.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.', '[', '+', '#']))
+    };
+    finding.kind == FindingKind::Order && is_read && trace.metadata().cleared.iter().any(is_part)
 }

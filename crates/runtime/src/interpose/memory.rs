@@ -74,10 +74,10 @@ fn forget_caller() {
 /// Writes that a new block holds zeroes. In C, `calloc` is also a way not to say what belongs there; in Rust it is asked for.
 fn log_zeroed(block: Block, size: usize, pc: u64) {
     if !block.is_null()
-        && rust::has_hidden_std()
         && let Some(inside) = enter()
     {
-        inside.detailed(Kind::Zeroed, pc, block as u64, &[size as u64], b"");
+        let kind = if rust::has_hidden_std() { Kind::Zeroed } else { Kind::Cleared };
+        inside.detailed(kind, pc, block as u64, &[size as u64], b"");
     }
 }
 
