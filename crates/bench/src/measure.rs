@@ -85,3 +85,13 @@ pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
 }
+
+/// The binary to be measured, and a sentence about it: the one that `FORETELL` names, or a release build of this source.
+pub(crate) fn measured_binary() -> Result<(String, &'static str), String> {
+    match std::env::var("FORETELL") {
+        Ok(named) => {
+            Ok((named, "The binary was one that `FORETELL` named, not a release build made for this."))
+        }
+        Err(_) => Ok((xtask::cargo::release_build()?, "The binary was a release build.")),
+    }
+}

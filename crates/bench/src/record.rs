@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::measure::{Cost, cost_of, median};
+use crate::measure::{Cost, cost_of, measured_binary, median};
 use xtask::Outcome;
-use xtask::cargo::{release_build, root};
+use xtask::cargo::root;
 use xtask::machine::circumstances;
 use xtask::results::store_report;
 use xtask::scratch::with_directory;
@@ -28,8 +28,8 @@ const PROGRAMS: [(&str, &str, &str); 4] = [
 const LARGE_LU: &str = "392";
 
 pub(crate) fn run() -> Outcome {
-    let foretell = release_build()?;
-    let start = format!("## Recording\n\n{}", circumstances());
+    let (foretell, build) = measured_binary()?;
+    let start = format!("## Recording\n\n{} {build}\n", circumstances().trim_end());
     let (figures, headline) = with_directory(|directory| {
         let bench = Bench { foretell: &foretell, directory };
         let (speeds, headline) = bench.speeds()?;

@@ -4,6 +4,7 @@
 //! The programs are in the directory that `FORETELL_PEERS` names, and its `peers.toml` says how each is built (`[[failing]]`). Nothing of them is in
 //! this repository. `FORETELL` may name a binary to be measured instead of a release build of this source. What was measured is kept in
 //! `target/search-cells.jsonl`: the command can be interrupted, and measures only what is missing when it is started again.
+//! `FORETELL_SEARCH_SECONDS` says for how long it measures: programs that are not done by then are listed as not measured.
 
 mod cells;
 
@@ -15,12 +16,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use xtask::Outcome;
-use xtask::cargo::{release_build, root};
+use xtask::cargo::root;
 use xtask::machine::circumstances;
 use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
-use crate::measure::median;
+use crate::measure::{measured_binary, median};
 use crate::peers::{Failing, Sources};
 use cells::{Cell, Cells};
 
@@ -40,13 +41,13 @@ const DEADLOCK_STATUS: i32 = 99;
 const TIMEOUT_STATUS: i32 = 124;
 
 pub(crate) fn run() -> Outcome {
-    let (foretell, build) = match std::env::var("FORETELL") {
-        Ok(named) => (named, "The binary was one that `FORETELL` named, not a release build made for this."),
-        Err(_) => (release_build()?, "The binary was a release build."),
-    };
+    let (foretell, build) = measured_binary()?;
     let sources = Sources::of_the_user()?.ok_or("FORETELL_PEERS names no directory with a peers.toml")?;
     let mut section = format!("## The search for failures\n\n{} {build}\n", circumstances().trim_end());
-    let mut cells = Cells::open(&root().join("target/search-cells.jsonl"), Path::new(&foretell))?;
+    let seconds = std::env::var("FORETELL_SEARCH_SECONDS").ok();
+    let limit = seconds.map(|text| text.parse().map(Duration::from_secs)).transpose();
+    let limit = limit.map_err(|_| "FORETELL_SEARCH_SECONDS is not a number")?;
+    let mut cells = Cells::open(&root().join("target/search-cells.jsonl"), Path::new(&foretell), limit)?;
     eprintln!("{} cells are known", cells.len());
     section.push_str(&with_directory(|directory| measure(&foretell, &sources, &mut cells, directory))?);
     let headline = section.lines().rev().find(|line| line.starts_with("Of ")).unwrap_or("?");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -41,18 +42,21 @@ pub(super) struct Cells {
     file: PathBuf,
     binary: u64,
     known: BTreeMap<Key, Cell>,
+    /// Nothing more is measured from then on.
+    until: Option<Instant>,
 }
 
 impl Cells {
     /// Those in a file, for a binary. A line that was not written whole is left out.
-    pub(super) fn open(file: &Path, binary: &Path) -> Result<Cells, String> {
+    pub(super) fn open(file: &Path, binary: &Path, limit: Option<Duration>) -> Result<Cells, String> {
         let content = std::fs::read(binary).map_err(|error| format!("{}: {error}", binary.display()))?;
         let mut hasher = DefaultHasher::new();
         hasher.write(&content);
         let text = std::fs::read_to_string(file).unwrap_or_default();
         let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
         let known = lines.map(|line| (line.key, line.cell)).collect();
-        Ok(Cells { file: file.to_owned(), binary: hasher.finish(), known })
+        let until = limit.map(|limit| Instant::now() + limit);
+        Ok(Cells { file: file.to_owned(), binary: hasher.finish(), known, until })
     }
 
     /// How many cells of this binary are known.
@@ -71,6 +75,9 @@ impl Cells {
         let key = Key { binary: self.binary, program: program.to_owned(), way: way.to_owned(), seed };
         if let Some(cell) = self.known.get(&key) {
             return Ok(cell.clone());
+        }
+        if self.until.is_some_and(|until| until <= Instant::now()) {
+            return Err("the time was up".to_owned());
         }
         let cell = measure()?;
         let line = serde_json::to_string(&Line { key: key.clone(), cell: cell.clone() });
@@ -96,20 +103,22 @@ mod tests {
         let (file, binary) = (place.path().join("cells"), place.path().join("binary"));
         std::fs::write(&binary, "one").unwrap();
         let cell = Cell { failed: Some((3, 0.5)), confirmed: "race".to_owned() };
-        let mut cells = Cells::open(&file, &binary).unwrap();
+        let mut cells = Cells::open(&file, &binary, None).unwrap();
         assert_eq!(cells.get("bank", "hunt", 1, || Ok(cell.clone())), Ok(cell.clone()));
         assert!(cells.get("bank", "hunt", 2, || Err("it does not build".to_owned())).is_err());
         // The last line was not written whole.
         let mut text = std::fs::read_to_string(&file).unwrap();
         text.push_str("{\"binary\":1,\"prog");
         std::fs::write(&file, text).unwrap();
-        let mut again = Cells::open(&file, &binary).unwrap();
+        let mut again = Cells::open(&file, &binary, Some(Duration::from_secs(600))).unwrap();
         assert_eq!(again.len(), 1);
         assert_eq!(again.get("bank", "hunt", 1, || Err("measured again".to_owned())), Ok(cell.clone()));
         assert_eq!(again.get("bank", "hunt", 2, || Ok(Cell::default())), Ok(Cell::default()));
         std::fs::write(&binary, "another").unwrap();
-        let mut other = Cells::open(&file, &binary).unwrap();
-        assert_eq!(other.len(), 0);
+        let mut late = Cells::open(&file, &binary, Some(Duration::ZERO)).unwrap();
+        assert_eq!(late.len(), 0);
+        assert!(late.get("bank", "hunt", 1, || Ok(Cell::default())).is_err());
+        let mut other = Cells::open(&file, &binary, None).unwrap();
         assert!(other.get("bank", "hunt", 1, || Err("not known".to_owned())).is_err());
     }
 }
