@@ -190,7 +190,9 @@ unsafe fn keep_with_children(keep: &mut dyn FnMut(u64) -> bool, node: u64) {
     if keep(node) {
         // SAFETY: it is a node.
         let children = unsafe { [word(node + LEFT), word(node + RIGHT)] };
-        children.into_iter().for_each(|child| drop(keep(child)));
+        children.into_iter().for_each(|child| {
+            keep(child);
+        });
     }
 }
 
