@@ -32,6 +32,7 @@ pub(crate) mod openmp;
 pub(crate) mod passages;
 pub(crate) mod process;
 pub(crate) mod ranges;
+pub(crate) mod readiness;
 pub(crate) mod rust;
 pub(crate) mod rwlocks;
 pub(crate) mod scanning;

@@ -1,6 +1,6 @@
 //! What programs do less often: other ways to wait, files that carry data between threads, what they say of themselves.
 
-use crate::support::{Recorded, Workshop, assert_in_order, count, each, toolchains};
+use crate::support::{Recorded, Workshop, assert_in_order, count, each, succeeded, toolchains};
 
 /// What `predict` finds: each race as its two lines.
 fn races(workshop: &Workshop) -> Vec<String> {
@@ -115,6 +115,17 @@ fn what_was_done_before_a_handler_was_installed_or_a_signal_sent_comes_first() {
 }
 
 /// A thread that a timer starts is no child of any thread; and who waits for it is not deadlocked.
+#[test]
+fn who_is_told_that_something_has_arrived_comes_after_who_sent_it() {
+    each("readiness.c", |workshop, recorded| {
+        assert_eq!(recorded.stdout(), "2 2\n");
+        for seed in ["1", "2", "5"] {
+            workshop.record(&["--seed", seed]);
+            succeeded(&mut workshop.foretell(&["predict", "foretell.ftr", "--only", "race"]));
+        }
+    });
+}
+
 #[test]
 fn what_was_done_before_a_timer_was_set_comes_before_what_it_does() {
     each("timers.c", |workshop, recorded| {

@@ -1,5 +1,5 @@
 //! Calls that may block outside the program: the thread gives up the token and takes it back afterwards. Calls
-//! that move data are in [`super::files`].
+//! that move data are in [`super::files`], those that wait for files in [`super::readiness`].
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
@@ -29,33 +29,9 @@ macro_rules! always {
     };
 }
 
-/// Functions with a time limit: tried with none first.
-macro_rules! limited {
-    ($(fn $name:ident($($argument:ident: $type:ty),*; $limit:ident: $limit_type:ty = $now:expr $(; $after:ident: $after_type:ty)*) -> c_int;)*) => {
-        $(
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name($($argument: $type,)* $limit: $limit_type $(, $after: $after_type)*) -> c_int {
-                // SAFETY: see the head of `interpose`.
-                let really = |limit: $limit_type| unsafe {
-                    real!(
-                        $name($($argument => $type,)* limit => $limit_type $(, $after => $after_type)*) -> c_int
-                    )
-                };
-                let Some(inside) = enter() else { return really($limit) };
-                match really($now) {
-                    0 => outside(inside, || really($limit)),
-                    result => result,
-                }
-            }
-        )*
-    };
-}
-
 type Bytes = *mut c_void;
 
 always! {
-    fn select(count: c_int, reads: Bytes, writes: Bytes, errors: Bytes, limit: Bytes) -> c_int;
-    fn pselect(count: c_int, reads: Bytes, writes: Bytes, errors: Bytes, limit: Bytes, mask: Bytes) -> c_int;
     fn wait(status: *mut c_int) -> c_int;
     fn wait3(status: *mut c_int, options: c_int, usage: Bytes) -> c_int;
     fn wait4(process: c_int, status: *mut c_int, options: c_int, usage: Bytes) -> c_int;
@@ -71,13 +47,6 @@ always! {
     fn system(command: *const c_char) -> c_int;
     fn pclose(stream: Bytes) -> c_int;
     fn getaddrinfo(node: *const c_char, service: *const c_char, hints: Bytes, result: Bytes) -> c_int;
-}
-
-static NO_TIME: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-
-limited! {
-    fn poll(files: Bytes, count: c_ulong; limit: c_int = 0) -> c_int;
-    fn ppoll(files: Bytes, count: c_ulong; limit: *const libc::timespec = &raw const NO_TIME; mask: Bytes) -> c_int;
 }
 
 /// `fcntl`: waiting for a file lock blocks.

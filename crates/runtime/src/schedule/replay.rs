@@ -345,7 +345,12 @@ impl Replay {
                 Instruction::ReportAccess { thread, .. } => thread,
                 instruction => instruction.runs().unwrap_or(0),
             };
-            self.diverge(role, Obstacle::Outside, 0, entries, world);
+            let position = match self.actor(role) {
+                Actor::Lives(thread) => entries.position(thread, world),
+                Actor::Ended(position) => position,
+                Actor::NotYet => 0,
+            };
+            self.diverge(role, Obstacle::Outside, position, entries, world);
         }
     }
 
