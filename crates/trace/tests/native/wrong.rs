@@ -124,7 +124,7 @@ fn a_wrong_chunk_is_told() {
     let tag = u32::from_le_bytes(*b"NA\nE");
     assert_eq!(
         with(0, tag),
-        r#"byte 16: unknown chunk "NA\nE", expected META, NAME, EVNT, ORDR, NOTE or END."#
+        r#"byte 16: unknown chunk "NA\nE", expected META, NAME, EVNT, ORDR, NOTE, RMOD, RLOG or END."#
     );
     assert_eq!(with(4, 2), "byte 16: unknown codec 2, expected 0 (stored) or 1 (zstd)");
     assert_eq!(
