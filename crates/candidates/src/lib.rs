@@ -7,6 +7,7 @@ mod bug;
 pub mod deadlocks;
 mod families;
 pub mod fixes;
+mod lives;
 mod nearest;
 pub mod nondeterminism;
 pub mod orders;

@@ -21,7 +21,6 @@
 //! comparison for each use of freed memory; for rules by place, one for each two events of the places until the limits
 //! are reached.
 
-mod memory;
 mod rules;
 
 use check::{Question, Source};
@@ -29,8 +28,8 @@ use decide::{Index, must_order};
 use order::MustOrder;
 use trace::{EventId, LocationId, Op};
 
-use self::memory::Life;
 use crate::families::{Families, FamilyId};
+use crate::lives::{Life, lives};
 use crate::nearest::outward;
 use crate::pattern_search::{Instance, PatternId, PatternSearch, Tally, ask};
 use crate::{Limits, Object, Remarks, Report, Settings};
@@ -69,7 +68,7 @@ pub fn search_for(
     limits: Limits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
-    let lives = memory::lives(index.trace());
+    let lives = lives(index.trace());
     if rules.is_empty() && lives.is_empty() {
         return Counts::default();
     }

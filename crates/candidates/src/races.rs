@@ -2,9 +2,10 @@
 //! that could happen at the same time.
 //!
 //! [`poly`] is the search: it finds all pairs that are feasible under a model, and no other. [`syncp`] is the part of it
-//! that settles most pairs without the engine, and a method of its own. The methods of other papers are in the crate `papers`.
+//! that settles most pairs without the engine, and a method of its own. [`lifetimes`] finds races with the allocation and the freeing of memory. The methods of other papers are in the crate `papers`.
 
 mod batch;
+pub mod lifetimes;
 pub mod poly;
 pub mod syncp;
 

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use trace::{EventId, Op, ThreadId, Trace};
+use trace::{Access, BlockId, BlockNames, EventId, Op, ThreadId, Trace};
 
 /// What is demanded of the reads in a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -274,12 +274,18 @@ fn distinct(events: &[EventId]) -> Result<(), QuestionError> {
 
 fn conflicting(trace: &Trace, a: EventId, b: EventId) -> Result<(), QuestionError> {
     let refuse = |why| Err(QuestionError::NotConflicting(a, b, why));
-    let (Some(x), Some(y)) = (trace.op(a).access(), trace.op(b).access()) else {
-        return refuse("both must read or write a variable");
-    };
     if trace.thread(a) == trace.thread(b) {
         return refuse("they are of the same thread");
     }
+    let (one, other) = (trace.op(a), trace.op(b));
+    if let Some((block, access)) = block_and_access(one, other).or_else(|| block_and_access(other, one)) {
+        let blocks = BlockNames::of(trace.symbols());
+        let is_inside = blocks.block_of(trace.symbols().variable(access.variable)) == Some(block);
+        return if is_inside { Ok(()) } else { refuse("the block does not hold the variable") };
+    }
+    let (Some(x), Some(y)) = (one.access(), other.access()) else {
+        return refuse("both must read or write a variable");
+    };
     if x.variable != y.variable {
         return refuse("they access different variables");
     }
@@ -290,6 +296,14 @@ fn conflicting(trace: &Trace, a: EventId, b: EventId) -> Result<(), QuestionErro
         return refuse("both are atomic");
     }
     Ok(())
+}
+
+/// Allocating and freeing a block is as a write of all that it holds.
+fn block_and_access(one: Op, other: Op) -> Option<(BlockId, Access)> {
+    match one {
+        Op::Allocate(block) | Op::Free(block) => Some((block, other.access()?)),
+        _ => None,
+    }
 }
 
 fn can_deadlock(trace: &Trace, blocked: &[EventId]) -> Result<(), QuestionError> {

@@ -14,7 +14,7 @@ use run::replay::{
     RaceOrder, Replay, ReplayVerdict, TestBarriers, ThreadSanitizer, ThreadStatus,
 };
 use serde::Serialize;
-use trace::{EventId, Kind, Trace};
+use trace::{EventId, Kind, Op, Trace};
 
 use crate::budget::{Bounds, Cancellation};
 use crate::error::{Error, ErrorKind};
@@ -116,11 +116,12 @@ pub struct OtherRace {
 }
 
 impl OtherRace {
-    /// That of two events.
+    /// That of two events. If one allocates or frees memory, it is about the block.
     fn of(a: &PlannedEvent, b: &PlannedEvent) -> OtherRace {
         let mut locations = [a.location.clone(), b.location.clone()];
         locations.sort();
-        OtherRace { object: a.object.clone(), locations }
+        let is_of_block = matches!(b.kind, Kind::Allocate | Kind::Free);
+        OtherRace { object: if is_of_block { b } else { a }.object.clone(), locations }
     }
 }
 
@@ -260,7 +261,8 @@ impl Replayer {
     /// Whether the accesses that memory orders leave unordered are so in this run, by its own vector clocks.
     fn is_unordered(&self, replayed: &Replay) -> bool {
         let Some(race) = &self.unordered else { return true };
-        rerecording::trace_of(self, replayed).is_some_and(|trace| races_of(&trace).contains(race))
+        let races = |trace: Trace| races_of(&trace).contains(race) || memory_races_of(&trace).contains(race);
+        rerecording::trace_of(self, replayed).is_some_and(races)
     }
 
     /// Replays as often as asked for. The last run of the first order is handed out, too.
@@ -431,6 +433,22 @@ fn races_of(trace: &Trace) -> Vec<OtherRace> {
         let mut locations = [location(first), location(second)];
         locations.sort();
         Some(OtherRace { object: symbols.variable(variable).to_owned(), locations })
+    });
+    named.collect()
+}
+
+/// The races of a run between uses of memory and its allocation or freeing, named by the block and where they are.
+fn memory_races_of(trace: &Trace) -> Vec<OtherRace> {
+    let symbols = trace.symbols();
+    let location = |event: EventId| symbols.location(trace.location(event)).to_owned();
+    let named = hb::races_of_memory(trace).into_iter().filter_map(|RacePair { first, second }| {
+        let block = [first, second].into_iter().find_map(|event| match trace.op(event) {
+            Op::Allocate(block) | Op::Free(block) => Some(block),
+            _ => None,
+        })?;
+        let mut locations = [location(first), location(second)];
+        locations.sort();
+        Some(OtherRace { object: symbols.block(block).to_owned(), locations })
     });
     named.collect()
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::{BlockId, Symbols};
+use crate::{BlockId, Symbols, VariableId};
 
 /// The blocks of a trace by their names.
 #[derive(Clone, Debug)]
@@ -16,6 +16,17 @@ impl<'s> BlockNames<'s> {
     pub fn of(symbols: &'s Symbols) -> Self {
         let named = (0..symbols.blocks.len()).map(|index| (symbols.blocks.get(index), BlockId::new(index)));
         BlockNames(named.collect())
+    }
+
+    /// The variables that each block holds.
+    pub fn variables(&self, symbols: &Symbols) -> HashMap<BlockId, Vec<VariableId>> {
+        let mut held: HashMap<BlockId, Vec<VariableId>> = HashMap::new();
+        for (index, name) in symbols.variables.iter().enumerate() {
+            if let Some(block) = self.block_of(name) {
+                held.entry(block).or_default().push(VariableId::new(index));
+            }
+        }
+        held
     }
 
     /// The block that the variable or lock of this name belongs to.

@@ -24,7 +24,8 @@ use candidates::races::RacePair;
 use order::{Supply, slot};
 use rustc_hash::FxHashMap;
 use trace::{
-    BarrierId, ConditionId, EventId, LockId, MemoryOrder, Op, SemaphoreId, ThreadId, Trace, VariableId,
+    BarrierId, BlockNames, ConditionId, EventId, LockId, MemoryOrder, Op, SemaphoreId, ThreadId, Trace,
+    VariableId,
 };
 
 use super::clock::Clock;
@@ -39,6 +40,26 @@ pub fn races(trace: &Trace) -> impl Iterator<Item = RacePair> + '_ {
         let first = hb.step(event, thread, op, trace.memory_order(event))?;
         Some(RacePair { first, second: event })
     })
+}
+
+/// Every allocation, free and use of memory that races with an earlier one of the other sort, in order: allocating and freeing a
+/// block is as a write of all that it holds. At most one pair for each event and variable.
+pub fn races_of_memory(trace: &Trace) -> Vec<RacePair> {
+    let held = BlockNames::of(trace.symbols()).variables(trace.symbols());
+    let is_of_block = |event: EventId| matches!(trace.op(event), Op::Allocate(_) | Op::Free(_));
+    let mut hb = Hb::for_trace(trace);
+    let mut races = Vec::new();
+    for (event, thread, op) in trace.events() {
+        let mut partners: Vec<EventId> =
+            hb.step(event, thread, op, trace.memory_order(event)).into_iter().collect();
+        if let Op::Allocate(block) | Op::Free(block) = op {
+            let variables = held.get(&block).map(Vec::as_slice).unwrap_or_default();
+            partners.extend(variables.iter().filter_map(|&variable| hb.write(event, thread, variable)));
+        }
+        let of_memory = partners.into_iter().filter(|&first| is_of_block(first) != is_of_block(event));
+        races.extend(of_memory.map(|first| RacePair { first, second: event }));
+    }
+    races
 }
 
 /// An access as its thread's time.

@@ -1,9 +1,9 @@
 //! Races by every method.
 
-use candidates::races::RacePair;
 use candidates::races::poly::{self, Places};
 use candidates::races::syncp::{Syncp, SyncpRace};
-use candidates::{Bug, Object, Remarks, Report, Settings};
+use candidates::races::{RacePair, lifetimes};
+use candidates::{Bug, Limits, Object, Remarks, Report, Settings, orders};
 use check::{Model, Question};
 use decide::{Index, Verdict, Witness, race_order};
 use order::MustOrder;
@@ -61,9 +61,15 @@ fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
             gatherer.observer.advance(Progress::Counted { done, total: Some(total) });
         }
     });
+    let limits = if gatherer.all { Limits::ALL } else { orders::LIMITS };
+    let with_memory = lifetimes::search(index, settings, limits, &mut |report| {
+        if let Report::Bug(found) = report {
+            gatherer.take(FindingKind::Race, found);
+        }
+    });
     gatherer.observer.end(None);
-    predictions.candidates += funnel.pairs - funnel.ordered;
-    predictions.unknown += funnel.unknown;
+    predictions.candidates += funnel.pairs - funnel.ordered + with_memory.candidates;
+    predictions.unknown += funnel.unknown + with_memory.unknown;
     predictions.funnel = Some(funnel);
 }
 

@@ -8,17 +8,17 @@ use trace::{BlockId, BlockNames, EventId, Op, Symbols, ThreadId, Trace, Variable
 
 /// One life of a block.
 #[derive(Debug)]
-pub(super) struct Life {
-    pub(super) block: BlockId,
-    pub(super) allocate: EventId,
-    pub(super) free: Option<EventId>,
+pub(crate) struct Life {
+    pub(crate) block: BlockId,
+    pub(crate) allocate: EventId,
+    pub(crate) free: Option<EventId>,
     /// The accesses to its variables, in the order of the trace.
-    pub(super) uses: Vec<EventId>,
+    pub(crate) uses: Vec<EventId>,
     /// The writes that give each variable a value that does not come from itself: the first access of a thread, if it writes
     /// and does not read.
-    pub(super) initialising: FxHashMap<VariableId, Vec<EventId>>,
+    pub(crate) initialising: FxHashMap<VariableId, Vec<EventId>>,
     /// What each variable held when the life began: the last write before, if any.
-    pub(super) stale: FxHashMap<VariableId, EventId>,
+    pub(crate) stale: FxHashMap<VariableId, EventId>,
     /// Who has accessed each variable.
     accessed: FxHashMap<VariableId, Vec<ThreadId>>,
 }
@@ -38,7 +38,7 @@ impl Life {
 }
 
 /// All lives of all blocks.
-pub(super) fn lives(trace: &Trace) -> Vec<Life> {
+pub(crate) fn lives(trace: &Trace) -> Vec<Life> {
     let blocks = blocks_of_variables(trace.symbols());
     let mut lives: Vec<Life> = Vec::new();
     let mut current: FxHashMap<BlockId, usize> = FxHashMap::default();
