@@ -211,6 +211,10 @@ impl World for Program {
         sys::now(libc::CLOCK_MONOTONIC)
     }
 
+    fn hidden_object(&self, thread: Slot) -> Option<u64> {
+        thread_in(thread).std_activity.get().hidden_object()
+    }
+
     fn signals_may_arrive(&self) -> bool {
         signals::may_arrive()
     }

@@ -130,6 +130,8 @@ pub(crate) struct Entry {
     pub(crate) children: u32,
     /// What it is about to do, and at which position: of no meaning at another one.
     pub(crate) pending: Option<(u64, Pending)>,
+    /// It has nothing left to do but to go into a library, where others wait for it.
+    pub(crate) leaves: bool,
 }
 
 impl Entry {
@@ -151,6 +153,7 @@ impl Entry {
             role: None,
             children: 0,
             pending: None,
+            leaves: false,
         }
     }
 
@@ -201,6 +204,10 @@ pub(crate) trait World {
     fn comes_to(&self, step: u64) -> bool;
     /// A debugger that is there may look at the threads now.
     fn stop_for_debugger(&self);
+    /// The lock of a crate, or the like, that the thread is inside of: what it waits for there is the lock's own affair.
+    fn hidden_object(&self, _thread: Slot) -> Option<u64> {
+        None
+    }
     /// Ends the program: the replay is over.
     fn end_program(&self);
 }

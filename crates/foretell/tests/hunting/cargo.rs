@@ -148,6 +148,12 @@ fn a_deadlock_of_parking_lots_mutexes_is_predicted_and_confirmed() {
     assert_eq!(found["findings"][0]["kind"], "deadlock", "{found}");
     let places = found["findings"][0]["locations"].as_array().unwrap();
     assert!(places.iter().all(|place| place.as_str().unwrap().contains("parking_lot_bug.rs:")), "{places:?}");
+    let replayed = json(&foretell(here, &["replay", "t.ftr", "deadlock-1", "--times", "10", "--json"]));
+    assert_eq!(
+        (&replayed["result"], &replayed["confirmed"]),
+        (&"confirmed".into(), &10.into()),
+        "{replayed}"
+    );
     let hunted = json(&foretell(
         here,
         &["hunt", "--json", "--quiet", "--only", "deadlock", "--", bug.to_str().unwrap()],

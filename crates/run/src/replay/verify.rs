@@ -196,7 +196,8 @@ impl<'a> Verifying<'a> {
     fn holders(&self, waited_for: u64) -> &[ThreadPath] {
         let is_futex = waited_for & 1 != 0;
         let lock = waited_for & !1;
-        let words = [Some(lock), lock.checked_sub(4).filter(|_| is_futex)];
+        // A lock of one byte may be anywhere.
+        let words = [Some(waited_for), Some(lock), lock.checked_sub(4).filter(|_| is_futex)];
         let held = words.into_iter().flatten().filter_map(|word| self.inspection.holders.get(&word));
         held.map(Vec::as_slice).find(|holders| !holders.is_empty()).unwrap_or_default()
     }

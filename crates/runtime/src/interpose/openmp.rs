@@ -240,7 +240,15 @@ unsafe {
     (team.function)(team.data);
     let Some(inside) = enter_point() else { return };
     inside.simple(Kind::HappensBefore, pc, team.part(Part::Join));
-    let Some(inside) = meet(inside, team, &team.end, pc) else { return };
+    // libgomp has a barrier of its own behind ours: whoever is released here must get there.
+    let set_leaving = |leaves| {
+        let own = thread::current().map(|thread| thread.slot);
+        scheduler().with_lock(|schedule, _| own.into_iter().for_each(|own| schedule.set_leaving(own, leaves)));
+    };
+    set_leaving(true);
+    let inside = meet(inside, team, &team.end, pc);
+    set_leaving(false);
+    let Some(inside) = inside else { return };
     task::end_implicit(&inside, &own);
     inside.thread().team.set(outer);
     inside.thread().task.set(outer_task);

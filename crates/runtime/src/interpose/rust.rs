@@ -39,6 +39,11 @@ pub(crate) struct StdActivity {
 }
 
 impl StdActivity {
+    /// The object of the outermost call whose inside is hidden.
+    pub(crate) fn hidden_object(&self) -> Option<u64> {
+        (self.hidden > 0).then_some(self.hidden_object)
+    }
+
     /// Whether it is printing.
     pub(crate) fn prints(&self) -> bool {
         self.printing > 0

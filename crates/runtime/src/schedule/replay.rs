@@ -12,6 +12,13 @@ use crate::replay::Control;
 /// The longest stretch a thread runs without the schedule's being asked.
 const LONGEST: u64 = 1 << 20;
 
+/// How many events a thread may perform between its attempt to get a futex lock and its wait for it: code that is not optimised keeps what
+/// came of the attempt on its stack.
+const ON_THE_WAY: u64 = 32;
+
+/// How often others may run while a thread is outside.
+const MOST_HELPED: u32 = 1 << 10;
+
 /// What has become of a thread of the table.
 #[derive(Clone, Copy)]
 pub(crate) enum Actor {
@@ -74,6 +81,8 @@ pub(crate) struct Replay {
     watched: Fixed<Watched>,
     /// The current instruction.
     at: usize,
+    /// How often others ran while the thread of the current instruction was outside.
+    helped: u32,
 }
 
 impl Replay {
@@ -85,6 +94,7 @@ impl Replay {
             actors: Fixed::EMPTY,
             watched: Fixed::EMPTY,
             at: 0,
+            helped: 0,
         }
     }
 
@@ -94,7 +104,7 @@ impl Replay {
             actors.push(Actor::NotYet);
             watched.push(Watched { address: 0, length: 0 });
         }
-        Replay { phase: Phase::Following, control, actors, watched, at: 0 }
+        Replay { phase: Phase::Following, control, actors, watched, at: 0, helped: 0 }
     }
 
     pub(super) fn forget(&mut self) {
@@ -151,7 +161,7 @@ impl Replay {
             Some(&Instruction::Run { thread: role, until }) if own == Some(role) => until,
             // If it gets that far it has not been held up.
             Some(&Instruction::Block { thread: role, before }) if own == Some(role) => {
-                before.saturating_add(1)
+                before.saturating_add(1 + ON_THE_WAY)
             }
             _ => 0,
         };
@@ -195,11 +205,31 @@ impl Replay {
                 }
             };
             match next {
+                Some(Next::Await) => return self.leaving(entries).map_or(Next::Await, Next::Run),
                 Some(next) => return next,
-                None => self.at += 1,
+                None => {
+                    self.at += 1;
+                    self.helped = 0;
+                }
             }
         }
         Next::Choose
+    }
+
+    /// A thread that the awaited one may wait for in a library: it gets there without an event. If it does not, it stops before the event, and the
+    /// next one is tried.
+    fn leaving(&mut self, entries: &Entries) -> Option<Slot> {
+        if self.helped == MOST_HELPED {
+            return None;
+        }
+        self.helped += 1;
+        let leaves = |actor: &Actor| match *actor {
+            Actor::Lives(thread) if entries[thread].leaves && entries[thread].state == State::Ready => {
+                Some(thread)
+            }
+            _ => None,
+        };
+        self.actors.iter().filter_map(leaves).min_by_key(|&thread| entries[thread].since)
     }
 
     /// Lets the thread run up to there; none if it has come so far.
@@ -228,19 +258,25 @@ impl Replay {
 
     /// Lets the thread run until it waits for good; none if it does.
     fn block(&mut self, role: u32, before: u64, entries: &Entries, world: &impl World) -> Option<Next> {
-        if let Actor::Lives(thread) = self.actor(role) {
-            let entry = &entries[thread];
-            let position = entries.position(thread, world);
-            // What waits for a futex has tried before.
-            let tried = position == before.saturating_add(1) && entry.key.is_futex();
-            if entry.waits_for_good() && (position <= before || tried) {
-                return None;
+        let furthest = before.saturating_add(1 + ON_THE_WAY);
+        match self.actor(role) {
+            Actor::Lives(thread) => {
+                let entry = &entries[thread];
+                let position = entries.position(thread, world);
+                // What waits for a futex has tried before.
+                if entry.waits_for_good() && (position <= before || entry.key.is_futex()) {
+                    return None;
+                }
+                if position >= furthest || position > before && entry.waits_for_good() {
+                    return Some(self.diverge(role, Obstacle::GoesOn, position, entries, world));
+                }
             }
-            if position > before {
+            Actor::Ended(position) if position > before => {
                 return Some(self.diverge(role, Obstacle::GoesOn, position, entries, world));
             }
+            Actor::Ended(_) | Actor::NotYet => {}
         }
-        self.run(role, before.saturating_add(1), entries, world)
+        self.run(role, furthest, entries, world)
     }
 
     /// Reports what the thread is about to do. A thread that is somewhere else at this position goes on, and past it.
@@ -276,7 +312,7 @@ impl Replay {
                     role: role as u32,
                     state: entries[thread].state,
                     position: entries.position(thread, world),
-                    waits_for: self.waits_for(thread, entries),
+                    waits_for: self.waits_for(thread, entries, world),
                     pc: entries.pending(thread, world).map_or(0, |pending| pending.pc),
                 });
             }
@@ -291,13 +327,13 @@ impl Replay {
         }
     }
 
-    fn waits_for(&self, thread: Slot, entries: &Entries) -> WaitsFor {
+    fn waits_for(&self, thread: Slot, entries: &Entries, world: &impl World) -> WaitsFor {
         let entry = &entries[thread];
         if entry.state != State::Waiting || entry.key == Key::NONE {
             return WaitsFor::Nothing;
         }
         match entry.key.ending() {
-            None => WaitsFor::Address(entry.key.to_address()),
+            None => WaitsFor::Address(world.hidden_object(thread).unwrap_or(entry.key.to_address())),
             Some(joined) => entries[joined].role.map_or(WaitsFor::Nothing, WaitsFor::EndOf),
         }
     }
@@ -314,7 +350,7 @@ impl Replay {
         self.phase = Phase::Free;
         self.report_threads(entries, world);
         let waits_for = match self.actor(role) {
-            Actor::Lives(thread) => self.waits_for(thread, entries),
+            Actor::Lives(thread) => self.waits_for(thread, entries, world),
             _ => WaitsFor::Nothing,
         };
         world.report(Report::Diverged { instruction: self.at, role, obstacle, position, waits_for });

@@ -57,6 +57,11 @@ impl Schedule {
         Some(thread)
     }
 
+    /// Whether the thread has nothing left to do but to go into a library, where others wait for it.
+    pub(crate) fn set_leaving(&mut self, thread: Slot, leaves: bool) {
+        self.entries[thread].leaves = leaves;
+    }
+
     /// A thread has created another.
     pub(crate) fn created(&mut self, parent: Slot, child: Slot) {
         self.replay.created(parent, child, &mut self.entries);
