@@ -208,6 +208,11 @@ impl Thread {
         self.routine.get().map_or(0, |routine| routine as usize as u64 + 1)
     }
 
+    /// Whether a library has started it out of our sight.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.detached.get() && self.routine.get().is_none()
+    }
+
     /// Whether any of these reasons to leave the hot path holds.
     #[inline(always)]
     pub(crate) fn gated(&self, reasons: u32) -> bool {

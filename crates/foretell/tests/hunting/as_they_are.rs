@@ -1,5 +1,7 @@
 //! Programs that do what few do: hunts end with what is true.
 
+use std::process::Command;
+
 use serde_json::Value;
 
 use crate::rust::program;
@@ -50,4 +52,54 @@ fn flags_that_calloc_clears_may_be_looked_at_early() {
 fn a_wait_that_another_signal_ends_is_no_deadlock() {
     let (status, report) = hunt("last_one_signals.c");
     assert_eq!((status, shown(&report).len()), (Some(0), 0), "{report:#}");
+}
+
+/// A program that goes into the background is recorded, not the parent that it leaves behind.
+#[test]
+fn a_daemon_stays_in_the_foreground() {
+    let (status, report) = hunt("daemon.c");
+    let shown = shown(&report);
+    assert_eq!((status, shown.len()), (Some(1), 1), "{report:#}");
+    assert_eq!((&shown[0]["kind"], &shown[0]["object"]), (&"race".into(), &"requests".into()), "{report:#}");
+}
+
+/// The C library starts a thread whenever such a timer expires.
+#[test]
+fn timers_that_start_threads() {
+    let (status, report) = hunt("timer_thread.c");
+    assert_eq!((status, shown(&report).len()), (Some(0), 0), "{report:#}");
+    let (status, report) = hunt_with("timer_thread.c", "--flags=-DRACY");
+    assert_eq!(status, Some(1), "{report:#}");
+    assert!(shown(&report).iter().any(|finding| finding["object"] == "fired"), "{report:#}");
+}
+
+/// Calls from a library are known to be its own, although its debug information names source files.
+#[test]
+fn calls_from_a_library_can_be_suppressed() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for name in ["raw_library.c", "raw_library_user.c"] {
+        std::fs::copy(program(&format!("as_they_are/{name}")), here.join(name)).unwrap();
+    }
+    let flags = ["-g", "-O1", "-fno-builtin", "-fPIC", "-shared", "raw_library.c", "-o", "libraw.so"];
+    let built = Command::new("gcc").args(flags).current_dir(here).status();
+    if !built.is_ok_and(|status| status.success()) {
+        testing::skip("there is no gcc");
+        return;
+    }
+    let flags = ["raw_library_user.c", "-o", "user", "-L.", "-lraw", "-Wl,-rpath,$ORIGIN"];
+    assert!(foretell(here, &[&["cc", "-g"], &flags[..]].concat()).status.success());
+    std::fs::write(here.join("raw.supp"), "called_from_lib:/libraw.so$\n").unwrap();
+    for (options, expected) in [
+        ("", 1),
+        ("suppressions=raw.supp", 0),
+        ("ignore_noninstrumented_modules=1", 0),
+        ("ignore_noninstrumented_modules=0", 1),
+    ] {
+        let mut hunt = Command::new(env!("CARGO_BIN_EXE_foretell"));
+        hunt.args(["hunt", "--json", "--quiet", "--only", "race", "--timeout", "8", "--", "./user"]);
+        let hunted = hunt.current_dir(here).env("TSAN_OPTIONS", options).output().unwrap();
+        let report = json(&hunted);
+        assert_eq!(hunted.status.code(), Some(expected), "{options}: {report:#}");
+    }
 }

@@ -88,6 +88,46 @@ unsafe {
 }
 }
 
+/// A program that goes into the background goes on in its child, and its parent ends. Whoever records waits for the parent and ends what is
+/// left, so a program that it has started itself stays in the foreground.
+///
+/// # Safety
+/// As for the function of that name that it replaces.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn daemon(keeps_directory: c_int, keeps_files: c_int) -> c_int {
+// SAFETY: the arguments are as the real function demands them, by the contract of this one.
+unsafe {
+    if enter().is_none() || !is_first_process() {
+        return real!(daemon(keeps_directory => c_int, keeps_files => c_int) -> c_int);
+    }
+    if keeps_directory == 0 && libc::chdir(c"/".as_ptr()) != 0 {
+        return -1;
+    }
+    if keeps_files == 0 {
+        let nothing = sys::open(b"/dev/null\0", libc::O_RDWR);
+        if nothing < 0 {
+            *libc::__errno_location() = -nothing;
+            return -1;
+        }
+        for file in 0..=2 {
+            libc::dup2(nothing, file);
+        }
+        if nothing > 2 {
+            sys::close(nothing);
+        }
+    }
+    0
+}
+}
+
+/// Whether this process was started by whoever records, and not by another program: it ends when that does, which no child inherits.
+fn is_first_process() -> bool {
+    let mut signal: c_int = 0;
+    // SAFETY: the kernel writes the number of a signal.
+    let known = unsafe { libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut signal) };
+    known == 0 && signal == libc::SIGKILL
+}
+
 /// A system call that makes a process; whether it is one, and copies our memory.
 pub(crate) fn copies(number: c_long, flags: usize) -> bool {
     match number {

@@ -59,6 +59,7 @@ pub(crate) fn log_allocation(block: Block, size: usize, pc: u64) -> Block {
         log_allocation_in_handler(&inside, pc);
         let kind = if is_private(&inside, pc) { Kind::AllocateInside } else { Kind::Allocate };
         inside.detailed(kind, pc, block as u64, &[size as u64], b"");
+        go_on_outside(inside, pc);
     }
     forget_caller();
     block
@@ -68,6 +69,14 @@ pub(crate) fn log_allocation(block: Block, size: usize, pc: u64) -> Block {
 fn forget_caller() {
     if let Some(thread) = thread::current() {
         thread.caller.take();
+    }
+}
+
+/// A thread of the C library's own, such as the one that waits for timers, has no places to stop at: it goes on without the token, and waits
+/// for it when it comes to the program's code.
+fn go_on_outside(inside: Inside, pc: u64) {
+    if inside.thread().is_foreign() && is_c_library(pc) {
+        inside.leave();
     }
 }
 
@@ -93,6 +102,7 @@ pub(crate) fn log_free(block: Block, pc: u64) {
             inside.point();
         }
         inside.simple(if own { Kind::FreeInside } else { Kind::Free }, pc, block as u64);
+        go_on_outside(inside, pc);
     }
     forget_caller();
 }
