@@ -59,7 +59,7 @@ impl Directives {
         })
     }
 
-    /// Whether what the thread frees is to be seen.
+    /// Whether what the thread allocates and frees is to be seen.
     pub(super) fn frees(&self, thread: u32) -> bool {
         self.ignored.get(&thread).is_none_or(|ignored| ignored.writes == 0)
     }

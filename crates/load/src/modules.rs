@@ -58,7 +58,7 @@ pub(super) struct DataSymbol {
 }
 
 /// A module, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ModuleNumber(usize);
 
 /// All modules of a process.
@@ -86,6 +86,8 @@ struct Mapped {
     debug: Option<DebugInfo>,
     code: Option<Option<Code>>,
     build_id: String,
+    /// Whether it is no program: it names no loader.
+    is_library: bool,
 }
 
 impl Modules {
@@ -320,6 +322,30 @@ impl Modules {
         }
     }
 
+    /// The library that an address of code lies in; none if it is the program's own.
+    pub(super) fn library_at(&self, address: u64) -> Option<ModuleNumber> {
+        let index = self.modules.iter().rposition(|module| module.covers(address))?;
+        self.modules[index].is_library.then_some(ModuleNumber(index))
+    }
+
+    /// The path of a module.
+    pub(super) fn path(&self, number: ModuleNumber) -> &str {
+        &self.modules[number.0].path
+    }
+
+    /// Whether a module calls hooks for its accesses.
+    pub(super) fn is_instrumented(&self, number: ModuleNumber) -> bool {
+        let read = || -> Option<bool> {
+            let bytes = ReadCache::new(fs::File::open(self.path(number)).ok()?);
+            let file = object::File::parse(&bytes).ok()?;
+            let mut symbols = file.dynamic_symbols();
+            Some(symbols.any(|symbol| {
+                symbol.is_undefined() && symbol.name().is_ok_and(|name| name.starts_with("__tsan_"))
+            }))
+        };
+        read().unwrap_or(false)
+    }
+
     /// The module an address lies in: its file name, and the address in it.
     pub(super) fn module_at(&self, address: u64) -> Option<(&str, u64)> {
         let module = self.modules.iter().rev().find(|module| module.covers(address))?;
@@ -361,6 +387,7 @@ impl Mapped {
             debug: None,
             code: None,
             build_id: build_id.iter().map(|byte| format!("{byte:02x}")).collect(),
+            is_library: file.section_by_name(".interp").is_none(),
         })
     }
 

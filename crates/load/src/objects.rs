@@ -287,6 +287,7 @@ impl Objects {
             Some(Passage::Team(number)) => format!("team {}", number / 8),
             Some(Passage::Iteration(number)) => format!("iteration {number}"),
             Some(Passage::File(number)) => format!("file descriptor {number}"),
+            Some(Passage::Everything) => "finalizers".to_owned(),
             Some(Passage::Signal(Signal::ANY, _)) => format!("{SIGNAL}of any kind"),
             Some(Passage::Signal(Signal(number), _)) => format!("{SIGNAL}{number}"),
             None => format!("order at {}", self.memory.name_in(object, None, first_use, output)),

@@ -1,14 +1,15 @@
 //! Call stacks: one number for each distinct one, and the source location of what happens on it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 
 use rustc_hash::FxHashMap;
 use serde::{Serialize, Serializer};
-use trace::LocationId;
 use trace::native::{StackId, Table};
+use trace::{Library, LocationId};
 
-use super::modules::{Frame, Modules, Whose};
+use super::modules::{Frame, ModuleNumber, Modules, Whose};
 use super::naming::{Names, Pattern};
 use super::rust::{Role, RoleSearch, is_inside_lock};
 use super::sink::Sink;
@@ -101,6 +102,8 @@ pub(super) struct Stacks {
     at: FxHashMap<(Chain, u64), At>,
     /// Those that were asked for last, one for each remainder of an address: a loop asks for the same again and again.
     asked: Box<[Option<(Chain, u64, At)>; Stacks::ASKED]>,
+    /// The libraries that code lies in, and where it is in the source.
+    libraries: BTreeMap<ModuleNumber, BTreeSet<LocationId>>,
     include: Vec<Pattern>,
     exclude: Vec<Pattern>,
 }
@@ -120,6 +123,7 @@ impl Stacks {
             location_names: Vec::new(),
             at: FxHashMap::default(),
             asked: Box::new([None; Stacks::ASKED]),
+            libraries: BTreeMap::new(),
             include,
             exclude,
         }
@@ -193,6 +197,9 @@ impl Stacks {
         if location.index() == self.location_names.len() {
             self.location_names.push(shown.location.clone());
         }
+        if let Some(library) = modules.library_at(pc.saturating_sub(1)) {
+            self.libraries.entry(library).or_default().insert(location);
+        }
         let at = At { location, stack, wanted: self.is_wanted(&shown), role };
         self.at.insert((chain, pc), at);
         Ok(at)
@@ -262,6 +269,16 @@ impl Stacks {
         let function = frame.function.as_deref().unwrap_or("");
         let matches = |pattern: &Pattern| pattern.matches(function) || pattern.matches(&frame.location);
         (self.include.is_empty() || self.include.iter().any(matches)) && !self.exclude.iter().any(matches)
+    }
+
+    /// The libraries that code lies in.
+    pub(super) fn libraries(&self, modules: &Modules) -> Vec<Library> {
+        let described = self.libraries.iter().map(|(&number, places)| Library {
+            path: modules.path(number).to_owned(),
+            is_instrumented: modules.is_instrumented(number),
+            locations: places.iter().filter_map(|&place| self.location(place)).map(str::to_owned).collect(),
+        });
+        described.collect()
     }
 
     /// The name of a location; none if it was not looked for.

@@ -217,6 +217,16 @@ fn intended_races_order_nothing() {
     );
 }
 
+/// Who runs finalizers comes after all that other threads have done.
+#[test]
+fn finalizers_come_after_everything() {
+    let everything = Op::HappensAfter { object: wire::Passage::Everything.object() };
+    check(
+        &[(0, Op::Create { child: 1 }), (1, write(0x100)), (0, everything), (0, read(0x100))],
+        &["main|fork(T1)", "T1|w(0x100)", "T1|aw(finalizers)", "main|ar(finalizers)", "main|r(0x100)"],
+    );
+}
+
 #[test]
 fn what_cannot_have_happened_is_left_out_or_is_another_object() {
     check(

@@ -120,6 +120,8 @@ pub(super) struct Translator<S: Sink> {
     destroyed: BTreeSet<u64>,
     /// Threads and the locks they took while the program did not want orders to be seen.
     unordered: FxHashSet<(u32, u64)>,
+    /// Whether anything was left out because the program did not want orders to be seen.
+    ignores_orders: bool,
     /// The counts of references there are: where an `Arc` is.
     counts: BTreeSet<u64>,
     loaded: Loaded,
@@ -173,6 +175,7 @@ impl<S: Sink> Translator<S> {
             misuses: Vec::new(),
             destroyed: BTreeSet::new(),
             unordered: FxHashSet::default(),
+            ignores_orders: false,
             counts: BTreeSet::new(),
             loaded: Loaded { threads: threads.len() as u64, ..Loaded::default() },
         })
@@ -265,7 +268,9 @@ impl<S: Sink> Translator<S> {
             }
             Raw::Free { address } => {
                 self.last_references(event, address)?;
-                self.other(event)
+                self.other(event)?;
+                self.objects.memory.variables.free(address);
+                Ok(())
             }
             _ => self.other(event),
         }
@@ -434,11 +439,16 @@ impl<S: Sink> Translator<S> {
             self.output.sink.permits(semaphore, permits)?;
         }
         let waits = self.last_waits();
-        let has_more = !self.attempts.is_empty() || !self.misuses.is_empty() || !waits.is_empty();
-        if has_more || !self.cleared.is_empty() {
-            let (attempts, misuses) = (self.attempts.into_iter().collect(), self.misuses);
-            let cleared = self.cleared.into_iter().collect();
-            self.output.sink.metadata(&Metadata { attempts, misuses, waits, cleared, ..self.metadata })?;
+        let (attempts, misuses) = (self.attempts.into_iter().collect(), self.misuses);
+        let (libraries, ignores_orders) = (self.stacks.libraries(&self.output.modules), self.ignores_orders);
+        let cleared = self.cleared.into_iter().collect();
+        let learned =
+            Metadata { attempts, misuses, waits, cleared, libraries, ignores_orders, ..Metadata::default() };
+        if !learned.is_empty() {
+            let Metadata { attempts, misuses, waits, cleared, libraries, .. } = learned;
+            let metadata = self.metadata;
+            let all = Metadata { attempts, misuses, waits, cleared, libraries, ignores_orders, ..metadata };
+            self.output.sink.metadata(&all)?;
         }
         self.loaded.variables = self.objects.variable_count() as u64;
         self.loaded.repeated = self.spinning.repeated;

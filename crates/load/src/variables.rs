@@ -16,11 +16,20 @@ impl Slot {
     }
 }
 
+/// What stands in the cells of memory that was freed, in place of a slot.
+const FREED: u32 = u32::MAX;
+/// Larger blocks are not marked when they are freed: they go back to the system.
+const LARGEST_MARKED: u64 = 1 << 12;
+/// So many bytes are marked in a run: marks take memory.
+const MOST_MARKED: u64 = 1 << 24;
+
 /// The variables that an access touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Touched {
     None,
     One(Slot),
+    /// Memory of one thread that it has freed.
+    Freed,
     /// Several, perhaps: they have to be looked for.
     Several,
 }
@@ -45,13 +54,16 @@ pub(super) struct Variables {
     global: usize,
     /// Whether every block is kept, also one without variables.
     keeps_all_blocks: bool,
+    /// How many bytes were marked as freed.
+    marked: u64,
 }
 
 impl Variables {
     /// As it is before the first event.
     pub(super) fn new(shared: Shared) -> Variables {
         let (blocks, cells, slots) = (Blocks::default(), Pages::default(), Vec::new());
-        let mut variables = Variables { shared, blocks, cells, slots, global: 0, keeps_all_blocks: false };
+        let mut variables =
+            Variables { shared, blocks, cells, slots, global: 0, keeps_all_blocks: false, marked: 0 };
         variables.open(BlockNumber::NONE, 0);
         variables.global = variables.slots.len();
         variables
@@ -76,7 +88,7 @@ impl Variables {
     fn add(&mut self, start: u64, length: u64) -> (Placed, Vec<Placed>) {
         let (placed, gone) = self.blocks.add(start, length);
         for block in &gone {
-            if self.keeps_some_of(block.number) {
+            if self.keeps_some_of(block.number) || block.length <= LARGEST_MARKED {
                 self.cells.clear(block.start, block.length);
             }
             self.restore_globals(block.start, block.length);
@@ -84,6 +96,21 @@ impl Variables {
         self.cells.clear(placed.start, placed.length);
         self.open(placed.number, placed.start);
         (placed, gone)
+    }
+
+    /// A block is freed. If it is of one thread alone, its memory is marked: a use of it is seen, though it is no variable of the trace.
+    pub(super) fn free(&mut self, address: u64) {
+        let Some(block) = self.blocks.at(address).filter(|block| block.start == address) else { return };
+        let is_marked = block.length <= LARGEST_MARKED && self.marked + block.length <= MOST_MARKED;
+        if is_marked && !self.keeps_some_of(block.number) {
+            self.marked += block.length;
+            self.cells.update(block.start, block.length, |cells| cells.fill(FREED));
+        }
+    }
+
+    /// Forgets that a block was freed.
+    pub(super) fn forget_free(&mut self, block: Placed) {
+        self.cells.clear(block.start, block.length);
     }
 
     fn open(&mut self, block: BlockNumber, origin: u64) {
@@ -133,7 +160,7 @@ impl Variables {
             for &cell in cells {
                 if cell != last {
                     last = cell;
-                    if cell != 0 {
+                    if cell != 0 && cell != FREED {
                         each(Slot(cell - 1));
                     }
                 }
@@ -160,6 +187,7 @@ impl Variables {
         let differences = cells.iter().fold(0, |differences, &cell| differences | cell ^ cells[0]);
         match (differences, cells[0]) {
             (0, 0) => Touched::None,
+            (0, FREED) => Touched::Freed,
             (0, cell) => Touched::One(Slot(cell - 1)),
             _ => Touched::Several,
         }
@@ -197,7 +225,7 @@ mod tests {
             let mut slots = Vec::new();
             variables.touched(address, length, |slot| slots.push(slot));
             match variables.touched_by_few(address, length.try_into().unwrap_or(u8::MAX)) {
-                Touched::None => assert_eq!(slots, []),
+                Touched::None | Touched::Freed => assert_eq!(slots, []),
                 Touched::One(slot) => assert_eq!(slots, [slot]),
                 Touched::Several => {}
             }
@@ -278,6 +306,24 @@ mod tests {
         assert_eq!(touched[0], [(1, 1008, 4)]);
         let touched = touched_by(&[(0, allocate), (0, read(1008, 4)), (0, Op::Free { address: 1000 })]);
         assert_eq!(touched[0], []);
+    }
+
+    #[test]
+    fn memory_of_one_thread_is_marked_until_it_is_given_out_again() {
+        let allocate = Op::Allocate { address: 1000, size: 16 };
+        let run = [(0, allocate), (0, write(1000, 8)), (0, Op::Free { address: 1000 }), (0, allocate)];
+        let mut sharing = Sharing::default();
+        run.iter().for_each(|&(thread, op)| sharing.see(&event(thread, op)));
+        let mut variables = Variables::new(sharing.finish());
+        variables.follow(&allocate);
+        assert_eq!(variables.touched_by_few(1000, 8), Touched::None);
+        variables.free(1008);
+        assert_eq!(variables.touched_by_few(1008, 8), Touched::None, "no block begins there");
+        variables.free(1000);
+        assert_eq!(variables.touched_by_few(1008, 8), Touched::Freed);
+        assert_eq!(variables.touched_by_few(1016, 8), Touched::None);
+        variables.follow(&allocate);
+        assert_eq!(variables.touched_by_few(1008, 8), Touched::None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A finding's schedule as the file that travels.
 
 use check::{Model, Question};
+use papers::races::hb;
 use report::{About, Finding, Fingerprint, Rung, ScheduleFile, ScheduledFailure};
 use trace::{EventId, ThreadId, Trace};
 
@@ -52,12 +53,23 @@ pub fn schedule_file(
         .map_err(|error| Error::from(ErrorKind::Schedule(error.to_string())).in_file(opened.name.as_str()))?;
     let unordered = check::unordered_reads(trace, &question, model, schedule);
     let file = match unordered {
-        Ok(reads) if !reads.is_empty() && within_reach(&question) => {
+        Ok(reads) if within_reach(&question) && (!reads.is_empty() || is_kept_apart(trace, &question)) => {
             file.with_recorded_order(trace).map_err(|error| ErrorKind::Schedule(error.to_string()))?
         }
         _ => file,
     };
     Ok(ScheduleFile { failure: finding.failure.as_ref().map(|failure| scheduled(failure, trace)), ..file })
+}
+
+/// Whether two accesses race in the recorded order itself, though a lock keeps them apart whose order the program has ignored: no replay
+/// brings both next.
+fn is_kept_apart(trace: &Trace, question: &Question) -> bool {
+    match question {
+        Question::Race(a, b) if trace.metadata().ignores_orders => {
+            hb::races(trace).any(|pair| pair.second == *a.max(b))
+        }
+        _ => false,
+    }
 }
 
 /// Whether the recorded order up to all events is replayed.

@@ -2,7 +2,7 @@
 //! `__tsan_default_options`.
 
 use findings::{Finding, FindingKind};
-use trace::{EventId, MisuseKind, Trace};
+use trace::{EventId, Library, MisuseKind, Trace};
 
 use crate::context::Context;
 
@@ -23,12 +23,17 @@ pub enum ReportFlag {
     AtomicRaces,
     /// `detect_deadlocks`.
     Deadlocks,
+    /// `ignore_noninstrumented_modules`: what happens in libraries that are not instrumented.
+    UninstrumentedCode,
 }
 
 impl ReportFlag {
-    /// The one that an option is called by.
-    pub fn of_option(name: &str) -> Option<ReportFlag> {
-        Some(match name {
+    /// The kind that an option turns off by this value, if it does.
+    pub fn turned_off_by(name: &str, value: bool) -> Option<ReportFlag> {
+        if name == "ignore_noninstrumented_modules" {
+            return value.then_some(ReportFlag::UninstrumentedCode);
+        }
+        let flag = match name {
             "report_bugs" => ReportFlag::Bugs,
             "report_thread_leaks" => ReportFlag::ThreadLeaks,
             "report_destroy_locked" => ReportFlag::DestroyLocked,
@@ -37,7 +42,8 @@ impl ReportFlag {
             "report_atomic_races" => ReportFlag::AtomicRaces,
             "detect_deadlocks" => ReportFlag::Deadlocks,
             _ => return None,
-        })
+        };
+        (!value).then_some(flag)
     }
 
     /// Whether a finding is of this kind.
@@ -57,8 +63,21 @@ impl ReportFlag {
                 finding.kind == FindingKind::Race && finding.named_events().any(is_atomic)
             }
             ReportFlag::Deadlocks => finding.kind == FindingKind::Deadlock,
+            ReportFlag::UninstrumentedCode => {
+                let libraries = &context.trace.metadata().libraries;
+                libraries
+                    .iter()
+                    .any(|library| !library.is_instrumented && has_event_in(context, finding, library))
+            }
         }
     }
+}
+
+/// Whether an event of a finding lies in the code of a library.
+pub(crate) fn has_event_in(context: &Context<'_>, finding: &Finding, library: &Library) -> bool {
+    let trace = context.trace;
+    let location = |event: EventId| trace.symbols().location(trace.location(event));
+    finding.named_events().any(|event| library.locations.iter().any(|place| place == location(event)))
 }
 
 fn is_about_locks(misuse: MisuseKind) -> bool {
@@ -79,7 +98,8 @@ fn is_about_locks(misuse: MisuseKind) -> bool {
         | MisuseKind::AllocationInHandler
         | MisuseKind::LockInHandler
         | MisuseKind::ErrnoInHandler
-        | MisuseKind::IgnoringAtEnd => false,
+        | MisuseKind::IgnoringAtEnd
+        | MisuseKind::UseAfterFree => false,
     }
 }
 

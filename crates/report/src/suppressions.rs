@@ -4,13 +4,14 @@
 //! start or end; `*` stands for anything. `race:` and our own `deadlock:`, `atomicity:`, `nondeterminism:`, `order:`,
 //! `predicate:`, `failure:` and `misuse:` match the functions and files of the events and their stacks, and the object (`race:` also those of uses
 //! after `free`, as in ThreadSanitizer); `race_top:`,
-//! `deadlock_top:` and so on only the innermost frames; `mutex:` the locks of deadlocks and of misuse; `called_from_lib:` the file or module an
+//! `deadlock_top:` and so on only the innermost frames; `mutex:` the locks of deadlocks and of misuse; `called_from_lib:` the source file or the library an
 //! event itself lies in; `thread:` the names of the threads; `signal:` what a signal handler must not do.
 
 use trace::{EventId, Op};
 
 use crate::context::Context;
 use crate::place::SourcePlace;
+use crate::report_flags::has_event_in;
 use findings::{Finding, FindingKind};
 
 /// A file of suppressions.
@@ -129,7 +130,11 @@ impl Suppression {
             }
             What::Library => {
                 let location = |&event: &EventId| symbols.location(context.trace.location(event));
+                let mut libraries = context.trace.metadata().libraries.iter();
                 events.iter().any(|event| self.matches_location(location(event)))
+                    || libraries.any(|library| {
+                        self.pattern.matches(&library.path) && has_event_in(context, finding, library)
+                    })
             }
             What::Signal => {
                 let is_in_handler = ["signal handler", "errno"].contains(&finding.object.as_str());

@@ -8,6 +8,7 @@ use core::ptr;
 
 use wire::Branched;
 
+use crate::real::Real;
 use crate::thread;
 
 #[inline(always)]
@@ -76,7 +77,6 @@ nothing! {
     __tsan_java_free(_block: u64, _size: u64);
     __tsan_java_move(_from: u64, _to: u64, _size: u64);
     __tsan_java_find(_from: *mut u64, _to: u64) -> u64 = 0;
-    __tsan_java_finalize();
     __tsan_get_current_report() -> *mut c_void = ptr::null_mut();
     __tsan_get_report_data() -> c_int = 0;
     __tsan_get_report_loc() -> c_int = 0;
@@ -90,4 +90,49 @@ nothing! {
     __tsan_get_alloc_stack() -> c_int = 0;
     __tsan_locate_address() -> *const c_char = c"".as_ptr();
     __tsan_testonly_shadow_stack_current_size() -> u64 = 0;
+}
+
+/// The real function.
+extern "C" fn real_function(real: &Real) -> *mut c_void {
+    real.get()
+}
+
+/// Functions of the C library that are left alone here, under the names that ThreadSanitizer gives its own: on to the real one, with the
+/// arguments as they came.
+macro_rules! left_alone {
+    ($($name:ident)*) => {
+        $(
+            const _: () = {
+                static REAL: Real = Real::new(
+                    match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                        Ok(name) => name,
+                        Err(_) => panic!(),
+                    },
+                );
+
+                #[unsafe(export_name = concat!("__interceptor_", stringify!($name)))]
+                #[unsafe(naked)]
+                unsafe extern "C" fn interceptor() {
+                    core::arch::naked_asm!(
+                        "push rdi",
+                        "push rsi",
+                        "push rdx",
+                        "lea rdi, [rip + {}]",
+                        "call {}",
+                        "pop rdx",
+                        "pop rsi",
+                        "pop rdi",
+                        "jmp rax",
+                        sym REAL,
+                        sym real_function,
+                    );
+                }
+            };
+        )*
+    };
+}
+
+left_alone! {
+    fopen fopen64 fdopen freopen freopen64 fclose fflush fputc fileno opendir readdir closedir
+    localtime gmtime mktime getenv
 }

@@ -51,7 +51,8 @@ use crate::inside::{Ended, Inside, enter};
 use crate::program::scheduler;
 use crate::schedule::{End, Key};
 
-/// Defines exported functions that get their return address in a register after (or instead of) their arguments.
+/// Defines exported functions that get their return address in a register after (or instead of) their arguments. Each is also there
+/// under the name that ThreadSanitizer gives its own, for programs that replace a function of the C library and call that.
 macro_rules! hook {
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),*; $pc:ident in $register:expr) $(-> $result:ty)? $body:block)*) => {
         $(
@@ -67,6 +68,13 @@ macro_rules! hook {
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 unsafe extern "C" fn $name() {
+                    core::arch::naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym body);
+                }
+
+                $(#[$attribute])*
+                #[unsafe(export_name = concat!("__interceptor_", stringify!($name)))]
+                #[unsafe(naked)]
+                unsafe extern "C" fn interceptor() {
                     core::arch::naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym body);
                 }
             };
@@ -119,6 +127,12 @@ macro_rules! hook_of_six {
                         ".cfi_endproc",
                         sym body,
                     );
+                }
+
+                #[unsafe(export_name = concat!("__interceptor_", stringify!($name)))]
+                #[unsafe(naked)]
+                unsafe extern "C" fn interceptor() {
+                    core::arch::naked_asm!("jmp {}", sym $name);
                 }
             };
         )*

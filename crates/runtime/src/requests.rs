@@ -2,7 +2,7 @@
 //! `__tsan_default_suppressions` return texts, which go into files beside the log; the launcher makes use of them. `__tsan_on_initialize` and
 //! `__tsan_on_finalize` are called at the start and the end of the program.
 
-use core::arch::{asm, global_asm};
+use core::arch::asm;
 use core::ffi::{CStr, c_char, c_int};
 
 use wire::Losses;
@@ -12,22 +12,14 @@ use crate::settings::{self, Settings};
 use crate::sys;
 use crate::writer;
 
-// Weak: the address of a function that the program does not have is 0. That this library refers to them makes the linker export the
-// program's.
-global_asm!(
-    ".weak __tsan_default_options",
-    ".weak __tsan_default_suppressions",
-    ".weak __tsan_on_initialize",
-    ".weak __tsan_on_finalize",
-);
-
-/// The address of one of these functions, 0 if the program does not have it.
+/// The address of one of these functions, 0 if the program does not have it. That this library refers to them makes the linker export the
+/// program's. They are weak where they are referred to: elsewhere would be another object file, perhaps.
 macro_rules! address_of {
     ($name:literal) => {{
         let address: usize;
         // SAFETY: reads an entry of our own table of addresses.
         unsafe {
-            asm!(concat!("mov {}, qword ptr [rip + ", $name, "@GOTPCREL]"), out(reg) address, options(nostack, pure, readonly));
+            asm!(concat!(".weak ", $name), concat!("mov {}, qword ptr [rip + ", $name, "@GOTPCREL]"), out(reg) address, options(nostack, pure, readonly));
         }
         address
     }};

@@ -36,7 +36,7 @@ pub use ids::{
 };
 pub use matching::{BarrierInstance, Link, Matching};
 pub use memory_order::MemoryOrder;
-pub use metadata::{Binary, LastWait, Metadata, Misuse, MisuseKind, Module, Variable};
+pub use metadata::{Binary, LastWait, Library, Metadata, Misuse, MisuseKind, Module, Variable};
 pub use names::{Interner, Names, TooManyNames};
 pub use op::{Access, Kind, ObjectKind, Op};
 pub use system::is_of_the_system;

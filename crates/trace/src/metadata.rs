@@ -54,6 +54,12 @@ pub struct Metadata {
     /// Suppressions that the program brings along: what its `__tsan_default_suppressions` returns.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub tsan_suppressions: String,
+    /// The libraries that code of the run lies in, with the places of it in the source.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub libraries: Vec<Library>,
+    /// Whether the program had the order of locks and the like ignored: the trace does not have what was ignored, but a replay does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ignores_orders: bool,
     /// Of a run that ended in a deadlock: what each thread waits for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<LastWait>,
@@ -156,6 +162,8 @@ pub enum MisuseKind {
     LockHeldHere,
     /// It uses what was destroyed.
     UseAfterDestroy,
+    /// It uses memory that its thread has freed.
+    UseAfterFree,
     /// It uses what was never initialised.
     NotInitialised,
     /// It waits for a condition variable with another mutex than a thread that still waits for it.
@@ -188,6 +196,17 @@ pub struct Module {
     /// Its build id in hexadecimal, empty if it has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub build_id: String,
+}
+
+/// A library whose code has events in the trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Library {
+    /// Path of its file.
+    pub path: String,
+    /// Whether it is instrumented: if it is not, only its calls are recorded.
+    pub is_instrumented: bool,
+    /// Where its events are, as the trace names places.
+    pub locations: Vec<String>,
 }
 
 /// A program's file as it was when it ran.

@@ -30,6 +30,8 @@ pub enum Passage {
     Iteration(u32),
     /// A fiber that moves between threads: its number.
     Fiber(u32),
+    /// What all threads did so far, for one that runs finalizers.
+    Everything,
     /// A signal, on its way to one thread or to anyone.
     Signal(Signal, Target),
 }
@@ -89,6 +91,7 @@ impl Passage {
             Passage::Team(number) => (9, number as u64),
             Passage::File(number) => (10, number as u64),
             Passage::Iteration(number) => (11, number as u64),
+            Passage::Everything => (12, 0),
         };
         NO_ADDRESS | kind << OWN_BITS | own & ((1 << OWN_BITS) - 1)
     }
@@ -111,6 +114,7 @@ impl Passage {
             9 => Passage::Team(own as u32),
             10 => Passage::File(own as u32),
             11 => Passage::Iteration(own as u32),
+            12 => Passage::Everything,
             _ => return None,
         })
     }
@@ -140,6 +144,7 @@ mod tests {
             Passage::Team(9),
             Passage::Iteration(9),
             Passage::File(9),
+            Passage::Everything,
             Passage::Signal(signal, Target::Anyone),
             Passage::Signal(signal, Target::Thread(70_000)),
         ] {

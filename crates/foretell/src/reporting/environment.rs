@@ -50,9 +50,8 @@ fn fill_from_tsan(outputs: &mut Outputs, key: &str, value: &str, metadata: &Meta
             }
         }
         _ => {
-            if let (Some(flag), Ok(false)) = (ReportFlag::of_option(key), truth(key, value)) {
-                outputs.off.push(flag);
-            }
+            let value = truth(key, value).ok();
+            outputs.off.extend(value.and_then(|value| ReportFlag::turned_off_by(key, value)));
         }
     }
 }

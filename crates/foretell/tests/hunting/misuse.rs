@@ -8,7 +8,7 @@ use crate::rust::program;
 use crate::{foretell, json};
 
 /// Each program, what is misused, and words of what is said about it.
-const MISUSES: [(&str, &str, &str); 20] = [
+const MISUSES: [(&str, &str, &str); 21] = [
     ("unlock_of_unlocked.c", "lock", "which nobody has locked"),
     ("unlock_by_another.c", "gate", "which main has locked"),
     ("unlock_refused.c", "gate", "which main has locked"),
@@ -29,6 +29,7 @@ const MISUSES: [(&str, &str, &str); 20] = [
     ("errno_in_handler.c", "errno", "does not restore it"),
     ("ignoring_at_end.c", "T1", "ends while its accesses are ignored since"),
     ("alone.c", "lock", "which main holds"),
+    ("use_after_free_alone.c", "message", "after it has freed it"),
 ];
 
 fn hunt(directory: &Path, name: &str) -> (Option<i32>, Value) {
@@ -87,4 +88,28 @@ fn a_file_that_is_closed_while_another_thread_may_use_it_is_a_race() {
         let race = findings.iter().find(of_a_file).unwrap_or_else(|| panic!("{name}: {report:#}"));
         assert_eq!((status, &race["rung"]), (Some(1), &"confirmed".into()), "{race:#}");
     }
+}
+
+/// The order of a relaxed flag holds for the flag, not for the memory that is freed after it.
+#[test]
+fn memory_that_is_freed_after_a_relaxed_flag_is_a_race() {
+    let directory = tempfile::tempdir().unwrap();
+    let (status, report) = hunt(directory.path(), "freed_after_relaxed.c");
+    let findings = report["findings"].as_array().unwrap();
+    let race = findings.iter().find(|finding| finding["kind"] == "race");
+    let race = race.unwrap_or_else(|| panic!("{report:#}"));
+    assert_eq!((status, &race["rung"]), (Some(1), &"confirmed".into()), "{race:#}");
+    assert!(race["object"].as_str().unwrap().starts_with("int (freed_after_relaxed.c:"), "{race:#}");
+    assert!(!race["memory_orders"].as_array().unwrap().is_empty(), "{race:#}");
+}
+
+/// A lock whose order the program has ignored keeps the accesses apart in every replay; they race all the same.
+#[test]
+fn locks_whose_order_is_ignored_do_not_hide_races() {
+    let directory = tempfile::tempdir().unwrap();
+    let (status, report) = hunt(directory.path(), "ignored_lock.c");
+    let findings = report["findings"].as_array().unwrap();
+    let race = findings.iter().find(|finding| finding["kind"] == "race");
+    let race = race.unwrap_or_else(|| panic!("{report:#}"));
+    assert_eq!((status, &race["rung"]), (Some(1), &"confirmed".into()), "{race:#}");
 }

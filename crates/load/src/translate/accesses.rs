@@ -120,6 +120,7 @@ impl<S: Sink> Translator<S> {
         }
         let slot = match touched {
             Touched::None => return Ok(()),
+            Touched::Freed => return self.use_after_free(&plain.event(), plain.address),
             Touched::One(slot) => slot,
             Touched::Several => return self.event(&plain.event()),
         };

@@ -36,6 +36,22 @@ impl<S: Sink> Translator<S> {
         }
     }
 
+    /// A thread uses memory that it has freed itself, which no other schedule changes. Once for each block: what follows would say the
+    /// same again.
+    #[cold]
+    pub(super) fn use_after_free(&mut self, event: &Event<'_>, address: u64) -> io::Result<()> {
+        let Some(block) = self.objects.memory.variables.block_at(address) else { return Ok(()) };
+        self.objects.memory.variables.forget_free(block);
+        if !self.directives.frees(event.thread) {
+            return Ok(());
+        }
+        let object = self.objects.memory.name_of_block(block.number).unwrap_or("memory").to_owned();
+        let at = self.at(event)?;
+        self.wrong.get_or_insert(Wrong { what: MisuseKind::UseAfterFree, object, other: None });
+        self.keep_misuse(event, at);
+        Ok(())
+    }
+
     /// Looks for misuse of what was destroyed, before an event is translated.
     pub(super) fn look_for_destroyed(&mut self, event: &Event<'_>, first_use: FirstUse) {
         let used = match event.op {

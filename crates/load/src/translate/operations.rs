@@ -21,6 +21,7 @@ impl<S: Sink> Translator<S> {
         match event.op {
             // Whoever gives it back later gives nothing back.
             Raw::Acquire { lock, .. } => {
+                self.ignores_orders = true;
                 self.unordered.insert((event.thread, lock));
                 true
             }
@@ -123,7 +124,10 @@ impl<S: Sink> Translator<S> {
                 permits.take();
                 Some(Op::Take(semaphore))
             }
-            Raw::Allocate { .. } => self.allocate(event, at)?,
+            Raw::Allocate { .. } => {
+                let allocates = self.allocate(event, at)?;
+                allocates.filter(|_| self.directives.frees(event.thread))
+            }
             Raw::Free { address } if self.directives.frees(event.thread) => {
                 let block = objects.memory.variables.block_at(address).filter(|block| block.start == address);
                 match block {
@@ -144,7 +148,10 @@ impl<S: Sink> Translator<S> {
                 Some(Op::AtomicWrite(new))
             }
             Raw::HappensAfter { object } => {
-                let mut seen = objects.observe(object, first_use.thread);
+                if Passage::of(object) == Some(Passage::Everything) {
+                    self.publish_everything(event, object, at)?;
+                }
+                let mut seen = self.objects.observe(object, first_use.thread);
                 let last = seen.pop();
                 for seen in seen {
                     self.write(event, Op::AtomicRead(seen), at)?;
@@ -237,5 +244,22 @@ impl<S: Sink> Translator<S> {
             | Raw::Free { .. }
             | Raw::Branches { .. } => None,
         })
+    }
+
+    /// What every other thread that is still there did so far comes before what this thread does now. Each says so where it is.
+    fn publish_everything(&mut self, event: &Event<'_>, object: u64, at: At) -> io::Result<()> {
+        for thread in (0..self.threads.len() as u32).filter(|&thread| thread != event.thread) {
+            let state = &self.threads[thread as usize];
+            if !state.acted || state.over {
+                continue;
+            }
+            let by_it = Event { thread, place: None, ..*event };
+            let (seen, new) = self.objects.publish(object, FirstUse::by(&by_it), &mut self.output)?;
+            for seen in seen {
+                self.write(&by_it, Op::AtomicRead(seen), at)?;
+            }
+            self.write(&by_it, Op::AtomicWrite(new), at)?;
+        }
+        Ok(())
     }
 }

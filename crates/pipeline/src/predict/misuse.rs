@@ -99,6 +99,7 @@ fn in_words(trace: &Trace, misuse: &Misuse) -> String {
             format!("{thread} holds {object} at {place}, where the program says that no lock is held")
         }
         MisuseKind::UseAfterDestroy => format!("{thread} uses {object} at {place} after it was destroyed"),
+        MisuseKind::UseAfterFree => format!("{thread} uses {object} at {place} after it has freed it"),
         MisuseKind::NotInitialised => {
             format!("{thread} uses {object} at {place}, which was never initialised")
         }

@@ -7,7 +7,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use wire::{Kind, Refusal};
+use wire::{Kind, Passage, Refusal};
 
 use super::ranges::log_ranges;
 use super::{EXCLUSIVE, SHARED, hook, safe_hook};
@@ -252,6 +252,9 @@ safe_hook! {
     fn __tsan_java_alloc(block: u64, size: u64; pc in "rdx") {
         // A new object is all zeros.
         log_ranges(pc, &[], &[(block, size as usize)]);
+    }
+    fn __tsan_java_finalize(; pc in "rdi") {
+        log_event(Kind::HappensAfter, Passage::Everything.object(), pc);
     }
     fn __tsan_java_acquire(object: Object; pc in "rsi") {
         log_event(Kind::HappensAfter, object as u64, pc);

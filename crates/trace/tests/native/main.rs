@@ -99,6 +99,12 @@ fn every_kind() -> Trace {
             location: "a.c:4".to_owned(),
             other: Some("T1".to_owned()),
         }],
+        libraries: vec![trace::Library {
+            path: "/lib/libraw.so".into(),
+            is_instrumented: false,
+            locations: vec!["raw.c:5".into()],
+        }],
+        ignores_orders: true,
         waits: vec![trace::LastWait {
             thread: "T1".to_owned(),
             event: 4,
