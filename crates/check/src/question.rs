@@ -274,18 +274,23 @@ fn distinct(events: &[EventId]) -> Result<(), QuestionError> {
 
 fn conflicting(trace: &Trace, a: EventId, b: EventId) -> Result<(), QuestionError> {
     let refuse = |why| Err(QuestionError::NotConflicting(a, b, why));
-    if trace.thread(a) == trace.thread(b) {
-        return refuse("they are of the same thread");
-    }
+    let is_same_thread = trace.thread(a) == trace.thread(b);
     let (one, other) = (trace.op(a), trace.op(b));
     if let Some((block, access)) = block_and_access(one, other).or_else(|| block_and_access(other, one)) {
         let blocks = BlockNames::of(trace.symbols());
         let is_inside = blocks.block_of(trace.symbols().variable(access.variable)) == Some(block);
-        return if is_inside { Ok(()) } else { refuse("the block does not hold the variable") };
+        return match (is_same_thread, is_inside) {
+            (true, _) => refuse("they are of the same thread"),
+            (false, false) => refuse("the block does not hold the variable"),
+            (false, true) => Ok(()),
+        };
     }
     let (Some(x), Some(y)) = (one.access(), other.access()) else {
         return refuse("both must read or write a variable");
     };
+    if is_same_thread {
+        return refuse("they are of the same thread");
+    }
     if x.variable != y.variable {
         return refuse("they access different variables");
     }

@@ -63,11 +63,14 @@ pub(crate) fn objects(kind: FindingKind, object: &str) -> Vec<String> {
     objects
 }
 
-/// The stack that a place without a name of its own is on: `local of f in T1 at -296`, `stack of main at -8`.
+/// The stack that a place without a name of its own is on: `stack of main at -8`, or the function that it belongs to: `local of f in T1 at -296`.
+/// Threads that run one function make the same mistake in each of their stacks.
 fn unnamed_stack(name: &str) -> Option<&str> {
     let (stack, place) = name.rsplit_once(" at -")?;
     let is_place = !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_digit());
-    (is_place && (stack.starts_with("stack of ") || stack.starts_with("local of "))).then_some(stack)
+    let local =
+        stack.starts_with("local of ").then(|| stack.rsplit_once(" in ").map_or(stack, |(local, _)| local));
+    local.or_else(|| stack.starts_with("stack of ").then_some(stack)).filter(|_| is_place)
 }
 
 /// The name of a variable without what tells apart the elements of one array (`[3]`), the blocks of one allocation (`#3`), and places on a stack.
@@ -164,7 +167,8 @@ mod tests {
         assert_eq!(family("main::{{closure}}#0::X"), "main::{{closure}}::X");
         assert_eq!(family("odd[#"), "odd[#");
         assert_ne!(family("a[1].x"), family("a[1].y"));
-        assert_eq!(family("local of f in T1 at -296"), "local of f in T1");
+        assert_eq!(family("local of f in T1 at -296"), "local of f");
+        assert_eq!(family("local of f in T1 at -296"), family("local of f in T12 at -8"));
         assert_eq!(family("stack of main at -8"), family("stack of main at -16"));
         assert_eq!(family("stack of main at -x"), "stack of main at -x");
     }

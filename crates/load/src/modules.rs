@@ -409,6 +409,7 @@ impl Mapped {
             debug: Some(DebugInfo::default()),
             code: Some(None),
             build_id: recorded.build_id.clone(),
+            is_library: false,
         }
     }
 
