@@ -1,7 +1,7 @@
 //! Calls that may block outside the program: the thread gives up the token and takes it back afterwards. Calls
 //! that move data are in [`super::files`], those that wait for files in [`super::readiness`].
 
-use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
+use core::ffi::{c_char, c_int, c_long, c_void};
 
 use wire::{Kind, Stop, Waker};
 
