@@ -1,6 +1,6 @@
 //! Finds single events of a log by their threads and places: how a replay is compared with the recording.
 //!
-//! The log is translated as it is for a trace ([`super::translate`]), so an event here is of the kind that it is in a trace. But
+//! The log is translated as it is for a trace ([`mod@super::translate`]), so an event here is of the kind that it is in a trace. But
 //! nothing is written, and the source is looked up for the events in question only.
 
 use std::collections::{BTreeMap, BTreeSet};

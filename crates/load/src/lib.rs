@@ -5,7 +5,7 @@
 //!
 //! There are two passes over the log, or three if the user chooses what to keep ([`chosen`]). The first
 //! ([`sharing`]) finds the memory worth keeping, which several threads touched and at least one wrote, and
-//! divides it into variables. The second ([`translate`]) writes the events, with names, locations and stacks.
+//! divides it into variables. The second ([`mod@translate`]) writes the events, with names, locations and stacks.
 //! Both take linear time. Their memory grows with the program's memory and objects, not with its events. A log
 //! that ends in the middle is loaded up to there.
 //!

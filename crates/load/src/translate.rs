@@ -89,6 +89,10 @@ pub(super) struct Translator<S: Sink> {
     sites: FxHashMap<(Chain, u64, u64), Rc<Site>>,
     /// What blocks are called that were allocated full of zeroes, without the numbers of single ones.
     cleared: BTreeSet<String>,
+    /// Where `realloc` is called.
+    reallocations: BTreeSet<LocationId>,
+    /// Where memory was freed last: by which thread, and by which call.
+    freed: Option<(u32, u64)>,
     /// Where blocks were allocated whose accesses were looked at.
     looked_ahead: FxHashSet<(Chain, u64)>,
     touched: Vec<Slot>,
@@ -156,6 +160,8 @@ impl<S: Sink> Translator<S> {
             allocations: FxHashMap::default(),
             sites: FxHashMap::default(),
             cleared: BTreeSet::new(),
+            reallocations: BTreeSet::new(),
+            freed: None,
             looked_ahead: FxHashSet::default(),
             touched: Vec::new(),
             together: Vec::new(),
@@ -270,6 +276,7 @@ impl<S: Sink> Translator<S> {
                 self.last_references(event, address)?;
                 self.other(event)?;
                 self.objects.memory.variables.free(address);
+                self.freed = Some((event.thread, event.pc));
                 Ok(())
             }
             _ => self.other(event),
@@ -442,12 +449,31 @@ impl<S: Sink> Translator<S> {
         let (attempts, misuses) = (self.attempts.into_iter().collect(), self.misuses);
         let (libraries, ignores_orders) = (self.stacks.libraries(&self.output.modules), self.ignores_orders);
         let cleared = self.cleared.into_iter().collect();
-        let learned =
-            Metadata { attempts, misuses, waits, cleared, libraries, ignores_orders, ..Metadata::default() };
+        let places = self.reallocations.iter().filter_map(|&place| self.stacks.location(place));
+        let reallocations = places.map(str::to_owned).collect();
+        let learned = Metadata {
+            attempts,
+            misuses,
+            waits,
+            cleared,
+            reallocations,
+            libraries,
+            ignores_orders,
+            ..Metadata::default()
+        };
         if !learned.is_empty() {
-            let Metadata { attempts, misuses, waits, cleared, libraries, .. } = learned;
+            let Metadata { attempts, misuses, waits, cleared, reallocations, libraries, .. } = learned;
             let metadata = self.metadata;
-            let all = Metadata { attempts, misuses, waits, cleared, libraries, ignores_orders, ..metadata };
+            let all = Metadata {
+                attempts,
+                misuses,
+                waits,
+                cleared,
+                reallocations,
+                libraries,
+                ignores_orders,
+                ..metadata
+            };
             self.output.sink.metadata(&all)?;
         }
         self.loaded.variables = self.objects.variable_count() as u64;

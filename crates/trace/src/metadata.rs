@@ -45,6 +45,9 @@ pub struct Metadata {
     /// is zero there, which may be meant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cleared: Vec<String>,
+    /// Where in the source calls of `realloc` are: what they return may lie where the old block was, whose address is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reallocations: Vec<String>,
     /// Calls that misuse locks and condition variables, as the run made them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub misuses: Vec<Misuse>,

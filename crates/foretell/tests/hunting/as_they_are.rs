@@ -47,6 +47,14 @@ fn flags_that_calloc_clears_may_be_looked_at_early() {
     assert_eq!((status, shown(&report).len()), (Some(0), 0), "{report:#}");
 }
 
+/// What `realloc` leaves where it was is another block all the same.
+#[test]
+fn a_block_that_realloc_takes_away_is_not_to_be_used() {
+    let (status, report) = hunt("reallocated.c");
+    assert_eq!(status, Some(1), "{report:#}");
+    assert!(!shown(&report).is_empty(), "{report:#}");
+}
+
 /// A wait that misses a signal is no deadlock if another signal ends it.
 #[test]
 fn a_wait_that_another_signal_ends_is_no_deadlock() {

@@ -39,6 +39,10 @@ impl<S: Sink> Translator<S> {
         let name = if *count == 1 { name } else { format!("{name}#{count}") };
         self.objects.block(placed, &gone, Origin::Heap(name, site));
         let block = self.objects.block_id(placed.number, &mut self.output.sink)?;
+        // `realloc` frees and allocates at one place, at once.
+        if block.is_some() && self.freed == Some((event.thread, event.pc)) {
+            self.reallocations.insert(at.location);
+        }
         Ok(block.map(Op::Allocate))
     }
 

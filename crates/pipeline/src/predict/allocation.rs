@@ -67,8 +67,6 @@ fn comes_before(index: &Index<'_>, witness: &Witness, first: EventId, second: Ev
 /// Whether a block is what `realloc` makes of another.
 fn is_reallocation(index: &Index<'_>, allocation: EventId) -> bool {
     let trace = index.trace();
-    let before = index.previous(allocation);
-    before.is_some_and(|before| {
-        matches!(trace.op(before), Op::Free(_)) && trace.location(before) == trace.location(allocation)
-    })
+    let place = trace.symbols().location(trace.location(allocation));
+    trace.metadata().reallocations.iter().any(|known| known == place)
 }

@@ -89,6 +89,7 @@ fn every_kind() -> Trace {
         settings: [("seed".into(), "42".into())].into(),
         environment: vec!["HOME=/root".into(), "LANG=C".into()],
         cleared: vec!["cell (a.c:3)".to_owned()],
+        reallocations: vec!["a.c:9".to_owned()],
         attempts: vec!["a.c:7".into()],
         tsan_options: "report_bugs=0".into(),
         tsan_suppressions: "race:foo\n".into(),
