@@ -253,7 +253,7 @@ impl Replayer {
         Some(Divergence {
             step: self.plan.steps.len(),
             thread: self.plan.thread_name(&waiter.thread),
-            expected: "to wait for ever".to_owned(),
+            expected: "to wait forever".to_owned(),
             came: "another signal that ended the wait".to_owned(),
         })
     }

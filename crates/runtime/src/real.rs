@@ -11,9 +11,12 @@ pub(crate) struct Real {
 }
 
 impl Real {
-    /// The function with this name.
-    pub(crate) const fn new(name: &'static CStr) -> Real {
-        Real { name, found: AtomicPtr::new(ptr::null_mut()) }
+    /// The function with this name, which has a zero at its end.
+    pub(crate) const fn named(name: &'static str) -> Real {
+        match CStr::from_bytes_with_nul(name.as_bytes()) {
+            Ok(name) => Real { name, found: AtomicPtr::new(ptr::null_mut()) },
+            Err(_) => panic!(),
+        }
     }
 
     /// Its address; null if no library has it.
@@ -35,13 +38,7 @@ impl Real {
 /// Calls the real function of this name and type: `real!(fork() -> i32)`.
 macro_rules! real {
     ($name:ident($($value:expr => $type:ty),* $(,)?) $(-> $result:ty)?) => {{
-        static REAL: $crate::real::Real = $crate::real::Real::new(
-            // The name with its end.
-            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                Ok(name) => name,
-                Err(_) => panic!(),
-            },
-        );
+        static REAL: $crate::real::Real = $crate::real::Real::named(concat!(stringify!($name), "\0"));
         let function: unsafe extern "C" fn($($type),*) $(-> $result)? = core::mem::transmute(REAL.get());
         function($($value),*)
     }};

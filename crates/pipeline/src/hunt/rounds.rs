@@ -148,7 +148,9 @@ impl<'a> Rounds<'a> {
     /// Ends the hunt because one of its later runs could not be made or looked at: what was found before is reported all the same.
     fn end_early(&mut self, error: Error, observer: &mut dyn Observer) -> Result<(), Error> {
         let (by, reason) = (StoppedBy::Error, error.to_string());
-        self.predictions.stopped = Some(Stopped { by, reason, unfinished: Vec::new(), left_out: 0 });
+        let mut stopped = Stopped { by, reason, unfinished: Vec::new(), left_out: 0 };
+        self.predictions.stopped.take().into_iter().for_each(|before| stopped.join(before));
+        self.predictions.stopped = Some(stopped);
         observer.warning(error);
         self.save()
     }
@@ -308,10 +310,7 @@ impl<'a> Rounds<'a> {
     fn note_unfinished(&mut self, stopped: Option<Stopped>) {
         let Some(stopped) = stopped else { return };
         match &mut self.predictions.stopped {
-            Some(before) => {
-                before.unfinished.extend(stopped.unfinished);
-                before.left_out += stopped.left_out;
-            }
+            Some(before) => before.join(stopped),
             none => *none = Some(stopped),
         }
     }

@@ -1,8 +1,8 @@
 //! Schedules in which a thread uses a block of memory before it is allocated.
 //!
 //! A thread has the address of a block from whoever allocated it, and the reads on that way keep a schedule from using the block too
-//! early. If a schedule does so nevertheless, part of the way was not recorded: a library without hooks put the address into a
-//! `std::map`, say. The program cannot follow such a schedule, so it shows no bug by itself. The exception is `realloc`, which
+//! early. If a schedule does so nevertheless, part of the way was not recorded: a library that is not instrumented keeps the address in
+//! a container of its own, say. The program cannot follow such a schedule, so it shows no bug by itself. The exception is `realloc`, which
 //! may leave a block where it was: its address is known from before.
 
 use decide::{Index, Witness};
@@ -40,7 +40,10 @@ impl Allocations {
         events: &[Option<EventId>],
         witness: &Witness,
     ) -> bool {
+        let trace = index.trace();
         let uses = events.iter().flatten().filter_map(|&event| Some((self.allocation(index, event)?, event)));
+        // Who allocates a block uses it afterwards in every schedule.
+        let uses = uses.filter(|&(allocation, event)| trace.thread(allocation) != trace.thread(event));
         let mut early = uses.filter(|&(allocation, event)| !comes_before(index, witness, allocation, event));
         early.any(|(allocation, _)| !is_reallocation(index, allocation))
     }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use report::{
-    Coverage, Finding, Predictions, Suite, SuiteTest, TestOutcome, TestStatus, group_by_cause, number_by_rank,
+    Coverage, Finding, Predictions, Stopped, StoppedBy, Suite, SuiteTest, TestOutcome, TestStatus,
+    group_by_cause, number_by_rank,
 };
 
 use super::SuiteOutcome;
@@ -167,13 +168,24 @@ fn status(trace: &Path, test: &Test) -> TestStatus {
     }
 }
 
+/// What several tests left. How long each of them had is not what the user asked for.
+fn stopped_together(one: Option<Stopped>, other: Option<Stopped>) -> Option<Stopped> {
+    let mut each = one.into_iter().chain(other);
+    let mut all = each.next()?;
+    each.for_each(|more| all.join(more));
+    if all.by == StoppedBy::Time {
+        all.reason = "the time for a test was up".to_owned();
+    }
+    Some(all)
+}
+
 /// Adds up what was counted.
 fn add(all: &mut Predictions, other: Predictions, coverage: Coverage) {
     all.unknown += other.unknown;
     all.candidates += other.candidates;
     all.refuted += other.refuted;
     all.suppressed += other.suppressed;
-    all.stopped = all.stopped.take().or(other.stopped);
+    all.stopped = stopped_together(all.stopped.take(), other.stopped);
     // Each search counts its own pairs; their sum says nothing.
     all.funnel = None;
     if let Some(known) = &mut all.coverage {
@@ -184,5 +196,26 @@ fn add(all: &mut Predictions, other: Predictions, coverage: Coverage) {
         known.doubts.extend(coverage.doubts);
         known.doubts.sort_unstable();
         known.doubts.dedup();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use report::FindingKind;
+
+    use super::*;
+
+    #[test]
+    fn what_tests_left_is_told_once() {
+        let stopped = |by, unfinished: &[FindingKind], left_out| {
+            let reason = "the time of 6 s was up".to_owned();
+            Some(Stopped { by, reason, unfinished: unfinished.to_vec(), left_out })
+        };
+        let one = stopped(StoppedBy::Time, &[FindingKind::Race], 2);
+        let other = stopped(StoppedBy::Time, &[FindingKind::Race, FindingKind::Order], 3);
+        assert_eq!(stopped_together(None, None), None);
+        let all = stopped_together(stopped_together(None, one), other).unwrap();
+        assert_eq!((all.reason.as_str(), all.left_out), ("the time for a test was up", 5));
+        assert_eq!(all.unfinished, [FindingKind::Race, FindingKind::Order]);
     }
 }

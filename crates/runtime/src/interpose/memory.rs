@@ -202,12 +202,7 @@ macro_rules! operators {
     ($($name:ident)*) => {
         $(
             const _: () = {
-                static REAL: crate::real::Real = crate::real::Real::new(
-                    match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                        Ok(name) => name,
-                        Err(_) => panic!(),
-                    },
-                );
+                static REAL: crate::real::Real = crate::real::Real::named(concat!(stringify!($name), "\0"));
 
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]

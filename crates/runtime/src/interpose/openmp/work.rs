@@ -56,12 +56,7 @@ macro_rules! work {
     ($note:ident: $($name:ident)*) => {
         $(
             const _: () = {
-                static REAL: Real = Real::new(
-                    match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                        Ok(name) => name,
-                        Err(_) => panic!(),
-                    },
-                );
+                static REAL: Real = Real::named(concat!(stringify!($name), "\0"));
 
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
