@@ -7,7 +7,7 @@
 use crate::builder::TraceBuilder;
 use crate::ids::EventId;
 use crate::names::TooManyNames;
-use crate::op::Op;
+use crate::op::{Kind, Op};
 
 use super::TRANSACTION;
 
@@ -22,16 +22,16 @@ struct Life {
 /// Rewrites the begins and ends that are transactions as regions. Linear time.
 pub(super) fn resolve(builder: &mut TraceBuilder) -> Result<(), TooManyNames> {
     let mut lives: Vec<Life> = Vec::new();
-    for (_, thread, op) in builder.columns().iter() {
+    builder.columns().packed().for_each(|(_, thread, kind, _)| {
         if lives.len() <= thread.index() {
             lives.resize(thread.index() + 1, Life::default());
         }
         let life = &mut lives[thread.index()];
-        let begins_late = op == Op::Begin && life.started;
+        let begins_late = kind == Kind::Begin && life.started;
         life.is_transactional |= begins_late || life.ended;
         life.started = true;
-        life.ended |= op == Op::End;
-    }
+        life.ended |= kind == Kind::End;
+    });
     if !lives.iter().any(|life| life.is_transactional) {
         return Ok(());
     }

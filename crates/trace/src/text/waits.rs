@@ -137,20 +137,28 @@ struct Wait {
     is_followed_by_acquire: bool,
 }
 
+/// The last event of a thread, and the wait that this is, if it is one. Both are counted from 1, and 0 is none: it is written for every
+/// event of a trace.
+#[derive(Clone, Copy, Default)]
+struct LastOfThread {
+    event: u32,
+    wait: u32,
+}
+
 impl Wait {
     /// All waits of a trace, in order.
     fn all(columns: &Columns) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
-        // By thread: its last event, and the wait that this is, if it is one.
-        let mut last: Vec<(Option<EventId>, Option<usize>)> = Vec::new();
+        let mut last: Vec<LastOfThread> = Vec::new();
         // By condition: the last signal.
         let mut signals: Vec<Option<EventId>> = Vec::new();
         columns.packed().for_each(|(event, thread, kind, target)| {
             if last.len() <= thread.index() {
-                last.resize(thread.index() + 1, (None, None));
+                last.resize(thread.index() + 1, LastOfThread::default());
             }
-            let (previous, open) = std::mem::replace(&mut last[thread.index()], (Some(event), None));
-            if let Some(wait) = open.map(|index| &mut waits[index]) {
+            let now = LastOfThread { event: event.0 + 1, wait: 0 };
+            let before = std::mem::replace(&mut last[thread.index()], now);
+            if let Some(wait) = before.wait.checked_sub(1).map(|index| &mut waits[index as usize]) {
                 let signal = signals.get(wait.condition.index()).copied().flatten();
                 wait.next = Some(event);
                 wait.signal_after = signal > Some(wait.event);
@@ -167,7 +175,8 @@ impl Wait {
                 Kind::Wait => {
                     let condition = ConditionId(target);
                     let signal = signals.get(condition.index()).copied().flatten();
-                    last[thread.index()].1 = Some(waits.len());
+                    let previous = before.event.checked_sub(1).map(EventId);
+                    last[thread.index()].wait = waits.len() as u32 + 1;
                     waits.push(Wait {
                         event,
                         thread,
