@@ -389,12 +389,22 @@ unsafe extern "C" {
     fn pthread_testcancel();
 }
 
-/// Lets others run.
+/// Lets others run. The kernel is asked only where it can do something for the program: threads that are outside the scheduler may be waited
+/// for, and now and then other processes. On a busy machine each such call costs a slice of time.
 pub(crate) fn give_way() -> c_int {
-    if let Some(inside) = enter() {
-        inside.preempt(GaveUp::Yielding, None);
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    const SELDOM: u32 = 32;
+    let asks_kernel = match enter() {
+        Some(inside) => {
+            inside.preempt(GaveUp::Yielding, None);
+            let is_someone_outside = scheduler().with_lock(|schedule, _| schedule.outside() > 0);
+            is_someone_outside || COUNT.fetch_add(1, Ordering::Relaxed) % SELDOM == 0
+        }
+        None => true,
+    };
+    if asks_kernel {
+        sys::yield_now();
     }
-    sys::yield_now();
     0
 }
 
