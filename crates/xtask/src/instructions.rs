@@ -39,7 +39,8 @@ pub(crate) fn run(keep: bool) -> Outcome {
             "valgrind, which counts instructions, is not installed: run `cargo xtask setup`".to_owned()
         );
     }
-    cargo(&["build", "--quiet", "--package", "foretell"])?;
+    // With what the tests were built with, so that nothing is built again.
+    cargo(&["build", "--quiet", "--workspace", "--bin", "foretell"])?;
     let foretell = root().join("target/debug/foretell");
     let counts = with_directory(|directory| count_all(&foretell.to_string_lossy(), directory))?;
     let compiler = output_of("rustc", &["--version"]);
