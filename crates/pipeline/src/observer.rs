@@ -162,6 +162,13 @@ pub enum Event {
         /// Tests that were not reached.
         left: u64,
     },
+    /// A replay saw a finding happen, the first of those that read alike.
+    Confirmed {
+        /// What it is, and where.
+        title: String,
+        /// How long after the start of the hunt.
+        after: Duration,
+    },
     /// Findings were replayed.
     Replayed {
         /// Findings that were seen happening.

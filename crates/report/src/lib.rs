@@ -61,7 +61,7 @@ pub use schedule_file::{
 pub use suite::suite_in_words;
 pub use summary::{Tally, hidden_in_words, statistics, summary, summary_of};
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppressions};
-pub use terminal::{finding_in_a_line, finding_in_words, quoted, reproduction, title};
+pub use terminal::{finding_in_a_line, finding_in_words, quoted, reproduction, title, title_and_places};
 pub use values::{ChangedRead, changed_reads, unordered_reads};
 pub use words::{Words, character_start, demand, is_hidden, printable, shown};
 pub use wrap::wrapped;

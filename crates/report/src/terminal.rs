@@ -60,14 +60,18 @@ fn vptr_of(object: &str) -> Option<&str> {
     Some(&object[..at])
 }
 
+/// What a finding is, and where.
+pub fn title_and_places(finding: &Finding) -> String {
+    let places: Vec<String> = finding.locations.iter().map(|location| shown(location)).collect();
+    match places.is_empty() {
+        true => title(finding),
+        false => format!("{} at {}", title(finding), listed(places)),
+    }
+}
+
 /// The finding in a line: what it is, where, and what is known of it.
 pub fn finding_in_a_line(finding: &Finding) -> String {
-    let places: Vec<String> = finding.locations.iter().map(|location| shown(location)).collect();
-    let places = match places.is_empty() {
-        true => String::new(),
-        false => format!(" at {}", listed(places)),
-    };
-    format!("{}: {}{places}, {}{}\n", finding.id, title(finding), finding.rung.name(), times(finding))
+    format!("{}: {}, {}{}\n", finding.id, title_and_places(finding), finding.rung.name(), times(finding))
 }
 
 /// So many further locations of a finding are listed for people.

@@ -222,6 +222,7 @@ fn in_words(event: &Event) -> String {
             };
             format!("hunted in {}{left}", counted(*hunted, "test"))
         }
+        Event::Confirmed { title, after } => format!("confirmed after {:.1} s: {title}", after.as_secs_f64()),
         Event::Replayed { confirmed, left, interrupted } => {
             let why = if *interrupted { "interrupted" } else { "the time was up" };
             match left {

@@ -1,9 +1,10 @@
 //! Progress bars: on standard error, only when it is a terminal, and not for those who want quiet.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::mode::OutputMode;
 
@@ -39,9 +40,17 @@ pub fn of_stage(doing: &str, mode: OutputMode) -> ProgressBar {
 /// A stage over so many things of a kind.
 pub fn of_items(count: u64, kind: &str, mode: OutputMode) -> ProgressBar {
     let bar = if mode.quiet { ProgressBar::hidden() } else { ProgressBar::new(count) };
-    bar.set_style(style(&format!("{{spinner}} {{msg}} [{{bar:30}}] {{pos}}/{{len}} {kind}s, {{elapsed}}")));
+    let template = format!("{{spinner}} {{msg}} [{{bar:30}}] {{pos}}/{{len}} {kind}s, {{elapsed}}{{left}}");
+    bar.set_style(style(&template).with_key("left", write_left));
     bar.enable_steady_tick(TICK);
     bar
+}
+
+/// How long the rest takes, once something is done that tells.
+fn write_left(state: &ProgressState, out: &mut dyn fmt::Write) {
+    if 0 < state.pos() && Some(state.pos()) < state.len() {
+        let _ = write!(out, ", about {} left", HumanDuration(state.eta()));
+    }
 }
 
 /// Says something on standard error, if anybody is there to hear it.

@@ -176,7 +176,11 @@ fn progress_is_shown_on_terminals_only() {
     let hunted = foretell(here, &["hunt", "station.c"]);
     let plain = String::from_utf8_lossy(&hunted.stderr).into_owned();
     let lines: Vec<&str> = plain.lines().map(|line| line.split(' ').next().unwrap()).collect();
-    assert_eq!(lines, ["built", "recorded", "predicted", "replayed:", "covered:", "report:"], "{plain}");
+    assert_eq!(
+        lines,
+        ["built", "recorded", "predicted", "confirmed", "replayed:", "covered:", "report:"],
+        "{plain}"
+    );
     assert!(!plain.contains(['\r', '\u{1b}']), "{plain:?}");
     // `script` gives it a terminal.
     let command = format!("{} hunt station.c --times 10", env!("CARGO_BIN_EXE_foretell"));

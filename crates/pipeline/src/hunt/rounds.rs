@@ -5,6 +5,7 @@ mod ladder;
 mod pace;
 mod reduce;
 mod repeat;
+mod told;
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -31,6 +32,7 @@ use crate::recorded_command::{ChosenBy, command_of};
 use crate::trace_file::{ExploredTrace, TraceFile};
 use pace::Pace;
 use repeat::Repetitions;
+use told::ToldAtOnce;
 
 /// So many recordings of runs that failed are searched at most.
 const MOST_SEARCHED_FAILURES: usize = 4;
@@ -75,6 +77,7 @@ pub(super) struct Rounds<'a> {
     /// Findings that are shown, and when the last of them was found: how long after the start, and when that was.
     shown: usize,
     last_found: Option<(Duration, Instant)>,
+    told: ToldAtOnce,
     ended: HuntEnd,
     /// How often what was found is kept while findings are replayed.
     pace: Pace,
@@ -116,6 +119,7 @@ impl<'a> Rounds<'a> {
             started: Instant::now(),
             shown: 0,
             last_found: None,
+            told: ToldAtOnce::new(has_regions),
             ended: HuntEnd::default(),
             pace: Pace::new(),
         };
@@ -402,6 +406,7 @@ impl<'a> Rounds<'a> {
                 Err(error) if matches!(error.kind(), ErrorKind::NotReplayable(_)) => observer.warning(error),
                 Err(error) => return Err(error),
             }
+            self.told.tell(finding, observer);
             confirmed += u64::from(finding.rung == Rung::Confirmed);
             self.repetitions.note(id, confirmer.model);
             // The order is settled at the end: ids stay where they are while it goes on.
