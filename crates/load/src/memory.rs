@@ -147,6 +147,8 @@ impl Memory {
             Some(Passage::Team(number)) => return format!("team {}", number / 8),
             Some(Passage::Iteration(number)) => return format!("iteration {number}"),
             Some(Passage::File(number)) => return format!("file descriptor {number}"),
+            Some(Passage::Counter(number)) => return format!("eventfd {number}"),
+            Some(Passage::Interest(number)) => return format!("epoll {number}"),
             _ => {}
         }
         if let Some(placed) = self.variables.block_at(address) {

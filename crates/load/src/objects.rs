@@ -288,6 +288,8 @@ impl Objects {
             Some(Passage::Iteration(number)) => format!("iteration {number}"),
             Some(Passage::File(number)) => format!("file descriptor {number}"),
             Some(Passage::Everything) => "finalizers".to_owned(),
+            Some(Passage::Counter(number)) => format!("eventfd {number}"),
+            Some(Passage::Interest(number)) => format!("epoll {number}"),
             Some(Passage::Signal(Signal::ANY, _)) => format!("{SIGNAL}of any kind"),
             Some(Passage::Signal(Signal(number), _)) => format!("{SIGNAL}{number}"),
             None => format!("order at {}", self.memory.name_in(object, None, first_use, output)),

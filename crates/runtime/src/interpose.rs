@@ -17,6 +17,7 @@ pub(crate) mod c11;
 pub(crate) mod children;
 pub(crate) mod conditions;
 pub(crate) mod containers;
+pub(crate) mod epoll;
 pub(crate) mod failures;
 pub(crate) mod fibers;
 pub(crate) mod files;

@@ -12,8 +12,12 @@ pub enum Passage {
     /// A file that carries none, such as one on a disk. It is reported all the same: a program whose output goes to a pipe in one run
     /// and to a file in another meets the same places.
     None,
-    /// All sockets whose other end is not known, and the kernel's own files, together.
+    /// All sockets whose other end is not known, and those of the kernel's own files that have no kind of their own here, together.
     Sockets,
+    /// An eventfd, by the order in which they are made: a counter that is added to and taken.
+    Counter(u32),
+    /// An epoll, by the order in which they are made: the files that someone may wait for.
+    Interest(u32),
     /// A pipe: a number of the kernel's.
     Pipe(u64),
     /// Two sockets that are connected: a number both ends come to.
@@ -92,6 +96,8 @@ impl Passage {
             Passage::File(number) => (10, number as u64),
             Passage::Iteration(number) => (11, number as u64),
             Passage::Everything => (12, 0),
+            Passage::Counter(number) => (13, number as u64),
+            Passage::Interest(number) => (14, number as u64),
         };
         NO_ADDRESS | kind << OWN_BITS | own & ((1 << OWN_BITS) - 1)
     }
@@ -115,6 +121,8 @@ impl Passage {
             10 => Passage::File(own as u32),
             11 => Passage::Iteration(own as u32),
             12 => Passage::Everything,
+            13 => Passage::Counter(own as u32),
+            14 => Passage::Interest(own as u32),
             _ => return None,
         })
     }
@@ -138,6 +146,8 @@ mod tests {
             Passage::Sockets,
             Passage::Pipe(0xffff_0123_4567),
             Passage::Connection(7),
+            Passage::Counter(3),
+            Passage::Interest(4),
             Passage::Descriptor(3),
             Passage::Fiber(3),
             Passage::Task(3),

@@ -71,6 +71,15 @@ fn a_daemon_stays_in_the_foreground() {
     assert_eq!((&shown[0]["kind"], &shown[0]["object"]), (&"race".into(), &"requests".into()), "{report:#}");
 }
 
+/// A replay meets the waits of a thread that is told by an event counter, each with what was sent before it in the recording.
+#[test]
+fn a_thread_that_waits_for_commands_is_replayed() {
+    let (status, report) = hunt("mailbox.c");
+    let found: Vec<_> = shown(&report).iter().map(|finding| (&finding["object"], &finding["rung"])).collect();
+    assert_eq!(status, Some(1), "{report:#}");
+    assert_eq!(found, [(&Value::from("batches"), &Value::from("confirmed"))], "{report:#}");
+}
+
 /// The C library starts a thread whenever such a timer expires.
 #[test]
 fn timers_that_start_threads() {

@@ -126,6 +126,18 @@ fn who_is_told_that_something_has_arrived_comes_after_who_sent_it() {
     });
 }
 
+/// Each event counter is something of its own, however many epolls are between it and who waits.
+#[test]
+fn who_waits_for_one_event_counter_is_not_ordered_after_another() {
+    each("eventfds.c", |workshop, recorded| {
+        says(recorded, "2 1\n");
+        for seed in ["1", "2", "5"] {
+            workshop.record(&["--seed", seed]);
+            assert_eq!(races(workshop), ["of_second"]);
+        }
+    });
+}
+
 #[test]
 fn what_was_done_before_a_timer_was_set_comes_before_what_it_does() {
     each("timers.c", |workshop, recorded| {

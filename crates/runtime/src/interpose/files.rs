@@ -9,7 +9,8 @@ use core::ffi::{c_int, c_long, c_void};
 
 use wire::{Kind, Passage};
 
-use super::passages::{passage, remember_pair};
+use super::epoll;
+use super::passages::{copy_own, forget_own, passage, remember_own, remember_pair};
 use super::ranges::log_ranges;
 use super::{hook, hook_of_six, outside};
 use crate::inside::{enter, enter_point};
@@ -31,10 +32,34 @@ unsafe {
 }
 }
 
+/// What a thread does with what a file carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Puts something into it, or ends it.
+    Sends,
+    /// Takes what is there.
+    Takes,
+    /// Is told that something is there.
+    Sees,
+}
+
+impl Use {
+    /// The event for it. A counter and a list of files are variables: who takes what is in a counter takes all of it, so that what is sent before
+    /// and what is sent after are not the same. For the others it is an order that counts.
+    fn kind(self, passage: Passage) -> Kind {
+        match (passage, self) {
+            (Passage::Counter(_) | Passage::Interest(_), Use::Sends | Use::Takes) => Kind::AtomicUpdate1,
+            (Passage::Counter(_) | Passage::Interest(_), Use::Sees) => Kind::AtomicRead1,
+            (_, Use::Sends) => Kind::HappensBefore,
+            (_, Use::Takes | Use::Sees) => Kind::HappensAfter,
+        }
+    }
+}
+
 /// An order through a file, as an event of the calling thread.
-pub(super) fn log_order(kind: Kind, passage: Passage, pc: u64) {
+pub(super) fn log_use(how: Use, passage: Passage, pc: u64) {
     if let Some(inside) = enter() {
-        let object = passage.object();
+        let (kind, object) = (how.kind(passage), passage.object());
         inside.stop_before(kind, object, 1, pc);
         inside.simple(kind, pc, object);
     }
@@ -112,7 +137,7 @@ fn receive(
         outside(inside, really)
     };
     if result >= 0 {
-        log_order(Kind::HappensAfter, passage, pc);
+        log_use(Use::Takes, passage, pc);
         log_ranges(pc, &[], &into().first(result as usize).0);
     }
     result
@@ -124,7 +149,7 @@ fn send_through(file: c_int, from: Ranges, pc: u64, really: impl FnOnce() -> isi
     let Some(inside) = enter_point() else { return really() };
     drop(inside);
     log_ranges(pc, &from.0, &[]);
-    log_order(Kind::HappensBefore, passage(file), pc);
+    log_use(Use::Sends, passage(file), pc);
     match enter() {
         Some(inside) if !is_ready(file, libc::POLLOUT) => outside(inside, really),
         _ => really(),
@@ -197,6 +222,21 @@ hook! {
             real!(pwrite(file => c_int, bytes => Bytes, size => usize, offset => c_long) -> isize)
         })
     }
+    fn eventfd_read(file: c_int, value: *mut u64; pc in "rdx") -> c_int {
+        let taken = receive(file, || Ranges::one(value.cast(), size_of::<u64>()), pc, || {
+            // As `read` returns it: so many bytes, or a failure.
+            match real!(eventfd_read(file => c_int, value => *mut u64) -> c_int) {
+                0 => size_of::<u64>() as isize,
+                failure => failure as isize,
+            }
+        });
+        taken.min(0) as c_int
+    }
+    fn eventfd_write(file: c_int, value: u64; pc in "rdx") -> c_int {
+        send_through(file, Ranges::one(core::ptr::null_mut(), 0), pc, || {
+            real!(eventfd_write(file => c_int, value => u64) -> c_int) as isize
+        }) as c_int
+    }
     fn pwrite64(file: c_int, bytes: Bytes, size: usize, offset: c_long; pc in "r8") -> isize {
         send_through(file, Ranges::one(bytes, size), pc, || {
             real!(pwrite64(file => c_int, bytes => Bytes, size => usize, offset => c_long) -> isize)
@@ -204,7 +244,7 @@ hook! {
     }
     fn connect(file: c_int, address: Bytes, length: u32; pc in "rcx") -> c_int {
         // Who accepts comes after.
-        log_order(Kind::HappensBefore, passage(file), pc);
+        log_use(Use::Sends, passage(file), pc);
         let really = || real!(connect(file => c_int, address => Bytes, length => u32) -> c_int);
         match enter() {
             Some(inside) => outside(inside, really),
@@ -219,26 +259,12 @@ hook! {
         opened_pair(result, files, pc)
     }
     fn shutdown(file: c_int, how: c_int; pc in "rdx") -> c_int {
-        log_order(Kind::HappensBefore, passage(file), pc);
+        log_use(Use::Sends, passage(file), pc);
         real!(shutdown(file => c_int, how => c_int) -> c_int)
     }
     fn close(file: c_int; pc in "rsi") -> c_int {
         closing(file, pc);
         real!(close(file => c_int) -> c_int)
-    }
-    fn epoll_ctl(file: c_int, operation: c_int, about: c_int, event: Bytes; pc in "r8") -> c_int {
-        log_order(Kind::HappensBefore, Passage::Sockets, pc);
-        real!(epoll_ctl(file => c_int, operation => c_int, about => c_int, event => Bytes) -> c_int)
-    }
-    fn epoll_wait(file: c_int, events: Bytes, count: c_int, limit: c_int; pc in "r8") -> c_int {
-        wait_for_events(pc, limit, |limit| {
-            real!(epoll_wait(file => c_int, events => Bytes, count => c_int, limit => c_int) -> c_int)
-        })
-    }
-    fn epoll_pwait(file: c_int, events: Bytes, count: c_int, limit: c_int, mask: Bytes; pc in "r9") -> c_int {
-        wait_for_events(pc, limit, |limit| {
-            real!(epoll_pwait(file => c_int, events => Bytes, count => c_int, limit => c_int, mask => Bytes) -> c_int)
-        })
     }
 }
 
@@ -251,10 +277,12 @@ pub(super) fn closing(file: c_int, pc: u64) {
 /// What the number stands for ends.
 fn log_end(file: c_int, pc: u64) {
     // Who reads comes to the end.
-    log_order(Kind::HappensBefore, passage(file), pc);
+    log_use(Use::Sends, passage(file), pc);
     // Who is given its number comes after.
     if file >= 0 {
-        log_order(Kind::HappensBefore, Passage::Descriptor(file as u32), pc);
+        forget_own(file);
+        epoll::forget(file);
+        log_use(Use::Sends, Passage::Descriptor(file as u32), pc);
     }
 }
 
@@ -284,9 +312,9 @@ pub(super) unsafe fn opened_pair(result: c_int, files: *mut c_int, pc: u64) -> c
 }
 
 /// The number of a new file: it comes after the number was closed.
-fn opened(file: c_int, pc: u64) -> c_int {
+pub(super) fn opened(file: c_int, pc: u64) -> c_int {
     if file >= 0 {
-        log_order(Kind::HappensAfter, Passage::Descriptor(file as u32), pc);
+        log_use(Use::Takes, Passage::Descriptor(file as u32), pc);
     }
     file
 }
@@ -315,15 +343,21 @@ hook! {
     }
     fn dup(file: c_int; pc in "rsi") -> c_int {
         log_access(Kind::Read1, file, pc);
-        opened(real!(dup(file => c_int) -> c_int), pc)
+        let copy = real!(dup(file => c_int) -> c_int);
+        copy_own(file, copy);
+        opened(copy, pc)
     }
     fn dup2(file: c_int, number: c_int; pc in "rdx") -> c_int {
         replace(file, number, pc);
-        opened(real!(dup2(file => c_int, number => c_int) -> c_int), pc)
+        let copy = real!(dup2(file => c_int, number => c_int) -> c_int);
+        copy_own(file, copy);
+        opened(copy, pc)
     }
     fn dup3(file: c_int, number: c_int, flags: c_int; pc in "rcx") -> c_int {
         replace(file, number, pc);
-        opened(real!(dup3(file => c_int, number => c_int, flags => c_int) -> c_int), pc)
+        let copy = real!(dup3(file => c_int, number => c_int, flags => c_int) -> c_int);
+        copy_own(file, copy);
+        opened(copy, pc)
     }
     fn pipe(files: *mut c_int; pc in "rsi") -> c_int {
         opened_pair(real!(pipe(files => *mut c_int) -> c_int), files, pc)
@@ -332,24 +366,10 @@ hook! {
         opened_pair(real!(pipe2(files => *mut c_int, flags => c_int) -> c_int), files, pc)
     }
     fn eventfd(value: u32, flags: c_int; pc in "rdx") -> c_int {
-        opened(real!(eventfd(value => u32, flags => c_int) -> c_int), pc)
+        let file = real!(eventfd(value => u32, flags => c_int) -> c_int);
+        remember_own(file, Passage::Counter);
+        opened(file, pc)
     }
-}
-
-/// Waits for events of many files: tried without waiting first.
-fn wait_for_events(pc: u64, limit: c_int, really: impl Fn(c_int) -> c_int) -> c_int {
-    let Some(inside) = enter_point() else { return really(limit) };
-    let result = match really(0) {
-        0 => outside(inside, || really(limit)),
-        result => {
-            drop(inside);
-            result
-        }
-    };
-    if result > 0 {
-        log_order(Kind::HappensAfter, Passage::Sockets, pc);
-    }
-    result
 }
 
 hook_of_six! {

@@ -1,12 +1,12 @@
 //! What a file carries from thread to thread, and which two sockets are the ends of one connection.
 //!
 //! Two connected internet stream sockets know both addresses, so both ends compute the same number. Pairs made by
-//! `socketpair` are remembered. All other files (unconnected sockets, sockets with names in the file system, the
-//! kernel's own files) count as one: this may add orders that do not exist, but it misses none.
+//! `socketpair` are remembered, and so are eventfds and epolls. All other files (unconnected sockets, sockets with names in the file
+//! system, others of the kernel's own) count as one: this may add orders that do not exist, but it misses none.
 
 use core::ffi::c_int;
 use core::mem::zeroed;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use wire::Passage;
 
@@ -26,10 +26,47 @@ pub(crate) fn passage(file: c_int) -> Passage {
             let known = pair_of(about.st_ino).or_else(|| remembered(about.st_ino));
             known.or_else(|| connected(file, about.st_ino)).unwrap_or(Passage::Sockets)
         }
-        // What has no type is an eventfd, or another of the kernel's own.
-        0 => Passage::Sockets,
+        // What has no type is one of the kernel's own.
+        0 => own_file(file).unwrap_or(Passage::Sockets),
         _ => Passage::None,
     }
+}
+
+/// The files of the kernel's own that were made, by their descriptors, as objects. Beyond these, they are like other files.
+const MOST_OWN: usize = 4096;
+static OWN: [AtomicU64; MOST_OWN] = [const { AtomicU64::new(0) }; MOST_OWN];
+static OWN_COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// The place of a descriptor among the kernel's own files.
+fn own_place(file: c_int) -> Option<&'static AtomicU64> {
+    usize::try_from(file).ok().and_then(|file| OWN.get(file))
+}
+
+/// Remembers a file of the kernel's own: a passage of this kind, with the next number.
+pub(crate) fn remember_own(file: c_int, kind: fn(u32) -> Passage) {
+    if let Some(place) = own_place(file) {
+        let number = OWN_COUNT.fetch_add(1, Ordering::Relaxed) + 1;
+        place.store(kind(number).object(), Ordering::Relaxed);
+    }
+}
+
+/// Another descriptor stands for the same file, whatever it stood for before.
+pub(crate) fn copy_own(file: c_int, copy: c_int) {
+    if let (Some(known), Some(place)) = (own_place(file), own_place(copy)) {
+        place.store(known.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+}
+
+/// A descriptor no longer stands for a file of the kernel's own.
+pub(crate) fn forget_own(file: c_int) {
+    if let Some(place) = own_place(file) {
+        place.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Which of the kernel's own files that were made it is.
+fn own_file(file: c_int) -> Option<Passage> {
+    Passage::of(own_place(file)?.load(Ordering::Relaxed))
 }
 
 fn about(file: c_int) -> Option<libc::stat> {

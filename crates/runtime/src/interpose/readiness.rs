@@ -3,10 +3,7 @@
 
 use core::ffi::{c_int, c_ulong, c_void};
 
-use wire::Kind;
-
-use super::files::log_order;
-use super::passages::passage;
+use super::epoll::log_arrived;
 use super::{hook, hook_of_six, outside};
 use crate::inside::enter;
 use crate::real::real;
@@ -41,7 +38,7 @@ unsafe fn tell_polled(files: *const libc::pollfd, count: c_ulong, result: c_int,
             // SAFETY: there are so many.
             .map(|index| unsafe { files.add(index).read() })
             .filter(|file| file.fd >= 0 && file.revents & ARRIVED != 0);
-        ready.take(MOST_FILES).for_each(|file| log_order(Kind::HappensAfter, passage(file.fd), pc));
+        ready.take(MOST_FILES).for_each(|file| log_arrived(file.fd, pc));
     }
     result
 }
@@ -54,7 +51,7 @@ unsafe fn tell_selected(count: c_int, files: Files, result: c_int, pc: u64) -> c
     if result > 0 && !files.is_null() {
         // SAFETY: it is a set that has so many.
         let ready = (0..count).filter(|&file| unsafe { libc::FD_ISSET(file, files) });
-        ready.take(MOST_FILES).for_each(|file| log_order(Kind::HappensAfter, passage(file), pc));
+        ready.take(MOST_FILES).for_each(|file| log_arrived(file, pc));
     }
     result
 }

@@ -6,7 +6,7 @@ use core::ffi::{c_int, c_long};
 use wire::Kind;
 
 use super::children;
-use super::files::{closing, log_access, log_order, opened_pair};
+use super::files::{Use, closing, log_access, log_use, opened_pair};
 use super::passages::passage;
 use super::ranges::log_ranges;
 use super::safe_hook;
@@ -18,7 +18,7 @@ fn receive(file: c_long, pc: u64) {
 
 fn received(result: c_long, file: c_long, bytes: c_long, pc: u64) {
     if result > 0 {
-        log_order(Kind::HappensAfter, passage(file as c_int), pc);
+        log_use(Use::Takes, passage(file as c_int), pc);
         log_ranges(pc, &[], &[(bytes as u64, result as usize)]);
     }
 }
@@ -26,7 +26,7 @@ fn received(result: c_long, file: c_long, bytes: c_long, pc: u64) {
 fn send(file: c_long, bytes: c_long, size: c_long, pc: u64) {
     log_access(Kind::Read1, file as c_int, pc);
     log_ranges(pc, &[(bytes as u64, size.max(0) as usize)], &[]);
-    log_order(Kind::HappensBefore, passage(file as c_int), pc);
+    log_use(Use::Sends, passage(file as c_int), pc);
 }
 
 fn opened(result: c_long, files: c_long, pc: u64) {
