@@ -3,6 +3,8 @@
 use clap::Args;
 use foretell::diagnostics::Diagnostic;
 use foretell::exit::Exit;
+use foretell::output;
+use foretell::table::counted;
 
 use crate::campaign::Announcement;
 use crate::connection::Connection;
@@ -32,7 +34,7 @@ impl Cancel {
         let jobs = fleet.stream(JOBS).await?;
         let purged = jobs.purge().filter(subject(JOBS, &[&id, ">"])).await.map_err(failed)?;
         fleet.client.flush().await.map_err(failed)?;
-        println!("{id}: {} jobs dropped", purged.purged);
+        output::print(&format!("{id}: {} dropped\n", counted(purged.purged, "job")))?;
         Ok(Exit::Nothing)
     }
 }

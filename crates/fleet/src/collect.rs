@@ -9,6 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use clap::Args;
+use console::Term;
 use foretell::diagnostics::Diagnostic;
 use foretell::exit::Exit;
 use pipeline::saved;
@@ -17,9 +18,11 @@ use report::TestOutcome;
 
 use crate::bundle::StoredFile;
 use crate::cache::plain_name;
-use crate::campaign::{Campaign, DeadJob, FoundFinding, Job, JobResult};
+use crate::campaign::{Announcement, Campaign, DeadJob, FoundFinding, Job, JobResult};
 use crate::connection::Connection;
 use crate::fleet::Fleet;
+use crate::live::Live;
+use crate::status::{Overview, Rates, progress, roll_call};
 use crate::streams::{DEAD, FINDINGS, RESULTS, subject};
 
 const EXAMPLES: &str = "\
@@ -32,6 +35,9 @@ Examples:
   foretell replay all race-1 -- ./tests/queue_test
 
 Exit status: as for `foretell test`.";
+
+/// Between two looks at the queue.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Collect what was found into one report.
 #[derive(Debug, Args)]
@@ -58,8 +64,8 @@ impl Collect {
     pub(crate) async fn run(self) -> Result<Exit, Diagnostic> {
         let fleet = Fleet::connect(&self.connection).await?;
         let announced = fleet.announced(self.campaign.as_deref()).await?;
-        while self.wait && fleet.jobs_left(&announced.id).await? > 0 {
-            tokio::time::sleep(Duration::from_millis(500)).await;
+        if self.wait {
+            wait_until_over(&fleet, &announced).await?;
         }
         let campaign = fleet.campaign(&announced.campaign).await?;
         let suite =
@@ -73,6 +79,22 @@ impl Collect {
             merge.status().map_err(|error| Diagnostic::from_io("run", "`foretell merge`", &error))?;
         Ok(Exit::Program(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(2)))
     }
+}
+
+/// Waits until no job of a campaign is left. On a terminal a table shows how far it has come.
+async fn wait_until_over(fleet: &Fleet, campaign: &Announcement) -> Result<(), Diagnostic> {
+    let (mut live, mut rates) = (Live::on(Term::stderr()), Rates::default());
+    while fleet.jobs_left(&campaign.id).await? > 0 {
+        if let Some(live) = &mut live {
+            let rolls = roll_call(fleet).await?;
+            let progress = progress(fleet, campaign, &rolls, &mut rates).await?;
+            // Who cannot see it waits all the same.
+            let _ = live.draw(&Overview::of(&rolls, vec![progress]).table());
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    let _ = live.map(Live::clear);
+    Ok(())
 }
 
 /// What came of the jobs of a campaign.

@@ -15,6 +15,7 @@ mod collect;
 mod connection;
 mod digest;
 mod fleet;
+mod live;
 mod simulate;
 mod status;
 mod streams;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use foretell::diagnostics::Diagnostic;
 use foretell::exit::Exit;
+use foretell::output;
 use futures_util::future::join_all;
 use pipeline::suite::Plan;
 use report::Finding;
@@ -84,7 +85,7 @@ impl Simulate {
             "vanished_workers": vanished.get(),
             "peak_memory_mb": peak_memory_mb(),
         });
-        println!("{figures}");
+        output::print_json(&figures)?;
         Ok(Exit::Nothing)
     }
 

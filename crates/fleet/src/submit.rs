@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use foretell::commands::Hunt;
 use foretell::diagnostics::Diagnostic;
 use foretell::exit::Exit;
-use foretell::interrupts;
 use foretell::observer::TerminalObserver;
 use foretell::table::counted;
+use foretell::{interrupts, output, progress};
 use pipeline::suite::{Hunter, Plan, Shard, SuiteOptions, plan};
 use report::TestOutcome;
 
@@ -77,6 +78,7 @@ pub(crate) struct Submit {
 impl Submit {
     /// Plans, stores the bundles, and publishes the jobs.
     pub(crate) async fn run(self) -> Result<Exit, Diagnostic> {
+        Hunt::check_for_workers(&self.hunt_options())?;
         let fleet = Fleet::connect(&self.connection).await?;
         let mut observer = TerminalObserver::new(foretell::mode::OutputMode::default());
         let mut planned = plan(&self.options(), &mut observer)?;
@@ -106,14 +108,14 @@ impl Submit {
         };
         let jobs = publish(&fleet, &campaign).await?;
         let tests = campaign.bundles.iter().flatten().count();
-        eprintln!(
+        progress::say(&format!(
             "submitted {} in {}; `foretell fleet status {id}` shows them, `foretell fleet \
              collect {id}` what they found",
             counted(jobs, "job"),
             counted(tests as u64, "test"),
             id = campaign.id
-        );
-        println!("{}", campaign.id);
+        ));
+        output::print(&format!("{}\n", campaign.id))?;
         Ok(Exit::Nothing)
     }
 

@@ -19,6 +19,8 @@ use clap::Args;
 use foretell::diagnostics::Diagnostic;
 use foretell::exit::Exit;
 use foretell::quantity::bytes;
+use foretell::table::counted;
+use foretell::{output, progress};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use run::Cancellation;
@@ -108,14 +110,14 @@ impl Work {
         let patience = Duration::from_secs(self.patience);
         let worker = Worker::start(fleet, hunter, patience, self.drain, self.quiet).await?;
         if !self.quiet {
-            eprintln!("{}: {slots} jobs at a time", worker.name);
+            worker.say(&format!("{} at a time", counted(slots as u64, "job")));
         }
         worker.work(slots).await;
         if !self.quiet {
-            eprintln!("{}: {}", worker.name, worker.tally.sentence());
+            worker.say(&worker.tally.sentence());
         }
         if self.figures {
-            println!("{}", worker.tally.figures());
+            output::print_json(&worker.tally.figures())?;
         }
         Ok(Exit::Nothing)
     }
@@ -159,6 +161,8 @@ pub(crate) struct Roll {
     pub(crate) worker: String,
     /// The campaigns of the jobs that it does.
     pub(crate) running: Vec<String>,
+    /// How many it does at the same time.
+    pub(crate) slots: u64,
 }
 
 /// A worker, whatever it hunts with.
@@ -176,6 +180,7 @@ pub(crate) struct Worker<H> {
     running: RefCell<HashMap<u64, (String, Cancellation)>>,
     called_off: RefCell<HashSet<String>>,
     taken: Cell<u64>,
+    slots: Cell<u64>,
     tally: Tally,
 }
 
@@ -205,12 +210,14 @@ impl<H: Hunter> Worker<H> {
             running: RefCell::default(),
             called_off: RefCell::default(),
             taken: Cell::new(0),
+            slots: Cell::new(0),
             tally: Tally::default(),
         })
     }
 
     /// Works with so many jobs at a time.
     pub(crate) async fn work(&self, slots: usize) {
+        self.slots.set(slots as u64);
         let slots = join_all((0..slots).map(|_| self.slot()));
         tokio::select! {
             _ = slots => {}
@@ -330,7 +337,8 @@ impl<H: Hunter> Worker<H> {
                 1 => "1 finding".to_owned(),
                 many => format!("{many} findings"),
             };
-            eprintln!("{} ({}): {findings} ({:.1} s)", hunted.test, job.name(), time.as_secs_f64());
+            let test = report::printable(&hunted.test);
+            progress::say(&format!("{test} ({}): {findings} ({:.1} s)", job.name(), time.as_secs_f64()));
         }
         message.double_ack().await.map_err(failed)
     }
@@ -373,7 +381,7 @@ impl<H: Hunter> Worker<H> {
         };
         while let Some(question) = asked.next().await {
             let running = self.running.borrow().values().map(|(campaign, _)| campaign.clone()).collect();
-            let roll = Roll { worker: self.name.clone(), running };
+            let roll = Roll { worker: self.name.clone(), running, slots: self.slots.get() };
             if let (Some(to), Ok(answer)) = (question.reply, serde_json::to_vec(&roll)) {
                 // Who asked may have gone.
                 let _ = self.fleet.client.publish(to, answer.into()).await;
@@ -418,7 +426,8 @@ impl<H: Hunter> Worker<H> {
         let _ = self.fleet.client.flush().await;
     }
 
+    /// Says something about a job or itself. Names and reasons are those of submitted programs.
     fn say(&self, what: &str) {
-        eprintln!("{}: {what}", self.name);
+        progress::say(&format!("{}: {}", self.name, report::printable(what)));
     }
 }

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::time::Duration;
 
+use foretell::table::counted;
+
 /// The time of all jobs that a worker has done.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
@@ -37,8 +39,8 @@ impl Tally {
     /// One sentence.
     pub(super) fn sentence(&self) -> String {
         format!(
-            "{} jobs: {:.1} s of hunting, {:.1} ms a job besides",
-            self.jobs.get(),
+            "{}: {:.1} s of hunting, {:.1} ms a job besides",
+            counted(self.jobs.get(), "job"),
             self.hunting.get().as_secs_f64(),
             self.besides_each().as_secs_f64() * 1000.0
         )

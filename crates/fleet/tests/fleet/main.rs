@@ -4,6 +4,7 @@ mod servers;
 mod support;
 mod trust;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use support::{Project, Server, findings};
@@ -79,12 +80,7 @@ fn two_workers_that_finish_the_same_job_give_one_finding() {
     let hunt = "--rounds 1 --runs 100";
     let campaign = project.submit(&server, &["--seeds", "1", "--hunt", hunt, "--", "./check.sh"]);
     let slow = project.worker(&server, &["--jobs", "1"]);
-    let started = std::time::Instant::now();
-    while project.status(&server, &campaign)["running"] != 1 {
-        assert!(
-            started.elapsed() < Duration::from_secs(30) && project.status(&server, &campaign)["done"] == 0
-        );
-    }
+    project.wait_until_running(&server, &campaign);
     slow.signal("-STOP");
     assert_eq!(project.status(&server, &campaign)["done"], 0, "it was stopped in time");
     project.worker(&server, &["--drain", "--jobs", "1"]).wait();
@@ -98,14 +94,72 @@ fn two_workers_that_finish_the_same_job_give_one_finding() {
     assert_eq!(findings(&project.collect(&server, &campaign)), findings(&project.alone("1", "./check.sh")));
 }
 
+/// Four threads that take turns in more ways than can be tried: a hunt in it takes all the time it has.
+const ENDLESS_HUNT: &str = r#"
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int turns[100], count;
+static void *work(void *number) {
+    for (int i = 0; i < 20; i++) {
+        pthread_mutex_lock(&lock);
+        turns[count++] = *(int *)number;
+        pthread_mutex_unlock(&lock);
+    }
+    return 0;
+}
+int main(void) {
+    pthread_t threads[4];
+    int numbers[] = {1, 2, 3, 4};
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], 0, work, &numbers[i]);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], 0);
+    return 0;
+}
+"#;
+
+/// A job that takes three times as long as a worker may be silent is done by the worker that has begun it.
+#[test]
+fn a_long_job_stays_with_its_worker() {
+    let Some(server) = Server::start() else { return };
+    let project = Project::empty();
+    project.build(ENDLESS_HUNT, "endless");
+    let campaign = project.submit(&server, &["--timeout", "9", "--", "./endless"]);
+    let workers = [(); 2].map(|()| project.worker(&server, &["--drain", "--jobs", "1"]));
+    workers.into_iter().for_each(support::Worker::wait);
+    assert_eq!(project.status(&server, &campaign)["done"], 1);
+    let results = server.messages("FORETELL_RESULTS");
+    assert!(results[0]["milliseconds"].as_u64() > Some(6_000), "{:#}", results[0]["milliseconds"]);
+    assert_eq!((&results[0]["attempts"], results.len()), (&1.into(), 1));
+}
+
+/// Who ends a worker need not wait for its silence to be noticed: another one has the job at once.
+#[test]
+fn a_worker_that_is_asked_to_end_gives_its_job_back() {
+    let Some(server) = Server::start() else { return };
+    let project = Project::empty();
+    project.build(ENDLESS_HUNT, "endless");
+    let campaign = project.submit(&server, &["--timeout", "5", "--", "./endless"]);
+    let first = project.worker(&server, &["--jobs", "1", "--patience", "600"]);
+    project.wait_until_running(&server, &campaign);
+    first.signal("-TERM");
+    first.wait();
+    assert_eq!(project.status(&server, &campaign)["done"], 0, "it was asked in time");
+    project.worker(&server, &["--drain", "--jobs", "1"]).wait();
+    assert_eq!(project.status(&server, &campaign)["done"], 1);
+    assert_eq!(server.messages("FORETELL_RESULTS")[0]["attempts"], 2);
+}
+
 /// What one worker has not seen becomes a job for all, until nothing is left.
 #[test]
 fn targets_become_jobs_until_none_is_left() {
     let Some(server) = Server::start() else { return };
     let project = Project::of_corpus(&["pairs/cond_stock_bug.c"]);
     let campaign = project.submit(&server, &["--seeds", "2", "--targets", "--", "./check.sh"]);
-    let workers = [project.worker(&server, &["--drain"]), project.worker(&server, &["--drain"])];
+    let workers = [(); 2].map(|()| project.worker(&server, &["--drain", "--jobs", "1"]));
     workers.into_iter().for_each(support::Worker::wait);
+    let results = server.messages("FORETELL_RESULTS");
+    let of_targets = results.iter().filter(|result| !result["job"]["target"].is_null());
+    let workers: BTreeSet<&str> = of_targets.filter_map(|result| result["worker"].as_str()).collect();
+    assert_eq!(workers.len(), 2, "both do what either has found: {workers:?}");
     let status = project.status(&server, &campaign);
     let done = status["done"].as_u64().unwrap();
     assert!(done > 2, "two seeds, and targets: {status}");

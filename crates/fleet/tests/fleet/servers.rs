@@ -287,3 +287,54 @@ fn a_job_of_slurm_works_until_the_queue_is_empty() {
     assert!(output.status.success(), "{output:?}");
     assert_eq!(project.status(&server, &campaign)["done"], 4);
 }
+
+/// The manifest of the documentation: its server and its workers are started with the arguments it gives them.
+#[test]
+fn the_containers_of_kubernetes_work_together() {
+    use serde::Deserialize;
+    let manifest = documented("kind: StatefulSet");
+    let parts: Vec<Value> = serde_norway::Deserializer::from_str(&manifest)
+        .map(|part| Value::deserialize(part).unwrap())
+        .collect();
+    let kinds: Vec<&str> = parts.iter().map(|part| part["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["StatefulSet", "Service", "Deployment"]);
+    let container = |part: &Value| part["spec"]["template"]["spec"]["containers"][0].clone();
+    let words = |container: &Value| -> Vec<String> {
+        container["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+    };
+    for part in [&parts[0], &parts[2]] {
+        let labels = &part["spec"]["template"]["metadata"]["labels"];
+        assert_eq!(&part["spec"]["selector"]["matchLabels"], labels, "{}", part["kind"]);
+        let volumes = &part["spec"];
+        let mounted = &container(part)["volumeMounts"][0]["name"];
+        let claims = &volumes["volumeClaimTemplates"][0]["metadata"]["name"];
+        let inside = &volumes["template"]["spec"]["volumes"][0]["name"];
+        assert!(mounted == claims || mounted == inside, "{}", part["kind"]);
+    }
+    let (server, worker) = (container(&parts[0]), container(&parts[2]));
+    let selected = &parts[1]["spec"]["selector"];
+    assert_eq!(&parts[0]["spec"]["template"]["metadata"]["labels"], selected);
+    let address = format!(
+        "nats://{}:{}",
+        parts[1]["metadata"]["name"].as_str().unwrap(),
+        parts[1]["spec"]["ports"][0]["port"]
+    );
+    if !testing::has("nats-server") {
+        return;
+    }
+    assert_eq!(words(&server), ["-js", "-sd", "/data"], "what `Server::start` starts");
+    let server = Server::start().unwrap();
+    let project = project();
+    let campaign = project.submit(&server, &["--seeds", "3", "--", "./check.sh"]);
+    let (url, cache) = (server.url(), project.cache());
+    let told = words(&worker);
+    assert!(told.contains(&address), "{told:?}");
+    let told = told.iter().map(|word| match word.as_str() {
+        "/cache" => cache.as_str(),
+        word if word == address => url.as_str(),
+        word => word,
+    });
+    let output = project.run(&told.chain(["--drain"]).collect::<Vec<&str>>());
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(project.status(&server, &campaign)["done"], 3);
+}

@@ -59,6 +59,34 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Does something on the server that no command does.
+    pub(crate) fn with_client<T>(&self, work: impl AsyncFnOnce(async_nats::jetstream::Context) -> T) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let client = async_nats::connect(self.url()).await.unwrap();
+            work(async_nats::jetstream::new(client)).await
+        })
+    }
+
+    /// What is in a stream.
+    pub(crate) fn messages(&self, stream: &str) -> Vec<Value> {
+        self.with_client(async |jetstream| {
+            let stream = jetstream.get_stream(stream).await.unwrap();
+            let (first, last) =
+                (stream.cached_info().state.first_sequence, stream.cached_info().state.last_sequence);
+            let mut all = Vec::new();
+            for sequence in first..=last {
+                // A job that is done is gone.
+                if let Ok(message) = stream.get_raw_message(sequence).await {
+                    all.push(serde_json::from_slice(&message.payload).unwrap());
+                }
+            }
+            all
+        })
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
@@ -222,7 +250,10 @@ impl Project {
     /// Starts a worker.
     pub(crate) fn worker(&self, server: &Server, arguments: &[&str]) -> Worker {
         let (url, cache) = (server.url(), self.cache());
-        let given = ["work", "--nats", &url, "--cache", &cache, "--patience", "3"];
+        let mut given = vec!["work", "--nats", &url, "--cache", &cache];
+        if !arguments.contains(&"--patience") {
+            given.extend(["--patience", "3"]);
+        }
         let mut command = self.command(&[&given, arguments].concat());
         Worker(command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap())
     }
@@ -232,6 +263,15 @@ impl Project {
         let output = self.run(&["status", "--json", "--nats", &server.url(), campaign]);
         let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
         status["campaigns"][0].clone()
+    }
+
+    /// Waits until a worker does a job.
+    pub(crate) fn wait_until_running(&self, server: &Server, campaign: &str) {
+        let started = Instant::now();
+        while self.status(server, campaign)["running"] != 1 {
+            let status = self.status(server, campaign);
+            assert!(started.elapsed() < Duration::from_secs(30) && status["done"] == 0, "{status}");
+        }
     }
 
     /// Waits until so many jobs are done.

@@ -1,6 +1,10 @@
 //! What workers run, and as whom.
 
 use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
 
 use super::support::{Project, Server, findings};
 
@@ -43,6 +47,12 @@ int main(void) {
     return 0;
 }
 "#;
+
+/// The name of a file in the store.
+fn digest(content: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, content);
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 fn project() -> Project {
     let project = Project::empty();
@@ -101,12 +111,9 @@ fn a_program_that_somebody_has_exchanged_is_not_run() {
     let arguments = ["--input", "data/numbers.txt", "--", "./looks"];
     let campaign = project.submit(&server, &arguments);
     let program = fs::read(project.path("looks")).unwrap();
-    let digest = ring::digest::digest(&ring::digest::SHA256, &program);
-    let name: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let client = async_nats::connect(server.url()).await.unwrap();
-        let files = async_nats::jetstream::new(client).get_object_store("foretell-files").await.unwrap();
+    let name = digest(&program);
+    server.with_client(async |jetstream| {
+        let files = jetstream.get_object_store("foretell-files").await.unwrap();
         let before = files.info(&name).await.expect("the program is stored by its digest");
         assert_eq!(before.size, program.len());
         files.put(name.as_str(), &mut "#!/bin/sh\ntouch /tmp/hostile\n".as_bytes()).await.unwrap();
@@ -123,10 +130,8 @@ fn what_is_stored_is_not_uploaded_again() {
     let project = project();
     let submit = || project.submit(&server, &["--input", "data/numbers.txt", "--", "./looks"]);
     let objects = || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let client = async_nats::connect(server.url()).await.unwrap();
-            let stream = async_nats::jetstream::new(client).get_stream("OBJ_foretell-files").await.unwrap();
+        server.with_client(async |jetstream| {
+            let stream = jetstream.get_stream("OBJ_foretell-files").await.unwrap();
             stream.cached_info().state.last_sequence
         })
     };
@@ -135,4 +140,135 @@ fn what_is_stored_is_not_uploaded_again() {
     submit();
     // The description of the second campaign, in one chunk.
     assert_eq!(objects(), first + 2);
+}
+
+/// Wants much of one thing, and aborts if it gets it: then the hunt has found a failure.
+const GREEDY: &str = r#"
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int total;
+static void *add(void *unused) { total = total + 1; return unused; }
+static int gets_memory(void) {
+    return mmap(0, 9ul << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+}
+static int gets_processes(void) {
+    static pid_t children[700];
+    int count = 0, refused = 0;
+    while (count < 700 && !refused) {
+        pid_t child = fork();
+        if (child == 0) for (;;) pause();
+        if (child < 0) refused = errno == EAGAIN;
+        else children[count++] = child;
+    }
+    for (int i = 0; i < count; i++) { kill(children[i], SIGKILL); waitpid(children[i], 0, 0); }
+    return !refused;
+}
+static int gets_a_file(void) {
+    static char block[1 << 20];
+    signal(SIGXFSZ, SIG_IGN);
+    FILE *file = fopen("much", "w");
+    int written = 0;
+    while (file && written < 64 && fwrite(block, 1, sizeof block, file) == sizeof block) written++;
+    if (file) fclose(file);
+    unlink("much");
+    return written == 64;
+}
+int main(void) {
+    pthread_t one, two;
+    pthread_create(&one, 0, add, 0);
+    pthread_create(&two, 0, add, 0);
+    pthread_join(one, 0);
+    pthread_join(two, 0);
+    const char *wish = getenv("WISH");
+    if (!wish) return 0;
+    if (!strcmp(wish, "time")) for (;;) usleep(1000);
+    int got = !strcmp(wish, "memory") ? gets_memory() : !strcmp(wish, "processes") ? gets_processes() : gets_a_file();
+    if (got) abort();
+    return 0;
+}
+"#;
+
+/// Each limit stops a program that wants more, and only that; the race that the program has is found all the same.
+#[test]
+fn limits_hold_for_programs_that_want_more() {
+    let Some(server) = Server::start() else { return };
+    let project = Project::empty();
+    project.build(GREEDY, "greedy");
+    let fails = |wish: &str, limits: &[&str]| {
+        let variable = format!("WISH={wish}");
+        let submit = ["--env", &variable, "--hunt", "--rounds 1 --times 0", "--", "./greedy"];
+        let campaign = project.submit(&server, &submit);
+        project.worker(&server, &[&["--drain", "--jobs", "1"], limits].concat()).wait();
+        let report = project.collect(&server, &campaign);
+        let found = findings(&report);
+        assert!(found.iter().any(|finding| finding.starts_with("race total")), "{wish}: {report:#}");
+        found.iter().any(|finding| finding.starts_with("failure"))
+    };
+    for (wish, option, enough, little) in [
+        ("memory", "--max-memory", "60G", "8G"),
+        ("processes", "--max-processes", "4000", "600"),
+        ("a file", "--max-file-size", "100M", "60M"),
+    ] {
+        assert!(fails(wish, &[option, enough]), "{wish}: {enough} is enough");
+        assert!(!fails(wish, &[option, little]), "{wish}: {little} is not enough");
+    }
+}
+
+/// A program that does not end costs the time of its job, and no more.
+#[test]
+fn a_program_that_never_ends_is_stopped() {
+    let Some(server) = Server::start() else { return };
+    let project = Project::empty();
+    project.build(GREEDY, "greedy");
+    let campaign = project.submit(&server, &["--env", "WISH=time", "--timeout", "4", "--", "./greedy"]);
+    let started = Instant::now();
+    project.worker(&server, &["--drain", "--jobs", "1"]).wait();
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
+    let status = project.status(&server, &campaign);
+    assert_eq!((&status["done"], &status["failed"]), (&1.into(), &0.into()), "{status}");
+    assert_eq!(project.job_directories(), 0);
+}
+
+/// Whoever can submit chooses the program and options of hunts, but not what else is run: neither with `submit`, nor with a job made by hand.
+#[test]
+fn nothing_is_run_but_the_submitted_program() {
+    let Some(server) = Server::start() else { return };
+    let project = project();
+    let hostile = project.path("hostile");
+    let drive = format!("--drive touch${{IFS}}{}", hostile.display());
+    let submit = ["submit", "--nats", &server.url(), "--input", "data/numbers.txt"];
+    let refused = project.run(&[&submit[..], &["--hunt", &drive, "--", "./looks"]].concat());
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("workers do not take `--drive`"), "{said}");
+    let campaign = project.submit(&server, &["--input", "data/numbers.txt", "--", "./looks"]);
+    let mut job = server.messages("FORETELL_JOBS").remove(0);
+    server.with_client(async |jetstream| {
+        let files = jetstream.get_object_store("foretell-files").await.unwrap();
+        let mut content = Vec::new();
+        let mut described = files.get(job["described_in"].as_str().unwrap()).await.unwrap();
+        described.read_to_end(&mut content).await.unwrap();
+        let mut described: Value = serde_json::from_slice(&content).unwrap();
+        let options = drive.split_whitespace().map(|word| json!({ "Unix": word.as_bytes() }));
+        described["hunt"] = options.collect();
+        let content = described.to_string().into_bytes();
+        let name = digest(&content);
+        files.put(name.as_str(), &mut content.as_slice()).await.unwrap();
+        (job["described_in"], job["seed"]) = (name.into(), 7.into());
+        let subject = format!("foretell.jobs.{campaign}.0-seed-7");
+        jetstream.publish(subject, job.to_string().into()).await.unwrap().await.unwrap();
+    });
+    project.worker(&server, &["--drain", "--jobs", "1"]).wait();
+    let status = project.status(&server, &campaign);
+    assert_eq!((&status["done"], &status["failed"]), (&1.into(), &1.into()), "{status}");
+    let reason = server.messages("FORETELL_DEAD")[0]["reason"].to_string();
+    assert!(reason.contains("workers do not take `--drive`"), "{reason}");
+    assert!(!hostile.exists());
 }

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Parser};
 use load::Pattern;
 use pipeline::hunt::{HuntOptions, HuntOutcome, HuntedProgram, SharedStep, SourceProgram, Target, hunt};
 use pipeline::observer::{Coverage, HuntEnd};
@@ -21,7 +21,7 @@ use super::list::keep_newest;
 use super::predict::Search;
 use super::record::Children;
 use super::test::shard;
-use crate::arguments::policy;
+use crate::arguments::{Arguments, Command, policy};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts::{self, LastWords};
@@ -165,6 +165,33 @@ impl Hunt {
         self.report(outcome)
     }
 
+    /// Whether a worker of a fleet can use these options, which somebody else has chosen: they are options of a hunt, and have nothing run but
+    /// the program that is hunted in.
+    pub fn check_for_workers(options: &[OsString]) -> Result<(), Diagnostic> {
+        // What a worker adds.
+        let own = ["--results", "results", "--timeout", "60", "--seed", "1", "--", "program"];
+        let first = ["foretell", "hunt"].map(OsString::from).into_iter();
+        let words = first.chain(options.iter().cloned()).chain(own.map(OsString::from));
+        let hunt = match Arguments::try_parse_from(words).map(|arguments| arguments.command) {
+            Ok(Command::Hunt(hunt)) => hunt,
+            Ok(_) => return Err(Diagnostic::new("not options of `foretell hunt`")),
+            Err(usage) => {
+                let usage = usage.to_string();
+                let first = usage.lines().next().unwrap_or_default();
+                let why = first.strip_prefix("error: ").unwrap_or("it asks for help");
+                return Err(Diagnostic::new(format!("not options of `foretell hunt`: {}", why)));
+            }
+        };
+        let refused = match (&hunt.program, hunt.driving.drive()) {
+            (Some(_), _) => "a source file",
+            (None, Some(_)) => "`--drive`",
+            (None, None) => return Ok(()),
+        };
+        Err(Diagnostic::new(format!(
+            "workers do not take {refused}: they run nothing but the submitted program"
+        )))
+    }
+
     /// What is said of the findings that were kept, if the hunt does not come to its end by itself.
     fn last_words(&self, findings: PathBuf) -> LastWords {
         let json = self.mode.json;
@@ -291,13 +318,33 @@ impl Hunt {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
     use pipeline::TraceFile;
     use pipeline::observer::Silent;
     use pipeline::predict::predict;
 
     use super::*;
-    use crate::arguments::{Arguments, Command};
+
+    #[test]
+    fn options_of_others_have_nothing_else_run() {
+        let check = |text: &str| {
+            let options: Vec<OsString> = text.split_whitespace().map(OsString::from).collect();
+            Hunt::check_for_workers(&options).map_err(|error| error.title().to_owned())
+        };
+        for options in ["", "--only deadlock", "--rounds 1 --runs 100 --memory 1G --policy pct"] {
+            assert_eq!(check(options), Ok(()), "{options}");
+        }
+        for (options, why) in [
+            ("--drive ./client", "workers do not take `--drive`"),
+            ("hostile.c", "workers do not take a source file"),
+            ("--only nonsense", "not options of `foretell hunt`"),
+            ("--no-such-option", "not options of `foretell hunt`"),
+            ("--help", "not options of `foretell hunt`"),
+            ("-- /bin/sh", "not options of `foretell hunt`"),
+        ] {
+            let refused = check(options).unwrap_err();
+            assert!(refused.starts_with(why), "{options}: {refused}");
+        }
+    }
 
     #[test]
     fn a_hunt_that_does_not_end_says_what_was_kept() {
