@@ -1,11 +1,11 @@
 //! Prefixes: events of a run with all that they depend on, to be found again in another run.
 
 use crate::accesses::EventRef;
-use crate::run::{Run, RunStep, ThreadKey};
+use crate::run::{Run, RunStep, ThreadKey, allocated};
 
 /// The first events of some threads, with what their reads saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Prefix(Vec<Entry>);
+pub(crate) struct Prefix(Box<[Entry]>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
@@ -15,6 +15,11 @@ struct Entry {
 }
 
 impl Prefix {
+    /// About how many bytes it takes, besides its own size.
+    pub(crate) fn memory(&self) -> usize {
+        allocated(size_of_val(&*self.0))
+    }
+
     /// Whether a run contains it.
     pub(crate) fn is_in(&self, run: &Run) -> bool {
         self.0.iter().all(|entry| {

@@ -100,6 +100,14 @@ impl Writers {
     }
 }
 
+/// What an allocation of so many bytes takes.
+pub(crate) fn allocated(bytes: usize) -> usize {
+    if bytes == 0 { 0 } else { (bytes + 8).next_multiple_of(16).max(32) }
+}
+
+/// What a clock takes besides its numbers: two counts of those who share it, and the allocator's own.
+const CLOCK_HEADER: usize = 24;
+
 /// How many events of each thread an event depends on.
 pub(crate) type Clock = Arc<[u64]>;
 
@@ -108,7 +116,7 @@ pub(crate) type Clock = Arc<[u64]>;
 pub(crate) struct RunStep {
     pub(crate) event: EventRef,
     pub(crate) pc: u64,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Box<[Part]>,
     pub(crate) links: Vec<EventRef>,
     pub(crate) may_change: bool,
     /// The thread still waited for it when the run ended.
@@ -188,6 +196,28 @@ impl Run {
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn memory(&self) -> usize {
+        let steps = self.steps.iter().map(|step| {
+            let parts = allocated(size_of_val(&*step.parts));
+            let links = allocated(step.links.capacity() * size_of::<EventRef>());
+            // A thread shares its clock from step to step, until it learns something.
+            let clocks = [&step.before, &step.after]
+                .map(|clock| (CLOCK_HEADER + size_of_val(&**clock)) / Arc::strong_count(clock));
+            size_of::<RunStep>() + parts + links + clocks.iter().sum::<usize>()
+        });
+        let threads = self.threads.iter().map(|thread| {
+            let hashes = allocated((thread.hashes.capacity() + thread.kinds.capacity()) * size_of::<u64>());
+            size_of::<RunThread>() + hashes + allocated(thread.steps.capacity() * size_of::<u32>())
+        });
+        let writers = self.writers.iter().map(|Writers(threads)| {
+            let lists = threads.iter().map(|(_, steps)| allocated(steps.capacity() * size_of::<u32>()));
+            allocated(threads.capacity() * size_of::<(u32, Vec<u32>)>()) + lists.sum::<usize>()
+        });
+        let writers = size_of::<Writers>() * self.writers.len() + writers.sum::<usize>();
+        size_of::<Run>() + steps.sum::<usize>() + threads.sum::<usize>() + writers
     }
 
     pub(crate) fn pair(&self, step: &RunStep, source: Option<EventRef>) -> SitePair {
@@ -289,11 +319,16 @@ impl Building {
             self.add_pending(step, parts);
         }
         let by_key = self.threads.iter().zip(0..).map(|(thread, number)| (thread.key, number)).collect();
-        let Building { threads, steps, writers, doubts, .. } = self;
+        let Building { mut threads, mut steps, writers, doubts, .. } = self;
+        steps.shrink_to_fit();
+        for thread in &mut threads {
+            thread.hashes.shrink_to_fit();
+            thread.steps.shrink_to_fit();
+        }
         Run { threads, steps, writers, doubts, by_key }
     }
 
-    fn parts(&mut self, step: &RawStep, cells: &Cells) -> Vec<Part> {
+    fn parts(&mut self, step: &RawStep, cells: &Cells) -> Box<[Part]> {
         let mut parts = Vec::new();
         for access in &step.accesses {
             for (cell, at, until) in cells.of_range(access.block, access.start, access.end) {
@@ -311,7 +346,8 @@ impl Building {
                 });
             }
         }
-        parts
+        // Runs are kept, and most events access one cell.
+        parts.into_boxed_slice()
     }
 
     /// Adds the events of a thread that are no steps to its hashes.
@@ -325,7 +361,7 @@ impl Building {
     }
 
     /// Adds what did not happen.
-    fn add_pending(&mut self, raw: &RawStep, parts: Vec<Part>) {
+    fn add_pending(&mut self, raw: &RawStep, parts: Box<[Part]>) {
         let clock = self.clocks[raw.event.thread as usize].clone();
         self.threads[raw.event.thread as usize].steps.push(self.steps.len() as u32);
         self.steps.push(RunStep {
@@ -340,7 +376,7 @@ impl Building {
         });
     }
 
-    fn add(&mut self, raw: &RawStep, parts: Vec<Part>) {
+    fn add(&mut self, raw: &RawStep, parts: Box<[Part]>) {
         let event = raw.event;
         let thread = event.thread as usize;
         self.hash_until(thread, event.place);

@@ -9,7 +9,7 @@ use crate::doubt::Doubt;
 use crate::prefix::Changed;
 use crate::route::{self, Answer, ChangedEvent, Route};
 use crate::run::{Run, SitePair};
-use crate::targets::{TargetLimits, Targets};
+use crate::targets::{Target, TargetLimits, Targets};
 
 /// How much a search may keep.
 #[derive(Clone, Copy, Debug)]
@@ -20,13 +20,13 @@ pub struct SearchLimits {
     pub per_run: usize,
     /// Targets in all.
     pub targets: usize,
-    /// Events of all runs that are kept.
-    pub events: usize,
+    /// About so many bytes for runs and targets. What comes later is counted and not kept, so what it leads to is not tried.
+    pub memory: usize,
 }
 
 impl Default for SearchLimits {
     fn default() -> Self {
-        SearchLimits { per_pair: 2_000, per_run: 20_000, targets: 500_000, events: 20_000_000 }
+        SearchLimits { per_pair: 2_000, per_run: 20_000, targets: 500_000, memory: 1 << 30 }
     }
 }
 
@@ -90,9 +90,9 @@ pub struct Search {
     nodes: Vec<Node>,
     waiting: BinaryHeap<Waiting>,
     doubts: BTreeSet<Doubt>,
-    /// Targets that were kept, and events of the runs.
+    /// Targets that were kept, and the bytes of these and the runs.
     kept_targets: usize,
-    kept_events: usize,
+    kept_memory: usize,
     /// Tasks that were handed out.
     under_way: usize,
 }
@@ -121,6 +121,11 @@ impl Search {
     /// The pairs of places that runs have shown, and those that tasks lead to.
     pub fn pairs(&self) -> impl Iterator<Item = SitePair> + '_ {
         self.pairs.keys().copied()
+    }
+
+    /// About how many bytes are kept.
+    pub fn memory(&self) -> usize {
+        self.kept_memory
     }
 
     /// How many targets are left.
@@ -277,12 +282,15 @@ impl Search {
 
     fn expand(&mut self, parent: Option<(usize, u32)>, run: usize, kept: Vec<u64>, depth: u32) {
         let room = self.limits.targets.saturating_sub(self.kept_targets);
-        let limits = TargetLimits { per_pair: self.limits.per_pair, in_all: self.limits.per_run.min(room) };
+        let fitting = self.limits.memory.saturating_sub(self.kept_memory) / size_of::<Target>();
+        let in_all = self.limits.per_run.min(room).min(fitting);
+        let limits = TargetLimits { per_pair: self.limits.per_pair, in_all };
         let targets = Targets::of(&self.runs[run], &kept, limits);
         if targets.is_incomplete {
             self.doubts.insert(Doubt::TooManyTargets);
         }
         self.kept_targets += targets.all.len();
+        self.kept_memory += size_of::<Node>() + targets.memory() + targets.all.len() * size_of::<Waiting>();
         let node = self.nodes.len();
         for (target, number) in targets.all.iter().zip(0..) {
             let tried = self.pairs.get(&target.pair).copied().unwrap_or(0);
@@ -302,11 +310,12 @@ impl Search {
             *seen = (*seen).max(1);
         }
         let learned = Learned { is_new, new_pairs };
-        if self.kept_events + run.len() > self.limits.events {
+        let memory = run.memory();
+        if self.kept_memory + memory > self.limits.memory {
             self.doubts.insert(Doubt::TooManyTargets);
             return (None, learned);
         }
-        self.kept_events += run.len();
+        self.kept_memory += memory;
         self.runs.push(run);
         (Some(self.runs.len() - 1), learned)
     }

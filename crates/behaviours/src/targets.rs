@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::accesses::EventRef;
 use crate::prefix::{Changed, Prefix};
-use crate::run::{Part, Run, RunStep, SitePair};
+use crate::run::{Part, Run, RunStep, SitePair, allocated};
 
 /// Combinations of sources that are tried for a read of several cells.
 const MOST_COMBINATIONS: usize = 64;
@@ -26,6 +26,15 @@ pub(crate) struct Targets {
     pub(crate) all: Vec<Target>,
     /// There are more than were looked at.
     pub(crate) is_incomplete: bool,
+}
+
+impl Targets {
+    /// About how many bytes they take.
+    pub(crate) fn memory(&self) -> usize {
+        let source = size_of::<Option<EventRef>>();
+        let inner = |target: &Target| target.prefix.memory() + allocated(target.sources.capacity() * source);
+        self.all.capacity() * size_of::<Target>() + self.all.iter().map(inner).sum::<usize>()
+    }
 }
 
 /// How many targets of one pair of places, and how many in all, a run gives.
@@ -73,6 +82,7 @@ impl Targets {
                 targets.all.push(Target { step: number as u32, sources, prefix, pair });
             }
         }
+        targets.all.shrink_to_fit();
         targets
     }
 }

@@ -86,7 +86,7 @@ impl<'a> Explorer<'a> {
             is_over: false,
             counts,
             failed: Vec::new(),
-            search: Search::new(SearchLimits::default()),
+            search: Search::new(limits_of(&options.budget)),
             long_runs: BTreeSet::new(),
         };
         explorer.learn(&first.trace);
@@ -251,6 +251,13 @@ impl<'a> Explorer<'a> {
         self.places.extend(places_of(trace).map(str::to_owned));
         self.known.insert(Fingerprint::of(trace).checksum)
     }
+}
+
+/// What the search for behaviours may keep: a quarter of the memory of the hunt, which has recordings and their searches besides.
+fn limits_of(budget: &Budget) -> SearchLimits {
+    let limits = SearchLimits::default();
+    let quarter = budget.bounds.memory().map_or(usize::MAX, |bytes| (bytes / 4) as usize);
+    SearchLimits { memory: limits.memory.min(quarter), ..limits }
 }
 
 /// A run as the search for behaviours sees it; none if it did not come to an end of its own.
