@@ -100,6 +100,9 @@ pub enum ErrorKind {
     /// A test command under which no instrumented program ran.
     #[error("no test of `{0}` can be hunted in: it started no instrumented program")]
     NoTests(String),
+    /// Warning: a program under a test command that was ended.
+    #[error("`{}` hung and was ended: each of its threads waited for another one", .0.display())]
+    Hung(PathBuf),
     /// A directory without a suite.
     #[error("there is no suite in `{}`", .0.display())]
     NoSuite(PathBuf),

@@ -125,6 +125,12 @@ pub fn plan(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<Plan,
     let survey = run::survey::survey(&options.command, None).map_err(|error| {
         Error::io("run", format!("`{}`", Path::new(&options.command[0]).display()), error)
     })?;
+    for process in survey.processes.iter().filter(|process| process.hung) {
+        observer.warning(
+            Error::from(ErrorKind::Hung(process.program.clone()))
+                .note("the other programs had their turn, and this one is hunted in like them"),
+        );
+    }
     let plan = Plan::of(options, &survey);
     observer.end(Some(&Event::Surveyed {
         status: survey.code,

@@ -19,6 +19,7 @@ pub mod program;
 pub mod record;
 pub mod replay;
 mod signals;
+mod stuck;
 pub mod survey;
 mod usage;
 mod waiting;

@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use compile::embedded;
@@ -18,6 +19,8 @@ use wire::ProcessRecord;
 use crate::directory::WorkDirectory;
 use crate::environment::{Environment, PADDING_VARIABLE};
 use crate::record::{code, run_to_end};
+use crate::stuck::Watch;
+use crate::waiting::LOOK;
 
 /// What a command did.
 #[derive(Debug)]
@@ -47,9 +50,12 @@ pub struct SurveyedProcess {
     pub input: Option<PathBuf>,
     /// Whether it created a thread.
     pub has_threads: bool,
+    /// It hung, and was ended: each of its threads waited for another one.
+    pub hung: bool,
 }
 
-/// Runs a command to its end, for so long at most. What it prints goes to our standard error: our output is for the report.
+/// Runs a command to its end, for so long at most. What it prints goes to our standard error: our output is for the report. A program under it
+/// that hangs is ended, so that the others have their turn.
 pub fn survey(command: &[OsString], duration: Option<Duration>) -> io::Result<Survey> {
     let installed = embedded::unpack()?;
     let libraries = installed.library.parent().unwrap_or(Path::new("/"));
@@ -62,9 +68,48 @@ pub fn survey(command: &[OsString], duration: Option<Duration>) -> io::Result<Su
     let mut program = Command::new(&command[0]);
     program.args(&command[1..]).stdin(Stdio::null()).stdout(Stdio::from(io::stderr()));
     environment.give(&mut program);
-    let ended = run_to_end(&mut program, duration, None, None)?;
-    let processes = processes(directory.path(), libraries)?;
+    let is_over = AtomicBool::new(false);
+    let (ended, hung) = std::thread::scope(|scope| {
+        let watch = scope.spawn(|| end_what_hangs(directory.path(), &is_over));
+        let ended = run_to_end(&mut program, duration, None, None);
+        is_over.store(true, Ordering::SeqCst);
+        (ended, watch.join().unwrap_or_default())
+    });
+    let ended = ended?;
+    let processes = processes(directory.path(), libraries, &hung)?;
     Ok(Survey { ending: ended.ending, code: code(ended.status), elapsed: ended.elapsed, processes })
+}
+
+/// Ends programs with threads that hang, until the command is over; which these were.
+fn end_what_hangs(directory: &Path, is_over: &AtomicBool) -> Vec<u32> {
+    let mut watch = Watch::default();
+    while !is_over.load(Ordering::SeqCst) {
+        watch.look_at(|| {
+            let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+            entries.filter_map(|entry| with_threads(&entry.path())).map(|left| left.process).collect()
+        });
+        std::thread::sleep(LOOK);
+    }
+    watch.ended
+}
+
+/// What a process is known by: a copy of a process has its own number, and the time of the one it was copied from.
+#[derive(Clone, Copy, Debug)]
+struct LeftBy {
+    time: u64,
+    process: u32,
+}
+
+/// Who left a file that is called `TIME-PROCESS.extension`.
+fn left_by(path: &Path) -> Option<LeftBy> {
+    let (time, process) = path.file_stem()?.to_str()?.split_once('-')?;
+    Some(LeftBy { time: time.parse().ok()?, process: process.parse().ok()? })
+}
+
+/// Who left a file that says that it has threads.
+fn with_threads(path: &Path) -> Option<LeftBy> {
+    let says_so = path.extension().and_then(OsStr::to_str) == Some(wire::THREADS_EXTENSION);
+    left_by(path).filter(|_| says_so)
 }
 
 /// Has an instrumented program find the runtime, so that it can run without being recorded.
@@ -75,30 +120,34 @@ pub fn add_runtime(environment: &mut Environment) -> io::Result<()> {
 }
 
 /// What processes left in the directory of a survey.
-fn processes(directory: &Path, libraries: &Path) -> io::Result<Vec<SurveyedProcess>> {
-    let (mut records, mut with_threads) = (Vec::new(), Vec::new());
+fn processes(directory: &Path, libraries: &Path, hung: &[u32]) -> io::Result<Vec<SurveyedProcess>> {
+    let (mut records, mut threaded) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
-        // `TIME-PROCESS`: a copy of a process has its own number, and the time of the one it was copied from.
-        let stem = path.file_stem().and_then(OsStr::to_str).and_then(|stem| stem.split_once('-'));
-        let Some(Ok(time)) = stem.map(|(time, _)| time.parse::<u64>()) else { continue };
-        match path.extension().and_then(OsStr::to_str) {
-            Some(wire::PROCESS_EXTENSION) => records.push((time, path)),
-            Some(wire::THREADS_EXTENSION) => with_threads.push(time),
-            _ => {}
+        let Some(by) = left_by(&path) else { continue };
+        if path.extension().and_then(OsStr::to_str) == Some(wire::PROCESS_EXTENSION) {
+            records.push((by.time, path.clone()));
         }
+        threaded.extend(with_threads(&path));
     }
     records.sort();
     let mut processes = Vec::new();
     for (time, path) in records {
         let bytes = fs::read(path)?;
-        let process = ProcessRecord::parse(&bytes);
-        processes.extend(process.map(|record| surveyed(&record, with_threads.contains(&time), libraries)));
+        let of_it = || threaded.iter().filter(|by| by.time == time);
+        let has_hung = of_it().any(|by| hung.contains(&by.process));
+        let process = ProcessRecord::parse(&bytes).map(|record| surveyed(&record, libraries));
+        let process = process.map(|found| SurveyedProcess {
+            has_threads: of_it().next().is_some(),
+            hung: has_hung,
+            ..found
+        });
+        processes.extend(process);
     }
     Ok(processes)
 }
 
-fn surveyed(record: &ProcessRecord<'_>, has_threads: bool, libraries: &Path) -> SurveyedProcess {
+fn surveyed(record: &ProcessRecord<'_>, libraries: &Path) -> SurveyedProcess {
     let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
     let words = record.command.strip_suffix(b"\0").unwrap_or(record.command);
     let words = words.split(|&byte| byte == 0).skip(1);
@@ -112,7 +161,8 @@ fn surveyed(record: &ProcessRecord<'_>, has_threads: bool, libraries: &Path) -> 
         directory: path(record.directory),
         environment,
         input: Some(path(record.input)).filter(|input| input.is_file()),
-        has_threads,
+        has_threads: false,
+        hung: false,
     }
 }
 
@@ -143,7 +193,8 @@ mod tests {
         for (name, content) in [("1000-9.threads", ""), ("settings", "seed=0"), ("1001-5.process", "cut")] {
             fs::write(directory.path().join(name), content).unwrap();
         }
-        let found = processes(directory.path(), Path::new("/ours")).unwrap();
+        let found = processes(directory.path(), Path::new("/ours"), &[9]).unwrap();
+        assert_eq!(found.iter().map(|found| found.hung).collect::<Vec<_>>(), [false, true]);
         let programs: Vec<_> =
             found.iter().map(|found| (found.program.as_path(), found.has_threads)).collect();
         assert_eq!(programs, [(Path::new("/first"), false), (Path::new("/second"), true)]);

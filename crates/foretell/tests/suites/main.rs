@@ -332,3 +332,43 @@ fn each_seed_is_a_recording_of_its_own_and_the_report_is_one() {
     all.sort_unstable();
     assert_eq!(all, [0, 1, 2, 3]);
 }
+
+/// Two threads that always have one lock each before they ask for the other.
+const DEADLOCK: &str = "\
+#include <pthread.h>
+static pthread_mutex_t locks[2] = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER };
+static pthread_barrier_t both;
+static void *take(void *own) {
+    int first = own != 0;
+    pthread_mutex_lock(&locks[first]);
+    pthread_barrier_wait(&both);
+    pthread_mutex_lock(&locks[!first]);
+    return 0;
+}
+int main(void) {
+    pthread_t one, two;
+    pthread_barrier_init(&both, 0, 2);
+    pthread_create(&one, 0, take, 0);
+    pthread_create(&two, 0, take, &two);
+    pthread_join(one, 0);
+    pthread_join(two, 0);
+    return 0;
+}
+";
+
+/// A test that hangs by itself keeps the others from nothing, and its deadlock is found.
+#[test]
+fn a_test_that_hangs_is_ended_and_hunted_in() {
+    let directory = project("./hangs\n./counter\nexit 0\n");
+    fs::write(directory.path().join("hangs.c"), DEADLOCK).unwrap();
+    let built = foretell(directory.path(), &["cc", "-g", "-O1", "-pthread", "hangs.c", "-o", "hangs"]);
+    assert!(built.status.success(), "{built:?}");
+    let output = foretell(directory.path(), &["test", "--json", "--timeout", "20", "--", "./check.sh"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("hangs` hung and was ended"), "{said}");
+    let report = json(&output);
+    assert_eq!(tests(&report), [row("hangs", "hunted", true), row("counter", "hunted", true)]);
+    let kinds: Vec<&str> =
+        report["findings"].as_array().unwrap().iter().map(|found| found["kind"].as_str().unwrap()).collect();
+    assert!(kinds.contains(&"deadlock"), "{kinds:?}");
+}

@@ -124,6 +124,7 @@ mod tests {
             environment,
             input: None,
             has_threads: true,
+            hung: false,
         }
     }
 

@@ -377,6 +377,7 @@ mod tests {
             environment: Environment::default(),
             input: None,
             has_threads,
+            hung: false,
         };
         assert!(asks_for_names(&process(&["--list", "--format", "terse"], false)));
         assert!(!asks_for_names(&process(&["--list"], true)), "it does something");
