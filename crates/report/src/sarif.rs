@@ -17,6 +17,7 @@ use crate::figures::{counted, number};
 use crate::fixes::{Edit, edits, fix_in_words, orders_in_words};
 use crate::outcome::{effect, statement};
 use crate::place::SourcePlace;
+use crate::plain_json::spelled_out;
 use crate::terminal::title;
 use crate::words::shown;
 use findings::{Comparison, Finding, FindingKind, Harm, Predictions, Rung};
@@ -59,7 +60,7 @@ pub fn sarif(contexts: &Contexts<'_>, predictions: &Predictions) -> String {
         }],
     };
     // Strings, numbers and lists only: nothing here can fail.
-    serde_json::to_string_pretty(&log).unwrap_or_default() + "\n"
+    spelled_out(&serde_json::to_string_pretty(&log).unwrap_or_default()) + "\n"
 }
 
 /// What is missing from the file.

@@ -12,6 +12,7 @@ use trace::{EventId, Op};
 use crate::context::Context;
 use crate::place::SourcePlace;
 use crate::report_flags::has_event_in;
+use crate::words::is_hidden;
 use findings::{Finding, FindingKind};
 
 /// A file of suppressions.
@@ -194,7 +195,8 @@ pub fn ready_suppressions(
     let names = [function.or(failing).filter(is_name), Some(any_of_its_kind(&finding.object))];
     let lines = names.into_iter().flatten().filter_map(|name| {
         // What a pattern cannot say literally is left open.
-        let pattern: String = name.chars().map(|c| if "^$\n\r".contains(c) { '*' } else { c }).collect();
+        let open = |c: char| if c == '^' || c == '$' || is_hidden(c) { '*' } else { c };
+        let pattern: String = name.chars().map(open).collect();
         let pattern = pattern.trim();
         (!pattern.is_empty()).then(|| format!("{}:^{pattern}$", finding.kind.name()))
     });

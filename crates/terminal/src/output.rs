@@ -111,7 +111,7 @@ pub fn print_on(styled: &str) -> Result<bool, Diagnostic> {
 /// Prints a JSON object on standard output, on one line.
 pub fn print_json(value: &impl serde::Serialize) -> Result<(), Diagnostic> {
     to_stdout(|out| {
-        serde_json::to_writer(&mut *out, value)?;
+        report::write_plain_json(&mut *out, value)?;
         writeln!(out)
     })
     .map(|_| ())

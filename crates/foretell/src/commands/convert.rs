@@ -11,12 +11,12 @@ use trace::{Trace, native, text};
 
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::limits::TimeAndMemory;
 use crate::mode::OutputMode;
 use crate::open::{Reading, open_as};
 use crate::output::{self, Form, Target};
 use crate::progress::{self, Watched};
 use crate::table::{bytes, counted, number};
-use pipeline::Bounds;
 
 const EXAMPLES: &str = "\
 The extension of B chooses its format: `.ftr` is the native format; everything
@@ -46,6 +46,8 @@ pub struct Convert {
     reading: Reading,
     #[command(flatten)]
     mode: OutputMode,
+    #[command(flatten)]
+    limits: TimeAndMemory,
 }
 
 /// The contract is docs/json.md.
@@ -64,7 +66,7 @@ impl Convert {
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = Target::named(&self.to)?;
         self.refuse_contradictions(&target)?;
-        let opened = open_as(&self.from, self.reading, Bounds::NONE, self.mode)?;
+        let opened = open_as(&self.from, self.reading, self.limits.start(), self.mode)?;
         let trace = &opened.trace;
 
         let Some((written, dropped)) = self.write(trace, &target)? else {

@@ -9,10 +9,10 @@ use clap::Args;
 
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::limits::TimeAndMemory;
 use crate::mode::OutputMode;
 use crate::open::{Reading, open_as};
 use crate::output;
-use pipeline::Bounds;
 use pipeline::survey::Survey;
 
 const EXAMPLES: &str = "\
@@ -36,12 +36,14 @@ pub struct Stats {
     reading: Reading,
     #[command(flatten)]
     mode: OutputMode,
+    #[command(flatten)]
+    limits: TimeAndMemory,
 }
 
 impl Stats {
     /// Prints the figures.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let opened = open_as(&self.trace, self.reading, Bounds::NONE, self.mode)?;
+        let opened = open_as(&self.trace, self.reading, self.limits.start(), self.mode)?;
         let survey = Survey::of(&opened.trace, self.top);
         if self.mode.json {
             output::print_json(&json::Report::of(&opened, &survey))?;

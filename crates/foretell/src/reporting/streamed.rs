@@ -99,7 +99,7 @@ impl Streamed<'_> {
 
     fn take_as_lines(&mut self, predictions: Vec<Prediction<'_>>) -> Result<(), Diagnostic> {
         for finding in with_schedules(predictions)? {
-            let json = serde_json::to_string(&finding).map_err(not_json)?;
+            let json = report::plain_json(&finding).map_err(not_json)?;
             self.put(&(json + "\n"))?;
         }
         Ok(())
@@ -111,7 +111,7 @@ impl Streamed<'_> {
         predictions: Vec<Prediction<'_>>,
     ) -> Result<(), Diagnostic> {
         for finding in with_schedules(predictions)? {
-            let json = serde_json::to_string(&finding).map_err(not_json)?;
+            let json = report::plain_json(&finding).map_err(not_json)?;
             self.put(&if first { json } else { format!(",{json}") })?;
             first = false;
         }
@@ -166,7 +166,7 @@ const LATE: &str =
 
 /// What comes before the findings and after them, where there are none yet.
 fn around_findings(predictions: &Predictions) -> Result<(String, String), Diagnostic> {
-    let json = serde_json::to_string(predictions).map_err(not_json)?;
+    let json = report::plain_json(predictions).map_err(not_json)?;
     // A quote in a name is escaped, so this is the member itself.
     let at = json.find(FINDINGS).map_or(0, |at| at + FINDINGS.len());
     Ok((json[..at].to_owned(), json[at..].to_owned()))

@@ -10,6 +10,7 @@ mod fixes;
 mod fleet;
 mod generate;
 mod help;
+mod hostile;
 mod limits;
 mod predict;
 mod reports;

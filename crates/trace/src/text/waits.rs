@@ -72,6 +72,10 @@ impl WaitCounts {
         } else {
             counts.woken += first_begun + first_others;
         }
+        if convention == WaitConvention::Woken {
+            // Read so, they are ordered after nothing.
+            counts.unsignalled += counts.begun;
+        }
         counts
     }
 }

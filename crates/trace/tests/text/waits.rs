@@ -52,6 +52,7 @@ fn both_conventions_mean_the_same_trace() {
 fn the_user_may_say_what_is_meant() {
     let as_woken = read(BEGINS, ReadOptions { wait: WaitConvention::Woken, ..ReadOptions::default() });
     assert_eq!(wakers(&as_woken.trace), [("A|wait(c)".to_owned(), None)], "as it was read before");
+    assert_eq!(as_woken.waits.unsignalled, 1, "which is worth a warning");
     let begins = read(BEGINS, ReadOptions { wait: WaitConvention::Begins, ..ReadOptions::default() });
     assert_eq!(events(&begins.trace), events(&detected(BEGINS).trace));
     let said = format!("#! wait woken\n{BEGINS}");

@@ -12,6 +12,8 @@ use crate::diagnostics::{Diagnostic, Excerpt, Place};
 
 /// The largest file that is read, in bytes without compression.
 const LARGEST: u64 = 1 << 30;
+/// So much of a file says whether it is evidence at all.
+const START: u64 = 1 << 16;
 
 /// Evidence, and the schedule file it came as, if it did.
 pub(super) struct Read {
@@ -33,12 +35,27 @@ pub(super) fn read(argument: &OsStr) -> Result<Vec<u8>, Diagnostic> {
         false => Box::new(File::open(argument).map_err(|error| cannot(&error))?),
     };
     let mut bytes = Vec::new();
-    let decoded = decode(input).map_err(|error| cannot(&error))?;
-    decoded.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
+    let mut decoded = decode(input).map_err(|error| cannot(&error))?;
+    decoded.by_ref().take(START).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
+    if !is_evidence(&bytes) {
+        return Err(not_evidence(name));
+    }
+    decoded.take(LARGEST + 1 - START).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
     if bytes.len() as u64 > LARGEST {
         return Err(Diagnostic::new(format!("cannot read `{name}`: it is larger than 1 GiB")));
     }
     Ok(bytes)
+}
+
+/// Whether a file that starts so can be evidence.
+fn is_evidence(start: &[u8]) -> bool {
+    ScheduleFile::is_one(start) || start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}
+
+fn not_evidence(name: String) -> Diagnostic {
+    Diagnostic::new("this is not evidence: neither JSON nor a schedule file")
+        .in_file(name)
+        .help("`foretell decide` writes evidence with `--json` or `--schedule-out FILE`")
 }
 
 /// Evidence from its bytes.
@@ -48,10 +65,8 @@ pub(super) fn parse(argument: &OsStr, bytes: &[u8]) -> Result<Read, Diagnostic> 
         let file = ScheduleFile::parse(bytes).map_err(|error| wrong_line(&name, bytes, &error))?;
         return Ok(Read { evidence: file.clone().into_evidence(), file: Some(file) });
     }
-    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-        return Err(Diagnostic::new("this is not evidence: neither JSON nor a schedule file")
-            .in_file(name)
-            .help("`foretell decide` writes evidence with `--json` or `--schedule-out FILE`"));
+    if !is_evidence(bytes) {
+        return Err(not_evidence(name));
     }
     let evidence = Evidence::parse(bytes).map_err(|error| wrong_json(&name, bytes, &error))?;
     Ok(Read { evidence, file: None })

@@ -107,7 +107,7 @@ impl RacySink for Lines {
     fn take<'a>(&mut self, _places: [LocationId; 2], racy: impl FnOnce() -> Racy<'a>) {
         if self.mode.json {
             self.text.push_str(if self.is_first { "" } else { "," });
-            self.text.push_str(&serde_json::to_string(&racy()).unwrap_or_default());
+            self.text.push_str(&report::plain_json(&racy()).unwrap_or_default());
             self.is_first = false;
         } else if !self.mode.quiet {
             self.text.push_str(&in_words(&racy()));

@@ -103,9 +103,9 @@ impl StatesQuery<'_> {
 
     /// Everything before the states themselves.
     fn json_before_states(&self) -> serde_json::Result<String> {
-        let class = serde_json::to_string(&self.states.class)?;
+        let class = report::plain_json(&self.states.class)?;
         let threads: Vec<&str> = self.trace.symbols().threads.iter().collect();
-        let threads = serde_json::to_string(&threads)?;
+        let threads = report::plain_json(&threads)?;
         Ok(format!("{{\"schema\":{SCHEMA},\"class\":{class},\"threads\":{threads},\"states\":["))
     }
 
