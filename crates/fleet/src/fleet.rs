@@ -340,7 +340,7 @@ async fn make(jetstream: &Context, stream: Config) -> Result<(), CreateStreamErr
 
 /// What the server did not do.
 pub(crate) fn failed(error: impl std::fmt::Display) -> Diagnostic {
-    Diagnostic::new(format!("the NATS server does not do it: {error}"))
+    Diagnostic::new(format!("a request to the NATS server failed: {error}"))
 }
 
 /// What a message says.

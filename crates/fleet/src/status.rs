@@ -261,7 +261,7 @@ impl Overview {
                 number(row.findings),
                 rate,
                 row.time_left(),
-                report::shown(&row.command),
+                report::printable(&row.command),
             ]);
         }
         format!("{}\n{}{}", self.who_works(), table.render(), self.advice())
