@@ -286,11 +286,12 @@ impl Overview {
             let (jobs, id) = (counted(row.failed, "job"), &row.campaign);
             advice.push_str(&format!("{jobs} failed five times: `foretell fleet collect {id}` says why\n"));
         }
-        if let [row] = self.campaigns.as_slice() {
-            if row.is_over() && row.done > 0 && row.failed == 0 {
-                advice
-                    .push_str(&format!("`foretell fleet collect {}` reports what was found\n", row.campaign));
-            }
+        if let [row] = self.campaigns.as_slice()
+            && row.is_over()
+            && row.done > 0
+            && row.failed == 0
+        {
+            advice.push_str(&format!("`foretell fleet collect {}` reports what was found\n", row.campaign));
         }
         advice
     }

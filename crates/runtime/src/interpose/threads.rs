@@ -398,7 +398,7 @@ pub(crate) fn give_way() -> c_int {
         Some(inside) => {
             inside.preempt(GaveUp::Yielding, None);
             let is_someone_outside = scheduler().with_lock(|schedule, _| schedule.outside() > 0);
-            is_someone_outside || COUNT.fetch_add(1, Ordering::Relaxed) % SELDOM == 0
+            is_someone_outside || COUNT.fetch_add(1, Ordering::Relaxed).is_multiple_of(SELDOM)
         }
         None => true,
     };
