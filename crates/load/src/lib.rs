@@ -16,6 +16,7 @@ mod blocks;
 mod chosen;
 mod debug;
 mod directives;
+mod fibers;
 mod frames;
 mod handed;
 mod heap;
@@ -51,6 +52,7 @@ use trace::{ImpossibleEvent, Metadata, Trace};
 use wire::{Damage, Event, Header, Losses, NotALog, Op, Reader, Stop};
 
 use chosen::Chosen;
+use fibers::Fibers;
 use handed::HandOvers;
 use memory::Output;
 use modules::Modules;
@@ -231,12 +233,15 @@ pub fn load_into<S: Sink>(
     options: &Options,
     sink: S,
 ) -> Result<(Loaded, S), LoadError> {
-    let first = FirstPass::over(Reader::new(recorded.log)?, options.bounds)?;
+    let mut fibers = Fibers::of(&Reader::new(recorded.log)?);
+    let first = FirstPass::over(Reader::new(recorded.log)?, fibers.clone(), options.bounds)?;
     let modules = || match &metadata.modules[..] {
         [] => (Modules::listed(recorded.modules, recorded.directory), Vec::new()),
         before => Modules::listed_again(recorded.modules, recorded.directory, before),
     };
+    let mut carried = fibers.clone();
     let again = Reader::new(recorded.log)?.map_while(Result::ok);
+    let again = again.filter_map(|event| fibers::of_trace(&mut carried, event));
     let choose = |shared: &_| Chosen::by(options, modules().0, again, shared);
     let mut reader = Reader::new(recorded.log)?;
     let mut losses = losses(recorded.log, reader.header());
@@ -248,12 +253,13 @@ pub fn load_into<S: Sink>(
     let incomplete = lost_in_words(losses).map_or_else(|| metadata.incomplete.clone(), str::to_owned);
     let metadata = Metadata { incomplete, ..metadata.clone() };
     let mut translator = first.second_pass(modules, choose, &metadata, options, sink)?;
+    translator.ignores_orders |= fibers.is_some();
     let mut accesses = Vec::with_capacity(TOGETHER);
     while !translator.is_full() {
         go_on(options.bounds)?;
         accesses.clear();
         let event = reader.next_after_accesses(|access| {
-            accesses.push(*access);
+            accesses.push(fibers.as_ref().map_or(*access, |fibers| fibers.access(*access)));
             if accesses.len() < TOGETHER { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         loaded.recorded += translator.plain_accesses(&accesses)?;
@@ -263,6 +269,8 @@ pub fn load_into<S: Sink>(
         match event {
             Some(Ok(event)) => {
                 loaded.recorded += 1;
+                translator.carrier = fibers.as_ref().map(|_| event.thread);
+                let Some(event) = fibers::of_trace(&mut fibers, event) else { continue };
                 if translator.wants_accesses(&event)? {
                     translator.learn(&event, &heap::look_ahead(reader.clone(), &event))?;
                 }
@@ -318,11 +326,12 @@ struct FirstPass {
 
 impl FirstPass {
     /// Over a whole log, as far as it is sound.
-    fn over(mut reader: Reader<'_>, bounds: Bounds) -> io::Result<FirstPass> {
+    fn over(mut reader: Reader<'_>, mut fibers: Option<Fibers>, bounds: Bounds) -> io::Result<FirstPass> {
         let mut first = FirstPass::default();
         loop {
             let mut left = AT_ONCE;
             let event = reader.next_after_accesses(|access| {
+                let access = &fibers.as_ref().map_or(*access, |fibers| fibers.access(*access));
                 first.sharing.see_access(access);
                 first.threads.see_access(access);
                 left -= 1;
@@ -330,17 +339,27 @@ impl FirstPass {
             });
             go_on(bounds)?;
             match event {
-                Some(Ok(event)) => first.see(&event),
+                Some(Ok(event)) => {
+                    if let Some(of_trace) = fibers::of_trace(&mut fibers, event) {
+                        first.see(&of_trace, &event);
+                    }
+                }
                 None if left == 0 => {}
-                Some(Err(_)) | None => return Ok(first),
+                Some(Err(_)) | None => break,
             }
         }
+        for (nth, (fiber, carrier)) in (1..).zip(fibers.iter().flat_map(Fibers::carried)) {
+            first.threads.add_fiber(fiber, nth, carrier);
+        }
+        Ok(first)
     }
 
+    /// An event of a fiber, and the same as that of the thread which carries it. A thread that a fiber creates is found as a child of the
+    /// carrier.
     #[inline]
-    fn see(&mut self, event: &Event<'_>) {
+    fn see(&mut self, event: &Event<'_>, of_carrier: &Event<'_>) {
         self.sharing.see(event);
-        self.threads.see(event);
+        self.threads.see(if let Op::Create { .. } = event.op { of_carrier } else { event });
         self.hand_overs.see(event);
         self.has_end |= matches!(event.op, Op::Stop(_));
     }

@@ -38,7 +38,7 @@ fn events<'a>(run: Run<'a>) -> Vec<Event<'a>> {
 fn loaded_with(run: Run<'_>, options: &Options) -> Trace {
     let events = events(run);
     let mut first = FirstPass::default();
-    events.iter().for_each(|event| first.see(event));
+    events.iter().for_each(|event| first.see(event, event));
     let modules = || Modules::listed("", Path::new("/"));
     let choose = |shared: &_| Chosen::by(options, modules(), events.iter().copied(), shared);
     let writer = Writer::new(Vec::new()).unwrap();
@@ -54,7 +54,7 @@ fn loaded_with(run: Run<'_>, options: &Options) -> Trace {
 /// The same run, loaded into memory.
 fn in_memory(events: &[Event<'_>], options: &Options) -> Trace {
     let mut first = FirstPass::default();
-    events.iter().for_each(|event| first.see(event));
+    events.iter().for_each(|event| first.see(event, event));
     let modules = || Modules::listed("", Path::new("/"));
     let choose = |shared: &_| Chosen::by(options, modules(), events.iter().copied(), shared);
     let memory = InMemory::default();
@@ -123,6 +123,23 @@ fn threads_and_accesses() {
             "main|join(worker)",
             "main|rmw(0x500)",
         ],
+    );
+}
+
+#[test]
+fn only_the_first_use_of_what_another_allocated_is_kept() {
+    let allocate = Op::Allocate { address: 0x1000, size: 16 };
+    check(
+        &[
+            (0, Op::Create { child: 1 }),
+            (0, allocate),
+            (0, Op::Zeroed { address: 0x1000, length: 16 }),
+            (1, write(0x1000)),
+            (1, write(0x1004)),
+            (1, write(0x1000)),
+            (1, Op::Free { address: 0x1000 }),
+        ],
+        &["main|fork(T1)", "main|alloc(block (0xf))", "T1|w(block (0xf)+0)", "T1|free(block (0xf))"],
     );
 }
 

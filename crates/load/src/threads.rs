@@ -5,11 +5,15 @@ use trace::ThreadId;
 use trace::native::ThreadOrigin;
 use wire::{Event, Op, PlainAccess};
 
+use super::fibers::Carrier;
+
 /// What is known of a thread.
 #[derive(Clone, Debug, Default)]
 struct ThreadRecord {
     origin: Option<ThreadOrigin>,
     children: u32,
+    /// It is a fiber, the nth.
+    fiber: Option<u32>,
     /// What the program calls it.
     name: Option<String>,
     /// Where it may be said to have started: the function it was given, the first ones it entered, where it was created.
@@ -95,6 +99,17 @@ impl Threads {
         child.origin = child.origin.or(Some(ThreadOrigin { parent: Some(ThreadId(parent)), nth }));
     }
 
+    /// A thread of the trace is a fiber, the nth. It is found through the thread that carries it; one that several carry is not found.
+    pub(super) fn add_fiber(&mut self, number: u32, nth: u32, carrier: Carrier) {
+        self.meet(number);
+        let origin = match carrier {
+            Carrier::One(thread) => self.threads[thread as usize].origin,
+            Carrier::Several => None,
+        };
+        let fiber = &mut self.threads[number as usize];
+        (fiber.origin, fiber.fiber) = (origin, Some(nth));
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.threads.len()
@@ -112,9 +127,13 @@ impl Threads {
         origins.filter(|(thread, origin)| origin.parent.is_none_or(|parent| parent < *thread))
     }
 
-    /// A name for each: the program's own if it is the only one of that name, else `main`, `T1`, `T2` and so on.
+    /// A name for each: the program's own if it is the only one of that name, else `main`, `T1`, `T2`, `fiber 1` and so on.
     pub(super) fn names(&self) -> Vec<String> {
-        let usual = |index: usize| if index == 0 { "main".to_owned() } else { format!("T{index}") };
+        let usual = |index: usize| match self.threads[index].fiber {
+            Some(nth) => format!("fiber {nth}"),
+            None if index == 0 => "main".to_owned(),
+            None => format!("T{index}"),
+        };
         let mut wanted: FxHashMap<&str, u32> = FxHashMap::default();
         for name in self.threads.iter().filter_map(|known| known.name.as_deref()) {
             *wanted.entry(name).or_default() += 1;

@@ -125,7 +125,9 @@ pub(super) struct Translator<S: Sink> {
     /// Threads and the locks they took while the program did not want orders to be seen.
     unordered: FxHashSet<(u32, u64)>,
     /// Whether anything was left out because the program did not want orders to be seen.
-    ignores_orders: bool,
+    pub(super) ignores_orders: bool,
+    /// Of fibers that are kept apart: the thread of the log that the event which is translated comes from.
+    pub(super) carrier: Option<u32>,
     /// The counts of references there are: where an `Arc` is.
     counts: BTreeSet<u64>,
     loaded: Loaded,
@@ -182,6 +184,7 @@ impl<S: Sink> Translator<S> {
             destroyed: BTreeSet::new(),
             unordered: FxHashSet::default(),
             ignores_orders: false,
+            carrier: None,
             counts: BTreeSet::new(),
             loaded: Loaded { threads: threads.len() as u64, ..Loaded::default() },
         })

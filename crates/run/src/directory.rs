@@ -239,7 +239,7 @@ mod tests {
             fs::write(run.join(JOURNAL), "it").unwrap();
         }
         let progress = wire::Progress::new(4, 0);
-        let head = wire::Header { process: 7, progress, losses: wire::Losses::default() }.to_bytes();
+        let head = wire::Header::new(7, progress).to_bytes();
         let mut log = vec![0; wire::STREAM_START];
         log[..head.len()].copy_from_slice(&head);
         fs::write(stale.join("7.log"), &log).unwrap();
@@ -257,7 +257,7 @@ mod tests {
         );
         let used = sink.used();
         let progress = wire::Progress::new(used as u64, 0);
-        let head = wire::Header { process: 7, progress, losses: wire::Losses::default() }.to_bytes();
+        let head = wire::Header::new(7, progress).to_bytes();
         log[..head.len()].copy_from_slice(&head);
         log.extend(&room[..used]);
         fs::write(kept.join("7.log"), &log).unwrap();

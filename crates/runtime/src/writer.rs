@@ -7,10 +7,10 @@
 use core::cell::UnsafeCell;
 use core::ptr;
 use core::slice;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use wire::{
-    Context, Header, Key, Kind, Losses, MAX_RECORD, MAX_RUN, Progress, STREAM_START, Sink, Stop,
+    Context, Header, Key, Kind, Losses, MAX_RECORD, MAX_RUN, Progress, STREAM_START, Sink, Stop, Traits,
     write_detailed, write_run, write_simple, write_switch,
 };
 
@@ -67,6 +67,17 @@ static WRITER: Cell = Cell(UnsafeCell::new(Writer {
 static CLOSED: AtomicBool = AtomicBool::new(true);
 /// The progress word, in the file's head: a mapping of its own that stays.
 static PROGRESS: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+
+/// The word of traits, in the same mapping.
+static TRAITS: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
+
+/// Notes in the log's head what a reader has to know before the first event.
+pub(crate) fn declare(traits: Traits) {
+    // SAFETY: null, or in a mapping that stays.
+    if let Some(known) = unsafe { TRAITS.load(Ordering::Relaxed).as_ref() } {
+        known.fetch_or(traits.0, Ordering::Relaxed);
+    }
+}
 
 /// Uses the log.
 ///
@@ -144,11 +155,13 @@ impl Writer {
             return false;
         }
         losses::watch_head(file, head);
-        let header = Header { process, progress: Progress::new(0, 0), losses: Losses::default() }.to_bytes();
+        let header = Header::new(process, Progress::new(0, 0)).to_bytes();
         // SAFETY: the head is a whole page.
         unsafe { ptr::copy_nonoverlapping(header.as_ptr(), head, header.len()) };
         // SAFETY: inside the head's page.
         PROGRESS.store(unsafe { head.add(Progress::OFFSET) }.cast(), Ordering::Relaxed);
+        // SAFETY: inside the head's page.
+        TRAITS.store(unsafe { head.add(Traits::OFFSET) }.cast(), Ordering::Relaxed);
         *self = Writer {
             file,
             window: ptr::null_mut(),

@@ -100,6 +100,11 @@ impl<'a> Reader<'a> {
         self.header
     }
 
+    /// How many threads there are in what was read.
+    pub fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
     /// How many bytes of the file were read.
     pub fn offset(&self) -> usize {
         self.offset

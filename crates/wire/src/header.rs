@@ -61,6 +61,22 @@ impl Losses {
     }
 }
 
+/// What a reader has to know of a log before its first event, as bits of one word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits(pub u32);
+
+impl Traits {
+    /// Where in the head the word is.
+    pub const OFFSET: usize = 28;
+    /// The program has switched between fibers without ordering them: they are threads to each other.
+    pub const FIBERS_APART: Traits = Traits(1);
+
+    /// Whether all of these are among them.
+    pub fn include(self, other: Traits) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
 /// The head of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -70,17 +86,25 @@ pub struct Header {
     pub progress: Progress,
     /// What is missing.
     pub losses: Losses,
+    /// What to know before the first event.
+    pub traits: Traits,
 }
 
 impl Header {
+    /// Of a log of which nothing is missing, and nothing has to be known.
+    pub fn new(process: u32, progress: Progress) -> Header {
+        Header { process, progress, losses: Losses::default(), traits: Traits::default() }
+    }
+
     /// The bytes at the start of the file.
-    pub fn to_bytes(self) -> [u8; 28] {
-        let mut bytes = [0; 28];
+    pub fn to_bytes(self) -> [u8; 32] {
+        let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.process.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.progress.0.to_le_bytes());
-        bytes[24..].copy_from_slice(&self.losses.0.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.losses.0.to_le_bytes());
+        bytes[28..].copy_from_slice(&self.traits.0.to_le_bytes());
         bytes
     }
 
@@ -92,6 +116,7 @@ impl Header {
         }
         let progress = u64::from_le_bytes(bytes.get(16..24)?.try_into().ok()?);
         let losses = Losses(number(Losses::OFFSET).unwrap_or(0));
-        Some(Header { process: number(12)?, progress: Progress(progress), losses })
+        let traits = Traits(number(Traits::OFFSET).unwrap_or(0));
+        Some(Header { process: number(12)?, progress: Progress(progress), losses, traits })
     }
 }

@@ -20,6 +20,7 @@
 //! | 12 | 4 | process id |
 //! | 16 | 8 | [`Progress`]: how far the stream is valid, and how many predicted events follow it |
 //! | 24 | 4 | [`Losses`]: what the writer could not keep |
+//! | 28 | 4 | [`Traits`]: what a reader has to know before the first event |
 //! | [`STREAM_START`] | .. | the stream: records |
 //!
 //! `Progress` is one word, so one store makes a record count, and a kill between two stores cannot tear it.
@@ -79,7 +80,7 @@ pub use directory::{
 };
 pub use encode::{MAX_RECORD, MAX_TEXT, Sink, write_detailed, write_run, write_simple, write_switch};
 pub use event::{Event, Hold, Ignored, Op, Refusal, Stop, UnsafeCall, Waker};
-pub use header::{Header, Losses, MAGIC, MAX_RUN, Progress, STREAM_START, VERSION};
+pub use header::{Header, Losses, MAGIC, MAX_RUN, Progress, STREAM_START, Traits, VERSION};
 pub use kind::{Kind, MAX_ARGUMENTS};
 pub use object::{Passage, Signal, Target};
 pub use order::{CallOrder, OrderedCall, SyncCall, write_call_order};

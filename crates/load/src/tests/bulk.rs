@@ -46,7 +46,7 @@ impl Log {
 
     fn file(&self) -> Vec<u8> {
         let progress = Progress::new(self.bytes.len() as u64, self.run);
-        let mut file = Header { process: 1, progress, losses: Losses::default() }.to_bytes().to_vec();
+        let mut file = Header::new(1, progress).to_bytes().to_vec();
         file.resize(STREAM_START, 0);
         file.extend(&self.bytes);
         file
@@ -108,7 +108,7 @@ fn random_log(seed: u64) -> Vec<u8> {
 fn loaded_one_by_one(file: &[u8], options: &Options) -> (u64, Vec<u8>) {
     let events: Vec<Event<'_>> = Reader::new(file).unwrap().map(Result::unwrap).collect();
     let mut first = FirstPass::default();
-    events.iter().for_each(|event| first.see(event));
+    events.iter().for_each(|event| first.see(event, event));
     let modules = || Modules::listed("", Path::new("/"));
     let choose = |shared: &_| Chosen::by(options, modules(), events.iter().copied(), shared);
     let writer = Writer::new(Vec::new()).unwrap();

@@ -159,7 +159,7 @@ impl<S: Sink> Translator<S> {
                 last.map(Op::AtomicRead)
             }
             Raw::Signalled { signal } => {
-                for object in signal.objects(event.thread) {
+                for object in signal.objects(self.carrier.unwrap_or(event.thread)) {
                     for seen in self.objects.observe(object, event.thread) {
                         self.write(event, Op::AtomicRead(seen), at)?;
                     }
