@@ -1,7 +1,8 @@
 //! The first pass: which memory is worth recording, and how it divides into variables.
 //!
 //! Kept is what more than one thread touched and somebody wrote; a free counts as a write by the thread that
-//! frees. A variable is the smallest region that is always accessed alike: no access covers a part of it only
+//! frees. Of memory that one thread allocates and others use, the first use is kept as well: it must come after the allocation. A
+//! variable is the smallest region that is always accessed alike: no access covers a part of it only
 //! (paper 3, section 3). Time is linear in the accesses and the bytes they cover; memory is two bytes for each
 //! byte of the pages the program touched, and what is kept.
 
@@ -17,6 +18,17 @@ use super::pages::{PAGE, Pages};
 pub(super) struct Region {
     pub(super) start: u64,
     pub(super) length: u64,
+    pub(super) kept: Kept,
+}
+
+/// Which accesses to a variable are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    All,
+    /// Nobody but its user has to do with it, apart from who allocated it.
+    First,
+    /// The first was kept.
+    NoMore,
 }
 
 /// The variables there are, by block. Regions are ascending and do not overlap.
@@ -29,6 +41,11 @@ impl Shared {
     /// The variables of a block; those of no block have addresses for their starts.
     pub(super) fn of(&self, block: BlockNumber) -> &[Region] {
         self.regions.get(&block).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether threads share something of a block.
+    pub(super) fn is_shared(&self, block: BlockNumber) -> bool {
+        self.of(block).iter().any(|region| region.kept == Kept::All)
     }
 }
 
@@ -68,6 +85,8 @@ pub(super) struct Sharing {
     /// What was known of bytes of no block before a block took their place.
     before: Pages<Cell>,
     blocks: Blocks,
+    /// Who allocated each block that is there.
+    allocators: FxHashMap<BlockNumber, u32>,
     shared: Shared,
     seen: RecentAccesses,
 }
@@ -129,7 +148,10 @@ impl Sharing {
             }
             Op::ReadRange { address, length } => self.access(event.thread, address, length, 0),
             Op::WriteRange { address, length } => self.access(event.thread, address, length, WRITTEN),
-            Op::Allocate { address, size } => self.block(address, size),
+            Op::Allocate { address, size } => {
+                let block = self.block(address, size);
+                self.allocators.insert(block, event.thread);
+            }
             Op::Begin { stack_low, stack_high, .. } if stack_low < stack_high => {
                 self.block(stack_low, stack_high - stack_low);
             }
@@ -213,7 +235,7 @@ impl Sharing {
     }
 
     /// A block comes to be: what was known of its bytes is of others.
-    fn block(&mut self, start: u64, length: u64) {
+    fn block(&mut self, start: u64, length: u64) -> BlockNumber {
         self.seen.clear();
         let (placed, gone) = self.blocks.add(start, length);
         for block in gone {
@@ -226,11 +248,17 @@ impl Sharing {
             }
         });
         self.cells.clear(placed.start, placed.length);
+        placed.number
     }
 
     /// Notes the variables of a block that is no more.
     fn close(&mut self, block: Placed) {
-        let regions = regions(&mut self.cells, block.start, block.length, block.start);
+        let mut regions = regions(&mut self.cells, block.start, block.length, block.start);
+        if let Some(allocator) = self.allocators.remove(&block.number)
+            && regions.is_empty()
+        {
+            regions.extend(used_by_another(&mut self.cells, block, allocator));
+        }
         if !regions.is_empty() {
             self.shared.regions.insert(block.number, regions);
         }
@@ -272,6 +300,29 @@ fn merge(known: &mut [Cell], more: &[Cell]) {
     }
 }
 
+/// What another thread uses first, by its address, of a block that threads do not share.
+fn used_by_another(cells: &mut Pages<Cell>, block: Placed, allocator: u32) -> Option<Region> {
+    let own = owner_of(allocator) & OWNER;
+    let mut found: Option<(u64, u64)> = None;
+    let mut is_over = false;
+    cells.look(block.start, block.length, |at, cells| {
+        for (address, &cell) in (at..).zip(cells) {
+            if is_over {
+                return;
+            }
+            let is_used = cell & OWNER != 0 && (cell & OWNER != own || cell & MANY != 0);
+            match &mut found {
+                // Freeing touches bytes that nobody has used, but no access begins there.
+                None if is_used && cell & BOUNDARY != 0 => found = Some((address, address + 1)),
+                None => {}
+                Some((_, end)) if is_used && cell & BOUNDARY == 0 && *end == address => *end += 1,
+                Some(_) => is_over = true,
+            }
+        }
+    });
+    found.map(|(start, end)| Region { start: start - block.start, length: end - start, kept: Kept::First })
+}
+
 /// The variables in a range of memory, their starts counted from `origin`.
 fn regions(cells: &mut Pages<Cell>, start: u64, length: u64, origin: u64) -> Vec<Region> {
     let mut found: Vec<Region> = Vec::new();
@@ -279,7 +330,7 @@ fn regions(cells: &mut Pages<Cell>, start: u64, length: u64, origin: u64) -> Vec
     let mut open: Option<(u64, bool)> = None;
     let mut close = |open: &mut Option<(u64, bool)>, end: u64| {
         if let Some((start, true)) = open.take() {
-            found.push(Region { start: start - origin, length: end - start });
+            found.push(Region { start: start - origin, length: end - start, kept: Kept::All });
         }
     };
     let mut next = start;

@@ -4,7 +4,7 @@ use wire::Op;
 
 use super::blocks::{BlockNumber, Blocks, Placed};
 use super::pages::Pages;
-use super::sharing::{Region, Shared};
+use super::sharing::{Kept, Region, Shared};
 
 /// A variable as the second pass meets it: numbered in the order its block came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +40,7 @@ pub(super) struct Whereabouts {
     /// Its first address.
     pub(super) address: u64,
     pub(super) length: u64,
+    pub(super) kept: Kept,
 }
 
 /// Which variable lies where, at some point of the run.
@@ -102,10 +103,17 @@ impl Variables {
     pub(super) fn free(&mut self, address: u64) {
         let Some(block) = self.blocks.at(address).filter(|block| block.start == address) else { return };
         let is_marked = block.length <= LARGEST_MARKED && self.marked + block.length <= MOST_MARKED;
-        if is_marked && !self.keeps_some_of(block.number) {
+        if is_marked && !self.keeps_all_blocks && !self.shared.is_shared(block.number) {
             self.marked += block.length;
             self.cells.update(block.start, block.length, |cells| cells.fill(FREED));
         }
+    }
+
+    /// No more of a variable is kept.
+    pub(super) fn forget(&mut self, slot: Slot) {
+        let known = &mut self.slots[slot.index()];
+        known.kept = Kept::NoMore;
+        self.cells.clear(known.address, known.length);
     }
 
     /// Forgets that a block was freed.
@@ -114,9 +122,9 @@ impl Variables {
     }
 
     fn open(&mut self, block: BlockNumber, origin: u64) {
-        for &Region { start, length } in self.shared.of(block) {
+        for &Region { start, length, kept } in self.shared.of(block) {
             let address = origin + start;
-            self.slots.push(Whereabouts { address, length });
+            self.slots.push(Whereabouts { address, length, kept });
             let slot = self.slots.len() as u32;
             self.cells.update(address, length, |cells| cells.fill(slot));
         }
@@ -306,6 +314,25 @@ mod tests {
         assert_eq!(touched[0], [(1, 1008, 4)]);
         let touched = touched_by(&[(0, allocate), (0, read(1008, 4)), (0, Op::Free { address: 1000 })]);
         assert_eq!(touched[0], []);
+    }
+
+    #[test]
+    fn what_one_thread_allocates_and_another_uses_is_kept_where_it_is_used_first() {
+        let allocate = Op::Allocate { address: 1000, size: 16 };
+        let run = [(0, allocate), (1, write(1004, 4)), (1, read(1008, 4)), (1, Op::Free { address: 1000 })];
+        let touched = touched_by(&run);
+        assert_eq!(touched, [vec![(1, 1004, 4)], vec![]]);
+        let touched = touched_by(&[(1, allocate), (1, write(1004, 4))]);
+        assert_eq!(touched, [vec![]], "it is of one thread alone");
+        let mut sharing = Sharing::default();
+        run.iter().for_each(|&(thread, op)| sharing.see(&event(thread, op)));
+        let mut variables = Variables::new(sharing.finish());
+        variables.follow(&allocate);
+        let Touched::One(slot) = variables.touched_by_few(1004, 4) else { panic!("it is kept") };
+        variables.forget(slot);
+        assert_eq!(variables.touched_by_few(1004, 4), Touched::None);
+        variables.free(1000);
+        assert_eq!(variables.touched_by_few(1004, 4), Touched::Freed, "a use now comes too late");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use wire::{Event, Op as Raw, Plain, PlainAccess};
 use super::Translator;
 use crate::memory::FirstUse;
 use crate::rust::Role;
+use crate::sharing::Kept;
 use crate::sink::Sink;
 use crate::variables::{Slot, Touched};
 
@@ -164,8 +165,16 @@ impl<S: Sink> Translator<S> {
         let Some(access) = self.directives.wanted(event.thread, access) else { return Ok(()) };
         let stated = self.order;
         for &slot in touched {
-            let meant =
-                self.directives.meant(access, self.objects.memory.variables.whereabouts(slot).address);
+            let whereabouts = self.objects.memory.variables.whereabouts(slot);
+            match whereabouts.kept {
+                Kept::All => {}
+                // That who allocates memory clears it makes it nobody's yet.
+                Kept::First if matches!(event.op, Raw::Zeroed { .. }) => continue,
+                Kept::First => self.objects.memory.variables.forget(slot),
+                // Where accesses belong is found for several of them at once.
+                Kept::NoMore => continue,
+            }
+            let meant = self.directives.meant(access, whereabouts.address);
             // A race that is meant orders nothing.
             self.order = if meant == access { stated } else { MemoryOrder::Relaxed };
             let access = meant;
@@ -184,7 +193,7 @@ impl<S: Sink> Translator<S> {
                 self.spinning.write(variable);
             }
             if let (Some(Role::Count), Access::AtomicUpdate) = (at.role, access) {
-                self.counts.insert(self.objects.memory.variables.whereabouts(slot).address);
+                self.counts.insert(whereabouts.address);
             }
             let op = match access {
                 Access::Read => Op::Read(variable),
