@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fe
 use wire::Kind;
 
 use crate::inside::{Inside, enter_access, enter_point};
+use crate::token::gate;
 use crate::interpose::{hook, safe_hook};
 
 /// Sixteen bytes, changed by `cmpxchg16b`.
@@ -281,7 +282,9 @@ atomics! {
 
 safe_hook! {
     fn __tsan_atomic_thread_fence(order: u64; pc in "rsi") {
-        if let Some(inside) = enter_point() {
+        if let Some(inside) = enter_point()
+            && !inside.thread().gated(gate::LOCKING)
+        {
             inside.simple(Kind::Fence, pc, order & 0xff);
         }
         fence(Ordering::SeqCst);

@@ -62,9 +62,16 @@ pub(crate) fn enter_point() -> Option<Inside> {
 #[inline]
 pub(crate) fn enter_access(kind: Kind, address: u64, length: u64, pc: u64) -> Option<Inside> {
     let inside = enter_visible()?;
+    if inside.0.gated(gate::LOCKING) {
+        inside.try_lock_again();
+        return None;
+    }
     inside.stop_before(kind, address, length, pc);
     Some(inside)
 }
+
+/// So many accesses a thread makes inside a lock before others get a turn: one of them may hold it.
+const PATIENCE: u32 = 64;
 
 /// Enters for something that counts as a position, which nothing does that a lock of a crate does inside.
 #[inline]
@@ -166,6 +173,17 @@ impl Inside {
         }
         self.account();
         scheduler().preempt(self.0.slot, gave_up, pending);
+    }
+
+    /// An access inside a lock that the program announces. It is no position: how many there are depends on who holds the lock, and the positions
+    /// of a thread must not.
+    #[cold]
+    fn try_lock_again(&self) {
+        let tries = self.0.tries.get().wrapping_add(1);
+        self.0.tries.set(tries);
+        if tries % PATIENCE == 0 {
+            self.preempt(GaveUp::Yielding, None);
+        }
     }
 
     /// Counts what the thread has done, and sees to the log's limits.

@@ -145,6 +145,9 @@ pub(crate) struct Thread {
     pub(crate) team: Cell<*mut c_void>,
     /// The task of OpenMP's that it runs; null: none.
     pub(crate) task: Cell<*mut c_void>,
+    /// How many locks that the program announces it is inside, and how often it has touched memory there.
+    pub(crate) locks_inside: Cell<u32>,
+    pub(crate) tries: Cell<u32>,
     /// The fiber that runs; 0: the thread's own.
     pub(crate) fiber: Cell<u64>,
     pub(crate) pending: Cell<[libc::siginfo_t; PUT_OFF]>,

@@ -149,6 +149,8 @@ pub(crate) mod gate {
     pub(crate) const LIBRARY: u32 = 64;
     /// The thread is inside a lock of a crate: what it does there is not seen, but its waits are scheduled.
     pub(crate) const HIDDEN: u32 = 128;
+    /// The thread is inside a lock that the program announces: how often it tries there is not seen, but everything else is.
+    pub(crate) const LOCKING: u32 = 256;
 }
 
 /// Whether a thread is inside the runtime, and its reasons to leave the hot path.

@@ -3,7 +3,7 @@
 //! locks, and accesses and races that are intended.
 //!
 //! Accesses inside a custom lock, between the two calls that announce it, are not recorded: they would fix the
-//! order of its sections to that of the run.
+//! order of its sections to that of the run. Nor are they positions, so that a replay may try as often as it has to.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -13,6 +13,7 @@ use super::ranges::log_ranges;
 use super::{EXCLUSIVE, SHARED, hook, safe_hook};
 use crate::inside::{enter, enter_point};
 use crate::numbers::Numbers;
+use crate::token::gate;
 
 type Object = *mut c_void;
 type File = *const c_char;
@@ -121,6 +122,30 @@ fn held(reads: bool) -> &'static super::LockKinds {
     if reads { &SHARED } else { &EXCLUSIVE }
 }
 
+/// The thread goes inside a lock.
+fn go_inside(pc: u64) {
+    log_remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+    if let Some(inside) = enter() {
+        let thread = inside.thread();
+        thread.locks_inside.set(thread.locks_inside.get() + 1);
+        thread.tries.set(0);
+        thread.seat.presence.add(gate::LOCKING);
+    }
+}
+
+/// The thread comes out of a lock, for a time or for good.
+fn come_out(pc: u64) {
+    if let Some(inside) = enter() {
+        let thread = inside.thread();
+        let left = thread.locks_inside.get().saturating_sub(1);
+        thread.locks_inside.set(left);
+        if left == 0 {
+            thread.seat.presence.remove(gate::LOCKING);
+        }
+    }
+    log_remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+}
+
 safe_hook! {
     fn __tsan_acquire(object: Object; pc in "rsi") {
         log_event(Kind::HappensAfter, object as u64, pc);
@@ -150,14 +175,14 @@ safe_hook! {
         log_event(Kind::HappensAfter, object as u64, pc);
     }
     fn __tsan_mutex_pre_lock(lock: Object, flags: u32; pc in "rdx") {
-        // Not a place: whether the lock is free is not known yet.
-        if flags & TRIES == 0 && let Some(inside) = enter() {
+        // Not a position: whether the lock is free is not known yet. But whoever is not to take it yet stops here, because it cannot inside.
+        if let Some(inside) = enter_point() && flags & TRIES == 0 {
             inside.simple(held(flags & READS != 0).request, pc, lock as u64);
         }
-        log_remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+        go_inside(pc);
     }
     fn __tsan_mutex_post_lock(lock: Object, flags: u32, recursion: c_int; pc in "rcx") {
-        log_remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+        come_out(pc);
         let kinds = held(flags & READS != 0);
         if flags & FAILED != 0 {
             log_event(kinds.failed, lock as u64, pc);
@@ -178,23 +203,24 @@ safe_hook! {
                 1
             }
         };
-        log_remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+        go_inside(pc);
         times
     }
     fn __tsan_mutex_post_unlock(_lock: Object, _flags: u32; pc in "rdx") {
-        log_remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+        come_out(pc);
     }
     fn __tsan_mutex_pre_signal(_lock: Object, _flags: u32; pc in "rdx") {
-        log_remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+        drop(enter_point());
+        go_inside(pc);
     }
     fn __tsan_mutex_post_signal(_lock: Object, _flags: u32; pc in "rdx") {
-        log_remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+        come_out(pc);
     }
     fn __tsan_mutex_pre_divert(_lock: Object, _flags: u32; pc in "rdx") {
-        log_remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+        come_out(pc);
     }
     fn __tsan_mutex_post_divert(_lock: Object, _flags: u32; pc in "rdx") {
-        log_remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+        go_inside(pc);
     }
     fn AnnotateRWLockAcquired(_file: File, _line: c_int, lock: Object, writes: usize; pc in "r8") {
         if writes != 0 {
