@@ -72,6 +72,21 @@ nothing! {
     ValgrindSlowdown() -> f64 = 10.0;
     __sanitizer_set_death_callback(_callback: *mut c_void);
     __sanitizer_print_stack_trace();
+    __sanitizer_set_report_path(_path: *const c_char);
+    __sanitizer_set_report_fd(_file: *mut c_void);
+    __sanitizer_get_report_path() -> *const c_char = c"".as_ptr();
+    __sanitizer_report_error_summary(_summary: *const c_char);
+    __sanitizer_sandbox_on_notify(_arguments: *mut c_void);
+    __sanitizer_acquire_crash_state() -> c_int = 1;
+    __sanitizer_get_module_and_offset_for_pc() -> c_int = 0;
+    __sanitizer_get_estimated_allocated_size(size: usize) -> usize = size;
+    __sanitizer_get_ownership(block: *const c_void) -> c_int = c_int::from(!block.is_null());
+    __sanitizer_get_current_allocated_bytes() -> usize = 0;
+    __sanitizer_get_heap_size() -> usize = 0;
+    __sanitizer_get_free_bytes() -> usize = 0;
+    __sanitizer_get_unmapped_bytes() -> usize = 0;
+    __sanitizer_install_malloc_and_free_hooks() -> c_int = 0;
+    __sanitizer_purge_allocator();
     __tsan_java_init(_heap: u64, _size: u64);
     __tsan_java_fini() -> c_int = 0;
     __tsan_java_free(_block: u64, _size: u64);
@@ -90,6 +105,38 @@ nothing! {
     __tsan_get_alloc_stack() -> c_int = 0;
     __tsan_locate_address() -> *const c_char = c"".as_ptr();
     __tsan_testonly_shadow_stack_current_size() -> u64 = 0;
+}
+
+/// How large a block is that the C library has allocated.
+///
+/// # Safety
+/// The block is one, or null.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __sanitizer_get_allocated_size(block: *mut c_void) -> usize {
+    // SAFETY: by this function's contract.
+    unsafe { libc::malloc_usable_size(block) }
+}
+
+/// Names are looked up when the trace is loaded: here nothing is called anything.
+///
+/// # Safety
+/// There is room for so many bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __sanitizer_symbolize_pc(_pc: u64, _format: *const c_char, name: *mut c_char, size: usize) {
+    if size > 0 {
+        // SAFETY: by this function's contract.
+        unsafe { name.write(0) };
+    }
+}
+
+/// The same for data.
+///
+/// # Safety
+/// As for [`__sanitizer_symbolize_pc`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __sanitizer_symbolize_global(address: u64, format: *const c_char, name: *mut c_char, size: usize) {
+    // SAFETY: by this function's contract.
+    unsafe { __sanitizer_symbolize_pc(address, format, name, size) };
 }
 
 /// The real function.
