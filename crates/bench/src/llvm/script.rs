@@ -7,8 +7,11 @@ use super::expected::run_lines;
 /// Who runs a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tool<'a> {
-    /// The program `foretell` at this path.
-    Foretell(&'a str),
+    /// The program `foretell` at this path. Each hunt may take so many seconds.
+    Foretell {
+        program: &'a str,
+        limit: u64,
+    },
     ThreadSanitizer,
 }
 
@@ -18,9 +21,6 @@ pub(super) struct Places<'a> {
     pub(super) source: &'a Path,
     pub(super) work: &'a Path,
 }
-
-/// How long each hunt may take, in seconds.
-pub(super) const HUNT_LIMIT: u64 = 4;
 
 /// What a line of the output begins with before the output of a run.
 pub(super) const MARK: &str = "@@ run";
@@ -44,9 +44,9 @@ fn command(tool: Tool<'_>, line: &str, places: &Places<'_>) -> String {
     let include = format!("-g -I{} -I{}", above.display(), tests.display());
     let line = match tool {
         // A hunt that finds something ends with another status than 0.
-        Tool::Foretell(foretell) => {
+        Tool::Foretell { program: foretell, limit } => {
             let hunt = format!(
-                "{foretell} hunt -q --json --times 3 --timeout {HUNT_LIMIT} --children follow --results {}/results \
+                "{foretell} hunt -q --json --times 3 --timeout {limit} --children follow --results {}/results \
                  --only race,deadlock,order,misuse --",
                 work.display()
             );
