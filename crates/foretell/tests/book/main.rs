@@ -7,6 +7,7 @@ mod commands;
 mod figures;
 mod project;
 mod sessions;
+mod tables;
 
 use std::path::{Path, PathBuf};
 

@@ -9,6 +9,7 @@ mod failures;
 mod grouping;
 mod interrupts;
 mod ladder;
+mod memory;
 mod misuse;
 mod openmp;
 mod options;

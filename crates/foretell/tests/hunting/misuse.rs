@@ -8,7 +8,7 @@ use crate::rust::program;
 use crate::{foretell, json};
 
 /// Each program, what is misused, and words of what is said about it.
-const MISUSES: [(&str, &str, &str); 21] = [
+const MISUSES: [(&str, &str, &str); 22] = [
     ("unlock_of_unlocked.c", "lock", "which nobody has locked"),
     ("unlock_by_another.c", "gate", "which main has locked"),
     ("unlock_refused.c", "gate", "which main has locked"),
@@ -24,6 +24,7 @@ const MISUSES: [(&str, &str, &str); 21] = [
     ("not_joined.c", "T1", "neither joined nor detached"),
     ("joined_twice.c", "T1", "joined or detached before"),
     ("semaphore_destroyed_in_use.c", "permits", "which other threads wait for"),
+    ("barrier_destroyed_in_use.c", "meeting", "which other threads wait for"),
     ("allocation_in_handler.c", "signal handler", "in a signal handler"),
     ("lock_in_handler.c", "signal handler", "takes a lock at"),
     ("errno_in_handler.c", "errno", "does not restore it"),
