@@ -75,6 +75,9 @@ fn atomics_and_fences() {
         assert!(count(trace, "T1|ar(flag)") >= 1);
         assert_eq!(count(trace, "T1|rmw(number)"), 2);
         assert_eq!(count(trace, "T1|w(plain)"), 1);
+        // An exchange that fails reads, with an order of its own.
+        assert_in_order(trace, &["T1|ar.relaxed(choice)", "T1|rmw.acq_rel(choice)", "T1|fence.release()"]);
+        assert_eq!(count(trace, "main|ar.acquire(choice)"), 1);
     });
 }
 

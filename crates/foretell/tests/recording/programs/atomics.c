@@ -1,7 +1,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-atomic_int flag, number;
+atomic_int flag, number, choice;
 int plain;
 
 static void *work(void *arg)
@@ -12,6 +12,10 @@ static void *work(void *arg)
     atomic_fetch_add(&number, 2);
     int expected = 3;
     atomic_compare_exchange_strong(&number, &expected, 9);
+    int wrong = 7, right = 0;
+    atomic_compare_exchange_strong_explicit(&choice, &wrong, 1, memory_order_acq_rel, memory_order_relaxed);
+    atomic_compare_exchange_strong_explicit(&choice, &right, 1, memory_order_acq_rel, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
     return arg;
 }
 
@@ -24,5 +28,5 @@ int main(void)
     atomic_fetch_add(&number, 0);
     atomic_thread_fence(memory_order_seq_cst);
     pthread_join(worker, 0);
-    return plain != 1;
+    return plain != 1 || atomic_load_explicit(&choice, memory_order_acquire) != 1;
 }
