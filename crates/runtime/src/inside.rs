@@ -181,7 +181,7 @@ impl Inside {
     fn try_lock_again(&self) {
         let tries = self.0.tries.get().wrapping_add(1);
         self.0.tries.set(tries);
-        if tries % PATIENCE == 0 {
+        if tries.is_multiple_of(PATIENCE) {
             self.preempt(GaveUp::Yielding, None);
         }
     }

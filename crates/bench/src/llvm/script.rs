@@ -92,7 +92,7 @@ mod tests {
             work: Path::new("/w/a"),
         };
         let text = "// RUN: %clangxx_tsan -O1 %s -o %t && %deflake %env_tsan_opts=a=1 not %run %t 2>&1 | FileCheck %s\n";
-        let ours = script(Tool::Foretell("foretell"), text, &places);
+        let ours = script(Tool::Foretell { program: "foretell", limit: 4 }, text, &places);
         let build = "foretell c++ -std=c++11 -g -I/t -I/t/tsan -O1 /t/tsan/a.cpp -o /w/a/program &&";
         assert!(ours.contains(build), "{ours}");
         assert!(ours.contains("env TSAN_OPTIONS=a=1 foretell hunt"), "{ours}");

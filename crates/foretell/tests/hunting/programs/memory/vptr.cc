@@ -23,7 +23,6 @@ struct Square : Shape {
     ~Square() override {}
 };
 
-
 static void *asks(void *shape)
 {
     counted = static_cast<Shape *>(shape)->sides();
