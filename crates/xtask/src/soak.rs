@@ -177,7 +177,7 @@ fn files_below(directory: &Path) -> Vec<String> {
     files
 }
 
-/// Compares what the hunt held in the second quarter of its time with the last. Memory grows with what was covered, files and
+/// Compares what the hunt held in the second quarter of its time with the last. Memory grows with what is left to be tried, up to a bound; files and
 /// threads must not.
 fn growth(looks: &[Holdings]) -> Outcome {
     if looks.len() < 8 {

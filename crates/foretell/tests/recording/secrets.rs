@@ -88,3 +88,34 @@ fn a_planted_link_is_refused() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("is not a directory of yours"), "{said}");
 }
+
+/// A directory for results, or a link in its place, that somebody else has put there.
+#[test]
+fn results_are_not_put_where_somebody_else_wants_them() {
+    use std::os::unix::fs::lchown;
+    const SOMEBODY: Option<u32> = Some(65534);
+    let workshop = Workshop::new();
+    workshop.compile(CC, "mutexes.c", &[]);
+    let results = workshop.path(".foretell");
+    std::fs::create_dir(workshop.path("elsewhere")).expect("it can be made");
+    let plant: [&dyn Fn(); 2] = [&|| std::fs::create_dir(&results).expect("it can be made"), &|| {
+        std::os::unix::fs::symlink(workshop.path("elsewhere"), &results).expect("it can be made")
+    }];
+    for plant in plant {
+        plant();
+        if lchown(&results, SOMEBODY, SOMEBODY).is_err() {
+            return testing::absent("only root can give a directory to somebody else");
+        }
+        let output =
+            workshop.foretell(&["hunt", "--times", "1", "--", "./program"]).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("`.foretell` belongs to another user"), "{said}");
+        assert_eq!(std::fs::read_dir(&results).expect("it is there").count(), 0);
+        match std::fs::symlink_metadata(&results).expect("it is there").is_dir() {
+            true => std::fs::remove_dir(&results),
+            false => std::fs::remove_file(&results),
+        }
+        .expect("it can be removed");
+    }
+}
