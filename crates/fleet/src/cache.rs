@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Component, Path, PathBuf};
 
+use foretell::commands::Hunt;
 use foretell::diagnostics::Diagnostic;
 use run::directory::WorkDirectory;
 use run::job::User;
@@ -79,7 +80,8 @@ impl Cache {
         self.root.join(format!("unpacked-{number}"))
     }
 
-    /// The campaign that is described in a file.
+    /// The campaign that is described in a file, if its options have nothing run but its programs. That is found out once: parsing takes longer than
+    /// all else that a job costs.
     pub(crate) async fn campaign(
         &mut self,
         fleet: &Fleet,
@@ -89,6 +91,7 @@ impl Cache {
             return Ok(known.clone());
         }
         let campaign = fleet.campaign(described_in).await?;
+        Hunt::check_for_workers(&campaign.hunt)?;
         // Few are under way at the same time.
         if self.campaigns.len() >= 16 {
             self.campaigns.clear();

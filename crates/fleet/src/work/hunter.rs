@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use foretell::commands::Hunt;
 use foretell::diagnostics::Diagnostic;
 use pipeline::hunt::StepOutcome;
 use pipeline::saved;
@@ -83,7 +82,6 @@ impl ProgramHunter {
     ) -> Result<(Campaign, Test, PathBuf, JobDirectory), Diagnostic> {
         let mut cache = self.cache.lock().await;
         let campaign = cache.campaign(fleet, &job.described_in).await?;
-        Hunt::check_for_workers(&campaign.hunt)?;
         let missing = || Diagnostic::new("the campaign of the job has no such test");
         let bundle = campaign.bundles.get(job.test).and_then(Option::as_ref).ok_or_else(missing)?;
         let files = cache.bundle(fleet, bundle).await?;
