@@ -60,7 +60,8 @@ pub struct Metadata {
     /// The libraries that code of the run lies in, with the places of it in the source.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub libraries: Vec<Library>,
-    /// Whether the program had the order of locks and the like ignored: the trace does not have what was ignored, but a replay does.
+    /// Whether the program had the order of locks and the like ignored, or its fibers kept apart: the trace does not have what was
+    /// ignored, but a replay does.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ignores_orders: bool,
     /// Of a run that ended in a deadlock: what each thread waits for.
