@@ -9,7 +9,7 @@ const DECODED: [(&str, char); 5] = [("%7C", '|'), ("%0A", '\n'), ("%0D", '\r'), 
 
 /// The name that is spelled so.
 pub(super) fn decode(spelled: &str) -> Cow<'_, str> {
-    let Some(first) = memchr::memchr(b'%', spelled.as_bytes()) else {
+    let Some(first) = spelled.bytes().position(|byte| byte == b'%') else {
         return Cow::Borrowed(spelled);
     };
     let mut name = String::with_capacity(spelled.len());
