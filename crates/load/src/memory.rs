@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
+use trace::{EPOLL, EVENTFD};
 use wire::{Event, Op, Passage};
 
 use super::blocks::{BlockNumber, Placed};
@@ -147,8 +148,8 @@ impl Memory {
             Some(Passage::Team(number)) => return format!("team {}", number / 8),
             Some(Passage::Iteration(number)) => return format!("iteration {number}"),
             Some(Passage::File(number)) => return format!("file descriptor {number}"),
-            Some(Passage::Counter(number)) => return format!("eventfd {number}"),
-            Some(Passage::Interest(number)) => return format!("epoll {number}"),
+            Some(Passage::Counter(number)) => return format!("{EVENTFD}{number}"),
+            Some(Passage::Interest(number)) => return format!("{EPOLL}{number}"),
             _ => {}
         }
         if let Some(placed) = self.variables.block_at(address) {

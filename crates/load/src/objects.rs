@@ -4,7 +4,7 @@ use std::io;
 
 use rustc_hash::FxHashMap;
 use trace::native::Table;
-use trace::{BarrierId, BlockId, ConditionId, LockId, SemaphoreId, VariableId};
+use trace::{BarrierId, BlockId, ConditionId, EPOLL, EVENTFD, LockId, SemaphoreId, VariableId};
 use wire::{Hold, Passage, Signal};
 
 use super::blocks::{BlockNumber, Placed};
@@ -288,8 +288,8 @@ impl Objects {
             Some(Passage::Iteration(number)) => format!("iteration {number}"),
             Some(Passage::File(number)) => format!("file descriptor {number}"),
             Some(Passage::Everything) => "finalizers".to_owned(),
-            Some(Passage::Counter(number)) => format!("eventfd {number}"),
-            Some(Passage::Interest(number)) => format!("epoll {number}"),
+            Some(Passage::Counter(number)) => format!("{EVENTFD}{number}"),
+            Some(Passage::Interest(number)) => format!("{EPOLL}{number}"),
             Some(Passage::Signal(Signal::ANY, _)) => format!("{SIGNAL}of any kind"),
             Some(Passage::Signal(Signal(number), _)) => format!("{SIGNAL}{number}"),
             None => format!("order at {}", self.memory.name_in(object, None, first_use, output)),

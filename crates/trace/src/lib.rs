@@ -39,7 +39,7 @@ pub use memory_order::MemoryOrder;
 pub use metadata::{Binary, LastWait, Library, Metadata, Misuse, MisuseKind, Module, Variable};
 pub use names::{Interner, Names, TooManyNames};
 pub use op::{Access, Kind, ObjectKind, Op};
-pub use system::is_of_the_system;
+pub use system::{EPOLL, EVENTFD, is_kernel_object, is_of_the_system};
 pub use thread_path::{NotAThreadPath, ThreadPath};
 pub use threads::ThreadEvents;
 pub use trace::{Columns, Mark, Symbols, Trace};

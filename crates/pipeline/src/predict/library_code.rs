@@ -22,10 +22,15 @@ const GUARDS: [&str; 3] = ["mutex.rs", "rwlock.rs", "reentrant_lock.rs"];
 /// Whether a bug is about the order of accesses inside of libraries alone. A race is never passed over.
 pub(super) fn is_of_libraries(trace: &Trace, kind: FindingKind, events: &[Option<EventId>]) -> bool {
     let kind = matches!(kind, FindingKind::Atomicity | FindingKind::Nondeterminism | FindingKind::Order);
-    kind && events
-        .iter()
-        .flatten()
-        .all(|&event| is_in_std(trace, event) || is_atomic_of_a_crate(trace, event))
+    kind && events.iter().flatten().all(|&event| {
+        is_in_std(trace, event) || is_atomic_of_a_crate(trace, event) || is_in_kernel(trace, event)
+    })
+}
+
+/// Whether an event uses what the kernel keeps for threads to wait for each other. What comes between two such uses is what they are for.
+fn is_in_kernel(trace: &Trace, event: EventId) -> bool {
+    let variable = trace.op(event).access().map(|access| access.variable);
+    variable.is_some_and(|variable| trace::is_kernel_object(trace.symbols().variable(variable)))
 }
 
 /// Whether an event is an atomic access in the code of a crate that is not the user's own.
