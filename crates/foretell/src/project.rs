@@ -253,7 +253,8 @@ split = true
         assert_eq!(test, ["--split", "--suppressions=a.supp", "--suppressions=b.supp"]);
         let cargo = sorted(added_to(PROJECT, "cargo", &["test", "--timeout", "5"]));
         assert_eq!(cargo, ["--split", "--suppressions=a.supp", "--suppressions=b.supp"]);
-        assert_eq!(sorted(added_to(PROJECT, "stats", &[])), [""; 0]);
+        assert_eq!(sorted(added_to(PROJECT, "stats", &[])), ["--timeout=30"]);
+        assert_eq!(sorted(added_to(PROJECT, "list", &[])), [""; 0]);
     }
 
     #[test]

@@ -22,16 +22,17 @@ impl AtomicU128 {
     fn compare_exchange(&self, old: u128, new: u128, _: Ordering, _: Ordering) -> Result<u128, u128> {
         let (mut low, mut high) = (old as u64, (old >> 64) as u64);
         let same: u8;
-        // SAFETY: the cell is ours to change; rbx is kept, since the compiler may use it.
+        // SAFETY: the cell is ours to change. rbx, which cannot be an operand, is put back; the others are named, since the compiler may choose rbx
+        // for an operand of its choice.
         unsafe {
             asm!(
-                "xchg rbx, {new_low}",
-                "lock cmpxchg16b [{cell}]",
-                "sete {same}",
-                "mov rbx, {new_low}",
-                new_low = inout(reg) new as u64 => _,
-                cell = in(reg) self.0.get(),
-                same = out(reg_byte) same,
+                "xchg rbx, rsi",
+                "lock cmpxchg16b [rdi]",
+                "sete r8b",
+                "mov rbx, rsi",
+                inout("rsi") new as u64 => _,
+                in("rdi") self.0.get(),
+                out("r8b") same,
                 in("rcx") (new >> 64) as u64,
                 inout("rax") low,
                 inout("rdx") high,

@@ -173,7 +173,8 @@ impl Hunt {
         let first = ["foretell", "hunt"].map(OsString::from).into_iter();
         let words = first.chain(options.iter().cloned()).chain(own.map(OsString::from));
         let hunt = match Arguments::try_parse_from(words).map(|arguments| arguments.command) {
-            Ok(Command::Hunt(hunt)) => hunt,
+            // Options that end the options would make what follows a command of their own.
+            Ok(Command::Hunt(hunt)) if hunt.command == ["program"] => hunt,
             Ok(_) => return Err(Diagnostic::new("not options of `foretell hunt`")),
             Err(usage) => {
                 let usage = usage.to_string();
