@@ -268,8 +268,11 @@ impl Project {
     /// Waits until a worker does a job.
     pub(crate) fn wait_until_running(&self, server: &Server, campaign: &str) {
         let started = Instant::now();
-        while self.status(server, campaign)["running"] != 1 {
+        loop {
             let status = self.status(server, campaign);
+            if status["running"] == 1 {
+                return;
+            }
             assert!(started.elapsed() < Duration::from_secs(30) && status["done"] == 0, "{status}");
         }
     }
