@@ -49,45 +49,6 @@ always! {
     fn getaddrinfo(node: *const c_char, service: *const c_char, hints: Bytes, result: Bytes) -> c_int;
 }
 
-/// `fcntl`: waiting for a file lock blocks.
-fn control(file: c_int, command: c_int, argument: usize, really: impl Fn() -> c_int) -> c_int {
-    let _ = (file, argument);
-    match enter() {
-        Some(inside) if matches!(command, libc::F_SETLKW | libc::F_OFD_SETLKW) => outside(inside, really),
-        _ => really(),
-    }
-}
-
-/// # Safety
-/// As for the function of that name that it replaces.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl(file: c_int, command: c_int, argument: usize) -> c_int {
-// SAFETY: the arguments are as the real function demands them, by the contract of this one.
-unsafe {
-    control(
-        file,
-        command,
-        argument,
-        || real!(fcntl(file => c_int, command => c_int, argument => usize) -> c_int),
-    )
-}
-}
-
-/// # Safety
-/// As for the function of that name that it replaces.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl64(file: c_int, command: c_int, argument: usize) -> c_int {
-// SAFETY: the arguments are as the real function demands them, by the contract of this one.
-unsafe {
-    control(
-        file,
-        command,
-        argument,
-        || real!(fcntl64(file => c_int, command => c_int, argument => usize) -> c_int),
-    )
-}
-}
-
 /// System calls by number. The return address goes where an eighth argument would be.
 ///
 /// # Safety

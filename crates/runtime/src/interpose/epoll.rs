@@ -102,8 +102,12 @@ fn log_arrived_within(file: c_int, depth: u32, pc: u64) {
 unsafe fn log_events(epoll: c_int, events: Events, count: c_int, pc: u64) {
     const ARRIVED: c_int =
         libc::EPOLLIN | libc::EPOLLPRI | libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR;
-    log_use(Use::Sees, passage(epoll), pc);
-    for index in 0..usize::try_from(count).unwrap_or(0) {
+    // Who was told of nothing learns nothing.
+    let count = usize::try_from(count).unwrap_or(0);
+    if count > 0 {
+        log_use(Use::Sees, passage(epoll), pc);
+    }
+    for index in 0..count {
         // SAFETY: there are so many.
         let event = unsafe { events.add(index).read_unaligned() };
         if event.events & ARRIVED as u32 == 0 {

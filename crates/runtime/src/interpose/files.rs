@@ -319,6 +319,23 @@ pub(super) fn opened(file: c_int, pc: u64) -> c_int {
     file
 }
 
+/// `fcntl`: it copies numbers as `dup` does, and waiting for a file lock blocks.
+fn control(file: c_int, command: c_int, pc: u64, really: impl FnOnce() -> c_int) -> c_int {
+    match command {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
+            log_access(Kind::Read1, file, pc);
+            let copy = really();
+            copy_own(file, copy);
+            opened(copy, pc)
+        }
+        libc::F_SETLKW | libc::F_OFD_SETLKW => match enter() {
+            Some(inside) => outside(inside, really),
+            None => really(),
+        },
+        _ => really(),
+    }
+}
+
 type Path = *const core::ffi::c_char;
 
 // The mode, which is there only if a file may be created, is passed on as it came.
@@ -358,6 +375,12 @@ hook! {
         let copy = real!(dup3(file => c_int, number => c_int, flags => c_int) -> c_int);
         copy_own(file, copy);
         opened(copy, pc)
+    }
+    fn fcntl(file: c_int, command: c_int, argument: usize; pc in "rcx") -> c_int {
+        control(file, command, pc, || real!(fcntl(file => c_int, command => c_int, argument => usize) -> c_int))
+    }
+    fn fcntl64(file: c_int, command: c_int, argument: usize; pc in "rcx") -> c_int {
+        control(file, command, pc, || real!(fcntl64(file => c_int, command => c_int, argument => usize) -> c_int))
     }
     fn pipe(files: *mut c_int; pc in "rsi") -> c_int {
         opened_pair(real!(pipe(files => *mut c_int) -> c_int), files, pc)

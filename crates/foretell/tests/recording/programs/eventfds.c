@@ -1,4 +1,5 @@
 // Two senders with an event counter each. Main learns by epoll which of them sent something, so it is ordered after that one only.
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -11,7 +12,7 @@ static int of_first, of_second;
 static void *send_first(void *unused)
 {
     of_first = 1;
-    eventfd_write(first, 1);
+    eventfd_write(fcntl(first, F_DUPFD_CLOEXEC, 0), 1);
     return unused;
 }
 
