@@ -35,8 +35,8 @@ Examples:
   foretell test --resume                      go on after Ctrl-C
   foretell replay .foretell/latest race-1     see a finding happen
 
-Exit status: 0 nothing to report, 1 findings, or the test command failed by
-itself, 2 usage or input error, or nothing could be hunted in, 3 nothing found,
+Exit status: 0 nothing to report, 1 (or --exit-code) findings, or the test command
+failed by itself, 2 usage or input error, or nothing could be hunted in, 3 nothing found,
 but the time was up before every test had its turn.";
 
 /// How to hunt in the tests of a test command.
@@ -169,7 +169,8 @@ pub(super) fn report(outcome: SuiteOutcome, outputs: &Outputs, mode: OutputMode)
         progress::say(&format!("the test command itself ended with status {}", suite.status));
     }
     Ok(match exit {
-        Exit::Nothing if suite.status != 0 => Exit::Findings,
+        // A failing test is what shards collect as well: the job that merges them says so.
+        Exit::Nothing if suite.status != 0 => outputs.exit_code.map_or(Exit::Findings, Exit::Chosen),
         Exit::Nothing if suite.count(TestOutcome::Error) > 0 => Exit::Mistake,
         Exit::Nothing if suite.count(TestOutcome::NotReached) > 0 => Exit::Budget,
         exit => exit,
