@@ -5,11 +5,10 @@ pub mod arguments;
 pub mod commands;
 pub mod open;
 pub mod project;
-pub mod reporting;
 
 pub use terminal::{
     diagnostics, exit, heartbeat, interrupts, limits, mode, observer, output, patience, progress, quantity,
-    table,
+    reporting, table,
 };
 
 use std::ffi::OsString;

@@ -3,7 +3,7 @@
 //! Two passes over the events and tables no larger than the names: the first counts, the second
 //! finds out which threads touch the few hottest objects. Nothing is kept per event.
 
-use trace::{EventId, Kind, LockId, Op, ThreadId, Trace, VariableId};
+use trace::{Access, EventId, Kind, LockId, Op, ThreadId, Trace, VariableId};
 
 /// What is in a trace.
 #[derive(Clone, Debug)]
@@ -117,9 +117,7 @@ impl Survey {
     /// Surveys a trace, with so many of the hottest objects.
     pub fn of(trace: &Trace, hottest: usize) -> Survey {
         let mut count = Count::new(trace);
-        for (event, thread, op) in trace.events() {
-            count.step(event, thread, op);
-        }
+        trace.events().for_each(|(event, thread, op)| count.step(event, thread, op));
         count.into_survey(hottest)
     }
 
@@ -157,10 +155,11 @@ struct Count<'a> {
     threads: Vec<ThreadFigures>,
     /// How many locks each thread holds.
     held: Vec<u32>,
-    kinds: Vec<u64>,
+    kinds: [u64; Kind::ALL.len()],
     variables: Vec<VariableCount>,
     locks: Vec<LockCount>,
-    nesting: Nesting,
+    held_at_acquires: Histogram,
+    held_at_accesses: Histogram,
     reads: ReadFigures,
     open_sections: u64,
     open_examples: Vec<EventId>,
@@ -186,10 +185,11 @@ impl<'a> Count<'a> {
             trace,
             threads: threads.collect(),
             held: vec![0; symbols.threads.len()],
-            kinds: vec![0; Kind::ALL.len()],
+            kinds: [0; Kind::ALL.len()],
             variables: vec![variable; symbols.variables.len()],
             locks: vec![lock; symbols.locks.len()],
-            nesting: Nesting::default(),
+            held_at_acquires: [0; DEEPEST + 1],
+            held_at_accesses: [0; DEEPEST + 1],
             reads: ReadFigures::default(),
             open_sections: 0,
             open_examples: Vec::new(),
@@ -199,11 +199,11 @@ impl<'a> Count<'a> {
     fn step(&mut self, event: EventId, thread: ThreadId, op: Op) {
         let figures = &mut self.threads[thread.index()];
         figures.events += 1;
-        figures.span = Some((figures.span.map_or(event, |(first, _)| first), event));
-        self.kinds[op.kind() as usize] += 1;
-        if op.access().is_some() {
-            self.access(event, thread, op);
+        match &mut figures.span {
+            Some((_, last)) => *last = event,
+            none => *none = Some((event, event)),
         }
+        self.kinds[op.kind() as usize] += 1;
         match op {
             Op::Acquire(lock) | Op::AcquireShared(lock) => self.acquire(event, thread, lock, op.kind()),
             Op::Release(_) | Op::ReleaseShared(_) if !self.trace.is_nested(event) => {
@@ -211,12 +211,11 @@ impl<'a> Count<'a> {
             }
             Op::End => self.threads[thread.index()].ended = true,
             Op::Join(joined) => self.threads[joined.index()].ended = true,
-            _ => {}
+            op => op.access().into_iter().for_each(|access| self.access(event, thread, access)),
         }
     }
 
-    fn access(&mut self, event: EventId, thread: ThreadId, op: Op) {
-        let Some(access) = op.access() else { return };
+    fn access(&mut self, event: EventId, thread: ThreadId, access: Access) {
         let count = &mut self.variables[access.variable.index()];
         count.reads += u32::from(access.reads);
         count.writes += u32::from(access.writes);
@@ -226,7 +225,7 @@ impl<'a> Count<'a> {
             user if user == thread.0 => user,
             _ => SEVERAL,
         };
-        bump(&mut self.nesting.accesses, self.held[thread.index()]);
+        bump(&mut self.held_at_accesses, self.held[thread.index()]);
         if access.reads {
             match self.trace.reads_from(event).map(|write| self.trace.thread(write)) {
                 None => self.reads.initial_value += 1,
@@ -249,7 +248,7 @@ impl<'a> Count<'a> {
         count.deepest = count.deepest.max(*held);
         count.handovers += u32::from(count.last_user != NOBODY && count.last_user != thread.0);
         count.last_user = thread.0;
-        bump(&mut self.nesting.acquires, *held);
+        bump(&mut self.held_at_acquires, *held);
         if self.trace.section_end(event).is_none() {
             self.open_sections += 1;
             if self.open_examples.len() < OPEN_EXAMPLES {
@@ -299,9 +298,12 @@ impl<'a> Count<'a> {
             hot_variables: hot_variables.iter().enumerate().map(hot_variable).collect(),
             hot_locks: hot_locks.iter().enumerate().map(hot_lock).collect(),
             threads: self.threads,
-            kinds: self.kinds,
+            kinds: self.kinds.to_vec(),
             sharing,
-            nesting: self.nesting,
+            nesting: Nesting {
+                acquires: counted(&self.held_at_acquires),
+                accesses: counted(&self.held_at_accesses),
+            },
             reads: self.reads,
             open_sections: self.open_sections,
             open_examples: self.open_examples,
@@ -315,12 +317,16 @@ impl VariableCount {
     }
 }
 
-fn bump(histogram: &mut Vec<u64>, depth: u32) {
-    let depth = (depth as usize).min(DEEPEST);
-    if histogram.len() <= depth {
-        histogram.resize(depth + 1, 0);
-    }
-    histogram[depth] += 1;
+type Histogram = [u64; DEEPEST + 1];
+
+fn bump(histogram: &mut Histogram, depth: u32) {
+    histogram[(depth as usize).min(DEEPEST)] += 1;
+}
+
+/// Without the depths that never were.
+fn counted(histogram: &Histogram) -> Vec<u64> {
+    let length = histogram.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+    histogram[..length].to_vec()
 }
 
 /// The indices of the largest, first the largest; of equals, the first. Unused ones are left out.
@@ -354,7 +360,7 @@ impl Users {
         };
         let variable_place = places(variables, trace.symbols().variables.len());
         let lock_place = places(locks, trace.symbols().locks.len());
-        for (_, thread, op) in trace.events() {
+        trace.events().for_each(|(_, thread, op)| {
             let set = match op {
                 Op::Acquire(lock) | Op::AcquireShared(lock) => {
                     users.of_locks.get_mut(lock_place[lock.index()] as usize)
@@ -366,7 +372,7 @@ impl Users {
             if let Some(set) = set {
                 set.insert(thread);
             }
-        }
+        });
         users
     }
 }

@@ -1,6 +1,6 @@
 //! How commands speak to people and to shells: errors and warnings in the style of rustc ([`diagnostics`]), progress ([`observer`],
-//! [`progress`], [`heartbeat`]), results on standard output or in files ([`output`]), exit statuses ([`exit`]), and what happens on
-//! Ctrl-C and at the end of the time ([`interrupts`], [`limits`]).
+//! [`progress`], [`heartbeat`]), findings in all their forms ([`reporting`]), results on standard output or in files ([`output`]), exit
+//! statuses ([`exit`]), and what happens on Ctrl-C and at the end of the time ([`interrupts`], [`limits`]).
 //!
 #![doc = include_str!("../README.md")]
 
@@ -15,4 +15,5 @@ pub mod output;
 pub mod patience;
 pub mod progress;
 pub mod quantity;
+pub mod reporting;
 pub mod table;

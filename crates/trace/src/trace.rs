@@ -203,10 +203,20 @@ impl Columns {
     }
 }
 
+/// Kinds by their codes. `push`, `set_op` and `extend_checked` alone write heads, so the code is always one of a kind.
+const KINDS: [Kind; 1 << KIND_BITS] = {
+    let mut kinds = [Kind::Begin; 1 << KIND_BITS];
+    let mut index = 0;
+    while index < Kind::ALL.len() {
+        kinds[Kind::ALL[index] as usize] = Kind::ALL[index];
+        index += 1;
+    }
+    kinds
+};
+
 #[inline]
 fn kind_of(head: u32) -> Kind {
-    // `push`, `set_op` and `extend_checked` alone write heads, so the code is always one of a kind.
-    Kind::from_code((head & ((1 << KIND_BITS) - 1)) as u8).unwrap_or(Kind::Begin)
+    KINDS[(head & ((1 << KIND_BITS) - 1)) as usize]
 }
 
 /// How far the numbers of events may go: each is less than its bound.

@@ -1,6 +1,6 @@
 //! `foretell predict`: the bugs of the runs that did not happen, each with a schedule that shows it.
 //!
-//! The search is [`pipeline::predict`]; how findings are shown is in `crate::reporting`.
+//! The search is [`pipeline::predict`]; how findings are shown is in [`terminal::reporting`].
 
 mod raw;
 mod search;

@@ -35,9 +35,10 @@ Examples:
   foretell test --resume                      go on after Ctrl-C
   foretell replay .foretell/latest race-1     see a finding happen
 
-Exit status: 0 nothing to report, 1 (or --exit-code) findings, or the test command
-failed by itself, 2 usage or input error, or nothing could be hunted in, 3 nothing found,
-but the time was up before every test had its turn.";
+Exit status: 0 nothing to report, 1 findings, or the test command failed by
+itself (--exit-code sets another status for both), 2 usage or input error, or
+nothing could be hunted in, 3 nothing found, but the time was up before every
+test had its turn.";
 
 /// How to hunt in the tests of a test command.
 #[derive(Debug, Args)]

@@ -26,7 +26,8 @@ fn project() -> tempfile::TempDir {
     copy(&root().join("examples/bazel-counter"), &below);
     // Run as it is, it loses a count now and then, and a job would fail for that.
     let source = fs::read_to_string(below.join("counter_test.c")).unwrap();
-    fs::write(below.join("counter_test.c"), source.replace("return counter == 2 ? 0 : 1", "return 0")).unwrap();
+    fs::write(below.join("counter_test.c"), source.replace("return counter == 2 ? 0 : 1", "return 0"))
+        .unwrap();
     directory
 }
 

@@ -5,11 +5,13 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 const DECODED: [(&str, char); 5] = [("%7C", '|'), ("%0A", '\n'), ("%0D", '\r'), ("%25", '%'), ("%23", '#')];
 
 /// The name that is spelled so.
 pub(super) fn decode(spelled: &str) -> Cow<'_, str> {
-    let Some(first) = spelled.bytes().position(|byte| byte == b'%') else {
+    let Some(first) = memchr(b'%', spelled.as_bytes()) else {
         return Cow::Borrowed(spelled);
     };
     let mut name = String::with_capacity(spelled.len());

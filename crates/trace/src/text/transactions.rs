@@ -21,11 +21,8 @@ struct Life {
 
 /// Rewrites the begins and ends that are transactions as regions. Linear time.
 pub(super) fn resolve(builder: &mut TraceBuilder) -> Result<(), TooManyNames> {
-    let mut lives: Vec<Life> = Vec::new();
+    let mut lives = vec![Life::default(); builder.threads()];
     builder.columns().packed().for_each(|(_, thread, kind, _)| {
-        if lives.len() <= thread.index() {
-            lives.resize(thread.index() + 1, Life::default());
-        }
         let life = &mut lives[thread.index()];
         let begins_late = kind == Kind::Begin && life.started;
         life.is_transactional |= begins_late || life.ended;

@@ -90,7 +90,7 @@ pub(super) fn resolve(
     if !has_conditions || !builder.columns().packed().any(|(_, _, kind, _)| kind == Kind::Wait) {
         return (WaitCounts::of(&[], &[], convention), None);
     }
-    let waits = Wait::all(builder.columns());
+    let waits = Wait::all(builder.columns(), builder.threads());
     let (locks, conditions) = builder.locks_and_conditions();
     let monitors = monitors(locks, conditions);
     let mut depths = held_at_waits(builder.columns(), &waits, &monitors, true);
@@ -113,7 +113,7 @@ pub(super) fn are_misread(trace: &Trace) -> bool {
     if symbols.conditions.is_empty() {
         return false;
     }
-    let waits = Wait::all(trace.columns());
+    let waits = Wait::all(trace.columns(), symbols.threads.len());
     if !waits.iter().any(|wait| wait.signal_after) {
         return false;
     }
@@ -151,15 +151,12 @@ struct LastOfThread {
 
 impl Wait {
     /// All waits of a trace, in order.
-    fn all(columns: &Columns) -> Vec<Wait> {
+    fn all(columns: &Columns, threads: usize) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
-        let mut last: Vec<LastOfThread> = Vec::new();
+        let mut last = vec![LastOfThread::default(); threads];
         // By condition: the last signal.
         let mut signals: Vec<Option<EventId>> = Vec::new();
         columns.packed().for_each(|(event, thread, kind, target)| {
-            if last.len() <= thread.index() {
-                last.resize(thread.index() + 1, LastOfThread::default());
-            }
             let now = LastOfThread { event: event.0 + 1, wait: 0 };
             let before = std::mem::replace(&mut last[thread.index()], now);
             if let Some(wait) = before.wait.checked_sub(1).map(|index| &mut waits[index as usize]) {
