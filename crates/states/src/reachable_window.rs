@@ -50,9 +50,12 @@ impl ReachableWindow {
     pub(crate) fn start(&mut self, given: usize) {
         self.first = self.widest.max(given.min(self.strides.len() - 1));
         self.place = None;
-        let size = self.size();
-        self.now[..size].fill(0);
-        self.before[..size].fill(0);
+        // Otherwise it is renewed before the first row.
+        if self.first <= given {
+            let size = self.size();
+            self.now[..size].fill(0);
+            self.before[..size].fill(0);
+        }
     }
 
     /// The level after which the window starts anew at each place.

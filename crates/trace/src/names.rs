@@ -82,36 +82,61 @@ pub struct TooManyNames;
 #[derive(Clone, Debug, Default)]
 pub struct Interner {
     names: Names,
-    table: HashTable<u32>,
+    table: HashTable<Entry>,
     hasher: foldhash::fast::RandomState,
+}
+
+/// A name in the table, with half of its hash: the table grows without a look at the names, which lie scattered in memory.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    index: u32,
+    hash: u32,
+}
+
+impl Entry {
+    /// What the table goes by: its low bits choose a place, its high ones are compared first.
+    fn spread(self) -> u64 {
+        spread(self.hash)
+    }
+}
+
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
 
 impl Interner {
     /// Makes room for so many more names at once.
     pub(crate) fn reserve(&mut self, names: usize) {
-        let (known, hasher) = (&self.names, &self.hasher);
-        self.table.reserve(names, |&index| hasher.hash_one(known.get(index as usize)));
+        self.table.reserve(names, |entry| entry.spread());
         self.names.ends.reserve(names);
     }
 
     /// The index of this name, new or known.
     #[inline]
     pub fn intern(&mut self, name: &str) -> Result<u32, TooManyNames> {
-        let hash = self.hasher.hash_one(name);
-        let names = &self.names;
-        if let Some(&index) = self.table.find(hash, |&index| names.get(index as usize) == name) {
+        let hash = self.hash(name);
+        if let Some(index) = self.find(hash, name) {
             return Ok(index);
         }
         let index = self.names.push(name)?;
-        let (names, hasher) = (&self.names, &self.hasher);
-        self.table.insert_unique(hash, index, |&index| hasher.hash_one(names.get(index as usize)));
+        self.table.insert_unique(spread(hash), Entry { index, hash }, |entry| entry.spread());
         Ok(index)
     }
 
     /// The index of this name if it is known.
     pub fn lookup(&self, name: &str) -> Option<u32> {
-        let hash = self.hasher.hash_one(name);
-        self.table.find(hash, |&index| self.names.get(index as usize) == name).copied()
+        self.find(self.hash(name), name)
+    }
+
+    #[inline]
+    fn hash(&self, name: &str) -> u32 {
+        self.hasher.hash_one(name) as u32
+    }
+
+    #[inline]
+    fn find(&self, hash: u32, name: &str) -> Option<u32> {
+        let is_it = |entry: &Entry| entry.hash == hash && self.names.get(entry.index as usize) == name;
+        self.table.find(spread(hash), is_it).map(|entry| entry.index)
     }
 
     /// The names so far.
@@ -130,10 +155,11 @@ impl Interner {
 impl From<Names> for Interner {
     fn from(names: Names) -> Self {
         let mut interner = Interner { names, ..Interner::default() };
-        let (names, hasher) = (&interner.names, &interner.hasher);
-        for index in 0..names.len() {
-            let hash = hasher.hash_one(names.get(index));
-            interner.table.insert_unique(hash, index as u32, |&i| hasher.hash_one(names.get(i as usize)));
+        interner.table.reserve(interner.names.len(), |entry| entry.spread());
+        for index in 0..interner.names.len() {
+            let hash = interner.hash(interner.names.get(index));
+            let entry = Entry { index: index as u32, hash };
+            interner.table.insert_unique(spread(hash), entry, |entry| entry.spread());
         }
         interner
     }

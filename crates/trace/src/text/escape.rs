@@ -5,18 +5,15 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr;
-
 const DECODED: [(&str, char); 5] = [("%7C", '|'), ("%0A", '\n'), ("%0D", '\r'), ("%25", '%'), ("%23", '#')];
 
 /// The name that is spelled so.
 pub(super) fn decode(spelled: &str) -> Cow<'_, str> {
-    let Some(first) = memchr(b'%', spelled.as_bytes()) else {
+    if !spelled.as_bytes().contains(&b'%') {
         return Cow::Borrowed(spelled);
-    };
+    }
     let mut name = String::with_capacity(spelled.len());
-    name.push_str(&spelled[..first]);
-    let mut rest = &spelled[first..];
+    let mut rest = spelled;
     while let Some(next) = rest.chars().next() {
         let known = DECODED.iter().find(|(code, _)| rest.starts_with(code));
         let (length, meant) = known.map_or((next.len_utf8(), next), |&(code, meant)| (code.len(), meant));
