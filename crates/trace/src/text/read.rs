@@ -19,7 +19,7 @@ use super::directive::Directives;
 use super::error::{Problem, ReadError, TextPosition};
 use super::line_map::LineMap;
 use super::naming::Naming;
-use super::recent::Recent;
+use super::recent::{Recent, Repeated};
 use super::waits::{self, WaitConvention, WaitCounts};
 use super::{MAX_EVENTS, MAX_LINE, transactions};
 use event::{Part, Refusal, place_of};
@@ -132,7 +132,7 @@ struct Parser<'t> {
     line: u64,
     /// Bytes parsed.
     bytes: u64,
-    threads: Recent<64>,
+    threads: Repeated<64>,
     variables: Recent<{ 1 << 15 }>,
     locks: Recent<{ 1 << 10 }>,
     locations: Recent<{ 1 << 14 }>,
@@ -153,7 +153,7 @@ impl<'t> Parser<'t> {
             naming: Naming::default(),
             line: 0,
             bytes: 0,
-            threads: Recent::default(),
+            threads: Repeated::default(),
             variables: Recent::default(),
             locks: Recent::default(),
             locations: Recent::default(),

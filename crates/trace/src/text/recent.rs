@@ -131,6 +131,40 @@ impl<const MOST: usize> Recent<MOST> {
     }
 }
 
+/// Ids of names of which one comes many times in a row, as that of the thread does: the last one is compared first.
+#[derive(Default)]
+pub(super) struct Repeated<const MOST: usize> {
+    /// The last name, if it is short: its bytes, followed by zeroes, and its length; 0 if there is none.
+    last: u64,
+    length: usize,
+    id: u32,
+    recent: Recent<MOST>,
+}
+
+impl<const MOST: usize> Repeated<MOST> {
+    /// The id of the name at `start..end` of the text, remembered or else interned.
+    #[inline]
+    pub(super) fn id<E>(
+        &mut self,
+        text: &str,
+        start: usize,
+        end: usize,
+        intern: impl FnOnce(&str) -> Result<u32, E>,
+    ) -> Result<u32, E> {
+        let length = end - start;
+        let window = text.as_bytes().get(start..).and_then(<[u8]>::first_chunk::<8>);
+        let (Some(window), 1..=8) = (window, length) else {
+            return self.recent.id(text, start, end, intern);
+        };
+        let name = u64::from_le_bytes(*window) & (u64::MAX >> (64 - 8 * length));
+        if name != self.last || length != self.length {
+            self.id = self.recent.id(text, start, end, intern)?;
+            (self.last, self.length) = (name, length);
+        }
+        Ok(self.id)
+    }
+}
+
 impl Key {
     /// The key of the name of this length that the window starts with, if it is short.
     #[inline]
@@ -163,13 +197,16 @@ mod tests {
         #[test]
         fn ids_are_those_of_the_table(names in prop::collection::vec("[ab\0é]{1,9}|[xy]?[0-9]{1,4}", 1..600)) {
             let text = names.concat();
-            let mut cache = Recent::<128>::default();
-            let (mut cached, mut plain) = (crate::Interner::default(), crate::Interner::default());
+            let (mut cache, mut repeated) = (Recent::<128>::default(), Repeated::<128>::default());
+            let [mut cached, mut again, mut plain] = [(); 3].map(|()| crate::Interner::default());
             let mut start = 0;
             for name in &names {
                 let end = start + name.len();
-                let id = cache.id(&text, start, end, |name| cached.intern(name));
-                prop_assert_eq!(id, plain.intern(name));
+                let id = plain.intern(name);
+                prop_assert_eq!(cache.id(&text, start, end, |name| cached.intern(name)), id);
+                for _ in 0..2 {
+                    prop_assert_eq!(repeated.id(&text, start, end, |name| again.intern(name)), id);
+                }
                 start = end;
             }
         }

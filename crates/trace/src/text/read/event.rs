@@ -10,7 +10,7 @@ use crate::text::error::{Problem, TextPosition, quote};
 use crate::text::escape::decode;
 use crate::text::is_number;
 use crate::text::naming::Change;
-use crate::text::recent::Recent;
+use crate::text::recent::Repeated;
 use crate::text::spelling::{nearest, object_of, op_name, op_named};
 
 /// The part of an event's line that a problem is about.
@@ -172,7 +172,7 @@ impl Parser<'_> {
         }
         let (thread, change) = self.naming.forked(name, actor, &mut self.builder)?;
         if change == Change::Renamed {
-            self.threads = Recent::default();
+            self.threads = Repeated::default();
         }
         Ok(thread)
     }
