@@ -49,7 +49,7 @@ pub struct Predictions {
 /// Why a search ended before its end, and what it left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopped {
-    /// `time`, `memory`, `interrupt` or `error`.
+    /// `time`, `memory`, `events`, `interrupt` or `error`.
     pub by: StoppedBy,
     /// The same in half a sentence.
     pub reason: String,
@@ -79,6 +79,8 @@ pub enum StoppedBy {
     Time,
     /// The memory.
     Memory,
+    /// The number of events that are recorded.
+    Events,
     /// The user.
     Interrupt,
     /// Something that went wrong.

@@ -162,6 +162,7 @@ fn stopped_in_words(stopped: &Stopped) -> String {
     text + match stopped.by {
         StoppedBy::Time => " Try a larger `--timeout`, or `--only KIND`.",
         StoppedBy::Memory => " Try a larger `--memory`, or `--only KIND`.",
+        StoppedBy::Events => " Try a larger `--timeout` or `--max-events`.",
         StoppedBy::Interrupt | StoppedBy::Error => "",
     }
 }

@@ -121,7 +121,7 @@ pub struct Hunt {
     /// third of that.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
-    /// Record at most N events, and 250,000 for each second of --timeout; the program then continues unrecorded.
+    /// Record at most N events, and 500,000 for each second of --timeout; the program then continues unrecorded.
     #[arg(long, value_name = "N", default_value = "50M", value_parser = quantity)]
     max_events: u64,
     #[command(flatten)]

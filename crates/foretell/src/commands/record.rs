@@ -73,7 +73,7 @@ pub struct Record {
     #[arg(long, value_name = "N", value_parser = quantity)]
     max_events: Option<u64>,
     /// End the program after this time, such as 500ms, 10s or 2m.
-    #[arg(long, value_name = "D", value_parser = duration)]
+    #[arg(long, visible_alias = "timeout", value_name = "D", value_parser = duration)]
     duration: Option<Duration>,
     /// Keep only variables that functions or files whose names contain this access, and atomic ones; `*` matches anything.
     #[arg(long, value_name = "PATTERN")]

@@ -44,6 +44,61 @@ int main(void) {
 }
 ";
 
+/// Two threads work for long under a lock. In some orders the second to start comes first at the end, which fails.
+const LONG: &str = "\
+#include <assert.h>
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int shared[64];
+static int first;
+static void *work(void *number) {
+    for (int i = 0; i < 20000; i++) {
+        pthread_mutex_lock(&lock);
+        for (int j = 0; j < 8; j++) shared[j] = shared[j] + 1;
+        pthread_mutex_unlock(&lock);
+    }
+    pthread_mutex_lock(&lock);
+    if (!first) first = (int)(long)number;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (long i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, (void *)(i + 1));
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    FAIL
+    return 0;
+}
+";
+
+#[test]
+fn a_recording_that_is_cut_is_not_called_nothing_found() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("long.c"), LONG.replace("FAIL", "")).unwrap();
+    let limits = ["--timeout", "4", "--max-events", "300k"];
+    let hunted = foretell(directory.path(), &[&["hunt", "long.c"], &limits[..]].concat());
+    let words = String::from_utf8_lossy(&hunted.stdout).into_owned();
+    assert_eq!(hunted.status.code(), Some(3), "{hunted:?}");
+    assert!(words.contains("Stopped: the recording ends after "), "{words}");
+    assert!(!words.contains("nothing found"), "{words}");
+    let hunted = foretell(directory.path(), &[&["hunt", "long.c", "--json"], &limits[..]].concat());
+    let report = json(&hunted);
+    assert_eq!(report["stopped"]["by"], "events", "{report:#}");
+    // Although each of its runs is too long to look for others that are like it, the time is used.
+    assert!(report["runs"].as_u64().unwrap() >= 4, "{report:#}");
+}
+
+#[test]
+fn runs_that_are_too_long_to_compare_are_checked_for_failure() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("long.c"), LONG.replace("FAIL", "assert(first == 1);")).unwrap();
+    let hunted = foretell(directory.path(), &["hunt", "long.c", "--timeout", "10", "--json"]);
+    let report = json(&hunted);
+    assert_eq!(hunted.status.code(), Some(1), "{report:#}");
+    let findings = report["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|finding| finding["kind"] == "failure"), "{findings:#?}");
+}
+
 #[test]
 fn threads_that_nobody_waits_for_are_seen_all_the_same() {
     let directory = tempfile::tempdir().unwrap();

@@ -170,9 +170,10 @@ impl<'a> Explorer<'a> {
     ) -> Result<(), Error> {
         self.note(replayer, replayed, file)?;
         let graph = graph_of(replayed);
+        let mut is_new_order = false;
         if let Some(Err(doubt)) = graph {
             self.search.doubt(doubt);
-            self.long_runs.extend(replayed.log().map(order_of));
+            is_new_order = replayed.log().is_some_and(|log| self.long_runs.insert(order_of(log)));
         }
         let graph = graph.and_then(Result::ok);
         let learned = match (task, graph) {
@@ -180,7 +181,8 @@ impl<'a> Explorer<'a> {
             (None, Some(graph)) => self.search.learn(graph),
             (None, None) => Learned::default(),
         };
-        if learned.new_pairs == 0 || self.is_full() || replayed.failure.is_some() {
+        let is_new = learned.new_pairs > 0 || is_new_order;
+        if !is_new || self.is_full() || replayed.failure.is_some() {
             return Ok(());
         }
         let trace = rerecording::trace_of(replayer, replayed);

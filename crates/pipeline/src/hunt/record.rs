@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use run::failure::Failure;
 use trace::{Ending, Metadata};
+use wire::Stop;
 
 use super::HuntOptions;
 use super::failures::RunCounts;
@@ -26,7 +27,7 @@ const HANGING: Duration = Duration::from_secs(2);
 /// Events between switches then, on average.
 const OFTEN: u64 = 4;
 /// Events that are recorded for each second that the hunt may take.
-const EVENTS_PER_SECOND: u64 = 250_000;
+const EVENTS_PER_SECOND: u64 = 500_000;
 /// A program that ends by itself after fewer events, and in one thread, has not done its work.
 const HARDLY_ANY: u64 = 32;
 
@@ -46,6 +47,8 @@ pub(super) struct RecordedRuns {
     pub(super) counts: RunCounts,
     /// The program gave up before it did anything.
     pub(super) gave_up: bool,
+    /// After how many events the recording ends, if the program went on.
+    pub(super) cut_after: Option<u64>,
 }
 
 /// Records the command into the run's directory.
@@ -130,6 +133,7 @@ pub(super) fn record(
     warn_of_children(&ran, warned);
     let saved = recorder.save(process, &metadata, &directory.trace(), warned)?;
     let (events, threads) = (saved.loaded.events, saved.loaded.threads);
+    let cut_after = (saved.loaded.stop == Some(Stop::Limit)).then_some(events);
     let mut others = Vec::new();
     for (number, child) in ran.processes[1..].iter().enumerate() {
         let name = format!("child-{}.ftr", number + 1);
@@ -172,7 +176,7 @@ pub(super) fn record(
         && matches!(ran.ending, Ending::Exited(status) if status != 0)
         && threads <= 1
         && events < HARDLY_ANY;
-    Ok(RecordedRuns { ending: ran.ending, output, failure, failed, others, counts, gave_up })
+    Ok(RecordedRuns { ending: ran.ending, output, failure, failed, others, counts, gave_up, cut_after })
 }
 
 /// As many events as can be loaded and searched in the time there is: what never ends would otherwise leave no time for that.

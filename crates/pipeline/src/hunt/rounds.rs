@@ -91,8 +91,9 @@ impl<'a> Rounds<'a> {
         first: &'a TraceFile,
         recorded: RecordedRuns,
     ) -> Result<Self, Error> {
-        let predictions = head(first, &options.predict.without_nondeterminism())?;
-        let RecordedRuns { ending, output, failure, failed, counts, others, .. } = recorded;
+        let mut predictions = head(first, &options.predict.without_nondeterminism())?;
+        let RecordedRuns { ending, output, failure, failed, counts, others, cut_after, .. } = recorded;
+        predictions.stopped = cut_after.map(cut_recording);
         let mut explorer = Explorer::new(directory, first, options, counts);
         explorer.failed = failed;
         let command = command_of(first.trace.metadata(), ChosenBy::User).ok();
@@ -428,6 +429,13 @@ impl<'a> Rounds<'a> {
         let write = |finding| self.directory.write_schedule(file, finding, self.predictions.model);
         findings.map(write).try_for_each(|schedule: Result<ScheduleFile, Error>| schedule.map(|_| ()))
     }
+}
+
+/// What is left of a run of which so many events were recorded.
+fn cut_recording(events: u64) -> Stopped {
+    let reason =
+        format!("the recording ends after {} events, before the program does", report::number(events));
+    Stopped { by: StoppedBy::Events, reason, unfinished: Vec::new(), left_out: 0 }
 }
 
 /// Whether a finding says that memory is read before it is initialised, although `calloc` has cleared it: the language allows that, so it is

@@ -106,14 +106,54 @@ impl Rounds<'_> {
         if over.is_some() || self.options.times == 0 || self.options.rounds == 1 {
             return Ok(());
         }
-        // A run that takes longer to look into than there is time would be all that is done.
-        if self.most_events().is_some_and(|most| self.first.trace.len() as u64 > most.get()) {
-            self.ended = HuntEnd::Time;
-            return Ok(());
-        }
         self.doubt_the_program();
         self.explorer.is_over = false;
         observer.begin(&Stage::Exploring);
+        let is_long = self.most_events().is_some_and(|most| self.first.trace.len() as u64 > most.get());
+        self.ended = match is_long {
+            true => self.explore_long_runs(&command, observer)?,
+            false => self.explore_all(&command, observer)?,
+        };
+        while !self.is_over() && !self.explorer.kept.is_empty() {
+            self.search_next(observer)?;
+        }
+        observer.end(None);
+        self.save()
+    }
+
+    /// Makes runs that are too long to look for their other behaviours: each has the next seed, is checked for failure, and is searched as
+    /// far as it is recorded.
+    fn explore_long_runs(
+        &mut self,
+        command: &Command,
+        observer: &mut dyn Observer,
+    ) -> Result<HuntEnd, Error> {
+        let (mut spent, mut seed) = (Spent::default(), self.options.seed);
+        // The recorded run was scheduled as the first of them.
+        let mut settings: Vec<wire::Settings> = first_runs(seed).into_iter().skip(1).collect();
+        loop {
+            if let Some(end) = self.end() {
+                return Ok(end);
+            }
+            let (max_events, limit) = (self.most_events(), self.run_limit(None));
+            let next = settings.drain(..settings.len().min(cores()));
+            let wanted = next.map(|runtime| PlannedRun::by_policy(wire::Settings { max_events, ..runtime }));
+            let wanted = wanted.collect();
+            self.make_runs(wanted, command, limit, &mut spent)?;
+            self.search_new(&mut spent, observer)?;
+            if self.has_failure() || self.is_half_over() {
+                self.repeat_replays(observer)?;
+            }
+            observer.advance(Progress::Covered(self.covered()));
+            if settings.is_empty() {
+                seed = seed.wrapping_add(self.options.seed_step);
+                settings.extend(first_runs(seed));
+            }
+        }
+    }
+
+    /// Makes runs towards every behaviour that the runs before show to be possible.
+    fn explore_all(&mut self, command: &Command, observer: &mut dyn Observer) -> Result<HuntEnd, Error> {
         let (mut spent, mut seed, mut made) = (Spent::default(), self.options.seed, 0);
         let max_events = self.most_events();
         let mut first = Vec::from(first_runs(seed));
@@ -124,11 +164,11 @@ impl Rounds<'_> {
         let first = first.into_iter();
         let first = first.map(|runtime| PlannedRun::by_policy(wire::Settings { max_events, ..runtime }));
         let mut limit = self.run_limit(None);
-        let longest = self.make_runs(first.collect(), &command, limit, &mut spent)?;
+        let longest = self.make_runs(first.collect(), command, limit, &mut spent)?;
         self.search_new(&mut spent, observer)?;
-        self.ended = loop {
+        loop {
             if let Some(end) = self.end() {
-                break end;
+                return Ok(end);
             }
             if made > SYSTEMATIC || self.has_failure() || self.is_half_over() {
                 self.repeat_replays(observer)?;
@@ -137,7 +177,7 @@ impl Rounds<'_> {
             let tasks: Vec<Task> =
                 std::iter::from_fn(|| self.explorer.search.next_task()).take(cores()).collect();
             if tasks.is_empty() {
-                break HuntEnd::NothingLeft;
+                return Ok(HuntEnd::NothingLeft);
             }
             let max_events = self.most_events();
             let mut wanted: Vec<PlannedRun> = Vec::new();
@@ -152,15 +192,10 @@ impl Rounds<'_> {
                 let runtime = wire::Settings { seed, max_events, policy, ..wire::Settings::DEFAULT };
                 wanted.push(PlannedRun::by_policy(runtime));
             }
-            self.make_runs(wanted, &command, limit, &mut spent)?;
+            self.make_runs(wanted, command, limit, &mut spent)?;
             self.search_new(&mut spent, observer)?;
             observer.advance(Progress::Covered(self.covered()));
-        };
-        while !self.is_over() && !self.explorer.kept.is_empty() {
-            self.search_next(observer)?;
         }
-        observer.end(None);
-        self.save()
     }
 
     /// Makes one step of an exploration that many hunts share: a run, a search of it, and the targets that are left.
