@@ -40,7 +40,7 @@ impl Serialize for StackFrame {
 pub(super) struct Chain(u32);
 
 /// The last call of a chain.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Link {
     before: Chain,
     /// Where the function returns to.
@@ -93,7 +93,8 @@ impl At {
 pub(super) struct Stacks {
     /// Of each chain but the first, which is empty: what it adds to the chain before.
     chains: Vec<Link>,
-    by_call: FxHashMap<(Chain, u64), Chain>,
+    /// Of a link, the chain that it makes. Functions that are called through a pointer, such as those of threads, return to the same address.
+    by_link: FxHashMap<Link, Chain>,
     stack_of_chain: FxHashMap<Chain, Option<StackId>>,
     frames: Names,
     stacks: FxHashMap<(Option<StackId>, u32), StackId>,
@@ -115,7 +116,7 @@ impl Stacks {
     pub(super) fn new(include: Vec<Pattern>, exclude: Vec<Pattern>) -> Stacks {
         Stacks {
             chains: vec![Link::default()],
-            by_call: FxHashMap::default(),
+            by_link: FxHashMap::default(),
             stack_of_chain: FxHashMap::default(),
             frames: Names::of(Table::Frames),
             stacks: FxHashMap::default(),
@@ -137,9 +138,9 @@ impl Stacks {
             return;
         }
         let chains = &mut self.chains;
-        let current = calls.current();
-        let chain = *self.by_call.entry((current, call)).or_insert_with(|| {
-            chains.push(Link { before: current, call, entry });
+        let link = Link { before: calls.current(), call, entry };
+        let chain = *self.by_link.entry(link).or_insert_with(|| {
+            chains.push(link);
             Chain(chains.len() as u32 - 1)
         });
         calls.chains.push(chain);

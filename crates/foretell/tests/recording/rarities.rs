@@ -1,6 +1,8 @@
 //! What programs do less often: other ways to wait, files that carry data between threads, what they say of themselves.
 
-use crate::support::{Recorded, Workshop, assert_in_order, count, each, succeeded, toolchains};
+use std::fs;
+
+use crate::support::{Recorded, Workshop, assert_in_order, count, each, events, succeeded, toolchains};
 
 /// What `predict` finds: each race as its two lines.
 fn races(workshop: &Workshop) -> Vec<String> {
@@ -136,6 +138,59 @@ fn who_waits_for_one_event_counter_is_not_ordered_after_another() {
             assert_eq!(races(workshop), ["of_second"]);
         }
     });
+}
+
+/// A schedule that has the first event of a wait before what ends it cannot be followed.
+#[test]
+fn the_first_event_of_a_wait_is_that_of_the_file_it_was_for() {
+    each("event_loop.c", |_, recorded| {
+        says(recorded, "3\n");
+        let events = events(&recorded.trace);
+        let first = |what: &str| events.iter().position(|event| event.starts_with(what));
+        let (counter, epoll) = (first("T1|ar(eventfd "), first("T1|ar(epoll "));
+        assert!(counter.is_some() && counter < epoll, "{events:#?}");
+    });
+}
+
+/// Threads of two functions wait in a library without source, whose calls are not recorded either.
+#[test]
+fn what_happens_in_a_library_is_shown_at_the_function_of_its_own_thread() {
+    let workshop = Workshop::new();
+    workshop.write(
+        "quiet.c",
+        "#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+void enter(void) { pthread_mutex_lock(&lock); }
+void leave(void) { pthread_mutex_unlock(&lock); }
+",
+    );
+    workshop.write(
+        "loud.c",
+        "#include <pthread.h>
+void enter(void);
+void leave(void);
+static int count;
+static void *one(void *none) { enter(); count++; leave(); return none; }
+static void *other(void *none) { enter(); count--; leave(); return none; }
+int main(void) {
+    pthread_t threads[2];
+    pthread_create(&threads[0], 0, one, 0);
+    pthread_create(&threads[1], 0, other, 0);
+    pthread_join(threads[0], 0);
+    pthread_join(threads[1], 0);
+    return count;
+}
+",
+    );
+    succeeded(&mut workshop.other("gcc", &["-O1", "-c", "quiet.c", "-o", "quiet.o"]));
+    let build = ["cc", "-O1", "-g", "-pthread", "loud.c", "quiet.o", "-o", "loud"];
+    succeeded(&mut workshop.foretell(&build));
+    succeeded(&mut workshop.foretell(&["record", "-q", "--", "./loud"]));
+    succeeded(&mut workshop.foretell(&["convert", "-q", "foretell.ftr", "text.std"]));
+    let text = fs::read_to_string(workshop.path("text.std")).unwrap();
+    for expected in ["T1|acq(lock)|loud.c:5", "T2|acq(lock)|loud.c:6"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
 }
 
 #[test]

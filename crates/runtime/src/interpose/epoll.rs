@@ -89,13 +89,14 @@ pub(super) fn log_arrived(file: c_int, pc: u64) {
 }
 
 fn log_arrived_within(file: c_int, depth: u32, pc: u64) {
-    log_use(Use::Sees, passage(file), pc);
     if let Some(depth) = depth.checked_sub(1) {
         Registration::of(file).for_each(|place| log_arrived_within(place.file(), depth, pc));
     }
+    log_use(Use::Sees, passage(file), pc);
 }
 
-/// Tells of the files that these events are about.
+/// Tells of the files that these events are about, and then of the epoll: the call cannot return before something was sent, so no schedule may
+/// have its first event before that.
 ///
 /// # Safety
 /// There are so many events.
@@ -104,9 +105,6 @@ unsafe fn log_events(epoll: c_int, events: Events, count: c_int, pc: u64) {
         libc::EPOLLIN | libc::EPOLLPRI | libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR;
     // Who was told of nothing learns nothing.
     let count = usize::try_from(count).unwrap_or(0);
-    if count > 0 {
-        log_use(Use::Sees, passage(epoll), pc);
-    }
     for index in 0..count {
         // SAFETY: there are so many.
         let event = unsafe { events.add(index).read_unaligned() };
@@ -123,6 +121,9 @@ unsafe fn log_events(epoll: c_int, events: Events, count: c_int, pc: u64) {
         if !is_known {
             log_use(Use::Sees, Passage::Everything, pc);
         }
+    }
+    if count > 0 {
+        log_use(Use::Sees, passage(epoll), pc);
     }
 }
 
