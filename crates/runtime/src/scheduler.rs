@@ -185,10 +185,10 @@ impl<P: Platform> Scheduler<P> {
         self.pass(next);
     }
 
-    /// A thread that had the token ended without a word. By the watchdog.
-    pub(crate) fn bury(&self, holder: Slot) {
+    /// A thread that had the token ended without a word, if it is still the one in its slot. By the watchdog.
+    pub(crate) fn bury(&self, holder: Slot, is_same: impl FnOnce() -> bool) {
         let next = self.with_lock(|schedule, platform| {
-            if schedule.running() != Some(holder) {
+            if schedule.running() != Some(holder) || !is_same() {
                 return None;
             }
             schedule.catch_up(platform);

@@ -171,7 +171,9 @@ fn look(last: &mut LastTick) {
     }
     let state = state_of(holder.kernel_id);
     if matches!(state, None | Some(b'Z' | b'X')) {
-        return scheduler().bury(holder.slot);
+        // It may have ended as threads do, and another one begun in its slot, since it was looked at.
+        let kernel_id = || thread_in(holder.slot).kernel_id.load(Ordering::Relaxed);
+        return scheduler().bury(holder.slot, || kernel_id() == holder.kernel_id);
     }
     let is_stuck = state == Some(b'S')
         || sys::now(processor_clock).saturating_sub(last.processor_time) > BUSY;
