@@ -33,10 +33,12 @@ unsafe {
 unsafe extern "C" fn __tsan_testonly_barrier_wait(barrier: *const AtomicU32) {
 // SAFETY: the word is the program's, which gives it as a barrier.
 unsafe {
+    // With the token: a thread that arrives between another's look at the barrier and its wait would wake nobody.
+    let inside = enter();
     let word = (*barrier).fetch_add(ONE_ARRIVED, Ordering::SeqCst) + ONE_ARRIVED;
     let all = (word >> COUNT_BITS).next_multiple_of((word % ONE_ARRIVED).max(1));
     let is_full = || (*barrier).load(Ordering::SeqCst) >> COUNT_BITS >= all;
-    let Some(inside) = enter() else {
+    let Some(inside) = inside else {
         while !is_full() {
             sys::yield_now();
         }
