@@ -6,27 +6,26 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
 
-use wire::Branched;
-
 use crate::real::Real;
-use crate::thread;
 
-#[inline(always)]
-fn branch() {
-    if let Some(thread) = thread::current() {
-        thread.branched.set(Branched::YES);
-    }
+/// Hooks that the program calls for every basic block.
+macro_rules! branches {
+    ($($name:ident)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            extern "C" fn $name() {
+                core::arch::naked_asm!(
+                    "mov rax, qword ptr [rip + foretell_branched@GOTTPOFF]",
+                    "mov dword ptr fs:[rax], 1",
+                    "ret",
+                );
+            }
+        )*
+    };
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn __sanitizer_cov_trace_pc() {
-    branch();
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __sanitizer_cov_trace_pc_guard(_guard: *mut u32) {
-    branch();
-}
+branches! { __sanitizer_cov_trace_pc __sanitizer_cov_trace_pc_guard }
 
 #[unsafe(no_mangle)]
 extern "C" fn __sanitizer_cov_trace_pc_guard_init(_start: *mut u32, _stop: *mut u32) {}

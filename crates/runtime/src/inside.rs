@@ -225,7 +225,7 @@ impl Inside {
             }
             self.spend();
         }
-        let branched = self.0.branched.take();
+        let branched = thread::take_branched();
         // SAFETY: the thread has the token; the log does not come back to the predictor.
         unsafe {
             self.0.with_predictor(|_, context| {

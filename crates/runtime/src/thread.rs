@@ -22,6 +22,14 @@ global_asm!(
     "foretell_current:",
     ".zero 8",
     ".size foretell_current, 8",
+    // Whether the thread has taken a branch since its last event: 1 if so. A word of its own, because the hook that sets it is called for every
+    // basic block.
+    ".globl foretell_branched",
+    ".hidden foretell_branched",
+    ".type foretell_branched,@object",
+    "foretell_branched:",
+    ".zero 8",
+    ".size foretell_branched, 8",
     ".popsection",
 );
 
@@ -40,6 +48,24 @@ pub(crate) fn current() -> Option<&'static Thread> {
     }
     // SAFETY: null, or what was set: a thread, whose memory stays.
     unsafe { thread.as_ref() }
+}
+
+/// Whether the calling thread has taken a branch since this was called last.
+#[inline(always)]
+pub(crate) fn take_branched() -> Branched {
+    let branched: u32;
+    // SAFETY: reads and clears the thread's own variable.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + foretell_branched@GOTTPOFF]",
+            "mov {1:e}, dword ptr fs:[{0}]",
+            "mov dword ptr fs:[{0}], 0",
+            out(reg) _,
+            out(reg) branched,
+            options(nostack, preserves_flags),
+        );
+    }
+    Branched::from_word(branched)
 }
 
 /// How far below the thread pointer the thread-local variable lies.
@@ -91,7 +117,7 @@ pub(crate) struct Caller {
 /// # Who may use what
 ///
 /// Words and atomics are everybody's. Cells are the holder's of the token, whichever thread it is: the token's way from one thread to the
-/// next orders what they do. The thread itself uses `caller`, `branched` and `pending` without the token, and nobody else does.
+/// next orders what they do. The thread itself uses `caller` and `pending` without the token, and nobody else does.
 ///
 /// Zero bytes are a thread; [`Thread::reset`] makes it one with a number. The memory is never given back, but is another thread's
 /// after this one is forgotten.
@@ -105,8 +131,6 @@ pub(crate) struct Thread {
     progress: *const AtomicU64,
     table: *mut Table,
     context: UnsafeCell<Context>,
-    /// Whether it has taken a branch since its last event.
-    pub(crate) branched: Cell<Branched>,
     /// Who called an allocating function that calls another one.
     pub(crate) caller: Cell<Caller>,
 

@@ -18,7 +18,7 @@ use crate::losses;
 use crate::start::Failing;
 use crate::settings::{self, Settings};
 use crate::sys;
-use crate::thread::Thread;
+use crate::thread::{self, Thread};
 
 /// How much of the file is mapped at a time: little at first, since most runs of a hunt are short and room on the disk costs time, then
 /// more and more; and how little if the disk has no room for more.
@@ -319,7 +319,7 @@ fn create(settings: &Settings, process: u32) -> Option<(i32, u8)> {
 /// The thread is the caller's and has the token.
 #[inline(always)]
 pub(crate) unsafe fn predicted_or_written(thread: &Thread, kind: Kind, pc: u64, address: u64) {
-    let key = Key::new(kind, pc).after(thread.branched.take());
+    let key = Key::new(kind, pc).after(thread::take_branched());
     // SAFETY: the thread has the token, by this function's contract; the predictor does not come here again.
     let is_predicted = unsafe { thread.with_predictor(|table, context| table.hit(context, key, address)) };
     if is_predicted {

@@ -61,7 +61,14 @@ pub struct Branched(u64);
 
 impl Branched {
     /// It has. The bit is one that a site does not use, and low enough for [`Key::home`] to tell both sites apart.
-    pub const YES: Branched = Branched(1 << 56);
+    pub const YES: Branched = Branched(1 << Self::BIT);
+    const BIT: u32 = 56;
+
+    /// 1: it has; 0: it has not.
+    #[inline(always)]
+    pub fn from_word(word: u32) -> Branched {
+        Branched(u64::from(word) << Self::BIT)
+    }
 }
 
 /// What is remembered of a site.
