@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use wire::Stop;
 
+use crate::asleep;
 use crate::inside::Inside;
 use crate::interpose::{signals, threads};
 use crate::kernel_status;
@@ -32,6 +33,8 @@ const BUSY: u64 = 1_000_000_000;
 const DEAD_TICKS: u32 = 750;
 /// Ticks after which a schedule is given up if the thread it wants is in a call outside.
 const AWAY_TICKS: u32 = 1250;
+/// The same if the thread sleeps until another one of the process wakes it: all that could are held back.
+const HELD_TICKS: u32 = 25;
 /// The same if the thread sleeps in a library that synchronises out of our sight: it waits there for one that the schedule holds back.
 const LIBRARY_TICKS: u32 = 10;
 /// Ticks after which it looks whether there are other threads.
@@ -219,10 +222,16 @@ fn pick(schedule: &mut Schedule, program: &Program, idle: u32) -> Option<Slot> {
     if next.is_some() || idle <= LIBRARY_TICKS {
         return next;
     }
-    let sleeps_in_library = schedule.awaited().map(thread_in).is_some_and(|thread| {
-        thread.gated(gate::LIBRARY) && state_of(thread.kernel_id.load(Ordering::Relaxed)) == Some(b'S')
+    if !schedule.replay.is_following() {
+        return next;
+    }
+    let is_hopeless = schedule.awaited().map(thread_in).is_some_and(|thread| {
+        let kernel_id = thread.kernel_id.load(Ordering::Relaxed);
+        let sleeps = || state_of(kernel_id) == Some(b'S');
+        let is_held = || !signals::timer_is_set() && asleep::waits_for_own_process(kernel_id);
+        thread.gated(gate::LIBRARY) && sleeps() || idle.is_multiple_of(HELD_TICKS) && sleeps() && is_held()
     });
-    if (sleeps_in_library || idle > AWAY_TICKS) && schedule.replay.is_following() {
+    if is_hopeless || idle > AWAY_TICKS {
         schedule.abandon_replay(program);
         return schedule.pick_for_nobody(program);
     }
