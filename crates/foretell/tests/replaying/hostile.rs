@@ -152,3 +152,70 @@ fn a_program_that_changed_is_not_run_without_being_named() {
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains("warning: `./program` is not the program that was recorded"), "{said}");
 }
+
+/// The directory of results of a suite with one test, as somebody else has written it.
+fn plant_suite(workshop: &Workshop, test: &serde_json::Value) {
+    let suite = serde_json::json!({
+        "schema": 1, "command": [{"Unix": b"./check.sh"}], "status": 0, "tests": [test]
+    });
+    std::fs::create_dir_all(workshop.path(".foretell/1")).expect("it can be made");
+    workshop.write(".foretell/1/suite.json", &suite.to_string());
+    let latest = workshop.path(".foretell/latest");
+    let _ = std::fs::remove_file(&latest);
+    std::os::unix::fs::symlink("1", latest).expect("it can be made");
+}
+
+#[test]
+fn a_suite_cannot_have_anything_run() {
+    let workshop = recorded();
+    let script = format!("touch {}", workshop.path("hostile").display());
+    let test = |program: &str, only_sync: bool| {
+        serde_json::json!({
+            "name": "shell", "program": program, "directory": workshop.path(""), "input": null,
+            "arguments": [{"Unix": b"-c"}, {"Unix": script.as_bytes()}], "only_sync": only_sync,
+            "variables": [[{"Unix": b"LD_PRELOAD"}, {"Unix": b"/tmp/hostile.so"}]], "without": [],
+            "outcome": "not-reached", "interrupted": false, "message": null, "milliseconds": 0,
+            "results": "tests/001-shell"
+        })
+    };
+    let resume = |command: &[&str]| {
+        let words = [&["test", "--resume", "--timeout", "20"], command].concat();
+        let Output { status, stdout, stderr } = workshop.foretell(&words).output().expect("it runs");
+        (status.code(), String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned())
+    };
+    // The command that the file names is no better than its tests.
+    workshop.write("check.sh", &format!("#!/bin/sh\n{script}\n"));
+    succeeded(&mut workshop.other("chmod", &["+x", "check.sh"]));
+    for (program, only_sync) in [("/bin/sh", true), ("/bin/sh", false), ("./program", false)] {
+        plant_suite(&workshop, &test(program, only_sync));
+        let (status, said) = resume(&[]);
+        assert_eq!(status, Some(2), "{said}");
+        assert!(said.contains("was not started here by you") && said.contains("-- CMD"), "{said}");
+    }
+    assert!(!workshop.path("hostile").exists());
+
+    // Of a command that the user names, only what it starts is run.
+    workshop.write("check.sh", "#!/bin/sh\n./program\n");
+    plant_suite(&workshop, &test("/bin/sh", true));
+    let (status, said) = resume(&["--", "./check.sh"]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("the test command did not start it again"), "{said}");
+    assert!(!workshop.path("hostile").exists());
+
+    // Results are not put where a link leads.
+    std::fs::create_dir(workshop.path("precious")).expect("it can be made");
+    workshop.write("precious/file", "precious");
+    std::fs::remove_dir_all(workshop.path(".foretell/1")).expect("it can be removed");
+    let mut own = test("./program", false);
+    own["program"] =
+        workshop.path("program").canonicalize().expect("it is there").display().to_string().into();
+    own["directory"] = workshop.path("").canonicalize().expect("it is there").display().to_string().into();
+    own["arguments"] = serde_json::json!([]);
+    own["results"] = "tests/precious".into();
+    plant_suite(&workshop, &own);
+    std::os::unix::fs::symlink("../..", workshop.path(".foretell/1/tests")).expect("it can be made");
+    let (status, said) = resume(&["--", "./check.sh"]);
+    assert_eq!(status, Some(2), "{said}");
+    assert!(said.contains("is a link"), "{said}");
+    assert!(workshop.path("precious/file").exists());
+}
