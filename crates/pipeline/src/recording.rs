@@ -163,7 +163,7 @@ impl<'a> Recorder<'a> {
 
     /// Records a run with this seed: the program's trace into this file, those of its children beside it.
     pub fn record(&self, seed: u64, file: &Path, observer: &mut dyn Observer) -> Result<Recording, Error> {
-        let ran = self.run_for(seed, Some(file))?;
+        let ran = self.run(seed, file)?;
         if ran.processes.is_empty() {
             return Err(nothing_recorded(file, &ran));
         }
@@ -180,15 +180,11 @@ impl<'a> Recorder<'a> {
         Ok(Recording { status: ran.status, code: ran.code(), elapsed: ran.elapsed, traces, kept })
     }
 
-    /// Runs the command with this seed to its end, and writes nothing yet.
-    pub(crate) fn run(&self, seed: u64) -> Result<Ran, Error> {
-        self.run_for(seed, None)
-    }
-
-    /// The same; if we are killed meanwhile, what was recorded can still be written to this file.
-    fn run_for(&self, seed: u64, file: Option<&Path>) -> Result<Ran, Error> {
+    /// Runs the command with this seed to its end, and writes nothing yet. If we are killed meanwhile, what was recorded can still be written to
+    /// this file.
+    pub(crate) fn run(&self, seed: u64, file: &Path) -> Result<Ran, Error> {
         let options = self.options;
-        let journal = file.map(|file| recovery::journal(file, self.metadata(seed)));
+        let journal = Some(recovery::journal(file, self.metadata(seed)));
         let children = if options.children { wire::Children::Follow } else { wire::Children::Ignore };
         let runtime = wire::Settings { seed, children, ..options.runtime };
         let sight = if options.only_sync { Sight::SyncOnly } else { self.program.sight };
