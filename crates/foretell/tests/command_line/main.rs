@@ -13,6 +13,7 @@ mod help;
 mod hostile;
 mod limits;
 mod predict;
+mod project;
 mod reports;
 mod sarif_viewer;
 mod schemas;
