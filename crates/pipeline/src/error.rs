@@ -140,6 +140,9 @@ pub enum ErrorKind {
         /// What it is.
         why: &'static str,
     },
+    /// The client of a server was not started: an error, or a warning if the server ended by itself.
+    #[error("the server was not ready, so its client was not started: {0}")]
+    NotReady(String),
     /// The runtime left no log.
     #[error("nothing was recorded, so `{}` was not written", .0.display())]
     NothingRecorded(PathBuf),

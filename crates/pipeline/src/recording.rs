@@ -164,6 +164,7 @@ impl<'a> Recorder<'a> {
     /// Records a run with this seed: the program's trace into this file, those of its children beside it.
     pub fn record(&self, seed: u64, file: &Path, observer: &mut dyn Observer) -> Result<Recording, Error> {
         let ran = self.run(seed, file)?;
+        check_ready(&ran, observer)?;
         if ran.processes.is_empty() {
             return Err(nothing_recorded(file, &ran));
         }
@@ -373,6 +374,20 @@ pub(crate) fn nothing_recorded(file: &Path, ran: &Ran) -> Error {
     }
     Error::from(ErrorKind::NothingRecorded(file.to_owned()))
         .note("the recorder's library was not loaded into the program")
+}
+
+/// Whether a server got its client. One that ended by itself before that may have failed, which its trace shows; of one that nothing came of in
+/// its time there is nothing to see.
+pub(crate) fn check_ready(ran: &Ran, observer: &mut dyn Observer) -> Result<(), Error> {
+    let Some(missing) = &ran.not_ready else { return Ok(()) };
+    let error = Error::from(ErrorKind::NotReady(missing.clone()));
+    if ran.ending == Ending::TimedOut {
+        let waited = format!("it was ended after {} s", ran.elapsed.as_secs());
+        let help = "`--ready :PORT` or `--ready REGEX` says when it is ready";
+        return Err(error.note(waited).help(help));
+    }
+    observer.warning(error.note("it ended before that"));
+    Ok(())
 }
 
 /// Why a log has nothing in it, if it has not.

@@ -18,7 +18,7 @@ use super::failures::RunCounts;
 use super::run_directory::RunDirectory;
 use crate::error::Error;
 use crate::observer::{Event, Observer, Silent, Stage};
-use crate::recording::{RecordOptions, Recorder, nothing_recorded, warn_of_children};
+use crate::recording::{RecordOptions, Recorder, check_ready, nothing_recorded, warn_of_children};
 
 /// How many seeds are tried after one with which the program failed.
 const MORE_SEEDS: u64 = 5;
@@ -91,6 +91,8 @@ pub(super) fn record(
     let (mut counts, mut failed) = (RunCounts::default(), Vec::new());
     let (ran, output, failure) = loop {
         let ran = recorder.run(seed, &directory.trace())?;
+        let warned: &mut dyn Observer = if tried == 0 { &mut *observer } else { &mut Silent };
+        check_ready(&ran, warned).map_err(|error| error.note(printed(directory)))?;
         let output = fs::read(directory.output()).unwrap_or_default();
         let failure = recorder.failure(&ran, &output)?;
         let is_new = counts.count(ran.ending, failure.as_ref());
