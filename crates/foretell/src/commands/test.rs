@@ -9,6 +9,7 @@ use pipeline::suite::{Hunter, Selection, Shard, SuiteOptions, SuiteOutcome, suit
 use report::TestOutcome;
 
 use super::list::keep_newest;
+use super::record::Children;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts;
@@ -58,10 +59,12 @@ pub(super) struct SuiteArguments {
     /// Hunt in part I of N parts of the tests, chosen by their names and seeds.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<Shard>,
-    /// Go on with the last suite: run its command once more, and hunt in the tests that have not had their turn.
-    ///
-    /// The options that choose tests, and --hunt, are those of the last time. A suite that you did not start here yourself needs its command, after `--`.
-    #[arg(long, conflicts_with_all = ["split", "shard", "seeds"])]
+    /// What to do with processes that a test starts: `ignore`, or `follow` to record them with it; each is a test of its own, too.
+    #[arg(long, value_enum, default_value_t = Children::Ignore, hide_possible_values = true)]
+    children: Children,
+    /// Go on with the last suite, with its options: run its command once more, and hunt in the tests that have not had their
+    /// turn. A suite that you did not start yourself here needs its command.
+    #[arg(long, conflicts_with_all = ["split", "shard", "seeds", "children"])]
     resume: bool,
     /// More options for each hunt, such as '--only deadlock --policy pct'.
     #[arg(
@@ -113,7 +116,8 @@ impl SuiteArguments {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         // A client in foretell.toml is for the server, not for its tests.
         let arguments = ["hunt", "--quiet", "--drive="].map(OsString::from).to_vec();
-        let chosen = self.hunt.split_whitespace().map(OsString::from).collect();
+        let children = (self.children == Children::Follow).then_some("--children=follow");
+        let chosen = children.into_iter().chain(self.hunt.split_whitespace()).map(OsString::from).collect();
         interrupts::heed();
         SuiteOptions {
             command,

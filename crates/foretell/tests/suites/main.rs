@@ -2,6 +2,7 @@
 
 mod build_systems;
 mod cargo;
+mod children;
 mod ci;
 mod resuming;
 mod servers;
