@@ -82,17 +82,8 @@ fn a_trace_cannot_have_a_shell_run() {
 #[test]
 fn a_schedule_cannot_either() {
     let workshop = recorded();
-    let words = ["predict", "foretell.ftr", "--json"];
-    let found = workshop.foretell(&words).output().expect("it runs").stdout;
-    let found: serde_json::Value = serde_json::from_slice(&found).expect("it is JSON");
-    let ids: Vec<String> = found["findings"][0]["events"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(serde_json::Value::to_string)
-        .collect();
-    let words = ["decide", "foretell.ftr", "--race", &ids.join(","), "--schedule-out", "bug.sched"];
-    workshop.foretell(&words).output().expect("it runs");
+    let words = ["decide", "foretell.ftr", "--race", &first_race(&workshop), "--schedule-out", "bug.sched"];
+    succeeded_with(&workshop, &words, 1);
     let text = std::fs::read_to_string(workshop.path("bug.sched")).expect("it is written");
     assert!(text.contains("\ncommand ./program\nprogram "), "{text}");
     assert_eq!(replay(&workshop, &["--schedule", "bug.sched"]).0, Some(1));
@@ -119,6 +110,39 @@ fn a_schedule_cannot_either() {
     assert!(!workshop.path("hostile").exists());
     let (status, said) = replay(&workshop, &["--schedule", "forged.sched", "--", "./program"]);
     assert_eq!(status, Some(1), "what the user names is run: {said}");
+}
+
+/// What a schedule says of the command is no part of its evidence, so it may differ; whoever checks it learns that it does.
+#[test]
+fn a_schedule_with_another_command_is_pointed_out() {
+    let workshop = recorded();
+    let words = ["decide", "foretell.ftr", "--race", &first_race(&workshop), "--schedule-out", "bug.sched"];
+    succeeded_with(&workshop, &words, 1);
+    let check = || {
+        let output = workshop.foretell(&["check", "bug.sched"]).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(!check().contains("another command"));
+    let text = std::fs::read_to_string(workshop.path("bug.sched")).expect("it is written");
+    workshop.write("bug.sched", &text.replace("\ncommand ./program\n", "\ncommand ./other 10\n"));
+    let said = check();
+    assert!(said.contains("warning: the schedule names another command than the trace"), "{said}");
+    assert!(said.contains("the schedule: ./other 10") && said.contains("the trace: ./program"), "{said}");
+}
+
+fn succeeded_with(workshop: &Workshop, words: &[&str], status: i32) -> Output {
+    let output = workshop.foretell(words).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(status), "{words:?}: {output:?}");
+    output
+}
+
+/// The events of the first race that is predicted, as `decide` takes them.
+fn first_race(workshop: &Workshop) -> String {
+    let found = succeeded_with(workshop, &["predict", "foretell.ftr", "--json"], 1).stdout;
+    let found: serde_json::Value = serde_json::from_slice(&found).expect("it is JSON");
+    let events = found["findings"][0]["events"].as_array().into_iter().flatten();
+    events.map(serde_json::Value::to_string).collect::<Vec<_>>().join(",")
 }
 
 #[test]

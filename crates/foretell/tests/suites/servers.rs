@@ -135,6 +135,32 @@ fn a_client_is_not_run_because_a_file_says_so() {
     assert_eq!(pattern.status.code(), Some(2), "{pattern:?}");
 }
 
+/// A server that is asked to end does what it does then, and the run is that of its client.
+#[test]
+fn the_servers_own_handler_of_sigterm_runs() {
+    if !testing::has("bash") {
+        return;
+    }
+    let (project, port) = project();
+    let handler = "#include <signal.h>\nstatic volatile sig_atomic_t ends;\nstatic void end(int signal) { ends = signal; }\n";
+    let source = SERVER.replacen("static int requests;", &format!("{handler}static int requests;"), 1);
+    let source = source.replacen("    puts(", "    struct sigaction action = {.sa_handler = end};\n    sigaction(SIGTERM, &action, NULL);\n    puts(", 1);
+    let last_words = "if (ends) { printf(\"ended by %d after %d\\n\", (int)ends, requests); return 0; }\n        if (connection < 0)";
+    let source = source.replacen("if (connection < 0)", last_words, 1);
+    fs::write(project.path().join("server.c"), source).unwrap();
+    let built = foretell(project.path(), &["cc", "-g", "-O1", "-pthread", "server.c", "-o", "server"]);
+    assert!(built.status.success(), "{built:?}");
+    let (client, port) = (format!("bash client.sh {port}; exit 3"), port.to_string());
+    let recorded = foretell(project.path(), &["record", "--drive", &client, "--", "./server", &port]);
+    let said = String::from_utf8_lossy(&recorded.stdout);
+    assert!(said.contains("a2 b2\n") && said.contains("ended by 15 after 4\n"), "{recorded:?}");
+    assert_eq!(recorded.status.code(), Some(3), "the client's status: {recorded:?}");
+    let (status, report) = hunt(project.path(), port.parse().unwrap(), &[]);
+    assert_eq!(status, Some(1), "{report:#}");
+    let printed = fs::read_to_string(project.path().join(".foretell/latest/output.txt")).unwrap();
+    assert!(printed.ends_with("ended by 15 after 4\n"), "{printed}");
+}
+
 /// Whether a process runs, and has not just ended without anybody asking how.
 fn is_running(process: &str) -> bool {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
