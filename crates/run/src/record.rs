@@ -105,9 +105,12 @@ impl Ran {
         self.directory.path().join(wire::UNRECORDED_FILE).metadata().map_or(0, |facts| facts.len())
     }
 
-    /// Its status as a shell gives it.
+    /// Its status as a shell gives it; that of its client, if it is a server that ended because the client was done.
     pub fn code(&self) -> u8 {
-        code(self.status)
+        match self.ending {
+            Ending::Exited(status) => u8::try_from(status & 0xff).unwrap_or(u8::MAX),
+            _ => code(self.status),
+        }
     }
 }
 
