@@ -62,7 +62,7 @@ fn caches() -> Vec<PathBuf> {
 }
 
 /// A directory of the user's alone, at a path that is fit.
-pub(crate) fn own_directory(is_fit: impl Fn(&Path) -> bool) -> io::Result<PathBuf> {
+pub fn own_directory(is_fit: impl Fn(&Path) -> bool) -> io::Result<PathBuf> {
     let mut last =
         io::Error::other("there is no directory for what cargo is to run, at a path without spaces");
     for cache in caches().into_iter().filter(|cache| is_fit(cache)) {

@@ -19,6 +19,8 @@ use crate::live::Live;
 use crate::streams::{DEAD, FINDINGS, RESULTS, ROLL_CALL, subject};
 use crate::work::Roll;
 
+/// The version of the JSON.
+const SCHEMA: u32 = 1;
 /// How long workers may take to answer.
 const ROLL_TIME: Duration = Duration::from_millis(300);
 /// Between two looks.
@@ -105,10 +107,36 @@ impl Progress {
 /// What the table shows.
 #[derive(Debug, Serialize)]
 pub(crate) struct Overview {
+    schema: u32,
+    #[serde(flatten)]
+    totals: Totals,
     workers: u64,
     /// Jobs that the workers do at the same time.
     slots: u64,
     campaigns: Vec<Progress>,
+}
+
+/// The sums over the campaigns that are shown.
+#[derive(Debug, Default, Serialize)]
+struct Totals {
+    queued: u64,
+    running: u64,
+    done: u64,
+    failed: u64,
+    findings: u64,
+}
+
+impl Totals {
+    fn of(campaigns: &[Progress]) -> Totals {
+        let sum = |part: fn(&Progress) -> u64| campaigns.iter().map(part).sum();
+        Totals {
+            queued: sum(|campaign| campaign.queued),
+            running: sum(|campaign| campaign.running),
+            done: sum(|campaign| campaign.done),
+            failed: sum(|campaign| campaign.failed),
+            findings: sum(|campaign| campaign.findings),
+        }
+    }
 }
 
 impl Status {
@@ -226,7 +254,8 @@ impl Rates {
 impl Overview {
     pub(crate) fn of(rolls: &[Roll], campaigns: Vec<Progress>) -> Overview {
         let slots = rolls.iter().map(|roll| roll.slots).sum();
-        Overview { workers: rolls.len() as u64, slots, campaigns }
+        let totals = Totals::of(&campaigns);
+        Overview { schema: SCHEMA, totals, workers: rolls.len() as u64, slots, campaigns }
     }
 
     fn is_over(&self) -> bool {

@@ -11,7 +11,7 @@ use foretell::exit::Exit;
 use foretell::observer::TerminalObserver;
 use foretell::table::counted;
 use foretell::{interrupts, output, progress};
-use pipeline::suite::{Hunter, Plan, Shard, SuiteOptions, plan};
+use pipeline::suite::{Hunter, Plan, Selection, SuiteOptions, plan};
 use report::TestOutcome;
 
 use crate::bundle::Bundle;
@@ -124,23 +124,18 @@ impl Submit {
         SuiteOptions {
             command: self.command.clone(),
             results: PathBuf::new(),
-            hunter: Hunter { program: PathBuf::new(), arguments: Vec::new() },
+            hunter: Hunter { program: PathBuf::new(), arguments: Vec::new(), chosen: Vec::new() },
             timeout: Duration::ZERO,
             workers: 1,
-            seeds: 1,
-            split: self.split,
-            shard: Shard::WHOLE,
+            selection: Selection { split: self.split, ..Selection::default() },
             resume: false,
             cancellation: interrupts::cancellation(),
         }
     }
 
     fn hunt_options(&self) -> Vec<OsString> {
-        let own: Vec<OsString> = self.hunt.split_whitespace().map(OsString::from).collect();
-        let is_chosen = self.hunt.split_whitespace().any(|word| word.starts_with(Hunter::OF_A_SEED[0]));
-        let by_seed = (self.seeds > 1 || self.targets) && !is_chosen;
-        let by_seed = Hunter::OF_A_SEED.iter().filter(|_| by_seed).map(OsString::from);
-        by_seed.chain(own).collect()
+        let chosen: Vec<OsString> = self.hunt.split_whitespace().map(OsString::from).collect();
+        Hunter::options_with_seeds(&chosen, self.seeds > 1 || self.targets)
     }
 
     /// Has the tests know the variables that were asked for.

@@ -44,7 +44,8 @@ pub fn with_project(arguments: Vec<OsString>) -> Result<Vec<OsString>, Diagnosti
     Ok(before.iter().cloned().chain(added).chain(after.iter().cloned()).collect())
 }
 
-/// The file of the project that we are in: here, or in the nearest directory above.
+/// The file of the project that we are in: here, or in the nearest directory above. The directories above may be anybody's (`/tmp`), and options
+/// have commands run, so a file there is used only if nobody but this user and root could have written it.
 fn file() -> Option<PathBuf> {
     match std::env::var_os(VARIABLE) {
         Some(none) if none == "none" => return None,
@@ -52,7 +53,17 @@ fn file() -> Option<PathBuf> {
         None => {}
     }
     let here = std::env::current_dir().ok()?;
-    here.ancestors().map(|directory| directory.join(FILE)).find(|file| file.is_file())
+    let mut files = here.ancestors().map(|directory| directory.join(FILE)).filter(|file| file.is_file());
+    files.find(|file| file.parent() == Some(&here) || is_trusted(file))
+}
+
+/// Whether a file above may say what to do; says so if not.
+fn is_trusted(file: &Path) -> bool {
+    let Some(why) = run::directory::distrust(file) else { return true };
+    Diagnostic::new(format!("`{}` is not used: {why}", file.display()))
+        .help(format!("to use it, name it: {VARIABLE}=FILE; to be without one: {VARIABLE}=none"))
+        .print_warning();
+    false
 }
 
 /// Whether a directory is the one that we are in.

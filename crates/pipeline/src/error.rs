@@ -112,6 +112,12 @@ pub enum ErrorKind {
     /// The suite to take up again is of another command.
     #[error("the last suite is of another command: `{0}`")]
     AnotherSuite(String),
+    /// A suite to take up again that somebody else may have written: its command is not run.
+    #[error("the suite in `{}` was not started here by you, so its command is not run", .0.display())]
+    ForeignSuite(PathBuf),
+    /// A suite to take up again that was started in another directory.
+    #[error("the suite was started in `{}`", .0.display())]
+    SuiteOfAnotherPlace(PathBuf),
     /// None of the tests could be hunted in.
     #[error("none of the tests was hunted in")]
     NothingHunted,
@@ -134,6 +140,9 @@ pub enum ErrorKind {
         /// What it is.
         why: &'static str,
     },
+    /// The client of a server was not started: an error, or a warning if the server ended by itself.
+    #[error("the server was not ready, so its client was not started: {0}")]
+    NotReady(String),
     /// The runtime left no log.
     #[error("nothing was recorded, so `{}` was not written", .0.display())]
     NothingRecorded(PathBuf),

@@ -163,7 +163,8 @@ impl<'a> Recorder<'a> {
 
     /// Records a run with this seed: the program's trace into this file, those of its children beside it.
     pub fn record(&self, seed: u64, file: &Path, observer: &mut dyn Observer) -> Result<Recording, Error> {
-        let ran = self.run_for(seed, Some(file))?;
+        let ran = self.run(seed, file)?;
+        check_ready(&ran, observer)?;
         if ran.processes.is_empty() {
             return Err(nothing_recorded(file, &ran));
         }
@@ -180,15 +181,11 @@ impl<'a> Recorder<'a> {
         Ok(Recording { status: ran.status, code: ran.code(), elapsed: ran.elapsed, traces, kept })
     }
 
-    /// Runs the command with this seed to its end, and writes nothing yet.
-    pub(crate) fn run(&self, seed: u64) -> Result<Ran, Error> {
-        self.run_for(seed, None)
-    }
-
-    /// The same; if we are killed meanwhile, what was recorded can still be written to this file.
-    fn run_for(&self, seed: u64, file: Option<&Path>) -> Result<Ran, Error> {
+    /// Runs the command with this seed to its end, and writes nothing yet. If we are killed meanwhile, what was recorded can still be written to
+    /// this file.
+    pub(crate) fn run(&self, seed: u64, file: &Path) -> Result<Ran, Error> {
         let options = self.options;
-        let journal = file.map(|file| recovery::journal(file, self.metadata(seed)));
+        let journal = Some(recovery::journal(file, self.metadata(seed)));
         let children = if options.children { wire::Children::Follow } else { wire::Children::Ignore };
         let runtime = wire::Settings { seed, children, ..options.runtime };
         let sight = if options.only_sync { Sight::SyncOnly } else { self.program.sight };
@@ -377,6 +374,20 @@ pub(crate) fn nothing_recorded(file: &Path, ran: &Ran) -> Error {
     }
     Error::from(ErrorKind::NothingRecorded(file.to_owned()))
         .note("the recorder's library was not loaded into the program")
+}
+
+/// Whether a server got its client. One that ended by itself before that may have failed, which its trace shows; of one that nothing came of in
+/// its time there is nothing to see.
+pub(crate) fn check_ready(ran: &Ran, observer: &mut dyn Observer) -> Result<(), Error> {
+    let Some(missing) = &ran.not_ready else { return Ok(()) };
+    let error = Error::from(ErrorKind::NotReady(missing.clone()));
+    if ran.ending == Ending::TimedOut {
+        let waited = format!("it was ended after {} s", ran.elapsed.as_secs());
+        let help = "`--ready :PORT` or `--ready REGEX` says when it is ready";
+        return Err(error.note(waited).help(help));
+    }
+    observer.warning(error.note("it ended before that"));
+    Ok(())
 }
 
 /// Why a log has nothing in it, if it has not.

@@ -2,11 +2,12 @@
 //!
 //! The command is first run as it is ([`run::survey`]). Each instrumented process under it that creates threads is a test. Then each test is
 //! hunted in by itself, in a process of its own, in the directory and the environment it had; all share the time, and the cores. What is
-//! known is in the run's directory at any moment, so an interrupted suite can be taken up again.
+//! known is in the run's directory at any moment, so an interrupted suite can be taken up again: then the command is run once more.
 
 mod names;
 mod plan;
 mod queue;
+mod resume;
 mod split;
 mod together;
 
@@ -24,7 +25,7 @@ use crate::hunt::RunDirectory;
 use crate::observer::{Event, Observer, Stage};
 use crate::saved;
 use crate::trace_file::{ExploredTrace, TraceFile};
-pub use plan::{Plan, Shard, Test};
+pub use plan::{Plan, Selection, Shard, Test};
 pub use queue::{HuntArguments, LATEST, hunt_worked};
 use together::together;
 
@@ -41,12 +42,8 @@ pub struct SuiteOptions {
     pub timeout: Duration,
     /// How many hunts go on at the same time.
     pub workers: usize,
-    /// How many seeds each test is hunted in with, each by itself.
-    pub seeds: u64,
-    /// Whether programs of known test frameworks are split into their cases.
-    pub split: bool,
-    /// Which part of the tests is ours.
-    pub shard: Shard,
+    /// Which tests there are; for a suite that is taken up again, those that it had.
+    pub selection: Selection,
     /// Whether to take up the last suite again.
     pub resume: bool,
     /// Whether the work is called off: it ends with what it has.
@@ -60,12 +57,27 @@ pub struct Hunter {
     pub program: PathBuf,
     /// Its first arguments.
     pub arguments: Vec<OsString>,
+    /// The options that the user has chosen for all hunts; for a suite that is taken up again, none: those that it had.
+    pub chosen: Vec<OsString>,
 }
 
 impl Hunter {
     /// What hunts in a test with one of several seeds searches the recorded run alone: to go on from each seed to other behaviours would do the
     /// same work again for each.
-    pub const OF_A_SEED: [&str; 2] = ["--rounds", "1"];
+    const OF_A_SEED: [&str; 2] = ["--rounds", "1"];
+
+    /// The user's options, and those of hunts with one of several seeds.
+    pub fn options_with_seeds(chosen: &[OsString], has_seeds: bool) -> Vec<OsString> {
+        let is_rounds = |word: &OsString| word.as_encoded_bytes().starts_with(b"--rounds");
+        let by_seed = Hunter::OF_A_SEED.iter().filter(|_| has_seeds && !chosen.iter().any(is_rounds));
+        by_seed.map(OsString::from).chain(chosen.iter().cloned()).collect()
+    }
+
+    /// What comes first of the arguments of a hunt.
+    fn first_arguments(&self, seeds: u64) -> Vec<OsString> {
+        let options = Hunter::options_with_seeds(&self.chosen, seeds > 1);
+        self.arguments.iter().cloned().chain(options).collect()
+    }
 }
 
 /// What came of a suite.
@@ -84,12 +96,20 @@ pub struct SuiteOutcome {
 /// Runs a test command, and hunts in its tests.
 pub fn suite(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<SuiteOutcome, Error> {
     let earlier = earlier(&options.results);
-    let (directory, mut plan) = match options.resume {
-        true => resumed(options)?,
+    let Taken { directory, mut plan, hunter } = match options.resume {
+        true => resume::resumed(options, observer)?,
         false => planned(options, observer)?,
     };
-    queue::hunt(options, &directory, &mut plan, earlier.as_ref(), observer)?;
+    let options = SuiteOptions { hunter, selection: plan.selection, ..options.clone() };
+    queue::hunt(&options, &directory, &mut plan, earlier.as_ref(), observer)?;
     together(&directory, &plan, observer)
+}
+
+/// A suite that is to be hunted in.
+struct Taken {
+    directory: PathBuf,
+    plan: Plan,
+    hunter: Hunter,
 }
 
 /// What came of the tests last time, if it is known.
@@ -98,25 +118,14 @@ fn earlier(results: &Path) -> Option<Suite> {
     saved::read(&directory.join(saved::FINDINGS)).ok()?.suite
 }
 
-/// The last suite, as far as it came.
-fn resumed(options: &SuiteOptions) -> Result<(PathBuf, Plan), Error> {
-    let directory = RunDirectory::latest(&options.results)?;
-    let plan = Plan::load(&directory)?;
-    let is_another = |command: &[OsString]| !command.is_empty() && command != plan.command;
-    match is_another(&options.command) {
-        true => Err(Error::from(ErrorKind::AnotherSuite(plan.command_in_words()))
-            .help("leave `--resume` out, or name the same command")),
-        false => Ok((directory, plan)),
-    }
-}
-
 /// Runs the command, and plans a hunt for each of its tests.
-fn planned(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<(PathBuf, Plan), Error> {
+fn planned(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<Taken, Error> {
     let directory = RunDirectory::create(&options.results)?;
     let plan = plan(options, observer)?;
     plan.save(directory.path())?;
     directory.becomes_latest()?;
-    Ok((directory.path().to_owned(), plan))
+    resume::note(directory.path(), options);
+    Ok(Taken { directory: directory.path().to_owned(), plan, hunter: options.hunter.clone() })
 }
 
 /// Runs the command as it is, and plans a hunt for each of its tests.

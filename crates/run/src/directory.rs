@@ -102,6 +102,20 @@ pub fn is_ours(path: &Path) -> bool {
     is_ours(fs::symlink_metadata(path)) && is_ours(fs::metadata(path))
 }
 
+/// Why a file must not decide what we do: somebody else than this user and root could have written it, or put the link to it there.
+pub fn distrust(file: &Path) -> Option<&'static str> {
+    let user = nix::unistd::geteuid().as_raw();
+    let why = |facts: fs::Metadata| match facts.uid() {
+        owner if owner != user && owner != 0 => Some("it belongs to another user"),
+        // What a link's own mode is says nothing.
+        _ if !facts.is_symlink() && facts.mode() & 0o002 != 0 => Some("others can write to it"),
+        _ => None,
+    };
+    let unknown = Some("its owner is not known");
+    let of_link = fs::symlink_metadata(file).map_or(unknown, why);
+    of_link.or_else(|| fs::metadata(file).map_or(unknown, why))
+}
+
 /// A file that nobody else can read.
 pub(crate) fn create_file(path: &Path) -> io::Result<File> {
     File::options().write(true).create(true).truncate(true).mode(0o600).open(path)

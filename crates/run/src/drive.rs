@@ -12,13 +12,15 @@ use nix::libc;
 use regex::bytes::Regex;
 use trace::Ending;
 
-use crate::record::code;
+use crate::record::{code, end_with_us};
 use crate::signals;
 
 /// How much of a server's output is searched for the line that says it is ready.
 const MOST_OUTPUT: usize = 1 << 20;
 /// How often it is looked whether a server is ready.
 const LOOK: Duration = Duration::from_millis(5);
+/// How long a server may take to be ready if its run has no other limit. Recorded programs are slow.
+pub(crate) const GETTING_READY: Duration = Duration::from_secs(60);
 /// How long a server may take to end after its client.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -58,6 +60,15 @@ impl Ready {
         }
     }
 
+    /// What has not happened when a server is not ready.
+    fn missing(&self) -> String {
+        match self {
+            Ready::Listening => "it listened on no socket".to_owned(),
+            Ready::Port(port) => format!("nobody listened on port {port}"),
+            Ready::Printed(pattern) => format!("it printed nothing that matches `{pattern}`"),
+        }
+    }
+
     /// As it is written.
     pub fn as_text(&self) -> String {
         match self {
@@ -76,6 +87,17 @@ pub(crate) struct Driver<'d> {
     output: Option<File>,
     state: State,
     looked: Instant,
+    /// Until when the server has to be ready.
+    until: Option<Instant>,
+}
+
+/// How a run with a client ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Driven {
+    /// How it ended as a whole.
+    pub(crate) ending: Ending,
+    /// Why the client was not started, if it was not.
+    pub(crate) not_ready: Option<String>,
 }
 
 #[derive(Debug)]
@@ -86,12 +108,19 @@ enum State {
     Driving(Child),
     /// The client has ended, and the server was asked to.
     Asked { client: ExitStatus, until: Instant },
+    /// The server was not ready in time, and was asked to end.
+    GivenUp { until: Instant },
 }
 
 impl<'d> Driver<'d> {
     /// A driver for a server that was just started. Both print to the same file, if there is one.
     pub(crate) fn new(drive: &'d Drive, output: Option<File>) -> Driver<'d> {
-        Driver { drive, output, state: State::Waiting, looked: Instant::now() }
+        Driver { drive, output, state: State::Waiting, looked: Instant::now(), until: None }
+    }
+
+    /// The same, that ends a server which is not ready after so long.
+    pub(crate) fn patient_for(self, time: Duration) -> Driver<'d> {
+        Driver { until: Some(Instant::now() + time), ..self }
     }
 
     /// Does what is next for a server that still runs.
@@ -101,6 +130,9 @@ impl<'d> Driver<'d> {
                 self.looked = Instant::now();
                 if self.is_ready(server) {
                     self.state = State::Driving(self.start()?);
+                } else if self.until.is_some_and(|until| until <= self.looked) {
+                    signals::send(server as i32, libc::SIGTERM);
+                    self.state = State::GivenUp { until: Instant::now() + GRACE };
                 }
             }
             State::Driving(client) => {
@@ -109,10 +141,10 @@ impl<'d> Driver<'d> {
                     self.state = State::Asked { client, until: Instant::now() + GRACE };
                 }
             }
-            State::Asked { until, .. } if Instant::now() >= *until => {
+            State::Asked { until, .. } | State::GivenUp { until } if Instant::now() >= *until => {
                 signals::send(server as i32, libc::SIGKILL);
             }
-            State::Waiting | State::Asked { .. } => {}
+            State::Waiting | State::Asked { .. } | State::GivenUp { .. } => {}
         }
         Ok(())
     }
@@ -120,6 +152,7 @@ impl<'d> Driver<'d> {
     fn start(&self) -> io::Result<Child> {
         let mut client = Command::new("/bin/sh");
         client.arg("-c").arg(&self.drive.client).stdin(Stdio::null()).process_group(0);
+        end_with_us(&mut client);
         if let Some(output) = &self.output {
             client.stdout(output.try_clone()?).stderr(output.try_clone()?);
         }
@@ -145,21 +178,24 @@ impl<'d> Driver<'d> {
 
     /// Ends the client of a server that has ended in this way; how the run as a whole ended: a server that ends because it is asked to has done
     /// its work, and then it is the client that tells whether all went well.
-    pub(crate) fn finish(self, ending: Ending) -> io::Result<Ending> {
-        match self.state {
+    pub(crate) fn finish(self, ending: Ending) -> io::Result<Driven> {
+        let missing = self.drive.ready.missing();
+        let (ending, not_ready) = match self.state {
             State::Driving(mut client) => {
                 signals::send(-(client.id() as i32), libc::SIGKILL);
                 client.wait()?;
-                Ok(ending)
+                (ending, None)
             }
-            State::Asked { client, .. } => Ok(match ending {
+            State::Asked { client, .. } => match ending {
                 Ending::Exited(0) | Ending::Killed(libc::SIGTERM | libc::SIGKILL) => {
-                    Ending::Exited(i32::from(code(client)))
+                    (Ending::Exited(i32::from(code(client))), None)
                 }
-                other => other,
-            }),
-            State::Waiting => Ok(ending),
-        }
+                other => (other, None),
+            },
+            State::GivenUp { .. } => (Ending::TimedOut, Some(missing)),
+            State::Waiting => (ending, Some(missing)),
+        };
+        Ok(Driven { ending, not_ready })
     }
 }
 
@@ -224,6 +260,25 @@ mod tests {
         child.wait().unwrap();
         drop(listener);
         assert!(!is_listened_on(port));
+    }
+
+    #[test]
+    fn a_server_that_is_not_ready_in_time_is_ended() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let drive = Drive { client: "exit 7".into(), ready: Ready::Printed("no such line".to_owned()) };
+        let mut driver = Driver::new(&drive, None).patient_for(Duration::from_millis(50));
+        let started = Instant::now();
+        let status = loop {
+            driver.advance(child.id()).unwrap();
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(started.elapsed() < Duration::from_secs(30), "it is not ended");
+            std::thread::sleep(LOOK);
+        };
+        let driven = driver.finish(crate::record::ending(status, true)).unwrap();
+        let not_ready = Some("it printed nothing that matches `no such line`".to_owned());
+        assert_eq!(driven, Driven { ending: Ending::TimedOut, not_ready });
     }
 
     #[test]

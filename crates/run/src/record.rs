@@ -16,7 +16,7 @@ use nix::libc;
 use trace::Ending;
 
 use crate::directory::{Interrupted, WorkDirectory};
-use crate::drive::{Drive, Driver};
+use crate::drive::{Drive, Driven, Driver, GETTING_READY};
 use crate::environment::Environment;
 use crate::mapping::{Mapping, map_file};
 use crate::output::OutputFile;
@@ -56,6 +56,8 @@ pub struct Ran {
     pub processes: Vec<Process>,
     /// How many bytes of its stack the environment took.
     pub environment_size: u64,
+    /// It is a server, and its client was not started, because this did not happen.
+    pub not_ready: Option<String>,
     directory: WorkDirectory,
 }
 
@@ -103,9 +105,12 @@ impl Ran {
         self.directory.path().join(wire::UNRECORDED_FILE).metadata().map_or(0, |facts| facts.len())
     }
 
-    /// Its status as a shell gives it.
+    /// Its status as a shell gives it; that of its client, if it is a server that ended because the client was done.
     pub fn code(&self) -> u8 {
-        code(self.status)
+        match self.ending {
+            Ending::Exited(status) => u8::try_from(status & 0xff).unwrap_or(u8::MAX),
+            _ => code(self.status),
+        }
     }
 }
 
@@ -138,19 +143,19 @@ pub fn run(command: &[OsString], file: &Path, sight: Sight, settings: &Settings)
     if let Some(output) = &output {
         program.stdout(output.for_program()?).stderr(output.for_program()?);
     }
-    let driver = match (&settings.drive, &output) {
-        (Some(drive), Some(output)) => Some(Driver::new(drive, Some(output.for_program()?))),
-        (Some(drive), None) => Some(Driver::new(drive, None)),
-        (None, _) => None,
-    };
+    let shared = output.as_ref().map(OutputFile::for_program).transpose()?;
+    let driver = settings.drive.as_ref().map(|drive| match settings.duration {
+        Some(_) => Driver::new(drive, shared),
+        None => Driver::new(drive, shared).patient_for(GETTING_READY),
+    });
     let ended = run_to_end(&mut program, settings.duration, output.as_mut(), driver)?;
     output.map_or(Ok(()), OutputFile::finish)?;
-    let Ended { id, status, ending, elapsed } = ended;
+    let Ended { id, status, ending, elapsed, not_ready } = ended;
     let mut processes = processes(directory.path(), id)?;
     if let Some(first) = processes.first_mut() {
         first.has_exited = status.code().is_some();
     }
-    Ok(Ran { ending, status, elapsed, processes, environment_size, directory })
+    Ok(Ran { ending, status, elapsed, processes, environment_size, not_ready, directory })
 }
 
 /// A process that has ended.
@@ -159,6 +164,7 @@ pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     pub(crate) ending: Ending,
     pub(crate) elapsed: Duration,
+    not_ready: Option<String>,
 }
 
 /// Starts a program and waits for its end, for so long at most. Signals that we get are passed on to it. What it prints is kept small.
@@ -180,8 +186,9 @@ pub(crate) fn run_to_end(
     let (status, in_time) = status?;
     let elapsed = started.elapsed();
     let ending = ending(status, in_time);
-    let ending = driver.map_or(Ok(ending), |driver| driver.finish(ending))?;
-    Ok(Ended { id: child.id(), status, ending, elapsed })
+    let undriven = Driven { ending, not_ready: None };
+    let Driven { ending, not_ready } = driver.map_or(Ok(undriven), |driver| driver.finish(ending))?;
+    Ok(Ended { id: child.id(), status, ending, elapsed, not_ready })
 }
 
 /// Gives a program a process group of its own, so that all it starts can be ended with it. On a terminal it stays in ours: another
@@ -261,11 +268,23 @@ impl Running<'_> {
 /// The same addresses each time, and no life after ours.
 #[expect(unsafe_code, reason = "what runs between fork and exec must be safe there")]
 pub(crate) fn without_surprises(program: &mut Command) {
+    let prepare = || {
+        // SAFETY: a system call that takes a number; it is safe after a fork.
+        unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
+        Ok(())
+    };
+    // SAFETY: the closure allocates nothing and takes no lock.
+    unsafe { program.pre_exec(prepare) };
+    end_with_us(program);
+}
+
+/// No life after ours, even if we are killed.
+#[expect(unsafe_code, reason = "what runs between fork and exec must be safe there")]
+pub(crate) fn end_with_us(program: &mut Command) {
     let parent = std::process::id();
     let prepare = move || {
         // SAFETY: system calls that take numbers; all are safe after a fork.
         unsafe {
-            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             // We may have been killed before the kernel knew.
             if libc::getppid() as u32 != parent {

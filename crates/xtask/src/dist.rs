@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use xtask::Outcome;
-use xtask::cargo::{root, shipping_build};
+use xtask::cargo::{root, shipping_build, shipping_build_of_fleet};
 
 use crate::tools::{DEB, done};
 use crate::{package, python, version};
@@ -14,8 +14,9 @@ use crate::{package, python, version};
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The libraries that the program may need: those of every Linux with the GNU C library.
 const NEEDED: [&str; 4] = ["libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"];
-/// The bytes that the program may have.
+/// The bytes that the program may have, and the one for fleets, which has the same in it and a network.
 const LARGEST: u64 = 12 << 20;
+const LARGEST_FLEET: u64 = 20 << 20;
 const SHELLS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/foretell"),
     ("zsh", "share/zsh/vendor-completions/_foretell"),
@@ -26,9 +27,11 @@ pub(crate) fn run() -> Outcome {
     let dist = root().join("target/dist");
     let _ = fs::remove_dir_all(&dist);
     let foretell = shipping_build()?;
-    judge(&foretell)?;
+    judge(&foretell, LARGEST)?;
+    let fleet = shipping_build_of_fleet()?;
+    judge(&fleet, LARGEST_FLEET)?;
     let tree = dist.join(format!("foretell-{VERSION}-x86_64-linux-gnu"));
-    stage(&foretell, &tree)?;
+    stage(&foretell, &fleet, &tree)?;
     write(&dist.join("NOTES.md"), &version::notes()?)?;
     tarball(&dist, &tree)?;
     debian(&dist, &tree)?;
@@ -41,24 +44,24 @@ pub(crate) fn run() -> Outcome {
     checksums(&dist)
 }
 
-/// Whether the program is as small, and needs as little, as is promised.
-fn judge(foretell: &Path) -> Outcome {
-    let bytes = fs::metadata(foretell).map_err(|error| format!("{}: {error}", foretell.display()))?.len();
-    println!("foretell has {:.1} MB", bytes as f64 / 1e6);
-    if bytes > LARGEST {
-        return Err(format!("the program has {bytes} bytes, more than {LARGEST}"));
+/// Whether a program is as small, and needs as little, as is promised.
+fn judge(program: &Path, largest: u64) -> Outcome {
+    let bytes = fs::metadata(program).map_err(|error| format!("{}: {error}", program.display()))?.len();
+    println!("{} has {:.1} MB", program.display(), bytes as f64 / 1e6);
+    if bytes > largest {
+        return Err(format!("{} has {bytes} bytes, more than {largest}", program.display()));
     }
-    let dynamic = output(Command::new("readelf").arg("--dynamic").arg(foretell))?;
+    let dynamic = output(Command::new("readelf").arg("--dynamic").arg(program))?;
     let libraries = dynamic.lines().filter(|line| line.contains("(NEEDED)"));
     let names = libraries.filter_map(|line| line.split(['[', ']']).nth(1));
     match names.into_iter().find(|name| !NEEDED.contains(name)) {
-        Some(other) => Err(format!("the program needs {other}, which not every system has")),
+        Some(other) => Err(format!("{} needs {other}, which not every system has", program.display())),
         None => Ok(()),
     }
 }
 
 /// The files as they are installed below a prefix.
-fn stage(foretell: &Path, tree: &Path) -> Outcome {
+fn stage(foretell: &Path, fleet: &Path, tree: &Path) -> Outcome {
     let man = tree.join("share/man/man1");
     for directory in ["bin", "include", "share/doc/foretell"] {
         create(&tree.join(directory))?;
@@ -67,6 +70,8 @@ fn stage(foretell: &Path, tree: &Path) -> Outcome {
     copy(foretell, &tree.join("bin/foretell"))?;
     // What makes `cargo foretell` work; cargo builds it beside the other.
     copy(&foretell.with_file_name("cargo-foretell"), &tree.join("bin/cargo-foretell"))?;
+    // What `foretell fleet` runs: it looks for it beside itself.
+    copy(fleet, &tree.join("bin/foretell-fleet"))?;
     copy(&root().join("include/foretell.h"), &tree.join("include/foretell.h"))?;
     for file in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         copy(&root().join(file), &tree.join("share/doc/foretell").join(file))?;
@@ -91,12 +96,12 @@ fn tarball(dist: &Path, tree: &Path) -> Outcome {
     done(Command::new("tar").arg("-xzf").arg(&file).arg("-C").arg(tried.path()))?;
     let prefix = tried.path().join("prefix");
     done(Command::new(tried.path().join(&name).join("install.sh")).arg(&prefix))?;
-    for installed in ["bin/foretell", "share/man/man1/foretell-hunt.1", SHELLS[0].1] {
+    for installed in ["bin/foretell", "bin/foretell-fleet", "share/man/man1/foretell-hunt.1", SHELLS[0].1] {
         if !prefix.join(installed).is_file() {
             return Err(format!("install.sh did not install {installed}"));
         }
     }
-    Ok(())
+    done(Command::new(prefix.join("bin/foretell")).args(["fleet", "status", "--help"]))
 }
 
 /// A Debian package without complaints of lintian. Its files are named in crates/foretell/Cargo.toml.
@@ -106,7 +111,7 @@ fn debian(dist: &Path, tree: &Path) -> Outcome {
     let _ = fs::remove_dir_all(&staged);
     create(&staged)?;
     done(Command::new("cp").arg("-r").arg(tree.join("share")).arg(tree.join("include")).arg(&staged))?;
-    for program in ["foretell", "cargo-foretell"] {
+    for program in ["foretell", "cargo-foretell", "foretell-fleet"] {
         copy(&tree.join("bin").join(program), &staged.join(program))?;
     }
     copy(&root().join("CHANGELOG.md"), &staged.join("upstream-changelog"))?;

@@ -1,5 +1,6 @@
 //! The fleet with a real server: nothing lost, nothing doubled.
 
+mod schemas;
 mod servers;
 mod support;
 mod trust;

@@ -13,7 +13,7 @@ pub(super) struct Driving {
     #[arg(long, value_name = "CMD")]
     drive: Option<OsString>,
     /// Start the client when the server has printed something that this regular expression matches, or, for :PORT, when that TCP port
-    /// is open [default: when the server listens on any socket].
+    /// is open [default: when the server listens on any socket]. `record` leaves the output alone, so it takes no REGEX.
     #[arg(long, value_name = "REGEX", value_parser = Ready::parse, requires = "drive")]
     ready: Option<Ready>,
 }

@@ -6,9 +6,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
 use crate::output;
 use crate::project::{FILE, test_command};
 
@@ -38,6 +40,16 @@ pub struct Init {
     /// The root of the project.
     #[arg(value_name = "DIRECTORY", default_value = ".")]
     directory: PathBuf,
+    #[command(flatten)]
+    mode: OutputMode,
+}
+
+/// The contract is docs/json.md.
+#[derive(Serialize)]
+struct Report {
+    schema: u32,
+    files: Vec<String>,
+    next: String,
 }
 
 /// What Foretell brings files for.
@@ -97,24 +109,52 @@ impl Integration {
 impl Init {
     /// Writes the files, unless they are there.
     pub fn run(self) -> Result<Exit, Diagnostic> {
+        let mut report = Report { schema: 1, files: Vec::new(), next: self.next() };
         let path = self.directory.join(FILE);
         // With something else to write, a project that has the file is no mistake.
         if self.with.is_empty() || !path.exists() {
-            write_new(&path, &content(&self.directory), false)?;
-            output::print(&format!("wrote {}\n", path.display()))?;
+            self.write_new(&path, &content(&self.directory), false, &mut report)?;
         }
         for file in self.with.iter().flat_map(|integration| integration.files()) {
-            let path = self.directory.join(file.path);
-            write_new(&path, file.content, file.executable)?;
-            output::print(&format!("wrote {}\n", path.display()))?;
+            self.write_new(&self.directory.join(file.path), file.content, file.executable, &mut report)?;
         }
-        let next = match test_command(&self.directory) {
+        if self.mode.json {
+            output::print_json(&report)?;
+        } else {
+            self.say(&format!("next: {}\n", report.next))?;
+        }
+        Ok(Exit::Nothing)
+    }
+
+    /// What to do in this project.
+    fn next(&self) -> String {
+        match test_command(&self.directory) {
             Some("cargo test") => "foretell cargo test".to_owned(),
             Some(command) => format!("foretell test -- {command}"),
             None => "foretell hunt -- ./program".to_owned(),
-        };
-        output::print(&format!("next: {next}\n"))?;
-        Ok(Exit::Nothing)
+        }
+    }
+
+    /// Writes a file that does not exist.
+    fn write_new(
+        &self,
+        path: &Path,
+        content: &str,
+        executable: bool,
+        report: &mut Report,
+    ) -> Result<(), Diagnostic> {
+        write_new(path, content, executable)?;
+        let name = path.display().to_string();
+        self.say(&format!("wrote {name}\n"))?;
+        report.files.push(name);
+        Ok(())
+    }
+
+    fn say(&self, line: &str) -> Result<(), Diagnostic> {
+        if !self.mode.quiet && !self.mode.json {
+            output::print(line)?;
+        }
+        Ok(())
     }
 }
 

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use pipeline::scrubbing;
+use serde::Serialize;
 
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::mode::OutputMode;
+use crate::output;
 use crate::table::counted;
 
 const EXAMPLES: &str = "\
@@ -31,20 +34,27 @@ pub struct Scrub {
     /// Write to this file and leave the trace as it is.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Print nothing.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    mode: OutputMode,
+}
+
+/// The contract is docs/json.md.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    file: &'a str,
+    values: usize,
 }
 
 impl Scrub {
     /// Scrubs the trace, and says how much there was to remove.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let scrubbed = scrubbing::scrub(&self.trace, self.output.as_deref())?;
-        if !self.quiet {
-            let values = counted(scrubbed as u64, "value");
-            let trace =
-                self.output.as_deref().map_or(self.trace.to_string_lossy(), |path| path.to_string_lossy());
-            eprintln!("removed {values} of environment variables: {trace}");
+        let file = self.output.as_deref().map_or(self.trace.to_string_lossy(), |path| path.to_string_lossy());
+        if self.mode.json {
+            output::print_json(&Report { schema: 1, file: &file, values: scrubbed })?;
+        } else if !self.mode.quiet {
+            eprintln!("removed {} of environment variables: {file}", counted(scrubbed as u64, "value"));
         }
         Ok(Exit::Nothing)
     }

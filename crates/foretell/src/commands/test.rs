@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use pipeline::suite::{Hunter, Shard, SuiteOptions, SuiteOutcome, suite};
+use pipeline::suite::{Hunter, Selection, Shard, SuiteOptions, SuiteOutcome, suite};
 use report::TestOutcome;
 
 use super::list::keep_newest;
+use super::record::Children;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts;
@@ -58,8 +59,12 @@ pub(super) struct SuiteArguments {
     /// Hunt in part I of N parts of the tests, chosen by their names and seeds.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<Shard>,
-    /// Go on with the last suite: hunt in the tests that have not had their turn.
-    #[arg(long, conflicts_with_all = ["split", "shard", "seeds"])]
+    /// What to do with processes that a test starts: `ignore`, or `follow` to record them with it; each is a test of its own, too.
+    #[arg(long, value_enum, default_value_t = Children::Ignore, hide_possible_values = true)]
+    children: Children,
+    /// Go on with the last suite, with its options: run its command once more, and hunt in the tests that have not had their
+    /// turn. A suite that you did not start yourself here needs its command.
+    #[arg(long, conflicts_with_all = ["split", "shard", "seeds", "children"])]
     resume: bool,
     /// More options for each hunt, such as '--only deadlock --policy pct'.
     #[arg(
@@ -109,22 +114,22 @@ impl SuiteArguments {
 
     fn options(&self, command: Vec<OsString>, results: PathBuf, this: PathBuf) -> SuiteOptions {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        let own = self.hunt.split_whitespace().map(OsString::from);
-        let is_chosen = self.hunt.split_whitespace().any(|word| word.starts_with(Hunter::OF_A_SEED[0]));
-        let by_seed = Hunter::OF_A_SEED.iter().filter(|_| self.seeds > 1 && !is_chosen).map(OsString::from);
         // A client in foretell.toml is for the server, not for its tests.
-        let first = ["hunt".into(), "--quiet".into(), "--drive=".into()].into_iter();
-        let arguments = first.chain(by_seed).chain(own).collect();
+        let arguments = ["hunt", "--quiet", "--drive="].map(OsString::from).to_vec();
+        let children = (self.children == Children::Follow).then_some("--children=follow");
+        let chosen = children.into_iter().chain(self.hunt.split_whitespace()).map(OsString::from).collect();
         interrupts::heed();
         SuiteOptions {
             command,
             results,
-            hunter: Hunter { program: this, arguments },
+            hunter: Hunter { program: this, arguments, chosen },
             timeout: Duration::from_secs(self.timeout),
             workers: self.jobs.map_or_else(cores, usize::from),
-            seeds: self.seeds,
-            split: self.split,
-            shard: self.shard.unwrap_or(Shard::WHOLE),
+            selection: Selection {
+                seeds: self.seeds,
+                split: self.split,
+                shard: self.shard.unwrap_or(Shard::WHOLE),
+            },
             resume: self.resume,
             cancellation: interrupts::cancellation(),
         }

@@ -44,6 +44,7 @@ fn outputs_are_what_the_schemas_say() {
     let schemas = Schemas::read();
     let place = Workplace::new();
     place.write("account.std", example()).write("table.std", TABLE).write("none.std", "A|w(x)|a.c:1\n");
+    place.write("impossible.std", "A|acq(l)|a.c:1\nB|acq(l)|b.c:1\nA|w(x)|a.c:2\nB|w(x)|b.c:2\n");
     let feasible = place.run(&["decide", "account.std", "--race", "6,15", "--json"]).stdout;
     let infeasible = place.run(&["decide", "account.std", "--race", "8,13", "--json"]).stdout;
     place.write("yes.json", &feasible).write("no.json", &infeasible);
@@ -56,6 +57,7 @@ fn outputs_are_what_the_schemas_say() {
         ("stats", "stats table.std --json"),
         ("findings", "predict account.std --json"),
         ("findings", "predict table.std --json"),
+        ("findings", "predict impossible.std --json --lenient"),
         ("findings", "predict none.std --json"),
         ("findings", "predict account.std --json --all --model sync"),
         ("findings", "predict account.std --json --baseline fewer.json"),
@@ -94,9 +96,15 @@ fn hunts_and_replays_are_what_the_schemas_say() {
     let (schemas, place) = (Schemas::read(), Workplace::new());
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/weather_station.c");
     place.write("weather.c", std::fs::read(program).unwrap());
-    for (schema, command) in
-        [("findings", "hunt --json weather.c"), ("replay", "replay --json race-1"), ("list", "list --json")]
-    {
+    place.run(&["cc", "-g", "-O1", "-pthread", "weather.c", "-o", "weather"]).succeeded();
+    for (schema, command) in [
+        ("findings", "hunt --json weather.c"),
+        ("replay", "replay --json race-1"),
+        ("findings", "test --json --timeout 20 -- ./weather"),
+        ("findings", "merge --json .foretell/latest -o merged"),
+        ("findings", "report --json merged"),
+        ("list", "list --json"),
+    ] {
         let ran = place.run(&command.split(' ').collect::<Vec<_>>());
         let json = serde_json::from_slice(&ran.stdout)
             .unwrap_or_else(|_| panic!("{command}: no JSON\n{}", ran.stderr));

@@ -133,6 +133,32 @@ fn an_interrupted_recording_can_be_discarded_and_does_not_overwrite() {
     assert_eq!(std::fs::read_to_string(workshop.path("foretell.ftr")).expect("it is text"), "an older one");
 }
 
+/// A hunt records first, and that may take most of its time.
+#[test]
+fn a_killed_hunt_leaves_its_recording() {
+    let workshop = compiled("endless.c");
+    let tmp = workshop.path("tmp");
+    let mut hunt = workshop.foretell(&["hunt", "--quiet", "--timeout", "600", "--", "./program", "on"]);
+    let mut child =
+        hunt.env("TMPDIR", &tmp).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let (since, printed) = (Instant::now(), workshop.path(".foretell/1/output.txt"));
+    while !printed.metadata().is_ok_and(|output| output.len() > 0) {
+        assert!(since.elapsed() < Duration::from_secs(60), "the program says nothing");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().expect("it can be killed");
+    child.wait().expect("it is gone");
+    gone_soon(&workshop);
+    assert!(!workshop.path(".foretell/1/trace.ftr").exists());
+    let recover = workshop.foretell(&["recover"]).env("TMPDIR", &tmp).output().expect("it runs");
+    assert_eq!(recover.status.code(), Some(0), "{recover:?}");
+    let trace = workshop.trace(".foretell/1/trace.ftr");
+    assert!(count(&trace, "w(cells") > 1000);
+    assert!(trace.can_be_replayed());
+    let left: Vec<_> = walk(&tmp).into_iter().filter(|path| !path.ends_with("lock")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 /// The files below a directory.
 fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(directory).expect("it can be read").flatten().map(|entry| entry.path());

@@ -49,7 +49,10 @@ fn values_are_kept_if_asked_for_and_can_be_removed() {
         assert!(!content.contains(SECRET), "{file}");
     }
     let before = workshop.trace("foretell.ftr").len();
-    succeeded(&mut workshop.foretell(&["scrub", "foretell.ftr"]));
+    let scrubbed = succeeded(&mut workshop.foretell(&["scrub", "--json", "foretell.ftr"])).stdout;
+    let scrubbed: serde_json::Value = serde_json::from_slice(&scrubbed).expect("it is JSON");
+    assert_eq!((&scrubbed["schema"], &scrubbed["file"]), (&1.into(), &"foretell.ftr".into()));
+    assert!(scrubbed["values"].as_u64() > Some(0), "{scrubbed}");
     let trace = workshop.trace("foretell.ftr");
     assert!(!format!("{:?}", trace.metadata()).contains(SECRET));
     assert_eq!(trace.len(), before);

@@ -82,17 +82,8 @@ fn a_trace_cannot_have_a_shell_run() {
 #[test]
 fn a_schedule_cannot_either() {
     let workshop = recorded();
-    let words = ["predict", "foretell.ftr", "--json"];
-    let found = workshop.foretell(&words).output().expect("it runs").stdout;
-    let found: serde_json::Value = serde_json::from_slice(&found).expect("it is JSON");
-    let ids: Vec<String> = found["findings"][0]["events"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(serde_json::Value::to_string)
-        .collect();
-    let words = ["decide", "foretell.ftr", "--race", &ids.join(","), "--schedule-out", "bug.sched"];
-    workshop.foretell(&words).output().expect("it runs");
+    let words = ["decide", "foretell.ftr", "--race", &first_race(&workshop), "--schedule-out", "bug.sched"];
+    succeeded_with(&workshop, &words, 1);
     let text = std::fs::read_to_string(workshop.path("bug.sched")).expect("it is written");
     assert!(text.contains("\ncommand ./program\nprogram "), "{text}");
     assert_eq!(replay(&workshop, &["--schedule", "bug.sched"]).0, Some(1));
@@ -119,6 +110,39 @@ fn a_schedule_cannot_either() {
     assert!(!workshop.path("hostile").exists());
     let (status, said) = replay(&workshop, &["--schedule", "forged.sched", "--", "./program"]);
     assert_eq!(status, Some(1), "what the user names is run: {said}");
+}
+
+/// What a schedule says of the command is no part of its evidence, so it may differ; whoever checks it learns that it does.
+#[test]
+fn a_schedule_with_another_command_is_pointed_out() {
+    let workshop = recorded();
+    let words = ["decide", "foretell.ftr", "--race", &first_race(&workshop), "--schedule-out", "bug.sched"];
+    succeeded_with(&workshop, &words, 1);
+    let check = || {
+        let output = workshop.foretell(&["check", "bug.sched"]).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(!check().contains("another command"));
+    let text = std::fs::read_to_string(workshop.path("bug.sched")).expect("it is written");
+    workshop.write("bug.sched", &text.replace("\ncommand ./program\n", "\ncommand ./other 10\n"));
+    let said = check();
+    assert!(said.contains("warning: the schedule names another command than the trace"), "{said}");
+    assert!(said.contains("the schedule: ./other 10") && said.contains("the trace: ./program"), "{said}");
+}
+
+fn succeeded_with(workshop: &Workshop, words: &[&str], status: i32) -> Output {
+    let output = workshop.foretell(words).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(status), "{words:?}: {output:?}");
+    output
+}
+
+/// The events of the first race that is predicted, as `decide` takes them.
+fn first_race(workshop: &Workshop) -> String {
+    let found = succeeded_with(workshop, &["predict", "foretell.ftr", "--json"], 1).stdout;
+    let found: serde_json::Value = serde_json::from_slice(&found).expect("it is JSON");
+    let events = found["findings"][0]["events"].as_array().into_iter().flatten();
+    events.map(serde_json::Value::to_string).collect::<Vec<_>>().join(",")
 }
 
 #[test]
@@ -151,4 +175,71 @@ fn a_program_that_changed_is_not_run_without_being_named() {
     let (status, said) = replay(&workshop, &["foretell.ftr", "race-1", "--", "./program"]);
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains("warning: `./program` is not the program that was recorded"), "{said}");
+}
+
+/// The directory of results of a suite with one test, as somebody else has written it.
+fn plant_suite(workshop: &Workshop, test: &serde_json::Value) {
+    let suite = serde_json::json!({
+        "schema": 1, "command": [{"Unix": b"./check.sh"}], "status": 0, "tests": [test]
+    });
+    std::fs::create_dir_all(workshop.path(".foretell/1")).expect("it can be made");
+    workshop.write(".foretell/1/suite.json", &suite.to_string());
+    let latest = workshop.path(".foretell/latest");
+    let _ = std::fs::remove_file(&latest);
+    std::os::unix::fs::symlink("1", latest).expect("it can be made");
+}
+
+#[test]
+fn a_suite_cannot_have_anything_run() {
+    let workshop = recorded();
+    let script = format!("touch {}", workshop.path("hostile").display());
+    let test = |program: &str, only_sync: bool| {
+        serde_json::json!({
+            "name": "shell", "program": program, "directory": workshop.path(""), "input": null,
+            "arguments": [{"Unix": b"-c"}, {"Unix": script.as_bytes()}], "only_sync": only_sync,
+            "variables": [[{"Unix": b"LD_PRELOAD"}, {"Unix": b"/tmp/hostile.so"}]], "without": [],
+            "outcome": "not-reached", "interrupted": false, "message": null, "milliseconds": 0,
+            "results": "tests/001-shell"
+        })
+    };
+    let resume = |command: &[&str]| {
+        let words = [&["test", "--resume", "--timeout", "20"], command].concat();
+        let Output { status, stdout, stderr } = workshop.foretell(&words).output().expect("it runs");
+        (status.code(), String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned())
+    };
+    // The command that the file names is no better than its tests.
+    workshop.write("check.sh", &format!("#!/bin/sh\n{script}\n"));
+    succeeded(&mut workshop.other("chmod", &["+x", "check.sh"]));
+    for (program, only_sync) in [("/bin/sh", true), ("/bin/sh", false), ("./program", false)] {
+        plant_suite(&workshop, &test(program, only_sync));
+        let (status, said) = resume(&[]);
+        assert_eq!(status, Some(2), "{said}");
+        assert!(said.contains("was not started here by you") && said.contains("-- CMD"), "{said}");
+    }
+    assert!(!workshop.path("hostile").exists());
+
+    // Of a command that the user names, only what it starts is run.
+    workshop.write("check.sh", "#!/bin/sh\n./program\n");
+    plant_suite(&workshop, &test("/bin/sh", true));
+    let (status, said) = resume(&["--", "./check.sh"]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("the test command did not start it again"), "{said}");
+    assert!(!workshop.path("hostile").exists());
+
+    // Results are not put where a link leads.
+    std::fs::create_dir(workshop.path("precious")).expect("it can be made");
+    workshop.write("precious/file", "precious");
+    std::fs::remove_dir_all(workshop.path(".foretell/1")).expect("it can be removed");
+    let mut own = test("./program", false);
+    own["program"] =
+        workshop.path("program").canonicalize().expect("it is there").display().to_string().into();
+    own["directory"] = workshop.path("").canonicalize().expect("it is there").display().to_string().into();
+    own["arguments"] = serde_json::json!([]);
+    own["results"] = "tests/precious".into();
+    plant_suite(&workshop, &own);
+    std::os::unix::fs::symlink("../..", workshop.path(".foretell/1/tests")).expect("it can be made");
+    let (status, said) = resume(&["--", "./check.sh"]);
+    assert_eq!(status, Some(2), "{said}");
+    assert!(said.contains("is a link"), "{said}");
+    assert!(workshop.path("precious/file").exists());
 }

@@ -2,7 +2,9 @@
 
 mod build_systems;
 mod cargo;
+mod children;
 mod ci;
+mod resuming;
 mod servers;
 mod tutorial;
 mod workflow;
@@ -264,34 +266,6 @@ fn shards_together_are_the_whole() {
     assert_eq!(tests(&report), expected);
     let refused = foretell(project.path(), &["merge", "."]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-}
-
-#[test]
-fn an_interrupted_suite_is_taken_up_again() {
-    let project = project("./counter a\n./counter b\n./counter c\n");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
-    command.current_dir(project.path()).args(["test", "--jobs", "1", "--timeout", "60", "--", "./check.sh"]);
-    let mut child =
-        command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().unwrap();
-    // After the first test, before the last.
-    let mut heard = std::io::BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("counter a:") {
-        line.clear();
-        assert!(std::io::BufRead::read_line(&mut heard, &mut line).unwrap() > 0, "it ended too early");
-    }
-    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(interrupt.success());
-    std::io::copy(&mut heard, &mut std::io::sink()).unwrap();
-    child.wait().unwrap();
-    let output = foretell(project.path(), &["test", "--resume", "--json", "--timeout", "60"]);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let expected = [
-        row("counter a", "hunted", true),
-        row("counter b", "hunted", true),
-        row("counter c", "hunted", true),
-    ];
-    assert_eq!(tests(&json(&output)), expected);
 }
 
 #[test]

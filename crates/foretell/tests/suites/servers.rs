@@ -3,6 +3,8 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -131,4 +133,98 @@ fn a_client_is_not_run_because_a_file_says_so() {
     let pattern =
         foretell(project.path(), &["record", "--drive", &client, "--ready", "x", "--", "./server", &port]);
     assert_eq!(pattern.status.code(), Some(2), "{pattern:?}");
+}
+
+/// A server that is asked to end does what it does then, and the run is that of its client.
+#[test]
+fn the_servers_own_handler_of_sigterm_runs() {
+    if !testing::has("bash") {
+        return;
+    }
+    let (project, port) = project();
+    let handler = "#include <signal.h>\nstatic volatile sig_atomic_t ends;\nstatic void end(int signal) { ends = signal; }\n";
+    let source = SERVER.replacen("static int requests;", &format!("{handler}static int requests;"), 1);
+    let source = source.replacen("    puts(", "    struct sigaction action = {.sa_handler = end};\n    sigaction(SIGTERM, &action, NULL);\n    puts(", 1);
+    let last_words = "if (ends) { printf(\"ended by %d after %d\\n\", (int)ends, requests); return 0; }\n        if (connection < 0)";
+    let source = source.replacen("if (connection < 0)", last_words, 1);
+    fs::write(project.path().join("server.c"), source).unwrap();
+    let built = foretell(project.path(), &["cc", "-g", "-O1", "-pthread", "server.c", "-o", "server"]);
+    assert!(built.status.success(), "{built:?}");
+    let (client, port) = (format!("bash client.sh {port}; exit 3"), port.to_string());
+    let recorded = foretell(project.path(), &["record", "--drive", &client, "--", "./server", &port]);
+    let said = String::from_utf8_lossy(&recorded.stdout);
+    assert!(said.contains("a2 b2\n") && said.contains("ended by 15 after 4\n"), "{recorded:?}");
+    assert_eq!(recorded.status.code(), Some(3), "the client's status: {recorded:?}");
+    let (status, report) = hunt(project.path(), port.parse().unwrap(), &[]);
+    assert_eq!(status, Some(1), "{report:#}");
+    let printed = fs::read_to_string(project.path().join(".foretell/latest/output.txt")).unwrap();
+    assert!(printed.ends_with("ended by 15 after 4\n"), "{printed}");
+}
+
+/// Whether a process runs, and has not just ended without anybody asking how.
+fn is_running(process: &str) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'))
+}
+
+#[test]
+fn a_client_does_not_outlive_a_recorder_that_is_killed() {
+    let (project, port) = project();
+    let mut record = Command::new(env!("CARGO_BIN_EXE_foretell"));
+    record.current_dir(project.path()).args([
+        "record",
+        "--drive",
+        "echo $$ > client.pid; exec sleep 300",
+        "--",
+    ]);
+    record.args(["./server", &port.to_string()]).env("TMPDIR", project.path());
+    let mut record = record.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let (since, mut client) = (Instant::now(), String::new());
+    while client.trim().is_empty() {
+        assert!(since.elapsed() < Duration::from_secs(60), "the client is not started");
+        std::thread::sleep(Duration::from_millis(10));
+        client = fs::read_to_string(project.path().join("client.pid")).unwrap_or_default();
+    }
+    assert!(is_running(client.trim()));
+    record.kill().unwrap();
+    record.wait().unwrap();
+    let since = Instant::now();
+    while is_running(client.trim()) {
+        assert!(since.elapsed() < Duration::from_secs(5), "the client survives");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_server_that_is_never_ready_is_reported() {
+    let (project, port) = project();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = port.to_string();
+    let said = |words: &[&str]| {
+        let output = foretell(project.path(), words);
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let ready = format!(":{other}");
+    let recording =
+        ["record", "--duration", "2", "--drive", "true", "--ready", &ready, "--", "./server", &port];
+    let (status, words) = said(&recording);
+    assert_eq!(status, Some(2), "{words}");
+    assert!(words.contains(&format!("was not started: nobody listened on port {other}")), "{words}");
+    assert!(words.contains("--ready REGEX"), "{words}");
+    assert!(!project.path().join("foretell.ftr").exists());
+    let hunting =
+        ["hunt", "--timeout", "8", "--drive", "true", "--ready", "at your service", "--", "./server", &port];
+    let (status, words) = said(&hunting);
+    assert_eq!(status, Some(2), "{words}");
+    assert!(words.contains("it printed nothing that matches `at your service`"), "{words}");
+
+    // One that ends by itself has a trace of why.
+    let _taken = TcpListener::bind(("127.0.0.1", port.parse().unwrap())).unwrap();
+    let (status, words) = said(&["record", "--drive", "true", "--", "./server", &port]);
+    assert_eq!(status, Some(1), "{words}");
+    assert!(
+        words.contains("warning: the server was not ready") && words.contains("it listened on no socket"),
+        "{words}"
+    );
+    assert!(project.path().join("foretell.ftr").exists());
 }

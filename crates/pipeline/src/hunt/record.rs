@@ -18,7 +18,7 @@ use super::failures::RunCounts;
 use super::run_directory::RunDirectory;
 use crate::error::Error;
 use crate::observer::{Event, Observer, Silent, Stage};
-use crate::recording::{RecordOptions, Recorder, nothing_recorded, warn_of_children};
+use crate::recording::{RecordOptions, Recorder, check_ready, nothing_recorded, warn_of_children};
 
 /// How many seeds are tried after one with which the program failed.
 const MORE_SEEDS: u64 = 5;
@@ -90,7 +90,9 @@ pub(super) fn record(
     let (mut seed, mut tried) = (options.seed, 0);
     let (mut counts, mut failed) = (RunCounts::default(), Vec::new());
     let (ran, output, failure) = loop {
-        let ran = recorder.run(seed)?;
+        let ran = recorder.run(seed, &directory.trace())?;
+        let warned: &mut dyn Observer = if tried == 0 { &mut *observer } else { &mut Silent };
+        check_ready(&ran, warned).map_err(|error| error.note(printed(directory)))?;
         let output = fs::read(directory.output()).unwrap_or_default();
         let failure = recorder.failure(&ran, &output)?;
         let is_new = counts.count(ran.ending, failure.as_ref());
@@ -147,13 +149,13 @@ pub(super) fn record(
             break;
         }
         seed = seed.wrapping_add(options.seed_step);
-        let ran = recorder.run(seed)?;
+        let name = format!("run-{run}.ftr");
+        let ran = recorder.run(seed, &directory.recording(&name))?;
         // The first run's output is shown, and what others print is compared with that of replays.
         let printed = fs::read(directory.output()).unwrap_or_default();
         let failure = recorder.failure(&ran, &printed)?;
         let is_new = counts.count(ran.ending, failure.as_ref());
         let Some(process) = ran.processes.first() else { continue };
-        let name = format!("run-{run}.ftr");
         recorder.save(
             process,
             &recorder.metadata_of(&ran, seed),

@@ -1,4 +1,7 @@
 //! The tests of a suite, and how far each has come: `suite.json` in the run's directory.
+//!
+//! That file is to be read, uploaded and merged, and may come from somebody else. So it has no values of environment variables, and nothing is
+//! run because it says so: who takes a suite up again makes the plan anew ([`resume`](super::resume)).
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -28,8 +31,28 @@ pub struct Plan {
     pub command: Vec<OsString>,
     /// The status that it ended with.
     pub status: u8,
+    /// Which tests there are of those that it runs.
+    #[serde(default)]
+    pub selection: Selection,
     /// Its tests, in the order in which they ran; each as often as there are seeds.
     pub tests: Vec<Test>,
+}
+
+/// What becomes a test of what a command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selection {
+    /// How many seeds each test is hunted in with, each by itself.
+    pub seeds: u64,
+    /// Whether programs of known test frameworks are split into their cases.
+    pub split: bool,
+    /// Which part of the tests is ours.
+    pub shard: Shard,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Selection { seeds: 1, split: false, shard: Shard::WHOLE }
+    }
 }
 
 /// A test: an instrumented program, with what it was started with.
@@ -43,7 +66,8 @@ pub struct Test {
     pub arguments: Vec<OsString>,
     /// The directory it runs in.
     pub directory: PathBuf,
-    /// The variables that it has and we have not, or with another value.
+    /// The variables that it has and we have not, or with another value. Never in a file of a suite.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<(OsString, OsString)>,
     /// The variables that we have and it has not.
     pub without: Vec<OsString>,
@@ -68,7 +92,7 @@ pub struct Test {
 }
 
 /// A part of the tests: `3/8`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
     /// Which part, from 1.
     pub part: u64,
@@ -79,6 +103,11 @@ pub struct Shard {
 impl Shard {
     /// All tests.
     pub const WHOLE: Shard = Shard { part: 1, parts: 1 };
+
+    /// Whether there is such a part.
+    fn exists(self) -> bool {
+        (1..=self.parts).contains(&self.part)
+    }
 
     /// Whether a test with this name and seed is in it. It depends on these alone: tests may run in any order.
     fn has(self, name: &str, seed: u64) -> bool {
@@ -91,7 +120,7 @@ impl Shard {
 impl Plan {
     /// A plan without tests.
     pub fn new(command: Vec<OsString>) -> Plan {
-        Plan { schema: SCHEMA, command, status: 0, tests: Vec::new() }
+        Plan { schema: SCHEMA, command, status: 0, selection: Selection::default(), tests: Vec::new() }
     }
 
     /// A test for each process that was started, once.
@@ -108,15 +137,17 @@ impl Plan {
             schema: SCHEMA,
             command: options.command.clone(),
             status: survey.code,
+            selection: options.selection,
             tests: tests.collect(),
         };
-        if options.split {
+        let Selection { seeds, split, shard } = options.selection;
+        if split {
             plan.tests = plan.tests.into_iter().flat_map(split::cases).collect();
         }
         plan.settle_names();
-        plan.repeat(options.seeds);
+        plan.repeat(seeds);
         for test in &mut plan.tests {
-            if test.outcome == TestOutcome::NotReached && !options.shard.has(&test.name, test.seed) {
+            if test.outcome == TestOutcome::NotReached && !shard.has(&test.name, test.seed) {
                 test.outcome = TestOutcome::OtherShard;
             }
         }
@@ -162,7 +193,7 @@ impl Plan {
             milliseconds: 0,
             results: HUNT.to_owned(),
         };
-        Ok(Plan { schema: SCHEMA, command: words, status: 0, tests: vec![test] })
+        Ok(Plan { tests: vec![test], ..Plan::new(words) })
     }
 
     /// Whether it is that of a single hunt.
@@ -172,7 +203,7 @@ impl Plan {
 
     /// One plan of several: of each test the result that says most; of single hunts all, which may have had other seeds.
     pub(super) fn merged(plans: impl IntoIterator<Item = Plan>) -> Plan {
-        let mut all = Plan { schema: SCHEMA, command: Vec::new(), status: 0, tests: Vec::new() };
+        let mut all = Plan::new(Vec::new());
         let mut numbers = HashMap::new();
         for plan in plans {
             let is_hunt = plan.tests.iter().any(|test| test.results.ends_with(HUNT));
@@ -238,9 +269,10 @@ impl Plan {
         self.command_words().join(" ")
     }
 
-    /// Keeps it.
+    /// Keeps it, without the values of variables.
     pub fn save(&self, directory: &Path) -> Result<(), Error> {
-        files::write(&directory.join(PLAN), Form::PLAIN, |out| Ok(serde_json::to_writer_pretty(out, self)?))
+        let plan = Plan { tests: self.tests.iter().map(Test::without_values).collect(), ..self.clone() };
+        files::write(&directory.join(PLAN), Form::PLAIN, |out| Ok(serde_json::to_writer_pretty(out, &plan)?))
     }
 
     /// The plan of the suite in this directory.
@@ -256,8 +288,15 @@ impl Plan {
             Err(error) => return Err(Error::io("read", format!("`{shown}`"), error)),
         };
         let malformed = |why: String| Error::from(ErrorKind::MalformedSuite(why)).in_file(shown.clone());
-        let plan: Plan = serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
+        let mut plan: Plan = serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
+        // Files of earlier versions have values.
+        plan.tests.iter_mut().for_each(|test| test.variables.clear());
+        // Each test is there once for each seed.
+        plan.selection.seeds = plan.selection.seeds.clamp(1, plan.tests.len().max(1) as u64);
         match plan {
+            Plan { selection, .. } if !selection.shard.exists() => {
+                Err(malformed("it is of a shard that does not exist".to_owned()))
+            }
             Plan { schema: SCHEMA, .. } if plan.tests.iter().all(|test| saved::is_below(&test.results)) => {
                 Ok(plan)
             }
@@ -301,6 +340,44 @@ impl Test {
             milliseconds: 0,
             results: String::new(),
         }
+    }
+
+    /// Whether it is to be hunted in.
+    pub(super) fn is_left(&self) -> bool {
+        self.outcome == TestOutcome::NotReached || self.interrupted
+    }
+
+    /// Whether it is started in the same way.
+    pub(super) fn is_started_as(&self, other: &Test) -> bool {
+        let start =
+            |test: &Test| (test.program.clone(), test.arguments.clone(), test.directory.clone(), test.seed);
+        start(self) == start(other)
+    }
+
+    /// Whether it has the same name.
+    pub(super) fn is_called_as(&self, other: &Test) -> bool {
+        (&self.name, &self.program, self.seed) == (&other.name, &other.program, other.seed)
+    }
+
+    /// What came of it earlier.
+    pub(super) fn take_outcome_of(&mut self, earlier: Test) {
+        let Test { outcome, interrupted, message, milliseconds, .. } = earlier;
+        *self = Test { outcome, interrupted, message, milliseconds, ..self.clone() };
+    }
+
+    /// What it is when the command does not start it any more: it can no longer be hunted in.
+    pub(super) fn not_started_again(self) -> Test {
+        let (outcome, message) = match self.outcome {
+            TestOutcome::NotReached => {
+                (TestOutcome::Error, Some("the test command did not start it again".to_owned()))
+            }
+            outcome => (outcome, self.message.clone()),
+        };
+        Test { outcome, message, interrupted: false, ..self }
+    }
+
+    fn without_values(&self) -> Test {
+        Test { variables: Vec::new(), ..self.clone() }
     }
 
     fn says_more_than(&self, other: &Test) -> bool {

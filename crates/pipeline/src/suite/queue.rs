@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use report::{Predictions, Suite, TestOutcome};
@@ -33,8 +33,7 @@ pub(super) fn hunt(
     earlier: Option<&Suite>,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
-    let is_left = |test: &Test| test.outcome == TestOutcome::NotReached || test.interrupted;
-    let left = plan.tests.iter().enumerate().filter(|(_, test)| is_left(test));
+    let left = plan.tests.iter().enumerate().filter(|(_, test)| test.is_left());
     let mut left: Vec<(usize, Test)> = left.map(|(number, test)| (number, test.clone())).collect();
     left.sort_by_key(|(_, test)| turn(&test.name, earlier));
     let (numbers, tests): (Vec<usize>, Vec<Test>) = left.into_iter().unzip();
@@ -128,13 +127,17 @@ impl Hunts<'_> {
     /// Hunts in a test; why that did not work.
     fn run(&self, test: &Test, time: Duration) -> Result<(), String> {
         let results = self.directory.join(&test.results);
+        if let Some(link) = link_to(self.directory, &test.results) {
+            return Err(format!("`{}` is a link, and results are not put elsewhere", link.display()));
+        }
         let results = std::path::absolute(results).map_err(|error| error.to_string())?;
         // What an interrupted hunt left is of no use.
         let _ = fs::remove_dir_all(&results);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&results);
         made.map_err(|error| format!("cannot make `{}`: {error}", results.display()))?;
         let hunter = &self.options.hunter;
-        let given = HuntArguments { results: &results, time, first: &hunter.arguments };
+        let first = hunter.first_arguments(self.options.selection.seeds);
+        let given = HuntArguments { results: &results, time, first: &first };
         let job = Job {
             program: hunter.program.clone(),
             arguments: given.of(test),
@@ -149,6 +152,15 @@ impl Hunts<'_> {
         let status = job.run(&self.options.cancellation).map_err(|error| error.to_string())?;
         hunt_worked(status, &results, &job.output)
     }
+}
+
+/// The first part of a path below a directory that is a link.
+fn link_to(directory: &Path, below: &str) -> Option<PathBuf> {
+    let parts = Path::new(below).components().scan(directory.to_owned(), |path, part| {
+        path.push(part);
+        Some(path.clone())
+    });
+    parts.into_iter().find(|path| path.is_symlink())
 }
 
 /// What a hunt is started with.

@@ -129,7 +129,7 @@ pub(super) fn execute(
     output.finish()?;
     let (status, in_time) = waited?;
     let ending = ending(status, in_time);
-    let ending = driver.map_or(Ok(ending), |driver| driver.finish(ending))?;
+    let ending = driver.map_or(Ok(ending), |driver| Ok::<_, io::Error>(driver.finish(ending)?.ending))?;
     Ok(Ran { ending, elapsed: started.elapsed(), directory })
 }
 
