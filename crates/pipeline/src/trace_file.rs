@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use report::counted;
@@ -402,6 +403,7 @@ impl Source {
         let total = Some(bytes.len() as u64);
         native::read_with(&bytes, |position| {
             observer.borrow_mut().advance(Progress::Counted { done: position as u64, total });
+            if bounds.are_reached() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .map_err(|error| self.refused_native(&error))
     }

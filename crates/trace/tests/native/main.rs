@@ -5,6 +5,8 @@ mod anything;
 mod damaged;
 mod wrong;
 
+use std::ops::ControlFlow;
+
 use trace::native::layout::{
     CHUNK_HEADER_LEN, ChunkHeader, HEADER_LEN, MAX_CHUNK_EVENTS, MAX_RAW_LEN, Table, Tag,
 };
@@ -258,7 +260,11 @@ fn many_events_and_names_read_back() {
 fn progress_is_told_chunk_by_chunk() {
     let bytes = written(&every_kind(), 10);
     let mut told = Vec::new();
-    native::read_with(&bytes, |done| told.push(done)).unwrap();
+    native::read_with(&bytes, |done| {
+        told.push(done);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
     assert_eq!(told.len(), chunks_of(&bytes).count());
     assert!(told.is_sorted());
     assert_eq!(told.last(), Some(&bytes.len()));
