@@ -83,10 +83,11 @@ pub struct Predict {
 impl Predict {
     /// Searches, and reports what was found.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        if self.raw {
-            return raw::run(&self.trace, self.search.race_method(), self.search.wants_all(), self.mode);
-        }
         let bounds = self.limits.start();
+        if self.raw {
+            let all = self.search.wants_all();
+            return raw::run(&self.trace, self.search.race_method(), all, bounds, self.mode);
+        }
         let opened = open_as(&self.trace, self.reading, bounds, self.mode)?;
         self.predict(&opened, bounds)
     }

@@ -3,7 +3,7 @@
 use report::{FindingKind, Predictions, Stopped, StoppedBy};
 
 use super::PredictOptions;
-use crate::budget::{Bound, in_words};
+use crate::budget::{Bound, Bounds, in_words};
 
 /// The parts of a search.
 pub(super) struct Parts<'o> {
@@ -56,16 +56,21 @@ impl<'o> Parts<'o> {
             return None;
         }
         let bounds = self.options.budget.bounds;
+        let (unfinished, left_out) = (self.unfinished, self.left_out);
         let bound = match self.options.cancellation.is_cancelled() {
             true => Bound::Interrupt,
             false => bounds.reached().unwrap_or(Bound::Time),
         };
-        let by = match bound {
-            Bound::Share | Bound::Time => StoppedBy::Time,
-            Bound::Memory => StoppedBy::Memory,
-            Bound::Interrupt => StoppedBy::Interrupt,
-        };
-        let reason = in_words(bounds, bound);
-        Some(Stopped { by, reason, unfinished: self.unfinished, left_out: self.left_out })
+        Some(Stopped { unfinished, left_out, ..stopped_by(bounds, bound) })
     }
+}
+
+/// That work was stopped by a bound.
+pub(super) fn stopped_by(bounds: Bounds, bound: Bound) -> Stopped {
+    let by = match bound {
+        Bound::Share | Bound::Time => StoppedBy::Time,
+        Bound::Memory => StoppedBy::Memory,
+        Bound::Interrupt => StoppedBy::Interrupt,
+    };
+    Stopped { by, reason: in_words(bounds, bound), unfinished: Vec::new(), left_out: 0 }
 }
