@@ -159,6 +159,14 @@ impl TraceFile {
         }
     }
 
+    /// One without events, for reports that are about none.
+    pub(crate) fn empty() -> Result<TraceFile, Error> {
+        let trace = trace::TraceBuilder::new().finish();
+        let trace = trace
+            .map_err(|error| Error::io("make", "an empty trace", io::Error::other(error.to_string())))?;
+        Ok(TraceFile::in_memory(trace, "nothing"))
+    }
+
     /// Where the trace can be found again; `None`: it came through a pipe.
     pub fn path(&self) -> Option<String> {
         self.path.clone()

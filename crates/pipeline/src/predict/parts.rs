@@ -1,9 +1,9 @@
 //! The parts of a search, one for each kind of bug: each has its share of the time, and the end says which were not finished.
 
-use report::{FindingKind, Predictions, Stopped, StoppedBy};
+use report::{FindingKind, Predictions, Stopped};
 
 use super::PredictOptions;
-use crate::budget::{Bound, Bounds, in_words};
+use crate::budget::{Bound, stopped_by};
 
 /// The parts of a search.
 pub(super) struct Parts<'o> {
@@ -63,14 +63,4 @@ impl<'o> Parts<'o> {
         };
         Some(Stopped { unfinished, left_out, ..stopped_by(bounds, bound) })
     }
-}
-
-/// That work was stopped by a bound.
-pub(super) fn stopped_by(bounds: Bounds, bound: Bound) -> Stopped {
-    let by = match bound {
-        Bound::Share | Bound::Time => StoppedBy::Time,
-        Bound::Memory => StoppedBy::Memory,
-        Bound::Interrupt => StoppedBy::Interrupt,
-    };
-    Stopped { by, reason: in_words(bounds, bound), unfinished: Vec::new(), left_out: 0 }
 }

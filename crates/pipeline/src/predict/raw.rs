@@ -14,8 +14,7 @@ use report::Stopped;
 use trace::stream::Batch;
 use trace::{EventId, LocationId, MemoryOrder, Op, SemaphoreId, ThreadId};
 
-use super::parts::stopped_by;
-use crate::budget::Bounds;
+use crate::budget::{Bounds, stopped_by};
 use crate::error::{Error, ErrorKind};
 use crate::observer::Observer;
 use crate::trace_file;
