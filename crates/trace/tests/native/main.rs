@@ -257,6 +257,18 @@ fn many_events_and_names_read_back() {
 }
 
 #[test]
+fn reading_can_be_called_off() {
+    let bytes = written(&every_kind(), 10);
+    let mut asked = 0;
+    let read = native::read_with(&bytes, |_| {
+        asked += 1;
+        if asked == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(read.unwrap_err().problem, native::Problem::Stopped);
+    assert_eq!(asked, 2);
+}
+
+#[test]
 fn progress_is_told_chunk_by_chunk() {
     let bytes = written(&every_kind(), 10);
     let mut told = Vec::new();
