@@ -74,10 +74,10 @@ in one line, and `--show all` lists them. Not searched for: nondeterministic
 reads, which need not be bugs (`--only nondeterminism`).
 
 Exit status: 0 nothing to report, 1 findings, 2 usage or input error, or the
-program ended before it did anything, 3 nothing found, but the time or the memory
-ran out before the recorded run was searched. Other behaviours are tried until
-the time is up, which by itself is no reason for 3: `exhausted` in the JSON says
-whether all were run.";
+program ended before it did anything, 3 nothing found, but the time or the
+memory ran out before the recorded run was searched. Other behaviours are tried
+until the time is up, which by itself is no reason for 3: `exhausted` in the
+JSON says whether all were run.";
 
 /// Build, record, predict, replay and report in one command.
 #[derive(Debug, Args)]
