@@ -18,8 +18,8 @@ pub(in crate::hunt) fn open_in_time(
     bounds: Bounds,
     observer: &mut dyn Observer,
 ) -> Result<Option<TraceFile>, Error> {
-    let is_small = path.metadata().is_ok_and(|facts| facts.len() <= SMALL);
-    let bounds = if is_small { Bounds::NONE } else { bounds };
+    let is_large = path.metadata().is_ok_and(|facts| facts.len() > SMALL);
+    let bounds = if is_large { bounds } else { Bounds::NONE };
     match TraceFile::open_within(path.as_os_str(), bounds, &mut WarningsOnly(observer)) {
         Err(error) if matches!(error.kind(), ErrorKind::OutOfBounds(_)) => Ok(None),
         opened => opened.map(Some),
