@@ -1,7 +1,7 @@
 //! `cargo xtask bench record`: what recording costs beside the plain run and gcc's ThreadSanitizer, and what the traces take.
 //!
 //! The recorded run is the program with the recorder in it, started the way `foretell record` starts it but without the
-//! loading afterwards; the whole command is `foretell record` as a user runs it.
+//! loading afterwards; the whole command is `foretell record` as a user runs it. The hunt records one run and searches it, without replays.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -55,53 +55,64 @@ impl Bench<'_> {
     /// One row for each program, and the headline.
     fn speeds(&self) -> Result<(String, String), String> {
         let mut table = format!(
-            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded (the program alone), and all of `foretell record`, which writes the recording; whoever reads it first translates it into a trace (the next table). Medians of {RUNS} rounds of all four.\n\n\
-             | program | plain | ThreadSanitizer | recorded | `foretell record` | recorded / plain | recorded / ThreadSanitizer | `foretell record` / ThreadSanitizer |\n\
-             |---|---|---|---|---|---|---|---|\n"
+            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded (the program alone), and all of `foretell record`, which writes the recording; whoever reads it first translates it into a trace (the next table). The hunt (`foretell hunt --rounds 1 --times 0`) records a run and searches it for all kinds of bugs, without replays. Medians of {RUNS} rounds of all five.\n\n\
+             | program | plain | ThreadSanitizer | recorded | `foretell record` | hunt | recorded / plain | recorded / ThreadSanitizer | `foretell record` / ThreadSanitizer | hunt / ThreadSanitizer |\n\
+             |---|---|---|---|---|---|---|---|---|---|\n"
         );
-        let (mut against, mut whole_against) = (Vec::new(), Vec::new());
+        let (mut against, mut whole_against, mut hunt_against) = (Vec::new(), Vec::new(), Vec::new());
         for (name, what, size) in PROGRAMS {
             eprintln!("measuring: {what}");
-            let [plain, sanitized, recorded, whole] = self.rounds(name, size)?;
+            let [plain, sanitized, recorded, whole, hunt] = self.rounds(name, size)?;
             against.push(recorded / sanitized);
             whole_against.push(whole / sanitized);
+            hunt_against.push(hunt / sanitized);
             let _ = writeln!(
                 table,
-                "| {what} | {plain:.3} | {sanitized:.3} | {recorded:.3} | {whole:.3} | {:.1} | {:.2} | {:.2} |",
+                "| {what} | {plain:.3} | {sanitized:.3} | {recorded:.3} | {whole:.3} | {hunt:.3} | {:.1} | {:.2} | {:.2} | {:.2} |",
                 recorded / plain,
                 recorded / sanitized,
-                whole / sanitized
+                whole / sanitized,
+                hunt / sanitized
             );
         }
         let middle = |mut ratios: Vec<f64>| {
             ratios.sort_by(f64::total_cmp);
             (ratios[1] + ratios[2]) / 2.0
         };
-        let (alone, whole) = (middle(against), middle(whole_against));
-        let _ = writeln!(table, "\nThe medians of the last two columns are {alone:.2} and {whole:.2}.");
+        let (alone, whole, hunt) = (middle(against), middle(whole_against), middle(hunt_against));
+        let _ = writeln!(
+            table,
+            "\nThe medians of the last three columns are {alone:.2}, {whole:.2} and {hunt:.2}."
+        );
         let headline = format!(
-            "recorded programs take {alone:.2} times the CPU time that they take under ThreadSanitizer, all of `foretell record` {whole:.2} times (medians)"
+            "recorded programs take {alone:.2} times the CPU time that they take under ThreadSanitizer, all of `foretell record` {whole:.2} times, a hunt without replays {hunt:.2} times (medians)"
         );
         Ok((table, headline))
     }
 
-    /// The medians of the CPU times of a program: plain, sanitized, recorded, and recorded with everything around it.
-    fn rounds(&self, name: &str, size: &str) -> Result<[f64; 4], String> {
+    /// The medians of the CPU times of a program: plain, sanitized, recorded, recorded with everything around it, and hunted in without
+    /// replays.
+    fn rounds(&self, name: &str, size: &str) -> Result<[f64; 5], String> {
         let (plain, sanitized) = (
             self.compile("gcc", &[], name, "plain")?,
             self.compile("gcc", &["-fsanitize=thread"], name, "tsan")?,
         );
         let recorded = self.compile(self.foretell, &["cc"], name, "recorded")?;
         let trace = self.directory.join("rounds.ftr").to_string_lossy().into_owned();
-        let mut seconds = [const { Vec::new() }; 4];
+        let results = self.directory.join("results").to_string_lossy().into_owned();
+        let mut seconds = [const { Vec::new() }; 5];
         for _ in 0..RUNS {
             let run = run_directory(self.directory)?;
             let variable = format!("FORETELL_RUN={}", run.display());
-            let commands: [&[&str]; 4] = [
+            let hunt = ["hunt", "-q", "--json", "--rounds", "1", "--times", "0", "--timeout", "10m"];
+            let hunt =
+                [&[self.foretell], &hunt[..], &["--results", &results, "--", &recorded, size]].concat();
+            let commands: [&[&str]; 5] = [
                 &[&plain, size],
                 &[&sanitized, size],
                 &["env", &variable, &recorded, size],
                 &[self.foretell, "record", "-q", "-o", &trace, "--", &recorded, size],
+                &hunt,
             ];
             for (command, seconds) in commands.iter().zip(&mut seconds) {
                 seconds.push(cost_of(command)?.cpu.as_secs_f64());

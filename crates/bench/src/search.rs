@@ -5,6 +5,7 @@
 //! this repository. `FORETELL` may name a binary to be measured instead of a release build of this source. What was measured is kept in
 //! `target/search-cells.jsonl`: the command can be interrupted, and measures only what is missing when it is started again.
 //! `FORETELL_SEARCH_SECONDS` says for how long it measures: programs that are not done by then are listed as not measured.
+//! `FORETELL_SEARCH_RUNS` says how many runs a policy may make (100 unless told otherwise).
 
 mod cells;
 
@@ -27,9 +28,11 @@ use cells::{Cell, Cells};
 
 /// How often each way is tried, with another seed each time.
 const SEEDS: u64 = 5;
-/// Runs of a policy, and of the plain program.
+/// Runs of a policy unless something else is asked for, and of the plain program.
 const POLICY_RUNS: u64 = 100;
 const STRESS_RUNS: u64 = 1000;
+/// Seeds of a policy lie so far apart.
+const SEED_STEP: u64 = 1000;
 /// Seconds that a hunt may take. One that has not failed within the first is made again with the next; a seed makes the same runs.
 const HUNTS: [u64; 2] = [5, 20];
 /// A run that takes longer hangs.
@@ -47,18 +50,31 @@ pub(crate) fn run() -> Outcome {
     let seconds = std::env::var("FORETELL_SEARCH_SECONDS").ok();
     let limit = seconds.map(|text| text.parse().map(Duration::from_secs)).transpose();
     let limit = limit.map_err(|_| "FORETELL_SEARCH_SECONDS is not a number")?;
+    let runs = std::env::var("FORETELL_SEARCH_RUNS").ok();
+    let runs = runs.map_or(Ok(POLICY_RUNS), |text| text.parse());
+    let policy_runs = runs.ok().filter(|runs| (1..=SEED_STEP).contains(runs));
+    let policy_runs =
+        policy_runs.ok_or_else(|| format!("FORETELL_SEARCH_RUNS is not a number from 1 to {SEED_STEP}"))?;
     let mut cells = Cells::open(&root().join("target/search-cells.jsonl"), Path::new(&foretell), limit)?;
     eprintln!("{} cells are known", cells.len());
-    section.push_str(&with_directory(|directory| measure(&foretell, &sources, &mut cells, directory))?);
+    section.push_str(&with_directory(|directory| {
+        measure(&foretell, &sources, policy_runs, &mut cells, directory)
+    })?);
     let headline = section.lines().rev().find(|line| line.starts_with("Of ")).unwrap_or("?");
     store_report("search", headline.trim_end_matches('.'), &section)
 }
 
-fn measure(foretell: &str, sources: &Sources, cells: &mut Cells, directory: &Path) -> Result<String, String> {
+fn measure(
+    foretell: &str,
+    sources: &Sources,
+    policy_runs: u64,
+    cells: &mut Cells,
+    directory: &Path,
+) -> Result<String, String> {
     let (mut rows, mut skipped) = (Vec::new(), String::new());
     for program in &sources.manifest.failing {
         eprintln!("measuring: {}", program.name);
-        let trial = Trial { foretell, program, peers: &sources.directory, place: directory };
+        let trial = Trial { foretell, program, peers: &sources.directory, place: directory, policy_runs };
         match trial.row(cells) {
             Ok(row) => rows.push(row),
             Err(reason) => {
@@ -70,7 +86,7 @@ fn measure(foretell: &str, sources: &Sources, cells: &mut Cells, directory: &Pat
     if rows.is_empty() {
         return Err("nothing was measured: the peers.toml has no [[failing]] that can be built".to_owned());
     }
-    Ok([introduction(), table(&rows), skipped].concat())
+    Ok([introduction(policy_runs), table(&rows, policy_runs), skipped].concat())
 }
 
 /// One way to make a program fail, tried with several seeds: the runs and the CPU seconds until it failed.
@@ -120,6 +136,8 @@ struct Trial<'a> {
     program: &'a Failing,
     peers: &'a Path,
     place: &'a Path,
+    /// How many runs a policy may make.
+    policy_runs: u64,
 }
 
 impl Trial<'_> {
@@ -137,7 +155,8 @@ impl Trial<'_> {
         let mut policy = |policy: &str| {
             let mut way = Way::default();
             for seed in 0..SEEDS {
-                way.failed.extend(cells.get(name, policy, seed, || self.policy(&ours, policy, seed))?.failed);
+                let cell = cells.get(name, &self.way(policy), seed, || self.policy(&ours, policy, seed))?;
+                way.failed.extend(cell.failed);
             }
             Ok::<Way, String>(way)
         };
@@ -197,13 +216,21 @@ impl Trial<'_> {
         serde_json::from_slice(&output.stdout).map_err(|error| format!("hunt: {error}: {}", said.trim()))
     }
 
+    /// What cells of a policy are called: they depend on how many runs there may be.
+    fn way(&self, policy: &str) -> String {
+        match self.policy_runs {
+            POLICY_RUNS => policy.to_owned(),
+            runs => format!("{policy}, {runs} runs"),
+        }
+    }
+
     /// Runs of a policy alone, each with the next seed.
     fn policy(&self, program: &Path, policy: &str, seed: u64) -> Result<Cell, String> {
         let directory = self.place.join("run");
         let begin = cpu_of_children()?;
-        for run in 0..POLICY_RUNS {
+        for run in 0..self.policy_runs {
             let _ = std::fs::remove_dir_all(&directory);
-            let settings = format!("mode=record\npolicy={policy}\nseed={}\n", 1000 * seed + run);
+            let settings = format!("mode=record\npolicy={policy}\nseed={}\n", SEED_STEP * seed + run);
             std::fs::create_dir(&directory)
                 .and_then(|()| std::fs::write(directory.join("settings"), settings))
                 .map_err(|error| format!("cannot write settings: {error}"))?;
@@ -266,10 +293,10 @@ fn kinds(found: &Value) -> String {
     format!("{}{all}", kinds.join(", "))
 }
 
-fn introduction() -> String {
+fn introduction(policy_runs: u64) -> String {
     format!(
         "\n`FORETELL_PEERS=.. cargo xtask bench search`: programs that are known to fail, fetched and not kept, built as their suites do (-O0). *Hunt* is `foretell hunt` of {} s, \
-         and of {} s with the seeds that do not fail in that time, up to the first run that crashes, aborts, fails an assertion or hangs; *random* and *pct* are runs under these policies alone, up to {POLICY_RUNS}, each with the next seed; *stress* is \
+         and of {} s with the seeds that do not fail in that time, up to the first run that crashes, aborts, fails an assertion or hangs; *random* and *pct* are runs under these policies alone, up to {policy_runs}, each with the next seed; *stress* is \
          the plain program, up to {STRESS_RUNS} runs or {} s. Runs, and CPU seconds of everything including the tool, until the first failure: medians of those of {SEEDS} seeds with which it failed, and how many these are if not all. A dash: it did not fail.\n\n",
         HUNTS[0],
         HUNTS[1],
@@ -277,7 +304,7 @@ fn introduction() -> String {
     )
 }
 
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[Row], policy_runs: u64) -> String {
     let mut text = String::new();
     let mut group = "";
     for row in rows {
@@ -302,17 +329,17 @@ fn table(rows: &[Row]) -> String {
         failed(|row| !row.pct.failed.is_empty()),
         failed(|row| row.stress.is_some()),
     );
-    text.push_str(&compared(rows));
+    text.push_str(&compared(rows, policy_runs));
     text
 }
 
 /// The medians over all programs, and how often the hunt needs a tenth of the runs that random priorities do.
-fn compared(rows: &[Row]) -> String {
+fn compared(rows: &[Row], policy_runs: u64) -> String {
     let of = |way: fn(&Row) -> &Way| {
         let mut medians: Vec<u64> = rows.iter().map(|row| way(row).median().unwrap_or(u64::MAX)).collect();
         medians.sort_unstable();
         match medians[medians.len() / 2] {
-            u64::MAX => format!("more than {POLICY_RUNS}"),
+            u64::MAX => format!("more than {policy_runs}"),
             median => median.to_string(),
         }
     };
@@ -320,14 +347,14 @@ fn compared(rows: &[Row]) -> String {
     let pairs: Vec<(Option<u64>, Option<u64>)> =
         hard.map(|row| (row.hunt.median(), row.pct.median())).collect();
     let tenth = |&&(hunt, pct): &&(Option<u64>, Option<u64>)| {
-        hunt.is_some_and(|hunt| 10 * hunt <= pct.unwrap_or(POLICY_RUNS))
+        hunt.is_some_and(|hunt| 10 * hunt <= pct.unwrap_or(policy_runs))
     };
     let fewer = |&&(hunt, pct): &&(Option<u64>, Option<u64>)| {
         hunt.is_some_and(|hunt| pct.is_none_or(|pct| hunt < pct))
     };
     format!(
         "\nMedian over the programs of the median runs of each, a seed that does not fail counted as endless: hunt {}, random {}, pct {}. Of the {} programs for which pct needs ten runs \
-         or more, the hunt needs fewer for {}, and a tenth at most for {} (where pct does not fail, a tenth of {POLICY_RUNS}).\n",
+         or more, the hunt needs fewer for {}, and a tenth at most for {} (where pct does not fail, a tenth of {policy_runs}).\n",
         of(|row| &row.hunt),
         of(|row| &row.random),
         of(|row| &row.pct),

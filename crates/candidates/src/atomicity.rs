@@ -276,7 +276,9 @@ impl Search<'_> {
             let near = outward(&points.events, band, first).take(width);
             near.map(|index| Triple { first, between: points.events[index], second }).collect::<Vec<_>>()
         };
-        let mut nearest: Vec<Triple> = pairs.pairs.iter().flat_map(|pair| triples(self, pair, 1)).collect();
+        let bounds = self.index.bounds();
+        let in_time = pairs.pairs.iter().take_while(|_| !bounds.are_reached());
+        let mut nearest: Vec<Triple> = in_time.flat_map(|pair| triples(self, pair, 1)).collect();
         nearest.sort_by_key(|triple| triple.second.0.abs_diff(triple.between.0));
         if self.pass == Pass::Constructing {
             nearest.truncate(CONSTRUCTED);
@@ -292,6 +294,9 @@ impl Search<'_> {
         }
         let asked: FxHashSet<Triple> = nearest.into_iter().collect();
         for pair in &pairs.pairs {
+            if self.index.bounds().are_reached() {
+                return;
+            }
             for triple in triples(self, pair, usize::MAX).into_iter().filter(|t| !asked.contains(t)) {
                 self.instance(of, triple);
                 if self.asking.is_settled(pattern) {

@@ -186,7 +186,7 @@ impl<'a> Search<'a> {
             let mut places = Vec::with_capacity(cycle.len());
             self.groups(cycle, &mut places)
         });
-        self.counts.cut_short = !complete;
+        self.counts.cut_short = !complete || self.index.bounds().are_reached();
     }
 
     /// Chooses groups for the nodes of a cycle that no common lock keeps apart.
@@ -195,6 +195,9 @@ impl<'a> Search<'a> {
         let Some(&number) = cycle.get(places.len()) else { return self.instances(places) };
         let node = &blocked.nodes[number as usize];
         for group in &node.groups {
+            if self.index.bounds().are_reached() {
+                return Go::Stop;
+            }
             if places.iter().any(|place| self.index.open().sets().exclude(place.group.held, group.held)) {
                 continue;
             }
@@ -296,7 +299,8 @@ impl<'a> Search<'a> {
     /// Asks about each place of a wait and its signal, those that span least of the trace first.
     fn lost_wake_ups(&mut self) {
         let mut patterns: FxHashMap<[LocationId; 2], Vec<LostWakeUp>> = FxHashMap::default();
-        for lost in lost::candidates(self.index) {
+        let bounds = self.index.bounds();
+        for lost in lost::candidates(self.index).take_while(|_| !bounds.are_reached()) {
             patterns.entry(lost.sites).or_default().push(lost);
         }
         let mut patterns: Vec<Vec<LostWakeUp>> = patterns.into_values().collect();

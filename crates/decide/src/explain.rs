@@ -334,13 +334,19 @@ impl<'a, 's> Tracer<'a, 's> {
             self.need(take, NONE);
         }
         let Some(&first) = takes.first() else { return };
+        let bounds = self.state.index.bounds();
         let posts = permits::available_posts(self.state, self.state.event(first));
         self.every_bound();
         for post in posts {
-            if !takes.iter().all(|&take| permits::comes_after(self.state, take, post)) {
+            // An explanation that is cut short is of no answer.
+            if bounds.are_reached() {
+                return;
+            }
+            if !takes.iter().all(|&take| bounds.are_reached() || permits::comes_after(self.state, take, post))
+            {
                 continue;
             }
-            for &take in &takes {
+            for &take in takes.iter().take_while(|_| !bounds.are_reached()) {
                 self.post_after(take, post, limit);
             }
         }

@@ -42,6 +42,7 @@ pub(crate) fn search(
     loop {
         let conflict = match outcome.and_then(|()| state.saturate()) {
             _ if state.is_over_budget() => return Outcome::Unknown,
+            Err(Conflict::OutOfBudget) => return Outcome::Unknown,
             Err(conflict) => conflict,
             Ok(()) => match state.linearise(values) {
                 Guess::Complete(schedule) => return Outcome::Schedule(schedule),

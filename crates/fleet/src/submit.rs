@@ -9,6 +9,7 @@ use foretell::commands::Hunt;
 use foretell::diagnostics::Diagnostic;
 use foretell::exit::Exit;
 use foretell::observer::TerminalObserver;
+use foretell::quantity::seconds;
 use foretell::table::counted;
 use foretell::{interrupts, output, progress};
 use pipeline::suite::{Hunter, Plan, Selection, SuiteOptions, plan};
@@ -49,9 +50,9 @@ pub(crate) struct Submit {
     /// Go on to what reads could see and no run has shown: each such pair of a read and a write becomes a job for all.
     #[arg(long)]
     targets: bool,
-    /// Stop each job after N seconds, with what was found by then.
-    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
+    /// Stop each job after so many seconds, with what was found by then.
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    timeout: Duration,
     /// A file that the programs read, by its path from the directory they run in; may be repeated.
     #[arg(long = "input", value_name = "FILE")]
     inputs: Vec<PathBuf>,
@@ -103,7 +104,7 @@ impl Submit {
             bundles,
             seeds: self.seeds,
             targets: self.targets,
-            timeout: self.timeout,
+            timeout: self.timeout.as_secs_f64().ceil() as u64,
             hunt: self.hunt_options(),
         };
         let jobs = publish(&fleet, &campaign).await?;

@@ -30,11 +30,23 @@ pub enum Shape {
     Workers,
     /// A ring buffer of ten slots with flags under one lock, so many items sent and received.
     RingBuffer,
+    /// Sixty threads hold many locks each while they update an atomic variable so many times in turns.
+    HeldLocks,
+    /// Two threads take two locks so many times each, in opposite orders, each time at another location.
+    OppositeLocks,
+    /// One thread posts so many permits, another one takes them.
+    Posts,
+    /// Of three threads, each waits so many times for a signal of the one before.
+    Relay,
+    /// One thread reads and writes a variable under so many nested locks, one more each time.
+    LocksAroundAccesses,
+    /// So many threads access a variable under a lock of all and one of their own, and one more without a lock.
+    OwnLocks,
 }
 
 impl Shape {
     /// All of them.
-    pub const ALL: [Shape; 12] = [
+    pub const ALL: [Shape; 18] = [
         Shape::Permits,
         Shape::NestedLocks,
         Shape::Stripes,
@@ -47,6 +59,12 @@ impl Shape {
         Shape::Threads,
         Shape::Workers,
         Shape::RingBuffer,
+        Shape::HeldLocks,
+        Shape::OppositeLocks,
+        Shape::Posts,
+        Shape::Relay,
+        Shape::LocksAroundAccesses,
+        Shape::OwnLocks,
     ];
 
     /// What it is, for tables and file names.
@@ -64,6 +82,12 @@ impl Shape {
             Shape::Threads => "threads",
             Shape::Workers => "workers",
             Shape::RingBuffer => "ring-buffer",
+            Shape::HeldLocks => "held-locks",
+            Shape::OppositeLocks => "opposite-locks",
+            Shape::Posts => "posts",
+            Shape::Relay => "relay",
+            Shape::LocksAroundAccesses => "locks-around-accesses",
+            Shape::OwnLocks => "own-locks",
         }
     }
 
@@ -79,6 +103,9 @@ impl Shape {
             Shape::Broadcast => 5_000,
             Shape::Threads => 1_000_000,
             Shape::RingBuffer => 20,
+            Shape::HeldLocks | Shape::OppositeLocks | Shape::Posts | Shape::Relay => 20_000,
+            Shape::LocksAroundAccesses => 2_000,
+            Shape::OwnLocks => 10_000,
         }
     }
 
@@ -113,6 +140,15 @@ impl Shape {
             Shape::Threads => (0..size).for_each(|thread| run.event(thread, format_args!("w(x{thread})"), 1)),
             Shape::Workers => workers(&mut run, size),
             Shape::RingBuffer => ring_buffer(&mut run, size),
+            Shape::HeldLocks => held_locks(&mut run, size),
+            Shape::OppositeLocks => opposite_locks(&mut run, size),
+            Shape::Posts => {
+                (0..size).for_each(|_| run.event(0, format_args!("post(s)"), 1));
+                (0..size).for_each(|_| run.event(1, format_args!("take(s)"), 2));
+            }
+            Shape::Relay => relay(&mut run, size),
+            Shape::LocksAroundAccesses => locks_around_accesses(&mut run, size),
+            Shape::OwnLocks => own_locks(&mut run, size),
         }
         run.text
     }
@@ -194,6 +230,59 @@ fn ring_buffer(run: &mut Run, items: u32) {
         }
     }
     (1..=2).for_each(|thread| run.event(0, format_args!("join(T{thread})"), 2 + thread));
+}
+
+fn held_locks(run: &mut Run, updates: u32) {
+    const THREADS: u32 = 60;
+    const LOCKS: u32 = 200;
+    for thread in 0..THREADS {
+        (0..LOCKS).for_each(|lock| run.event(thread, format_args!("acq(l{thread}.{lock})"), 1));
+    }
+    (0..updates).for_each(|update| run.event(update % THREADS, format_args!("rmw(x)"), 2));
+    for thread in 0..THREADS {
+        (0..LOCKS).for_each(|lock| run.event(thread, format_args!("rel(l{thread}.{lock})"), 3));
+    }
+}
+
+fn opposite_locks(run: &mut Run, times: u32) {
+    for time in 0..times {
+        for (thread, [outer, inner]) in [(0, ["l", "m"]), (1, ["m", "l"])] {
+            run.event(thread, format_args!("acq({outer})"), 1);
+            run.event(thread, format_args!("acq({inner})"), 10 + time);
+            run.event(thread, format_args!("rel({inner})"), 2);
+            run.event(thread, format_args!("rel({outer})"), 3);
+        }
+    }
+}
+
+fn relay(run: &mut Run, times: u32) {
+    for _ in 0..times {
+        run.event(0, format_args!("signal(c)"), 1);
+        run.event(1, format_args!("wait(c)"), 2);
+        run.event(1, format_args!("signal(d)"), 3);
+        run.event(2, format_args!("wait(d)"), 4);
+    }
+}
+
+fn locks_around_accesses(run: &mut Run, locks: u32) {
+    run.event(1, format_args!("w(x)"), 1);
+    for lock in 0..locks {
+        run.event(0, format_args!("acq(l{lock})"), 2);
+        run.event(0, format_args!("r(x)"), 3);
+        run.event(0, format_args!("w(x)"), 4);
+    }
+    run.event(1, format_args!("w(x)"), 5);
+}
+
+fn own_locks(run: &mut Run, threads: u32) {
+    for thread in 1..=threads {
+        run.event(thread, format_args!("acq(l)"), 1);
+        run.event(thread, format_args!("acq(l{thread})"), 2);
+        run.event(thread, format_args!("w(x)"), 3);
+        run.event(thread, format_args!("rel(l{thread})"), 4);
+        run.event(thread, format_args!("rel(l)"), 5);
+    }
+    run.event(0, format_args!("w(x)"), 6);
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use std::rc::Rc;
 use addr2line::gimli::{
     self, AttributeValue, DebugInfoOffset, DwarfSections, EndianSlice, LittleEndian, Operation, UnitOffset,
 };
+use bounds::Bounds;
 use object::{Object, ObjectSection, ReadCache};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -65,25 +66,27 @@ pub(super) struct DebugInfo {
 }
 
 impl DebugInfo {
-    /// That of a program or library.
-    pub(super) fn read(path: &str) -> DebugInfo {
+    /// That of a program or library; where the bounds are reached, only some of it.
+    pub(super) fn read(path: &str, bounds: Bounds) -> DebugInfo {
         let mut information = DebugInfo::default();
         if let Some(sections) = read_sections(path) {
             information.sections = sections;
-            information.pass_over();
+            information.pass_over(bounds);
         }
         information
     }
 
     /// The first pass over all entries.
-    fn pass_over(&mut self) {
+    fn pass_over(&mut self, bounds: Bounds) {
         let sections = std::mem::take(&mut self.sections);
         let dwarf = borrowed(&sections);
         let mut units = dwarf.units();
-        while let Ok(Some(header)) = units.next() {
+        while let Ok(Some(header)) = units.next()
+            && !bounds.are_reached()
+        {
             let (Some(offset), Ok(unit)) = (header.debug_info_offset(), dwarf.unit(header)) else { continue };
             self.units.push(offset);
-            self.pass_over_unit(&dwarf, &unit);
+            self.pass_over_unit(&dwarf, &unit, bounds);
         }
         self.globals.sort_by_key(|&(address, _)| address);
         self.functions.sort_by_key(|function| function.start);
@@ -91,13 +94,17 @@ impl DebugInfo {
         self.sections = sections;
     }
 
-    fn pass_over_unit(&mut self, dwarf: &Dwarf<'_>, unit: &Unit<'_>) -> Option<()> {
+    fn pass_over_unit(&mut self, dwarf: &Dwarf<'_>, unit: &Unit<'_>, bounds: Bounds) -> Option<()> {
         let number = self.units.len() as u32 - 1;
         let mut entries = unit.entries();
         let language = entries.next_dfs().ok()??.attr_value(gimli::DW_AT_language);
         let is_rust = matches!(language, Some(AttributeValue::Language(gimli::DW_LANG_Rust)));
         let mut namespaces = Namespaces::default();
         while let Some(entry) = entries.next_dfs().ok()? {
+            // One unit can be all of a program.
+            if bounds.are_reached() {
+                break;
+            }
             let described = TypeEntry { unit: number, offset: entry.offset() };
             namespaces.reach(entry.depth());
             match entry.tag() {
@@ -321,5 +328,19 @@ fn reference(entry: &Entry<'_>, attribute: gimli::DwAt) -> Option<UnitOffset> {
     match entry.attr_value(attribute)? {
         AttributeValue::UnitRef(offset) => Some(offset),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_information_is_read_as_long_as_there_is_time() {
+        let own = std::env::current_exe().unwrap();
+        let read = |bounds| DebugInfo::read(&own.to_string_lossy(), bounds);
+        assert!(!read(Bounds::NONE).functions.is_empty());
+        let cut = read(Bounds::start(None, Some(4096)));
+        assert!(cut.units.is_empty() && cut.functions.is_empty());
     }
 }

@@ -235,9 +235,12 @@ pub fn load_into<S: Sink>(
 ) -> Result<(Loaded, S), LoadError> {
     let mut fibers = Fibers::of(&Reader::new(recorded.log)?);
     let first = FirstPass::over(Reader::new(recorded.log)?, fibers.clone(), options.bounds)?;
-    let modules = || match &metadata.modules[..] {
-        [] => (Modules::listed(recorded.modules, recorded.directory), Vec::new()),
-        before => Modules::listed_again(recorded.modules, recorded.directory, before),
+    let modules = || {
+        let (modules, changed) = match &metadata.modules[..] {
+            [] => (Modules::listed(recorded.modules, recorded.directory), Vec::new()),
+            before => Modules::listed_again(recorded.modules, recorded.directory, before),
+        };
+        (modules.within(options.bounds), changed)
     };
     let mut carried = fibers.clone();
     let again = Reader::new(recorded.log)?.map_while(Result::ok);

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use addr2line::Loader;
+use bounds::Bounds;
 use object::SymbolKind;
 use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
 use rustc_hash::FxHashMap;
@@ -70,6 +71,8 @@ pub(super) struct Modules {
     sources: SourceFiles,
     /// What [`Modules::local_by_line`] has found before. An array has as many variables as it has elements, and asks as often.
     named_by_line: FxHashMap<(u64, u64, Option<u64>), Option<String>>,
+    /// What it may take to read what they say.
+    bounds: Bounds,
 }
 
 /// One file, and where it is.
@@ -109,7 +112,13 @@ impl Modules {
             frames: FxHashMap::default(),
             sources: SourceFiles::default(),
             named_by_line: FxHashMap::default(),
+            bounds: Bounds::NONE,
         }
+    }
+
+    /// The same, whose files may be read within bounds.
+    pub(super) fn within(self, bounds: Bounds) -> Modules {
+        Modules { bounds, ..self }
     }
 
     /// The modules in this text that was kept with a recording, where those that were recorded are known. A file that is gone or is not
@@ -192,8 +201,8 @@ impl Modules {
 
     /// The debug information of a module.
     pub(super) fn debug_of(&mut self, number: ModuleNumber) -> Option<&mut DebugInfo> {
-        let module = self.modules.get_mut(number.0)?;
-        Some(module.debug.get_or_insert_with(|| DebugInfo::read(&module.path)))
+        let (module, bounds) = (self.modules.get_mut(number.0)?, self.bounds);
+        Some(module.debug.get_or_insert_with(|| DebugInfo::read(&module.path, bounds)))
     }
 
     /// The file and the line of a frame.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use bounds::Bounds;
 use trace::{EventId, Op, ThreadEvents, ThreadId, Trace};
 
 /// Items by group, each group in the order of the trace.
@@ -13,8 +14,13 @@ pub(crate) struct Groups<T> {
 }
 
 impl<T: Copy> Groups<T> {
-    /// Groups what the iterator yields; it is run twice, or not at all if there are no groups.
-    pub(crate) fn new<I: Iterator<Item = (usize, T)>>(groups: usize, items: impl Fn() -> I) -> Self {
+    /// Groups what the iterator yields; it is run twice, or not at all if there are no groups. It may end where the bounds are reached:
+    /// then all groups are empty.
+    pub(crate) fn new<I: Iterator<Item = (usize, T)>>(
+        groups: usize,
+        bounds: Bounds,
+        items: impl Fn() -> I,
+    ) -> Self {
         if groups == 0 {
             return Groups { starts: vec![0], items: Vec::new() };
         }
@@ -24,6 +30,9 @@ impl<T: Copy> Groups<T> {
         for (group, item) in items() {
             placed[next[group] as usize] = Some(item);
             next[group] += 1;
+        }
+        if bounds.are_final() {
+            return Groups { starts: vec![0; groups + 1], items: Vec::new() };
         }
         Groups { starts, items: placed.into_iter().flatten().collect() }
     }
@@ -50,6 +59,17 @@ impl<T: Copy> Groups<T> {
     pub(crate) fn group(&self, group: usize) -> &[T] {
         &self.items[self.range(group)]
     }
+}
+
+/// How many events are looked at before the bounds are: most loops do little for each.
+const AT_ONCE: usize = 64;
+
+/// The events of a trace, up to where the bounds are reached for good.
+pub(crate) fn events_in_time(
+    trace: &Trace,
+    bounds: Bounds,
+) -> impl Iterator<Item = (EventId, ThreadId, Op)> + '_ {
+    trace.events().take_while(move |(event, ..)| event.index() % AT_ONCE > 0 || !bounds.are_final())
 }
 
 /// Where each group starts if its items are placed one after the other; one more at the end.
@@ -83,22 +103,28 @@ struct User {
 }
 
 impl<T: Copy> ByThread<T> {
-    /// `item` says of an event, its operation and its place in its thread which object it uses, and how.
+    /// `item` says of an event, its operation and its place in its thread which object it uses, and how. Where the bounds are reached, no
+    /// object is used.
     pub(crate) fn new(
         objects: usize,
         trace: &Trace,
         threads: &ThreadEvents,
+        bounds: Bounds,
         item: impl Fn(EventId, Op, u32) -> Option<(usize, T)>,
     ) -> Self {
         if objects == 0 {
             return ByThread { starts: vec![0], users: Vec::new(), items: Vec::new() };
         }
-        let used = trace.events().filter_map(|(event, _, op)| item(event, op, 0).map(|(object, _)| object));
+        let events = events_in_time(trace, bounds);
+        let used = events.filter_map(|(event, _, op)| item(event, op, 0).map(|(object, _)| object));
         let starts = starts(objects, used);
         let mut placed: Vec<Option<(ThreadId, T)>> = vec![None; starts[objects] as usize];
         let mut next = starts.clone();
         for thread in (0..threads.threads()).map(ThreadId::new) {
             for (place, &event) in threads.of_thread(thread).iter().enumerate() {
+                if place % AT_ONCE == 0 && bounds.are_final() {
+                    return ByThread { starts: vec![0; objects + 1], users: Vec::new(), items: Vec::new() };
+                }
                 if let Some((object, item)) = item(event, trace.op(event), place as u32) {
                     placed[next[object] as usize] = Some((thread, item));
                     next[object] += 1;

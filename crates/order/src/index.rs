@@ -7,7 +7,7 @@ use bounds::Bounds;
 use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace, VariableId};
 
 use crate::access::contested_variables;
-use crate::groups::{ByThread, Groups};
+use crate::groups::{ByThread, Groups, events_in_time};
 use crate::must::{MustOrder, ReadOrder};
 use crate::readers::Readers;
 use crate::sections::{LockUse, OpenSections, Section, Sections};
@@ -42,24 +42,26 @@ impl<'t> Index<'t> {
         Index::within(trace, Bounds::NONE)
     }
 
-    /// Builds the index of a trace, for work within bounds. An index that is built while they are reached may be incomplete: nothing that
-    /// follows from it counts then.
+    /// Builds the index of a trace, for work within bounds. Where they are reached for good while it is built, it is
+    /// incomplete: nothing that follows from it counts then. A share of the time ends no part of it: the parts after have use for it.
     pub fn within(trace: &'t Trace, bounds: Bounds) -> Self {
         let symbols = trace.symbols();
         let threads = ThreadEvents::of(trace);
         Index {
             trace,
             bounds,
-            writes: events_by(trace, symbols.variables.len(), |op| op.writes().map(VariableId::index)),
-            thread_writes: ByThread::new(symbols.variables.len(), trace, &threads, |_, op, place| {
+            writes: events_by(trace, bounds, symbols.variables.len(), |op| {
+                op.writes().map(VariableId::index)
+            }),
+            thread_writes: ByThread::new(symbols.variables.len(), trace, &threads, bounds, |_, op, place| {
                 op.writes().map(|variable| (variable.index(), place))
             }),
-            sections: Sections::of(trace, &threads),
-            posts: events_by(trace, symbols.semaphores.len(), |op| match op {
+            sections: Sections::of(trace, &threads, bounds),
+            posts: events_by(trace, bounds, symbols.semaphores.len(), |op| match op {
                 Op::Post(semaphore) => Some(semaphore.index()),
                 _ => None,
             }),
-            takes: events_by(trace, symbols.semaphores.len(), |op| match op {
+            takes: events_by(trace, bounds, symbols.semaphores.len(), |op| match op {
                 Op::Take(semaphore) => Some(semaphore.index()),
                 _ => None,
             }),
@@ -112,9 +114,7 @@ impl<'t> Index<'t> {
     pub fn synchronisation(&self) -> Option<&Synchronisation> {
         match self.trace.is_sequential() {
             true => None,
-            false => {
-                self.synchronisation.get_or_init(|| Synchronisation::of(self.trace, &self.threads)).as_ref()
-            }
+            false => self.synchronisation.get_or_init(|| Synchronisation::of(self)).as_ref(),
         }
     }
 
@@ -149,7 +149,7 @@ impl<'t> Index<'t> {
     pub fn reads_since(&self, variable: VariableId, start: EventId) -> &[EventId] {
         let reads = self.reads.get_or_init(|| {
             let variables = self.trace.symbols().variables.len();
-            events_by(self.trace, variables, |op| op.reads().map(VariableId::index))
+            events_by(self.trace, self.bounds, variables, |op| op.reads().map(VariableId::index))
         });
         let reads = reads.group(variable.index());
         &reads[reads.partition_point(|&read| read < start)..]
@@ -161,7 +161,7 @@ impl<'t> Index<'t> {
         let places = self.contested.get_or_init(|| {
             let contested = contested_variables(self.trace);
             let is_contested = |op: Op| op.access().is_some_and(|access| contested[access.variable.index()]);
-            places(self.trace, &self.threads, is_contested)
+            places(self, is_contested)
         });
         between(places.group(thread.index()), first, end, |&place| place)
     }
@@ -191,7 +191,7 @@ impl<'t> Index<'t> {
     /// The sections open after each event, and the locks held.
     #[inline]
     pub fn open(&self) -> &OpenSections {
-        self.open.get_or_init(|| OpenSections::of(self.trace, &self.sections))
+        self.open.get_or_init(|| OpenSections::of(self.trace, &self.sections, self.bounds))
     }
 
     /// The sections that the thread of an event has open after it, latest first.
@@ -209,23 +209,29 @@ impl<'t> Index<'t> {
 
     /// The place of a thread's first branch after a place.
     pub fn branch_after(&self, thread: ThreadId, place: u32) -> Option<u32> {
-        let branches = self
-            .branches
-            .get_or_init(|| places(self.trace, &self.threads, |op| matches!(op, Op::Branch(1..))));
+        let branches = self.branches.get_or_init(|| places(self, |op| matches!(op, Op::Branch(1..))));
         let branches = branches.group(thread.index());
         branches.get(branches.partition_point(|&branch| branch <= place)).copied()
     }
 }
 
 /// The events of each group, in the order of the trace.
-fn events_by(trace: &Trace, groups: usize, group: impl Fn(Op) -> Option<usize>) -> Groups<EventId> {
-    Groups::new(groups, || trace.events().filter_map(|(event, _, op)| group(op).map(|group| (group, event))))
+fn events_by(
+    trace: &Trace,
+    bounds: Bounds,
+    groups: usize,
+    group: impl Fn(Op) -> Option<usize>,
+) -> Groups<EventId> {
+    Groups::new(groups, bounds, || {
+        events_in_time(trace, bounds).filter_map(|(event, _, op)| group(op).map(|group| (group, event)))
+    })
 }
 
 /// The places of the operations of each thread that are wanted.
-fn places(trace: &Trace, threads: &ThreadEvents, wanted: impl Fn(Op) -> bool) -> Groups<u32> {
-    Groups::new(threads.threads(), || {
-        let events = trace.events().filter(|&(_, _, op)| wanted(op));
+fn places(index: &Index<'_>, wanted: impl Fn(Op) -> bool) -> Groups<u32> {
+    let threads = &index.threads;
+    Groups::new(threads.threads(), index.bounds, || {
+        let events = events_in_time(index.trace, index.bounds).filter(|&(_, _, op)| wanted(op));
         events.map(|(event, thread, _)| (thread.index(), threads.place(event) as u32))
     })
 }

@@ -1,8 +1,9 @@
 //! The critical sections of a trace: by thread, by lock, by both, and those open after each event.
 
+use bounds::Bounds;
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace};
 
-use crate::groups::{ByThread, Groups};
+use crate::groups::{ByThread, Groups, events_in_time};
 use crate::lock_sets::{HeldLocks, Hold, LockSetId, LockSets};
 
 /// No place, section or node: larger than any.
@@ -66,7 +67,7 @@ pub(crate) struct Sections {
 }
 
 impl Sections {
-    pub(crate) fn of(trace: &Trace, threads: &ThreadEvents) -> Self {
+    pub(crate) fn of(trace: &Trace, threads: &ThreadEvents, bounds: Bounds) -> Self {
         let symbols = trace.symbols();
         let section = |(event, thread, op): (EventId, ThreadId, Op)| match op {
             Op::Acquire(lock) | Op::AcquireShared(lock) if !trace.is_nested(event) => {
@@ -75,9 +76,9 @@ impl Sections {
             }
             _ => None,
         };
-        let all = || trace.events().filter_map(section);
-        let by_thread = Groups::new(symbols.threads.len(), || all().map(|s| (s.thread.index(), s)));
-        let by_lock = Groups::new(symbols.locks.len(), || {
+        let all = || events_in_time(trace, bounds).filter_map(section);
+        let by_thread = Groups::new(symbols.threads.len(), bounds, || all().map(|s| (s.thread.index(), s)));
+        let by_lock = Groups::new(symbols.locks.len(), bounds, || {
             let mut next: Vec<u32> =
                 (0..by_thread.len()).map(|thread| by_thread.range(thread).start as u32).collect();
             all().map(move |section| {
@@ -87,7 +88,7 @@ impl Sections {
             })
         });
         let latest_release = latest_releases(&by_thread, &by_lock);
-        Sections { by_thread, by_lock, latest_release, uses: uses(trace, threads) }
+        Sections { by_thread, by_lock, latest_release, uses: uses(trace, threads, bounds) }
     }
 
     /// The sections of a thread.
@@ -128,9 +129,9 @@ fn latest_releases(sections: &Groups<Section>, by_lock: &Groups<u32>) -> Vec<Eve
 }
 
 /// The sections of each lock, by thread.
-fn uses(trace: &Trace, threads: &ThreadEvents) -> ByThread<LockUse> {
+fn uses(trace: &Trace, threads: &ThreadEvents, bounds: Bounds) -> ByThread<LockUse> {
     let locks = trace.symbols().locks.len();
-    let mut uses = ByThread::new(locks, trace, threads, |event, op, acquire| match op {
+    let mut uses = ByThread::new(locks, trace, threads, bounds, |event, op, acquire| match op {
         Op::Acquire(lock) | Op::AcquireShared(lock) if !trace.is_nested(event) => {
             let release = trace.section_end(event).map_or(NONE, |release| threads.place(release) as u32);
             let shared = matches!(op, Op::AcquireShared(_));
@@ -197,7 +198,8 @@ struct Current {
 }
 
 impl OpenSections {
-    pub(crate) fn of(trace: &Trace, sections: &Sections) -> Self {
+    /// Those of a trace. Where the bounds are reached for good, no section is open from there on.
+    pub(crate) fn of(trace: &Trace, sections: &Sections, bounds: Bounds) -> Self {
         let threads = trace.symbols().threads.len();
         let mut opens = OpenSections {
             lists: Vec::with_capacity(trace.len()),
@@ -209,7 +211,7 @@ impl OpenSections {
         let mut next: Vec<u32> =
             (0..threads).map(|thread| sections.by_thread.range(thread).start as u32).collect();
         let mut held = HeldLocks::default();
-        for (event, thread, op) in trace.events() {
+        for (event, thread, op) in events_in_time(trace, bounds) {
             let current = &mut currents[thread.index()];
             let first = opens.heads[current.list as usize].first;
             let changed = match op {
@@ -234,6 +236,7 @@ impl OpenSections {
             }
             opens.lists.push(current.list);
         }
+        opens.lists.resize(trace.len(), 0);
         opens.sets = held.into_sets();
         opens
     }
@@ -322,8 +325,8 @@ mod tests {
     #[test]
     fn lists_are_linear_in_whatever_order_the_releases_come() {
         let trace = first_in_first_out(1_000);
-        let sections = Sections::of(&trace, &ThreadEvents::of(&trace));
-        let opens = OpenSections::of(&trace, &sections);
+        let sections = Sections::of(&trace, &ThreadEvents::of(&trace), Bounds::NONE);
+        let opens = OpenSections::of(&trace, &sections, Bounds::NONE);
         assert!(opens.nodes.len() <= 3 * 1_000, "{} nodes", opens.nodes.len());
         for (event, ..) in trace.events() {
             let open: Vec<u32> = opens.after(sections.all(), event).collect();

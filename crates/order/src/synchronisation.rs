@@ -13,7 +13,8 @@
 
 use trace::{EventId, Op, ThreadEvents, ThreadId, Trace};
 
-use crate::slot;
+use crate::groups::events_in_time;
+use crate::{Index, slot};
 
 /// What memory orders do to the order of events.
 #[derive(Debug)]
@@ -43,7 +44,9 @@ struct ThreadState {
 
 impl Synchronisation {
     /// What the memory orders of a trace do; nothing if all are `seq_cst`.
-    pub fn of(trace: &Trace, threads: &ThreadEvents) -> Option<Self> {
+    /// Where the bounds are reached for good, nothing is in order from there on.
+    pub(crate) fn of(index: &Index<'_>) -> Option<Self> {
+        let (trace, threads) = (index.trace(), index.threads());
         if trace.is_sequential() {
             return None;
         }
@@ -58,7 +61,7 @@ impl Synchronisation {
                 orders: vec![Vec::new(); threads.threads()],
             },
         };
-        for (event, thread, op) in trace.events() {
+        for (event, thread, op) in events_in_time(trace, index.bounds()) {
             pass.step(event, thread, op);
         }
         Some(pass.result)

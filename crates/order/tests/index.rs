@@ -260,3 +260,27 @@ fn thousands_of_threads_are_no_matter() {
     assert!(events(&trace).all(|event| must.precedes(&index, event, last)));
     assert!(!must.precedes(&index, EventId(1), EventId(3)), "children are in no order");
 }
+
+/// What is built when there is no time or memory left has nothing in it, and can be asked all the same.
+#[test]
+fn an_index_that_is_cut_keeps_its_shape() {
+    let bounds = bounds::Bounds::start(None, Some(4096));
+    assert!(bounds.are_final(), "from the start");
+    on_tiny_traces(300, |_, trace, _| {
+        let index = Index::within(trace, bounds);
+        assert!(index.sections().is_empty());
+        for (event, thread, op) in trace.events() {
+            assert_eq!(index.open_after(event).count(), 0);
+            let held = index.open().locks_after(event);
+            assert!(index.open().sets().holds(held).is_empty());
+            assert_eq!(index.branch_after(thread, 0), None);
+            assert!(index.contested_between(thread, 0, u32::MAX).is_empty());
+            assert!(index.synchronisation().is_none_or(|weak| !weak.is_unordered(event)));
+            if let Some(access) = op.access() {
+                assert!(index.writes(access.variable).is_empty());
+                assert!(index.reads_since(access.variable, EventId(0)).is_empty());
+                assert!(index.thread_writes().by(access.variable.index(), thread).is_empty());
+            }
+        }
+    });
+}

@@ -94,14 +94,14 @@ pub fn for_each_pair(
     index: &Index<'_>,
     take: &mut dyn FnMut(RacePair),
 ) -> Result<(), TooLarge> {
-    let trace = index.trace();
-    let goes_on = |_: &RacePair| !index.bounds().are_reached();
+    let (trace, bounds) = (index.trace(), index.bounds());
+    let goes_on = |_: &RacePair| !bounds.are_reached();
     match method {
-        Method::Lockset => lockset::pairs(trace).take_while(goes_on).for_each(take),
-        Method::Hb => hb::races(trace).take_while(goes_on).for_each(take),
+        Method::Lockset => lockset::pairs_within(trace, bounds).for_each(take),
+        Method::Hb => hb::races_within(trace, bounds).for_each(take),
         Method::Syncp => {
             let syncp = Syncp::of_races(index, Model::ReadsFrom);
-            syncp.races().map(|race| race.pair).take_while(goes_on).for_each(take);
+            syncp.races().map(|race| race.pair).for_each(take);
         }
         Method::Cp => Cp::new(index)?.pairs().take_while(goes_on).for_each(take),
         Method::Ucg => ucg::pairs(index).take_while(goes_on).for_each(take),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 pub use bounds::{Bound, Bounds};
+use report::{Stopped, StoppedBy};
 pub use run::Cancellation;
 
 /// What work may cost.
@@ -42,19 +43,33 @@ impl Default for Budget {
 
 /// What ran out, in half a sentence.
 pub fn in_words(bounds: Bounds, bound: Bound) -> String {
-    let seconds = |time: Duration| match time.subsec_millis() {
-        0 => format!("{} s", time.as_secs()),
-        _ => format!("{:.1} s", time.as_secs_f64()),
-    };
     match bound {
         Bound::Share | Bound::Time => {
-            format!("the time of {} was up", seconds(bounds.time().unwrap_or_default()))
+            format!("the time of {} was up", seconds_in_words(bounds.time().unwrap_or_default()))
         }
         Bound::Memory => {
             format!("the memory of {} MB was used up", bounds.memory().unwrap_or_default() / 1_000_000)
         }
         Bound::Interrupt => "interrupted".to_owned(),
     }
+}
+
+/// A time: `60 s`, `0.5 s`.
+pub fn seconds_in_words(time: Duration) -> String {
+    match time.subsec_millis() {
+        0 => format!("{} s", time.as_secs()),
+        _ => format!("{:.1} s", time.as_secs_f64()),
+    }
+}
+
+/// That work was stopped by a bound.
+pub(crate) fn stopped_by(bounds: Bounds, bound: Bound) -> Stopped {
+    let by = match bound {
+        Bound::Share | Bound::Time => StoppedBy::Time,
+        Bound::Memory => StoppedBy::Memory,
+        Bound::Interrupt => StoppedBy::Interrupt,
+    };
+    Stopped { by, reason: in_words(bounds, bound), unfinished: Vec::new(), left_out: 0 }
 }
 
 #[cfg(test)]

@@ -61,6 +61,9 @@ pub enum ErrorKind {
     /// The time or the memory ran out, or the user interrupted the work, before there was anything to show for it.
     #[error("stopped: {0}")]
     OutOfBounds(String),
+    /// Warning: a run failed, and there is no time or memory left to read what it did.
+    #[error("a run failed ({}), and there is no time or memory left for its recording", report::shown(.0))]
+    FailureNotRead(String),
     /// A directory where a trace was expected.
     #[error("cannot read `{}`: it is a directory", .0.display())]
     IsDirectory(PathBuf),

@@ -13,6 +13,8 @@ use report::{
 use states::{Class, Limits, Loset};
 use trace::{LocationId, Trace};
 
+use crate::budget::Bounds;
+
 /// In a longer trace no candidates are looked for: that would take longer than the search itself.
 const LONGEST: usize = 1_000_000;
 /// The same of what costs more.
@@ -28,14 +30,14 @@ const LONGEST_EXPLANATION: usize = 12_000;
 /// States of a lattice that a person can take in.
 const STATES: usize = 240;
 
-/// Gathers them, within bounds.
-pub fn extras(context: &Context<'_>, predictions: &Predictions) -> Extras {
+/// Gathers them: only what there is time for, and no more than a page can show.
+pub fn extras(context: &Context<'_>, predictions: &Predictions, bounds: Bounds) -> Extras {
     let trace = context.trace;
     let ruled_out = match trace.len() <= LONGEST {
-        true => ruled_out(context, &predictions.findings),
+        true => ruled_out(context, &predictions.findings, bounds),
         false => Vec::new(),
     };
-    Extras { ruled_out, lattice: lattice(trace) }
+    Extras { ruled_out, lattice: lattice(trace, bounds) }
 }
 
 /// A candidate about to be asked.
@@ -49,9 +51,12 @@ struct Candidate {
 
 /// Candidates that cannot happen, of each kind those whose reason is least obvious first: accesses without a common lock that do not race all the
 /// same, and deadlocks and atomicity violations that synchronisation alone would allow.
-fn ruled_out(context: &Context<'_>, findings: &[Finding]) -> Vec<RuledOut> {
-    let index = Index::new(context.trace);
+fn ruled_out(context: &Context<'_>, findings: &[Finding], bounds: Bounds) -> Vec<RuledOut> {
+    let index = Index::within(context.trace, bounds);
     let found = FoundPlaces::of(context.trace, findings);
+    if bounds.are_reached() {
+        return Vec::new();
+    }
     let candidates = [racing(&index, &found), blocking(&index, &found), interleaving(&index, &found)];
     candidates.into_iter().flat_map(|candidates| refuted(context, &index, candidates)).collect()
 }
@@ -60,7 +65,8 @@ fn ruled_out(context: &Context<'_>, findings: &[Finding]) -> Vec<RuledOut> {
 fn refuted(context: &Context<'_>, index: &Index<'_>, candidates: Vec<Candidate>) -> Vec<RuledOut> {
     let options = Options { budget: BUDGET, ..Options::default() };
     let mut answers = Vec::new();
-    for candidate in candidates.into_iter().take(ASKED) {
+    let in_time = |_: &Candidate| !index.bounds().are_reached();
+    for candidate in candidates.into_iter().take(ASKED).take_while(in_time) {
         let verdict = decide::decide(index, &candidate.question, Model::ReadsFrom, options);
         let Ok(Verdict::Infeasible(refutation)) = verdict else { continue };
         if check_refutation(context.trace, &candidate.question, Model::ReadsFrom, &refutation).is_ok() {
@@ -99,7 +105,7 @@ fn sorted(mut places: Vec<LocationId>) -> Vec<LocationId> {
 
 fn racing(index: &Index<'_>, found: &FoundPlaces) -> Vec<Candidate> {
     let trace = index.trace();
-    let candidates = lockset::pairs(trace).take(MOST_PAIRS).map(|pair| {
+    let candidates = lockset::pairs_within(trace, index.bounds()).take(MOST_PAIRS).map(|pair| {
         let variable = trace.op(pair.first).access().map(|access| access.variable);
         Candidate {
             kind: FindingKind::Race,
@@ -184,13 +190,14 @@ fn subtlety(refutation: &Refutation) -> usize {
 }
 
 /// All reachable states, if they are few.
-fn lattice(trace: &Trace) -> Option<Lattice> {
+fn lattice(trace: &Trace, bounds: Bounds) -> Option<Lattice> {
     if trace.is_empty() || trace.len() > STATES {
         return None;
     }
     let mut states = Vec::new();
-    let limits = Limits { states: 100 * STATES as u64, steps: BUDGET, ..Limits::default() };
-    let walked = states::walk(trace, &Loset::of(trace), Class::Reachable, limits, |state| {
+    let limits = Limits { states: 100 * STATES as u64, steps: BUDGET, bounds };
+    let loset = Loset::within(trace, bounds).ok()?;
+    let walked = states::walk(trace, &loset, Class::Reachable, limits, |state| {
         states.push(state.to_vec());
         if states.len() > STATES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });

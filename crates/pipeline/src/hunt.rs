@@ -22,14 +22,15 @@ use report::Predictions;
 use run::drive::Drive;
 use trace::Ending;
 
-use crate::budget::{Budget, Cancellation};
+use crate::budget::{Bound, Budget, Cancellation, stopped_by};
 use crate::build;
 use crate::error::{Error, ErrorKind};
-use crate::observer::{Event, Observer, Stage, WarningsOnly};
-use crate::predict::PredictOptions;
+use crate::observer::{Event, Observer, Stage};
+use crate::predict::{PredictOptions, head};
 use crate::saved;
 use crate::trace_file::{ExploredTrace, TraceFile};
 use rounds::Rounds;
+use rounds::recordings::open_in_time;
 pub use run_directory::RunDirectory;
 pub use step::{SharedStep, StepOutcome, Target};
 
@@ -135,7 +136,10 @@ pub fn hunt(
 ) -> Result<HuntOutcome, Error> {
     let HuntedProgram { directory, command } = program;
     let recorded = record::record(options, command, &directory, observer)?;
-    let file = TraceFile::open(directory.trace().as_os_str(), &mut WarningsOnly(observer))?;
+    let bounds = options.budget.bounds;
+    let Some(file) = open_in_time(&directory.trace(), bounds, observer)? else {
+        return cut_short(directory, options);
+    };
     // A program without threads can still misuse its locks.
     let is_in_order = file.trace.metadata().misuses.is_empty();
     if let (Ending::Exited(status), true, true) = (recorded.ending, recorded.gave_up, is_in_order) {
@@ -153,6 +157,16 @@ pub fn hunt(
         predictions.findings.iter().any(|finding| finding.recording.as_ref() == Some(&other.name))
     });
     Ok(HuntOutcome { directory, file, explored, predictions })
+}
+
+/// The recorded run is too long to be looked at in the time that is left.
+fn cut_short(directory: RunDirectory, options: &HuntOptions) -> Result<HuntOutcome, Error> {
+    let bounds = options.budget.bounds;
+    let file = TraceFile::empty()?;
+    let stopped = stopped_by(bounds, bounds.reached().unwrap_or(Bound::Time));
+    let predictions = Predictions { unknown: 1, stopped: Some(stopped), ..head(&file, &options.predict)? };
+    directory.save(&predictions)?;
+    Ok(HuntOutcome { directory, file, explored: Vec::new(), predictions })
 }
 
 /// There is nothing to hunt in.

@@ -79,6 +79,7 @@ pub fn beside(trace: &OsStr) -> Result<Option<Predictions>, Error> {
 pub fn others(
     findings: &Path,
     predictions: &Predictions,
+    bounds: Bounds,
     observer: &mut dyn Observer,
 ) -> Result<Vec<ExploredTrace>, Error> {
     let mut names: Vec<&String> =
@@ -87,7 +88,7 @@ pub fn others(
     names.dedup();
     let directory = findings.parent().unwrap_or(Path::new(""));
     let explored = names.into_iter().map(|name| {
-        let file = TraceFile::open(directory.join(name).as_os_str(), observer)?;
+        let file = TraceFile::open_within(directory.join(name).as_os_str(), bounds, observer)?;
         let file = if predictions.suite.is_some() { file.seen_from_here() } else { file };
         Ok(ExploredTrace { name: name.clone(), file })
     });

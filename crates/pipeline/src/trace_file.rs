@@ -6,12 +6,13 @@ use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use report::counted;
 use trace::native::{self, Completeness, Untranslated};
 use trace::open::{Decompressor, Form, SNIFF_LENGTH, decode, sniff};
-use trace::stream::Take;
+use trace::stream::{Batch, Take};
 use trace::text::{ReadOptions, ReadTrace};
 use trace::{Trace, text};
 
@@ -49,17 +50,30 @@ pub struct ExploredTrace {
 }
 
 /// Passes on the events of the trace an argument names as they are read, without keeping them (but for native traces
-/// within a compression, whose bytes are kept). Warns about a trace that ends early.
-pub fn stream(argument: &OsStr, observer: &mut dyn Observer, take: &mut Take<'_>) -> Result<(), Error> {
+/// within a compression, whose bytes are kept), up to where the bounds are reached. Warns about a trace that ends early.
+pub fn stream(
+    argument: &OsStr,
+    bounds: Bounds,
+    observer: &mut dyn Observer,
+    take: &mut Take<'_>,
+) -> Result<(), Error> {
     let source = Source::named(argument);
     let (input, bytes) = source.input()?;
     observer.begin(&Stage::Reading { bytes });
     let streamed = {
         let shared: Shared<'_> = RefCell::new(&mut *observer);
-        let input = source.decoded(input, bytes, &shared)?;
-        source.stream_decoded(input, &shared, take)
+        let input = source.decoded(Box::new(Bounded { inner: input, bounds }), bytes, &shared);
+        let mut take = |batch: &Batch<'_>| match bounds.are_reached() {
+            true => ControlFlow::Break(()),
+            false => take(batch),
+        };
+        input.and_then(|input| source.stream_decoded(input, bounds, &shared, &mut take))
     };
     observer.end(None);
+    // What was read by then counts, whatever the reader makes of the end.
+    if bounds.are_reached() {
+        return Ok(());
+    }
     if let Completeness::Truncated { offset, what } = streamed? {
         let warning = Error::from(ErrorKind::TruncatedTrace).in_file(source.name());
         observer.warning(warning.note(format!("at byte {offset}: {what}")));
@@ -143,6 +157,14 @@ impl TraceFile {
             compression: None,
             completeness: Completeness::Complete,
         }
+    }
+
+    /// One without events, for reports that are about none.
+    pub(crate) fn empty() -> Result<TraceFile, Error> {
+        let trace = trace::TraceBuilder::new().finish();
+        let trace = trace
+            .map_err(|error| Error::io("make", "an empty trace", io::Error::other(error.to_string())))?;
+        Ok(TraceFile::in_memory(trace, "nothing"))
     }
 
     /// Where the trace can be found again; `None`: it came through a pipe.
@@ -277,12 +299,13 @@ impl Source {
     fn stream_decoded(
         &self,
         mut input: Input<'_, '_>,
+        bounds: Bounds,
         observer: &Shared<'_>,
         take: &mut Take<'_>,
     ) -> Result<Completeness, Error> {
         let native = |bytes: &[u8], take: &mut Take<'_>| {
             // Whoever reads events one by one warns of nothing but a trace that ends early.
-            let (bytes, _) = self.translated(bytes, Bounds::NONE, observer)?;
+            let (bytes, _) = self.translated(bytes, bounds, observer)?;
             native::stream(&bytes, take).map_err(|error| self.refused_native(&error))
         };
         let text = |error| self.refused_text(error);
@@ -402,6 +425,7 @@ impl Source {
         let total = Some(bytes.len() as u64);
         native::read_with(&bytes, |position| {
             observer.borrow_mut().advance(Progress::Counted { done: position as u64, total });
+            if bounds.are_reached() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .map_err(|error| self.refused_native(&error))
     }

@@ -30,11 +30,13 @@ pub fn count(
     let mut product = Natural::from(1u64);
     let mut walked = CountWalked::new(trace, loset, class, limits, &mut progress);
     for part in parts(loset) {
+        limits.check()?;
         let by_structure = match class {
             Class::Consistent | Class::LockFree => Counter::new(Rule::of(loset, class), &part).all(),
             Class::Feasible if loset.permits.is_empty() => Counter::new(Rule::of(loset, class), &part).all(),
             Class::Feasible | Class::Strong | Class::Reachable => Err(Unstructured),
         };
+        loset.check()?;
         let count = by_structure.or_else(|Unstructured| walked.count(&part))?;
         product = &product * &count;
     }
@@ -47,7 +49,7 @@ const STATES_A_KEY: u64 = 1 << 8;
 const FEWEST_KEYS: u64 = 1 << 12;
 const MOST_KEYS: u64 = 1 << 21;
 
-/// Too little of a part is alike.
+/// Too little of a part is alike, or there is no time to find out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unstructured;
 
@@ -101,6 +103,9 @@ impl<'a> Counter<'a> {
         }
         let mut count = Natural::ZERO;
         for place in self.frames.range(level) {
+            if self.frames.rule.loset.is_out_of_time() {
+                return Err(Unstructured);
+            }
             if self.frames.choose(level, place) {
                 count += &self.above(level + 1)?;
             }

@@ -30,11 +30,15 @@ pub(crate) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// For the states of these threads, the others staying at their start.
+    /// For the states of these threads, the others staying at their start. Where there is no time to find out what depends on what, nothing
+    /// that follows counts.
     pub(crate) fn new(rule: Rule<'a>, threads: &[usize]) -> Self {
         let (loset, k) = (rule.loset, threads.len());
         let depends = |a: usize, b: usize| {
             let length = loset.lengths[b];
+            if loset.is_out_of_time() {
+                return false;
+            }
             (0..=loset.lengths[a])
                 .any(|place| loset.needs(a, place)[b] > 0 || loset.limits(a, place)[b] < length)
         };

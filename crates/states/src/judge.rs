@@ -61,7 +61,11 @@ impl<'a> Judge<'a> {
     pub(crate) fn judge(&mut self, state: &[u32]) -> Result<Judgement, Exhausted> {
         match self.class {
             Class::Consistent | Class::LockFree | Class::Feasible => Ok(Judgement::Accepted),
-            Class::Strong => Ok(self.loset.judge_strength(state)),
+            Class::Strong => {
+                let judgement = self.loset.judge_strength(state);
+                self.loset.check()?;
+                Ok(judgement)
+            }
             Class::Reachable => {
                 let reach = || Reach::new(self.trace, self.loset, self.limits);
                 let reachable = self.reach.get_or_insert_with(reach).is_reachable_if_feasible(state)?;

@@ -17,6 +17,12 @@ impl Sets {
         Sets { words, bits }
     }
 
+    /// How many bytes that takes.
+    pub(crate) fn bytes(locks: usize, lengths: &[u32]) -> u64 {
+        let places: u64 = lengths.iter().map(|&length| u64::from(length) + 1).sum();
+        places.saturating_mul(16 * locks.div_ceil(64) as u64)
+    }
+
     pub(crate) fn insert(&mut self, thread: usize, place: u32, lock: u32, shared: bool) {
         let start = 2 * self.words * place as usize;
         let (word, bit) = (lock as usize / 64, 1 << (lock % 64));

@@ -3,7 +3,8 @@
 //!
 //! Happened-before is program order, fork before child, last event before join, signal before wait, and
 //! enters before exits of a barrier. It is stored twice by place: what having done `n` events of a thread
-//! needs of every other, and how far every other may have come at most. Memory: 8 k bytes an event.
+//! needs of every other, and how far every other may have come at most. Memory: 8 k bytes an event; a bit of two tables for each event and
+//! lock that several threads take, and 8 bytes for each event and semaphore.
 
 use bounds::Bounds;
 use order::{Index, Supply, for_each_awaited};
@@ -78,6 +79,8 @@ pub struct Loset {
     pub(crate) permits: Vec<Permits>,
     /// With every take after its recorded post, where there are semaphores.
     pub(crate) matched: Option<Box<Loset>>,
+    /// What work with it may take.
+    bounds: Bounds,
 }
 
 /// An order between events of different threads.
@@ -89,41 +92,44 @@ struct Edge {
 impl Loset {
     /// The loset of a trace. Linear in the events times the threads.
     pub fn of(trace: &Trace) -> Loset {
-        Loset::of_index(&Index::new(trace))
+        let loset = Loset::within(trace, Bounds::NONE);
+        loset.unwrap_or_else(|_| unreachable!("without bounds there is time and memory"))
     }
 
-    /// The loset of a trace, unless it would take more memory than there is.
+    /// The loset of a trace, unless it would take more memory or time than there is.
     pub fn within(trace: &Trace, bounds: Bounds) -> Result<Loset, Exhausted> {
         let threads = trace.symbols().threads.len() as u64;
         // Two tables with a count for each thread, before and after every event.
-        let bytes = (trace.len() as u64 + threads).saturating_mul(threads).saturating_mul(8);
+        let columns = threads + trace.symbols().semaphores.len() as u64;
+        let bytes = (trace.len() as u64 + threads).saturating_mul(columns).saturating_mul(8);
         if bounds.memory().is_some_and(|memory| bytes > memory) {
             return Err(Exhausted::Memory(bytes));
         }
-        Ok(Loset::of_index(&Index::within(trace, bounds)))
+        let loset = Loset::of_index(&Index::within(trace, bounds))?;
+        loset.check().map(|()| loset)
     }
 
-    /// The loset of a trace that has its index already.
-    pub fn of_index(index: &Index<'_>) -> Loset {
+    /// The loset of a trace that has its index already. Where the bounds are reached on the way, it is incomplete.
+    fn of_index(index: &Index<'_>) -> Result<Loset, Exhausted> {
         let (trace, threads) = (index.trace(), index.threads());
-        let mut loset = Loset::with_edges(index, &edges(trace, threads));
-        loset.permits = permits(trace, threads);
+        let mut loset = Loset::with_edges(index, &edges(trace, threads))?;
+        loset.permits = permits(trace, threads, index.bounds());
         if !loset.permits.is_empty() {
             let mut all = edges(trace, threads);
             all.extend(recorded_permits(trace));
             all.sort_by_key(|edge| edge.to);
-            loset.matched = Some(Box::new(Loset::with_edges(index, &all)));
+            loset.matched = Some(Box::new(Loset::with_edges(index, &all)?));
         }
-        loset
+        Ok(loset)
     }
 
     /// `edges` are sorted by where they lead.
-    fn with_edges(index: &Index<'_>, edges: &[Edge]) -> Loset {
-        let (trace, threads) = (index.trace(), index.threads());
+    fn with_edges(index: &Index<'_>, edges: &[Edge]) -> Result<Loset, Exhausted> {
+        let (trace, threads, bounds) = (index.trace(), index.threads(), index.bounds());
         let lengths: Vec<u32> =
             (0..threads.threads()).map(|t| threads.of_thread(ThreadId::new(t)).len() as u32).collect();
-        let needs = needs(trace, threads, &lengths, edges);
-        let limits = limits(&lengths, &needs);
+        let needs = needs(index, &lengths, edges);
+        let limits = limits(&lengths, &needs, bounds);
         let sections = sections(index);
         let rivals = rivals(&sections, trace.symbols().locks.len());
         let contended: Vec<LockInterval> =
@@ -136,9 +142,13 @@ impl Loset {
             outgoing[trace.thread(edge.from).index()][threads.place(edge.from)] = true;
         }
         let names = names(&rivals);
+        let bytes = 2 * Sets::bytes(names.1, &lengths);
+        if bounds.memory().is_some_and(|memory| bytes > memory) {
+            return Err(Exhausted::Memory(bytes));
+        }
         let mut held = Sets::new(names.1, &lengths);
         let mut touched = Sets::new(names.1, &lengths);
-        for section in &contended {
+        for section in contended.iter().take_while(|_| !bounds.are_reached()) {
             let (thread, lock) = (section.thread.index(), names.0[section.lock.index()]);
             for place in section.acquire + 1..=lengths[thread] {
                 if section.is_open_at(place) {
@@ -153,7 +163,7 @@ impl Loset {
         let leaks = leaks(&calm, &outgoing);
         let constraints = constraints(trace, threads, &lengths, edges, &contended);
         let (permits, matched) = (Vec::new(), None);
-        Loset {
+        Ok(Loset {
             lengths,
             needs,
             limits,
@@ -167,7 +177,19 @@ impl Loset {
             constraints,
             permits,
             matched,
-        }
+            bounds,
+        })
+    }
+
+    /// Whether work with it may go on.
+    pub(crate) fn check(&self) -> Result<(), Exhausted> {
+        if self.is_out_of_time() { Err(Exhausted::Bounds) } else { Ok(()) }
+    }
+
+    /// Whether work with it is to end: what it comes to does not count.
+    #[inline]
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        self.bounds.are_reached()
     }
 
     /// How many threads there are.
@@ -239,12 +261,13 @@ fn recorded_permits(trace: &Trace) -> Vec<Edge> {
     edges
 }
 
-fn needs(trace: &Trace, threads: &ThreadEvents, lengths: &[u32], edges: &[Edge]) -> Vec<Vec<u32>> {
+fn needs(index: &Index<'_>, lengths: &[u32], edges: &[Edge]) -> Vec<Vec<u32>> {
+    let (trace, threads, bounds) = (index.trace(), index.threads(), index.bounds());
     let k = lengths.len();
     let mut needs: Vec<Vec<u32>> = lengths.iter().map(|&length| vec![0; k * (length as usize + 1)]).collect();
     let mut edges = edges.iter().peekable();
     let mut clock = vec![0; k];
-    for (event, thread, _) in trace.events() {
+    for (event, thread, _) in trace.events().take_while(|_| !bounds.are_reached()) {
         let (thread, place) = (thread.index(), threads.place(event));
         clock.copy_from_slice(&needs[thread][k * place..k * (place + 1)]);
         while let Some(edge) = edges.next_if(|edge| edge.to == event) {
@@ -258,12 +281,12 @@ fn needs(trace: &Trace, threads: &ThreadEvents, lengths: &[u32], edges: &[Edge])
     needs
 }
 
-fn limits(lengths: &[u32], needs: &[Vec<u32>]) -> Vec<Vec<u32>> {
+fn limits(lengths: &[u32], needs: &[Vec<u32>], bounds: Bounds) -> Vec<Vec<u32>> {
     let k = lengths.len();
     let mut limits: Vec<Vec<u32>> =
         lengths.iter().map(|&length| vec![0; k * (length as usize + 1)]).collect();
     for (thread, limits) in limits.iter_mut().enumerate() {
-        for other in 0..k {
+        for other in (0..k).take_while(|_| !bounds.are_reached()) {
             let mut reach = 0;
             for place in 0..=lengths[thread] {
                 while reach < lengths[other] && needs[other][k * (reach as usize + 1) + thread] <= place {
@@ -382,7 +405,7 @@ fn constraints(
     all
 }
 
-fn permits(trace: &Trace, threads: &ThreadEvents) -> Vec<Permits> {
+fn permits(trace: &Trace, threads: &ThreadEvents, bounds: Bounds) -> Vec<Permits> {
     let of_thread = |semaphore, thread| {
         let mut given = vec![0];
         for &event in threads.of_thread(ThreadId::new(thread)) {
@@ -402,5 +425,5 @@ fn permits(trace: &Trace, threads: &ThreadEvents) -> Vec<Permits> {
             given: (0..threads.threads()).map(|thread| of_thread(semaphore, thread)).collect(),
         }
     };
-    (0..trace.symbols().semaphores.len()).map(of_semaphore).collect()
+    (0..trace.symbols().semaphores.len()).take_while(|_| !bounds.are_reached()).map(of_semaphore).collect()
 }

@@ -26,7 +26,7 @@ pub struct Unorderable;
 
 impl Loset {
     /// The locking orders that hold in every run that reaches this feasible state, as far as algorithm 1 finds
-    /// them; those implied by the others are left out.
+    /// them; those implied by the others are left out. Where the bounds of the loset are reached, some are missing.
     pub fn normalise(&self, state: &[u32]) -> Result<Vec<LockingOrder>, Unorderable> {
         self.normalise_between(&vec![0; state.len()], state)
     }
@@ -70,7 +70,7 @@ impl Part<'_> {
             });
         }
         for thread in 0..self.end.len() {
-            for place in self.start[thread]..self.end[thread] {
+            for place in (self.start[thread]..self.end[thread]).take_while(|_| !self.loset.is_out_of_time()) {
                 let before = self.loset.needs(thread, place);
                 let after = self.loset.needs(thread, place + 1);
                 for other in (0..self.end.len()).filter(|&other| other != thread) {
@@ -129,6 +129,9 @@ impl Part<'_> {
         let known = found.len();
         for sections in self.rivals() {
             for &first in &sections {
+                if self.loset.is_out_of_time() {
+                    return Ok(false);
+                }
                 for &then in &sections {
                     let (a, b) = (self.loset.section(first), self.loset.section(then));
                     if a.excludes(b) && order.precedes(self.acquire(a), self.last(b)) {

@@ -35,7 +35,11 @@ impl<'t> Reach<'t> {
         Ok(match class {
             Class::Consistent => self.loset.is_consistent(state),
             Class::Feasible => self.loset.is_feasible(state),
-            Class::Strong => self.loset.is_strong(state),
+            Class::Strong => {
+                let is_strong = self.loset.is_strong(state);
+                self.loset.check()?;
+                is_strong
+            }
             Class::Reachable => return self.is_reachable(state),
             Class::LockFree => self.loset.is_lock_free(state),
         })
@@ -61,6 +65,7 @@ impl<'t> Reach<'t> {
         if self.loset.normalise_between(&start, state).is_err() {
             return Ok(false);
         }
+        self.loset.check()?;
         if self.loset.threads() <= 2 && self.loset.permits.is_empty() {
             return Ok(true);
         }

@@ -157,6 +157,7 @@ impl<'a> Walker<'a> {
             known.forget();
         }
         for place in self.frames.range(level) {
+            self.judge.check()?;
             if !self.frames.choose(level, place) {
                 continue;
             }

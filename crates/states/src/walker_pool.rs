@@ -152,6 +152,7 @@ impl<S: Shortcut> Cutter<'_, S> {
         let range = self.frames.range(level);
         let share = share / f64::from(range.end() - range.start() + 1);
         for (index, place) in range.enumerate() {
+            self.frames.rule.loset.check()?;
             if self.frames.choose(level, place) {
                 self.shortcut.choose(level, place);
                 self.given.push(place);

@@ -1,6 +1,7 @@
 //! What the pipeline says while it works, on standard error: progress bars on a terminal, a line for each stage of a hunt, and
 //! warnings.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use indicatif::ProgressBar;
@@ -23,7 +24,12 @@ pub struct TerminalObserver {
     /// The stages under way, the innermost last.
     stages: Vec<Running>,
     heartbeat: Heartbeat,
+    /// The findings so far, if somebody may need them.
+    kept: Option<KeptFindings>,
 }
+
+/// Findings that were passed on, for last words.
+pub type KeptFindings = Arc<Mutex<Vec<Finding>>>;
 
 #[derive(Debug)]
 struct Running {
@@ -50,7 +56,13 @@ impl Bar {
 impl TerminalObserver {
     /// Speaks as the user wants.
     pub fn new(mode: OutputMode) -> Self {
-        TerminalObserver { mode, stages: Vec::new(), heartbeat: Heartbeat::new(mode) }
+        TerminalObserver { mode, stages: Vec::new(), heartbeat: Heartbeat::new(mode), kept: None }
+    }
+
+    /// The same that keeps a copy of all findings.
+    pub fn keeping(mut self, kept: &KeptFindings) -> Self {
+        self.kept = Some(Arc::clone(kept));
+        self
     }
 
     fn bar(&self, stage: &Stage) -> Bar {
@@ -141,8 +153,11 @@ impl Observer for TerminalObserver {
         self.print(|| Diagnostic::from(warning).print_warning());
     }
 
-    fn finding(&mut self, _finding: &Finding) {
+    fn finding(&mut self, finding: &Finding) {
         interrupts::count_finding();
+        if let Some(kept) = &self.kept {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).push(finding.clone());
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use check::Question;
 use clap::{Args, ValueEnum};
 use pipeline::first_party::FirstParty;
 use pipeline::sources::Files;
-use pipeline::{ExploredTrace, TraceFile, Unwanted, saved};
+use pipeline::{Bounds, ExploredTrace, TraceFile, Unwanted, saved};
 use report::{
     Context, Contexts, Finding, Predictions, ReportFlag, Steps, finding_in_words, ready_suppressions, summary,
 };
@@ -70,7 +70,8 @@ pub struct Outputs {
     /// Print a suppression for each finding, ready to be copied into a file.
     #[arg(long)]
     pub print_suppressions: bool,
-    /// Print each finding as a JSON object on a line of its own, as soon as it is found.
+    /// Print each finding as a JSON object on a line of its own: `predict` as soon as it is found, other commands at the end, since
+    /// replays say what a finding does and which of them belong together.
     #[arg(long, conflicts_with = "json")]
     pub json_lines: bool,
     /// How to print findings: `text`, or `unix`, lines of `file:line:column: error: ..` for editors.
@@ -119,12 +120,19 @@ pub struct Reporting<'a> {
     pub options: &'a [String],
     /// The directory of a suite, whose findings are of several recordings; none: findings are named beside their recording.
     pub suite: Option<&'a Path>,
+    /// What may still be spent on what reports show besides.
+    pub bounds: Bounds,
 }
 
 impl Reporting<'_> {
     /// Prints and writes the findings wherever they are wanted.
-    pub fn deliver(&self, mut predictions: Predictions) -> Result<Exit, Diagnostic> {
+    pub fn deliver(&self, predictions: Predictions) -> Result<Exit, Diagnostic> {
         interrupts::begin_report();
+        self.deliver_at_last(predictions)
+    }
+
+    /// The same as [last words](interrupts::set_last_words), which are a report begun already.
+    pub fn deliver_at_last(&self, mut predictions: Predictions) -> Result<Exit, Diagnostic> {
         let mut outputs = self.outputs.clone();
         environment::fill(&mut outputs, self.file.trace.metadata())?;
         let sources = Files::of(self.file);
@@ -201,7 +209,7 @@ impl Reporting<'_> {
         predictions: &Predictions,
     ) -> Result<(), Diagnostic> {
         if let Some(file) = &outputs.html {
-            let extras = pipeline::extras(&contexts.own, predictions);
+            let extras = pipeline::extras(&contexts.own, predictions, self.bounds);
             write(file, &report::html(contexts, predictions, extras))?;
         }
         if let Some(file) = &outputs.junit {

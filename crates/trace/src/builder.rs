@@ -269,7 +269,29 @@ impl Trace {
         declared_permits: Vec<Option<u32>>,
         metadata: Metadata,
     ) -> Result<Trace, ImpossibleEvent> {
-        let matching = Matching::of(&columns, &symbols, &declared_permits)?;
-        Ok(Trace { columns, matching, symbols, marks, declared_permits, metadata, notes: None })
+        let assembled =
+            Trace::assemble_while(columns, symbols, marks, declared_permits, metadata, &mut || true);
+        assembled.map(|trace| trace.unwrap_or_else(|| unreachable!("nobody calls it off")))
+    }
+
+    /// The same as long as `go_on` says so: nothing if it was called off.
+    pub(crate) fn assemble_while(
+        columns: Columns,
+        symbols: Symbols,
+        marks: Vec<Mark>,
+        declared_permits: Vec<Option<u32>>,
+        metadata: Metadata,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Trace>, ImpossibleEvent> {
+        let matching = Matching::of(&columns, &symbols, &declared_permits, go_on)?;
+        Ok(matching.map(|matching| Trace {
+            columns,
+            matching,
+            symbols,
+            marks,
+            declared_permits,
+            metadata,
+            notes: None,
+        }))
     }
 }

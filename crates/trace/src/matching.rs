@@ -18,6 +18,9 @@ use pass::Pass;
 
 const NONE: u32 = u32::MAX;
 
+/// How many events are matched before anybody is asked whether to go on.
+const AT_ONCE: u32 = 1 << 20;
+
 /// What one event is matched with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link(u32);
@@ -83,18 +86,22 @@ impl Matching {
         faults
     }
 
-    /// Matches and checks the events. Declared permits bind; others are inferred.
+    /// Matches and checks the events. Declared permits bind; others are inferred. Nothing if `go_on`, asked now and then, calls it off.
     pub(crate) fn of(
         columns: &Columns,
         symbols: &Symbols,
         declared_permits: &[Option<u32>],
-    ) -> Result<Matching, ImpossibleEvent> {
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Matching>, ImpossibleEvent> {
         let mut pass = Pass::new(columns.len(), symbols, declared_permits);
         for (event, thread, kind, target) in columns.packed() {
+            if event.0 % AT_ONCE == AT_ONCE - 1 && !go_on() {
+                return Ok(None);
+            }
             pass.step(event, thread, kind, target)
                 .map_err(|fault| ImpossibleEvent::new(event, fault, symbols))?;
         }
-        Ok(pass.finish(columns))
+        Ok(Some(pass.finish(columns)))
     }
 
     /// What an event is matched with.

@@ -2,7 +2,11 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
+
+use generate::hostile::Shape;
+use xtask::cargo::root;
 
 use crate::measure::cost_of;
 
@@ -40,6 +44,28 @@ const LIMITED: [Limited; 5] = [
     },
 ];
 
+/// Hostile shapes that take long by their nature, and what is done with them within [`SHAPE_TIME`].
+const SHAPES: [(Shape, &[&str]); 7] = [
+    (Shape::HeldLocks, &["predict", "--only", "race", "--method", "syncp"]),
+    (Shape::Workers, &["predict", "--only", "race", "--method", "hb"]),
+    (Shape::OwnLocks, &["predict", "--only", "race", "--method", "lockset"]),
+    (Shape::OppositeLocks, &["predict", "--only", "deadlock", "--all"]),
+    (Shape::LocksAroundAccesses, &["predict", "--only", "atomicity"]),
+    (Shape::Posts, &["decide", "--order", "39999,0"]),
+    (Shape::Relay, &["states", "--class", "consistent"]),
+];
+const SHAPE_TIME: &str = "1";
+
+/// Recordings that are limited: by `--max-events`, which is to cost nothing from then on, and by what is kept of the output.
+const MAX_EVENTS: &str = "1M";
+const PRINTED: &str = "1G";
+
+/// A thread that prints so much.
+const PRINTS: &str = "#include <pthread.h>\n#include <unistd.h>\nstatic char zeroes[1 << 20];\n\
+                      static void *print(void *unused) { for (int i = 0; i < 1000; i++) if (write(1, zeroes, sizeof zeroes) < 0) break;\n\
+                      return unused; }\n\
+                      int main(void) { pthread_t thread; pthread_create(&thread, 0, print, 0); return pthread_join(thread, 0); }\n";
+
 /// The table.
 pub(super) fn section(foretell: &str, place: &Path) -> Result<String, String> {
     let mut section = format!(
@@ -65,5 +91,73 @@ pub(super) fn section(foretell: &str, place: &Path) -> Result<String, String> {
         };
         let _ = writeln!(section, "| `{}` | {figures} |", arguments.join(" "));
     }
+    for (shape, arguments) in SHAPES {
+        section.push_str(&shaped(foretell, place, shape, arguments)?);
+    }
+    Ok(section + &recordings(foretell, place)?)
+}
+
+/// The line of a hostile shape.
+fn shaped(foretell: &str, place: &Path, shape: Shape, arguments: &[&str]) -> Result<String, String> {
+    let file = place.join(format!("{}.std", shape.name()));
+    std::fs::write(&file, shape.text(shape.size()))
+        .map_err(|error| format!("{}: {error}", file.display()))?;
+    let file = file.to_string_lossy();
+    let (verb, options) = arguments.split_first().ok_or("a row has no command")?;
+    let limit = ["--timeout", SHAPE_TIME];
+    let command = [&["timeout", "300", foretell, verb, &*file], options, &limit].concat();
+    let figures = match cost_of(&command) {
+        Ok(cost) => {
+            let mark = if cost.wall > Duration::from_secs(1) + GRACE { "over" } else { "" };
+            format!("{:.1} | {} | {mark}", cost.wall.as_secs_f64(), cost.peak_bytes >> 20)
+        }
+        Err(_) => "stopped | | over".to_owned(),
+    };
+    let shown = [arguments, &limit].concat().join(" ");
+    Ok(format!("| `{shown}` ({}) | {figures} |\n", shape.name()))
+}
+
+/// A program in one file, built for recording.
+fn compiled(foretell: &str, place: &Path, name: &str, source: &Path) -> Result<String, String> {
+    let program = place.join(name).to_string_lossy().into_owned();
+    let flags = ["cc", "-O2", "-g", "-pthread", "-o", &program];
+    let built = Command::new(foretell).args(flags).arg(source).arg("-lm").status();
+    match built.is_ok_and(|status| status.success()) {
+        true => Ok(program),
+        false => Err(format!("{} does not compile", source.display())),
+    }
+}
+
+/// What limited recordings cost.
+fn recordings(foretell: &str, place: &Path) -> Result<String, String> {
+    let program = compiled(foretell, place, "hashmap", &root().join("bench/programs/hashmap.c"))?;
+    let source = place.join("prints.c");
+    std::fs::write(&source, PRINTS).map_err(|error| format!("{}: {error}", source.display()))?;
+    let prints = compiled(foretell, place, "prints", &source)?;
+    let mut section = format!(
+        "\nLimited recordings. With `--max-events` the program goes on unrecorded, which is to take no longer than recording all of it; of {PRINTED} \
+         of output 8 MB are kept:\n\n\
+         | command | CPU s | bytes on disk | |\n|---|--:|--:|---|\n"
+    );
+    let trace = place.join("limited-run.ftr").to_string_lossy().into_owned();
+    let record = |options: &[&str], program: &[&str]| {
+        cost_of(&[&[foretell, "record", "-q", "-o", &trace], options, &["--"], program].concat())
+    };
+    let whole = record(&[], &[&program, "400000"])?;
+    let size = |path: &str| std::fs::metadata(path).map_or(0, |facts| facts.len());
+    let seconds = whole.cpu.as_secs_f64();
+    let _ = writeln!(section, "| `record` (hash map) | {seconds:.2} | {} | |", size(&trace));
+    let limited = record(&["--max-events", MAX_EVENTS], &[&program, "400000"])?;
+    let mark = if limited.cpu > whole.cpu { "over" } else { "" };
+    let seconds = limited.cpu.as_secs_f64();
+    let bytes = size(&trace);
+    let _ = writeln!(section, "| `record --max-events {MAX_EVENTS}` | {seconds:.2} | {bytes} | {mark} |");
+    let results = place.join("results");
+    let hunt = ["hunt", "-q", "--rounds", "1", "--times", "0", "--results"];
+    let cost = cost_of(&[&[foretell], &hunt[..], &[&*results.to_string_lossy(), "--", &prints]].concat());
+    let bytes = size(&results.join("latest/output.txt").to_string_lossy());
+    let seconds = cost.map_or("-".to_owned(), |cost| format!("{:.2}", cost.cpu.as_secs_f64()));
+    let mark = if bytes > 16 << 20 { "over" } else { "" };
+    let _ = writeln!(section, "| `hunt` (prints {PRINTED}) | {seconds} | {bytes} | {mark} |");
     Ok(section)
 }

@@ -62,8 +62,8 @@ pub(super) struct Row {
     pub(super) unknown: u64,
     pub(super) events: u64,
     pub(super) bytes: u64,
-    /// CPU seconds: plain, under ThreadSanitizer, recorded; of the analysis.
-    pub(super) cpu: [f64; 3],
+    /// CPU seconds: plain, under ThreadSanitizer, recorded, all of `foretell record`; of the analysis.
+    pub(super) cpu: [f64; 4],
     pub(super) analysis: f64,
     /// What ThreadSanitizer found after each of [`TSAN_RUNS`], as far as it was run.
     pub(super) tsan: Vec<BTreeSet<Pair>>,
@@ -206,13 +206,19 @@ impl Trial<'_> {
         Ok(found["findings"].as_array().into_iter().flatten().map(Finding::of).collect())
     }
 
-    /// The medians of the CPU times: plain, under ThreadSanitizer, recorded without the loading afterwards.
-    fn cpu(&self) -> Result<[f64; 3], String> {
-        let mut seconds = [const { Vec::new() }; 3];
+    /// The medians of the CPU times: plain, under ThreadSanitizer, recorded without anything around it, and all of `foretell record`.
+    fn cpu(&self) -> Result<[f64; 4], String> {
+        let mut seconds = [const { Vec::new() }; 4];
+        let whole = format!("{} record -q -o {} --", self.foretell, quoted(&self.place.join("timed.ftr")));
         for _ in 0..ROUNDS {
             let run = run_directory(self.place)?;
             let recorded = format!("env FORETELL_RUN={}", quoted(&run));
-            let builds = [(Build::Plain, ""), (Build::Sanitized, SANITIZED), (Build::Ours, &recorded)];
+            let builds = [
+                (Build::Plain, ""),
+                (Build::Sanitized, SANITIZED),
+                (Build::Ours, &*recorded),
+                (Build::Ours, &*whole),
+            ];
             for ((build, under), seconds) in builds.into_iter().zip(&mut seconds) {
                 let line = self.run_line(build, under);
                 seconds.push(cost_of(&["sh", "-c", &line])?.cpu.as_secs_f64());

@@ -113,6 +113,7 @@ impl PairGroup {
 }
 
 impl AllPairs {
+    /// Those of a trace; where the bounds of the work are reached, only some of them.
     pub(super) fn of(index: &Index<'_>, intent: &Intent) -> Self {
         let trace = index.trace();
         let contested = order::contested_variables(trace);
@@ -125,6 +126,9 @@ impl AllPairs {
         };
         let mut gather = Gather::new(index, source);
         for (event, thread, op) in trace.events() {
+            if index.bounds().are_reached() {
+                break;
+            }
             gather.region(thread, op);
             if let Some(access) = op.access().filter(|access| contested[access.variable.index()]) {
                 gather.access(event, thread, access);

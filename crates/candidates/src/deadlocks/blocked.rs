@@ -90,13 +90,18 @@ pub(super) struct Blocked {
 }
 
 impl Blocked {
+    /// Those of a trace; where the bounds of the work are reached, only some of them.
     pub(super) fn of(index: &Index<'_>) -> Self {
         let trace = index.trace();
-        let ahead = Ahead::of(trace);
+        let ahead = Ahead::of(index);
         let knots = Knots::of(index, &ahead);
         let mut tries = Tries::of(trace);
         let mut found = GraphBuilder::default();
         for (event, thread, op) in trace.events() {
+            // What is waited for is known of all events, or of none from here on.
+            if index.bounds().are_reached() {
+                break;
+            }
             let is_try = tries.step(trace, event, thread, op);
             if let Some(wanted) = Demand::of(trace, event, op).filter(|_| !is_try) {
                 found.events += 1;
@@ -260,10 +265,14 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    fn of(trace: &Trace) -> Self {
+    fn of(index: &Index<'_>) -> Self {
+        let trace = index.trace();
         let mut ahead = Ahead { awaited: vec![false; trace.symbols().threads.len()], ..Ahead::default() };
         let mut barriers = vec![false; trace.matching().barrier_instances().len()];
         for (event, thread, op) in trace.events() {
+            if index.bounds().are_reached() {
+                break;
+            }
             let Some(wanted) = Demand::of(trace, event, op) else {
                 if let Op::Post(semaphore) = op {
                     ahead.last_post.insert(Poster { semaphore, thread }, event);

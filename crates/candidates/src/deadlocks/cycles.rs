@@ -34,11 +34,12 @@ pub(super) enum Go {
 
 impl<'b> Cycles<'b> {
     pub(super) fn new(blocked: &'b Blocked, threads: usize, steps: u64, bounds: Bounds) -> Self {
-        let blockers = Blockers::of(blocked);
+        let blockers = Blockers::of(blocked, bounds);
         Cycles { blocked, blockers, path: Vec::new(), on_path: vec![false; threads], steps, bounds }
     }
 
-    /// Shows each cycle to `visit`, from its first node on, until it stops. Whether that was all of them.
+    /// Shows each cycle to `visit`, from its first node on, until it stops or the bounds of the work are reached. Whether that was all
+    /// of them.
     pub(super) fn each(&mut self, visit: &mut dyn FnMut(&[u32]) -> Go) -> bool {
         let starts = self.blockers.alive();
         let mut threads: Vec<ThreadId> = starts.iter().map(|&node| self.node(node).thread).collect();
@@ -52,7 +53,7 @@ impl<'b> Cycles<'b> {
                 }
             }
         }
-        true
+        !self.bounds.are_reached()
     }
 
     /// Shows each cycle of a length that starts with a node, which is the least of the cycle.
@@ -63,6 +64,9 @@ impl<'b> Cycles<'b> {
         cycle: &mut Vec<u32>,
         visit: &mut dyn FnMut(&[u32]) -> Go,
     ) -> Go {
+        if self.bounds.are_reached() {
+            return Go::Stop;
+        }
         self.push(start, start);
         while let Some(&PathNode { node: last, next }) = self.path.last() {
             if self.path.len() + 1 == length {
@@ -105,6 +109,9 @@ impl<'b> Cycles<'b> {
         let within = ends.len().min(self.steps as usize);
         self.steps -= within as u64;
         for &end in &ends[..within] {
+            if self.bounds.are_reached() {
+                return Go::Stop;
+            }
             if self.on_path[self.node(end).thread.index()] || !self.closes(end) {
                 continue;
             }
@@ -163,7 +170,8 @@ struct Blockers {
 const ROUNDS: usize = 16;
 
 impl Blockers {
-    fn of(blocked: &Blocked) -> Self {
+    /// Those of all nodes; where the bounds of the work are reached, only some of them.
+    fn of(blocked: &Blocked, bounds: Bounds) -> Self {
         let mut holders: FxHashMap<LockId, Vec<u32>> = FxHashMap::default();
         let mut ahead: FxHashMap<ThreadId, Vec<u32>> = FxHashMap::default();
         for (number, node) in blocked.nodes.iter().enumerate() {
@@ -180,12 +188,14 @@ impl Blockers {
                     Demand::Lock(wanted) => {
                         let holders = holders.get(&wanted.lock).into_iter().flatten().copied();
                         holders
+                            .take_while(|_| !bounds.are_reached())
                             .filter(|&holder| blocked.blocks(node, &blocked.nodes[holder as usize]))
                             .collect()
                     }
                     wanted => {
                         let suppliers = blocked.ahead.suppliers(wanted);
-                        suppliers.filter_map(|thread| ahead.get(&thread)).flatten().copied().collect()
+                        let nodes = suppliers.filter_map(|thread| ahead.get(&thread)).flatten().copied();
+                        nodes.take_while(|_| !bounds.are_reached()).collect()
                     }
                 };
                 list.sort_unstable();
@@ -196,7 +206,7 @@ impl Blockers {
         let list = list.collect();
         let mut blockers = Blockers { list, lists };
         for _ in 0..ROUNDS {
-            if !blockers.trim(blocked) {
+            if bounds.are_reached() || !blockers.trim(blocked, bounds) {
                 break;
             }
         }
@@ -216,8 +226,8 @@ impl Blockers {
         alive
     }
 
-    /// Takes out nodes that block nobody or are blocked by nobody. Whether there were some.
-    fn trim(&mut self, blocked: &Blocked) -> bool {
+    /// Takes out nodes that block nobody or are blocked by nobody, unless the bounds of the work are reached. Whether there were some.
+    fn trim(&mut self, blocked: &Blocked, bounds: Bounds) -> bool {
         let nodes = &blocked.nodes;
         let mut alive = vec![false; nodes.len()];
         self.lists.iter().flatten().for_each(|&node| alive[node as usize] = true);
@@ -228,6 +238,9 @@ impl Blockers {
         let mut holders = vec![SomeThreads::default(); self.lists.len()];
         let mut blocking = vec![false; nodes.len()];
         for (list, members) in self.lists.iter().enumerate() {
+            if bounds.are_reached() {
+                return false;
+            }
             for &number in members {
                 let thread = nodes[number as usize].thread;
                 holders[list].add(thread);
@@ -240,7 +253,7 @@ impl Blockers {
         };
         let mut changed = false;
         let mut lists = std::mem::take(&mut self.lists);
-        for members in &mut lists {
+        for members in lists.iter_mut().take_while(|_| !bounds.are_reached()) {
             let before = members.len();
             members.retain(|&number| stays(number));
             changed |= members.len() != before;

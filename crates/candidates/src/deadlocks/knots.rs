@@ -105,6 +105,10 @@ fn wait_edges(index: &Index<'_>, ahead: &Ahead, resources: &Resources) -> Vec<Wa
     let trace = index.trace();
     let mut waits = FxHashSet::default();
     for (event, thread, op) in trace.events() {
+        // What is waited for from here on may have no number.
+        if index.bounds().are_reached() {
+            break;
+        }
         let Some(wanted) = Demand::of(trace, event, op) else { continue };
         let to = resources.wanted(wanted);
         let is_for_lock_or_permit = matches!(wanted, Demand::Lock(_) | Demand::Semaphore(_));

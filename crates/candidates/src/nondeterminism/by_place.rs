@@ -259,7 +259,8 @@ impl Search<'_> {
             return;
         }
         let accesses = self.grouping.of(variable);
-        for reads in &accesses.reads {
+        let bounds = self.index.bounds();
+        for reads in accesses.reads.iter().take_while(|_| !bounds.are_reached()) {
             self.group(variable, reads, &accesses);
         }
     }
@@ -305,10 +306,13 @@ impl Search<'_> {
         }
     }
 
-    /// What reads might see, for so many groups of writes, unless that would be too many comparisons.
+    /// What reads might see, for so many groups of writes, unless that would be too many comparisons or take too long.
     fn views(&mut self, bands: &mut Bands<'_>, reads: &[EventId], groups: usize) -> Option<Views> {
         let mut views = Views { reads: reads.to_vec(), ..Views::default() };
         for &read in reads {
+            if self.index.bounds().are_reached() {
+                return None;
+            }
             self.steps = self.steps.saturating_sub(groups as u64);
             bands.go_to(read, &mut self.steps)?;
             views.initial.push(bands.leave_initial());

@@ -64,13 +64,13 @@ impl<'t> Grouping<'t> {
             && (self.sets.exclude(writes.hidden, reads.held) || self.sets.exclude(writes.held, reads.covered))
     }
 
-    /// The accesses of a variable, each group in the order of the trace.
+    /// The accesses of a variable, each group in the order of the trace; where the bounds of the work are reached, only some of them.
     pub(super) fn of(&mut self, variable: VariableId) -> Accesses {
         let (mut numbers, mut writes) = (FxHashMap::default(), Vec::<WriteGroup>::new());
-        let trace = self.index.trace();
+        let (trace, bounds) = (self.index.trace(), self.index.bounds());
         let all = self.index.writes(variable);
         let mut next_of: FxHashMap<ThreadId, EventId> = FxHashMap::default();
-        for &write in all.iter().rev() {
+        for &write in all.iter().rev().take_while(|_| !bounds.are_reached()) {
             let thread = trace.thread(write);
             let next = next_of.insert(thread, write);
             let hidden = next.map_or(LockSetId::EMPTY, |next| self.unbroken(write, next));
@@ -97,7 +97,8 @@ impl<'t> Grouping<'t> {
         numbers.clear();
         let (mut reads, mut last_of) = (Vec::<ReadGroup>::new(), FxHashMap::default());
         let mut earlier = all.iter().copied().peekable();
-        for &read in self.index.reads_since(variable, EventId(0)) {
+        let all_reads = self.index.reads_since(variable, EventId(0));
+        for &read in all_reads.iter().take_while(|_| !bounds.are_reached()) {
             while let Some(write) = earlier.next_if(|&write| write < read) {
                 last_of.insert(trace.thread(write), write);
             }

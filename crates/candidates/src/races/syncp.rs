@@ -16,6 +16,9 @@
 //! along the later thread, so an event that fell into one never has to be looked at again: [`Syncp::races`] asks for about as many
 //! ideals as there are accesses and other threads with accesses of the same variable that are not protected by a lock. Memory: 4
 //! bytes an event, and a few nodes of a clock ([`order::Clocks`]) at each event that learns of another thread, however many there are.
+//!
+//! *Bounds.* When the bounds of the work are reached, the ideals are incomplete and no question has an answer: there are no races, and
+//! every event counts as passed.
 
 use check::Model;
 use order::{AccessKind, Clock, Clocks, Index, LockSetId, NONE, Needs, ReadOrder, Section};
@@ -44,6 +47,8 @@ pub struct Syncp<'t> {
     trace: &'t Trace,
     threads: &'t ThreadEvents,
     singles: Singles,
+    /// The bounds were reached before all ideals were computed.
+    is_cut: bool,
 }
 
 impl<'t> Syncp<'t> {
@@ -74,7 +79,7 @@ impl<'t> Syncp<'t> {
 
     fn closed_by(index: &'t Index<'t>, reads: ReadOrder, closing: Closing) -> Self {
         let (trace, threads) = (index.trace(), index.threads());
-        let mut syncp = Syncp { index, trace, threads, singles: Singles::new(threads) };
+        let mut syncp = Syncp { index, trace, threads, singles: Singles::new(threads), is_cut: false };
         syncp.compute_singles(reads, closing);
         syncp
     }
@@ -86,22 +91,25 @@ impl<'t> Syncp<'t> {
         Some(Ideal(ideal))
     }
 
-    /// Every event that is in a race with an earlier one, with one such race, in order.
+    /// Every event that is in a race with an earlier one, with one such race, in order. Stops where the bounds of the work are reached.
     pub fn races(&self) -> impl Iterator<Item = SyncpRace> + '_ {
+        let bounds = self.index.bounds();
         let unprotected = unprotected_variables(self.index);
         let mut variables: Vec<Vec<Accesses>> = vec![Vec::new(); unprotected.len()];
         let mut scratch = Vec::new();
-        self.trace.events().filter_map(move |(event, thread, op)| {
-            let kind = AccessKind::of(op)?;
-            let variable = op.target() as usize;
-            if !unprotected[variable] {
-                return None;
-            }
-            let first = self.partner(event, thread, kind, &mut variables[variable], &mut scratch);
-            push(&mut variables[variable], event, thread, kind);
-            let pair = RacePair { first: first?, second: event };
-            Some(SyncpRace { pair, ideal: Ideal(scratch.clone()) })
-        })
+        self.trace.events().take_while(move |_| !bounds.are_reached()).filter_map(
+            move |(event, thread, op)| {
+                let kind = AccessKind::of(op)?;
+                let variable = op.target() as usize;
+                if !unprotected[variable] {
+                    return None;
+                }
+                let first = self.partner(event, thread, kind, &mut variables[variable], &mut scratch);
+                push(&mut variables[variable], event, thread, kind);
+                let pair = RacePair { first: first?, second: event };
+                Some(SyncpRace { pair, ideal: Ideal(scratch.clone()) })
+            },
+        )
     }
 
     /// The first live access that races with this one; `ideal` is then theirs.
@@ -141,6 +149,9 @@ impl<'t> Syncp<'t> {
     /// which one every ideal of these events passes, or of later ones in place of the others.
     pub(crate) fn next_together(&self, events: &[EventId], ideal: &mut Vec<u32>) -> Result<(), Passed> {
         ideal.clear();
+        if self.is_cut {
+            return Err(Passed::ALL);
+        }
         ideal.resize(self.threads.threads(), 0);
         events.iter().for_each(|&event| self.include_before(event, ideal));
         self.close(ideal, |ideal| {
@@ -206,7 +217,7 @@ impl<'t> Syncp<'t> {
 
     /// Adds the releases of all sections that another section comes after, and what they need. Asks `go_on` whenever
     /// there is more.
-    fn close<E>(&self, ideal: &mut [u32], go_on: impl Fn(&[u32]) -> Result<(), E>) -> Result<(), E> {
+    fn close(&self, ideal: &mut [u32], go_on: impl Fn(&[u32]) -> Result<(), Passed>) -> Result<(), Passed> {
         if self.index.sections().is_empty() {
             return go_on(ideal);
         }
@@ -217,6 +228,9 @@ impl<'t> Syncp<'t> {
                 let Some(last) = ideal[thread].checked_sub(1) else { continue };
                 let last = self.threads.of_thread(ThreadId::new(thread))[last as usize];
                 for open in self.index.open_after(last) {
+                    if self.index.bounds().are_reached() {
+                        return Err(Passed::ALL);
+                    }
                     if let Some(release) = open.release
                         && self.another_after(open, |thread| ideal[thread.index()])
                     {
@@ -261,6 +275,10 @@ impl<'t> Syncp<'t> {
         // All exits of a barrier come after the same enters.
         let mut barriers: Vec<Option<Clock>> = vec![None; trace.matching().barrier_instances().len()];
         for (event, thread, op) in trace.events() {
+            if self.index.bounds().are_reached() {
+                self.singles.of_event.resize(trace.len(), Clock::default());
+                break;
+            }
             let place = self.threads.place(event) as u32;
             let before = match trace.fork_of(thread) {
                 // The ideal of the fork is closed.
@@ -303,6 +321,8 @@ impl<'t> Syncp<'t> {
             current[thread.index()] = ideal;
             self.singles.of_event.push(ideal);
         }
+        // The last ideals may not be closed.
+        self.is_cut = self.index.bounds().are_reached();
     }
 
     /// Like [`Syncp::close`], for the ideal of one event: a clock, and how many events of its own thread have happened.
@@ -324,7 +344,7 @@ impl<'t> Syncp<'t> {
             releases.clear();
             let mut look_at = |thread: ThreadId, count: u32| {
                 let last = self.threads.of_thread(thread)[count as usize - 1];
-                for open in self.index.open_after(last) {
+                for open in self.index.open_after(last).take_while(|_| !self.index.bounds().are_reached()) {
                     if let Some(release) = open.release
                         && self.another_after(open, counted)
                     {
@@ -338,7 +358,7 @@ impl<'t> Syncp<'t> {
                 }
             });
             look_at(own, count);
-            if releases.is_empty() {
+            if releases.is_empty() || self.index.bounds().are_reached() {
                 return ideal;
             }
             for &release in releases.iter() {
@@ -371,7 +391,7 @@ impl Syncp<'_> {
             }
             self.singles.clocks.for_each_raised(before, ideal, |thread, old, new| {
                 let thread = ThreadId::new(thread);
-                if thread == own {
+                if thread == own || self.index.bounds().are_reached() {
                     return;
                 }
                 for section in self.index.sections_between(thread, old, new) {
@@ -385,7 +405,7 @@ impl Syncp<'_> {
                 }
             });
             releases.retain(|&release| !self.counts(ideal, own, count, release));
-            if releases.is_empty() {
+            if releases.is_empty() || self.index.bounds().are_reached() {
                 return ideal;
             }
             for &release in &releases {
@@ -528,6 +548,9 @@ fn unprotected_variables(index: &Index<'_>) -> Vec<bool> {
         if classes.last() == Some(&class) || !known.insert((variable, class)) {
             continue;
         }
+        if index.bounds().are_reached() {
+            break;
+        }
         *unprotected = classes.iter().any(|other| {
             other.thread != thread
                 && other.kind.conflicts(kind)
@@ -561,6 +584,11 @@ pub(crate) struct Passed {
     /// Which of the events.
     pub(crate) index: usize,
     pub(crate) count: u32,
+}
+
+impl Passed {
+    /// There is no time to find out: all events of the first one's thread count as passed.
+    const ALL: Passed = Passed { index: 0, count: u32::MAX };
 }
 
 /// The first event of a pair is within its own ideal, which has at least so many events of its thread.

@@ -21,6 +21,7 @@ use pipeline::predict::MemoryOrders;
 use crate::arguments::{model, one_of};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::heartbeat::Heartbeat;
 use crate::limits::TimeAndMemory;
 use crate::mode::OutputMode;
 use crate::open::{Reading, open_as};
@@ -120,7 +121,10 @@ impl Decide {
         if model == Model::Branch {
             refuse_without_branches(trace)?;
         }
+        let mut heartbeat = Heartbeat::new(self.mode);
+        heartbeat.begin("deciding".to_owned());
         let answer = answer(trace, &question, model, &Budget { bounds, steps: self.budget })?;
+        heartbeat.stop();
         let about = || About::new(self.path(), Fingerprint::of(trace));
         if let Some(target) = target {
             self.write_schedule(trace, &question, model, &answer, about(), target)?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser};
 use load::Pattern;
+use pipeline::budget::seconds_in_words;
 use pipeline::hunt::{HuntOptions, HuntOutcome, HuntedProgram, SharedStep, SourceProgram, Target, hunt};
 use pipeline::observer::{Coverage, HuntEnd};
 use pipeline::predict::PredictOptions;
@@ -30,7 +31,7 @@ use crate::mode::OutputMode;
 use crate::observer::{TerminalObserver, covered};
 use crate::output;
 use crate::progress;
-use crate::quantity::quantity;
+use crate::quantity::{quantity, seconds};
 use crate::reporting::{Outputs, Reporting};
 use crate::table::counted;
 
@@ -73,7 +74,10 @@ in one line, and `--show all` lists them. Not searched for: nondeterministic
 reads, which need not be bugs (`--only nondeterminism`).
 
 Exit status: 0 nothing to report, 1 findings, 2 usage or input error, or the
-program ended before it did anything, 3 nothing found, but a budget ran out.";
+program ended before it did anything, 3 nothing found, but the time or the
+memory ran out before the recorded run was searched. Other behaviours are tried
+until the time is up, which by itself is no reason for 3: `exhausted` in the
+JSON says whether all were run.";
 
 /// Build, record, predict, replay and report in one command.
 #[derive(Debug, Args)]
@@ -117,10 +121,10 @@ pub struct Hunt {
     /// 1: search the recorded run only; 2: then try other behaviours for as long as there is time, and search them, too.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
-    /// Stop after N seconds of recording, searching and replaying, with what was found by then; a single run may take a
+    /// Stop after so many seconds of recording, searching and replaying, with what was found by then; a single run may take a
     /// third of that.
-    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    timeout: Duration,
     /// Record at most N events, and 500,000 for each second of --timeout; the program then continues unrecorded.
     #[arg(long, value_name = "N", default_value = "50M", value_parser = quantity)]
     max_events: u64,
@@ -158,11 +162,12 @@ impl Hunt {
             .as_ref()
             .map(|file| SourceProgram { file: file.clone(), flags: self.flags.clone().unwrap_or_default() });
         let program = HuntedProgram::prepare(source.as_ref(), &self.command, &self.results, &mut observer)?;
-        let options = self.options(step, self.limits.start(Some(Duration::from_secs(self.timeout))));
+        let bounds = self.limits.start(Some(self.timeout));
+        let options = self.options(step, bounds);
         interrupts::set_last_words(self.last_words(program.findings()));
         let outcome = hunt(program, &options, &mut observer)?;
         keep_newest(&self.results);
-        self.report(outcome)
+        self.report(outcome, bounds)
     }
 
     /// Whether a worker of a fleet can use these options, which somebody else has chosen: they are options of a hunt, and have nothing run but
@@ -234,7 +239,6 @@ impl Hunt {
     }
 
     fn options(&self, step: Option<SharedStep>, bounds: Bounds) -> HuntOptions {
-        let timeout = Duration::from_secs(self.timeout);
         let shard = self.shard.unwrap_or(Shard::WHOLE);
         HuntOptions {
             seed: self.seed.wrapping_add(shard.part - 1),
@@ -252,7 +256,7 @@ impl Hunt {
             times: self.times,
             rounds: self.rounds,
             // What never ends leaves time to search what it did.
-            run_limit: (timeout / 3).max(Duration::from_secs(1)),
+            run_limit: (self.timeout / 3).max(Duration::from_secs(1)),
             max_events: self.max_events,
             step,
             // What does harm is known after the replays, and grouped then.
@@ -285,14 +289,16 @@ impl Hunt {
             HuntEnd::Unfinished | HuntEnd::RecordedRunOnly => String::new(),
             HuntEnd::NothingLeft => doubts,
             HuntEnd::Found => "; nothing more was found for a while".to_owned(),
-            HuntEnd::Time => format!("; the time of {} s was used (`--timeout`)", self.timeout),
+            HuntEnd::Time => {
+                format!("; the time of {} was used (`--timeout`)", seconds_in_words(self.timeout))
+            }
             HuntEnd::Memory => "; the memory was used up (`--memory`)".to_owned(),
             HuntEnd::Interrupt => "; interrupted".to_owned(),
         };
         format!("covered: {}{why}", covered(coverage))
     }
 
-    fn report(&self, outcome: HuntOutcome) -> Result<Exit, Diagnostic> {
+    fn report(&self, outcome: HuntOutcome, bounds: Bounds) -> Result<Exit, Diagnostic> {
         let HuntOutcome { directory, file, explored, predictions } = outcome;
         let mut outputs = self.outputs.clone();
         let page = outputs.html.get_or_insert_with(|| directory.report().into_os_string()).clone();
@@ -305,6 +311,7 @@ impl Hunt {
             mode: self.mode,
             options: &[],
             suite: None,
+            bounds,
         };
         let exit = reporting.deliver(predictions)?;
         if !self.mode.quiet && !self.mode.json {

@@ -7,18 +7,21 @@ mod search;
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
+use std::sync::{Arc, PoisonError};
 
 use clap::Args;
 use pipeline::predict::{PredictOptions, head, predict, predict_each};
 use pipeline::{Bounds, TraceFile, saved};
+use report::{Predictions, Stopped, StoppedBy};
 
 pub(crate) use search::Search;
 
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::interrupts::{self, LastWords};
 use crate::limits::TimeAndMemory;
 use crate::mode::OutputMode;
-use crate::observer::TerminalObserver;
+use crate::observer::{KeptFindings, TerminalObserver};
 use crate::open::{Reading, open_as};
 use crate::reporting::{Outputs, Reporting};
 
@@ -83,19 +86,21 @@ pub struct Predict {
 impl Predict {
     /// Searches, and reports what was found.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        if self.raw {
-            return raw::run(&self.trace, self.search.race_method(), self.search.wants_all(), self.mode);
-        }
         let bounds = self.limits.start();
+        if self.raw {
+            let all = self.search.wants_all();
+            return raw::run(&self.trace, self.search.race_method(), all, bounds, self.mode);
+        }
         let opened = open_as(&self.trace, self.reading, bounds, self.mode)?;
-        self.predict(&opened, bounds)
+        self.predict(&Arc::new(opened), bounds)
     }
 
-    fn predict(&self, file: &TraceFile, bounds: Bounds) -> Result<Exit, Diagnostic> {
+    fn predict(&self, file: &Arc<TraceFile>, bounds: Bounds) -> Result<Exit, Diagnostic> {
         let words = self.search.again();
         let known_ids = saved::ids_beside(&self.trace)?;
         let options = PredictOptions { known_ids, ..self.search.options(bounds) };
-        let observer = &mut TerminalObserver::new(self.mode);
+        let kept = KeptFindings::default();
+        let observer = &mut TerminalObserver::new(self.mode).keeping(&kept);
         let reporting = Reporting {
             file,
             others: &[],
@@ -103,8 +108,11 @@ impl Predict {
             mode: self.mode,
             options: &words,
             suite: None,
+            bounds,
         };
-        let Some(mut stream) = reporting.stream(&head(file, &options)?)? else {
+        let head = head(file, &options)?;
+        let Some(mut stream) = reporting.stream(&head)? else {
+            interrupts::set_last_words(self.last_words(file, head, kept, bounds));
             return reporting.deliver(predict(file, &options, observer)?);
         };
         let mut printed = Ok(());
@@ -114,5 +122,58 @@ impl Predict {
         })?;
         printed?;
         stream.end(&predictions)
+    }
+
+    /// Reports what was found, if the search does not come to its end by itself.
+    fn last_words(
+        &self,
+        file: &Arc<TraceFile>,
+        head: Predictions,
+        kept: KeptFindings,
+        bounds: Bounds,
+    ) -> LastWords {
+        let (file, outputs, mode) = (Arc::clone(file), self.outputs.clone(), self.mode);
+        let options = self.search.again();
+        Box::new(move || {
+            let findings = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
+            let stopped = Stopped {
+                by: StoppedBy::Time,
+                reason: "a step took too long".to_owned(),
+                unfinished: Vec::new(),
+                left_out: 0,
+            };
+            let predictions = Predictions { findings, unknown: 1, stopped: Some(stopped), ..head };
+            let (file, outputs, options) = (&*file, &outputs, &options[..]);
+            let reporting = Reporting { file, others: &[], outputs, mode, options, suite: None, bounds };
+            reporting.deliver_at_last(predictions).unwrap_or_else(|diagnostic| {
+                diagnostic.print_error();
+                Exit::Budget
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+
+    #[test]
+    fn a_search_that_does_not_end_reports_what_was_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let page = directory.path().join("found.sarif");
+        let words = ["foretell", "predict", "t.std", "--quiet", "--sarif", &page.to_string_lossy()];
+        let arguments = Arguments::try_parse_from(words).unwrap();
+        let Command::Predict(command) = arguments.command else { panic!("{arguments:?}") };
+        let trace = trace::text::read_bytes(b"T0|w(x)|a.c:1\nT1|w(x)|b.c:2\n").unwrap();
+        let file = Arc::new(TraceFile::in_memory(trace, "test"));
+        let (options, kept) = (PredictOptions::default(), KeptFindings::default());
+        let head = head(&file, &options).unwrap();
+        predict(&file, &options, &mut TerminalObserver::new(command.mode).keeping(&kept)).unwrap();
+        assert_eq!(command.last_words(&file, head, kept, Bounds::NONE)(), Exit::Budget);
+        let written = std::fs::read_to_string(page).unwrap();
+        assert!(written.contains("b.c"), "{written}");
     }
 }

@@ -24,6 +24,7 @@ use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::open::open_within;
 use crate::output::{self, Target};
+use crate::quantity::seconds;
 
 const EXAMPLES: &str = "\
 Runs the recorded command again, with its arguments, directory and input, and
@@ -72,9 +73,9 @@ pub struct Replay {
     /// What to do if the program leaves the schedule: `stop` ends it, `continue` lets it run.
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Leaving::Stop, hide_possible_values = true)]
     on_divergence: Leaving,
-    /// Stop after N seconds: no run lasts longer, and none starts later.
-    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
+    /// Stop after so many seconds: no run lasts longer, and none starts later.
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    timeout: Duration,
     /// Run in gdb, and stop at the bug or failure.
     #[arg(long)]
     gdb: bool,
@@ -120,7 +121,7 @@ impl Replay {
     /// Replays, and says what came of it.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = self.record.as_deref().map(Target::named).transpose()?;
-        let bounds = self.limits.start(Some(Duration::from_secs(self.timeout)));
+        let bounds = self.limits.start(Some(self.timeout));
         let mut replayer = match &self.schedule {
             Some(file) => self.of_file(file)?,
             None => self.of_finding(bounds)?,
@@ -161,7 +162,7 @@ impl Replay {
     fn settle(&self, replayer: &mut Replayer) {
         replayer.command.drive = self.driving.drive();
         replayer.times = self.times;
-        replayer.limit = Duration::from_secs(self.timeout);
+        replayer.limit = self.timeout;
         replayer.until = self.until;
         replayer.on_divergence = match self.on_divergence {
             Leaving::Stop => OnDivergence::Stop,

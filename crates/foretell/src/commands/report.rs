@@ -70,7 +70,7 @@ impl Report {
         };
         let opened = open_within(&trace, bounds, self.mode)?;
         let opened = if predictions.suite.is_some() { opened.seen_from_here() } else { opened };
-        let others = saved::others(&file, &predictions, &mut TerminalObserver::new(self.mode))?;
+        let others = saved::others(&file, &predictions, bounds, &mut TerminalObserver::new(self.mode))?;
         saved::verify(&opened.trace, None, &predictions, bounds)?;
         for other in &others {
             saved::verify(&other.file.trace, Some(&other.name), &predictions, bounds)?;
@@ -78,6 +78,7 @@ impl Report {
         self.say_what_was_not_verified(&predictions);
         let (outputs, mode) = (&self.outputs, self.mode);
         let suite = predictions.suite.as_ref().and_then(|_| file.parent());
-        Reporting { file: &opened, others: &others, outputs, mode, options: &[], suite }.deliver(predictions)
+        Reporting { file: &opened, others: &others, outputs, mode, options: &[], suite, bounds }
+            .deliver(predictions)
     }
 }

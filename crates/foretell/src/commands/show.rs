@@ -70,6 +70,7 @@ impl Show {
             mode: self.mode,
             options: &options,
             suite: None,
+            bounds,
         };
         if self.mode.json {
             output::print_json(&only)?;

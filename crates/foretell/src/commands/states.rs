@@ -4,6 +4,7 @@
 mod condition;
 mod list;
 mod one;
+mod progress;
 mod text;
 
 use std::ffi::OsString;
@@ -14,14 +15,15 @@ use serde::Serialize;
 use states::{Class, Exhausted, Limits, Loset};
 use trace::Trace;
 
+use self::progress::StatesProgress;
 use crate::arguments::one_of;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::heartbeat::Heartbeat;
 use crate::limits::TimeAndMemory;
 use crate::mode::OutputMode;
 use crate::open::{Reading, open_as};
 use crate::output;
-use crate::progress::StatesBar;
 use crate::quantity::quantity;
 
 const EXAMPLES: &str = "\
@@ -141,7 +143,11 @@ impl States {
         let opened = open_as(&self.trace, self.reading, bounds, self.mode)?;
         let limits = Limits { states: self.budget, steps: self.budget, bounds };
         let trace = &opened.trace;
-        match Loset::within(trace, bounds) {
+        let mut heartbeat = Heartbeat::new(self.mode);
+        heartbeat.begin("finding out what depends on what".to_owned());
+        let loset = Loset::within(trace, bounds);
+        heartbeat.stop();
+        match loset {
             Ok(loset) => StatesQuery { states: &self, trace, loset, limits }.answer(),
             Err(exhausted) => self.exhausted(exhausted),
         }
@@ -193,7 +199,7 @@ impl<'a> StatesQuery<'a> {
     fn count(&self) -> Result<Exit, Diagnostic> {
         let mut bar = self.progress("counting");
         let counted = states::count(self.trace, &self.loset, self.class(), self.limits, |at| {
-            bar.update(at.looked, Some(at.share));
+            bar.update(at);
         });
         bar.finish();
         let count = match counted {
@@ -215,7 +221,7 @@ impl<'a> StatesQuery<'a> {
         told_exhausted(exhausted)
     }
 
-    fn progress(&self, doing: &str) -> StatesBar {
-        StatesBar::new(doing, self.states.mode)
+    fn progress(&self, doing: &str) -> StatesProgress {
+        StatesProgress::new(doing, self.states.mode)
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use pipeline::Bounds;
 use pipeline::suite::{Hunter, Selection, Shard, SuiteOptions, SuiteOutcome, suite};
 use report::TestOutcome;
 
@@ -16,6 +17,7 @@ use crate::interrupts;
 use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::progress;
+use crate::quantity::seconds;
 use crate::reporting::{Outputs, Reporting};
 
 const EXAMPLES: &str = "\
@@ -44,9 +46,9 @@ test had its turn.";
 /// How to hunt in the tests of a test command.
 #[derive(Debug, Args)]
 pub(super) struct SuiteArguments {
-    /// Stop after N seconds of hunting, with what was found by then; each test gets its share.
-    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
+    /// Stop after so many seconds of hunting, with what was found by then; each test gets its share.
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
+    timeout: Duration,
     /// How many tests to hunt in at the same time [default: the number of cores].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -123,7 +125,7 @@ impl SuiteArguments {
             command,
             results,
             hunter: Hunter { program: this, arguments, chosen },
-            timeout: Duration::from_secs(self.timeout),
+            timeout: self.timeout,
             workers: self.jobs.map_or_else(cores, usize::from),
             selection: Selection {
                 seeds: self.seeds,
@@ -166,6 +168,7 @@ pub(super) fn report(outcome: SuiteOutcome, outputs: &Outputs, mode: OutputMode)
         mode,
         options: &[],
         suite: suite_directory,
+        bounds: Bounds::NONE,
     };
     let exit = reporting.deliver(predictions)?;
     if !mode.quiet && !mode.json {

@@ -33,6 +33,81 @@ fn time_ends_a_search_with_what_it_has() {
     assert!(!lines.is_empty() && lines.iter().all(|finding| finding["kind"] == "race"));
 }
 
+/// What ends a command that does not end by itself.
+const LAST_RESORT: &str = "in the middle of a step";
+
+/// Every loop of each search asks for time, also where it finds nothing: the last resort has nothing to do.
+#[test]
+fn searches_in_hostile_traces_end_by_themselves() {
+    let searches: [(Shape, u32, &[&str]); 8] = [
+        (Shape::HeldLocks, 400_000, &["predict", "--only", "race", "--method", "syncp"]),
+        (Shape::Workers, 40_000, &["predict", "--only", "race", "--method", "hb"]),
+        (Shape::Workers, 40_000, &["predict", "--raw", "--method", "hb"]),
+        (Shape::OwnLocks, 30_000, &["predict", "--only", "race", "--method", "lockset"]),
+        (Shape::OppositeLocks, 20_000, &["predict", "--only", "deadlock", "--all"]),
+        (Shape::LocksAroundAccesses, 6_000, &["predict", "--only", "atomicity,nondeterminism"]),
+        (Shape::Posts, 40_000, &["decide", "--order", "79999,0"]),
+        (Shape::Relay, 20_000, &["states", "--class", "consistent"]),
+    ];
+    let place = Workplace::new();
+    for (shape, size, arguments) in searches {
+        place.write("t.std", shape.text(size));
+        let ran = place.run(&[arguments, &["t.std", "--timeout", "1"]].concat());
+        let name = shape.name();
+        assert_eq!(ran.code, Some(3), "{name} {arguments:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains(LAST_RESORT), "{name} {arguments:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_raw_report_says_what_ended_it() {
+    let place = Workplace::new();
+    place.write("t.std", Shape::Workers.text(40_000));
+    let raw = ["predict", "t.std", "--raw", "--method", "hb", "--timeout", "1"];
+    let ran = place.run(&[raw.as_slice(), &["--json"]].concat());
+    assert_eq!((ran.code, &ran.json()["stopped"]["by"]), (Some(3), &"time".into()), "{}", ran.stderr);
+    let ran = place.run(&[raw.as_slice(), &["--json", "--all"]].concat());
+    assert_eq!((ran.code, &ran.json()["stopped"]["by"]), (Some(3), &"time".into()), "{}", ran.stderr);
+    let ran = place.run(&[raw.as_slice(), &["--memory", "4k"]].concat());
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(ran.text().starts_with("Stopped: the memory of 0 MB was used up.\nSUMMARY:"), "{}", ran.text());
+}
+
+/// What states need is known before it is asked for.
+#[test]
+fn states_of_too_many_locks_are_refused() {
+    let place = Workplace::new();
+    place.write("t.std", Shape::Stripes.text(20_000));
+    let ran = place.run(&["states", "t.std", "--memory", "500M"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(ran.stderr.contains("bytes of memory"), "{}", ran.stderr);
+}
+
+/// Where there is no terminal, a log shows what the time goes into.
+#[test]
+fn long_commands_say_that_they_work() {
+    let place = Workplace::new();
+    place.write("relay.std", Shape::Relay.text(40_000));
+    place.write("posts.std", Shape::Posts.text(40_000));
+    let commands: [(&[&str], &str); 3] = [
+        (&["states", "relay.std", "--count", "--class", "consistent"], "counting"),
+        (&["states", "relay.std", "--list"], "listing"),
+        (&["decide", "posts.std", "--order", "79999,0"], "deciding"),
+    ];
+    let start = |&(arguments, doing): &(&[&str], &str)| {
+        let mut command = place.command(&[arguments, &["--timeout", "11"]].concat());
+        let child = command.stdout(Stdio::null()).spawn().expect("it starts");
+        (arguments.join(" "), doing.to_owned(), child)
+    };
+    let running: Vec<_> = commands.iter().map(start).collect();
+    for (arguments, doing, child) in running {
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let beat = said.lines().find(|line| line.starts_with(&doing));
+        assert!(beat.is_some_and(|line| line.contains("10 s")), "{arguments}: {said}");
+    }
+}
+
 #[test]
 fn what_was_left_is_in_the_json() {
     let place = endless();
@@ -55,13 +130,19 @@ fn memory_ends_a_command_before_it_has_begun() {
         vec!["decide", "t.std", "--race", "0,1"],
         vec!["show", "t.std", "race-1"],
         vec!["report", "found.json", "--html", "report.html"],
+        vec!["replay", "t.std", "race-1"],
+        vec!["predict", "t.std", "--raw", "--method", "lockset"],
     ] {
         let mut arguments = command.clone();
         arguments.extend(["--memory", "4k"]);
         let ran = place.run(&arguments);
         assert_eq!(ran.code, Some(3), "{command:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains("memory"), "{command:?}: {}", ran.stderr);
+        let said = ran.text() + &ran.stderr;
+        assert!(said.contains("memory"), "{command:?}: {said}");
     }
+    let ran = place.run(&["report", "found.json", "--html", "report.html", "--timeout", "0.000001"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the time"), "{}", ran.stderr);
     assert!(!place.path("report.html").exists(), "a file appears whole or not at all");
 }
 

@@ -16,7 +16,7 @@ struct Case {
     every_run: bool,
 }
 
-const CASES: [Case; 5] = [
+const CASES: [Case; 6] = [
     Case {
         program: "null_pointer.c",
         kind: "failure",
@@ -29,6 +29,13 @@ const CASES: [Case; 5] = [
         kind: "failure",
         harm: "failure",
         message: "assertion `seen == 0` failed",
+        every_run: false,
+    },
+    Case {
+        program: "new_thread_first.c",
+        kind: "failure",
+        harm: "failure",
+        message: "assertion `!is_first_new` failed",
         every_run: false,
     },
     Case {

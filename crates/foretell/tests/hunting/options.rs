@@ -128,3 +128,46 @@ fn what_a_program_wants_of_threadsanitizer_is_asked_for() {
     let output = output.unwrap_or_default();
     assert!(output.contains("initialised\n") && output.contains("finalized\n"), "{output:?}");
 }
+
+/// Limits are written as everywhere, and hold for all of a hunt and a replay.
+#[test]
+fn limits_of_hunts_and_replays() {
+    let project = project();
+    let here = project.path();
+    let hunt = |limits: &[&str]| {
+        foretell(here, &[&["hunt", "--json", "--quiet"], limits, &["--", "./count"]].concat())
+    };
+    let short = hunt(&["--timeout", "0.1m", "--only", "race"]);
+    assert_eq!(short.status.code(), Some(1), "{short:?}");
+    let replay = |limits: &[&str]| {
+        foretell(here, &[&["replay", "race-1", "--json", "--times", "1000000"], limits].concat())
+    };
+    let timed = replay(&["--timeout", "1.5s"]);
+    assert_eq!(timed.status.code(), Some(1), "{timed:?}");
+    assert!(json(&timed)["times"].as_u64().unwrap() < 1_000_000);
+    let full = replay(&["--memory", "4k"]);
+    assert_eq!(full.status.code(), Some(3), "{full:?}");
+    let full = hunt(&["--memory", "4k"]);
+    assert_eq!(full.status.code(), Some(3), "{full:?}");
+    assert_eq!(json(&full)["stopped"]["by"], "memory");
+    for mistake in [["--timeout", "0"], ["--timeout", "soon"], ["--memory", "much"]] {
+        assert_eq!(hunt(&mistake).status.code(), Some(2), "{mistake:?}");
+        assert_eq!(replay(&mistake).status.code(), Some(2), "{mistake:?}");
+    }
+}
+
+/// Other behaviours are tried for as long as there is time. That it is used up is no answer that is missing.
+#[test]
+fn a_hunt_that_uses_its_time_and_finds_nothing_has_found_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = "#include <pthread.h>\n#include <stdatomic.h>\nstatic atomic_int count;\n\
+                   static void *add(void *unused) { for (int i = 0; i < 300; i++) count++; return unused; }\n\
+                   int main(void) { pthread_t one, two; pthread_create(&one, 0, add, 0);\n\
+                   pthread_create(&two, 0, add, 0); pthread_join(one, 0); pthread_join(two, 0); return 0; }\n";
+    fs::write(directory.path().join("count.c"), program).unwrap();
+    let hunted = foretell(directory.path(), &["hunt", "count.c", "--json", "--timeout", "4"]);
+    let report = json(&hunted);
+    assert_eq!((hunted.status.code(), &report["exhausted"]), (Some(0), &false.into()), "{report:#}");
+    let said = String::from_utf8_lossy(&hunted.stderr);
+    assert!(report["stopped"].is_null(), "{said}");
+}

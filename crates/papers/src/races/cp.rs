@@ -21,6 +21,7 @@
 //! something, at most as often as there are sections times threads, a handful of times in practice. 8 bytes for each event and thread: there is
 //! no window, and [`TooLarge`] traces are refused.
 
+use bounds::Bounds;
 use candidates::races::RacePair;
 use order::{AccessKind, Index, Needs, Section};
 use rustc_hash::FxHashMap;
@@ -46,10 +47,11 @@ pub struct Cp<'t> {
     trace: &'t Trace,
     threads: &'t ThreadEvents,
     cp: Matrix,
+    bounds: Bounds,
 }
 
 impl<'t> Cp<'t> {
-    /// Computes the relation.
+    /// Computes the relation; where the bounds of the work are reached, only a part of it, which orders less.
     pub fn new(index: &'t Index<'t>) -> Result<Self, TooLarge> {
         let (trace, threads) = (index.trace(), index.threads());
         let (events, count) = (trace.len(), threads.threads());
@@ -58,20 +60,24 @@ impl<'t> Cp<'t> {
         }
         let predecessors = Predecessors::of(trace, threads);
         let sections = Sections::of(index);
+        let in_time = || !index.bounds().are_reached();
         let hb = Matrix::of(threads, trace, |event, row, rows| {
-            predecessors.all(event).for_each(|earlier| rows.include(earlier, row));
+            predecessors.all(event).take_while(|_| in_time()).for_each(|earlier| rows.include(earlier, row));
         });
         let mut edges = conflicting_sections(index, &sections);
         loop {
             let cp = Matrix::strict(threads, trace, |event, row, rows| {
-                predecessors.all(event).for_each(|earlier| rows.include(earlier, row));
+                predecessors
+                    .all(event)
+                    .take_while(|_| in_time())
+                    .for_each(|earlier| rows.include(earlier, row));
                 predecessors.fixed.get(event).iter().for_each(|&earlier| hb.include(earlier, row));
                 if let Some(section) = sections.begun_by(event) {
                     edges.entering(section).for_each(|release| hb.include(release, row));
                 }
             });
-            if !edges.follow(&sections, threads, &cp) {
-                return Ok(Cp { trace, threads, cp });
+            if !edges.follow(&sections, threads, &cp, index.bounds()) || !in_time() {
+                return Ok(Cp { trace, threads, cp, bounds: index.bounds() });
             }
         }
     }
@@ -83,24 +89,27 @@ impl<'t> Cp<'t> {
         self.pairs().filter(move |pair| last.replace(pair.second) != Some(pair.second))
     }
 
-    /// All pairs, lazily, by their second event.
+    /// All pairs, lazily, by their second event, up to where the bounds of the work are reached.
     pub fn pairs(&self) -> impl Iterator<Item = RacePair> + '_ {
         let mut variables: Vec<FxHashMap<(ThreadId, AccessKind), Vec<EventId>>> =
             vec![FxHashMap::default(); self.trace.symbols().variables.len()];
-        self.trace.events().flat_map(move |(second, thread, op)| {
-            let mut found = Vec::new();
-            if let Some(kind) = AccessKind::of(op) {
-                let accesses = &mut variables[op.target() as usize];
-                for (&(other, other_kind), events) in accesses.iter() {
-                    if other != thread && other_kind.conflicts(kind) {
-                        found.extend(self.unordered(events, other, second));
+        let bounds = self.bounds;
+        self.trace.events().take_while(move |_| !bounds.are_reached()).flat_map(
+            move |(second, thread, op)| {
+                let mut found = Vec::new();
+                if let Some(kind) = AccessKind::of(op) {
+                    let accesses = &mut variables[op.target() as usize];
+                    for (&(other, other_kind), events) in accesses.iter() {
+                        if other != thread && other_kind.conflicts(kind) {
+                            found.extend(self.unordered(events, other, second));
+                        }
                     }
+                    found.sort_unstable();
+                    accesses.entry((thread, kind)).or_default().push(second);
                 }
-                found.sort_unstable();
-                accesses.entry((thread, kind)).or_default().push(second);
-            }
-            found.into_iter().map(move |first| RacePair { first, second })
-        })
+                found.into_iter().map(move |first| RacePair { first, second })
+            },
+        )
     }
 
     /// Those of a thread's events that are not before this one: the last ones.
@@ -340,9 +349,15 @@ impl Edges {
     }
 
     /// Applies (b) once to all sections. Whether that found more.
-    fn follow(&mut self, sections: &Sections<'_>, threads: &ThreadEvents, cp: &Matrix) -> bool {
+    fn follow(
+        &mut self,
+        sections: &Sections<'_>,
+        threads: &ThreadEvents,
+        cp: &Matrix,
+        bounds: Bounds,
+    ) -> bool {
         let mut more = false;
-        for (number, later) in sections.all.iter().enumerate() {
+        for (number, later) in sections.all.iter().enumerate().take_while(|_| !bounds.are_reached()) {
             // A section that never ends goes on to its thread's last event.
             let last = threads.of_thread(later.thread).last().copied();
             let end = later.release.or(last).unwrap_or(later.acquire);
@@ -368,6 +383,9 @@ fn conflicting_sections(index: &Index<'_>, sections: &Sections<'_>) -> Edges {
     let mut last: FxHashMap<(LockId, VariableId), Vec<(ThreadId, Last)>> = FxHashMap::default();
     for (event, thread, op) in index.trace().events() {
         let Some(access) = op.access() else { continue };
+        if index.bounds().are_reached() {
+            break;
+        }
         for section in index.open_after(event) {
             let Some(number) = sections.begun_by(section.acquire) else { continue };
             let users = last.entry((section.lock, access.variable)).or_default();

@@ -20,6 +20,7 @@
 
 use std::collections::VecDeque;
 
+use bounds::Bounds;
 use candidates::races::RacePair;
 use order::{Supply, slot};
 use rustc_hash::FxHashMap;
@@ -35,8 +36,13 @@ pub const MOST_WAITING: usize = 256;
 
 /// Every racy event of a trace, with an earlier partner, in order.
 pub fn races(trace: &Trace) -> impl Iterator<Item = RacePair> + '_ {
+    races_within(trace, Bounds::NONE)
+}
+
+/// Likewise, up to where the bounds are reached.
+pub fn races_within(trace: &Trace, bounds: Bounds) -> impl Iterator<Item = RacePair> + '_ {
     let mut hb = Hb::for_trace(trace);
-    trace.events().filter_map(move |(event, thread, op)| {
+    trace.events().take_while(move |_| !bounds.are_reached()).filter_map(move |(event, thread, op)| {
         let first = hb.step(event, thread, op, trace.memory_order(event))?;
         Some(RacePair { first, second: event })
     })

@@ -14,6 +14,7 @@
 
 use std::collections::BTreeMap;
 
+use bounds::Bounds;
 use candidates::races::RacePair;
 use order::{AccessKind, HeldLocks, LockSetId, LockSets, slot};
 use rustc_hash::FxHashMap;
@@ -21,8 +22,13 @@ use trace::{EventId, LocationId, Op, ThreadId, Trace};
 
 /// Every racy event of a trace, with an earlier partner, in order.
 pub fn races(trace: &Trace) -> impl Iterator<Item = RacePair> + '_ {
+    races_within(trace, Bounds::NONE)
+}
+
+/// Likewise, up to where the bounds are reached.
+fn races_within(trace: &Trace, bounds: Bounds) -> impl Iterator<Item = RacePair> + '_ {
     let mut lockset = Lockset::new();
-    trace.events().filter_map(move |(event, thread, op)| {
+    trace.events().take_while(move |_| !bounds.are_reached()).filter_map(move |(event, thread, op)| {
         let first = lockset.step(event, thread, op)?;
         Some(RacePair { first, second: event })
     })
@@ -226,15 +232,15 @@ struct Variable {
     accesses: Vec<(EventId, u32)>,
 }
 
-/// The accesses of every variable that has a racy event.
-fn racy_variables(trace: &Trace) -> (Vec<Variable>, LockSets) {
+/// The accesses of every variable that has a racy event; where the bounds are reached, only some of them.
+fn racy_variables(trace: &Trace, bounds: Bounds) -> (Vec<Variable>, LockSets) {
     let mut racy = vec![false; trace.symbols().variables.len()];
-    for pair in races(trace) {
+    for pair in races_within(trace, bounds) {
         racy[trace.op(pair.second).target() as usize] = true;
     }
     let mut variables: Vec<Variable> = racy.iter().map(|_| Variable::default()).collect();
     let mut held = HeldLocks::default();
-    for (event, thread, op) in trace.events() {
+    for (event, thread, op) in trace.events().take_while(|_| !bounds.are_reached()) {
         let Some(kind) = AccessKind::of(op) else {
             held.step(thread, op);
             continue;
@@ -255,16 +261,25 @@ fn racy_variables(trace: &Trace) -> (Vec<Variable>, LockSets) {
 
 /// All pairs, lazily: by variable, then by the second event, then by the class of the first.
 pub fn pairs(trace: &Trace) -> impl Iterator<Item = RacePair> + use<> {
-    let (variables, sets) = racy_variables(trace);
-    variables.into_iter().flat_map(move |variable| pairs_of(&variable, &sets))
+    pairs_within(trace, Bounds::NONE)
 }
 
-fn pairs_of(variable: &Variable, sets: &LockSets) -> impl Iterator<Item = RacePair> + use<> {
+/// Likewise, up to where the bounds are reached.
+pub fn pairs_within(trace: &Trace, bounds: Bounds) -> impl Iterator<Item = RacePair> + use<> {
+    let (variables, sets) = racy_variables(trace, bounds);
+    let in_time = variables.into_iter().take_while(move |_| !bounds.are_reached());
+    in_time
+        .flat_map(move |variable| pairs_of(&variable, &sets, bounds))
+        .take_while(move |_| !bounds.are_reached())
+}
+
+fn pairs_of(variable: &Variable, sets: &LockSets, bounds: Bounds) -> impl Iterator<Item = RacePair> + use<> {
     let classes = &variable.classes;
-    let partners: Vec<Vec<u32>> = classes
-        .iter()
-        .map(|&a| (0..classes.len() as u32).filter(|&b| a.races_with(classes[b as usize], sets)).collect())
-        .collect();
+    let partners_of = |&a: &Class| {
+        let races = |&b: &u32| !bounds.are_reached() && a.races_with(classes[b as usize], sets);
+        (0..classes.len() as u32).filter(races).collect()
+    };
+    let partners: Vec<Vec<u32>> = classes.iter().map(partners_of).collect();
     let mut members: Vec<Vec<EventId>> = vec![Vec::new(); classes.len()];
     for &(event, class) in &variable.accesses {
         members[class as usize].push(event);
@@ -310,7 +325,7 @@ pub struct LocationRaces {
 
 /// For all pairs of source locations, how many pairs of their events race.
 pub fn location_pairs(trace: &Trace) -> BTreeMap<LocationPair, LocationRaces> {
-    let (variables, sets) = racy_variables(trace);
+    let (variables, sets) = racy_variables(trace, Bounds::NONE);
     let mut found: BTreeMap<LocationPair, LocationRaces> = BTreeMap::new();
     for variable in &variables {
         for ((a, at_a), (b, at_b)) in racing_groups(trace, variable, &sets) {

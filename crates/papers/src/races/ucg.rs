@@ -14,10 +14,10 @@ use order::{MustOrder, ReadOrder};
 
 use super::lockset;
 
-/// All pairs that rule 1 does not refute, lazily, in the order of [`lockset::pairs`].
+/// All pairs that rule 1 does not refute, lazily, in the order of [`lockset::pairs`], up to where the bounds of the work are reached.
 pub fn pairs<'s>(index: &'s Index<'_>) -> impl Iterator<Item = RacePair> + 's {
     let must = MustOrder::uncounted(index, ReadOrder::Free);
-    lockset::pairs(index.trace()).filter(move |pair| {
+    lockset::pairs_within(index.trace(), index.bounds()).filter(move |pair| {
         let before = must.run_up(index, pair.second, index.trace().thread(pair.first));
         if before > index.threads().place(pair.first) as u32 {
             return false;

@@ -3,6 +3,7 @@
 mod behaviours;
 mod ladder;
 mod pace;
+pub(super) mod recordings;
 mod reduce;
 mod repeat;
 mod told;
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use check::WrittenQuestion;
 use report::{Finding, FindingKind, Harm, HuntEnd, Predictions, Rung, ScheduleFile, Stopped, StoppedBy};
+use run::failure::Failure;
 use run::influences::hidden_synchronisers;
 use trace::{Op, Trace};
 
@@ -26,7 +28,7 @@ use super::ordinary::OrdinaryRuns;
 use super::record::RecordedRuns;
 use super::run_directory::RunDirectory;
 use crate::error::{Error, ErrorKind};
-use crate::observer::{Event, Observer, Progress, Stage, WarningsOnly, WithoutFindings};
+use crate::observer::{Event, Observer, Progress, Stage, WithoutFindings};
 use crate::predict::{PredictOptions, head, predict};
 use crate::recorded_command::{ChosenBy, command_of};
 use crate::trace_file::{ExploredTrace, TraceFile};
@@ -184,8 +186,7 @@ impl<'a> Rounds<'a> {
             if self.is_over() {
                 break;
             }
-            let path = self.directory.recording(&name);
-            let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
+            let Some(file) = self.open(&name, observer)? else { break };
             self.round(&file, Some(&name), observer)?;
             self.explored.push(ExploredTrace { name, file });
         }
@@ -226,9 +227,11 @@ impl<'a> Rounds<'a> {
     /// Takes in the runs that failed since, each as a finding, and replays them.
     fn take_failures(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
         while let Some((failure, name)) = self.explorer.failed.pop() {
-            let path = self.directory.recording(&name);
-            let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
-            let (failure, file) = self.reduce(failure, &name, file, observer)?;
+            let message = failure.message.clone();
+            let Some((failure, file)) = self.reduced(failure, &name, observer)? else {
+                observer.warning(Error::from(ErrorKind::FailureNotRead(message)).in_file(name));
+                continue;
+            };
             let finding = failures::finding(&failure, &file.trace, Some(name.clone()));
             // A hang without a circle of locks, such as a lost wake-up, may be what a confirmed deadlock comes to.
             let comes_to = |known: &Finding| {
@@ -245,6 +248,19 @@ impl<'a> Rounds<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A failure and the recording of it, with as few switches between threads as there is time for; none if there is no time to read it.
+    fn reduced(
+        &mut self,
+        failure: Failure,
+        name: &str,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<(Failure, TraceFile)>, Error> {
+        match self.open(name, observer)? {
+            Some(file) => self.reduce(failure, name, file, observer),
+            None => Ok(None),
+        }
     }
 
     /// Searches the recording of a run that failed: what is wrong in it may be what made it fail.

@@ -10,9 +10,11 @@ use std::ops::ControlFlow;
 use papers::races::Method;
 use papers::races::hb::Hb;
 use papers::races::lockset::Lockset;
+use report::Stopped;
 use trace::stream::Batch;
 use trace::{EventId, LocationId, MemoryOrder, Op, SemaphoreId, ThreadId};
 
+use crate::budget::{Bounds, stopped_by};
 use crate::error::{Error, ErrorKind};
 use crate::observer::Observer;
 use crate::trace_file;
@@ -30,25 +32,29 @@ pub trait RacySink {
 }
 
 /// How much was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// All events.
     pub events: u64,
     /// Those that race with an earlier one.
     pub racy: u64,
+    /// Why that is not all of the trace, if it is not.
+    pub stopped: Option<Stopped>,
 }
 
-/// Reads a trace, and passes on what the method reports.
+/// Reads a trace up to where the bounds are reached, and passes on what the method reports.
 pub fn report_races<S: RacySink>(
     argument: &OsStr,
     method: Method,
+    bounds: Bounds,
     sink: &mut S,
     observer: &mut dyn Observer,
 ) -> Result<Totals, Error> {
     let mut reader = Reader { method: Linear::named(method)?, totals: Totals::default(), declared: 0, sink };
-    trace_file::stream(argument, observer, &mut |batch| reader.take(batch))?;
+    trace_file::stream(argument, bounds, observer, &mut |batch| reader.take(batch))?;
+    reader.totals.stopped = bounds.reached().map(|bound| stopped_by(bounds, bound));
     match reader.totals.events {
-        0 => Err(super::nothing_in(&argument.to_string_lossy())),
+        0 if reader.totals.stopped.is_none() => Err(super::nothing_in(&argument.to_string_lossy())),
         _ => Ok(reader.totals),
     }
 }

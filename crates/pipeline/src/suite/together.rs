@@ -10,6 +10,7 @@ use report::{
 use super::SuiteOutcome;
 use super::plan::{Plan, Test};
 use super::queue::{LATEST, results};
+use crate::budget::Bounds;
 use crate::error::{Error, ErrorKind};
 use crate::files::{self, Form};
 use crate::observer::{Observer, WarningsOnly};
@@ -55,16 +56,14 @@ pub(super) fn together(
     let path = directory.join(predictions.trace.path.clone().unwrap_or_default());
     let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?.seen_from_here();
     let findings = directory.join(saved::FINDINGS);
-    let recordings: Vec<ExploredTrace> = saved::others(&findings, &predictions, &mut WarningsOnly(observer))?;
+    let recordings: Vec<ExploredTrace> =
+        saved::others(&findings, &predictions, Bounds::NONE, &mut WarningsOnly(observer))?;
     Ok(SuiteOutcome { directory: directory.to_owned(), file, recordings, predictions })
 }
 
 /// The report of a shard that has no tests.
 fn empty(directory: &Path, plan: &Plan, tests: Vec<SuiteTest>) -> Result<SuiteOutcome, Error> {
-    let trace = trace::TraceBuilder::new().finish();
-    let trace = trace
-        .map_err(|error| Error::io("make", "an empty trace", std::io::Error::other(error.to_string())))?;
-    let file = TraceFile::in_memory(trace, "nothing");
+    let file = TraceFile::empty()?;
     let mut predictions = head(&file, &PredictOptions::default())?;
     predictions.suite = Some(Suite { command: plan.command_words(), status: plan.status, tests });
     save(directory, &predictions)?;

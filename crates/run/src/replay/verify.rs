@@ -17,8 +17,27 @@ pub(super) struct Verifying<'a> {
     pub(super) inspection: &'a Inspection,
 }
 
-/// The bytes that an object was seen at, by its name and what it is.
-type Objects<'a> = FxHashMap<(&'static str, &'a str), (u64, u64)>;
+/// Where objects were seen.
+#[derive(Default)]
+struct Objects<'a> {
+    /// The bytes that an object was seen at, by its name and what it is.
+    seen: FxHashMap<(&'static str, &'a str), (u64, u64)>,
+    /// The bytes of the blocks that this run has allocated, by their names.
+    allocated: FxHashMap<&'a str, (u64, u64)>,
+}
+
+impl Objects<'_> {
+    /// Whether bytes are part of the block that a variable of this name lies in, if this run has allocated that.
+    fn are_in_block(&self, variable: &str, start: u64, end: u64) -> bool {
+        if self.allocated.is_empty() {
+            return true;
+        }
+        let ends = variable.rmatch_indices(['-', '.', '[', '+']).map(|(end, _)| end);
+        let block =
+            std::iter::once(variable.len()).chain(ends).find_map(|end| self.allocated.get(&variable[..end]));
+        block.is_none_or(|&(first, after)| first <= start && end <= after)
+    }
+}
 
 impl<'a> Verifying<'a> {
     /// Where the program left the schedule, if it did.
@@ -102,7 +121,14 @@ impl<'a> Verifying<'a> {
         };
         let (Some(class), Some((start, length))) = (class(step.kind), *bytes) else { return None };
         let end = start.saturating_add(length);
-        let known = objects.entry((class, step.object.as_str())).or_insert((start, end));
+        if step.kind == Kind::Allocate {
+            objects.allocated.insert(&step.object, (start, end));
+        }
+        // What lies there may be another block than the one that the variable is part of.
+        if class == VARIABLE && !objects.are_in_block(&step.object, start, end) {
+            return Some(format!("the same of memory outside of the block of `{}`", step.object));
+        }
+        let known = objects.seen.entry((class, step.object.as_str())).or_insert((start, end));
         let both = (known.0.max(start), known.1.min(end));
         if both.0 >= both.1 {
             return Some(format!("the same of another object than `{}` was before", step.object));
@@ -247,10 +273,13 @@ fn in_words(event: &PlannedEvent) -> String {
     format!("{}({}) at {}", trace::text::op_name(event.kind), event.object, event.location)
 }
 
+/// What variables are called among the objects.
+const VARIABLE: &str = "variable";
+
 /// What kind of object a kind of event is about, if it is one that has an address.
 fn class(kind: Kind) -> Option<&'static str> {
     match kind.object() {
-        ObjectKind::Variable => Some("variable"),
+        ObjectKind::Variable => Some(VARIABLE),
         ObjectKind::Lock => Some("lock"),
         ObjectKind::Condition => Some("condition"),
         ObjectKind::Barrier => Some("barrier"),
@@ -258,5 +287,30 @@ fn class(kind: Kind) -> Option<&'static str> {
         ObjectKind::Block => Some("block"),
         ObjectKind::Nothing | ObjectKind::Thread => None,
         ObjectKind::Count | ObjectKind::Mark | ObjectKind::Region => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accesses_belong_to_the_block_of_this_run() {
+        let mut objects = Objects::default();
+        assert!(objects.are_in_block("node (a.c:3)->value", 100, 104), "nothing is known of it");
+        objects.allocated.insert("node (a.c:3)", (100, 116));
+        objects.allocated.insert("node (a.c:3)#2", (200, 216));
+        for (variable, start, end, expected) in [
+            ("node (a.c:3)->value", 100, 104, true),
+            ("node (a.c:3)->next", 108, 116, true),
+            ("node (a.c:3)->value", 200, 204, false),
+            ("node (a.c:3)->next", 112, 120, false),
+            ("node (a.c:3)#2->value", 200, 204, true),
+            ("node (a.c:3)#2+8", 108, 116, false),
+            ("node (a.c:3)#3->value", 100, 104, true),
+            ("list", 8, 16, true),
+        ] {
+            assert_eq!(objects.are_in_block(variable, start, end), expected, "{variable} at {start}");
+        }
     }
 }

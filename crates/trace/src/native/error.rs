@@ -161,6 +161,8 @@ pub enum Problem {
     #[error("thread {thread} was created by thread {found}, expected a smaller number")]
     OriginParent { thread: u32, found: u32 },
 
+    #[error("reading was called off")]
+    Stopped,
     #[error("a recording that is not translated yet; `foretell convert` translates it")]
     NotTranslated,
     #[error("both a log and events, expected one of them")]

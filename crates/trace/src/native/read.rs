@@ -26,18 +26,26 @@ use crate::trace::{Bounds, Columns, Mark, Outside, Symbols, Trace};
 
 /// Reads a native trace.
 pub fn read(bytes: &[u8]) -> Result<(Trace, Completeness), ReadError> {
-    read_with(bytes, |_| ())
+    read_with(bytes, |_| ControlFlow::Continue(()))
 }
 
-/// Reads a native trace and tells `progress`, chunk after chunk, how many bytes it has read.
-pub fn read_with(bytes: &[u8], mut progress: impl FnMut(usize)) -> Result<(Trace, Completeness), ReadError> {
+/// Reads a native trace and tells `go_on`, chunk after chunk, how many bytes it has read. Reading fails where that breaks off.
+pub fn read_with(
+    bytes: &[u8],
+    mut go_on: impl FnMut(usize) -> ControlFlow<()>,
+) -> Result<(Trace, Completeness), ReadError> {
     let chunks = Chunks::of(bytes)?;
     let mut contents = Contents::with_capacity(chunks.clone().count_events());
+    let mut stopped_at = None;
     let completeness = contents.take_all(chunks, |_, read| {
-        progress(read);
-        ControlFlow::Continue(())
+        let flow = go_on(read);
+        stopped_at = flow.is_break().then_some(read);
+        flow
     })?;
-    Ok((contents.into_trace()?, completeness))
+    match stopped_at {
+        Some(offset) => Err(Problem::Stopped.at(offset)),
+        None => Ok((contents.into_trace(&mut || go_on(bytes.len()).is_continue())?, completeness)),
+    }
 }
 
 /// Reads a native trace and passes its events on as they come. Memory for the names only.
@@ -514,7 +522,8 @@ impl Contents {
         if found == expected { Ok(()) } else { Err(Problem::Totals { found, expected }) }
     }
 
-    fn into_trace(self) -> Result<Trace, ReadError> {
+    /// All of it as a trace. Matching it fails where `go_on` says so.
+    fn into_trace(self, go_on: &mut dyn FnMut() -> bool) -> Result<Trace, ReadError> {
         let chunk_starts = self.chunk_starts;
         let [
             threads,
@@ -543,12 +552,14 @@ impl Contents {
             marks,
             locations,
         };
-        let trace = Trace::assemble(self.columns, symbols, self.marks, self.permits, self.metadata);
-        let mut trace = trace.map_err(|malformed| {
+        let trace =
+            Trace::assemble_while(self.columns, symbols, self.marks, self.permits, self.metadata, go_on);
+        let trace = trace.map_err(|malformed| {
             let chunk = chunk_starts.partition_point(|&(first, _)| first <= malformed.event);
             let offset = chunk.checked_sub(1).map_or(0, |chunk| chunk_starts[chunk].1);
             Problem::Malformed(malformed).at(offset)
         })?;
+        let mut trace = trace.ok_or(Problem::Stopped.at(0))?;
         trace.notes = (!notes.is_empty()).then_some(notes);
         Ok(trace)
     }

@@ -5,6 +5,8 @@ mod anything;
 mod damaged;
 mod wrong;
 
+use std::ops::ControlFlow;
+
 use trace::native::layout::{
     CHUNK_HEADER_LEN, ChunkHeader, HEADER_LEN, MAX_CHUNK_EVENTS, MAX_RAW_LEN, Table, Tag,
 };
@@ -255,10 +257,26 @@ fn many_events_and_names_read_back() {
 }
 
 #[test]
+fn reading_can_be_called_off() {
+    let bytes = written(&every_kind(), 10);
+    let mut asked = 0;
+    let read = native::read_with(&bytes, |_| {
+        asked += 1;
+        if asked == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(read.unwrap_err().problem, native::Problem::Stopped);
+    assert_eq!(asked, 2);
+}
+
+#[test]
 fn progress_is_told_chunk_by_chunk() {
     let bytes = written(&every_kind(), 10);
     let mut told = Vec::new();
-    native::read_with(&bytes, |done| told.push(done)).unwrap();
+    native::read_with(&bytes, |done| {
+        told.push(done);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
     assert_eq!(told.len(), chunks_of(&bytes).count());
     assert!(told.is_sorted());
     assert_eq!(told.last(), Some(&bytes.len()));

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use papers::races::Method;
+use pipeline::Bounds;
 use pipeline::predict::raw::{Places, Racy, RacySink, Totals, report_races};
-use report::SCHEMA;
+use report::{SCHEMA, Stopped};
 use serde::Serialize;
 use trace::LocationId;
 
@@ -25,35 +26,48 @@ struct Report<'a> {
     pairs: Vec<Racy<'a>>,
     events: u64,
     racy_events: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<Stopped>,
 }
 
 /// Reads the trace, and prints what the method reports.
-pub(super) fn run(trace: &OsStr, method: Method, all: bool, mode: OutputMode) -> Result<Exit, Diagnostic> {
+pub(super) fn run(
+    trace: &OsStr,
+    method: Method,
+    all: bool,
+    bounds: Bounds,
+    mode: OutputMode,
+) -> Result<Exit, Diagnostic> {
     let observer = &mut TerminalObserver::new(mode);
     let totals = match all {
         true => {
             let mut lines = Lines::new(method, mode);
-            let totals = report_races(trace, method, &mut lines, observer)?;
-            lines.finish(method, totals)?;
+            let totals = report_races(trace, method, bounds, &mut lines, observer)?;
+            lines.finish(method, &totals)?;
             totals
         }
         false => {
             let mut places = Places::default();
-            let totals = report_races(trace, method, &mut places, observer)?;
-            print(&places, method, totals, mode)?;
+            let totals = report_races(trace, method, bounds, &mut places, observer)?;
+            print(&places, method, &totals, mode)?;
             totals
         }
     };
-    Ok(if totals.racy > 0 { Exit::Findings } else { Exit::Nothing })
+    Ok(match totals {
+        Totals { stopped: Some(_), .. } => Exit::Budget,
+        Totals { racy: 1.., .. } => Exit::Findings,
+        _ => Exit::Nothing,
+    })
 }
 
 /// Prints pairs of places.
-fn print(places: &Places, method: Method, totals: Totals, mode: OutputMode) -> Result<(), Diagnostic> {
+fn print(places: &Places, method: Method, totals: &Totals, mode: OutputMode) -> Result<(), Diagnostic> {
     let pairs: Vec<Racy<'_>> = places.in_order().collect();
     if mode.json {
-        let Totals { events, racy } = totals;
+        let Totals { events, racy, stopped } = totals.clone();
         let method = method.name();
-        return output::print_json(&Report { schema: SCHEMA, method, pairs, events, racy_events: racy });
+        let report = Report { schema: SCHEMA, method, pairs, events, racy_events: racy, stopped };
+        return output::print_json(&report);
     }
     let at = format!(" at {} of locations", counted(pairs.len() as u64, "pair"));
     let mut text: String = pairs.iter().filter(|_| !mode.quiet).map(in_words).collect();
@@ -89,13 +103,18 @@ impl Lines {
         Ok(printed.is_some())
     }
 
-    fn finish(mut self, method: Method, totals: Totals) -> Result<(), Diagnostic> {
+    fn finish(mut self, method: Method, totals: &Totals) -> Result<(), Diagnostic> {
         if let Some(failed) = self.failed {
             return Err(failed);
         }
-        let Totals { events, racy } = totals;
+        let Totals { events, racy, stopped } = totals;
         if self.mode.json {
-            let _ = writeln!(self.text, "],\"events\":{events},\"racy_events\":{racy}}}");
+            let _ = write!(self.text, "],\"events\":{events},\"racy_events\":{racy}");
+            if let Some(stopped) = stopped {
+                let stopped = report::plain_json(stopped).unwrap_or_default();
+                let _ = write!(self.text, ",\"stopped\":{stopped}");
+            }
+            self.text.push_str("}\n");
         } else {
             self.text.push_str(&summary(method, totals, ""));
         }
@@ -136,9 +155,11 @@ fn in_words(racy: &Racy<'_>) -> String {
     }
 }
 
-fn summary(method: Method, totals: Totals, places: &str) -> String {
+fn summary(method: Method, totals: &Totals, places: &str) -> String {
+    let stopped = totals.stopped.as_ref().map(|stopped| format!("Stopped: {}.\n", stopped.reason));
     format!(
-        "SUMMARY: {}{places} in {}, reported by `{method}`, not decided\n",
+        "{}SUMMARY: {}{places} in {}, reported by `{method}`, not decided\n",
+        stopped.unwrap_or_default(),
         counted(totals.racy, "racy event"),
         counted(totals.events, "event")
     )

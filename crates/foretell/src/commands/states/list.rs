@@ -87,7 +87,7 @@ impl StatesQuery<'_> {
                 let text = if json && listed == 0 { text.get(1..).unwrap_or_default() } else { text };
                 result = out.write_all(text);
                 listed += count;
-                bar.update(at.looked, Some(at.share));
+                bar.update(at);
                 if more || result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
         );
@@ -122,7 +122,9 @@ impl StatesQuery<'_> {
         if ending.whole {
             return Some(ending.listed.to_string());
         }
-        let count = states::count(self.trace, &self.loset, self.class(), self.limits, |_| {});
+        let mut bar = self.progress("counting");
+        let count = states::count(self.trace, &self.loset, self.class(), self.limits, |at| bar.update(at));
+        bar.finish();
         count.ok().map(|count| count.to_string())
     }
 }

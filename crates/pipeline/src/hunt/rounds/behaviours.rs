@@ -19,11 +19,11 @@ use super::Rounds;
 use crate::budget::Bound;
 use crate::error::Error;
 use crate::hunt::{SharedStep, StepOutcome, Target};
-use crate::observer::{Coverage, Observer, Progress, Stage, WarningsOnly};
+use crate::observer::{Coverage, Observer, Progress, Stage};
 use crate::parallel::{cores, map_in_parallel};
 use crate::recorded_command::{ChosenBy, command_of};
 use crate::replay::Replayer;
-use crate::trace_file::{ExploredTrace, TraceFile};
+use crate::trace_file::ExploredTrace;
 
 /// A hunt that has found a failure goes on for so many times the time that took, and at least for so long.
 const AFTER_A_FAILURE: (u32, Duration) = (3, Duration::from_secs(2));
@@ -341,8 +341,7 @@ impl Rounds<'_> {
     /// Searches a recording of a new path.
     fn search_next(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
         let name = self.explorer.kept.remove(0);
-        let path = self.directory.recording(&name);
-        let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
+        let Some(file) = self.open(&name, observer)? else { return Ok(()) };
         self.round(&file, Some(&name), observer)?;
         self.explored.push(ExploredTrace { name, file });
         Ok(())

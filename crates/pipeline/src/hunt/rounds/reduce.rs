@@ -15,7 +15,7 @@ use super::Rounds;
 use super::behaviours::carrier;
 use crate::budget::Cancellation;
 use crate::error::Error;
-use crate::observer::{Observer, WarningsOnly};
+use crate::observer::Observer;
 use crate::parallel::{cores, map_in_parallel};
 use crate::recorded_command::{ChosenBy, command_of};
 use crate::trace_file::TraceFile;
@@ -38,22 +38,23 @@ struct Witness {
 }
 
 impl Rounds<'_> {
-    /// The failure and the recording of it, with as few switches between threads as still fail. `name` is the recording's file.
+    /// The failure and the recording of it, with as few switches between threads as still fail; none if there is no time to read that. `name`
+    /// is the recording's file.
     pub(super) fn reduce(
         &mut self,
         failure: Failure,
         name: &str,
         file: TraceFile,
         observer: &mut dyn Observer,
-    ) -> Result<(Failure, TraceFile), Error> {
+    ) -> Result<Option<(Failure, TraceFile)>, Error> {
         let Ok(command) = command_of(self.first.trace.metadata(), ChosenBy::User) else {
-            return Ok((failure, file));
+            return Ok(Some((failure, file)));
         };
         let legs = legs_of_trace(&file.trace);
         // Each run that hangs would take all the time.
         let hangs = failure.ending == Ending::TimedOut;
         if hangs || self.options.times == 0 || self.is_over() || !(2..=MOST_LEGS).contains(&legs.len()) {
-            return Ok((failure, file));
+            return Ok(Some((failure, file)));
         }
         let time = self.options.budget.time_left().map_or(LONGEST, |left| (left / SHARE).min(LONGEST));
         let mut reduction = Reduction {
@@ -69,11 +70,10 @@ impl Rounds<'_> {
         match found {
             Some(Witness { replay, .. }) => {
                 self.explorer.rewrite(name, &carrier(&command), &replay, self.first)?;
-                let path = self.directory.recording(name);
-                let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
-                Ok((replay.failure.unwrap_or(failure), file))
+                let file = self.open(name, observer)?;
+                Ok(file.map(|file| (replay.failure.unwrap_or(failure), file)))
             }
-            None => Ok((failure, file)),
+            None => Ok(Some((failure, file))),
         }
     }
 }

@@ -9,8 +9,7 @@ use report::Finding;
 use super::Rounds;
 use crate::error::Error;
 use crate::hunt::confirm::{Confirmer, Judging};
-use crate::observer::{Observer, Progress, Stage, WarningsOnly};
-use crate::trace_file::TraceFile;
+use crate::observer::{Observer, Progress, Stage};
 
 /// What is left to be replayed more often.
 #[derive(Debug)]
@@ -78,18 +77,17 @@ impl Rounds<'_> {
         if replayed == 0 || times == 0 {
             return Ok(());
         }
-        let reopened;
-        let file = match &finding.recording {
-            None => self.first,
-            Some(name) => match self.explored.iter().find(|other| other.name == *name) {
-                Some(other) => &other.file,
-                None => {
-                    let path = self.directory.recording(name);
-                    reopened = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?;
-                    &reopened
-                }
+        let recording = finding.recording.clone();
+        let is_open = |name: &String| self.explored.iter().any(|other| other.name == *name);
+        let reopened = match recording.as_ref().filter(|name| !is_open(name)) {
+            Some(name) => match self.open(name, observer)? {
+                Some(file) => Some(file),
+                None => return Ok(()),
             },
+            None => None,
         };
+        let explored = self.explored.iter().find(|other| recording.as_ref() == Some(&other.name));
+        let file = reopened.as_ref().or(explored.map(|other| &other.file)).unwrap_or(self.first);
         let confirmer = Confirmer { model, times, judging: Judging::Now, ..self.confirmer(file) };
         let finding = &mut self.predictions.findings[index];
         confirmer.confirm(finding, &mut self.explorer, &mut self.ordinary)?;
