@@ -141,6 +141,43 @@ macro_rules! hook_of_six {
 }
 pub(crate) use hook_of_six;
 
+/// Functions whose arguments fill six registers, with one more on the stack: where the return address lies already.
+macro_rules! hook_of_seven {
+    ($(fn $name:ident($($argument:ident: $type:ty),*; $pc:ident, $last:ident: $last_type:ty) -> $result:ty $body:block)*) => {
+        $(
+            const _: () = {
+                /// # Safety
+                /// See the head of this module.
+                unsafe extern "C" fn body($($argument: $type,)* $pc: u64, $last: $last_type) -> $result {
+                    // SAFETY: see the head of this module.
+                    unsafe { $body }
+                }
+
+                #[unsafe(no_mangle)]
+                #[unsafe(naked)]
+                unsafe extern "C" fn $name() {
+                    core::arch::naked_asm!(
+                        ".cfi_startproc",
+                        "sub rsp, 8",
+                        ".cfi_adjust_cfa_offset 8",
+                        "push qword ptr [rsp + 16]",
+                        ".cfi_adjust_cfa_offset 8",
+                        "push qword ptr [rsp + 16]",
+                        ".cfi_adjust_cfa_offset 8",
+                        "call {}",
+                        "add rsp, 24",
+                        ".cfi_adjust_cfa_offset -24",
+                        "ret",
+                        ".cfi_endproc",
+                        sym body,
+                    );
+                }
+            };
+        )*
+    };
+}
+pub(crate) use hook_of_seven;
+
 /// The kinds of events of a lock, by how it is held.
 pub(crate) struct LockKinds {
     pub(crate) request: Kind,
