@@ -31,18 +31,21 @@ pub(crate) mod mutexes;
 pub(crate) mod once;
 pub(crate) mod openmp;
 pub(crate) mod passages;
+pub(crate) mod printing;
 pub(crate) mod process;
 pub(crate) mod ranges;
 pub(crate) mod readiness;
 pub(crate) mod rust;
 pub(crate) mod rwlocks;
 pub(crate) mod scanning;
+pub(crate) mod searching;
 pub(crate) mod semaphores;
 pub(crate) mod signals;
 pub(crate) mod sleeping;
 pub(crate) mod syscalls;
 pub(crate) mod threads;
 pub(crate) mod variadic;
+pub(crate) mod wide;
 
 use core::ffi::c_int;
 

@@ -25,6 +25,7 @@
 mod clock;
 mod conversions;
 mod numbers;
+mod printed;
 mod replay;
 mod schedule;
 mod scheduler;

@@ -273,6 +273,52 @@ fn memory_that_the_c_library_fills_is_written() {
     });
 }
 
+/// What the functions look at or write races with a write of another thread, and nothing else does.
+#[test]
+fn what_is_printed_and_searched_is_read() {
+    each("printed.c", |workshop, recorded| {
+        let printed = "1 shown constant\n1 2 3 4 5 6 7 8 9 floats\n1 2 3 4 5 6.5 long\nab ab   7 abc\n5\nfour\nwide\n-\nlist 2\n3 checked\n";
+        assert!(recorded.stdout().starts_with(printed), "{}", recorded.stdout());
+        let races = races(workshop);
+        let mut names: Vec<&str> = races.iter().filter_map(|race| race.split('[').next()).collect();
+        names.sort();
+        let mut expected = [
+            "shown",
+            "after_floats",
+            "after_long",
+            "in_list",
+            "checked",
+            "limited",
+            "given",
+            "format",
+            "into",
+            "into_checked",
+            "into_sized",
+            "made",
+            "counted",
+            "wide_shown",
+            "spanned",
+            "other_span",
+            "broken",
+            "found",
+            "ended",
+            "whole",
+            "tokens",
+            "delimiters",
+            "more_tokens",
+            "last_token",
+            "wide_measured",
+            "wide_copied",
+            "wide_added",
+            "random_bytes",
+            "transformed",
+            "sorted",
+        ];
+        expected.sort();
+        assert_eq!(names, expected);
+    });
+}
+
 #[test]
 fn connections_are_told_apart() {
     each("sockets.c", |workshop, recorded| {
