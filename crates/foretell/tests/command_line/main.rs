@@ -12,6 +12,7 @@ mod generate;
 mod help;
 mod hostile;
 mod limits;
+mod memory_orders;
 mod predict;
 mod reports;
 mod sarif_viewer;
