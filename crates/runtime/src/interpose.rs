@@ -45,6 +45,7 @@ pub(crate) mod sleeping;
 pub(crate) mod syscalls;
 pub(crate) mod threads;
 pub(crate) mod variadic;
+pub(crate) mod vectors;
 pub(crate) mod wide;
 
 use core::ffi::c_int;

@@ -327,6 +327,22 @@ fn connections_are_told_apart() {
     });
 }
 
+/// Messages are received after they were sent; what is filled, and what is sent or written to a file, is accessed.
+#[test]
+fn several_messages_and_parts_at_once() {
+    each("vectors.c", |workshop, recorded| {
+        says(recorded, "2 1 1 s\n");
+        let races = races(workshop);
+        for name in ["received[1]", "to_file[1]", "at_offset[0]", "status"] {
+            assert!(races.iter().any(|race| race.starts_with(name)), "{name} in {races:?}");
+        }
+        assert!(
+            !races.iter().any(|race| race == "through_messages" || race.starts_with("sent")),
+            "{races:?}"
+        );
+    });
+}
+
 /// The test's pipe in the recording, a file in the replay.
 #[test]
 fn where_the_output_goes_does_not_matter_to_a_replay() {

@@ -69,6 +69,10 @@ fills! {
     fn stat(path: Text, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
     fn lstat(path: Text, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
     fn fstat(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
+    fn stat64(path: Text, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
+    fn lstat64(path: Text, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
+    fn fstat64(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
+    fn fstatat64(directory: c_int, path: Text, to: Bytes, flags: c_int; pc in "r8") -> c_int: to, STATUS, none;
     fn fstatat(directory: c_int, path: Text, to: Bytes, flags: c_int; pc in "r8") -> c_int: to, STATUS, none;
     fn gethostname(to: Bytes, size: usize; pc in "rdx") -> c_int: to, size, none;
     fn getrusage(who: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::rusage>(), none;
@@ -80,6 +84,10 @@ fills! {
     fn drand48_r(state: Bytes, to: Bytes; pc in "rdx") -> c_int: to, size_of::<f64>(), none;
     fn statfs(path: Text, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statfs>(), none;
     fn fstatfs(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statfs>(), none;
+    fn statfs64(path: Text, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statfs>(), none;
+    fn fstatfs64(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statfs>(), none;
+    fn statvfs64(path: Text, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statvfs>(), none;
+    fn fstatvfs64(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statvfs>(), none;
     fn statvfs(path: Text, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statvfs>(), none;
     fn fstatvfs(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statvfs>(), none;
     fn uname(to: Bytes; pc in "rsi") -> c_int: to, size_of::<libc::utsname>(), none;
