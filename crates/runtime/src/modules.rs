@@ -80,7 +80,7 @@ fn find_constants(maps: &[u8]) {
             continue;
         }
         let (Some(start), Some(end)) = (hexadecimal(mapping.start), hexadecimal(mapping.end)) else { continue };
-        if !last.is_some_and(|range| range.end.load(Ordering::Relaxed) == start) {
+        if last.is_none_or(|range| range.end.load(Ordering::Relaxed) != start) {
             last = ranges.next();
         }
         match last {
