@@ -110,6 +110,25 @@ fn a_lock_that_another_schedule_destroys_while_it_is_held() {
     assert_eq!(fixed.status.code(), Some(0), "{fixed:?}");
 }
 
+/// The recorded run has the two waits one after the other.
+#[test]
+fn waits_with_two_mutexes_are_predicted_and_replayed() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let source = program("misuse/two_mutexes_apart.c");
+    let build = ["cc", "-g", "-O1", "-pthread", source.to_str().unwrap(), "-o", "apart"];
+    assert!(foretell(here, &build).status.success());
+    assert!(foretell(here, &["record", "--quiet", "--", "./apart"]).status.success());
+    let predicted =
+        json(&foretell(here, &["predict", "foretell.ftr", "--only", "misuse", "--json", "--quiet"]));
+    let findings = predicted["findings"].as_array().unwrap();
+    let [misuse] = &findings[..] else { panic!("{predicted:#}") };
+    assert_eq!((&misuse["object"], &misuse["rung"]), (&"changed".into(), &"predicted".into()), "{misuse:#}");
+    assert!(misuse["misuse"].as_str().unwrap().contains("with another mutex than T1"), "{misuse:#}");
+    let replayed = json(&foretell(here, &["replay", "foretell.ftr", "misuse-1", "--times", "3", "--json"]));
+    assert_eq!(replayed["confirmed"], 3, "{replayed:#}");
+}
+
 #[test]
 fn a_file_that_is_closed_while_another_thread_may_use_it_is_a_race() {
     let directory = tempfile::tempdir().unwrap();
