@@ -11,10 +11,10 @@ mod script;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 
 use serde_json::Value;
 
+use crate::parallel;
 use expected::{Expected, expected, is_report, run_lines};
 use script::{MARK, Places, Tool, script};
 use xtask::Outcome;
@@ -29,12 +29,6 @@ const LIMIT: &str = "240";
 /// How long each hunt may take, in seconds; and again if the test does not come out as expected.
 const HUNT_LIMIT: u64 = 4;
 const SECOND_LIMIT: u64 = 40;
-
-/// How many tests are run side by side: as many as there are cores, unless `FORETELL_BENCH_JOBS` says otherwise.
-fn jobs() -> usize {
-    let asked = std::env::var("FORETELL_BENCH_JOBS").ok().and_then(|jobs| jobs.parse().ok());
-    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
-}
 
 /// What came of a run, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,25 +135,7 @@ struct Suite<'a> {
 impl Suite<'_> {
     /// Runs all tests, several at a time.
     fn rows(&self, names: &[String]) -> Result<Vec<Row>, String> {
-        let left = Mutex::new(names.iter());
-        let rows = Mutex::new(Vec::new());
-        let work = || -> Result<(), String> {
-            loop {
-                let next = left.lock().map_err(|_| "a worker failed")?.next();
-                let Some(name) = next else { return Ok(()) };
-                let row = self.row(name)?;
-                rows.lock().map_err(|_| "a worker failed")?.push(row);
-            }
-        };
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..jobs()).map(|_| scope.spawn(work)).collect();
-            workers
-                .into_iter()
-                .try_for_each(|worker| worker.join().map_err(|_| "a worker failed".to_owned())?)
-        })?;
-        let mut rows = rows.into_inner().map_err(|_| "a worker failed".to_owned())?;
-        rows.sort_by(|a: &Row, b: &Row| a.name.cmp(&b.name));
-        Ok(rows)
+        parallel::map(names, |name| self.row(name))
     }
 
     fn row(&self, name: &str) -> Result<Row, String> {

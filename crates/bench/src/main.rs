@@ -8,6 +8,7 @@ mod llvm;
 mod measure;
 mod openmp;
 mod papers;
+mod parallel;
 mod peers;
 mod plot;
 mod races;

@@ -106,6 +106,36 @@ fn release_sequences_go_on_through_updates() {
     assert!(races(&ended, "data"));
 }
 
+/// A store of the thread that heads the sequence goes on with it, relaxed or not atomic at all; that of another thread ends it for good,
+/// whatever follows.
+#[test]
+fn release_sequences_end_at_a_store_of_another_thread() {
+    let through =
+        |between: &str| format!("A|w(data)\nA|aw.release(flag)\n{between}\nB|ar.acquire(flag)\nB|r(data)");
+    check(&through("A|w(flag)"), &[], &["data"]);
+    check(&through("A|aw.relaxed(flag)\nC|rmw.relaxed(flag)\nA|aw.relaxed(flag)"), &[], &["data"]);
+    check(&through("C|aw.relaxed(flag)\nA|aw.relaxed(flag)"), &["data"], &[]);
+    check(&through("C|aw.relaxed(flag)\nA|rmw.relaxed(flag)"), &["data"], &[]);
+    // A head of its own begins a new sequence.
+    check(&through("C|aw.relaxed(flag)\nA|aw.release(flag)"), &[], &["data"]);
+}
+
+/// A store that releases heads a sequence of its own: it publishes what its thread did, and not what the head before it published.
+#[test]
+fn a_release_store_does_not_go_on_with_the_sequence_of_another_thread() {
+    let trace = read(
+        "A|w(data)
+         A|aw.release(flag)
+         C|w(other)
+         C|aw.release(flag)
+         B|ar.acquire(flag)
+         B|r(data)
+         B|r(other)",
+    );
+    assert!(races(&trace, "data"));
+    assert!(!races(&trace, "other"));
+}
+
 /// The thread in the middle of a release sequence publishes nothing of its own.
 #[test]
 fn a_relaxed_update_in_a_release_sequence_publishes_only_what_its_head_did() {
@@ -189,6 +219,34 @@ fn a_release_store_synchronises_with_an_acquire_fence() {
         &["early"],
         &["data"],
     );
+}
+
+/// A fence without a word is `seq_cst`: it releases and acquires, with fences and operations of any strength.
+#[test]
+fn sequentially_consistent_fences_release_and_acquire() {
+    let with = |release: &str, store: &str, load: &str, acquire: &str| {
+        format!("A|w(data)\n{release}\nA|aw.{store}(flag)\nB|ar.{load}(flag)\n{acquire}\nB|r(data)")
+    };
+    let (fence_a, fence_b) = ("A|fence()", "B|fence()");
+    check(&with(fence_a, "relaxed", "relaxed", fence_b), &[], &["data"]);
+    check(&with(fence_a, "relaxed", "relaxed", "B|fence.acquire()"), &[], &["data"]);
+    check(&with("A|fence.release()", "relaxed", "relaxed", fence_b), &[], &["data"]);
+    check(&with(fence_a, "relaxed", "acquire", ""), &[], &["data"]);
+    check(&with("", "release", "relaxed", fence_b), &[], &["data"]);
+    check(&with(fence_a, "relaxed", "relaxed", ""), &["data"], &[]);
+    check(&with("", "relaxed", "relaxed", fence_b), &["data"], &[]);
+}
+
+/// Their single order is no synchronisation: without an operation that carries something over, nothing is in order.
+#[test]
+fn sequentially_consistent_fences_alone_order_nothing() {
+    let trace = read("A|w(data)\nA|fence()\nB|fence()\nB|r(data)");
+    assert!(races(&trace, "data"));
+    // Both have written before and read afterwards, as in Dekker's algorithm; neither has seen the other.
+    let trace = read(
+        "A|aw.relaxed(a)\nA|fence()\nB|aw.relaxed(b)\nB|fence()\nA|ar.relaxed(c)\nA|w(data)\nB|ar.relaxed(d)\nB|w(data)",
+    );
+    assert!(races(&trace, "data"));
 }
 
 /// A fence before the load, or after the store, does nothing for them.

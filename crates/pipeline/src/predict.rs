@@ -18,6 +18,7 @@ mod predicates;
 mod prediction;
 mod races;
 pub mod raw;
+mod two_mutexes;
 
 use std::ops::ControlFlow;
 
@@ -149,7 +150,7 @@ pub fn predict_each(
         // Failures are met in runs.
         FindingKind::Failure => false,
         FindingKind::Predicate => !conditions.is_empty(),
-        FindingKind::Misuse => !trace.metadata().misuses.is_empty(),
+        FindingKind::Misuse => misuse::is_possible(trace),
         _ => true,
     };
     let mut parts = Parts::of(&kinds, has_work, options);
@@ -175,7 +176,7 @@ pub fn predict_each(
                 gatherer.pass_on_ready(std::mem::take(&mut predictions.findings));
             }
             FindingKind::Misuse => {
-                misuse::search(trace, &first_party, &mut predictions)?;
+                misuse::search(&index, engine, &first_party, &mut predictions)?;
                 gatherer.pass_on_ready(std::mem::take(&mut predictions.findings));
             }
             FindingKind::Failure => {}

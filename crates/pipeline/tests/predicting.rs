@@ -109,3 +109,54 @@ fn errors_are_typed_and_say_what_to_do() {
     let error = predict(&file(), &missing, &mut Silent).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Io { doing: "read", .. }), "{error}");
 }
+
+/// Two threads wait for one condition variable with a mutex each, the second one when the first has returned.
+const APART: &str = "\
+main|fork(A)|a.c:1
+main|fork(B)|a.c:2
+A|acq(l)|a.c:3
+A|rel(l)|a.c:4
+main|signal(changed)|a.c:5
+A|wait(changed)|a.c:4
+A|acq(l)|a.c:4
+A|rel(l)|a.c:6
+B|acq(m)|a.c:7
+B|rel(m)|a.c:8
+main|signal(changed)|a.c:9
+B|wait(changed)|a.c:8
+B|acq(m)|a.c:8
+B|rel(m)|a.c:10
+";
+
+fn misuses(text: &str) -> Vec<Finding> {
+    let file = TraceFile::in_memory(trace::text::read(text.as_bytes()).unwrap(), "test");
+    predict(&file, &only(&[FindingKind::Misuse]), &mut Silent).unwrap().findings
+}
+
+#[test]
+fn waits_with_two_mutexes_that_another_schedule_lets_overlap_are_predicted() {
+    let findings = misuses(APART);
+    let [misuse] = &findings[..] else { panic!("{findings:?}") };
+    assert_eq!((misuse.id.as_str(), misuse.object.as_str()), ("misuse-1", "changed"));
+    assert_eq!((misuse.rung, &misuse.locations), (Rung::Predicted, &vec!["a.c:8".to_owned()]));
+    let words = "B waits for changed at a.c:8 with another mutex than A, which still waits for it";
+    assert_eq!(misuse.misuse.as_deref(), Some(words));
+    // A has begun to wait and not returned when B begins.
+    let schedule: Vec<u32> = misuse.schedule.iter().map(|event| event.0).collect();
+    assert!(schedule.contains(&3) && schedule.ends_with(&[9]) && !schedule.contains(&5), "{schedule:?}");
+}
+
+#[test]
+fn waits_with_one_mutex_or_that_never_overlap_are_no_misuse() {
+    assert_eq!(misuses(&APART.replace("(m)", "(l)")).len(), 0);
+    // B is created by A when it has returned.
+    let later = APART
+        .replace("main|fork(B)|a.c:2\n", "")
+        .replace("A|rel(l)|a.c:6", "A|rel(l)|a.c:6\nA|fork(B)|a.c:6");
+    assert_eq!(misuses(&later).len(), 0);
+    // Each has a condition variable of its own.
+    let own = APART
+        .replace("signal(changed)|a.c:9", "signal(other)|a.c:9")
+        .replace("B|wait(changed)", "B|wait(other)");
+    assert_eq!(misuses(&own).len(), 0);
+}

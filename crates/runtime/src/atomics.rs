@@ -12,7 +12,7 @@ use wire::Kind;
 
 use crate::inside::{Inside, enter_access, enter_point};
 use crate::token::gate;
-use crate::interpose::{hook, safe_hook};
+use crate::interpose::{hook, hook_of_seven, hook_of_six, safe_hook};
 
 /// Sixteen bytes, changed by `cmpxchg16b`.
 #[repr(C, align(16))]
@@ -103,15 +103,6 @@ fn log_ordered(inside: &Inside, kind: Kind, pc: u64, address: u64, order: u64) {
     inside.simple(kind, pc, address);
 }
 
-/// The order of a compare-exchange that fails, where only that of success is known: what it acquires, and nothing it releases.
-fn failed(order: u64) -> u64 {
-    match order & 0x7fff {
-        3 => 0,
-        4 => 2,
-        order => order,
-    }
-}
-
 /// Compare-exchange where values fit in a register: the orders of success and of failure are at hand.
 macro_rules! exchanges {
     ($atomic:ident, $value:ident, $exchange:ident, $through:ident, $pc:literal, $strong:ident $weak:ident $expected:ident) => {
@@ -127,17 +118,17 @@ macro_rules! exchanges {
     };
 }
 
-/// The same for values of two registers: with the return address, not all orders have one.
+/// The same for values of two registers: six registers hold arguments, so the return address comes on the stack.
 macro_rules! wide_exchanges {
     ($atomic:ident, $value:ident, $exchange:ident, $through:ident, $pc:literal, $strong:ident $weak:ident $expected:ident) => {
-        hook!(fn $strong(cell: *const $atomic, old: *mut $value, new: $value, order: u64; pc in $pc) -> i32 {
-            $through(cell, old, new, [order, failed(order)], pc)
+        hook_of_six!(fn $strong(cell: *const $atomic, old: *mut $value, new: $value, order: u64, failure: u64; pc) -> i32 {
+            $through(cell, old, new, [order, failure], pc)
         });
-        hook!(fn $weak(cell: *const $atomic, old: *mut $value, new: $value, order: u64; pc in $pc) -> i32 {
-            $through(cell, old, new, [order, failed(order)], pc)
+        hook_of_six!(fn $weak(cell: *const $atomic, old: *mut $value, new: $value, order: u64, failure: u64; pc) -> i32 {
+            $through(cell, old, new, [order, failure], pc)
         });
-        hook!(fn $expected(cell: *const $atomic, old: $value, new: $value; pc in $pc) -> $value {
-            $exchange(cell, old, new, [SEQ_CST, SEQ_CST], pc).unwrap_or_else(|found| found)
+        hook_of_seven!(fn $expected(cell: *const $atomic, old: $value, new: $value, order: u64; pc, failure: u64) -> $value {
+            $exchange(cell, old, new, [order, failure], pc).unwrap_or_else(|found| found)
         });
     };
 }

@@ -1,9 +1,12 @@
 //! Branches, from the compilers' coverage hooks (`-fsanitize-coverage=trace-pc` or `trace-pc-guard`), and the parts of
 //! libtsan's interface that have nothing to record.
 //!
+//! Programs may be built with more coverage hooks (`trace-cmp`, `inline-8bit-counters` and so on): those are there, so that
+//! they link, and do nothing.
+//!
 //! A branch only leaves a bit behind, which the thread's next event takes along: these hooks are called as often as accesses are.
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
 use crate::real::Real;
@@ -43,6 +46,40 @@ macro_rules! nothing {
 }
 
 nothing! {
+    __sanitizer_cov_trace_cmp(_left: u64, _right: u64);
+    __sanitizer_cov_trace_cmp1(_left: u8, _right: u8);
+    __sanitizer_cov_trace_cmp2(_left: u16, _right: u16);
+    __sanitizer_cov_trace_cmp4(_left: u32, _right: u32);
+    __sanitizer_cov_trace_cmp8(_left: u64, _right: u64);
+    __sanitizer_cov_trace_const_cmp1(_left: u8, _right: u8);
+    __sanitizer_cov_trace_const_cmp2(_left: u16, _right: u16);
+    __sanitizer_cov_trace_const_cmp4(_left: u32, _right: u32);
+    __sanitizer_cov_trace_const_cmp8(_left: u64, _right: u64);
+    __sanitizer_cov_trace_cmpf(_left: f32, _right: f32);
+    __sanitizer_cov_trace_cmpd(_left: f64, _right: f64);
+    __sanitizer_cov_trace_switch(_value: u64, _cases: *const u64);
+    __sanitizer_cov_trace_div4(_divisor: u32);
+    __sanitizer_cov_trace_div8(_divisor: u64);
+    __sanitizer_cov_trace_gep(_index: usize);
+    __sanitizer_cov_trace_pc_indir(_callee: usize);
+    __sanitizer_cov_load1(_address: *const u8);
+    __sanitizer_cov_load2(_address: *const u16);
+    __sanitizer_cov_load4(_address: *const u32);
+    __sanitizer_cov_load8(_address: *const u64);
+    __sanitizer_cov_load16(_address: *const c_void);
+    __sanitizer_cov_store1(_address: *const u8);
+    __sanitizer_cov_store2(_address: *const u16);
+    __sanitizer_cov_store4(_address: *const u32);
+    __sanitizer_cov_store8(_address: *const u64);
+    __sanitizer_cov_store16(_address: *const c_void);
+    __sanitizer_cov_8bit_counters_init(_start: *mut u8, _stop: *mut u8);
+    __sanitizer_cov_bool_flag_init(_start: *mut u8, _stop: *mut u8);
+    __sanitizer_cov_pcs_init(_start: *const usize, _stop: *const usize);
+    __sanitizer_cov_dump();
+    __sanitizer_cov_reset();
+    __sanitizer_dump_coverage(_pcs: *const usize, _count: usize);
+    __sanitizer_dump_trace_pc_guard_coverage();
+    __sanitizer_print_memory_profile(_percent: usize, _contexts: usize);
     __tsan_flush_memory();
     __tsan_on_thread_idle();
     __tsan_external_register_tag(_name: *const c_char) -> *mut c_void = ptr::null_mut();
@@ -102,8 +139,24 @@ nothing! {
     __tsan_get_report_thread() -> c_int = 0;
     __tsan_get_report_unique_tid() -> c_int = 0;
     __tsan_get_alloc_stack() -> c_int = 0;
+    __tsan_describe_mop() -> c_int = 0;
+    __tsan_describe_loc() -> c_int = 0;
+    __tsan_describe_mutex() -> c_int = 0;
+    __tsan_describe_thread() -> c_int = 0;
     __tsan_locate_address() -> *const c_char = c"".as_ptr();
     __tsan_testonly_shadow_stack_current_size() -> u64 = 0;
+}
+
+/// What tool this is, for programs that declare their synchronisation by annotations: one that knows no order but that of the program's
+/// synchronisation.
+///
+/// # Safety
+/// The query is a string with its end.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ThreadSanitizerQuery(query: *const c_char) -> *const c_char {
+    // SAFETY: by this function's contract.
+    let query = unsafe { CStr::from_ptr(query) };
+    if query == c"pure_happens_before" { c"1".as_ptr() } else { c"0".as_ptr() }
 }
 
 /// How large a block is that the C library has allocated.

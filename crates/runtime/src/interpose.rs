@@ -31,18 +31,22 @@ pub(crate) mod mutexes;
 pub(crate) mod once;
 pub(crate) mod openmp;
 pub(crate) mod passages;
+pub(crate) mod printing;
 pub(crate) mod process;
 pub(crate) mod ranges;
 pub(crate) mod readiness;
 pub(crate) mod rust;
 pub(crate) mod rwlocks;
 pub(crate) mod scanning;
+pub(crate) mod searching;
 pub(crate) mod semaphores;
 pub(crate) mod signals;
 pub(crate) mod sleeping;
 pub(crate) mod syscalls;
 pub(crate) mod threads;
 pub(crate) mod variadic;
+pub(crate) mod vectors;
+pub(crate) mod wide;
 
 use core::ffi::c_int;
 
@@ -140,6 +144,43 @@ macro_rules! hook_of_six {
     };
 }
 pub(crate) use hook_of_six;
+
+/// Functions whose arguments fill six registers, with one more on the stack: where the return address lies already.
+macro_rules! hook_of_seven {
+    ($(fn $name:ident($($argument:ident: $type:ty),*; $pc:ident, $last:ident: $last_type:ty) -> $result:ty $body:block)*) => {
+        $(
+            const _: () = {
+                /// # Safety
+                /// See the head of this module.
+                unsafe extern "C" fn body($($argument: $type,)* $pc: u64, $last: $last_type) -> $result {
+                    // SAFETY: see the head of this module.
+                    unsafe { $body }
+                }
+
+                #[unsafe(no_mangle)]
+                #[unsafe(naked)]
+                unsafe extern "C" fn $name() {
+                    core::arch::naked_asm!(
+                        ".cfi_startproc",
+                        "sub rsp, 8",
+                        ".cfi_adjust_cfa_offset 8",
+                        "push qword ptr [rsp + 16]",
+                        ".cfi_adjust_cfa_offset 8",
+                        "push qword ptr [rsp + 16]",
+                        ".cfi_adjust_cfa_offset 8",
+                        "call {}",
+                        "add rsp, 24",
+                        ".cfi_adjust_cfa_offset -24",
+                        "ret",
+                        ".cfi_endproc",
+                        sym body,
+                    );
+                }
+            };
+        )*
+    };
+}
+pub(crate) use hook_of_seven;
 
 /// The kinds of events of a lock, by how it is held.
 pub(crate) struct LockKinds {

@@ -26,6 +26,7 @@ mod asleep;
 mod clock;
 mod conversions;
 mod numbers;
+mod printed;
 mod replay;
 mod schedule;
 mod scheduler;

@@ -59,6 +59,37 @@ pub(crate) fn is_c_library(pc: u64) -> bool {
     C_LIBRARY.contains(pc) || LOADER.contains(pc)
 }
 
+/// So many modules a program has when it starts, of those that are looked at.
+const MODULES: usize = 128;
+
+/// What nobody can write in the modules that the program starts with, and that stay as long as it runs.
+static CONSTANTS: [Range; MODULES] = [const { Range::nowhere() }; MODULES];
+
+/// Whether this is a constant of the program, or its code.
+pub(crate) fn is_constant(address: u64) -> bool {
+    let mut known = CONSTANTS.iter().take_while(|range| range.end.load(Ordering::Relaxed) != 0);
+    known.any(|range| range.contains(address))
+}
+
+/// Finds the constants; those of a module that lie side by side are one range.
+fn find_constants(maps: &[u8]) {
+    let mut ranges = CONSTANTS.iter();
+    let mut last: Option<&Range> = None;
+    for mapping in maps.split(|&byte| byte == b'\n').filter_map(Mapping::parse) {
+        if !mapping.is_constant() {
+            continue;
+        }
+        let (Some(start), Some(end)) = (hexadecimal(mapping.start), hexadecimal(mapping.end)) else { continue };
+        if last.is_none_or(|range| range.end.load(Ordering::Relaxed) != start) {
+            last = ranges.next();
+        }
+        match last {
+            Some(range) => range.include(start, end),
+            None => return,
+        }
+    }
+}
+
 fn find_c_library(maps: &[u8]) {
     // A function that we do not intercept.
     let inside = libc::__errno_location as *const () as u64;
@@ -101,6 +132,7 @@ pub(crate) unsafe fn write(settings: &Settings, process: u32) -> Option<u64> {
     let maps = read_maps(maps);
     if C_LIBRARY.end.load(Ordering::Relaxed) == 0 {
         find_c_library(maps);
+        find_constants(maps);
     }
     for line in maps.split(|&byte| byte == b'\n') {
         let Some(mapping) = Mapping::parse(line) else { continue };
@@ -132,6 +164,7 @@ pub(crate) unsafe fn write(settings: &Settings, process: u32) -> Option<u64> {
 struct Mapping<'a> {
     start: &'a [u8],
     end: &'a [u8],
+    rights: &'a [u8],
     offset: &'a [u8],
     path: &'a [u8],
 }
@@ -140,10 +173,16 @@ impl<'a> Mapping<'a> {
     fn parse(line: &'a [u8]) -> Option<Mapping<'a>> {
         let mut fields = line.splitn(6, |&byte| byte == b' ');
         let range = fields.next()?;
-        let offset = fields.nth(1)?;
+        let rights = fields.next()?;
+        let offset = fields.next()?;
         let path = fields.nth(2)?.trim_ascii();
         let dash = range.iter().position(|&byte| byte == b'-')?;
-        Some(Mapping { start: &range[..dash], end: &range[dash + 1..], offset, path })
+        Some(Mapping { start: &range[..dash], end: &range[dash + 1..], rights, offset, path })
+    }
+
+    /// Whether it is a file's, which nobody can write.
+    fn is_constant(&self) -> bool {
+        self.path.first() == Some(&b'/') && self.rights.first() == Some(&b'r') && self.rights.get(1) == Some(&b'-')
     }
 
     fn file_name(&self) -> &'a [u8] {

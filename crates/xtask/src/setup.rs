@@ -20,6 +20,9 @@ const LIBRARIES: &[(&str, &str)] = &[
     ("bzlib.h", "libbz2-dev"),
     // clang's OpenMP has no header there.
     ("../lib/llvm-14/lib/libomp.so", "libomp-dev"),
+    ("c++/v1/version", "libc++-dev"),
+    ("../lib/x86_64-linux-gnu/libc++abi.so", "libc++abi-dev"),
+    ("oneapi/tbb.h", "libtbb-dev"),
 ];
 
 /// A command, and the package that has it.

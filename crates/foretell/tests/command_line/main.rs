@@ -13,6 +13,7 @@ mod generate;
 mod help;
 mod hostile;
 mod limits;
+mod memory_orders;
 mod predict;
 mod project;
 mod reports;

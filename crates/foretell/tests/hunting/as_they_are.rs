@@ -29,6 +29,13 @@ fn the_first_thread_can_be_joined() {
     assert_eq!((status, shown(&report).len()), (Some(0), 0), "{report:#}");
 }
 
+/// The recorder's own key is none that a program gets by chance: the value of a key that was never created is refused, as always.
+#[test]
+fn keys_that_were_never_created_are_refused() {
+    let (status, report) = hunt("key_never_created.c");
+    assert_eq!((status, shown(&report).len()), (Some(0), 0), "{report:#}");
+}
+
 /// What docs/recording.md says that optimisation hides.
 #[test]
 fn reads_that_the_compiler_removes_are_found_without_optimisation() {

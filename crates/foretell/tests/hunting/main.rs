@@ -4,6 +4,7 @@
 mod as_they_are;
 mod behaviours;
 mod cargo;
+mod cpp;
 mod endings;
 mod failures;
 mod grouping;

@@ -16,24 +16,26 @@ const fn bug(name: &'static str, kinds: &'static [&'static str], object: &'stati
     Bug { name, kinds, object }
 }
 
-const MEMORY: [Bug; 8] = [
+const MEMORY: [Bug; 9] = [
     bug("memory/double_free.c", &["failure"], "double free"),
     bug("memory/allocated_relaxed.c", &["race"], "int (allocated_relaxed.c:"),
     bug("memory/vptr.cc", &["race"], "->_vptr"),
     bug("memory/unmapped.c", &["order"], "unmapped.c:"),
+    bug("memory/uninitialised.c", &["order"], "uninitialised.c:"),
     bug("memory/scanned.c", &["race"], "height"),
     bug("memory/lines.c", &["race"], "first"),
     bug("memory/created_id.c", &["race"], "latest"),
     bug("memory/at_thread_exit.cc", &["race"], "by_object"),
 ];
 
-const ANNOTATIONS: [Bug; 6] = [
+const ANNOTATIONS: [Bug; 7] = [
     bug("annotations/acquire_release.c", &["race"], "data"),
     bug("annotations/own_lock.c", &["race"], "counted"),
     bug("annotations/macros.c", &["race"], "counted"),
     bug("annotations/unseen.c", &["race"], "statistic"),
     bug("annotations/fibers_apart.c", &["race"], "shared"),
     bug("annotations/fiber_moves.c", &["race"], "counted"),
+    bug("annotations/all_of_them.c", &["race"], "counted"),
 ];
 
 fn hunt(name: &str, flags: &str) -> (Option<i32>, Value) {

@@ -8,12 +8,14 @@ use crate::rust::program;
 use crate::{foretell, json};
 
 /// Each program, what is misused, and words of what is said about it.
-const MISUSES: [(&str, &str, &str); 22] = [
+const MISUSES: [(&str, &str, &str); 25] = [
     ("unlock_of_unlocked.c", "lock", "which nobody has locked"),
     ("unlock_by_another.c", "gate", "which main has locked"),
     ("unlock_refused.c", "gate", "which main has locked"),
     ("double_lock.c", "lock", "which it holds already"),
     ("read_unlock_of_write_lock.c", "lock", "as a reader, but holds it as a writer"),
+    ("write_unlock_of_read_lock.c", "lock", "as a writer, but holds it as a reader"),
+    ("read_lock_of_write_locked.c", "lock", "which it holds already"),
     ("destroy_of_locked.c", "lock", "which main holds"),
     ("destroy_of_read_lock.c", "lock", "which main holds"),
     ("use_after_destroy.c", "lock", "after it was destroyed"),
@@ -24,6 +26,7 @@ const MISUSES: [(&str, &str, &str); 22] = [
     ("not_joined.c", "T1", "neither joined nor detached"),
     ("joined_twice.c", "T1", "joined or detached before"),
     ("semaphore_destroyed_in_use.c", "permits", "which other threads wait for"),
+    ("condition_destroyed_in_use.c", "changed", "which other threads wait for"),
     ("barrier_destroyed_in_use.c", "meeting", "which other threads wait for"),
     ("allocation_in_handler.c", "signal handler", "in a signal handler"),
     ("lock_in_handler.c", "signal handler", "takes a lock at"),
@@ -58,7 +61,7 @@ fn each_kind_of_misuse_is_reported() {
 fn what_is_done_correctly_is_not_reported() {
     let directory = tempfile::tempdir().unwrap();
     // A handler with SA_RESTART does not end the call that it interrupts; a file may be replaced while it is used.
-    for name in ["correct.c", "restarts.c", "file_replaced.c"] {
+    for name in ["correct.c", "restarts.c", "file_replaced.c", "destroyed_by_last_user.c"] {
         let (status, report) = hunt(directory.path(), name);
         assert_eq!((status, &report["findings"]), (Some(0), &Value::Array(Vec::new())), "{name}: {report:#}");
     }
@@ -67,14 +70,63 @@ fn what_is_done_correctly_is_not_reported() {
 #[test]
 fn a_lock_that_is_made_or_destroyed_while_another_thread_may_take_it_is_a_race() {
     let directory = tempfile::tempdir().unwrap();
-    for name in ["destroy_races.c", "initialised_late.c"] {
+    for (name, object) in [
+        ("destroy_races.c", "lock"),
+        ("initialised_late.c", "lock"),
+        ("semaphore_destroyed_early.c", "permits"),
+        ("condition_destroyed_early.c", "changed"),
+    ] {
         let (status, report) = hunt(directory.path(), name);
         let findings = report["findings"].as_array().unwrap();
         let race = findings.iter().find(|finding| finding["kind"] == "race");
         let race = race.unwrap_or_else(|| panic!("{name}: {report:#}"));
         assert_eq!((status, &race["rung"]), (Some(1), &"confirmed".into()), "{race:#}");
-        assert!(race["object"].as_str().unwrap().starts_with("lock"), "{race:#}");
+        assert!(race["object"].as_str().unwrap().starts_with(object), "{race:#}");
     }
+}
+
+/// Giving a lock back is a use of it, so the race leads the hunt to the schedule in which the lock is destroyed while it is held.
+#[test]
+fn a_lock_that_another_schedule_destroys_while_it_is_held() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = "destroyed_while_held.c";
+    let (status, report) = hunt(directory.path(), name);
+    let findings = report["findings"].as_array().unwrap();
+    let of_kind =
+        |kind: &str| findings.iter().find(|finding| finding["kind"] == kind && finding["object"] == "lock");
+    let misuse = of_kind("misuse").unwrap_or_else(|| panic!("{report:#}"));
+    assert_eq!((status, &misuse["rung"]), (Some(1), &"confirmed".into()), "{misuse:#}");
+    assert!(misuse["misuse"].as_str().unwrap().contains("which T1 holds"), "{misuse:#}");
+    // The recorded run alone shows the race.
+    let predicted = foretell(
+        directory.path(),
+        &["predict", ".foretell/latest/trace.ftr", "--only", "race", "--json", "--quiet"],
+    );
+    assert_eq!(json(&predicted)["findings"][0]["object"], "lock", "{predicted:?}");
+    let fixed = foretell(
+        directory.path(),
+        &["hunt", name, "--flags=-g -DFIXED", "--json", "--quiet", "--timeout", "4"],
+    );
+    assert_eq!(fixed.status.code(), Some(0), "{fixed:?}");
+}
+
+/// The recorded run has the two waits one after the other.
+#[test]
+fn waits_with_two_mutexes_are_predicted_and_replayed() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let source = program("misuse/two_mutexes_apart.c");
+    let build = ["cc", "-g", "-O1", "-pthread", source.to_str().unwrap(), "-o", "apart"];
+    assert!(foretell(here, &build).status.success());
+    assert!(foretell(here, &["record", "--quiet", "--", "./apart"]).status.success());
+    let predicted =
+        json(&foretell(here, &["predict", "foretell.ftr", "--only", "misuse", "--json", "--quiet"]));
+    let findings = predicted["findings"].as_array().unwrap();
+    let [misuse] = &findings[..] else { panic!("{predicted:#}") };
+    assert_eq!((&misuse["object"], &misuse["rung"]), (&"changed".into(), &"predicted".into()), "{misuse:#}");
+    assert!(misuse["misuse"].as_str().unwrap().contains("with another mutex than T1"), "{misuse:#}");
+    let replayed = json(&foretell(here, &["replay", "foretell.ftr", "misuse-1", "--times", "3", "--json"]));
+    assert_eq!(replayed["confirmed"], 3, "{replayed:#}");
 }
 
 #[test]

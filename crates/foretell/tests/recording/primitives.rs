@@ -81,6 +81,17 @@ fn atomics_and_fences() {
     });
 }
 
+/// The orders of an exchange of sixteen bytes come in registers and on the stack.
+#[test]
+fn exchanges_of_two_registers() {
+    each("wide_atomics.c", |recorded| {
+        let atomic = |event: &String| event.starts_with("T1|ar") || event.starts_with("T1|rmw");
+        let events: Vec<String> = support::events(&recorded.trace).into_iter().filter(atomic).collect();
+        let orders = ["ar.relaxed", "ar.acquire", "ar.relaxed", "ar.acquire", "rmw.release", "rmw.relaxed"];
+        assert_eq!(events, orders.map(|order| format!("T1|{order}(pair)")));
+    });
+}
+
 #[test]
 fn memory() {
     each("memory.c", |recorded| {

