@@ -304,6 +304,7 @@ impl Hunt {
             outputs: &outputs,
             mode: self.mode,
             options: &[],
+            roots: self.search.roots(),
             suite: None,
         };
         let exit = reporting.deliver(predictions)?;

@@ -102,6 +102,7 @@ impl Predict {
             outputs: &self.outputs,
             mode: self.mode,
             options: &words,
+            roots: self.search.roots(),
             suite: None,
         };
         let Some(mut stream) = reporting.stream(&head(file, &options)?)? else {

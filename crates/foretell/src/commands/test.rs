@@ -160,6 +160,7 @@ pub(super) fn report(outcome: SuiteOutcome, outputs: &Outputs, mode: OutputMode)
         outputs: &outputs,
         mode,
         options: &[],
+        roots: &[],
         suite: suite_directory,
     };
     let exit = reporting.deliver(predictions)?;

@@ -6,6 +6,7 @@ mod compare;
 mod convert;
 mod decide;
 mod errors;
+mod findings;
 mod fixes;
 mod fleet;
 mod generate;
