@@ -6,6 +6,7 @@ mod behaviours;
 mod cargo;
 mod endings;
 mod failures;
+mod fixes;
 mod grouping;
 mod interrupts;
 mod ladder;
