@@ -4,7 +4,9 @@
 //! event of the same operation at the same place in the source, since a change there concerns them all. Then the engine is
 //! asked again.
 //!
-//! Promise: with the change, the bug is infeasible even if reads may see anything (`sync`), and every deadlock that is
+//! Several bugs of one cause have one fix: the change is made at the places of all of them.
+//!
+//! Promise: with the change, each of the bugs is infeasible even if reads may see anything (`sync`), and every deadlock that is
 //! feasible then, by its places in the source, was feasible before. What the engine leaves open is not suggested. The changed
 //! recording is a legal trace in which all reads see what they saw, but for those of the variable itself.
 //!
@@ -12,7 +14,7 @@
 
 mod edit;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use check::{Model, Question};
 use decide::{Index, Options, Verdict};
@@ -26,7 +28,7 @@ use crate::deadlocks::{self, Limits};
 use crate::{Report, Settings};
 
 /// A longer trace is not changed: each attempt is a trace of its own.
-const LONGEST: usize = 1_000_000;
+pub const LONGEST_TRACE: usize = 1_000_000;
 /// So many locks are tried.
 const MOST_LOCKS: usize = 2;
 /// How far to look for deadlocks: what is left open is not suggested.
@@ -62,14 +64,39 @@ struct AccessHolds {
     holds: Vec<Hold>,
 }
 
-/// A lock that makes a race or an atomicity violation (`a < c < b`) infeasible; none if no other access holds one that does.
-pub fn suggest_lock(setup: &Index<'_>, question: &Question, options: Options) -> Option<LockFix> {
+/// A lock that makes races and atomicity violations (`a < c < b`) infeasible, all of them together; none if no other access holds one
+/// that does.
+pub fn suggest_lock(setup: &Index<'_>, questions: &[Question], options: Options) -> Option<LockFix> {
     let trace = setup.trace();
-    if trace.len() > LONGEST {
+    if trace.len() > LONGEST_TRACE {
         return None;
     }
-    // What must not be interrupted, and by what.
-    let stretches: Vec<(EventId, EventId)> = match question {
+    let mut stretches = Vec::new();
+    for question in questions {
+        stretches.extend(stretches_of(setup, question)?);
+    }
+    stretches.sort_unstable();
+    stretches.dedup();
+    let named: Vec<EventId> = questions.iter().flat_map(Question::named).collect();
+    let variable_of = |event: &EventId| trace.op(*event).access().map(|access| access.variable);
+    let mut variables: Vec<VariableId> = named.iter().map(variable_of).collect::<Option<_>>()?;
+    variables.sort_unstable();
+    variables.dedup();
+    let accesses = accesses_of(trace, &variables);
+    let places: HashSet<(Op, LocationId)> = named.iter().map(|&event| place(trace, event)).collect();
+    let is_named = |event: EventId| places.contains(&place(trace, event));
+    let others: Vec<&AccessHolds> = accesses.iter().filter(|access| !is_named(access.event)).collect();
+    ranked(&accesses, &is_named).into_iter().take(MOST_LOCKS).find_map(|lock| {
+        let attempt = Attempt { setup, questions, options, accesses: &accesses, variables: &variables, lock };
+        let held = others.iter().filter(|access| access.holds.iter().any(|hold| hold.lock == lock)).count();
+        attempt.fix(&stretches, held as u64, others.len() as u64)
+    })
+}
+
+/// What must not be interrupted, and by what: accesses of one variable.
+fn stretches_of(setup: &Index<'_>, question: &Question) -> Option<Vec<(EventId, EventId)>> {
+    let trace = setup.trace();
+    let stretches = match question {
         Question::Race(a, b) => vec![statement(setup, *a), statement(setup, *b)],
         Question::Order(events) => match events[..] {
             [a, c, b] if trace.thread(a) == trace.thread(b) && trace.thread(c) != trace.thread(a) => {
@@ -82,17 +109,7 @@ pub fn suggest_lock(setup: &Index<'_>, question: &Question, options: Options) ->
     let variable = trace.op(stretches[0].0).access()?.variable;
     let is_about_it =
         |event: EventId| trace.op(event).access().is_some_and(|access| access.variable == variable);
-    if !question.named().into_iter().all(is_about_it) {
-        return None;
-    }
-    let accesses = accesses_of(trace, variable);
-    let is_named = |event: EventId| question.named().into_iter().any(|named| is_like(trace, event, named));
-    let others: Vec<&AccessHolds> = accesses.iter().filter(|access| !is_named(access.event)).collect();
-    ranked(&accesses, &is_named).into_iter().take(MOST_LOCKS).find_map(|lock| {
-        let attempt = Attempt { setup, question, options, accesses: &accesses, variable, lock };
-        let held = others.iter().filter(|access| access.holds.iter().any(|hold| hold.lock == lock)).count();
-        attempt.fix(&stretches, held as u64, others.len() as u64)
-    })
+    question.named().into_iter().all(is_about_it).then_some(stretches)
 }
 
 /// An access, and the other half of it if it is one of a read and a write that are one statement: `x++`.
@@ -116,17 +133,22 @@ fn statement(setup: &Index<'_>, access: EventId) -> (EventId, EventId) {
     }
 }
 
-/// Whether two events are one operation at one place in the source.
-fn is_like(trace: &Trace, event: EventId, other: EventId) -> bool {
-    trace.op(event) == trace.op(other) && trace.location(event) == trace.location(other)
+/// An operation at a place in the source.
+fn place(trace: &Trace, event: EventId) -> (Op, LocationId) {
+    (trace.op(event), trace.location(event))
 }
 
-fn accesses_of(trace: &Trace, variable: VariableId) -> Vec<AccessHolds> {
+/// Whether two events are one operation at one place in the source.
+fn is_like(trace: &Trace, event: EventId, other: EventId) -> bool {
+    place(trace, event) == place(trace, other)
+}
+
+fn accesses_of(trace: &Trace, variables: &[VariableId]) -> Vec<AccessHolds> {
     let mut held = HeldLocks::default();
     let mut accesses = Vec::new();
     for (event, thread, op) in trace.events() {
         held.step(thread, op);
-        if op.access().is_some_and(|access| access.variable == variable) {
+        if op.access().is_some_and(|access| variables.contains(&access.variable)) {
             accesses.push(AccessHolds { event, holds: held.sets().holds(held.by(thread)).to_vec() });
         }
     }
@@ -151,10 +173,10 @@ fn ranked(accesses: &[AccessHolds], is_named: &dyn Fn(EventId) -> bool) -> Vec<L
 /// A lock that is tried.
 struct Attempt<'a> {
     setup: &'a Index<'a>,
-    question: &'a Question,
+    questions: &'a [Question],
     options: Options,
     accesses: &'a [AccessHolds],
-    variable: VariableId,
+    variables: &'a [VariableId],
     lock: LockId,
 }
 
@@ -168,20 +190,40 @@ impl Attempt<'_> {
             let writes = [first, last].into_iter().any(|event| trace.op(event).writes().is_some());
             let exclusive = writes || !has_shared;
             let span = Span { first, last, exclusive };
-            if self.is_held(span) {
-                continue;
-            }
-            mistake = mistake.or_else(|| Some(self.mistake(span)));
-            shown.push(span);
-            all.extend(self.like(span));
+            // What holds it here may not hold it the next time.
+            let open = self.like(span);
+            let Some(&example) = open.iter().find(|&&like| like == span).or(open.first()) else { continue };
+            mistake = mistake.or_else(|| Some(self.mistake(example)));
+            shown.push(example);
+            all.extend(open);
         }
         let (mistake, instead_of) = mistake?;
-        let edited = edit::edit(self.setup, self.lock, &all, self.variable)?;
+        self.leave_out_repeated(&mut shown);
+        all.sort_unstable();
+        all.dedup();
+        let edited = edit::edit(self.setup, self.lock, &all, self.variables)?;
         let changed = Index::within(&edited.trace, self.setup.bounds());
         let is_fixed = self.is_infeasible(&edited, &changed) && self.adds_no_deadlock(&changed);
         drop(changed);
         let lock = self.lock;
         is_fixed.then_some(LockFix { lock, mistake, instead_of, spans: shown, held, accesses, edited })
+    }
+
+    /// Leaves one stretch for each place in the source, without those that another one covers.
+    fn leave_out_repeated(&self, spans: &mut Vec<Span>) {
+        let trace = self.setup.trace();
+        let ends = |span: &Span| (trace.location(span.first), trace.location(span.last));
+        let all = spans.clone();
+        let is_covered = |span: &Span| {
+            all.iter().any(|other| {
+                other.first <= span.first
+                    && span.last <= other.last
+                    && ends(other) != ends(span)
+                    && trace.thread(other.first) == trace.thread(span.first)
+            })
+        };
+        let mut known = BTreeSet::new();
+        spans.retain(|span| !is_covered(span) && known.insert(ends(span)));
     }
 
     fn hold_at(&self, event: EventId) -> Option<Hold> {
@@ -250,9 +292,11 @@ impl Attempt<'_> {
     }
 
     fn is_infeasible(&self, edited: &Edited, changed: &Index<'_>) -> bool {
-        let Some(question) = edited.question(self.question) else { return false };
-        let verdict = decide::decide(changed, &question, Model::Sync, self.options);
-        matches!(verdict, Ok(Verdict::Infeasible(_)))
+        self.questions.iter().all(|question| {
+            let Some(question) = edited.question(question) else { return false };
+            let verdict = decide::decide(changed, &question, Model::Sync, self.options);
+            matches!(verdict, Ok(Verdict::Infeasible(_)))
+        })
     }
 
     fn adds_no_deadlock(&self, changed: &Index<'_>) -> bool {

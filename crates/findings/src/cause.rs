@@ -1,7 +1,7 @@
 //! Causes: which findings are one bug to the person who fixes it.
 //!
 //! One variable and one pair of functions is one cause, whatever the lines. Elements of one array and blocks from one allocation are one
-//! variable; two fields, and two variables on the same line, never are. Memory on a stack that has no name is told apart by the lines that access it,
+//! variable, though each is listed, since nobody knows whether they mean the same; two fields, and two variables on the same line, never are. Memory on a stack that has no name is told apart by the lines that access it,
 //! since all elements of an array may be there.
 
 use std::borrow::Cow;
@@ -63,6 +63,14 @@ pub(crate) fn objects(kind: FindingKind, object: &str) -> Vec<String> {
     objects
 }
 
+/// So many elements of one array are listed for the same places.
+pub const MOST_ELEMENTS: usize = 4;
+
+/// Whether a variable has no name of its own, but that of a place on a stack.
+fn is_unnamed(object: &str) -> bool {
+    unnamed_stack(object).is_some()
+}
+
 /// The stack that a place without a name of its own is on: `stack of main at -8`, or the function that it belongs to: `local of f in T1 at -296`.
 /// Threads that run one function make the same mistake in each of their stacks.
 fn unnamed_stack(name: &str) -> Option<&str> {
@@ -75,6 +83,7 @@ fn unnamed_stack(name: &str) -> Option<&str> {
 
 /// The name of a variable without what tells apart the elements of one array (`[3]`), the blocks of one allocation (`#3`), and places on a stack.
 pub fn family(name: &str) -> Cow<'_, str> {
+    let name = without_thread(name);
     if let Some(stack) = unnamed_stack(name) {
         return Cow::Borrowed(stack);
     }
@@ -97,6 +106,18 @@ pub fn family(name: &str) -> Cow<'_, str> {
     }
     family.push_str(rest);
     Cow::Owned(family)
+}
+
+/// The name of a variable that each thread has its own of, without the thread: `errors of T1`.
+fn without_thread(name: &str) -> &str {
+    match name.rsplit_once(" of T") {
+        Some((variable, number))
+            if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            variable
+        }
+        _ => name,
+    }
 }
 
 /// Merges findings with the same cause into the first of each, which keeps the locations of the others.
@@ -124,16 +145,30 @@ impl Finding {
         let own = count - more.iter().map(|places| places.count).sum::<u64>().min(count);
         let places = FurtherPlaces { locations, object, events, count: own };
         for places in std::iter::once(places).chain(more) {
-            let is_like = |known: &[String]| is_same_set(known, &places.locations);
-            // More events at locations that are listed already add to the count only.
-            if is_like(&self.locations) {
-                continue;
-            }
-            match self.more.iter_mut().find(|known| is_like(&known.locations)) {
-                Some(known) => known.count += places.count,
-                None => self.more.push(places),
-            }
+            self.absorb_places(places);
         }
+    }
+
+    /// Takes in further places. More events at places that are listed already add to the count only, as do the elements of an array after the
+    /// first few.
+    pub fn absorb_places(&mut self, places: FurtherPlaces) {
+        let is_like = |locations: &[String], object: &str| {
+            is_same_set(locations, &places.locations)
+                && (object == places.object || !self.kind.tells_elements_apart() || is_unnamed(object))
+        };
+        if is_like(&self.locations, &self.object) {
+            return;
+        }
+        let listed =
+            self.more.iter().filter(|known| is_same_set(&known.locations, &places.locations)).count();
+        match self.more.iter().position(|known| is_like(&known.locations, &known.object)) {
+            Some(known) => self.more[known].count += places.count,
+            None if listed >= MOST_ELEMENTS => return,
+            None => self.more.push(places),
+        }
+        // What was verified was so for the places known then.
+        self.fix.iter_mut().for_each(|fix| fix.partial = true);
+        self.partial_orders = !self.memory_orders.is_empty();
     }
 }
 
@@ -156,6 +191,49 @@ pub fn number_by_rank(findings: &mut [Finding]) {
 mod tests {
     use super::*;
 
+    fn race_on(object: &str, locations: [&str; 2]) -> Finding {
+        let question = check::WrittenQuestion::Race(trace::EventId(0), trace::EventId(1));
+        Finding {
+            object: object.to_owned(),
+            locations: locations.map(str::to_owned).to_vec(),
+            functions: vec!["f".to_owned(), "f".to_owned()],
+            ..Finding::new(FindingKind::Race, crate::Rung::Predicted, question)
+        }
+    }
+
+    #[test]
+    fn each_element_of_a_place_is_listed_up_to_a_few() {
+        let findings = (0..9).map(|index| race_on(&format!("stats[{index}]"), ["a.c:1", "a.c:1"]));
+        let mut groups = group_by_cause(findings.chain([race_on("stats[1]", ["a.c:2", "a.c:1"])]).collect());
+        let only = groups.pop().unwrap();
+        let more: Vec<(&str, usize)> =
+            only.more.iter().map(|more| (more.object.as_str(), more.locations.len())).collect();
+        assert_eq!(more.len(), MOST_ELEMENTS + 1, "{more:?}");
+        assert_eq!((more[0], only.count, groups.len()), (("stats[1]", 2), 10, 0));
+        // Places without a name differ from run to run.
+        let places = ["local of f in T1 at -296", "local of f in T2 at -8"];
+        let groups = group_by_cause(places.map(|place| race_on(place, ["a.c:1", "a.c:1"])).to_vec());
+        assert_eq!((groups.len(), groups[0].more.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_fix_is_for_the_places_it_was_verified_for() {
+        let mut first = race_on("x", ["a.c:1", "a.c:2"]);
+        first.fix = Some(crate::LockFix {
+            mistake: crate::LockMistake::Missing,
+            lock: "m".to_owned(),
+            instead_of: None,
+            places: Vec::new(),
+            held: 1,
+            accesses: 1,
+            partial: false,
+        });
+        first.absorb(race_on("x", ["a.c:2", "a.c:1"]));
+        assert!(!first.fix.as_ref().unwrap().partial);
+        first.absorb(race_on("x", ["a.c:3", "a.c:1"]));
+        assert!(first.fix.as_ref().unwrap().partial);
+    }
+
     #[test]
     fn elements_and_blocks_are_one_variable_and_fields_are_not() {
         assert_eq!(family("x"), "x");
@@ -169,6 +247,7 @@ mod tests {
         assert_ne!(family("a[1].x"), family("a[1].y"));
         assert_eq!(family("local of f in T1 at -296"), "local of f");
         assert_eq!(family("local of f in T1 at -296"), family("local of f in T12 at -8"));
+        assert_eq!(family("errors[2].code of T3"), "errors[].code");
         assert_eq!(family("stack of main at -8"), family("stack of main at -16"));
         assert_eq!(family("stack of main at -x"), "stack of main at -x");
     }

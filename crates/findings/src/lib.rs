@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use trace::EventId;
 
 pub use baseline::{Baseline, Comparison, FixedFinding};
-pub use cause::{Cause, FurtherPlaces, family, group_by_cause, number_by_rank};
+pub use cause::{Cause, FurtherPlaces, MOST_ELEMENTS, family, group_by_cause, number_by_rank};
 pub use predictions::{Coverage, FirstFailure, Funnel, HuntEnd, Predictions, Size, Stopped, StoppedBy};
 pub use suite::{Suite, SuiteTest, TestOutcome, TestStatus};
 
@@ -44,6 +44,19 @@ impl FindingKind {
             | FindingKind::Order
             | FindingKind::Predicate => true,
             FindingKind::Failure | FindingKind::Misuse => false,
+        }
+    }
+
+    /// Whether two elements of one array are listed each, if they are accessed at the same places.
+    pub fn tells_elements_apart(self) -> bool {
+        match self {
+            FindingKind::Race | FindingKind::Atomicity => true,
+            FindingKind::Deadlock
+            | FindingKind::Nondeterminism
+            | FindingKind::Order
+            | FindingKind::Predicate
+            | FindingKind::Failure
+            | FindingKind::Misuse => false,
         }
     }
 
@@ -175,9 +188,15 @@ pub struct Finding {
     /// Of a race that is one because of memory orders: which operations would have to have another, verified to make it infeasible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory_orders: Vec<OrderChange>,
+    /// These orders are verified for the finding's own locations only, not for its further places.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial_orders: bool,
     /// Of a race or an atomicity violation: a lock to hold, verified to make it infeasible without a new deadlock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<LockFix>,
+    /// Why no such lock was looked for, although there may be one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_fix: Option<NoFix>,
     /// Of a misuse: what is wrong, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misuse: Option<String>,
@@ -234,6 +253,29 @@ pub struct LockFix {
     pub held: u64,
     /// How many other accesses there are.
     pub accesses: u64,
+    /// It is verified for the finding's own locations only, not for its further places.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+}
+
+/// Why no fix was looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoFix {
+    /// The time for it ran out.
+    Time,
+    /// The recording is too long for it.
+    Length,
+}
+
+impl NoFix {
+    /// The reason in words.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            NoFix::Time => "the time for it ran out",
+            NoFix::Length => "the recording is too long for it",
+        }
+    }
 }
 
 /// What is wrong with the locks that are held.
@@ -370,7 +412,9 @@ impl Finding {
             racy: None,
             inherent: false,
             memory_orders: Vec::new(),
+            partial_orders: false,
             fix: None,
+            no_fix: None,
             misuse: None,
             third_party: false,
             schedule: Vec::new(),
@@ -436,12 +480,14 @@ impl Finding {
     }
 
     /// What is shown first: what fails, then what was seen doing harm, then the highest rungs. What is so in every run by
-    /// forks and joins comes after that, and what is not the user's own code comes last.
+    /// forks and joins comes after that, then what is not the user's own code, and last what is not shown at all, so that the ids of what is
+    /// shown have no gaps.
     pub fn rank(&self) -> impl Ord + use<> {
         let visible = self.harm.is_some_and(Harm::is_visible);
         let is_failure = self.kind == FindingKind::Failure;
         let matters = std::cmp::Reverse((self.rung, visible));
-        (self.third_party, self.inherent, !is_failure, matters, self.kind, self.number())
+        let is_hidden = self.shown == Some(false);
+        (is_hidden, self.third_party, self.inherent, !is_failure, matters, self.kind, self.number())
     }
 
     /// The number in its id.
@@ -480,4 +526,58 @@ pub struct Replayed {
     /// Where a replay left the schedule, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub divergence: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(change: impl FnOnce(&mut Finding)) -> Finding {
+        let question = WrittenQuestion::Race(EventId(0), EventId(1));
+        let mut finding = Finding::new(FindingKind::Race, Rung::Predicted, question);
+        finding.id = "race-2".to_owned();
+        change(&mut finding);
+        finding
+    }
+
+    /// Each comes before the next, which differs from it in the one thing that the order looks at there.
+    #[test]
+    fn findings_come_in_the_order_in_which_they_matter() {
+        let ordered = [
+            finding(|f| (f.kind, f.rung) = (FindingKind::Failure, Rung::Predicted)),
+            finding(|f| (f.rung, f.harm) = (Rung::Confirmed, Some(Harm::Output))),
+            finding(|f| (f.rung, f.harm) = (Rung::Confirmed, Some(Harm::None))),
+            finding(|f| f.id = "race-1".to_owned()),
+            finding(|_| ()),
+            finding(|f| (f.kind, f.id) = (FindingKind::Deadlock, "deadlock-1".to_owned())),
+            finding(|f| f.rung = Rung::Diverged),
+            finding(|f| f.rung = Rung::Likely),
+            finding(|f| f.rung = Rung::Possible),
+            finding(|f| f.inherent = true),
+            finding(|f| f.third_party = true),
+            finding(|f| f.shown = Some(false)),
+        ];
+        for pair in ordered.windows(2) {
+            assert!(pair[0].rank() < pair[1].rank(), "{:#?}", pair);
+        }
+        let shown = finding(|f| f.shown = Some(true));
+        assert!(shown.rank() == finding(|_| ()).rank());
+        // How it is seen does not matter, but that it is.
+        let harmful = |harm| finding(|f| f.harm = Some(harm)).rank();
+        assert!(harmful(Harm::Failure) == harmful(Harm::Status) && harmful(Harm::Hang) < harmful(Harm::None));
+    }
+
+    #[test]
+    fn what_is_shown_is_numbered_without_gaps() {
+        let mut findings = [
+            finding(|f| f.shown = Some(false)),
+            finding(|f| (f.shown, f.third_party) = (Some(true), true)),
+            finding(|f| f.shown = Some(true)),
+        ];
+        findings.sort_by_key(Finding::rank);
+        number_by_rank(&mut findings);
+        let ids: Vec<(&str, Option<bool>)> =
+            findings.iter().map(|finding| (finding.id.as_str(), finding.shown)).collect();
+        assert_eq!(ids, [("race-1", Some(true)), ("race-2", Some(true)), ("race-3", Some(false))]);
+    }
 }

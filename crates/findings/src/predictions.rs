@@ -29,6 +29,9 @@ pub struct Predictions {
     /// Findings left out because the user does not want to be told of them.
     #[serde(default)]
     pub suppressed: u64,
+    /// Findings left out because they are entirely in code that is not the user's own.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub other_code: u64,
     /// How many pairs of conflicting accesses each stage of the search for races settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub funnel: Option<Funnel>,

@@ -10,6 +10,7 @@ mod types;
 
 use std::borrow::Cow;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use addr2line::gimli::{
@@ -48,6 +49,37 @@ struct Function {
     entry: UnitOffset,
 }
 
+/// A variable that lies at one place, or at one place of each thread's own memory.
+#[derive(Clone, Debug)]
+struct Global {
+    address: u64,
+    kind: TypeEntry,
+    /// Where it is described.
+    entry: UnitOffset,
+    /// The function that it is a variable of.
+    function: Option<Rc<str>>,
+}
+
+/// How the source declares a variable.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Declaration {
+    /// Its name, and the function that it is a variable of.
+    pub(super) name: Option<String>,
+    pub(super) function: Option<String>,
+    /// Where.
+    pub(super) file: Option<String>,
+    pub(super) line: Option<u64>,
+}
+
+/// Where a variable is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// At this address of the file.
+    Address(u64),
+    /// So far from the start of the module's own memory in each thread.
+    OfThread(u64),
+}
+
 /// The debug information of a module. Addresses are the file's own.
 #[derive(Debug, Default)]
 pub(super) struct DebugInfo {
@@ -56,7 +88,9 @@ pub(super) struct DebugInfo {
     /// In the order of their addresses.
     functions: Vec<Function>,
     /// In the order of their addresses.
-    globals: Vec<(u64, TypeEntry)>,
+    globals: Vec<Global>,
+    /// Variables that each thread has its own of, in the order of their offsets among those of the module.
+    thread_locals: Vec<Global>,
     globals_by_name: FxHashMap<Box<str>, TypeEntry>,
     types_by_name: FxHashMap<Box<str>, TypeEntry>,
     /// Types of Rust's library.
@@ -88,7 +122,9 @@ impl DebugInfo {
             self.units.push(offset);
             self.pass_over_unit(&dwarf, &unit, bounds);
         }
-        self.globals.sort_by_key(|&(address, _)| address);
+        for globals in [&mut self.globals, &mut self.thread_locals] {
+            globals.sort_by_key(|global| global.address);
+        }
         self.functions.sort_by_key(|function| function.start);
         drop(dwarf);
         self.sections = sections;
@@ -100,6 +136,8 @@ impl DebugInfo {
         let language = entries.next_dfs().ok()??.attr_value(gimli::DW_AT_language);
         let is_rust = matches!(language, Some(AttributeValue::Language(gimli::DW_LANG_Rust)));
         let mut namespaces = Namespaces::default();
+        // The function that the entries are in, with its depth.
+        let mut within: Option<(isize, Option<Rc<str>>)> = None;
         while let Some(entry) = entries.next_dfs().ok()? {
             // One unit can be all of a program.
             if bounds.are_reached() {
@@ -107,12 +145,15 @@ impl DebugInfo {
             }
             let described = TypeEntry { unit: number, offset: entry.offset() };
             namespaces.reach(entry.depth());
+            within = within.filter(|&(depth, _)| depth < entry.depth());
             match entry.tag() {
                 gimli::DW_TAG_namespace => namespaces.open(entry.depth(), name(dwarf, unit, entry)),
                 gimli::DW_TAG_variable => {
-                    self.global(dwarf, unit, entry, number);
+                    let function = within.as_ref().and_then(|(_, name)| name.clone());
+                    self.global(dwarf, unit, entry, number, function);
                 }
                 gimli::DW_TAG_subprogram => {
+                    within = Some((entry.depth(), declared_name(dwarf, unit, entry, 0).map(Rc::from)));
                     let Ok(mut ranges) = dwarf.die_ranges(unit, entry) else { continue };
                     while let Ok(Some(range)) = ranges.next() {
                         let (start, end) = (range.begin, range.end);
@@ -147,14 +188,25 @@ impl DebugInfo {
         }
     }
 
-    fn global(&mut self, dwarf: &Dwarf<'_>, unit: &Unit<'_>, entry: &Entry<'_>, number: u32) -> Option<()> {
-        let address = address(dwarf, unit, entry)?;
+    fn global(
+        &mut self,
+        dwarf: &Dwarf<'_>,
+        unit: &Unit<'_>,
+        entry: &Entry<'_>,
+        number: u32,
+        function: Option<Rc<str>>,
+    ) -> Option<()> {
+        let place = place(dwarf, unit, entry)?;
         let declared =
             reference(entry, gimli::DW_AT_specification).and_then(|declared| unit.entry(declared).ok());
         let attribute = |entry: &Entry<'_>| reference(entry, gimli::DW_AT_type);
         let kind = attribute(entry).or_else(|| attribute(declared.as_ref()?))?;
         let kind = TypeEntry { unit: number, offset: kind };
-        self.globals.push((address, kind));
+        let global = |address| Global { address, kind, entry: entry.offset(), function };
+        match place {
+            Place::Address(address) => self.globals.push(global(address)),
+            Place::OfThread(offset) => self.thread_locals.push(global(offset)),
+        }
         let name = name(dwarf, unit, entry).or_else(|| name(dwarf, unit, declared.as_ref()?))?;
         self.globals_by_name.entry(name.into()).or_insert(kind);
         Some(())
@@ -162,8 +214,41 @@ impl DebugInfo {
 
     /// The type of a global variable that starts at an address.
     pub(super) fn global_at(&mut self, address: u64) -> Option<TypeNumber> {
-        let index = self.globals.binary_search_by_key(&address, |&(address, _)| address).ok()?;
-        self.number(self.globals[index].1)
+        let kind = at(&self.globals, address)?.kind;
+        self.number(kind)
+    }
+
+    /// The type of the variable that each thread has its own of, so far from the start of them.
+    pub(super) fn thread_local_at(&mut self, offset: u64) -> Option<TypeNumber> {
+        let kind = at(&self.thread_locals, offset)?.kind;
+        self.number(kind)
+    }
+
+    /// How the source declares the global variable that starts at an address.
+    pub(super) fn declaration_at(&self, address: u64) -> Option<Declaration> {
+        self.declaration(at(&self.globals, address)?)
+    }
+
+    /// How the source declares a variable that each thread has its own of.
+    pub(super) fn thread_local_declaration_at(&self, offset: u64) -> Option<Declaration> {
+        self.declaration(at(&self.thread_locals, offset)?)
+    }
+
+    fn declaration(&self, global: &Global) -> Option<Declaration> {
+        let dwarf = borrowed(&self.sections);
+        let unit = dwarf.unit(dwarf.unit_header(*self.units.get(global.kind.unit as usize)?).ok()?).ok()?;
+        let entry = unit.entry(global.entry).ok()?;
+        let declared =
+            reference(&entry, gimli::DW_AT_specification).and_then(|declared| unit.entry(declared).ok());
+        let entries = || std::iter::once(&entry).chain(&declared);
+        let file = entries().find_map(|entry| entry.attr_value(gimli::DW_AT_decl_file));
+        let line = entries().find_map(|entry| entry.attr_value(gimli::DW_AT_decl_line)?.udata_value());
+        Some(Declaration {
+            name: entries().find_map(|entry| name(&dwarf, &unit, entry)),
+            function: global.function.as_deref().map(str::to_owned),
+            file: file.and_then(|file| file_name(&dwarf, &unit, file)),
+            line,
+        })
     }
 
     /// The type of a global variable of this name.
@@ -304,19 +389,57 @@ fn borrowed(sections: &DwarfSections<Vec<u8>>) -> Dwarf<'_> {
     sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian))
 }
 
-/// Where a variable is, if it is at one place of the file.
-fn address(dwarf: &Dwarf<'_>, unit: &Unit<'_>, entry: &Entry<'_>) -> Option<u64> {
+/// The variable that starts at an address.
+fn at(globals: &[Global], address: u64) -> Option<&Global> {
+    let index = globals.binary_search_by_key(&address, |global| global.address).ok()?;
+    Some(&globals[index])
+}
+
+/// Where a variable is, if it is at one place of the file, or of each thread's memory.
+fn place(dwarf: &Dwarf<'_>, unit: &Unit<'_>, entry: &Entry<'_>) -> Option<Place> {
     let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else {
         return None;
     };
     let mut operations = expression.operations(unit.encoding());
-    let address = match operations.next().ok()?? {
-        Operation::Address { address } => address,
-        Operation::AddressIndex { index } => dwarf.address(unit, index).ok()?,
+    let first = match operations.next().ok()?? {
+        Operation::Address { address } => Place::Address(address),
+        Operation::AddressIndex { index } => Place::Address(dwarf.address(unit, index).ok()?),
+        Operation::UnsignedConstant { value } => Place::OfThread(value),
         _ => return None,
     };
-    // A variable that each thread has its own of takes more operations.
-    operations.next().ok()?.is_none().then_some(address)
+    match (first, operations.next().ok()?) {
+        (Place::Address(_), None) => Some(first),
+        (Place::OfThread(number) | Place::Address(number), Some(Operation::TLS)) => {
+            operations.next().ok()?.is_none().then_some(Place::OfThread(number))
+        }
+        _ => None,
+    }
+}
+
+/// The path of a file that an attribute names.
+fn file_name(dwarf: &Dwarf<'_>, unit: &Unit<'_>, file: AttributeValue<Bytes<'_>>) -> Option<String> {
+    let header = unit.line_program.as_ref()?.header();
+    let number = match file {
+        AttributeValue::FileIndex(number) => number,
+        other => other.udata_value()?,
+    };
+    let text = |value| Some(dwarf.attr_string(unit, value).ok()?.to_string_lossy().into_owned());
+    let file = header.file(number)?;
+    let name = PathBuf::from(text(file.path_name())?);
+    let directory = file.directory(header).and_then(text).unwrap_or_default();
+    let compiled_in = unit.comp_dir.map(|directory| directory.to_string_lossy().into_owned());
+    let path = Path::new(&compiled_in.unwrap_or_default()).join(directory).join(name);
+    Some(path.to_string_lossy().into_owned())
+}
+
+/// The name of a function, which an entry for its code may have from another.
+fn declared_name(dwarf: &Dwarf<'_>, unit: &Unit<'_>, entry: &Entry<'_>, depth: u32) -> Option<String> {
+    name(dwarf, unit, entry).or_else(|| {
+        let others = [gimli::DW_AT_abstract_origin, gimli::DW_AT_specification];
+        let other = others.into_iter().find_map(|attribute| reference(entry, attribute))?;
+        let other = unit.entry(other).ok().filter(|_| depth < 4)?;
+        declared_name(dwarf, unit, &other, depth + 1)
+    })
 }
 
 fn name(dwarf: &Dwarf<'_>, unit: &Unit<'_>, entry: &Entry<'_>) -> Option<String> {

@@ -34,6 +34,7 @@ mod sink;
 mod source;
 mod spinning;
 mod stacks;
+mod statics;
 mod stillness;
 mod sync;
 mod threads;

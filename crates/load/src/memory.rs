@@ -1,5 +1,7 @@
 //! What lies in memory: the variables of the program, the blocks they are in, and what each is called.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use trace::{EPOLL, EVENTFD};
@@ -94,11 +96,15 @@ pub(super) struct Memory {
     pub(super) variables: Variables,
     origins: FxHashMap<BlockNumber, Origin>,
     pub(super) frames: Frames,
+    /// The names of threads by their thread pointers: variables that each thread has its own of lie below. The memory of a thread that ended
+    /// may become another's.
+    pub(super) thread_pointers: BTreeMap<u64, String>,
 }
 
 impl Memory {
     pub(super) fn new(variables: Variables) -> Memory {
-        Memory { variables, origins: FxHashMap::default(), frames: Frames::default() }
+        let (origins, frames) = (FxHashMap::default(), Frames::default());
+        Memory { variables, origins, frames, thread_pointers: BTreeMap::new() }
     }
 
     /// The number of the block that an address belongs to.
@@ -152,6 +158,9 @@ impl Memory {
             Some(Passage::Interest(number)) => return format!("{EPOLL}{number}"),
             _ => {}
         }
+        if let Some(name) = self.thread_local(address, length, modules) {
+            return name;
+        }
         if let Some(placed) = self.variables.block_at(address) {
             let offset = address - placed.start;
             match self.origins.get(&placed.number).cloned() {
@@ -187,6 +196,12 @@ impl Memory {
             Some((module, own)) => format!("{module}+{own:#x}"),
             None => format!("{address:#x}"),
         }
+    }
+
+    /// The name of a variable that each thread has its own of: `errors of T1`.
+    fn thread_local(&self, address: u64, length: Option<u64>, modules: &mut Modules) -> Option<String> {
+        let (pointer, thread) = self.thread_pointers.range(address.saturating_add(1)..).next()?;
+        Some(format!("{} of {thread}", modules.thread_local(pointer - address, length)?))
     }
 
     /// The name of a local variable of a thread.

@@ -6,13 +6,14 @@ use std::path::Path;
 
 use addr2line::Loader;
 use bounds::Bounds;
-use object::SymbolKind;
-use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
+use object::read::{Object, ObjectSection, ObjectSegment, ObjectSymbol, ReadCache};
+use object::{SectionKind, SymbolKind};
 use rustc_hash::FxHashMap;
 use trace::{Module, is_of_the_system};
 
 use super::debug::{Code, DebugInfo, FrameBase, Local};
 use super::source::{SourceFiles, Token, tokens};
+use super::statics::{name_apart, needs_declarations};
 use super::typing::without_indices;
 
 /// One frame of a place in the code, inlined functions apart.
@@ -73,6 +74,8 @@ pub(super) struct Modules {
     named_by_line: FxHashMap<(u64, u64, Option<u64>), Option<String>>,
     /// What it may take to read what they say.
     bounds: Bounds,
+    /// The address of the variable that has a name alone.
+    owners: FxHashMap<String, u64>,
 }
 
 /// One file, and where it is.
@@ -86,6 +89,8 @@ struct Mapped {
     lines: Option<Option<Loader>>,
     /// In the order of their addresses, which are the file's own.
     data: Option<Vec<DataSymbol>>,
+    /// Of a program: the variables that each thread has its own of.
+    thread_locals: Option<Option<ThreadLocals>>,
     debug: Option<DebugInfo>,
     code: Option<Option<Code>>,
     build_id: String,
@@ -113,6 +118,7 @@ impl Modules {
             sources: SourceFiles::default(),
             named_by_line: FxHashMap::default(),
             bounds: Bounds::NONE,
+            owners: FxHashMap::default(),
         }
     }
 
@@ -178,11 +184,33 @@ impl Modules {
     pub(super) fn data_symbol(&mut self, address: u64) -> Option<DataSymbol> {
         let module = self.modules.iter_mut().rev().find(|module| module.covers(address))?;
         let own = address.wrapping_sub(module.bias);
-        let symbols = module.data();
+        let symbols = module.data(&self.directory);
         let index = symbols.partition_point(|symbol| symbol.address <= own).checked_sub(1)?;
         let symbol = symbols[index].clone();
-        (own - symbol.address < symbol.size)
-            .then(|| DataSymbol { address: symbol.address.wrapping_add(module.bias), ..symbol })
+        if own - symbol.address >= symbol.size {
+            return None;
+        }
+        let address = symbol.address.wrapping_add(module.bias);
+        // Two modules may have variables of one name, each for itself.
+        let name = match *self.owners.entry(symbol.name.clone()).or_insert(address) == address {
+            true => symbol.name,
+            false => format!("{} ({})", symbol.name, module.path.rsplit('/').next().unwrap_or_default()),
+        };
+        Some(DataSymbol { name, address, ..symbol })
+    }
+
+    /// The variable of the program that each thread has its own of, so far below the thread pointer, with the part that is meant.
+    pub(super) fn thread_local(&mut self, below: u64, length: Option<u64>) -> Option<String> {
+        let program = self.modules.iter_mut().find(|module| !module.is_library)?;
+        let directory = &self.directory;
+        let own = program.thread_locals(directory)?.at(below)?;
+        let (symbol, into) = own;
+        let debug = program.debug.get_or_insert_with(|| DebugInfo::read(&program.path));
+        let kind = debug.thread_local_at(symbol.address);
+        let part = kind.map(|kind| debug.types().path(kind, into, length).text);
+        Some(
+            symbol.name + &part.unwrap_or_else(|| if into == 0 { String::new() } else { format!("+{into}") }),
+        )
     }
 
     /// How what lies at an address within a variable of the symbol table, and is so long, is written behind the variable's name.
@@ -393,6 +421,7 @@ impl Mapped {
             end: end.max(bias.wrapping_add(last)),
             lines: None,
             data: None,
+            thread_locals: None,
             debug: None,
             code: None,
             build_id: build_id.iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -415,6 +444,7 @@ impl Mapped {
             end: recorded.end,
             lines: Some(None),
             data: Some(Vec::new()),
+            thread_locals: Some(None),
             debug: Some(DebugInfo::default()),
             code: Some(None),
             build_id: recorded.build_id.clone(),
@@ -456,17 +486,71 @@ impl Mapped {
         frames
     }
 
-    fn data(&mut self) -> &[DataSymbol] {
-        self.data.get_or_insert_with(|| read_data_symbols(&self.path).unwrap_or_default())
+    fn thread_locals(&mut self, directory: &str) -> Option<&ThreadLocals> {
+        let Mapped { path, thread_locals, debug, .. } = self;
+        let read = || {
+            let mut own = ThreadLocals::read(path)?;
+            if needs_declarations(&own.symbols) {
+                let debug = debug.get_or_insert_with(|| DebugInfo::read(path));
+                let declaration = |symbol: &DataSymbol| debug.thread_local_declaration_at(symbol.address);
+                name_apart(&mut own.symbols, directory, declaration);
+            }
+            Some(own)
+        };
+        thread_locals.get_or_insert_with(read).as_ref()
+    }
+
+    fn data(&mut self, directory: &str) -> &[DataSymbol] {
+        let Mapped { path, data, debug, .. } = self;
+        data.get_or_insert_with(|| {
+            let mut symbols = read_symbols(path, SymbolKind::Data).unwrap_or_default();
+            if needs_declarations(&symbols) {
+                let debug = debug.get_or_insert_with(|| DebugInfo::read(path));
+                name_apart(&mut symbols, directory, |symbol| debug.declaration_at(symbol.address));
+            }
+            symbols
+        })
     }
 }
 
-fn read_data_symbols(path: &str) -> Option<Vec<DataSymbol>> {
+/// The variables of a program that each thread has its own of.
+struct ThreadLocals {
+    /// How far below the thread pointer they begin.
+    distance: u64,
+    /// In the order of their addresses, which are offsets from there.
+    symbols: Vec<DataSymbol>,
+}
+
+impl ThreadLocals {
+    fn read(path: &str) -> Option<ThreadLocals> {
+        let bytes = ReadCache::new(fs::File::open(path).ok()?);
+        let file = object::File::parse(&bytes).ok()?;
+        let is_own = |kind| matches!(kind, SectionKind::Tls | SectionKind::UninitializedTls);
+        let own = || file.sections().filter(|section| is_own(section.kind()));
+        let start = own().map(|section| section.address()).min()?;
+        let end = own().map(|section| section.address() + section.size()).max()?;
+        let alignment = own().map(|section| section.align()).max()?.max(1);
+        // As the dynamic linker places those of the program: directly below the thread pointer, aligned as in the file.
+        let shift = (alignment - start % alignment) % alignment;
+        let distance = (end - start).saturating_sub(shift).next_multiple_of(alignment) + shift;
+        Some(ThreadLocals { distance, symbols: read_symbols(path, SymbolKind::Tls)? })
+    }
+
+    /// The variable so far below the thread pointer, and how far into it that is.
+    fn at(&self, below: u64) -> Option<(DataSymbol, u64)> {
+        let own = self.distance.checked_sub(below)?;
+        let symbol =
+            &self.symbols[self.symbols.partition_point(|symbol| symbol.address <= own).checked_sub(1)?];
+        let into = own - symbol.address;
+        (into < symbol.size).then(|| (symbol.clone(), into))
+    }
+}
+
+fn read_symbols(path: &str, kind: SymbolKind) -> Option<Vec<DataSymbol>> {
     let bytes = ReadCache::new(fs::File::open(path).ok()?);
     let file = object::File::parse(&bytes).ok()?;
     let all = file.symbols().chain(file.dynamic_symbols());
-    let data =
-        all.filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Data && symbol.size() > 0);
+    let data = all.filter(|symbol| symbol.is_definition() && symbol.kind() == kind && symbol.size() > 0);
     let described = data.filter_map(|symbol| {
         let name = demangled(symbol.name().ok()?);
         Some(DataSymbol { name, address: symbol.address(), size: symbol.size() })
@@ -478,7 +562,7 @@ fn read_data_symbols(path: &str) -> Option<Vec<DataSymbol>> {
 }
 
 /// A path without its `..`: compilers name their headers by the way they came.
-fn without_detours(path: &str) -> Cow<'_, str> {
+pub(super) fn without_detours(path: &str) -> Cow<'_, str> {
     if !path.contains("/../") {
         return Cow::Borrowed(path);
     }

@@ -194,7 +194,12 @@ mod tests {
 
     #[test]
     fn what_a_thread_keeps_on_its_stack_is_its_own() {
-        let stack = |thread| event(thread, Op::Begin { stack_low: 0x1000, stack_high: 0x2000, kernel_id: 1 });
+        let stack = |thread| {
+            event(
+                thread,
+                Op::Begin { stack_low: 0x1000, stack_high: 0x2000, kernel_id: 1, thread_pointer: 0 },
+            )
+        };
         let kept = Op::Write { address: 0x1800, size: 8 };
         for (writer, is_still) in [(0, true), (1, false)] {
             let mut run = Stillness::new();

@@ -96,7 +96,7 @@ fn release(lock: u64) -> Op<'static> {
 
 #[test]
 fn threads_and_accesses() {
-    let begin = |low| Op::Begin { stack_low: low, stack_high: low + 64, kernel_id: 7 };
+    let begin = |low| Op::Begin { stack_low: low, stack_high: low + 64, kernel_id: 7, thread_pointer: 0 };
     check(
         &[
             (0, begin(1000)),

@@ -6,6 +6,7 @@ mod confirm;
 mod expected;
 mod explore;
 mod failures;
+mod fixes;
 mod harm;
 mod ordinary;
 mod record;
@@ -29,6 +30,7 @@ use crate::observer::{Event, Observer, Stage};
 use crate::predict::{PredictOptions, head};
 use crate::saved;
 use crate::trace_file::{ExploredTrace, TraceFile};
+use fixes::Recordings;
 use rounds::Rounds;
 use rounds::recordings::open_in_time;
 pub use run_directory::RunDirectory;
@@ -151,7 +153,9 @@ pub fn hunt(
     rounds.save()?;
     let Rounds { mut predictions, mut explored, .. } = rounds;
     if !options.predict.every_instance {
-        settle::settle(&directory, &mut predictions)?;
+        let bounds = options.budget.bounds;
+        let recordings = Recordings { first: &file, others: &explored, bounds };
+        settle::settle(&directory, &recordings, &mut predictions)?;
     }
     explored.retain(|other| {
         predictions.findings.iter().any(|finding| finding.recording.as_ref() == Some(&other.name))

@@ -5,8 +5,8 @@
 //! the same findings under the same ids.
 
 mod allocation;
-mod culprit;
-mod fix;
+pub(crate) mod culprit;
+pub(crate) mod fix;
 mod gather;
 mod ids;
 mod kinds;
@@ -93,6 +93,7 @@ pub fn head(file: &TraceFile, options: &PredictOptions) -> Result<Predictions, E
         candidates: 0,
         refuted: 0,
         suppressed: 0,
+        other_code: 0,
         funnel: None,
         coverage: None,
         stopped: None,
@@ -135,7 +136,7 @@ pub fn predict_each(
     // What was left of the share of a part before is gone.
     options.begin_share(kinds.len() as u32);
     let index = Index::within(trace, bounds);
-    let checkers = Checkers::default();
+    let checkers = Checkers::within(bounds);
     let engine = Options { budget: options.budget.steps, ..Options::default() };
     let first_party = FirstParty::of(trace, &options.first_party_roots);
     let grouping = match (options.every_instance, options.by_cause) {

@@ -9,7 +9,7 @@ use findings::{Finding, FixPlace, LockFix, LockMistake, OrderChange};
 
 /// Which lock to hold where: `Suggested fix: hold m at a.c:7, ..`.
 pub fn fix_in_words(finding: &Finding) -> Option<String> {
-    let LockFix { mistake, lock, instead_of, places, held, accesses } = finding.fix.as_ref()?;
+    let LockFix { mistake, lock, instead_of, places, held, accesses, partial } = finding.fix.as_ref()?;
     let lock = shown(lock);
     let place = |FixPlace { from, to }: &FixPlace| match (mistake, from == to) {
         (LockMistake::Released, false) => {
@@ -33,10 +33,36 @@ pub fn fix_in_words(finding: &Finding) -> Option<String> {
         (held, all) => format!(", as at {held} of {all} other accesses"),
     };
     let what = finding.kind.title();
+    let own = match partial {
+        true => format!(" at {}", own_places(finding)),
+        false => String::new(),
+    };
+    let left = match partial {
+        true => " The other places of this finding need more than that.",
+        false => "",
+    };
     Some(format!(
-        "Suggested fix: hold `{lock}` {places}{how}{others}. Verified on this recording: the {what} is then \
-         infeasible, and no new deadlock is feasible."
+        "Suggested fix: hold `{lock}` {places}{how}{others}. Verified on this recording: the {what}{own} is then \
+         infeasible, and no new deadlock is feasible.{left}"
     ))
+}
+
+/// The finding's own places, each once.
+fn own_places(finding: &Finding) -> String {
+    let mut places: Vec<String> = Vec::new();
+    for location in &finding.locations {
+        let place = shown(location).to_string();
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    listed(places.into_iter())
+}
+
+/// Why no lock was looked for: `No fix was looked for: the time for it ran out.`
+pub fn no_fix_in_words(finding: &Finding) -> Option<String> {
+    let reason = finding.no_fix.filter(|_| finding.fix.is_none())?;
+    Some(format!("No fix was looked for: {}.", reason.in_words()))
 }
 
 /// Which memory orders are to blame: `with release in the atomic write of flag at a.c:7 ..`.
@@ -46,8 +72,15 @@ pub fn orders_in_words(finding: &Finding) -> Option<String> {
             format!("`{to}` instead of `{from}` in the {} at {}", shown(operation), shown(location))
         });
     let changes: Vec<String> = changes.collect();
+    let own = match finding.partial_orders {
+        true => format!(" at {}", own_places(finding)),
+        false => String::new(),
+    };
     (!changes.is_empty()).then(|| {
-        format!("Because of a memory order: with {}, the race is infeasible (verified).", listed(changes))
+        format!(
+            "Because of a memory order: with {}, the race{own} is infeasible (verified).",
+            listed(changes)
+        )
     })
 }
 

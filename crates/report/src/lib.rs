@@ -41,12 +41,12 @@ pub use explain::{explain, in_one_sentence};
 pub use figures::{counted, number};
 pub use findings::{
     Baseline, Cause, Comparison, Coverage, Failure, FailureThread, Finding, FindingKind, FirstFailure,
-    FixPlace, FixedFinding, Funnel, FurtherPlaces, Harm, HuntEnd, LockFix, LockMistake, OrderChange,
-    Predictions, Replayed, Rung, Size, Stopped, StoppedBy, Suite, SuiteTest, TestOutcome, TestStatus, family,
-    group_by_cause, number_by_rank,
+    FixPlace, FixedFinding, Funnel, FurtherPlaces, Harm, HuntEnd, LockFix, LockMistake, MOST_ELEMENTS, NoFix,
+    OrderChange, Predictions, Replayed, Rung, Size, Stopped, StoppedBy, Suite, SuiteTest, TestOutcome,
+    TestStatus, family, group_by_cause, number_by_rank,
 };
 pub use fingerprint::{Fingerprint, event_line};
-pub use fixes::{fix_in_words, orders_in_words};
+pub use fixes::{fix_in_words, no_fix_in_words, orders_in_words};
 pub use html::{Extras, Lattice, RuledOut, html};
 pub use interleaving::{Steps, interleaving};
 pub use junit::junit;

@@ -1,5 +1,6 @@
 //! What a finding does to the program, in words: its harm, and how a run of it failed.
 
+use crate::context::Context;
 use crate::words::{listed, printable, shown};
 use findings::{Failure, Finding, FindingKind};
 
@@ -49,6 +50,31 @@ pub(crate) fn frequency(failure: &Failure) -> String {
         }
         _ => "It happened in the only run".to_owned(),
     }
+}
+
+/// A thread when the program failed.
+pub(crate) struct ThreadAtEnd<'f> {
+    /// `T2 failed here`, `T1 was waiting for gate`.
+    pub(crate) heading: String,
+    /// Its calls, the innermost first: `function at location`.
+    pub(crate) stack: Vec<&'f str>,
+}
+
+/// Where the failing thread was, and what the others were doing that had not finished.
+pub(crate) fn threads_at_end<'f>(context: &Context<'_>, failure: &'f Failure) -> Vec<ThreadAtEnd<'f>> {
+    let mut threads = Vec::new();
+    if !failure.stack.is_empty() {
+        let thread = failure.thread.as_deref().unwrap_or("The program");
+        let heading = format!("{} failed here", shown(thread));
+        threads.push(ThreadAtEnd { heading, stack: context.shown_frames(&failure.stack) });
+    }
+    let others = failure.threads.iter().filter(|other| Some(&other.thread) != failure.thread.as_ref());
+    threads.extend(others.filter(|other| other.state != "finished").map(|other| {
+        let what = other.waits_for.as_ref().map(|what| format!(" for {}", shown(what))).unwrap_or_default();
+        let heading = format!("{} was {}{what}", shown(&other.thread), shown(&other.state));
+        ThreadAtEnd { heading, stack: context.shown_frames(&other.stack) }
+    }));
+    threads
 }
 
 /// What the program did when the finding happened.

@@ -15,7 +15,7 @@ use trace::{EventId, Op, ThreadId};
 use crate::context::{Context, Contexts};
 use crate::figures::{counted, number};
 use crate::fixes::{Edit, edits, fix_in_words, orders_in_words};
-use crate::outcome::{effect, statement};
+use crate::outcome::{ThreadAtEnd, effect, statement, threads_at_end};
 use crate::place::SourcePlace;
 use crate::plain_json::spelled_out;
 use crate::terminal::title;
@@ -279,19 +279,30 @@ impl Writer<'_> {
         ThreadFlowLocation { location: self.at(event, message), execution_order, importance, kinds }
     }
 
+    /// The calls that led to each event and to the allocations, and where each thread was when the program failed.
     fn stacks(&self) -> Vec<Stack> {
         let words = self.context.words();
-        let stack = |event| {
+        let ended = self.finding.failure.iter().flat_map(|failure| threads_at_end(self.context, failure));
+        let ended = ended.map(|ThreadAtEnd { heading, stack }| {
+            let frames = stack.into_iter().map(|frame| frame.rsplit_once(" at ").unwrap_or((frame, "")));
+            let frame = |(function, location): (&str, &str)| self.frame(function, location);
+            Stack { message: Message { text: heading }, frames: frames.map(frame).collect() }
+        });
+        let of = |event, text| {
             let frames = self.context.shown_stack(event);
-            let frame = |frame: &crate::context::Frame| StackFrame {
-                location: self.location(&frame.location, Some(shown(&frame.function))),
-            };
-            (!frames.is_empty()).then(|| Stack {
-                message: Message { text: words.event_without_id(event) },
-                frames: frames.iter().map(frame).collect(),
-            })
+            let frame = |frame: &crate::context::Frame| self.frame(&frame.function, &frame.location);
+            Stack { message: Message { text }, frames: frames.iter().map(frame).collect() }
         };
-        self.finding.named_events().filter_map(stack).collect()
+        let events = self.finding.named_events().map(|event| of(event, words.event_without_id(event)));
+        let allocations = self.context.allocations(self.finding).into_iter().map(|(block, allocation)| {
+            let name = shown(self.context.trace.symbols().block(block));
+            of(allocation, format!("{name} was allocated by {}", words.thread_of(allocation)))
+        });
+        ended.chain(events).chain(allocations).filter(|stack| !stack.frames.is_empty()).collect()
+    }
+
+    fn frame(&self, function: &str, location: &str) -> StackFrame {
+        StackFrame { location: self.location(location, Some(shown(function))) }
     }
 
     /// What makes it the same finding in the next run: kind, object and places; and, where the source is at hand, kind,

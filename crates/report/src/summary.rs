@@ -112,6 +112,12 @@ pub fn summary_of(predictions: &Predictions, tally: &Tally) -> String {
         let found = counted(predictions.suppressed, "finding");
         lines.push(format!("{found} hidden by suppressions."));
     }
+    if predictions.other_code > 0 {
+        let found = counted(predictions.other_code, "finding");
+        lines.push(format!(
+            "{found} entirely in dependencies or the standard library left out (`--first-party`)."
+        ));
+    }
     if let Some(baseline) = &predictions.baseline {
         lines.push(baseline_in_words(baseline));
     }

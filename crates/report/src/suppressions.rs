@@ -179,30 +179,48 @@ fn is_of_kind(kind: FindingKind, context: &Context<'_>, finding: &Finding) -> bo
 }
 
 /// Suppressions that would silence a finding, each by itself: by the innermost of the user's own functions, and by the object. `is_own` says which
-/// locations are in the user's own code; a function of a library is never proposed, since that would silence too much.
+/// locations are in the user's own code; a function of a library is never proposed, since that would silence too much, nor is `main`, which
+/// is on most stacks.
 pub fn ready_suppressions(
     context: &Context<'_>,
     finding: &Finding,
     is_own: impl Fn(&str) -> bool,
 ) -> Vec<String> {
-    let own = |event| context.stack(event).into_iter().find(|frame| is_own(&frame.location));
-    let function = finding.named_events().find_map(own).map(|frame| frame.function);
-    let failing = finding.failure.iter().flat_map(|failure| &failure.stack);
-    let mut failing = failing.filter_map(|frame| frame.rsplit_once(" at "));
-    let failing = failing.find(|(_, location)| is_own(location)).map(|(function, _)| function.to_owned());
-    // Neither names one function: a lambda that is inlined has no name of its own.
-    let is_name = |name: &String| name != "?" && name != "operator()";
-    let names = [function.or(failing).filter(is_name), Some(any_of_its_kind(&finding.object))];
-    let lines = names.into_iter().flatten().filter_map(|name| {
+    let innermost = |frames: Vec<(String, String)>| {
+        let mut frames = frames.into_iter().enumerate();
+        let (depth, (function, _)) = frames.find(|(_, (_, location))| is_own(location))?;
+        is_telling(&function).then_some((depth, function))
+    };
+    let of_event = |event| {
+        let stack = context.stack(event).into_iter();
+        innermost(stack.map(|frame| (frame.function, frame.location)).collect())
+    };
+    let of_failure = || {
+        let frames = finding.failure.iter().flat_map(|failure| &failure.stack);
+        let frames = frames.filter_map(|frame| frame.rsplit_once(" at "));
+        innermost(frames.map(|(function, place)| (function.to_owned(), place.to_owned())).collect())
+    };
+    let function = finding.named_events().find_map(of_event).or_else(of_failure);
+    let kind = finding.kind.name();
+    // What is called from anywhere else is none of this finding.
+    let by_function = function.map(|(depth, name)| match depth {
+        0 => (format!("{kind}_top"), name),
+        _ => (kind.to_owned(), name),
+    });
+    let by_object = (kind.to_owned(), any_of_its_kind(&finding.object));
+    let lines = by_function.into_iter().chain([by_object]).filter_map(|(kind, name)| {
         // What a pattern cannot say literally is left open.
         let open = |c: char| if c == '^' || c == '$' || is_hidden(c) { '*' } else { c };
         let pattern: String = name.chars().map(open).collect();
         let pattern = pattern.trim();
-        (!pattern.is_empty()).then(|| format!("{}:^{pattern}$", finding.kind.name()))
+        (!pattern.is_empty()).then(|| format!("{kind}:^{pattern}$"))
     });
-    let mut lines: Vec<String> = lines.collect();
-    lines.dedup();
-    lines
+    lines.collect()
+}
+
+/// Whether a name says which function it is: a lambda that is inlined has no name of its own, and every program has a `main`.
+fn is_telling(function: &str) -> bool {
+    !["?", "operator()", "main"].contains(&function) && !function.ends_with("::main")
 }
 
 /// A pattern for the elements of one array, and for the blocks of one allocation: `jobs[*].id`.
@@ -293,6 +311,16 @@ mod tests {
         ];
         for (pattern, name, expected) in cases {
             assert_eq!(Pattern::new(pattern).matches(name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn every_program_has_a_main() {
+        for name in ["main", "bank::main", "?", "operator()"] {
+            assert!(!is_telling(name), "{name}");
+        }
+        for name in ["bank::main::{{closure}}", "domain", "pay"] {
+            assert!(is_telling(name), "{name}");
         }
     }
 

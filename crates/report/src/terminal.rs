@@ -7,9 +7,9 @@ use check::Question;
 use trace::EventId;
 
 use crate::context::{Context, Frame};
-use crate::fixes::{fix_in_words, orders_in_words};
+use crate::fixes::{fix_in_words, no_fix_in_words, orders_in_words};
 use crate::interleaving::{Steps, interleaving};
-use crate::outcome::{effect, frequency, statement};
+use crate::outcome::{ThreadAtEnd, effect, frequency, statement, threads_at_end};
 use crate::place::{SourcePlace, telling_span};
 use crate::words::{listed, printable, shown};
 use crate::wrap::wrapped;
@@ -220,7 +220,7 @@ impl FindingText<'_> {
         if let Some(orders) = orders_in_words(self.finding) {
             text.push_str(&wrapped(&orders, 2, 2));
         }
-        if let Some(fix) = fix_in_words(self.finding) {
+        if let Some(fix) = fix_in_words(self.finding).or_else(|| no_fix_in_words(self.finding)) {
             text.push_str(&wrapped(&fix, 2, 2));
         }
         if let Some(effect) = effect(self.finding) {
@@ -237,30 +237,12 @@ impl FindingText<'_> {
 
     /// Where the failing thread was, and what the others were doing.
     fn failed(&self, failure: &Failure) -> String {
-        let frames = |stack: &[String]| {
-            let lines = self
-                .context
-                .shown_frames(stack)
-                .into_iter()
-                .enumerate()
-                .map(|(depth, frame)| format!("      #{depth} {}\n", shown(frame)));
-            lines.collect::<String>()
-        };
         let mut said = String::new();
-        if !failure.stack.is_empty() {
-            let thread = failure.thread.as_deref().unwrap_or("The program");
-            said.push_str(&format!("  {} failed here:\n{}", shown(thread), frames(&failure.stack)));
-        }
-        let others = failure.threads.iter().filter(|other| Some(&other.thread) != failure.thread.as_ref());
-        for other in others.filter(|other| other.state != "finished") {
-            let what = other.waits_for.as_ref().map(|what| format!(" for {}", shown(what)));
-            said.push_str(&format!(
-                "  {} was {}{}:\n{}",
-                shown(&other.thread),
-                shown(&other.state),
-                what.unwrap_or_default(),
-                frames(&other.stack)
-            ));
+        for ThreadAtEnd { heading, stack } in threads_at_end(self.context, failure) {
+            said.push_str(&format!("  {heading}:\n"));
+            for (depth, frame) in stack.into_iter().enumerate() {
+                said.push_str(&format!("      #{depth} {}\n", shown(frame)));
+            }
         }
         said
     }

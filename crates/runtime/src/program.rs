@@ -149,7 +149,8 @@ fn shut_gates(reason: u32) {
 pub(crate) fn begin_thread(inside: &Inside, (low, high): (u64, u64)) {
     let thread = inside.thread();
     let kernel_id = u64::from(thread.kernel_id.load(Ordering::Relaxed));
-    inside.detailed(Kind::Begin, thread.start(), low, &[high, u64::from(thread.table_number), kernel_id], b"");
+    let rest = [high, u64::from(thread.table_number), kernel_id, thread::thread_pointer()];
+    inside.detailed(Kind::Begin, thread.start(), low, &rest, b"");
 }
 
 /// The thread with this kernel id ends now. The next one waits until it is gone.

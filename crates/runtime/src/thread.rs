@@ -68,6 +68,16 @@ pub(crate) fn take_branched() -> Branched {
     Branched::from_word(branched)
 }
 
+/// The address that the calling thread's own variables lie below.
+pub(crate) fn thread_pointer() -> u64 {
+    let pointer: u64;
+    // SAFETY: the first word there is its own address, by the ABI.
+    unsafe {
+        asm!("mov {0}, qword ptr fs:[0]", out(reg) pointer, options(nostack, readonly, preserves_flags));
+    }
+    pointer
+}
+
 /// How far below the thread pointer the thread-local variable lies.
 pub(crate) fn distance_of_storage() -> usize {
     let offset: isize;

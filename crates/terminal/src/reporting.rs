@@ -118,6 +118,8 @@ pub struct Reporting<'a> {
     pub mode: OutputMode,
     /// The options with which a search finds them again; none where they are saved.
     pub options: &'a [String],
+    /// Where the user's own code is; none: the project that was recorded.
+    pub roots: &'a [PathBuf],
     /// The directory of a suite, whose findings are of several recordings; none: findings are named beside their recording.
     pub suite: Option<&'a Path>,
     /// What may still be spent on what reports show besides.
@@ -142,7 +144,9 @@ impl Reporting<'_> {
         let suppressed = pipeline::suppress(&contexts, unwanted, &mut predictions.findings, observer)?;
         predictions.suppressed += suppressed;
         if outputs.first_party {
+            let before = predictions.findings.len();
             predictions.findings.retain(|finding| !finding.third_party);
+            predictions.other_code = (before - predictions.findings.len()) as u64;
         }
         if outputs.show == Show::All {
             predictions.findings.iter_mut().for_each(|finding| finding.shown = finding.shown.map(|_| true));
@@ -180,7 +184,7 @@ impl Reporting<'_> {
             output::print(&self.in_words(&contexts, &predictions, &hidden)?)?;
         }
         if outputs.print_suppressions {
-            print_suppressions(&contexts, &predictions, self.mode)?;
+            self.print_suppressions(&contexts, &predictions)?;
         }
         Ok(exit_with(&predictions, !predictions.findings.is_empty(), outputs.exit_code))
     }
@@ -257,6 +261,34 @@ impl Reporting<'_> {
         let steps = if self.outputs.all_steps { Steps::All } else { Steps::Telling };
         Ok(finding_in_words(context, finding, &question(context, finding)?, steps))
     }
+
+    /// Lines that a file of suppressions can have, of which one silences a finding and the other is a comment; beside JSON they go to standard error.
+    fn print_suppressions(
+        &self,
+        contexts: &Contexts<'_>,
+        predictions: &Predictions,
+    ) -> Result<(), Diagnostic> {
+        let mut text = String::new();
+        let mut printed = Vec::new();
+        for finding in &predictions.findings {
+            let context = contexts.of(finding);
+            let own = FirstParty::of(context.trace, self.roots);
+            let lines = ready_suppressions(context, finding, |location| own.contains(location));
+            let Some((line, others)) = lines.split_first() else { continue };
+            if !printed.contains(line) {
+                text.push_str(&format!("# {}: {}\n{line}\n", finding.id, report::title(finding)));
+                others.iter().for_each(|other| text.push_str(&format!("# or: {other}\n")));
+                printed.push(line.clone());
+            }
+        }
+        match self.mode.json {
+            true => {
+                eprint!("{text}");
+                Ok(())
+            }
+            false => output::print(&text),
+        }
+    }
 }
 
 /// What the process ends with.
@@ -300,32 +332,4 @@ fn questions(contexts: &Contexts<'_>, predictions: &Predictions) -> Result<Vec<Q
 
 fn write(file: &OsString, content: &str) -> Result<(), Diagnostic> {
     Target::plain(file).write(|out| out.write_all(content.as_bytes())).map(|_| ())
-}
-
-/// Lines that a file of suppressions can have, of which one silences a finding and the other is a comment; beside JSON they go to standard error.
-fn print_suppressions(
-    contexts: &Contexts<'_>,
-    predictions: &Predictions,
-    mode: OutputMode,
-) -> Result<(), Diagnostic> {
-    let mut text = String::new();
-    let mut printed = Vec::new();
-    for finding in &predictions.findings {
-        let context = contexts.of(finding);
-        let own = FirstParty::of(context.trace, &[]);
-        let lines = ready_suppressions(context, finding, |location| own.contains(location));
-        let Some((line, others)) = lines.split_first() else { continue };
-        if !printed.contains(line) {
-            text.push_str(&format!("# {}: {}\n{line}\n", finding.id, report::title(finding)));
-            others.iter().for_each(|other| text.push_str(&format!("# or: {other}\n")));
-            printed.push(line.clone());
-        }
-    }
-    match mode.json {
-        true => {
-            eprint!("{text}");
-            Ok(())
-        }
-        false => output::print(&text),
-    }
 }

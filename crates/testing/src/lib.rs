@@ -5,6 +5,7 @@
 //! tests on the public traces and on the source of std run where these are present ([`absent`]), and tests that need RAPID are marked `#[ignore]` with the
 //! reason; `cargo xtask test --ignored` runs them.
 
+pub mod pairs;
 pub mod session;
 
 use std::path::{Path, PathBuf};

@@ -85,8 +85,8 @@ pub enum Op<'a> {
     FunctionExit,
     /// A thread is created.
     Create { child: u32 },
-    /// The thread's first event.
-    Begin { stack_low: u64, stack_high: u64, kernel_id: u32 },
+    /// The thread's first event. Its own variables lie below its thread pointer.
+    Begin { stack_low: u64, stack_high: u64, kernel_id: u32, thread_pointer: u64 },
     /// The thread's last event.
     End,
     /// The thread waited for the end of another.
@@ -351,7 +351,7 @@ pub(crate) fn detailed<'a>(
     arguments: [u64; MAX_ARGUMENTS],
     text: &'a [u8],
 ) -> Option<Op<'a>> {
-    let [first, second, third, _] = arguments;
+    let [first, second, third, fourth] = arguments;
     let thread = || u32::try_from(first).ok();
     Some(match kind {
         Kind::ReadRange => Op::ReadRange { address, length: first },
@@ -360,7 +360,12 @@ pub(crate) fn detailed<'a>(
         Kind::Zeroed => Op::Zeroed { address, length: first },
         Kind::Cleared => Op::Cleared { address, length: first },
         Kind::Create => Op::Create { child: thread()? },
-        Kind::Begin => Op::Begin { stack_low: address, stack_high: first, kernel_id: third.try_into().ok()? },
+        Kind::Begin => Op::Begin {
+            stack_low: address,
+            stack_high: first,
+            kernel_id: third.try_into().ok()?,
+            thread_pointer: fourth,
+        },
         Kind::Join => Op::Join { child: thread()? },
         Kind::Detach => Op::Detach { child: thread()? },
         Kind::ThreadName => Op::ThreadName { thread: thread()?, name: text },

@@ -181,7 +181,7 @@ kinds! {
         Create(1) = 67,
         /// The thread's first event; the address is the low end of its stack. Arguments: the high end, its
         /// predictor table, its kernel id.
-        Begin(3) = 68,
+        Begin(4) = 68,
         /// The end of a thread is waited for. Argument: its number.
         Join(1) = 69,
         /// A thread is detached. Argument: its number.

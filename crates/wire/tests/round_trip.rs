@@ -33,7 +33,7 @@ impl Writer {
         }
         for thread in 0..threads {
             writer.switch(thread);
-            writer.detailed(Kind::Begin, 0, 0x7000, &[0x8000, (thread % tables) as u64, 77], b"");
+            writer.detailed(Kind::Begin, 0, 0x7000, &[0x8000, (thread % tables) as u64, 77, 0x7f00], b"");
         }
         writer
     }

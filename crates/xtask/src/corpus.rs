@@ -3,31 +3,12 @@
 use std::path::Path;
 use std::process::Command;
 
-use serde::Deserialize;
 use serde_json::Value;
+use testing::pairs::{Pairs, Program};
 use xtask::Outcome;
 use xtask::cargo::{release_build, root};
 use xtask::machine::circumstances;
 use xtask::results::store_report;
-
-#[derive(Deserialize)]
-struct Expected {
-    program: Vec<Program>,
-}
-
-#[derive(Deserialize)]
-struct Program {
-    file: String,
-    #[serde(default)]
-    silent: bool,
-    #[serde(default)]
-    finding: Vec<Bug>,
-}
-
-#[derive(Deserialize)]
-struct Bug {
-    kind: String,
-}
 
 /// What came of a hunt.
 enum Result {
@@ -35,6 +16,8 @@ enum Result {
     Right,
     /// The program's mistake shows as a failure or hang, but is not called what it is.
     OnlyFailure,
+    /// The mistake is found, but its object, harm or message is not what is expected.
+    Otherwise,
     /// Something was found in a correct program.
     Noisy,
     /// Nothing that is expected was found.
@@ -42,12 +25,14 @@ enum Result {
 }
 
 impl Result {
-    fn of(program: &Program, found: &[String]) -> Result {
+    fn of(program: &Program, hunted: &Hunted) -> Result {
+        let has = |kind: &String| hunted.kinds.contains(kind);
         match program.silent {
-            true if found.is_empty() => Result::Right,
+            true if hunted.kinds.is_empty() => Result::Right,
             true => Result::Noisy,
-            false if program.finding.iter().all(|bug| found.contains(&bug.kind)) => Result::Right,
-            false if found.iter().any(|kind| kind == "failure") => Result::OnlyFailure,
+            false if hunted.lacks.is_empty() => Result::Right,
+            false if program.finding.iter().all(|mistake| has(&mistake.kind)) => Result::Otherwise,
+            false if has(&"failure".to_owned()) => Result::OnlyFailure,
             false => Result::Missed,
         }
     }
@@ -56,6 +41,7 @@ impl Result {
         match self {
             Result::Right => "ok",
             Result::OnlyFailure => "as failure",
+            Result::Otherwise => "OTHERWISE",
             Result::Noisy => "NOISY",
             Result::Missed => "MISSED",
         }
@@ -101,6 +87,7 @@ struct Tally {
     as_failures: usize,
     noisy: Vec<String>,
     missed: Vec<String>,
+    otherwise: Vec<String>,
     /// Findings that fail or hang, and those of them that did so in each replay.
     failures: usize,
     replayed: usize,
@@ -116,8 +103,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
         None => release_build()?,
     };
     let pairs = root().join("corpus/pairs");
-    let text = std::fs::read_to_string(pairs.join("expected.toml")).map_err(|error| error.to_string())?;
-    let expected: Expected = toml::from_str(&text).map_err(|error| error.to_string())?;
+    let expected = Pairs::read();
     let named = &options.named;
     if let Some(unknown) =
         named.iter().find(|name| !expected.program.iter().any(|program| program.file == **name))
@@ -130,14 +116,15 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let mut tally = Tally::default();
     println!("{:<28} {:<22} {:<34} {:<12} replays", "program", "expected", "found", "result");
     for program in programs {
-        tally.add(program, hunt(&foretell, &pairs, &program.file, &options)?);
+        tally.add(program, hunt(&foretell, &pairs, program, &options)?);
     }
-    let Tally { programs, as_failures, noisy, missed, failures, replayed, rows } = tally;
+    let Tally { programs, as_failures, noisy, missed, otherwise, failures, replayed, rows } = tally;
     let summary = format!(
-        "{programs} programs; not silent: {}; not found: {}; as a failure only: {as_failures}; \
+        "{programs} programs; not silent: {}; not found: {}; as a failure only: {as_failures}; otherwise than expected: {}; \
          {replayed} of {failures} failures and hangs happened in each of {} replays",
         noisy.len(),
         missed.len(),
+        otherwise.len(),
         options.replays
     );
     println!("\n{summary}");
@@ -167,15 +154,16 @@ impl Tally {
     fn add(&mut self, program: &Program, hunted: Hunted) {
         let wanted: Vec<&str> = match program.silent {
             true => vec!["silence"],
-            false => program.finding.iter().map(|bug| bug.kind.as_str()).collect(),
+            false => program.finding.iter().map(|mistake| mistake.kind.as_str()).collect(),
         };
-        let Hunted { kinds, replays } = hunted;
-        let result = Result::of(program, &kinds);
+        let result = Result::of(program, &hunted);
+        let Hunted { kinds, lacks, replays } = hunted;
         let (wanted, found) = (wanted.join(", "), kinds.join(", "));
         let replayed: Vec<String> =
             replays.iter().map(|(id, seen, times)| format!("{id} {seen}/{times}")).collect();
         let (name, replayed) = (result.name(), replayed.join(", "));
         println!("{:<28} {wanted:<22} {found:<34} {name:<12} {replayed}", program.file);
+        lacks.iter().for_each(|lack| println!("{:<28} {lack}", ""));
         self.rows.push_str(&format!("| {} | {wanted} | {found} | {name} | {replayed} |\n", program.file));
         self.programs += 1;
         self.failures += replays.len();
@@ -183,6 +171,7 @@ impl Tally {
         match result {
             Result::Right => {}
             Result::OnlyFailure => self.as_failures += 1,
+            Result::Otherwise => self.otherwise.push(program.file.clone()),
             Result::Noisy => self.noisy.push(program.file.clone()),
             Result::Missed => self.missed.push(program.file.clone()),
         }
@@ -193,6 +182,8 @@ impl Tally {
 struct Hunted {
     /// The kinds of the findings that are shown; a hunt that ended without a report is listed with its status.
     kinds: Vec<String>,
+    /// What is expected and is not there.
+    lacks: Vec<String>,
     /// Of each that fails or hangs: its id, how often it was seen, and in how many replays.
     replays: Vec<(String, u64, u64)>,
 }
@@ -200,19 +191,24 @@ struct Hunted {
 fn hunt(
     foretell: &str,
     pairs: &Path,
-    file: &str,
+    program: &Program,
     options: &Options<'_>,
 ) -> std::result::Result<Hunted, String> {
     let results = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut command = Command::new(foretell);
-    command.arg("hunt").arg(pairs.join(file)).args(["--json", "--quiet", "--results"]).arg(results.path());
+    command
+        .arg("hunt")
+        .arg(pairs.join(&program.file))
+        .args(["--json", "--quiet", "--results"])
+        .arg(results.path());
     command.args(options.timeout.map(|seconds| format!("--timeout={seconds}")));
     let output = command.output().map_err(|error| format!("cannot run foretell: {error}"))?;
     let Ok(report) = serde_json::from_slice::<Value>(&output.stdout) else {
-        return Ok(Hunted { kinds: vec![format!("no report ({})", output.status)], replays: Vec::new() });
+        let kinds = vec![format!("no report ({})", output.status)];
+        return Ok(Hunted { kinds, lacks: vec!["no report".to_owned()], replays: Vec::new() });
     };
-    let findings = report["findings"].as_array().cloned().unwrap_or_default();
-    let shown: Vec<&Value> = findings.iter().filter(|finding| finding["shown"] == true).collect();
+    let shown = Program::shown(&report);
+    let lacks = program.lacks(&report);
     let mut kinds: Vec<String> =
         shown.iter().filter_map(|finding| finding["kind"].as_str().map(str::to_owned)).collect();
     kinds.sort();
@@ -220,7 +216,7 @@ fn hunt(
     let fails = |finding: &&&Value| options.replays > 0 && finding["failure"].is_object();
     let ids = shown.iter().filter(fails).filter_map(|finding| finding["id"].as_str());
     let replays = ids.map(|id| replay(foretell, &results.path().join("latest"), id, options.replays));
-    Ok(Hunted { kinds, replays: replays.collect::<std::result::Result<_, String>>()? })
+    Ok(Hunted { kinds, lacks, replays: replays.collect::<std::result::Result<_, String>>()? })
 }
 
 /// Replays a finding so often; how often it was seen.

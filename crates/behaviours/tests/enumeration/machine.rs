@@ -362,7 +362,7 @@ fn op_of(done: &Done) -> Op<'static> {
     let address = address(done.object);
     let (size, exclusive, shared) = (4, Hold::Exclusive, Hold::Shared);
     match done.name {
-        "begin" => Op::Begin { stack_low: 0, stack_high: 0, kernel_id: 1 },
+        "begin" => Op::Begin { stack_low: 0, stack_high: 0, kernel_id: 1, thread_pointer: 0 },
         "create" => Op::Create { child: done.object as u32 },
         "join" => Op::Join { child: done.object as u32 },
         "end" => Op::End,

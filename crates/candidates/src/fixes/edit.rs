@@ -99,8 +99,13 @@ struct Piece {
     is_span: bool,
 }
 
-/// The recording with the lock held in all of these stretches. Reads of the variable may see something else.
-pub(super) fn edit(setup: &Index<'_>, lock: LockId, spans: &[Span], variable: VariableId) -> Option<Edited> {
+/// The recording with the lock held in all of these stretches. Reads of the variables may see something else.
+pub(super) fn edit(
+    setup: &Index<'_>,
+    lock: LockId,
+    spans: &[Span],
+    variables: &[VariableId],
+) -> Option<Edited> {
     let trace = setup.trace();
     let mut changes = vec![Change::default(); trace.len()];
     let mut threads: Vec<ThreadId> = spans.iter().map(|span| trace.thread(span.first)).collect();
@@ -111,7 +116,7 @@ pub(super) fn edit(setup: &Index<'_>, lock: LockId, spans: &[Span], variable: Va
         let own = spans.iter().filter(|span| trace.thread(span.first) == thread);
         widen(trace, lock, events.of_thread(thread), own, &mut changes)?;
     }
-    Ordering::new(trace, lock, variable, &changes, &events).run()
+    Ordering::new(trace, lock, variables, &changes, &events).run()
 }
 
 /// The events of each thread.
@@ -227,7 +232,7 @@ fn is_request(op: Op) -> bool {
 struct Ordering<'a> {
     trace: &'a Trace,
     lock: LockId,
-    variable: VariableId,
+    variables: &'a [VariableId],
     changes: &'a [Change],
     /// Whether acquires have requests.
     requests: bool,
@@ -268,7 +273,7 @@ impl<'a> Ordering<'a> {
     fn new(
         trace: &'a Trace,
         lock: LockId,
-        variable: VariableId,
+        variables: &'a [VariableId],
         changes: &'a [Change],
         events: &ByThread,
     ) -> Ordering<'a> {
@@ -287,7 +292,7 @@ impl<'a> Ordering<'a> {
         Ordering {
             trace,
             lock,
-            variable,
+            variables,
             changes,
             requests: trace.events().any(|(.., op)| is_request(op)),
             totals: events.0.iter().map(Vec::len).collect(),
@@ -392,7 +397,7 @@ impl<'a> Ordering<'a> {
             Op::BarrierExit(_) => self.entering[self.trace.barrier_instance(event).index()] == 0,
             Op::Take(semaphore) => self.permits[semaphore.index()] > 0,
             _ => match op.reads() {
-                Some(variable) if variable != self.variable && !is_new => {
+                Some(variable) if !self.variables.contains(&variable) && !is_new => {
                     self.writes[variable.index()] == self.trace.reads_from(event)
                 }
                 _ => true,

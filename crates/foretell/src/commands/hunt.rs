@@ -310,6 +310,7 @@ impl Hunt {
             outputs: &outputs,
             mode: self.mode,
             options: &[],
+            roots: self.search.roots(),
             suite: None,
             bounds,
         };

@@ -107,6 +107,7 @@ impl Predict {
             outputs: &self.outputs,
             mode: self.mode,
             options: &words,
+            roots: self.search.roots(),
             suite: None,
             bounds,
         };

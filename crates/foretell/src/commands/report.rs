@@ -39,6 +39,9 @@ pub struct Report {
     /// The trace of the findings, if it is not at the path they name.
     #[arg(long, value_name = "T")]
     trace: Option<OsString>,
+    /// Where your own code is, for `--print-suppressions`; by default the project that was recorded. May be repeated.
+    #[arg(long, value_name = "DIR")]
+    first_party_root: Vec<PathBuf>,
     #[command(flatten)]
     mode: OutputMode,
     #[command(flatten)]
@@ -78,7 +81,9 @@ impl Report {
         self.say_what_was_not_verified(&predictions);
         let (outputs, mode) = (&self.outputs, self.mode);
         let suite = predictions.suite.as_ref().and_then(|_| file.parent());
-        Reporting { file: &opened, others: &others, outputs, mode, options: &[], suite, bounds }
-            .deliver(predictions)
+        let roots = &self.first_party_root;
+        let reporting =
+            Reporting { file: &opened, others: &others, outputs, mode, options: &[], roots, suite, bounds };
+        reporting.deliver(predictions)
     }
 }

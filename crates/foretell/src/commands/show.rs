@@ -69,6 +69,7 @@ impl Show {
             outputs: &outputs,
             mode: self.mode,
             options: &options,
+            roots: self.search.roots(),
             suite: None,
             bounds,
         };

@@ -167,6 +167,7 @@ pub(super) fn report(outcome: SuiteOutcome, outputs: &Outputs, mode: OutputMode)
         outputs: &outputs,
         mode,
         options: &[],
+        roots: &[],
         suite: suite_directory,
         bounds: Bounds::NONE,
     };

@@ -331,18 +331,100 @@ fn long_lines_of_source_start_beside_their_numbers() {
     }
 }
 
+/// What the program does and what would fix it come before all that is long: what can happen, and how the output differs.
 #[test]
-fn a_suggested_fix_is_seen_without_scrolling() {
+fn harm_and_fix_are_seen_without_scrolling() {
     let Some(mut page) = browser() else { return };
     let directory = tempfile::tempdir().expect("a directory");
     let section =
         |line: u32| format!("main|acq(m)|{line}\nmain|w(x)|{}\nmain|rel(m)|{}\n", line + 1, line + 2);
-    let trace = format!("main|fork(T1)|1\n{}{}T1|w(x)|30\n", section(2), section(5));
-    page.looks(1400, 900, "light");
-    page.open(&report(directory.path(), "fix", &trace));
-    assert!(page.text(".fix").contains("hold `m`"), "{}", page.text(".fix"));
-    let bottom = page.value("document.querySelector('.fix').getBoundingClientRect().bottom").as_f64();
-    assert!(bottom.is_some_and(|bottom| bottom < 450.0), "{bottom:?}");
+    let trace = format!("main|fork(T1)|1\n{}{}T1|w(x)|30\nT1|w(x)|31\n", section(2), section(5));
+    report(directory.path(), "fix", &trace);
+    let foretell = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
+        command.args(arguments).current_dir(directory.path()).env_remove("FORETELL_OPTIONS");
+        command.output().expect("it starts").stdout
+    };
+    let found = foretell(&["predict", "fix.std", "--only", "race", "--json"]);
+    let mut found: Value = serde_json::from_slice(&found).expect("it is JSON");
+    let finding = &mut found["findings"][0];
+    (finding["rung"], finding["harm"]) = (json!("confirmed"), json!("output"));
+    finding["difference"] = (0..30).map(|line| json!(format!("+line {line}"))).collect();
+    std::fs::write(directory.path().join("found.json"), found.to_string()).expect("it can be written");
+    foretell(&["report", "found.json", "--html", "harm.html"]);
+    for (width, height) in [(1400, 900), (400, 800)] {
+        page.looks(width, height, "light");
+        page.open(&directory.path().join("harm.html"));
+        assert!(page.text(".effect").contains("prints something else"), "{}", page.text(".effect"));
+        assert!(page.text(".fix").contains("hold `m` at 30 and 31"), "{}", page.text(".fix"));
+        let top = |page: &mut Browser, what: &str, end: &str| {
+            let place = format!("document.querySelector('{what}').getBoundingClientRect().{end}");
+            page.value(&place).as_f64().expect("a number")
+        };
+        let (effect, fix) = (top(&mut page, ".effect", "top"), top(&mut page, ".fix", "top"));
+        let title = top(&mut page, "main h2", "bottom");
+        assert!(title < effect && effect < fix && fix < top(&mut page, ".statement", "top"), "{width}");
+        let bottom = top(&mut page, ".fix", "bottom");
+        assert!(bottom < f64::from(height), "{width}: {bottom}");
+        page.picture(&format!("harm-and-fix-{width}"));
+    }
+}
+
+/// A crash while another thread waits for a lock.
+const CRASH: &str = "\
+#include <pthread.h>
+#include <stddef.h>
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static int *pointer;
+static void *waits(void *unused) { pthread_mutex_lock(&gate); pthread_mutex_unlock(&gate); return unused; }
+static void write_it(void) { *pointer = 1; }
+static void *crashes(void *unused) { write_it(); return unused; }
+int main(void)
+{
+    pthread_t first, second;
+    pthread_mutex_lock(&gate);
+    pthread_create(&first, NULL, waits, NULL);
+    pthread_create(&second, NULL, crashes, NULL);
+    pthread_join(second, NULL);
+    return 0;
+}
+";
+
+#[test]
+fn a_failure_is_shown_with_its_message_and_all_threads() {
+    let Some(mut page) = browser() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("crash.c"), CRASH).expect("it can be written");
+    let hunt =
+        ["hunt", "crash.c", "--quiet", "--timeout", "4", "--html", "crash.html", "--sarif", "crash.sarif"];
+    let ran = Command::new(env!("CARGO_BIN_EXE_foretell"))
+        .args(hunt)
+        .current_dir(directory.path())
+        .env_remove("FORETELL_OPTIONS")
+        .output()
+        .expect("it starts");
+    assert_eq!(ran.status.code(), Some(1), "{}", String::from_utf8_lossy(&ran.stderr));
+    for (width, height) in [(1400, 900), (400, 800)] {
+        page.looks(width, height, "light");
+        page.open(&directory.path().join("crash.html"));
+        assert_eq!(page.text(".effect.failure"), "SIGSEGV at 0x0");
+        let failed = page.text(".failed");
+        assert!(failed.contains("T2 failed here") && failed.contains("#0 write_it at crash.c:6"), "{failed}");
+        let bottom = page.value("document.querySelector('.failed').getBoundingClientRect().bottom").as_f64();
+        assert!(bottom.is_some_and(|bottom| bottom < f64::from(height)), "{width}: {bottom:?}");
+        let all = page.text(".ended");
+        assert!(all.contains("T1 was waiting") && all.contains("main was waiting"), "{all}");
+        page.picture(&format!("failure-{width}"));
+    }
+    let sarif = std::fs::read(directory.path().join("crash.sarif")).expect("it is there");
+    let sarif: Value = serde_json::from_slice(&sarif).expect("it is JSON");
+    let stacks = sarif["runs"][0]["results"][0]["stacks"].as_array().expect("stacks");
+    let headings: Vec<&str> = stacks.iter().filter_map(|stack| stack["message"]["text"].as_str()).collect();
+    assert!(
+        headings[0] == "T2 failed here" && headings.iter().any(|it| it.starts_with("T1 was waiting")),
+        "{headings:?}"
+    );
+    assert_eq!(stacks[0]["frames"][0]["location"]["message"]["text"], "write_it");
 }
 
 /// However long a path is, its line is seen.

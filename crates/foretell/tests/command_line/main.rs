@@ -7,6 +7,7 @@ mod convert;
 mod decide;
 mod errors;
 mod everyday;
+mod findings;
 mod fixes;
 mod fleet;
 mod generate;

@@ -296,5 +296,5 @@ fn suppressions_match_functions_of_call_stacks() {
     }
     let ready =
         place.run(&["predict", "run.ftr", "--only", "race", "--quiet", "--print-suppressions"]).text();
-    assert!(ready.contains("\nrace:^deposit$\n"), "{ready}");
+    assert!(ready.contains("\nrace_top:^deposit$\n"), "{ready}");
 }

@@ -170,30 +170,58 @@ main|join(C)|table.c:41
 
 /// A race in a recording with call stacks, as a recorder writes it.
 pub(crate) fn recorded_race() -> Vec<u8> {
+    use trace::{Op, ThreadId, VariableId};
+    let stacks = [&["main\tbank.c:30"][..], &["deposit\tbank.c:9", "run\tbank.c:14"], &["main\tbank.c:31"]];
+    let events =
+        [(0, Op::Fork(ThreadId(1)), 0), (1, Op::Write(VariableId(0)), 1), (0, Op::Read(VariableId(0)), 2)];
+    recorded(&Names { variables: &["balance"], ..Names::default() }, &stacks, &events)
+}
+
+/// What the variables, locks and blocks of a recording are called.
+#[derive(Default)]
+pub(crate) struct Names {
+    pub(crate) variables: &'static [&'static str],
+    pub(crate) locks: &'static [&'static str],
+    pub(crate) blocks: &'static [&'static str],
+}
+
+/// A recording of threads `main`, `T1` and `T2`: names, stacks with the innermost function first (`function<tab>location`),
+/// and events, each with its thread and its stack.
+pub(crate) fn recorded(names: &Names, stacks: &[&[&str]], events: &[(u32, trace::Op, usize)]) -> Vec<u8> {
     use trace::native::layout::Table;
     use trace::native::{Distance, Note, StackId, Writer};
-    use trace::{LocationId, Op, ThreadId, VariableId};
+    use trace::{LocationId, ThreadId};
     let mut writer = Writer::new(Vec::new()).expect("memory takes it");
     let metadata = trace::Metadata { command: vec!["./bank".into()], ..trace::Metadata::default() };
     writer.metadata(&metadata).expect("memory takes it");
+    let frames: Vec<&str> = stacks.iter().flat_map(|stack| stack.iter().rev().copied()).collect();
+    let locations: Vec<&str> =
+        stacks.iter().map(|stack| stack[0].split_once('\t').expect("a location").1).collect();
+    let threads = 1 + events.iter().map(|event| event.0).max().expect("events") as usize;
     for (table, names) in [
-        (Table::Threads, &["main", "T1"][..]),
-        (Table::Variables, &["balance"]),
-        (Table::Locations, &["bank.c:30", "bank.c:9", "bank.c:31"]),
-        (Table::Frames, &["main\tbank.c:30", "run\tbank.c:14", "deposit\tbank.c:9", "main\tbank.c:31"]),
+        (Table::Threads, &["main", "T1", "T2"][..threads]),
+        (Table::Variables, names.variables),
+        (Table::Locks, names.locks),
+        (Table::Locations, &locations),
+        (Table::Frames, &frames),
+        (Table::Blocks, names.blocks),
     ] {
         names.iter().for_each(|name| writer.name(table, name).expect("memory takes it"));
     }
-    for (parent, frame) in [(0, 0), (0, 1), (2, 2), (0, 3)] {
-        writer.stack(StackId::from_raw(parent), frame).expect("memory takes it");
+    // Each frame is a stack on that before it, or the first of its own.
+    let (mut number, mut tops) = (0, Vec::new());
+    for stack in stacks {
+        for depth in 0..stack.len() as u32 {
+            let parent = if depth == 0 { 0 } else { number };
+            writer.stack(StackId::from_raw(parent), number).expect("memory takes it");
+            number += 1;
+        }
+        tops.push(number);
     }
-    for (thread, op, location, stack) in [
-        (0, Op::Fork(ThreadId(1)), 0, 1),
-        (1, Op::Write(VariableId(0)), 1, 3),
-        (0, Op::Read(VariableId(0)), 2, 4),
-    ] {
-        let note = Note { stack: StackId::from_raw(stack), step: Distance::Over(0) };
-        writer.noted_event(ThreadId(thread), op, LocationId(location), note).expect("memory takes it");
+    for &(thread, op, stack) in events {
+        let note = Note { stack: StackId::from_raw(tops[stack]), step: Distance::Over(0) };
+        let location = LocationId(stack as u32);
+        writer.noted_event(ThreadId(thread), op, location, note).expect("memory takes it");
     }
     writer.finish().expect("memory takes it")
 }

@@ -31,6 +31,44 @@ fn each_type_silences_what_it_names() {
     }
 }
 
+/// A race, a deadlock, an atomicity violation, a nondeterministic read and an order, each in a file of its own.
+const KINDS: &str = "main|fork(T1)|m.c:1\nmain|fork(T2)|m.c:2\n\
+                     T1|acq(l)|dead.c:1\nT1|acq(m)|dead.c:2\nT1|rel(m)|dead.c:3\nT1|rel(l)|dead.c:4\n\
+                     T2|acq(m)|dead.c:5\nT2|acq(l)|dead.c:6\nT2|rel(l)|dead.c:7\nT2|rel(m)|dead.c:8\n\
+                     T1|acq(m)|at.c:1\nT1|r(x)|at.c:2\nT1|rel(m)|at.c:3\nT1|acq(m)|at.c:4\nT1|w(x)|at.c:5\nT1|rel(m)|at.c:6\n\
+                     T2|acq(m)|at.c:7\nT2|w(x)|at.c:8\nT2|rel(m)|at.c:9\n\
+                     T1|w(y)|race.c:1\nT2|w(y)|race.c:2\n";
+
+/// Each kind is silenced by its own `_top`, by no other kind's, and by no other file.
+#[test]
+fn the_top_of_each_kind_is_meant_by_its_kind_alone() {
+    let place = Workplace::new();
+    place.write("t.std", KINDS);
+    let kinds_left = |line: &str| {
+        place.write("s.txt", line);
+        let options =
+            ["predict", "t.std", "--order", "race.c:2 < race.c:1", "--suppressions", "s.txt", "--json"];
+        let json = place.run(&options).json();
+        let kinds = json["findings"].as_array().unwrap().iter();
+        kinds.map(|f| f["kind"].as_str().unwrap().to_owned()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let all = kinds_left("race_top:nowhere\n");
+    let expected = ["atomicity", "deadlock", "nondeterminism", "order", "race"];
+    assert_eq!(all.iter().collect::<Vec<_>>(), expected);
+    for (kind, file) in [
+        ("race", "race.c"),
+        ("deadlock", "dead.c"),
+        ("atomicity", "at.c"),
+        ("nondeterminism", "at.c"),
+        ("order", "race.c"),
+    ] {
+        let mut others = all.clone();
+        others.remove(kind);
+        assert_eq!(kinds_left(&format!("{kind}_top:^{file}$\n")), others, "{kind}");
+        assert_eq!(kinds_left(&format!("{kind}_top:^elsewhere.c$\n")), all, "{kind}");
+    }
+}
+
 #[test]
 fn deadlocks_are_silenced_by_their_locks() {
     let place = Workplace::new();

@@ -1,5 +1,8 @@
 //! What is one finding: one variable and one pair of functions, never two variables, however many accesses a line has.
 
+use std::path::Path;
+use std::process::Command;
+
 use serde_json::Value;
 
 use crate::rust::program;
@@ -64,4 +67,137 @@ fn variables_are_never_merged_and_lines_of_one_are_listed() {
         let text = String::from_utf8_lossy(&shown.stdout).into_owned();
         assert!(text.contains("The same cause shows at:"), "{text}");
     });
+}
+
+/// Two modules made alike, each with a counter and a lock of its own under the same names, and a program that uses both.
+const MODULE: &str = "\
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int count;
+static void bump(void) { count++; }
+void run_NAME(void) { bump(); pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); }
+";
+const MODULES: &str = "\
+#include <pthread.h>
+#include <stddef.h>
+void run_one(void);
+void run_other(void);
+static void *work(void *unused) { run_one(); run_other(); return unused; }
+int main(void)
+{
+    pthread_t first, second;
+    pthread_create(&first, NULL, work, NULL);
+    pthread_create(&second, NULL, work, NULL);
+    pthread_join(first, NULL);
+    pthread_join(second, NULL);
+    return 0;
+}
+";
+
+/// A macro that makes a variable at each use, elements and blocks of one line, and a variable of one thread that another one writes.
+const ALIKE: &str = "\
+#include <pthread.h>
+#include <stdlib.h>
+#define COUNT() do { static int hits; hits++; } while (0)
+static int stats[2], *one, *other;
+static _Thread_local int errors;
+static int *of_main;
+static void *work(void *unused)
+{
+    COUNT();
+    COUNT();
+    stats[0]++, stats[1]++;
+    (*one)++, (*other)++;
+    (*of_main)++;
+    return unused;
+}
+int main(void)
+{
+    pthread_t first, second;
+    one = calloc(1, sizeof *one), other = calloc(1, sizeof *other);
+    of_main = &errors;
+    pthread_create(&first, NULL, work, NULL);
+    pthread_create(&second, NULL, work, NULL);
+    pthread_join(first, NULL);
+    pthread_join(second, NULL);
+    return 0;
+}
+";
+
+/// The races of a program that is built of these files with a compiler, and recorded once.
+fn races(compiler: &str, here: &Path, files: &[&str]) -> Vec<Value> {
+    let build = [&["cc", "-g", "-O1", "-pthread", "-o", "program"], files].concat();
+    for arguments in [&build[..], &["record", "--quiet", "-o", "run.ftr", "--", "./program"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
+        let ran = command.current_dir(here).args(arguments).env("FORETELL_CC", compiler).output().unwrap();
+        assert!(ran.status.success(), "{compiler}: {ran:?}");
+    }
+    let found = json(&foretell(here, &["predict", "run.ftr", "--only", "race", "--json"]));
+    found["findings"].as_array().unwrap().clone()
+}
+
+fn objects(races: &[Value]) -> Vec<&str> {
+    let mut objects: Vec<&str> = races.iter().map(|race| race["object"].as_str().unwrap()).collect();
+    objects.sort_unstable();
+    objects
+}
+
+#[test]
+fn variables_of_one_name_in_two_files_are_two() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for name in ["one", "other"] {
+        std::fs::write(here.join(format!("{name}.c")), MODULE.replace("NAME", name)).unwrap();
+    }
+    std::fs::write(here.join("main.c"), MODULES).unwrap();
+    let found = races("gcc", here, &["one.c", "other.c", "main.c"]);
+    assert_eq!(objects(&found), ["count (one.c)", "count (other.c)"], "{found:#?}");
+}
+
+#[test]
+fn variables_of_a_macro_elements_and_thread_locals_have_their_names() {
+    for compiler in ["gcc", "clang"] {
+        if !testing::has(compiler) {
+            continue;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("alike.c"), ALIKE).unwrap();
+        let found = races(compiler, directory.path(), &["alike.c"]);
+        let names = objects(&found);
+        let expected = [
+            "errors of main",
+            "int (alike.c:19)",
+            "stats[0]",
+            "work::hits (alike.c:10)",
+            "work::hits (alike.c:9)",
+        ];
+        assert_eq!(names, expected, "{compiler}: {found:#?}");
+        let more = |object: &str| {
+            let race = found.iter().find(|race| race["object"] == object).unwrap();
+            let further = race["more"].as_array().unwrap().iter();
+            further.map(|places| places["object"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(more("stats[0]"), ["stats[1]"], "{compiler}");
+        assert_eq!(more("int (alike.c:19)"), ["int (alike.c:19)#2"], "{compiler}");
+    }
+}
+
+#[test]
+fn ids_are_dense_and_the_same_with_each_seed() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("alike.c"), ALIKE).unwrap();
+    let hunted = |seed: &str| {
+        let hunt = ["hunt", "alike.c", "--seed", seed, "--timeout", "3", "--json", "--quiet"];
+        let report = json(&foretell(directory.path(), &hunt));
+        let shown = report["findings"].as_array().unwrap().iter().filter(|finding| finding["shown"] == true);
+        let mut ids: Vec<String> = shown.map(|finding| finding["id"].as_str().unwrap().to_owned()).collect();
+        let races = ids.iter().filter(|id| id.starts_with("race-")).count();
+        let expected: Vec<String> = (1..=races).map(|number| format!("race-{number}")).collect();
+        ids.retain(|id| id.starts_with("race-"));
+        assert_eq!(ids, expected, "{report:#}");
+        ids
+    };
+    let first = hunted("1");
+    assert!(first.len() >= 5);
+    assert_eq!([hunted("2"), hunted("3")], [first.clone(), first]);
 }

@@ -7,6 +7,7 @@ mod cargo;
 mod cpp;
 mod endings;
 mod failures;
+mod fixes;
 mod grouping;
 mod interrupts;
 mod ladder;

@@ -1,30 +1,9 @@
 //! Correct programs and their buggy twins, from corpus/pairs: the correct ones are silent, and the mistakes of the others are found. This
 //! is a part of them; `cargo xtask corpus` hunts in all.
 
-use std::path::{Path, PathBuf};
-
-use serde::Deserialize;
+use testing::pairs::{Pairs, Program};
 
 use crate::{foretell, json};
-
-#[derive(Deserialize)]
-struct Expected {
-    program: Vec<Pair>,
-}
-
-#[derive(Deserialize)]
-struct Pair {
-    file: String,
-    #[serde(default)]
-    silent: bool,
-    #[serde(default)]
-    finding: Vec<Bug>,
-}
-
-#[derive(Deserialize)]
-struct Bug {
-    kind: String,
-}
 
 /// Correct programs in which accesses of other threads come between two of one, as they are meant to.
 const SILENT: [&str; 14] = [
@@ -34,6 +13,7 @@ const SILENT: [&str; 14] = [
     "c11_flag_lock.c",
     "coroutine_pool.cc",
     "dekker.c",
+    "handoff.c",
     "locked_map.cc",
     "mutex_counter.c",
     "peterson.c",
@@ -54,6 +34,7 @@ const BUGGY: [&str; 16] = [
     "condvar_gate_bug.rs",
     "coroutine_pool_bug.cc",
     "double_checked_bug.cc",
+    "handoff_bug.c",
     "handshake_bug.c",
     "indexer_bug.c",
     "latch_results_bug.cc",
@@ -64,50 +45,37 @@ const BUGGY: [&str; 16] = [
     "thread_argument_bug.c",
 ];
 
-fn pairs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/pairs")
-}
-
-fn expected(file: &str) -> Pair {
-    let text = std::fs::read_to_string(pairs().join("expected.toml")).unwrap();
-    let expected: Expected = toml::from_str(&text).unwrap();
-    expected.program.into_iter().find(|pair| pair.file == file).unwrap_or_else(|| panic!("{file}"))
-}
-
 fn hunt(file: &str) -> (Option<i32>, serde_json::Value) {
     hunt_for(file, "8")
 }
 
 fn hunt_for(file: &str, seconds: &str) -> (Option<i32>, serde_json::Value) {
     let directory = tempfile::tempdir().unwrap();
-    std::fs::copy(pairs().join(file), directory.path().join(file)).unwrap();
+    std::fs::copy(Pairs::directory().join(file), directory.path().join(file)).unwrap();
     let hunted = foretell(directory.path(), &["hunt", file, "--json", "--quiet", "--timeout", seconds]);
     (hunted.status.code(), json(&hunted))
 }
 
 #[test]
 fn correct_programs_are_silent() {
+    let pairs = Pairs::read();
     for file in SILENT {
-        assert!(expected(file).silent, "{file}");
+        assert!(pairs.program(file).silent, "{file}");
         let (status, report) = hunt(file);
-        let shown = report["findings"].as_array().unwrap().iter().filter(|finding| finding["shown"] == true);
+        let shown = Program::shown(&report);
         // On a busy machine the time can be up while the recorded run is searched.
         let expected = if report["stopped"].is_null() { 0 } else { 3 };
-        assert_eq!((shown.collect::<Vec<_>>(), status), (Vec::new(), Some(expected)), "{file}");
+        assert_eq!((shown, status), (Vec::new(), Some(expected)), "{file}");
     }
 }
 
 #[test]
 fn mistakes_are_found() {
+    let pairs = Pairs::read();
     for file in BUGGY {
         let (status, report) = hunt_for(file, "20");
         assert_eq!(status, Some(1), "{file}: {report:#}");
-        for bug in expected(file).finding {
-            let findings = report["findings"].as_array().unwrap();
-            let found =
-                findings.iter().any(|finding| finding["kind"] == bug.kind && finding["shown"] == true);
-            assert!(found, "{file}: no {}: {report:#}", bug.kind);
-        }
+        assert_eq!(pairs.program(file).lacks(&report), [""; 0], "{file}: {report:#}");
     }
 }
 

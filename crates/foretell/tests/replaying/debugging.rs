@@ -162,3 +162,71 @@ int main(int count, char **arguments)
     assert_has(&said[2], &["Step ", "the program is about to fail: SIGSEGV at", "crash.c:8"]);
     assert_has(&said[3], &["T1  reader () at crash.c:8"]);
 }
+
+/// A program in one file that fails in one order of its threads, hunted in.
+fn hunted(name: &str, source: &str) -> Workshop {
+    let shop = Workshop::new();
+    shop.write(name, source);
+    let hunt = shop.foretell(&["hunt", name, "--quiet", "--timeout", "10"]).output().expect("it can be run");
+    assert_eq!(hunt.status.code(), Some(1), "{}", String::from_utf8_lossy(&hunt.stderr));
+    shop
+}
+
+/// The frames of the panic itself are passed over, and the user's are there with their variables.
+#[test]
+fn a_panic_of_rust_is_seen_where_it_happens() {
+    if !testing::has("gdb") {
+        return;
+    }
+    const SOURCE: &str = r#"use std::sync::{Arc, Mutex};
+use std::thread;
+fn take(account: &Mutex<i64>) {
+    let before = *account.lock().unwrap();
+    let mut held = account.lock().unwrap();
+    assert_eq!(*held, before, "changed meanwhile");
+    *held -= 10;
+}
+fn main() {
+    let account = Arc::new(Mutex::new(100));
+    let start = |account: Arc<Mutex<i64>>| thread::spawn(move || take(&account));
+    let threads = [start(account.clone()), start(account)];
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+"#;
+    let shop = hunted("panic.rs", SOURCE);
+    let said = gdb(&shop, &["failure-1"], &["backtrace", "foretell threads", "foretell back"]);
+    assert_has(&said[0], &["panic.rs:6", "take"]);
+    assert_has(&said[1], &["panic::take", "panic.rs:6"]);
+    assert!(!said[1].contains("foretell_") && !said[1].contains("libtsan"), "{}", said[1]);
+    assert_has(&said[2], &["  T1  ", "  T2  ", "take () at panic.rs:6"]);
+    assert_has(&said[3], &["Step "]);
+}
+
+#[test]
+fn a_race_of_cpp_is_seen_at_the_users_lines() {
+    if !testing::has("gdb") {
+        return;
+    }
+    const SOURCE: &str = r#"#include <thread>
+#include <vector>
+struct Job {
+    int state = 0;
+    void finish() { state++; }
+};
+int main()
+{
+    std::vector<Job> jobs(2);
+    auto work = [&] { jobs[1].finish(); };
+    std::thread first(work), second(work);
+    first.join();
+    second.join();
+}
+"#;
+    let shop = hunted("jobs.cc", SOURCE);
+    let said = gdb(&shop, &["race-1"], &["backtrace 1", "info threads", "foretell step"]);
+    assert_has(&said[0], &["both accesses of the race are next", "jobs.cc:5", "state++"]);
+    assert_has(&said[1], &["jobs.cc:5"]);
+    assert!(!said[1].contains("foretell_"), "{}", said[1]);
+    assert_has(&said[2], &["\"main\"", "\"T1\"", "\"T2\"", "jobs.cc"]);
+    assert_has(&said[3], &["Step "]);
+}

@@ -71,7 +71,8 @@ fn random_log(seed: u64) -> Vec<u8> {
             log.detailed(Kind::Create, 0, &[thread]);
             log.switch(thread as usize);
         }
-        log.detailed(Kind::Begin, 0x10_0000 * (thread + 1), &[0x10_0000 * (thread + 1) + 4096, thread, 7]);
+        let stack = 0x10_0000 * (thread + 1);
+        log.detailed(Kind::Begin, stack, &[stack + 4096, thread, 7, stack + 2048]);
     }
     let plain: Vec<Kind> = Kind::ALL[..15].to_vec();
     for _ in 0..300 {

@@ -23,8 +23,11 @@ const MOST_CLEARED: usize = 4096;
 
 impl<S: Sink> Translator<S> {
     pub(super) fn begin(&mut self, event: &Event<'_>) -> Option<Op> {
+        let name = self.threads[event.thread as usize].name.clone();
+        if let Raw::Begin { thread_pointer: pointer @ 1.., .. } = event.op {
+            self.objects.memory.thread_pointers.insert(pointer, name.clone());
+        }
         if let Some((placed, gone)) = self.objects.memory.variables.follow(&event.op) {
-            let name = self.threads[event.thread as usize].name.clone();
             self.objects.block(placed, &gone, Origin::Stack(event.thread, name));
         }
         (!self.threads[event.thread as usize].acted).then_some(Op::Begin)

@@ -9,16 +9,23 @@ use report::{
     Failure, Finding, FindingKind, Harm, Predictions, Rung, group_by_cause, is_of_the_system, number_by_rank,
 };
 
+use super::fixes::{Causes, Recordings};
 use super::run_directory::RunDirectory;
 use crate::error::Error;
 
-/// Puts findings with the same cause together, numbers them by rank, and keeps them so. Their schedules follow.
-pub(super) fn settle(directory: &RunDirectory, predictions: &mut Predictions) -> Result<(), Error> {
+/// Puts findings with the same cause together, numbers them by rank, and keeps them so. Their schedules follow, and their fixes.
+pub(super) fn settle(
+    directory: &RunDirectory,
+    recordings: &Recordings<'_>,
+    predictions: &mut Predictions,
+) -> Result<(), Error> {
     let mut findings = std::mem::take(&mut predictions.findings);
     findings.sort_by_key(Finding::rank);
     let before: Vec<String> = findings.iter().map(|finding| finding.id.clone()).collect();
     leave_out_explained_hangs(&mut findings);
+    let causes = Causes::of(&findings);
     findings = group_by_cause(findings);
+    causes.fix_as_a_whole(recordings, &mut findings);
     let kept: Vec<String> = findings.iter().map(|finding| finding.id.clone()).collect();
     number_by_rank(&mut findings);
     let now: BTreeMap<&String, &str> =

@@ -10,6 +10,20 @@ const LONGEST: usize = 1_000_000;
 /// So many reads are tried one by one, and then all of them together.
 const MOST: usize = 8;
 
+/// Whether with these changes all of these races are infeasible.
+pub(crate) fn orders_cover(trace: &Trace, changes: &[OrderChange], questions: &[Question]) -> bool {
+    let order = |change: &OrderChange| Some((change.event, MemoryOrder::from_name(&change.to)?));
+    let changes: Option<Vec<(EventId, MemoryOrder)>> = changes.iter().map(order).collect();
+    changes.is_some_and(|changes| are_infeasible(trace, &changes, questions))
+}
+
+fn are_infeasible(trace: &Trace, changes: &[(EventId, MemoryOrder)], questions: &[Question]) -> bool {
+    let fixed = trace.clone().with_memory_orders(&everywhere(trace, changes));
+    let index = Index::new(&fixed);
+    let verdict = |question| decide::decide(&index, question, Model::ReadsFrom, Options::default());
+    questions.iter().all(|question| matches!(verdict(question), Ok(Verdict::Infeasible(_))))
+}
+
 /// The changes of memory orders after which the race of a schedule is infeasible; none if the race is not because of an order, or if none
 /// of those tried helps.
 pub(super) fn culprits(trace: &Trace, question: &Question, schedule: &[EventId]) -> Vec<OrderChange> {
@@ -23,9 +37,7 @@ pub(super) fn culprits(trace: &Trace, question: &Question, schedule: &[EventId])
         attempts.push(reads);
     }
     let solves = |changes: &Vec<(EventId, MemoryOrder)>| {
-        let fixed = trace.clone().with_memory_orders(&everywhere(trace, changes));
-        let verdict = decide::decide(&Index::new(&fixed), question, model, Options::default());
-        matches!(verdict, Ok(Verdict::Infeasible(_)))
+        are_infeasible(trace, changes, std::slice::from_ref(question))
     };
     let fixes = attempts.into_iter().map(|reads| changes(trace, &reads));
     let fix = fixes.into_iter().find(solves).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use candidates::Bug;
 use check::Model;
 use decide::{Index, Options, Verdict};
-use report::{Cause, Finding, FindingKind, Rung, family};
+use report::{Cause, Finding, FindingKind, MOST_ELEMENTS, Rung, family};
 use trace::{EventId, LocationId, Trace};
 
 use super::allocation::Allocations;
@@ -51,9 +51,43 @@ struct Group {
     racy: bool,
     /// A thread writes by what it read before another wrote.
     stale: bool,
+    /// The same about other elements of the array, the first few of them.
+    elements: Vec<Element>,
+}
+
+/// A bug about another element of the same array, or another block of the same allocation, at the same places.
+struct Element {
+    found: Bug,
+    count: u64,
 }
 
 impl Group {
+    /// Takes in another bug with the same key, and keeps the first by rank as its own.
+    fn take(&mut self, kind: FindingKind, new: Group) {
+        let count = self.count + 1;
+        let mut other = new;
+        if other.rank(kind) < self.rank(kind) {
+            other.elements = std::mem::take(&mut self.elements);
+            std::mem::swap(self, &mut other);
+        }
+        self.count = count;
+        if kind.tells_elements_apart() && other.found.object != self.found.object {
+            self.note_element(other.found);
+        }
+    }
+
+    /// Lists an element; the group's own may have been listed before it became its own.
+    fn note_element(&mut self, found: Bug) {
+        let own = &self.found.object;
+        self.elements.retain(|element| element.found.object != *own);
+        let known = self.elements.iter().position(|element| element.found.object == found.object);
+        match known {
+            Some(known) => self.elements[known].count += 1,
+            None if self.elements.len() < MOST_ELEMENTS => self.elements.push(Element { found, count: 1 }),
+            None => {}
+        }
+    }
+
     /// What is shown first: what forks and joins leave a choice about, then the highest rung, then reads that race and writes that are
     /// stale. Of what has one cause, the first is replayed: a write that is lost does harm where a value that is seen too early may not.
     fn rank(&self, kind: FindingKind) -> impl Ord + use<> {
@@ -176,7 +210,7 @@ impl<'s> Gatherer<'s> {
             _ => rung,
         };
         let stale = kind == FindingKind::Atomicity && is_stale(trace, &found.events);
-        let new = Group { found, rung, count: 1, racy, stale };
+        let new = Group { found, rung, count: 1, racy, stale, elements: Vec::new() };
         if self.all {
             let prediction = self.prediction(kind, new);
             return self.pass_on(vec![prediction]);
@@ -186,13 +220,7 @@ impl<'s> Gatherer<'s> {
             None => {
                 self.groups.insert(key, new);
             }
-            Some(group) => {
-                let count = group.count + 1;
-                if new.rank(kind) < group.rank(kind) {
-                    *group = new;
-                }
-                group.count = count;
-            }
+            Some(group) => group.take(kind, new),
         }
     }
 
@@ -273,10 +301,14 @@ impl<'s> Gatherer<'s> {
     }
 
     fn prediction(&self, kind: FindingKind, group: Group) -> Prediction<'s> {
-        let Group { found, rung, count, racy, .. } = group;
+        let Group { found, rung, count, racy, elements, .. } = group;
         let pending =
             PendingSchedule { index: self.index, checkers: self.checkers, model: self.model, rung, found };
-        Prediction::pending(pending, kind, count, racy, self.first_party)
+        let mut prediction = Prediction::pending(pending, kind, count, racy, self.first_party);
+        for Element { found, count } in elements {
+            prediction.absorb_element(found, count);
+        }
+        prediction
     }
 }
 

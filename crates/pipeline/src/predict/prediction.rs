@@ -3,14 +3,15 @@
 
 use std::sync::OnceLock;
 
+use bounds::Bounds;
 use candidates::Bug;
-use check::{CutChecker, Model, ScheduleChecker};
+use check::{CutChecker, Model, Question, ScheduleChecker};
 use decide::{Index, simplify};
-use report::{Finding, FindingKind, Rung};
+use report::{Finding, FindingKind, FurtherPlaces, Rung};
 use trace::{EventId, Trace};
 
-use super::culprit::culprits;
-use super::fix::fix_of;
+use super::culprit::{culprits, orders_cover};
+use super::fix::{FixTime, fix};
 use crate::error::Error;
 use crate::first_party::{FirstParty, function_of};
 use crate::parallel::{cores, map_in_parallel};
@@ -20,14 +21,23 @@ use crate::verify;
 pub struct Prediction<'s> {
     finding: Finding,
     pending: Option<PendingSchedule<'s>>,
+    /// What others with the same cause answer.
+    absorbed: Vec<Question>,
 }
 
 /// What verifies schedules of a trace, made when it is used first.
-#[derive(Default)]
 pub(super) struct Checkers<'s> {
+    fix_time: FixTime,
     /// Those that are not written out.
     cuts: OnceLock<CutChecker<'s>>,
     schedules: OnceLock<ScheduleChecker<'s>>,
+}
+
+impl Checkers<'_> {
+    /// None yet.
+    pub(super) fn within(bounds: Bounds) -> Self {
+        Checkers { fix_time: FixTime::within(bounds), cuts: OnceLock::new(), schedules: OnceLock::new() }
+    }
 }
 
 /// A bug as a search found it: enough to write its schedule out.
@@ -52,7 +62,7 @@ pub fn with_schedules(predictions: Vec<Prediction<'_>>) -> Result<Vec<Finding>, 
 impl From<Finding> for Prediction<'_> {
     /// A finding that is ready.
     fn from(finding: Finding) -> Self {
-        Prediction { finding, pending: None }
+        Prediction { finding, pending: None, absorbed: Vec::new() }
     }
 }
 
@@ -67,10 +77,6 @@ impl<'s> Prediction<'s> {
     ) -> Self {
         let PendingSchedule { found, rung, .. } = &pending;
         let trace = pending.index.trace();
-        let location = |event: &Option<EventId>| match event {
-            Some(event) => trace.symbols().location(trace.location(*event)).to_owned(),
-            None => "initial".to_owned(),
-        };
         let function = |event: &Option<EventId>| event.and_then(|event| function_of(trace, event));
         let functions: Vec<String> =
             found.events.iter().map(|event| function(event).unwrap_or_default()).collect();
@@ -78,9 +84,9 @@ impl<'s> Prediction<'s> {
         // A trace that had to be mended is not the run that happened.
         let rung = if trace.metadata().dropped > 0 { Rung::Possible } else { *rung };
         let finding = Finding {
-            events: found.events.iter().map(|event| event.map_or(-1, |event| i64::from(event.0))).collect(),
+            events: numbers_of(found),
             object: found.object.name(trace.symbols()),
-            locations: found.events.iter().map(location).collect(),
+            locations: locations_of(trace, found),
             functions: if knows_functions { functions } else { Vec::new() },
             count,
             pattern: (kind == FindingKind::Atomicity).then(|| pattern(trace, &found.events)),
@@ -89,7 +95,7 @@ impl<'s> Prediction<'s> {
             third_party: !found.events.iter().flatten().any(|&event| first_party.has(trace, event)),
             ..Finding::new(kind, rung, found.question.written(trace))
         };
-        Prediction { finding, pending: Some(pending) }
+        Prediction { finding, pending: Some(pending), absorbed: Vec::new() }
     }
 
     /// Gives it its id.
@@ -101,6 +107,22 @@ impl<'s> Prediction<'s> {
     /// Takes in one with the same cause: it is kept as further locations only.
     pub(super) fn absorb(&mut self, other: Prediction<'s>) {
         self.finding.absorb(other.finding);
+        self.absorbed.extend(other.pending.map(|pending| pending.found.question));
+        self.absorbed.extend(other.absorbed);
+    }
+
+    /// Takes in a bug about another element of the same array, at the same places.
+    pub(super) fn absorb_element(&mut self, found: Bug, count: u64) {
+        let Some(pending) = &self.pending else { return };
+        let trace = pending.index.trace();
+        let places = FurtherPlaces {
+            locations: locations_of(trace, &found),
+            object: found.object.name(trace.symbols()),
+            events: numbers_of(&found),
+            count,
+        };
+        self.finding.absorb_places(places);
+        self.absorbed.push(found.question);
     }
 
     /// The finding, perhaps without its schedule.
@@ -115,7 +137,7 @@ impl<'s> Prediction<'s> {
 
     /// With its schedule: the one with few switches, verified.
     pub fn with_schedule(self) -> Result<Finding, Error> {
-        let Prediction { mut finding, pending } = self;
+        let Prediction { mut finding, pending, absorbed } = self;
         if let Some(pending) = pending {
             let named = pending.found.question.named();
             let schedule = simplify(pending.index, &named, &pending.schedule());
@@ -124,8 +146,12 @@ impl<'s> Prediction<'s> {
                 finding.memory_orders = culprits(pending.index.trace(), &pending.found.question, &schedule);
             }
             finding.schedule = schedule;
-            if finding.memory_orders.is_empty() {
-                finding.fix = fix_of(pending.index, &finding, &pending.found.question);
+            let is_order = !finding.memory_orders.is_empty();
+            finding.partial_orders =
+                is_order && !orders_cover(pending.index.trace(), &finding.memory_orders, &absorbed);
+            if !is_order {
+                let questions = [&[pending.found.question][..], &absorbed].concat();
+                fix(pending.index, &mut finding, &questions, &pending.checkers.fix_time);
             }
         }
         Ok(finding)
@@ -133,7 +159,7 @@ impl<'s> Prediction<'s> {
 
     /// Verified, but without its schedule if it had none. Most are verified without writing them out.
     pub fn verified(self) -> Result<Finding, Error> {
-        let Prediction { mut finding, pending } = self;
+        let Prediction { mut finding, pending, .. } = self;
         if let Some(pending) = pending {
             finding.guaranteed = match pending.is_certain_unwritten() {
                 true => true,
@@ -142,6 +168,20 @@ impl<'s> Prediction<'s> {
         }
         Ok(finding)
     }
+}
+
+/// The numbers of the events that make it up.
+fn numbers_of(found: &Bug) -> Vec<i64> {
+    found.events.iter().map(|event| event.map_or(-1, |event| i64::from(event.0))).collect()
+}
+
+/// Where they are in the source.
+fn locations_of(trace: &Trace, found: &Bug) -> Vec<String> {
+    let location = |event: &Option<EventId>| match event {
+        Some(event) => trace.symbols().location(trace.location(*event)).to_owned(),
+        None => "initial".to_owned(),
+    };
+    found.events.iter().map(location).collect()
 }
 
 /// What the accesses of an atomicity violation do: `RWW`.

@@ -11,15 +11,15 @@ use super::window::{Room, Window, Windows};
 use crate::context::{Context, Contexts, Frame};
 use crate::edges::{EdgeKind, edges};
 use crate::figures::counted;
-use crate::fixes::{fix_in_words, orders_in_words};
-use crate::outcome::{effect, frequency, statement};
+use crate::fixes::{fix_in_words, no_fix_in_words, orders_in_words};
+use crate::outcome::{ThreadAtEnd, effect, frequency, statement, threads_at_end};
 use crate::place::SourcePlace;
 use crate::suite::result_in_words;
 use crate::summary::summary;
 use crate::terminal::{further_in_words, reproduction, title};
 use crate::values::changed_reads;
 use crate::words::{listed, printable, shown};
-use findings::{Finding, Harm, Predictions, Size, Suite, SuiteTest, TestOutcome};
+use findings::{Failure, Finding, Harm, Predictions, Size, Suite, SuiteTest, TestOutcome};
 
 /// So many findings a page lists.
 const MOST_FINDINGS: usize = 2_000;
@@ -159,6 +159,10 @@ struct FindingData {
     harm: Option<&'static str>,
     /// How its output differed.
     difference: Vec<String>,
+    /// Of a failure: its message.
+    message: Option<String>,
+    /// Of a failure: where the failing thread was, and what the others were doing.
+    ended: Vec<EndedThread>,
     /// Of a failure: how often it was met.
     frequency: Option<String>,
     command: Option<String>,
@@ -183,6 +187,13 @@ struct Access {
     event: u32,
     text: String,
     held: String,
+    stack: Vec<String>,
+}
+
+/// A thread when the program failed.
+#[derive(Serialize)]
+struct EndedThread {
+    heading: String,
     stack: Vec<String>,
 }
 
@@ -339,9 +350,11 @@ fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> FindingD
             question.as_ref().map(|question| words.possible(question)).unwrap_or_default()
         }),
         effect: effect(finding),
-        fix: fix_in_words(finding).or_else(|| orders_in_words(finding)),
+        fix: fix_in_words(finding).or_else(|| orders_in_words(finding)).or_else(|| no_fix_in_words(finding)),
         harm: finding.harm.map(Harm::name),
         difference: finding.difference.clone(),
+        message: finding.failure.as_ref().map(|failure| printable(&failure.message)),
+        ended: finding.failure.iter().flat_map(|failure| ended(context, failure)).collect(),
         frequency: finding.failure.as_ref().map(frequency),
         command: reproduction(context, finding),
         replay,
@@ -357,6 +370,15 @@ fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> FindingD
         next: windows.next,
         waits: waits(context, question.as_ref()),
     }
+}
+
+fn ended(context: &Context<'_>, failure: &Failure) -> Vec<EndedThread> {
+    let threads = threads_at_end(context, failure).into_iter();
+    let ended = |ThreadAtEnd { heading, stack }: ThreadAtEnd<'_>| EndedThread {
+        heading,
+        stack: stack.into_iter().map(shown).collect(),
+    };
+    threads.map(ended).collect()
 }
 
 fn frame(frame: &Frame) -> String {

@@ -5,6 +5,7 @@ const TABLE_STEPS = 400;
 function detailCards(view) {
   const { finding } = view;
   return el("div", { class: "below" },
+    finding.ended.length > 1 && el("section", { class: "card ended" }, el("h3", {}, "What the threads were doing"), el("ul", {}, finding.ended.map(endedItem))),
     el("section", { class: "card" }, el("h3", {}, "Events"), el("ol", {}, finding.accesses.map((access) => accessItem(access)))),
     finding.allocations.length > 0 && el("section", { class: "card" }, el("h3", {}, "Memory"), el("ul", {}, finding.allocations.map(allocationItem))),
     el("section", { class: "card" }, el("h3", {}, "Threads"), el("ul", {}, finding.threads.map(threadItem))),
@@ -24,6 +25,10 @@ function accessItem(access) {
 
 function allocationItem(allocation) {
   return el("li", {}, el("b", {}, allocation.block), el("p", {}, allocation.text), stackOf(allocation));
+}
+
+function endedItem(thread) {
+  return el("li", {}, el("b", {}, thread.heading), stackOf(thread));
 }
 
 const stackOf = ({ stack }) =>

@@ -72,6 +72,11 @@ impl Search {
         }
     }
 
+    /// Where the user's own code is, if that was said.
+    pub(crate) fn roots(&self) -> &[PathBuf] {
+        &self.first_party_root
+    }
+
     /// How to find races.
     pub(crate) fn race_method(&self) -> races::Method {
         self.options(Bounds::NONE).race_method()

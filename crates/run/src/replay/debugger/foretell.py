@@ -409,7 +409,9 @@ def begin():
         go_to(max(BUG - 1, 0), silently=True)
         start = NEVER
     if start == NEVER and is_alive() and not State.at_step:
-        # It failed on the way.
+        # It failed on the way: once more, with a stop at the last step before, where threads get their names.
+        go_to(position(), silently=True)
+        go_to(NEVER, silently=True)
         show()
     else:
         go_to(start)
