@@ -184,7 +184,7 @@ impl Modules {
     pub(super) fn data_symbol(&mut self, address: u64) -> Option<DataSymbol> {
         let module = self.modules.iter_mut().rev().find(|module| module.covers(address))?;
         let own = address.wrapping_sub(module.bias);
-        let symbols = module.data(&self.directory);
+        let symbols = module.data(&self.directory, self.bounds);
         let index = symbols.partition_point(|symbol| symbol.address <= own).checked_sub(1)?;
         let symbol = symbols[index].clone();
         if own - symbol.address >= symbol.size {
@@ -202,10 +202,10 @@ impl Modules {
     /// The variable of the program that each thread has its own of, so far below the thread pointer, with the part that is meant.
     pub(super) fn thread_local(&mut self, below: u64, length: Option<u64>) -> Option<String> {
         let program = self.modules.iter_mut().find(|module| !module.is_library)?;
-        let directory = &self.directory;
-        let own = program.thread_locals(directory)?.at(below)?;
+        let (directory, bounds) = (&self.directory, self.bounds);
+        let own = program.thread_locals(directory, bounds)?.at(below)?;
         let (symbol, into) = own;
-        let debug = program.debug.get_or_insert_with(|| DebugInfo::read(&program.path));
+        let debug = program.debug.get_or_insert_with(|| DebugInfo::read(&program.path, bounds));
         let kind = debug.thread_local_at(symbol.address);
         let part = kind.map(|kind| debug.types().path(kind, into, length).text);
         Some(
@@ -486,12 +486,12 @@ impl Mapped {
         frames
     }
 
-    fn thread_locals(&mut self, directory: &str) -> Option<&ThreadLocals> {
+    fn thread_locals(&mut self, directory: &str, bounds: Bounds) -> Option<&ThreadLocals> {
         let Mapped { path, thread_locals, debug, .. } = self;
         let read = || {
             let mut own = ThreadLocals::read(path)?;
             if needs_declarations(&own.symbols) {
-                let debug = debug.get_or_insert_with(|| DebugInfo::read(path));
+                let debug = debug.get_or_insert_with(|| DebugInfo::read(path, bounds));
                 let declaration = |symbol: &DataSymbol| debug.thread_local_declaration_at(symbol.address);
                 name_apart(&mut own.symbols, directory, declaration);
             }
@@ -500,12 +500,12 @@ impl Mapped {
         thread_locals.get_or_insert_with(read).as_ref()
     }
 
-    fn data(&mut self, directory: &str) -> &[DataSymbol] {
+    fn data(&mut self, directory: &str, bounds: Bounds) -> &[DataSymbol] {
         let Mapped { path, data, debug, .. } = self;
         data.get_or_insert_with(|| {
             let mut symbols = read_symbols(path, SymbolKind::Data).unwrap_or_default();
             if needs_declarations(&symbols) {
-                let debug = debug.get_or_insert_with(|| DebugInfo::read(path));
+                let debug = debug.get_or_insert_with(|| DebugInfo::read(path, bounds));
                 name_apart(&mut symbols, directory, |symbol| debug.declaration_at(symbol.address));
             }
             symbols

@@ -134,7 +134,7 @@ impl Predict {
         bounds: Bounds,
     ) -> LastWords {
         let (file, outputs, mode) = (Arc::clone(file), self.outputs.clone(), self.mode);
-        let options = self.search.again();
+        let (options, roots) = (self.search.again(), self.search.roots().to_vec());
         Box::new(move || {
             let findings = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
             let stopped = Stopped {
@@ -144,8 +144,9 @@ impl Predict {
                 left_out: 0,
             };
             let predictions = Predictions { findings, unknown: 1, stopped: Some(stopped), ..head };
-            let (file, outputs, options) = (&*file, &outputs, &options[..]);
-            let reporting = Reporting { file, others: &[], outputs, mode, options, suite: None, bounds };
+            let (file, outputs, options, roots) = (&*file, &outputs, &options[..], &roots[..]);
+            let reporting =
+                Reporting { file, others: &[], outputs, mode, options, roots, suite: None, bounds };
             reporting.deliver_at_last(predictions).unwrap_or_else(|diagnostic| {
                 diagnostic.print_error();
                 Exit::Budget
