@@ -152,6 +152,8 @@ macro_rules! left_alone {
             const _: () = {
                 static REAL: Real = Real::named(concat!(stringify!($name), "\0"));
 
+                /// # Safety
+                /// As for the function of the C library: it gets the arguments as they came.
                 #[unsafe(export_name = concat!("__interceptor_", stringify!($name)))]
                 #[unsafe(naked)]
                 unsafe extern "C" fn interceptor() {

@@ -161,6 +161,19 @@ pub enum OnDivergence {
     Continue,
 }
 
+impl OnDivergence {
+    /// Both.
+    pub const ALL: [OnDivergence; 2] = [OnDivergence::Stop, OnDivergence::Continue];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            OnDivergence::Stop => "stop",
+            OnDivergence::Continue => "continue",
+        }
+    }
+}
+
 /// Writes a control file, part by part.
 pub fn write_control(
     on_divergence: OnDivergence,

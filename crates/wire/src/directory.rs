@@ -9,7 +9,7 @@ pub const RUN_VARIABLE: &str = "FORETELL_RUN";
 /// The environment variable that names the order file of the shim.
 pub const ORDER_VARIABLE: &str = "FORETELL_ORDER";
 
-/// The settings: see [`Settings`](crate::Settings).
+/// The settings: see [`RuntimeSettings`](crate::RuntimeSettings).
 pub const SETTINGS_FILE: &str = "settings";
 /// What a replay is to do: see [`Control`](crate::Control).
 pub const CONTROL_FILE: &str = "control";

@@ -23,7 +23,7 @@ impl Schedule {
         entry.deadline = end.virtual_time;
         entry.real_deadline = end.real_time;
         if key != Key::NONE {
-            self.glance.add(key);
+            self.unlocked_view.add(key);
         }
     }
 
@@ -41,7 +41,7 @@ impl Schedule {
     pub(super) fn end_wait(&mut self, thread: Slot) {
         let entry = &mut self.entries[thread];
         if entry.key != Key::NONE {
-            self.glance.remove(entry.key);
+            self.unlocked_view.remove(entry.key);
         }
         entry.key = Key::NONE;
         entry.deadline = NEVER;

@@ -163,6 +163,9 @@ pub(super) struct Creation {
 }
 
 /// The function of a task that has none.
+///
+/// # Safety
+/// Any call is safe: it does nothing. It is `unsafe` for the type of a task's function.
 unsafe extern "C" fn nothing(_: Data) {}
 
 impl Task {
