@@ -60,7 +60,6 @@ pub use naming::Pattern;
 pub use objects::is_signal;
 use sharing::{Shared, Sharing};
 pub use sink::{InMemory, Nowhere, Sink};
-pub use stacks::StackFrame;
 pub use stillness::ends_in_standstill;
 use threads::Threads;
 use translate::Translator;
@@ -308,7 +307,7 @@ pub fn lost_in_words(losses: Losses) -> Option<&'static str> {
             Some("there was no room for the list of modules, so names may be missing")
         }
         losses if losses.include(Losses::NO_END) => Some(
-            "the log does not say how the program ended: the rest of it could not be written, or the program ended by a system call of its own",
+            "the log does not say how the program ended: the rest of it could not be written, or the program exited by a direct system call",
         ),
         _ => None,
     }

@@ -22,19 +22,19 @@ pub(super) struct Frame {
     /// `file:line`, or the module and the offset in it.
     pub(super) location: String,
     /// Whose code it is.
-    pub(super) whose: Whose,
+    pub(super) owner: CodeOwner,
 }
 
 impl Frame {
     /// Whether it is in the user's code.
     pub(super) fn is_users(&self) -> bool {
-        self.whose == Whose::Users
+        self.owner == CodeOwner::Users
     }
 }
 
 /// Whose code a frame is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum CodeOwner {
     /// The user's.
     Users,
     /// The compiler's or the system's headers.
@@ -160,7 +160,7 @@ impl Modules {
         if frames.is_empty() {
             let name = Path::new(&module.path).file_name().unwrap_or_default().to_string_lossy().into_owned();
             let function = module.function(own);
-            frames.push(Frame { function, location: format!("{name}+{own:#x}"), whose: Whose::Unknown });
+            frames.push(Frame { function, location: format!("{name}+{own:#x}"), owner: CodeOwner::Unknown });
         }
         frames
     }
@@ -434,9 +434,9 @@ impl Mapped {
                 continue;
             };
             let file = &*without_detours(file);
-            let whose = if is_of_the_system(file) { Whose::System } else { Whose::Users };
+            let owner = if is_of_the_system(file) { CodeOwner::System } else { CodeOwner::Users };
             let location = format!("{}:{line}", file.strip_prefix(directory).unwrap_or(file));
-            frames.push(Frame { function, location, whose });
+            frames.push(Frame { function, location, owner });
         }
         // The debug information calls every lambda `operator()`; the symbol says in which function it is.
         if let Some(frame) = frames.last_mut()

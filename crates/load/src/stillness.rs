@@ -130,7 +130,7 @@ impl Stillness {
 
 /// Whether it is about a signal that a thread may wait for.
 fn is_signal(object: u64) -> bool {
-    matches!(Passage::of(object), Some(Passage::Signal(signal, wire::Target::Anyone)) if signal.may_be_waited_for())
+    matches!(Passage::of(object), Some(Passage::Signal(signal, wire::SignalTarget::Anyone)) if signal.may_be_waited_for())
 }
 
 /// Whether a log ends in a standstill.
@@ -211,7 +211,7 @@ mod tests {
     fn a_signal_may_be_waited_for() {
         let mut run = Stillness::new();
         let handles = |signal| {
-            let object = Passage::Signal(wire::Signal(signal), wire::Target::Anyone).object();
+            let object = Passage::Signal(wire::Signal(signal), wire::SignalTarget::Anyone).object();
             event(0, Op::HappensBefore { object })
         };
         // Every Rust program handles what an overflow of its stack causes.

@@ -11,7 +11,7 @@ mod range_minimum;
 mod under;
 
 use candidates::atomicity::{Counts, Exact, Intent, search_within};
-use candidates::{Limits, Report, Settings};
+use candidates::{PatternLimits, Report, SearchSettings};
 use check::Model;
 use decide::Index;
 
@@ -59,12 +59,12 @@ impl Method {
 pub fn search_by(
     method: Method,
     index: &Index<'_>,
-    settings: Settings,
+    settings: SearchSettings,
     intent: &Intent,
-    limits: Limits,
+    limits: PatternLimits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
-    let settings = Settings { model: method.model(settings.model), ..settings };
+    let settings = SearchSettings { model: method.model(settings.model), ..settings };
     match method {
         Method::Over | Method::Exact => search_within(index, settings, &Exact, intent, limits, report),
         Method::AvFilter => {

@@ -283,7 +283,7 @@ impl Writer<'_> {
         let words = self.context.words();
         let stack = |event| {
             let frames = self.context.shown_stack(event);
-            let frame = |frame: &crate::context::Frame| StackFrame {
+            let frame = |frame: &trace::StackFrame| StackFrame {
                 location: self.location(&frame.location, Some(shown(&frame.function))),
             };
             (!frames.is_empty()).then(|| Stack {

@@ -4,9 +4,9 @@
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use anstyle::{AnsiColor, Style};
 use check::Question;
-use trace::EventId;
+use trace::{EventId, StackFrame};
 
-use crate::context::{Context, Frame};
+use crate::context::Context;
 use crate::fixes::{fix_in_words, orders_in_words};
 use crate::interleaving::{Steps, interleaving};
 use crate::outcome::{effect, frequency, statement};
@@ -293,7 +293,7 @@ impl FindingText<'_> {
     /// The calls that led to an event.
     fn calls(&self, event: EventId) -> String {
         let frames = self.context.shown_stack(event).into_iter().enumerate();
-        let line = |(depth, frame): (usize, Frame)| {
+        let line = |(depth, frame): (usize, StackFrame)| {
             format!("      #{depth} {} {}\n", shown(&frame.function), shown(&frame.location))
         };
         frames.map(line).collect()

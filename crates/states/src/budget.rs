@@ -4,7 +4,7 @@ use bounds::Bounds;
 
 /// The limits of a walk or a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct StateLimits {
     /// States looked at before giving up.
     pub states: u64,
     /// Steps the engine may take for one state.
@@ -13,22 +13,22 @@ pub struct Limits {
     pub bounds: Bounds,
 }
 
-impl Limits {
+impl StateLimits {
     /// Whether the work may go on.
     pub(crate) fn check(&self) -> Result<(), Exhausted> {
         if self.bounds.are_reached() { Err(Exhausted::Bounds) } else { Ok(()) }
     }
 }
 
-impl Default for Limits {
+impl Default for StateLimits {
     fn default() -> Self {
-        Limits { states: u64::MAX, steps: decide::Options::default().budget, bounds: Bounds::NONE }
+        StateLimits { states: u64::MAX, steps: decide::Options::default().budget, bounds: Bounds::NONE }
     }
 }
 
 /// How far a walk or a count is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
+pub struct WalkProgress {
     /// States looked at one by one.
     pub looked: u64,
     /// The share of the lexical order that lies behind, by the places of the first threads: only an estimate of the share

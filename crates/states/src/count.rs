@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 use trace::Trace;
 
-use crate::budget::{Exhausted, Limits, Progress};
+use crate::budget::{Exhausted, StateLimits, WalkProgress};
 use crate::class::Class;
 use crate::count_walked::CountWalked;
 use crate::frames::Frames;
@@ -24,8 +24,8 @@ pub fn count(
     trace: &Trace,
     loset: &Loset,
     class: Class,
-    limits: Limits,
-    mut progress: impl FnMut(Progress),
+    limits: StateLimits,
+    mut progress: impl FnMut(WalkProgress),
 ) -> Result<Natural, Exhausted> {
     let mut product = Natural::from(1u64);
     let mut walked = CountWalked::new(trace, loset, class, limits, &mut progress);

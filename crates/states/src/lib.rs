@@ -47,10 +47,10 @@ mod walk;
 mod walker_pool;
 
 pub use baseline::{Baseline, walk_stored};
-pub use budget::{Exhausted, Limits, Progress};
+pub use budget::{Exhausted, StateLimits, WalkProgress};
 pub use class::Class;
 pub use count::count;
-pub use loset::{LockInterval, LockIntervalId, Loset};
+pub use loset::{Loset, SectionId};
 pub use natural::Natural;
 pub use normalise::{LockingOrder, Unorderable};
 pub use predicate::{

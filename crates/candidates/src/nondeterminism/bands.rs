@@ -143,7 +143,7 @@ mod tests {
     fn bands_are_what_orders_leave() {
         let mut some = 0;
         for seed in 0..2000 {
-            let mut settings = generate::Settings::tiny(seed);
+            let mut settings = generate::TraceSettings::tiny(seed);
             settings.events *= 1 + seed % 4;
             let Ok(trace) = generate::generate(&settings) else { continue };
             let index = Index::new(&trace);

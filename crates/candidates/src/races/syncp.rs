@@ -54,7 +54,7 @@ impl<'t> Syncp<'t> {
 
     /// Computes the ideals of all single events. Under `sync` reads see anything.
     pub fn under(index: &'t Index<'t>, model: Model) -> Self {
-        let reads = if model == Model::Sync { ReadOrder::Free } else { ReadOrder::Kept };
+        let reads = if model == Model::Sync { ReadOrder::Free } else { ReadOrder::ReadsFrom };
         Syncp::with(index, reads)
     }
 
@@ -639,11 +639,11 @@ mod tests {
     fn ideals_are_the_same_however_they_are_closed() {
         let mut larger = 0;
         for seed in 0..3000 {
-            let mut settings = generate::Settings::tiny(seed);
+            let mut settings = generate::TraceSettings::tiny(seed);
             settings.events *= 1 + seed % 4;
             let Ok(trace) = generate::generate(&settings) else { continue };
             let index = Index::new(&trace);
-            for reads in [ReadOrder::Free, ReadOrder::Kept, ReadOrder::Synchronised] {
+            for reads in [ReadOrder::Free, ReadOrder::ReadsFrom, ReadOrder::Synchronised] {
                 let by_thread = Syncp::closed_by(&index, reads, Closing::ByThread);
                 let by_change = Syncp::closed_by(&index, reads, Closing::ByChange);
                 for (event, own, _) in trace.events() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use candidates::fixes::{LockFix, suggest_lock};
+use candidates::fixes::{VerifiedLock, suggest_lock};
 use check::{Model, Question};
 use decide::{Index, Options};
 use findings::LockMistake;
@@ -11,7 +11,7 @@ use trace::{EventId, LocationId, Trace};
 use crate::deadlocks::can_block;
 use crate::support::{on_traces, read, shown, tiny};
 
-fn suggest(trace: &Trace, question: &Question) -> Option<LockFix> {
+fn suggest(trace: &Trace, question: &Question) -> Option<VerifiedLock> {
     suggest_lock(&Index::new(trace), question, Options::default())
 }
 
@@ -42,7 +42,7 @@ fn deadlocks(trace: &Trace) -> BTreeSet<Vec<LocationId>> {
 }
 
 /// Where the lock is to be held, as events.
-fn spans(fix: &LockFix) -> Vec<(u32, u32)> {
+fn spans(fix: &VerifiedLock) -> Vec<(u32, u32)> {
     fix.spans.iter().map(|span| (span.first.0, span.last.0)).collect()
 }
 

@@ -10,7 +10,7 @@ use trace::Trace;
 
 use super::Predicate;
 use super::path::Path;
-use crate::budget::{Exhausted, Limits, Progress};
+use crate::budget::{Exhausted, StateLimits, WalkProgress};
 use crate::class::Class;
 use crate::loset::Loset;
 use crate::reach::Reach;
@@ -32,8 +32,8 @@ pub fn possibly(
     trace: &Trace,
     loset: &Loset,
     predicate: &Predicate,
-    limits: Limits,
-    progress: impl FnMut(Progress),
+    limits: StateLimits,
+    progress: impl FnMut(WalkProgress),
 ) -> Result<Possibly, Exhausted> {
     possibly_where(trace, loset, predicate, &|_| Ok(true), limits, progress)
 }
@@ -47,8 +47,8 @@ pub fn possibly_where(
     loset: &Loset,
     predicate: &Predicate,
     demand: &Demand<'_>,
-    limits: Limits,
-    progress: impl FnMut(Progress),
+    limits: StateLimits,
+    progress: impl FnMut(WalkProgress),
 ) -> Result<Possibly, Exhausted> {
     let trend = predicate.trend(&predicate.root);
     if trend.is_falling() {
@@ -92,7 +92,7 @@ fn first_recorded(
     trace: &Trace,
     loset: &Loset,
     predicate: &Predicate,
-    limits: Limits,
+    limits: StateLimits,
 ) -> Result<Option<Vec<u32>>, Exhausted> {
     let mut state = vec![0; loset.threads()];
     let mut events = trace.events();
@@ -110,8 +110,8 @@ fn enumerate(
     predicate: &Predicate,
     rule: Rule<'_>,
     demand: &Demand<'_>,
-    limits: Limits,
-    mut progress: impl FnMut(Progress),
+    limits: StateLimits,
+    mut progress: impl FnMut(WalkProgress),
 ) -> Result<Option<Vec<u32>>, Exhausted> {
     let mut found = Ok(None);
     let visit = |Stretch(found): &mut Stretch, state: &[u32]| {
