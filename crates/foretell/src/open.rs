@@ -2,10 +2,11 @@
 
 use std::ffi::OsStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use pipeline::{Bounds, TraceFile};
 use trace::text::{ReadOptions, WaitConvention};
 
+use crate::arguments::one_of;
 use crate::diagnostics::Diagnostic;
 use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
@@ -17,24 +18,14 @@ pub struct Reading {
     #[arg(long)]
     lenient: bool,
     /// What `wait` means in a text trace: waiting `begins`, or the thread was `woken` (found out by default).
-    #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
-    wait: Option<WaitMeaning>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum WaitMeaning {
-    Begins,
-    Woken,
+    #[arg(long, value_name = "WHAT", hide_possible_values = true)]
+    #[arg(value_parser = one_of(&WaitConvention::STATED, WaitConvention::name))]
+    wait: Option<WaitConvention>,
 }
 
 impl Reading {
     fn options(self) -> ReadOptions {
-        let wait = match self.wait {
-            None => WaitConvention::Detect,
-            Some(WaitMeaning::Begins) => WaitConvention::Begins,
-            Some(WaitMeaning::Woken) => WaitConvention::Woken,
-        };
-        ReadOptions { wait, lenient: self.lenient }
+        ReadOptions { wait: self.wait.unwrap_or_default(), lenient: self.lenient }
     }
 }
 

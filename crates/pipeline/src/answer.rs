@@ -2,6 +2,7 @@
 
 use check::{Model, Question, Refutation};
 use decide::{Index, Options, Verdict};
+use report::{About, ClaimedVerdict, Evidence, SCHEMA};
 use trace::{EventId, Trace};
 
 use crate::budget::{Bound, Budget};
@@ -28,6 +29,36 @@ pub enum Answer {
         /// What ran out instead of them, if it was something else.
         bound: Option<Bound>,
     },
+}
+
+impl Answer {
+    /// The answer with its evidence, as JSON has it.
+    pub fn evidence(&self, trace: &Trace, question: &Question, model: Model, about: About) -> Evidence {
+        let mut evidence = Evidence {
+            schema: SCHEMA,
+            verdict: ClaimedVerdict::Unknown,
+            guaranteed: None,
+            model,
+            schedule: None,
+            refutation: None,
+            question: question.written(trace),
+            trace: about,
+            budget: None,
+        };
+        match self {
+            Answer::Feasible { schedule, guaranteed } => {
+                evidence.verdict = ClaimedVerdict::Feasible;
+                evidence.guaranteed = Some(*guaranteed);
+                evidence.schedule = Some(schedule.clone());
+            }
+            Answer::Infeasible(refutation) => {
+                evidence.verdict = ClaimedVerdict::Infeasible;
+                evidence.refutation = Some(refutation.clone());
+            }
+            Answer::Unknown { budget, .. } => evidence.budget = Some(*budget),
+        }
+        evidence
+    }
 }
 
 /// Decides a question within a budget, and verifies what the engine says.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 pub use bounds::{Bound, Bounds};
+use report::StoppedBy;
 pub use run::Cancellation;
 
 /// What work may cost.
@@ -37,6 +38,15 @@ impl Budget {
 impl Default for Budget {
     fn default() -> Self {
         Budget { bounds: Bounds::NONE, steps: Budget::STEPS }
+    }
+}
+
+/// The same bound as findings have it. The share of a part is time.
+pub fn stopped_by(bound: Bound) -> StoppedBy {
+    match bound {
+        Bound::Share | Bound::Time => StoppedBy::Time,
+        Bound::Memory => StoppedBy::Memory,
+        Bound::Interrupt => StoppedBy::Interrupt,
     }
 }
 

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use candidates::{Report, Settings, atomicity, deadlocks};
+use candidates::{Report, SearchSettings, atomicity, deadlocks};
 use check::{Model, Question, Reason, Refutation, Step, check_refutation};
 use decide::{Index, Options, Verdict};
 use papers::races::lockset;
 use report::{
     Context, Extras, Finding, FindingKind, Lattice, Predictions, RuledOut, explain, in_one_sentence, shown,
 };
-use states::{Class, Limits, Loset};
+use states::{Class, Loset, StateLimits};
 use trace::{LocationId, Trace};
 
 /// In a longer trace no candidates are looked for: that would take longer than the search itself.
@@ -115,8 +115,8 @@ fn racing(index: &Index<'_>, found: &FoundPlaces) -> Vec<Candidate> {
 
 fn blocking(index: &Index<'_>, found: &FoundPlaces) -> Vec<Candidate> {
     allowed_by_sync(index, found, FindingKind::Deadlock, |settings, report| {
-        let each = candidates::Limits { instances: 4, ..deadlocks::Limits::default().each };
-        let limits = deadlocks::Limits { each, patterns: ASKED as u64, steps: BUDGET, run_ups: BUDGET };
+        let each = candidates::PatternLimits { instances: 4, ..deadlocks::DeadlockLimits::default().each };
+        let limits = deadlocks::DeadlockLimits { each, patterns: ASKED as u64, steps: BUDGET, run_ups: BUDGET };
         deadlocks::search_within(index, settings, limits, report);
     })
 }
@@ -135,12 +135,12 @@ fn allowed_by_sync(
     index: &Index<'_>,
     found: &FoundPlaces,
     kind: FindingKind,
-    search: impl FnOnce(Settings, &mut dyn FnMut(Report)),
+    search: impl FnOnce(SearchSettings, &mut dyn FnMut(Report)),
 ) -> Vec<Candidate> {
     let trace = index.trace();
     let options = Options { budget: BUDGET, ..Options::default() };
     let mut candidates = Vec::new();
-    search(Settings { model: Model::Sync, options }, &mut |report| {
+    search(SearchSettings { model: Model::Sync, options }, &mut |report| {
         if let Report::Bug(found) = report
             && !found.remarks.inherent
         {
@@ -189,7 +189,7 @@ fn lattice(trace: &Trace) -> Option<Lattice> {
         return None;
     }
     let mut states = Vec::new();
-    let limits = Limits { states: 100 * STATES as u64, steps: BUDGET, ..Limits::default() };
+    let limits = StateLimits { states: 100 * STATES as u64, steps: BUDGET, ..StateLimits::default() };
     let walked = states::walk(trace, &Loset::of(trace), Class::Reachable, limits, |state| {
         states.push(state.to_vec());
         if states.len() > STATES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -10,7 +10,7 @@ use crate::saved;
 use crate::suite::Plan;
 
 /// Hunts keep so many runs, the newest.
-pub const KEPT: usize = 50;
+const KEPT: usize = 50;
 
 /// What a run's directory may hold, so that nothing else is taken for one.
 const OF_A_RUN: [&str; 5] = [saved::FINDINGS, saved::TRACE, "output.txt", "report.html", "suite.json"];
@@ -103,6 +103,11 @@ pub fn prune(results: &Path, keep: usize) -> Result<Vec<Run>, Error> {
             .map_err(|error| Error::io("remove", format!("`{}`", run.path.display()), error))?;
     }
     Ok(runs)
+}
+
+/// Removes runs beyond those that are kept without being asked for. That some cannot be removed is no reason to fail.
+pub(crate) fn keep_newest(results: &Path) {
+    let _ = prune(results, KEPT);
 }
 
 #[cfg(test)]

@@ -116,7 +116,7 @@ fn end_at_last(bounds: Bounds) -> ! {
         thread::sleep(TICK);
     }
     progress::say(
-        "stopped in the middle of a step that took too long; what was found before it is above or, after a hunt, in `foretell report`",
+        "stopped: a step exceeded the time limit; earlier findings are above or, after a hunt, in `foretell report`",
     );
     remove_unfinished();
     let words = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -23,7 +23,7 @@ use crate::exit::Exit;
 use crate::interrupts;
 use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::progress;
 
 /// Where findings go, and how.
@@ -291,7 +291,7 @@ fn questions(contexts: &Contexts<'_>, predictions: &Predictions) -> Result<Vec<Q
 }
 
 fn write(file: &OsString, content: &str) -> Result<(), Diagnostic> {
-    Target::plain(file).write(|out| out.write_all(content.as_bytes())).map(|_| ())
+    OutputTarget::plain(file).write(|out| out.write_all(content.as_bytes())).map(|_| ())
 }
 
 /// Lines that a file of suppressions can have, of which one silences a finding and the other is a comment; beside JSON they go to standard error.

@@ -51,7 +51,7 @@ impl Fleet {
         let error = Command::new(program).args(arguments).exec();
         match error.kind() {
             std::io::ErrorKind::NotFound => Diagnostic::new(format!(
-                "`{PROGRAM}` is neither beside this program nor in PATH"
+                "`{PROGRAM}` is neither in the directory of this program nor in PATH"
             ))
             .note(
                 "`foretell fleet` is a program of its own, because it needs a network and this one does not",

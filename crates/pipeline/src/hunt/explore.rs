@@ -12,7 +12,7 @@ use std::time::Duration;
 use behaviours::{Doubt, Learned, Run, Search, SearchLimits, Task};
 use load::Options;
 use report::Fingerprint;
-use run::failure::Failure;
+use run::failure::RunFailure;
 use run::replay::{Ending, Goal, OnDivergence, RaceOrder, Replay, ReplayVerdict};
 use trace::Trace;
 
@@ -53,7 +53,7 @@ pub(super) struct Explorer<'a> {
     /// How all runs ended.
     pub(super) counts: RunCounts,
     /// Runs that failed as none before, with the files of their recordings.
-    pub(super) failed: Vec<(Failure, String)>,
+    pub(super) failed: Vec<(RunFailure, String)>,
     /// The behaviours that were run, and those that are left to be tried.
     pub(super) search: Search,
     /// Runs that are too long for the search, by the order of their first events.

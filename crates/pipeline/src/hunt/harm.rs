@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use report::Harm;
-use run::failure::Failure;
+use run::failure::RunFailure;
 use trace::Ending;
 
 use super::ordinary::OrdinaryRun;
@@ -16,7 +16,7 @@ use super::ordinary::OrdinaryRun;
 pub(super) struct SeenRun {
     pub(super) ending: Ending,
     pub(super) output: Vec<u8>,
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<RunFailure>,
 }
 
 /// So many lines of a difference are kept.

@@ -1,11 +1,11 @@
 //! A recording is searched, and its findings are replayed; then runs are made towards new behaviours, and searched in turn.
 
+mod announcements;
 mod behaviours;
 mod ladder;
 mod pace;
 mod reduce;
 mod repeat;
-mod told;
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -30,9 +30,9 @@ use crate::observer::{Event, Observer, Progress, Stage, WarningsOnly, WithoutFin
 use crate::predict::{PredictOptions, head, predict};
 use crate::recorded_command::{ChosenBy, command_of};
 use crate::trace_file::{ExploredTrace, TraceFile};
+use announcements::Announcements;
 use pace::Pace;
 use repeat::Repetitions;
-use told::ToldAtOnce;
 
 /// So many recordings of runs that failed are searched at most.
 const MOST_SEARCHED_FAILURES: usize = 4;
@@ -42,11 +42,11 @@ const LATER_PARTS: u32 = 3;
 
 /// Whether a recorded run was as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expectation {
-    /// It ended well, so a violation that already happened in it is how the program is meant to be.
-    Met,
+enum RunResult {
+    /// Yes, so a violation that already happened in it is how the program is meant to be.
+    EndedWell,
     /// It failed.
-    Broken,
+    Failed,
 }
 
 /// A hunt under way.
@@ -77,7 +77,7 @@ pub(super) struct Rounds<'a> {
     /// Findings that are shown, and when the last of them was found: how long after the start, and when that was.
     shown: usize,
     last_found: Option<(Duration, Instant)>,
-    told: ToldAtOnce,
+    announcements: Announcements,
     ended: HuntEnd,
     /// How often what was found is kept while findings are replayed.
     pace: Pace,
@@ -120,7 +120,7 @@ impl<'a> Rounds<'a> {
             started: Instant::now(),
             shown: 0,
             last_found: None,
-            told: ToldAtOnce::new(has_regions),
+            announcements: Announcements::new(has_regions),
             ended: HuntEnd::default(),
             pace: Pace::new(),
         };
@@ -145,7 +145,7 @@ impl<'a> Rounds<'a> {
         explored.or_else(|error| self.end_early(error, observer))?;
         // Whatever was done at that moment.
         if self.options.cancellation.is_cancelled() {
-            self.ended = HuntEnd::Interrupt;
+            self.ended = HuntEnd::Stopped(StoppedBy::Interrupt);
         }
         Ok(())
     }
@@ -199,11 +199,11 @@ impl<'a> Rounds<'a> {
         recording: Option<&str>,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        let expectation = match self.recorded_run_failed && recording.is_none() {
-            true => Expectation::Broken,
-            false => Expectation::Met,
+        let run_result = match self.recorded_run_failed && recording.is_none() {
+            true => RunResult::Failed,
+            false => RunResult::EndedWell,
         };
-        let mut new = self.search(file, recording, expectation, observer)?;
+        let mut new = self.search(file, recording, run_result, observer)?;
         self.put_worst_first(&mut new);
         self.replay(file, &new, observer)?;
         self.climb(file, recording, observer)?;
@@ -258,7 +258,7 @@ impl<'a> Rounds<'a> {
             return Ok(());
         }
         self.searched_failures += 1;
-        let new = self.search(file, Some(recording), Expectation::Broken, observer)?;
+        let new = self.search(file, Some(recording), RunResult::Failed, observer)?;
         self.replay(file, &new, observer)
     }
 
@@ -272,7 +272,7 @@ impl<'a> Rounds<'a> {
         &mut self,
         file: &TraceFile,
         recording: Option<&str>,
-        expectation: Expectation,
+        run_result: RunResult,
         observer: &mut dyn Observer,
     ) -> Result<Vec<String>, Error> {
         observer.begin(&Stage::Predicting);
@@ -282,7 +282,7 @@ impl<'a> Rounds<'a> {
         for options in (PredictOptions { later_parts: LATER_PARTS, ..options }).one_by_one()? {
             let mut of_kind = predict(file, &options, &mut WithoutFindings(observer))?;
             of_kind.findings.retain(|finding| {
-                let is_meant = expectation == Expectation::Met && expected.has(finding);
+                let is_meant = run_result == RunResult::EndedWell && expected.has(finding);
                 finding.kind != FindingKind::Atomicity || !is_meant
             });
             candidates += of_kind.candidates;
@@ -407,7 +407,7 @@ impl<'a> Rounds<'a> {
                 Err(error) if matches!(error.kind(), ErrorKind::NotReplayable(_)) => observer.warning(error),
                 Err(error) => return Err(error),
             }
-            self.told.tell(finding, observer);
+            self.announcements.announce(finding, observer);
             confirmed += u64::from(finding.rung == Rung::Confirmed);
             self.repetitions.note(id, confirmer.model);
             // The order is settled at the end: ids stay where they are while it goes on.

@@ -1,9 +1,9 @@
 //! The parts of a search, one for each kind of bug: each has its share of the time, and the end says which were not finished.
 
-use report::{FindingKind, Predictions, Stopped, StoppedBy};
+use report::{FindingKind, Predictions, Stopped};
 
 use super::PredictOptions;
-use crate::budget::{Bound, in_words};
+use crate::budget::{Bound, in_words, stopped_by};
 
 /// The parts of a search.
 pub(super) struct Parts<'o> {
@@ -60,12 +60,7 @@ impl<'o> Parts<'o> {
             true => Bound::Interrupt,
             false => bounds.reached().unwrap_or(Bound::Time),
         };
-        let by = match bound {
-            Bound::Share | Bound::Time => StoppedBy::Time,
-            Bound::Memory => StoppedBy::Memory,
-            Bound::Interrupt => StoppedBy::Interrupt,
-        };
-        let reason = in_words(bounds, bound);
+        let (by, reason) = (stopped_by(bound), in_words(bounds, bound));
         Some(Stopped { by, reason, unfinished: self.unfinished, left_out: self.left_out })
     }
 }

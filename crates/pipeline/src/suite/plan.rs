@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use report::TestOutcome;
 use run::environment::Environment;
-use run::program::{Program, Sight};
+use run::program::{Program, Recordability};
 use run::survey::{Survey, SurveyedProcess};
 use serde::{Deserialize, Serialize};
 
@@ -274,7 +274,7 @@ impl Test {
         let theirs = &process.environment;
         let is_other = |(name, value): &(&OsStr, &OsStr)| ours.get(name) != Some(value);
         let program = Program::find(process.program.as_os_str());
-        let only_sync = program.is_ok_and(|program| program.sight == Sight::SyncOnly);
+        let only_sync = program.is_ok_and(|program| program.recordability == Recordability::SyncOnly);
         // The survey does not see the threads of a program that loads the runtime late.
         let may_have_threads = process.has_threads || only_sync;
         Test {

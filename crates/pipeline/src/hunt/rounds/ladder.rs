@@ -88,7 +88,7 @@ impl Rounds<'_> {
         confirmer.confirm(&mut finding, &mut self.explorer, &mut self.ordinary)?;
         if finding.rung == Rung::Confirmed {
             observer.finding(&finding);
-            self.told.tell(&finding, observer);
+            self.announcements.announce(&finding, observer);
             self.repetitions.note(&finding.id, model);
             self.predictions.findings.push(finding);
             return self.directory.save(&self.predictions);
