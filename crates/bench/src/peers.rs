@@ -92,7 +92,7 @@ fn measure(built: &str, directory: &Path) -> Result<String, String> {
         bugs(&rows, &judged),
         skips(&skipped),
         costs(&rows),
-        told(&rows, &judged),
+        findings_one_by_one(&rows, &judged),
         paper_3(&rows),
     ]
     .concat()
@@ -244,7 +244,7 @@ fn costs(rows: &[Row]) -> String {
 }
 
 /// The findings one by one, and what only ThreadSanitizer has.
-fn told(rows: &[Row], judged: &[&Judgement]) -> String {
+fn findings_one_by_one(rows: &[Row], judged: &[&Judgement]) -> String {
     let mut text = String::from("### One by one\n\n");
     for row in rows {
         let (ours, theirs) = (pairs(row), row.tsan.last().cloned().unwrap_or_default());
