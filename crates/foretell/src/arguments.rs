@@ -31,10 +31,9 @@ pub struct Arguments {
 pub enum Command {
     Hunt(Box<Hunt>),
     Test(Test),
-    /// Compile C for recording: your compiler with the flags it needs.
+    #[command(about = "Compile C for recording: your compiler with the flags it needs")]
     Cc(CompilerArguments),
-    /// Compile C++ for recording, like cc.
-    #[command(name = "c++")]
+    #[command(name = "c++", about = "Compile C++ for recording, like cc")]
     Cpp(CompilerArguments),
     Cargo(Cargo),
     Record(Record),
