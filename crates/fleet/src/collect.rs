@@ -26,8 +26,9 @@ use crate::status::{Overview, Rates, progress, worker_statuses};
 use crate::streams::{DEAD, FINDINGS, RESULTS, subject};
 
 const EXAMPLES: &str = "\
-The report and the directory are like those of `foretell test`: `foretell report`,
-`show` and `replay` accept the directory. Options after `--` go to `foretell merge`.
+The report and the directory are like those of `foretell test`: `foretell
+report`, `show` and `replay` accept the directory. Options after `--` go to
+`foretell merge`.
 
 Examples:
   foretell fleet collect --wait -o all
@@ -97,7 +98,7 @@ async fn wait_until_over(fleet: &Fleet, campaign: &Announcement) -> Result<(), D
     Ok(())
 }
 
-/// What came of the jobs of a campaign.
+/// The results of the jobs of a campaign.
 struct Collection {
     plan: Plan,
     /// Tests as they were hunted in, with the files of the run and what was counted.

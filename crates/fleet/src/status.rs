@@ -27,8 +27,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const RECENT: Duration = Duration::from_secs(30);
 
 const EXAMPLES: &str = "\
-On a terminal the table is updated until no job is left; Ctrl-C ends the display,
-not the jobs. Otherwise it is printed once.
+On a terminal the table is updated until no job is left; Ctrl-C ends the
+display, not the jobs. Otherwise it is printed once.
 
   queued    jobs waiting for a worker
   running   jobs that a worker is doing

@@ -23,13 +23,13 @@ use crate::streams::{CAMPAIGNS, JOBS, subject};
 
 const EXAMPLES: &str = "\
 Runs the command once, unchanged, as `foretell test` does: every program that it
-starts is a test if it is built for recording. Each test is a bundle: the program,
-its shared libraries except the C library, and the files named with --input.
-Bundles are stored by content, so nothing is uploaded twice.
+starts is a test if it is built for recording. Each test is a bundle: the
+program, its shared libraries except the C library, and the files named with
+--input. Bundles are stored by content, so nothing is uploaded twice.
 
-With --seeds N each test is N jobs; each job records another order of the threads,
-searches the recording and replays the findings. Without it each test is one
-complete hunt.
+With --seeds N each test is N jobs; each job records another order of the
+threads, searches the recording and replays the findings. Without it each test
+is one complete hunt.
 
 Examples:
   foretell fleet submit --seeds 200 -- ./tests/queue_test
@@ -192,7 +192,7 @@ pub(crate) fn test_key(name: &str) -> String {
     Digest::of(name.as_bytes()).short().to_owned()
 }
 
-/// What a program loads while it runs cannot be told beforehand, so it would not be in its bundle.
+/// What a program loads while it runs cannot be known beforehand, so it would not be in its bundle.
 fn set_aside_late_loaders(plan: &mut Plan) {
     let late = plan.tests.iter_mut().filter(|test| test.only_sync && test.outcome == TestOutcome::NotReached);
     for test in late {

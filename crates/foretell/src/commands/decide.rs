@@ -47,8 +47,8 @@ Every schedule and refutation is verified before it is shown. With `--quiet`,
 only the verdict is printed.
 
 Exit status: 0 infeasible, 1 feasible, 2 usage or input error (or a defect in
-foretell, and the message says so), 3 unknown: the budget, the time or the memory
-ran out.";
+foretell, and the message says so), 3 unknown: the budget, the time or the
+memory ran out.";
 
 /// Decide one question about a trace, with a schedule or a refutation as evidence.
 #[derive(Debug, Args)]

@@ -17,9 +17,10 @@ Examples:
   foretell diff main.json branch.json    files from `predict --json`
   foretell diff main.json .foretell/latest
 
-Findings are compared by kind, variable and functions, so moved code does not make
-a finding new. Where functions are unknown, as in text traces, the lines must be
-equal. `hunt`, `predict` and `report` compare with `--baseline` in the same way.
+Findings are compared by kind, variable and functions, so moved code does not
+make a finding new. Where functions are unknown, as in text traces, the lines
+must be equal. `hunt`, `predict` and `report` compare with `--baseline` in the
+same way.
 
 Exit status: 0 nothing new, 1 new findings, 2 usage or input error.";
 

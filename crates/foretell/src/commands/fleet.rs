@@ -14,7 +14,7 @@ use crate::diagnostics::Diagnostic;
 const PROGRAM: &str = "foretell-fleet";
 
 const EXAMPLES: &str = "\
-Runs the program `foretell-fleet`, which is beside this one or in PATH.
+Runs the program `foretell-fleet`, from the directory of this one or from PATH.
 
 Commands, each with its own --help:
   submit    split a hunt into jobs, and put them into the queue
@@ -62,7 +62,7 @@ impl Fleet {
     }
 }
 
-/// The program beside this one.
+/// The program in the directory of this one.
 fn beside_us() -> Option<PathBuf> {
     let path = std::env::current_exe().ok()?.with_file_name(PROGRAM);
     path.is_file().then_some(path)

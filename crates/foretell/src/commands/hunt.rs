@@ -36,7 +36,8 @@ use crate::table::counted;
 
 const EXAMPLES: &str = "\
 Records one run of the program, predicts the bugs of other runs, and runs the
-program again to reproduce each of them. A bug that is reproduced is `confirmed`.
+program again to reproduce each of them. A bug that is reproduced is
+`confirmed`.
 
 Results are kept in `.foretell/`, those of the last hunt in `.foretell/latest`:
 the trace, the findings, their schedules, the program's output and a report for
@@ -51,12 +52,13 @@ Examples:
   foretell hunt --drive './client 8080' -- ./server 8080
   foretell replay .foretell/latest race-1 --gdb
 
-The remaining time is used to explore other behaviours. A target is a read, lock,
-try or wake-up that can have another outcome than in any run so far, and the
-program is run with a schedule that leads to it. Each run is checked for failure,
-and searched if it shows something new. If no target is left, all behaviours of
-the program for this input were run, and the hunt says so. After a failure was
-found, the hunt ends when it finds nothing more for three times as long.
+The remaining time is used to explore other behaviours. A target is a read,
+lock, try or wake-up that can have another outcome than in any run so far, and
+the program is run with a schedule that leads to it. Each run is checked for
+failure, and searched if it shows something new. If no target is left, all
+behaviours of the program for this input were run, and the hunt says so. After a
+failure was found, the hunt ends when it finds nothing more for three times as
+long.
 
 While recording, Ctrl-C ends the program. Later it ends the hunt, which keeps
 what was found so far (`foretell report`). A second Ctrl-C ends it at once.
@@ -68,9 +70,9 @@ something else, or none of these.
 
 The report lists races, deadlocks, failures and order violations, and those
 atomicity violations that do visible harm or break a region that the program
-declares atomic. Findings that replays could not follow and harmless patterns are
-counted in one line; `--show all` lists them. Nondeterministic reads need not be
-bugs and are searched for only with `--only nondeterminism`.
+declares atomic. Findings that replays could not follow and harmless patterns
+are counted in one line; `--show all` lists them. Nondeterministic reads need
+not be bugs and are searched for only with `--only nondeterminism`.
 
 Exit status: 0 nothing to report, 1 findings, 2 usage or input error, or the
 program ended before it did anything, 3 nothing found, but a budget ran out.";

@@ -18,8 +18,8 @@ use crate::table::{bytes, counted};
 const EXAMPLES: &str = "\
 If `foretell record` is killed, the recording up to that point is still in the
 temporary directory. This command writes it to the trace that `record` was to
-write (or to another name in the same directory, if that file exists), and cleans
-up.
+write (or to another name in the same directory, if that file exists), and
+cleans up.
 
 Examples:
   foretell recover                   write every interrupted recording

@@ -110,7 +110,7 @@ enum Orders {
 }
 
 impl Replay {
-    /// Replays, and says what came of it.
+    /// Replays, and prints the result.
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = self.record.as_deref().map(OutputTarget::named).transpose()?;
         let bounds = self.limits.start(Some(Duration::from_secs(self.timeout)));

@@ -20,8 +20,8 @@ const EXAMPLES: &str = "\
 Runs the test command once, unchanged. Every program that it starts is a test if
 it is built for recording (`foretell cc`, `foretell c++`, `foretell cargo` or
 -fsanitize=thread) and creates threads. Then there is a separate hunt for each
-test: see `foretell hunt --help`. After `--`, `cargo` means `foretell cargo`, which
-builds for recording.
+test: see `foretell hunt --help`. After `--`, `cargo` means `foretell cargo`,
+which builds for recording.
 
 A finding that several tests show is reported once, with their names. Each test
 has its own directory in `.foretell/latest/tests`, with its trace and report.
