@@ -1,4 +1,4 @@
-//! `cargo xtask bench openmp`: the C programs of DataRaceBench, each hunted once with 2 and with 8 threads, beside ThreadSanitizer and, where it is
+//! `cargo xtask bench openmp`: the C programs of DataRaceBench, each hunted once with 2 and with 8 threads, compared with ThreadSanitizer and, where it is
 //! installed, Archer. The name of each program says whether it races.
 //!
 //! They are not in this repository. `FORETELL_DATARACEBENCH` names a checkout of it. Programs for GPUs and for SIMD units are left out, because
@@ -81,7 +81,7 @@ pub(crate) fn run() -> Outcome {
     let mut tools = vec![Tool::Foretell, Tool::ThreadSanitizer];
     tools.extend(archer.as_ref().map(|_| Tool::Archer));
     let rows = with_directory(|directory| {
-        // A copy, so that building goes on beside.
+        // A copy, so that building can go on meanwhile.
         let foretell = directory.join("foretell");
         std::fs::copy(root().join("target/debug/foretell"), &foretell)
             .map_err(|error| format!("cannot copy foretell: {error}"))?;
@@ -304,7 +304,7 @@ fn report(rows: &[Row], tools: &[Tool]) -> String {
     let mut text = format!("## OpenMP: DataRaceBench\n\n{}", circumstances());
     let _ = write!(
         text,
-        "\n`FORETELL_DATARACEBENCH=.. cargo xtask bench openmp`: {} C programs of DataRaceBench (no GPU, no SIMD), {} of which race, built with `-g -fopenmp`. \
+        "\n`FORETELL_DATARACEBENCH=.. cargo xtask bench openmp`: {} C programs of DataRaceBench (no GPU, no SIMD), {} with races, built with `-g -fopenmp`. \
          A hunt has {BUDGET} seconds and its defaults; a race counts if it is confirmed. Whatever a hunt shows of a race-free program is a false alarm. Archer is LLVM's tool \
          for OpenMP on ThreadSanitizer, with clang.\n\n\
          | tool | threads | racy: confirmed | racy: reported only | racy: missed | race-free: silent | race-free: false alarm | no answer |\n|---|---|---|---|---|---|---|---|\n",

@@ -1,4 +1,4 @@
-//! `cargo xtask bench record`: what recording costs beside the plain run and gcc's ThreadSanitizer, and what the traces take.
+//! `cargo xtask bench record`: what recording costs compared with the plain run and gcc's ThreadSanitizer, and what the traces take.
 //!
 //! The recorded run is the program with the recorder in it, started the way `foretell record` starts it but without the
 //! loading afterwards; the whole command is `foretell record` as a user runs it.
@@ -55,7 +55,7 @@ impl Bench<'_> {
     /// One row for each program, and the headline.
     fn speeds(&self) -> Result<(String, String), String> {
         let mut table = format!(
-            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded (the program alone), and all of `foretell record`, which writes the recording; whoever reads it first translates it into a trace (the next table). Medians of {RUNS} rounds of all four.\n\n\
+            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded (the program alone), and all of `foretell record`, which writes the recording; the first command that reads it translates it into a trace (the next table). Medians of {RUNS} rounds of all four.\n\n\
              | program | plain | ThreadSanitizer | recorded | `foretell record` | recorded / plain | recorded / ThreadSanitizer | `foretell record` / ThreadSanitizer |\n\
              |---|---|---|---|---|---|---|---|\n"
         );

@@ -92,7 +92,7 @@ pub struct Exact;
 
 impl Criterion for Exact {}
 
-/// How many violations there might have been, and what became of them.
+/// The number of possible violations by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Pairs meant to be atomic, of variables that are contested.
@@ -148,7 +148,7 @@ pub fn search_within(
 /// Where a violation is in the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Pattern {
-    /// The places of a, c and b, and of which accesses if it matters.
+    /// The places of a, c and b, and their accesses if they matter.
     Triple { sites: [LocationId; 3], accesses: Option<Accesses>, inherent: bool },
     /// The places of a, of all that comes between, and of b.
     Spread(Box<[LocationId]>),

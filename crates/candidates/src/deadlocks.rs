@@ -8,7 +8,7 @@
 //!    locks that are always taken in the same order cost nothing here, however many are held at once.
 //! 2. `cycles.rs`: cycles of those, two threads first, then three and so on.
 //! 3. Groups of a cycle that hold a common lock (a gate) are passed over.
-//! 4. `instances.rs`: events of the groups no two of which are ordered in every schedule (by fork and join, signals,
+//! 4. `instances.rs`: events of the groups; no two are ordered in every schedule (by fork and join, signals,
 //!    barriers and, under `rf`, reads-from).
 //! 5. `preserving.rs`: of all cycles through locks alone, those that are reached with all sections in the order of the
 //!    trace, whose schedules come almost for free.
@@ -77,7 +77,7 @@ impl Default for DeadlockLimits {
     }
 }
 
-/// How many cycles there were, and what became of them.
+/// The number of cycles by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Events that can be blocked.

@@ -24,7 +24,7 @@ use crate::{Bug, Extent, Object, PatternLimits, Remarks, Report, SearchSettings}
 pub const LIMITS: PatternLimits =
     PatternLimits { extent: Extent::Causes, instances: 16, share: 200, tries: 100_000 };
 
-/// How many reads and witnesses there were, and what became of them. Within limits they are pairs of places.
+/// The number of reads and witnesses by outcome. Within limits they are pairs of places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Reads of variables that some other event writes.

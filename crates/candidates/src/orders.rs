@@ -38,7 +38,7 @@ pub use rules::{Rule, RuleError};
 /// How far [`search`] goes.
 pub const LIMITS: PatternLimits = PatternLimits { instances: 64, ..PatternLimits::GENEROUS };
 
-/// How many violations there might have been, and what became of them.
+/// The number of possible violations by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Pairs of events.

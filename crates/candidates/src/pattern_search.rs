@@ -19,9 +19,9 @@ use crate::{Bug, Object, Remarks, Report, SearchSettings};
 pub enum Extent {
     /// Until one is feasible.
     Patterns,
-    /// Likewise, but the same places are another pattern for another variable, where a search is about variables.
+    /// Until one is feasible, but the same places are another pattern for another variable, where a search is about variables.
     PatternsOfVariables,
-    /// Likewise, but the elements of an array, and blocks from one allocation, count as one variable; and the same places are another
+    /// Until one is feasible, but the elements of an array, and blocks from one allocation, count as one variable; and the same places are another
     /// pattern if other accesses there read or write.
     Causes,
     /// All of them, whatever they cost.
@@ -36,10 +36,10 @@ pub struct PatternLimits {
     /// How many instances of a pattern to ask before it is left as unknown. Not for [`Extent::All`].
     pub instances: u32,
     /// A question may cost the budget divided by this: another instance may be easier. All that cost that much without an answer may
-    /// together cost half the budget; then no more is asked. In a second look each may cost ten times as much, and all in
-    /// vain half the budget once more. Likewise.
+    /// together cost half the budget; then no more is asked. In a second look each may cost ten times as much, and all that
+    /// stay open half the budget once more. Not for [`Extent::All`].
     pub share: u64,
-    /// How many instances of a pattern to look at, asked or filtered, before it is left as unknown. Likewise.
+    /// How many instances of a pattern to look at, asked or filtered, before it is left as unknown. Not for [`Extent::All`].
     pub tries: u32,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Instance {
     pub(crate) remarks: Remarks,
 }
 
-/// What became of asking about an instance.
+/// The answer about an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Found,

@@ -100,7 +100,7 @@ pub enum Verdict<R = Refutation> {
     Feasible(Witness),
     /// There is none, and this is why.
     Infeasible(R),
-    /// The budget of so many steps ran out.
+    /// The budget of steps ran out.
     Unknown {
         /// The budget.
         budget: u64,

@@ -17,7 +17,7 @@ use crate::permits;
 use crate::progress::Progress;
 use crate::state::{Before, Conflict, NONE, RequiredSource, State};
 
-/// What came of a guess.
+/// The result of a guess.
 pub(crate) enum Guess {
     /// The needed events in an order that answers the question.
     Complete(Vec<EventId>),
@@ -496,7 +496,7 @@ impl<'a, 's> Run<'a, 's> {
     }
 
     /// Whether a read that has happened is bound to what it saw only now, because its thread goes on (under
-    /// the branch model): then it is too late. Only the first so many chains have begun.
+    /// the branch model): then it is too late. Only the first of the chains, up to this number, have begun.
     fn binds_too_late(&self, chains: usize) -> bool {
         self.state.requirements.model == Model::Branch
             && self

@@ -63,7 +63,7 @@ impl<'s> Witnesses<'s> {
         self.of_read_knowing(read, |_| None)
     }
 
-    /// Likewise. What orders alone do not refute, `known` may have a schedule for.
+    /// The same. For what orders alone do not refute, `known` may have a schedule.
     pub fn of_read_knowing(
         &mut self,
         read: EventId,

@@ -1,7 +1,7 @@
 //! Causes: which findings are one bug to the person who fixes it.
 //!
 //! One variable and one pair of functions is one cause, whatever the lines. Elements of one array and blocks from one allocation are one
-//! variable; two fields, and two variables on the same line, never are. Memory on a stack that has no name is told apart by the lines that access it,
+//! variable; two fields, and two variables on the same line, never are. Memory on a stack that has no name is distinguished by the lines that access it,
 //! since all elements of an array may be there.
 
 use std::borrow::Cow;
@@ -142,7 +142,7 @@ fn is_same_set(one: &[String], other: &[String]) -> bool {
     covers(one, other) && covers(other, one)
 }
 
-/// Numbers findings anew: those of each kind from 1 in the order they come.
+/// Renumbers findings: those of each kind from 1 in the order they come.
 pub fn number_by_rank(findings: &mut [Finding]) {
     let mut numbers = std::collections::BTreeMap::<FindingKind, u32>::new();
     for finding in findings {

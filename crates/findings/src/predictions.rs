@@ -26,7 +26,7 @@ pub struct Predictions {
     /// Candidates of an inexact method that are infeasible even under `sync`.
     #[serde(default)]
     pub refuted: u64,
-    /// Findings left out because the user does not want to be told of them.
+    /// Findings left out because the user suppressed them.
     #[serde(default)]
     pub suppressed: u64,
     /// How many pairs of conflicting accesses each stage of the search for races settled.

@@ -1,4 +1,4 @@
-//! What is sent over the network: campaigns, jobs, and what came of them.
+//! What is sent over the network: campaigns, jobs, and their results.
 
 use std::ffi::OsString;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -61,7 +61,7 @@ pub(crate) struct Job {
     pub(crate) target: Option<ExplorationTarget>,
 }
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct JobResult {
     pub(crate) job: Job,

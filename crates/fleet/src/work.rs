@@ -80,7 +80,7 @@ pub(crate) struct Work {
     /// How large a file of a job may be.
     #[arg(long, value_name = "BYTES", default_value = "2G", value_parser = bytes)]
     max_file_size: u64,
-    /// After so many seconds without a sign of life of its worker, a job goes to another one.
+    /// After this number of seconds without a sign of life of its worker, a job goes to another one.
     #[arg(long, value_name = "N", default_value_t = 30, hide = true)]
     patience: u64,
     /// Do not print a line for each job.
@@ -215,7 +215,7 @@ impl<H: Hunter> Worker<H> {
         })
     }
 
-    /// Works with so many jobs at a time.
+    /// Works with this number of jobs at a time.
     pub(crate) async fn work(&self, slots: usize) {
         self.slots.set(slots as u64);
         let slots = join_all((0..slots).map(|_| self.slot()));
@@ -309,7 +309,7 @@ impl<H: Hunter> Worker<H> {
         }
     }
 
-    /// Stores what came of a job, and acknowledges it.
+    /// Stores the result of a job, and acknowledges it.
     async fn finish(
         &self,
         message: &Message,
@@ -374,7 +374,7 @@ impl<H: Hunter> Worker<H> {
         }
     }
 
-    /// Says what is being done to whoever asks.
+    /// Answers those who ask what is being done.
     async fn answer(&self) {
         let Ok(mut asked) = self.fleet.client.subscribe(ROLL_CALL).await else {
             return std::future::pending().await;

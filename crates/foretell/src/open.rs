@@ -34,7 +34,7 @@ pub fn open(argument: &OsStr, mode: OutputMode) -> Result<TraceFile, Diagnostic>
     open_within(argument, Bounds::NONE, mode)
 }
 
-/// Likewise, unless it takes more time or memory than there is.
+/// Loads a trace, unless it takes more time or memory than there is.
 pub fn open_within(argument: &OsStr, bounds: Bounds, mode: OutputMode) -> Result<TraceFile, Diagnostic> {
     open_as(argument, Reading::default(), bounds, mode)
 }

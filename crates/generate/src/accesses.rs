@@ -1,4 +1,4 @@
-//! Accesses: of which variable, and where in the made-up source.
+//! Accesses: their variables and places in the made-up source.
 
 use trace::{Kind, LocationId, Op, ThreadId, VariableId};
 

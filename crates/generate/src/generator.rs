@@ -42,7 +42,7 @@ pub struct Generator {
     gave_up: bool,
 }
 
-/// What became of a choice.
+/// The result of a choice.
 pub(crate) enum ChoiceOutcome {
     Did(Op),
     /// The thread has set out to do something it cannot do yet, or is about to end.

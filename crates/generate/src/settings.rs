@@ -55,7 +55,7 @@ pub struct TraceSettings {
     /// own variables when it holds none.
     pub disciplined: f64,
     /// How likely an access goes to the hottest eighth of the variables, to the hottest eighth of
-    /// that, and so on; and an acquire likewise.
+    /// that, and so on; the same holds for an acquire.
     pub skew: f64,
     /// How likely another thread goes on after an event.
     pub switch: f64,

@@ -165,8 +165,8 @@ pub fn load<W: Write>(
     Ok(loaded)
 }
 
-/// Whether a run can be kept as it is, for whoever reads it to translate: nothing of it is lost, it has more events than this, and it can
-/// be told later whether the files that name things are still the same.
+/// Whether a run can be kept as it is, to be translated by its first reader: nothing of it is lost, it has more events than this, and it can
+/// be checked later whether the files that name things are still the same.
 pub fn can_be_kept(recorded: Recorded<'_>, events: u64) -> bool {
     let Ok(reader) = Reader::new(recorded.log) else { return false };
     let is_whole = losses(recorded.log, reader.header()) == Losses::default();

@@ -46,7 +46,7 @@ pub(super) enum CodeOwner {
 
 /// Where a function is called, the stack is aligned so.
 const ALIGNMENT: u64 = 16;
-/// So many bytes of a local variable are looked at for what can lie at a place.
+/// The number of bytes of a local variable that are searched for what can lie at a place.
 const MOST_OF_A_LOCAL: u64 = 1 << 16;
 
 /// A variable the symbol table knows.
@@ -113,7 +113,7 @@ impl Modules {
     }
 
     /// The modules in this text that was kept with a recording, where those that were recorded are known. A file that is gone or is not
-    /// the same any more says nothing about them: its name and the places in it are all that is known. Also the files of which that is so.
+    /// the same any more says nothing about them: its name and the places in it are all that is known. Also the files that have changed.
     pub(super) fn listed_again(text: &str, directory: &Path, recorded: &[Module]) -> (Modules, Vec<String>) {
         let mut modules = Modules::listed(text, directory);
         let mut changed = Vec::new();
@@ -397,7 +397,7 @@ impl Mapped {
         place && self.path == recorded.path && self.build_id == recorded.build_id
     }
 
-    /// A file of which no more is known than where it was.
+    /// A file of which only the path is known.
     fn nameless(recorded: &Module) -> Mapped {
         Mapped {
             path: recorded.path.clone(),

@@ -213,7 +213,7 @@ impl Sharing {
         self.cells.update(address + length, 1, |cells| cells[0] |= BOUNDARY);
     }
 
-    /// What a free touches: all that was touched of the block. Of one that is not large, the rest as well: whoever touches it
+    /// What a free touches: all that was touched of the block. Of one that is not large, the rest as well: a thread that touches it
     /// now comes too late.
     fn free(&mut self, thread: u32, address: u64) {
         let Some(placed) = self.blocks.at(address).filter(|placed| placed.start == address) else { return };

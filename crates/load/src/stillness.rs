@@ -9,9 +9,9 @@ use wire::{Event, Op, Passage, Reader};
 
 use crate::LoadError;
 
-/// So many reads in a row, by all threads together.
+/// This number of reads in a row, by all threads together.
 const MANY: u64 = 20_000;
-/// So many of them by each thread that does not wait.
+/// At least this number of them by each thread that does not wait.
 const SOME: u64 = 100;
 /// They are of no more places in memory than this.
 const PLACES: usize = 64;
@@ -152,7 +152,7 @@ mod tests {
         event(thread, Op::AtomicRead { address, size: 4 })
     }
 
-    /// Two threads, of which the first spins.
+    /// Two threads; the first spins.
     fn spinning() -> Stillness {
         let mut run = Stillness::new();
         run.see(&event(0, Op::Create { child: 1 }));

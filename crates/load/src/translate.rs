@@ -115,7 +115,7 @@ pub(super) struct Translator<S: Sink> {
     handed: FxHashSet<u64>,
     /// Who has taken each of them.
     takers: FxHashMap<u64, u32>,
-    /// Whether the event that is translated is of a lock of Rust's, of which not everything is seen.
+    /// Whether the event that is translated is of a lock of Rust's, whose operations are only partly recorded.
     is_of_rust: bool,
     /// What the event that is translated does wrong, until its number is known.
     wrong: Option<Wrong>,

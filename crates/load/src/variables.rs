@@ -20,7 +20,7 @@ impl Slot {
 const FREED: u32 = u32::MAX;
 /// Larger blocks are not marked when they are freed: they go back to the system.
 const LARGEST_MARKED: u64 = 1 << 12;
-/// So many bytes are marked in a run: marks take memory.
+/// The most bytes that are marked in a run: marks take memory.
 const MOST_MARKED: u64 = 1 << 24;
 
 /// The variables that an access touches.

@@ -100,7 +100,7 @@ pub(crate) struct Rule {
 /// What a question demands beyond the rules, or less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Demands {
-    /// The reads of which the model demands nothing.
+    /// The reads that the model demands nothing of.
     pub(crate) exempt: EventSet,
     /// What memory orders put in order is demanded.
     pub(crate) synchronisation: bool,

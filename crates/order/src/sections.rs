@@ -40,7 +40,7 @@ impl<P> Section<P> {
 }
 
 impl Section<u32> {
-    /// Whether the section is open when so many events of its thread have happened.
+    /// Whether the section is open when `place` events of its thread have happened.
     pub fn is_open_at(&self, place: u32) -> bool {
         self.acquire < place && self.release.is_none_or(|release| release >= place)
     }

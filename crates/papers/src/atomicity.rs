@@ -1,6 +1,6 @@
 //! Ways to tell atomicity violations from what only looks like one: the columns of paper 5 (Zeng, Sun, Liu, He, *A Method for
 //! Improving the Precision and Coverage of Atomicity Violation Predictions*), which filters what an over-approximation
-//! predicts, and the exact answer beside them.
+//! predicts, and the exact answer for comparison.
 //!
 //! All of them are the search of [`candidates::atomicity`] with another model or [`Criterion`](candidates::atomicity::Criterion).
 //! `over` and `under` find exactly what their definitions say; `avfilter` is `over` without what the algorithm filters, and promises

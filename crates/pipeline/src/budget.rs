@@ -19,7 +19,7 @@ impl Budget {
     /// Steps of a question, unless something else is asked for.
     pub const STEPS: u64 = 20_000_000;
 
-    /// So many steps, without other bounds.
+    /// A budget of steps, without other bounds.
     pub fn of_steps(steps: u64) -> Budget {
         Budget { steps, ..Budget::default() }
     }

@@ -116,7 +116,8 @@ fn racing(index: &Index<'_>, found: &FoundPlaces) -> Vec<Candidate> {
 fn blocking(index: &Index<'_>, found: &FoundPlaces) -> Vec<Candidate> {
     allowed_by_sync(index, found, FindingKind::Deadlock, |settings, report| {
         let each = candidates::PatternLimits { instances: 4, ..deadlocks::DeadlockLimits::default().each };
-        let limits = deadlocks::DeadlockLimits { each, patterns: ASKED as u64, steps: BUDGET, run_ups: BUDGET };
+        let limits =
+            deadlocks::DeadlockLimits { each, patterns: ASKED as u64, steps: BUDGET, run_ups: BUDGET };
         deadlocks::search_within(index, settings, limits, report);
     })
 }

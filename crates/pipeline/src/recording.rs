@@ -59,14 +59,14 @@ pub enum Translation {
 }
 
 impl Translation {
-    /// The latest time for a log of which this is loaded. What part of it is wanted is not kept with it.
+    /// The latest time for a log that is loaded with these options. Which part of it is wanted is not kept with it.
     pub fn latest(load: &Options) -> Translation {
         let is_whole = load.sample.is_none() && load.include.is_empty() && load.exclude.is_empty();
         if is_whole && !load.drop_repeated { Translation::WhenRead } else { Translation::Now }
     }
 }
 
-/// The log of a run of so many events is translated at once: it takes no time that anybody notices.
+/// The log of a run with at most this number of events is translated at once: that takes no noticeable time.
 const SHORT: u64 = 1_000_000;
 
 /// What a trace says of the environment of its run.
@@ -169,7 +169,7 @@ impl<'a> Recorder<'a> {
         Recorder { options, ..self }
     }
 
-    /// Records a run with this seed: the program's trace into this file, those of its children beside it.
+    /// Records a run with this seed: the program's trace into this file, those of its children into the same directory.
     pub fn record(&self, seed: u64, file: &Path, observer: &mut dyn Observer) -> Result<Recording, Error> {
         let ran = self.run_for(seed, Some(file))?;
         if ran.processes.is_empty() {

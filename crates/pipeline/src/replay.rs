@@ -37,14 +37,14 @@ pub struct Replayer {
     pub times: u64,
     /// Which of two racing accesses goes first; each is tried.
     pub orders: Vec<RaceOrder>,
-    /// What becomes of a program that leaves the schedule.
+    /// What happens to a program that leaves the schedule.
     pub on_divergence: OnDivergence,
     /// What the barrier of libtsan's own tests does while the schedule is followed. It is in no trace, so a schedule that keeps what every read saw
     /// may ask for what it prevents.
     pub test_barriers: TestBarriers,
     /// When to end a program that does not end.
     pub limit: Duration,
-    /// Hold after so many steps instead of at the end.
+    /// Hold after this number of steps instead of at the end.
     pub until: Option<usize>,
     /// The race that memory orders leave in the recorded order, which the plan then follows: a replay must find it by happens-before.
     pub unordered: Option<OtherRace>,
@@ -74,14 +74,14 @@ pub struct WatchedReplay<'r> {
     pub is_first: bool,
 }
 
-/// What came of all replays, as `replay --json` prints it. The contract is docs/json.md.
+/// The result of all replays, as `replay --json` prints it. The contract is docs/json.md.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplaySummary {
     /// The version of this shape.
     pub schema: u32,
     /// What was replayed.
     pub finding: String,
-    /// What came of it.
+    /// The result.
     pub result: ReplayVerdict,
     /// How often it was tried.
     pub times: u64,
@@ -133,7 +133,7 @@ impl OtherRace {
 pub struct ReplayRun {
     /// Which of two racing accesses went first; none: it was no race.
     pub order: Option<RaceOrder>,
-    /// What came of it.
+    /// The result.
     pub result: ReplayVerdict,
     /// How the program ended.
     #[serde(flatten)]

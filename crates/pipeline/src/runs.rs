@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::saved;
 use crate::suite::Plan;
 
-/// Hunts keep so many runs, the newest.
+/// The number of runs that hunts keep, the newest.
 const KEPT: usize = 50;
 
 /// What a run's directory may hold, so that nothing else is taken for one.
@@ -94,7 +94,7 @@ fn size(path: &Path) -> u64 {
     sizes.sum()
 }
 
-/// Removes all runs but the newest so many; those that were removed.
+/// Removes all runs but the `keep` newest. Returns those that were removed.
 pub fn prune(results: &Path, keep: usize) -> Result<Vec<Run>, Error> {
     let mut runs = runs(results)?;
     runs.truncate(runs.len().saturating_sub(keep));

@@ -68,7 +68,7 @@ impl Hunter {
     pub const OF_A_SEED: [&str; 2] = ["--rounds", "1"];
 }
 
-/// What came of a suite.
+/// The result of a suite.
 #[derive(Debug)]
 pub struct SuiteOutcome {
     /// Where everything is kept.
@@ -94,7 +94,7 @@ pub fn suite(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<Suit
     Ok(outcome)
 }
 
-/// What came of the tests last time, if it is known.
+/// The results of the tests last time, if they are known.
 fn earlier(results: &Path) -> Option<Suite> {
     let directory = RunDirectory::latest(results).ok()?;
     saved::read(&directory.join(saved::FINDINGS)).ok()?.suite

@@ -7,7 +7,7 @@ use report::{Contexts, Finding, ReportFlag, Suppressions};
 use crate::error::{Error, ErrorKind, Excerpt, SourcePosition};
 use crate::observer::Observer;
 
-/// So many unused suppressions are listed by name.
+/// The most unused suppressions that are listed by name.
 const LISTED: usize = 20;
 
 /// Where suppressions are that the program brings along.

@@ -42,7 +42,7 @@ pub struct TraceFile {
 /// The recording of a replay that took a path of its own.
 #[derive(Debug)]
 pub struct ExploredTrace {
-    /// What findings call it: its file, beside theirs.
+    /// What findings call it: its file in their directory.
     pub name: String,
     /// What is in it.
     pub file: TraceFile,
@@ -73,7 +73,7 @@ impl TraceFile {
         TraceFile::open_within(argument, Bounds::NONE, observer)
     }
 
-    /// Likewise, unless it takes more time or memory than there is.
+    /// Opens a trace, unless it takes more time or memory than there is.
     pub fn open_within(
         argument: &OsStr,
         bounds: Bounds,
@@ -281,7 +281,7 @@ impl Source {
         take: &mut Take<'_>,
     ) -> Result<Completeness, Error> {
         let native = |bytes: &[u8], take: &mut Take<'_>| {
-            // Whoever reads events one by one warns of nothing but a trace that ends early.
+            // A reader of single events warns only of a trace that ends early.
             let (bytes, _) = self.translated(bytes, Bounds::NONE, observer)?;
             native::stream(&bytes, take).map_err(|error| self.refused_native(&error))
         };

@@ -265,7 +265,7 @@ fn named_next(question: &Question) -> Vec<EventId> {
     }
 }
 
-/// Whether a program can be told by its line.
+/// Whether the line can identify the program.
 fn can_be_written(program: &Binary) -> bool {
     let Binary { path, build_id, checksum } = program;
     !path.trim_end().is_empty()

@@ -1,4 +1,4 @@
-//! Suppressions: what a user does not want to be told, in the files of ThreadSanitizer, read unchanged.
+//! Suppressions: findings that a user does not want to see, in the files of ThreadSanitizer, read unchanged.
 //!
 //! A line is `type:pattern`; `#` starts a comment line. A pattern matches anywhere in a name unless `^` or `$` ties it to the
 //! start or end; `*` stands for anything. `race:` and our own `deadlock:`, `atomicity:`, `nondeterminism:`, `order:`,

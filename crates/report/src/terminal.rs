@@ -74,7 +74,7 @@ pub fn finding_in_a_line(finding: &Finding) -> String {
     format!("{}: {}, {}{}\n", finding.id, title_and_places(finding), finding.rung.name(), times(finding))
 }
 
-/// So many further locations of a finding are listed for people.
+/// The most further locations of a finding that are listed for people.
 const MOST_FURTHER: usize = 8;
 
 /// Further locations of a finding: `a.c:3 and a.c:9`, with what they are about if that is another element.
@@ -389,7 +389,7 @@ pub fn reproduction(context: &Context<'_>, finding: &Finding) -> Option<String> 
     context.trace.can_be_replayed().then_some(command)
 }
 
-/// So many tests that show a finding are named.
+/// The most tests that are named for a finding.
 const MOST_TESTS: usize = 8;
 
 /// As a shell takes it for one word.

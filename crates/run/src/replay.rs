@@ -55,7 +55,7 @@ pub enum ReplayError {
 pub struct ReplaySettings {
     /// Which of two racing accesses goes first.
     pub order: RaceOrder,
-    /// What becomes of a program that leaves the schedule.
+    /// What happens to a program that leaves the schedule.
     pub on_divergence: OnDivergence,
     /// What the barrier of libtsan's own tests does.
     pub test_barriers: TestBarriers,
@@ -95,10 +95,10 @@ impl ReplaySettings {
     }
 }
 
-/// A program that is to hang is stopped after this time, and its events are recorded up to so many after those of the schedule.
+/// A program that is to hang is stopped after this time, and this number of its events are recorded after those of the schedule.
 const ENDLESS: Duration = Duration::from_secs(3);
 const REPEATED_EVENTS: u64 = 100_000;
-/// So many events are recorded after those of any other schedule: a program may spin for ever when it has been
+/// The number of events that are recorded after those of any other schedule: a program may spin for ever when it has been
 /// led elsewhere, and reading what it logs must not take all the time there is.
 const LATER_EVENTS: u64 = 3_000_000;
 

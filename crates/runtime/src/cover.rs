@@ -120,7 +120,7 @@ unsafe extern "C" fn __sanitizer_get_allocated_size(block: *mut c_void) -> usize
 /// Names are looked up when the trace is loaded: here nothing is called anything.
 ///
 /// # Safety
-/// There is room for so many bytes.
+/// There is room for this number of bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __sanitizer_symbolize_pc(_pc: u64, _format: *const c_char, name: *mut c_char, size: usize) {
     if size > 0 {

@@ -70,7 +70,7 @@ pub(crate) fn enter_access(kind: Kind, address: u64, length: u64, pc: u64) -> Op
     Some(inside)
 }
 
-/// So many accesses a thread makes inside a lock before others get a turn: one of them may hold it.
+/// The number of accesses that a thread makes inside a lock before others get a turn: one of them may hold it.
 const PATIENCE: u32 = 64;
 
 /// Enters for something that counts as a position, which nothing does that a lock of a crate does inside.

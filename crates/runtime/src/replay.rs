@@ -1,4 +1,4 @@
-//! A replay's files: the [`control`] file holds the instructions to follow, and the [`outcome`] file gets what came of it. The following itself
+//! A replay's files: the [`control`] file holds the instructions to follow, and the [`outcome`] file gets the result. The following itself
 //! is in [`crate::schedule`].
 
 mod control;
@@ -35,7 +35,7 @@ pub(crate) extern "C" fn foretell_deadlocked() {
     core::hint::black_box(&STOP_AT);
 }
 
-/// So many steps were performed; whether a debugger waits for that.
+/// This number of steps was performed; whether a debugger waits for that.
 pub(crate) fn comes_to(step: u64) -> bool {
     STEP.store(step, Ordering::Relaxed);
     step >= STOP_AT.load(Ordering::Relaxed)

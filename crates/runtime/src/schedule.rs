@@ -174,7 +174,7 @@ impl End {
 pub(crate) trait World {
     /// How many events the thread may still perform.
     fn budget(&self, thread: Slot) -> i64;
-    /// Lets the thread perform so many events.
+    /// Lets the thread perform this number of events.
     fn set_budget(&self, thread: Slot, events: i64);
     /// Makes room for a new thread with this number; whether there is any.
     fn prepare(&self, thread: Slot, number: u32) -> bool;
@@ -190,7 +190,7 @@ pub(crate) trait World {
     fn report(&self, report: Report);
     /// Names a thread for debuggers.
     fn name_thread(&self, thread: Slot, name: &[u8]);
-    /// The replay has performed so many steps; whether a debugger waits for that.
+    /// The replay has performed this number of steps; whether a debugger waits for that.
     fn comes_to(&self, step: u64) -> bool;
     /// A debugger that is there may look at the threads now.
     fn stop_for_debugger(&self);
@@ -344,7 +344,7 @@ impl Schedule {
         self.order.capacity() > 0
     }
 
-    /// Starts anew: the calling thread is the first, and holds the token.
+    /// Starts over: the calling thread is the first, and holds the token.
     pub(crate) fn begin(&mut self, chooser: Chooser, max_events: u64, world: &impl World) -> Option<Slot> {
         self.chooser = chooser;
         self.max_events = max_events;

@@ -41,7 +41,7 @@ pub fn count(
     Ok(product)
 }
 
-/// A key costs about as much as walking so many states.
+/// A key costs about as much as walking this number of states.
 const STATES_A_KEY: u64 = 1 << 8;
 /// As many different keys are worth while in any part, and kept in none.
 const FEWEST_KEYS: u64 = 1 << 12;

@@ -1,7 +1,7 @@
 //! Global states of a trace: which there are, how many, and what holds in them (paper 2).
 //!
 //! A trace is taken as a [`Loset`]: happened-before without the order of locks, and the sections of the
-//! locks beside it. A *state* is how many events of each thread have happened, by thread id. The classes
+//! locks in addition. A *state* is how many events of each thread have happened, by thread id. The classes
 //! of states ([`Class`]) from the widest to the narrowest:
 //!
 //! ```text

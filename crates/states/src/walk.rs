@@ -115,7 +115,7 @@ impl<'a> Walker<'a> {
         Walker { frames, rows, judge, known, pairs, combined_from, state, looked: 0, allowed: u64::MAX }
     }
 
-    /// Lets it look at so many states that fit the rule, from now on.
+    /// Lets it look at this number of states that fit the rule, from now on.
     pub(crate) fn allow(&mut self, states: u64) {
         (self.looked, self.allowed) = (0, states);
     }

@@ -19,7 +19,7 @@ use crate::walk::{Halt, Row, Walker, halted};
 /// States of a stretch, at most: a start knows no neighbours, so short ones search again for what the one before knew. Bounds
 /// are far above what fits where there are locks.
 const STRETCH: u64 = 1 << 22;
-/// A batch is full at so many states or stretches: enough to keep all busy, and to be told of progress often.
+/// The number of states or stretches at which a batch is full: enough to keep all busy, and few enough to report progress often.
 const BATCH_STATES: u64 = 1 << 25;
 const BATCH_STRETCHES: usize = 1 << 10;
 
@@ -123,7 +123,7 @@ impl Shortcut for NoShortcut {
 pub(crate) struct Cutter<'a, S> {
     pub(crate) frames: Frames<'a>,
     pub(crate) shortcut: S,
-    /// A stretch has at most so many states, unless it cannot be cut.
+    /// The most states of a stretch, unless it cannot be cut.
     pub(crate) stretch: u64,
     pub(crate) given: Vec<u32>,
 }
@@ -173,7 +173,7 @@ pub(crate) struct WalkerPool<'a, M> {
     resting: Mutex<Vec<Walker<'a>>>,
 }
 
-/// What came of a stretch.
+/// The result of a stretch.
 struct StretchOutcome<T> {
     made: T,
     looked: u64,

@@ -117,7 +117,7 @@ pub struct Reporting<'a> {
     pub mode: OutputMode,
     /// The options with which a search finds them again; none where they are saved.
     pub options: &'a [String],
-    /// The directory of a suite, whose findings are of several recordings; none: findings are named beside their recording.
+    /// The directory of a suite, whose findings are of several recordings; none: findings are named with their recording.
     pub suite: Option<&'a Path>,
 }
 
@@ -294,7 +294,7 @@ fn write(file: &OsString, content: &str) -> Result<(), Diagnostic> {
     OutputTarget::plain(file).write(|out| out.write_all(content.as_bytes())).map(|_| ())
 }
 
-/// Lines that a file of suppressions can have, of which one silences a finding and the other is a comment; beside JSON they go to standard error.
+/// Lines for a file of suppressions: one silences a finding, the other is a comment. With JSON they go to standard error.
 fn print_suppressions(
     contexts: &Contexts<'_>,
     predictions: &Predictions,

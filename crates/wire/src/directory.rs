@@ -13,7 +13,7 @@ pub const ORDER_VARIABLE: &str = "FORETELL_ORDER";
 pub const SETTINGS_FILE: &str = "settings";
 /// What a replay is to do: see [`Control`](crate::Control).
 pub const CONTROL_FILE: &str = "control";
-/// What came of a replay: see [`OutcomeRecord`](crate::OutcomeRecord).
+/// The result of a replay: see [`OutcomeRecord`](crate::OutcomeRecord).
 pub const OUTCOME_FILE: &str = "outcome";
 /// The number of the first process, in decimal.
 pub const FIRST_FILE: &str = "first";

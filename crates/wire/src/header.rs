@@ -20,7 +20,7 @@ impl LogProgress {
     /// Where in the head the word is.
     pub const OFFSET: usize = 16;
 
-    /// So many bytes of records, then a run of so many predicted events.
+    /// A number of bytes of records, then a number of predicted events.
     #[inline]
     pub fn new(written: u64, run: u64) -> LogProgress {
         LogProgress(written << RUN_BITS | run)
@@ -91,7 +91,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Of a log of which nothing is missing, and nothing has to be known.
+    /// Of a complete log without anything special.
     pub fn new(process: u32, progress: LogProgress) -> Header {
         Header { process, progress, losses: Losses::default(), traits: Traits::default() }
     }

@@ -1,5 +1,5 @@
 //! Everything the launcher and the runtime say to each other, defined once: how a program is run ([`RuntimeSettings`]), what a replay is to do
-//! ([`Control`]) and what came of it ([`OutcomeRecord`]), the names of files, variables and exit statuses, and the raw log of a run, which
+//! ([`Control`]) and its result ([`OutcomeRecord`]), the names of files, variables and exit statuses, and the raw log of a run, which
 //! the rest of this page describes. Nothing here allocates where the runtime uses it, and no reader panics, whatever the bytes.
 //!
 //! # The raw log
@@ -35,7 +35,7 @@
 //! | `0nnnnn01` | the events that follow are thread n's; n = 31: the number follows |
 //! | `00000010` | a *detailed* event: kind, pc, address, its arguments, its text |
 //!
-//! A new site is told by the code of its kind, with `0x80` added if the thread has taken a branch since its last event, and its pc. The
+//! A new site is given by the code of its kind, with `0x80` added if the thread has taken a branch since its last event, and its pc. The
 //! same pc with and without a branch before it are two sites, so what is predicted of one says whether there was a branch. The reader yields
 //! the branch as an event of its own, [`Op::Branches`].
 //!

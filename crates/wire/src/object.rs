@@ -3,7 +3,7 @@
 
 /// The lowest number that is no address.
 const NO_ADDRESS: u64 = 1 << 62;
-/// Each kind has so many bits for its own numbers.
+/// The number of bits that each kind has for its own numbers.
 const OWN_BITS: u32 = 48;
 
 /// Something that carries an order from one thread to another.

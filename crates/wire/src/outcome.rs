@@ -1,4 +1,4 @@
-//! What came of a replay: the file [`OUTCOME_FILE`](crate::OUTCOME_FILE).
+//! The result of a replay: the file [`OUTCOME_FILE`](crate::OUTCOME_FILE).
 //!
 //! Records of [`OUTCOME_RECORD`] bytes, each written whole and at once at the end of the file, so that whatever ends the program, what
 //! was reported before is there. A record that is cut short, or makes no sense, is passed over.

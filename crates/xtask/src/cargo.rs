@@ -51,13 +51,13 @@ pub fn release_build() -> Result<String, String> {
     Ok(built_in("release")?.to_string_lossy().into_owned())
 }
 
-/// Likewise as it is given to users: smaller, and it takes longer.
+/// The same as it is given to users: smaller, and it takes longer.
 pub fn shipping_build() -> Result<PathBuf, String> {
     cargo(&["build", "--profile", "shipping", "--package", "foretell"])?;
     built_in("shipping")
 }
 
-/// Where a profile puts the program: beside the directory of this program.
+/// Where a profile puts the program: next to the directory of this program.
 fn built_in(profile: &str) -> Result<PathBuf, String> {
     let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let target = this.parent().and_then(Path::parent).ok_or("cannot find the target directory")?;

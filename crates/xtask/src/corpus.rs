@@ -1,4 +1,4 @@
-//! `cargo xtask corpus`: hunts in all programs of corpus/pairs, and prints what was found beside what is expected.
+//! `cargo xtask corpus`: hunts in all programs of corpus/pairs, and prints what was found next to what is expected.
 
 use std::path::Path;
 use std::process::Command;
@@ -29,7 +29,7 @@ struct Bug {
     kind: String,
 }
 
-/// What came of a hunt.
+/// The result of a hunt.
 enum Result {
     /// As it should be.
     Right,
@@ -94,7 +94,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// What came of all hunts.
+/// The results of all hunts.
 #[derive(Default)]
 struct Tally {
     programs: usize,

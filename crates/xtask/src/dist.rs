@@ -65,7 +65,7 @@ fn stage(foretell: &Path, tree: &Path) -> Outcome {
     }
     create(&man)?;
     copy(foretell, &tree.join("bin/foretell"))?;
-    // What makes `cargo foretell` work; cargo builds it beside the other.
+    // What makes `cargo foretell` work; cargo builds it with the other.
     copy(&foretell.with_file_name("cargo-foretell"), &tree.join("bin/cargo-foretell"))?;
     copy(&root().join("include/foretell.h"), &tree.join("include/foretell.h"))?;
     for file in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {

@@ -126,8 +126,8 @@ impl Blocked {
         }
     }
 
-    /// How many events of a thread lie before what an event waits for there: a thread that has done at least so
-    /// many does not block it. `None`: it never blocks it; locks are not looked at.
+    /// How many events of a thread lie before what an event waits for there: a thread that has done at least
+    /// this number does not block it. `None`: it never blocks it; locks are not looked at.
     pub(super) fn supplied_at(
         &self,
         trace: &Trace,

@@ -1,4 +1,4 @@
-//! The events that make up a cycle: one of each group, no two of which are ordered in every schedule.
+//! The events that make up a cycle: one of each group, and no two are ordered in every schedule.
 //!
 //! What must come before an event grows along its thread, so for an event chosen in one thread, those of another
 //! that can be next at the same time are a band, found by binary search.

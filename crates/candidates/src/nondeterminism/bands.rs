@@ -115,7 +115,7 @@ impl<'a> Bands<'a> {
     }
 }
 
-/// Takes comparisons from those that may be made; none: there are not so many.
+/// Takes comparisons from those that may be made; none: there are not enough left.
 fn spend(steps: &mut u64, comparisons: usize) -> Option<()> {
     *steps = steps.saturating_sub(comparisons as u64);
     (*steps > 0).then_some(())

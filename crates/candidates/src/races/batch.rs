@@ -7,11 +7,11 @@ use rayon::prelude::*;
 
 use crate::SearchSettings;
 
-/// Questions of a batch: enough to keep all cores busy, and few enough to be told of progress often.
+/// Questions of a batch: enough to keep all cores busy, and few enough to report progress often.
 const QUESTIONS: usize = 32;
-/// What is known may wait for so many others that are.
+/// The most items that wait in a batch.
 const ITEMS: usize = 1 << 12;
-/// And for so many counts of threads in their schedules.
+/// The most counts of threads in the schedules of waiting items.
 const COUNTS: usize = 1 << 22;
 
 /// Items in the order in which they came, some with a question that is not answered yet.

@@ -156,7 +156,7 @@ struct Accesses {
 /// Threads or locations that are better looked for one after the other.
 const FEW: usize = 16;
 
-/// With so many threads, a variable that one lock always protects is not worth a look at which pairs are also ordered.
+/// From this number of threads on, a variable that one lock always protects is not worth a look at which pairs are also ordered.
 const MANY: usize = 256;
 
 /// The accesses of one variable by one thread.
@@ -275,7 +275,7 @@ impl Positions {
         Positions { seen: vec![0; threads], ordered: vec![0; pairs] }
     }
 
-    /// How many accesses of another thread are among the first so many events of it, which must come before an access of `own`; and how many were
+    /// How many accesses of another thread are among its first events, up to `count`, which must come before an access of `own`; and how many were
     /// taken.
     #[inline]
     fn by(&mut self, own: usize, index: usize, other: &ThreadAccesses, run_up: u32) -> [usize; 2] {
@@ -388,7 +388,7 @@ impl Search<'_> {
         !common.is_empty()
     }
 
-    /// Pairs an access with the earlier ones of another thread, the first of which must have happened before it can be next.
+    /// Pairs an access with the earlier ones of another thread, which must have happened, at least the first, before it can be next.
     fn against(
         &mut self,
         variable: VariableId,

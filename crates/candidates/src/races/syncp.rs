@@ -172,7 +172,7 @@ impl<'t> Syncp<'t> {
         }
     }
 
-    /// Whether a thread that has done so many events holds a lock, and if so whether alone.
+    /// Whether a thread that has done `count` events holds a lock, and if so whether alone.
     pub(crate) fn holds(&self, thread: ThreadId, count: u32, lock: LockId) -> Option<Exclusive> {
         let open = self.index.held_after(thread, count).find(|open| open.lock == lock)?;
         Some(Exclusive(!open.shared))
@@ -556,14 +556,14 @@ pub(crate) enum Latest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exclusive(pub(crate) bool);
 
-/// An event that is to be next is within the ideal, which has at least so many events of its thread.
+/// An event that is to be next is within the ideal, which has at least `count` events of its thread.
 pub(crate) struct Passed {
     /// Which of the events.
     pub(crate) index: usize,
     pub(crate) count: u32,
 }
 
-/// The first event of a pair is within its own ideal, which has at least so many events of its thread.
+/// The first event of a pair is within its own ideal, which has at least `count` events of its thread.
 struct Within(u32);
 
 /// The ideals of single events, as clocks. How many events there are of the event's own thread is known from its place, not from

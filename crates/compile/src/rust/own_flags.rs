@@ -141,7 +141,7 @@ fn words(value: &Value) -> Vec<String> {
     }
 }
 
-/// Whether `cfg(..)` holds of a target of which these are the facts, as rustc prints them.
+/// Whether `cfg(..)` holds for a target with these facts, as rustc prints them.
 fn holds(condition: &str, facts: &HashSet<String>) -> bool {
     let condition = condition.trim();
     let inside = |name: &str| condition.strip_prefix(name)?.trim().strip_prefix('(')?.strip_suffix(')');

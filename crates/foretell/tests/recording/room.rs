@@ -18,7 +18,7 @@ fn script(workshop: &Workshop, text: &str) -> Output {
     shell.env("FORETELL", env!("CARGO_BIN_EXE_foretell")).output().expect("it runs")
 }
 
-/// What came of a recording: its status, and what was said.
+/// The result of a recording: its status, and what was said.
 fn said(output: &Output) -> (Option<i32>, String) {
     let text = [&output.stdout[..], &output.stderr].concat();
     (output.status.code(), String::from_utf8_lossy(&text).into_owned())

@@ -19,7 +19,7 @@ impl<S: Sink> Translator<S> {
             return false;
         }
         match event.op {
-            // Whoever gives it back later gives nothing back.
+            // A later release by any thread has no effect.
             Raw::Acquire { lock, .. } => {
                 self.ignores_orders = true;
                 self.unordered.insert((event.thread, lock));

@@ -27,7 +27,7 @@ use crate::replay::{ReplaySummary, Replayer, WatchedReplay};
 use crate::rerecording;
 use crate::trace_file::TraceFile;
 
-/// So many recordings of new paths a hunt keeps at most.
+/// The most recordings of new paths that a hunt keeps.
 const MOST: usize = 48;
 /// Events of long runs that are compared.
 const MOST_COMPARED: usize = 400_000;
@@ -60,7 +60,7 @@ pub(super) struct Explorer<'a> {
     long_runs: BTreeSet<u64>,
 }
 
-/// What came of replaying a schedule.
+/// The result of replaying a schedule.
 pub(super) struct Explored {
     pub(super) summary: ReplaySummary,
     /// Those of the replays that were looked at in which the schedule's goal was reached.

@@ -38,7 +38,7 @@ impl RunCounts {
         *times == 1
     }
 
-    /// Counts runs of which only the number is known.
+    /// Counts runs that only have a number.
     pub(super) fn count_more(&mut self, runs: u64) {
         self.all += runs;
     }

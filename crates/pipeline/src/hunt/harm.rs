@@ -19,10 +19,10 @@ pub(super) struct SeenRun {
     pub(super) failure: Option<RunFailure>,
 }
 
-/// So many lines of a difference are kept.
+/// The most lines of a difference that are kept.
 const MOST_LINES: usize = 6;
 
-/// So many characters of a line are kept.
+/// The most characters of a line that are kept.
 const LONGEST_LINE: usize = 200;
 
 /// The worst that a run did which no ordinary run does, and how its output differs.

@@ -34,10 +34,10 @@ use announcements::Announcements;
 use pace::Pace;
 use repeat::Repetitions;
 
-/// So many recordings of runs that failed are searched at most.
+/// The most recordings of failed runs that are searched.
 const MOST_SEARCHED_FAILURES: usize = 4;
 
-/// Replays and other behaviours have as much of the time as so many kinds of bugs, however long the searches for those would take.
+/// Replays and other behaviours have as much of the time as this number of kinds of bugs, however long the searches for those would take.
 const LATER_PARTS: u32 = 3;
 
 /// Whether a recorded run was as it should be.
@@ -431,7 +431,7 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// What is left of a run of which so many events were recorded.
+/// What is left of a run if only its first events were recorded, up to this number.
 fn cut_recording(events: u64) -> Stopped {
     let reason =
         format!("the recording ends after {} events, before the program does", report::number(events));

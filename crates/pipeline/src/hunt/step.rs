@@ -1,8 +1,8 @@
 //! One step of an exploration that many hunts share: a run towards one target, and what is left to be tried after it.
 //!
 //! A hunt by itself knows all of its runs, and its search is complete. Hunts on many machines share less: which pairs of a read and a write
-//! runs have shown, by their places in the program. Each pair that none has shown is a target. Whoever finds it says how to get there, and whoever
-//! takes it makes that run, searches it, and finds further targets. As there are only so many pairs, this ends; it shows every pair that is found, not
+//! runs have shown, by their places in the program. Each pair that none has shown is a target. The worker that finds it publishes the schedule that leads there, and the worker that
+//! takes it makes that run, searches it, and finds further targets. The number of pairs is limited, so this ends; it shows every pair that is found, not
 //! every behaviour.
 
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub struct StepOutcome {
 impl StepOutcome {
     /// The name of its file.
     pub const FILE: &str = "targets.json";
-    /// So many targets of a step are written down, those of rarely tried pairs first. Later steps find the others.
+    /// The most targets of a step that are stored, those of rarely tried pairs first. Later steps find the others.
     pub const MOST: usize = 200;
 }
 

@@ -55,7 +55,7 @@ pub struct Test {
     /// Which order its threads run in while they are recorded.
     #[serde(default)]
     pub seed: u64,
-    /// What came of it so far.
+    /// The result so far.
     pub outcome: TestOutcome,
     /// Whether the hunt was called off: what it found counts, and it is done again when the suite is taken up again.
     pub interrupted: bool,

@@ -21,7 +21,7 @@ use crate::values::changed_reads;
 use crate::words::{listed, printable, shown};
 use findings::{Finding, Harm, Predictions, Size, Suite, SuiteTest, TestOutcome};
 
-/// So many findings a page lists.
+/// The most findings that a page lists.
 const MOST_FINDINGS: usize = 2_000;
 /// Lines of source around each that is mentioned.
 const AROUND: u32 = 12;

@@ -168,7 +168,7 @@ fn quoted(word: &OsStr) -> Option<String> {
 }
 
 fn unfit(path: &Path) -> io::Error {
-    io::Error::other(format!("gdb cannot be told of the path {}", path.display()))
+    io::Error::other(format!("gdb cannot be given the path {}", path.display()))
 }
 
 /// What [`launch`] reads: the file, the directory, the input, how many arguments, the arguments, and the environment, each

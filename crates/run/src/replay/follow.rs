@@ -23,7 +23,7 @@ pub struct FollowSettings {
     pub cancellation: Cancellation,
 }
 
-/// Runs the command along a route: each thread in turn until it has performed so many events. Then the program goes on as it likes.
+/// Runs the command along a route: each thread in turn until it has performed a number of events. Then the program goes on as it likes.
 pub fn follow(
     route: &[(ThreadPath, u64)],
     command: &Command,

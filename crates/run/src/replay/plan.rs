@@ -173,7 +173,7 @@ impl ThreadTable {
     }
 }
 
-/// What the runtime is told of a plan.
+/// The part of a plan that the runtime gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Control {
     pub(super) table: ThreadTable,
@@ -207,7 +207,7 @@ impl Control {
         }
     }
 
-    /// Each thread in turn runs until it has performed so many events.
+    /// Each thread in turn runs until it has performed a number of events.
     pub(super) fn along(route: &[(ThreadPath, u64)], on_divergence: OnDivergence) -> Control {
         let table = ThreadTable::with(route.iter().map(|(thread, _)| thread));
         let run = |(thread, until): &(ThreadPath, u64)| Instruction::Run {
@@ -280,7 +280,7 @@ impl Making<'_> {
         }
     }
 
-    /// Where a debugger can stop: after so many steps.
+    /// Where a debugger can stop: after this number of steps.
     fn stop_after(&mut self, steps: usize) {
         if self.debugger {
             self.instructions.push(Instruction::Stop { step: steps as u64 });

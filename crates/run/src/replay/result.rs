@@ -1,4 +1,4 @@
-//! What came of a replay.
+//! The result of a replay.
 //!
 //! These types are what `replay --json` prints: docs/json.md is the contract.
 

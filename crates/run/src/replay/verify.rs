@@ -182,7 +182,7 @@ impl<'a> Verifying<'a> {
                     Kind::Acquire | Kind::AcquireShared | Kind::Request | Kind::RequestShared,
                     WaitsFor::Address(lock),
                 ) => self.holders(lock).contains(&next.thread),
-                // Who will signal, post or arrive is not written anywhere. The program ran on, so whoever could has done so.
+                // It is not recorded who will signal, post or arrive. The program ran on, so each thread that could has done so.
                 (_, WaitsFor::Address(_)) => true,
                 _ => false,
             };

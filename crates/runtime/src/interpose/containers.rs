@@ -111,7 +111,7 @@ struct Before {
     parts: [u64; 4],
 }
 
-/// The nodes of a tree that a change can concern, as they were: those from a node up to the root, what is beside them, and what hangs on
+/// The nodes of a tree that a change can concern, as they were: those from a node up to the root, their siblings, and what hangs on
 /// that.
 struct Neighbourhood(UnsafeCell<([Before; Neighbourhood::MOST], usize)>);
 
@@ -154,14 +154,14 @@ impl Neighbourhood {
                     return;
                 }
                 keep(parent);
-                let beside = if word(parent + LEFT) == node { RIGHT } else { LEFT };
-                keep_with_children(&mut keep, word(parent + beside));
+                let sibling = if word(parent + LEFT) == node { RIGHT } else { LEFT };
+                keep_with_children(&mut keep, word(parent + sibling));
                 (node, parent) = (parent, word(parent + PARENT));
             }
         }
     }
 
-    /// What has changed since: addresses and lengths, then zeroes. Others may use the neighbourhood when it is told.
+    /// What has changed since: addresses and lengths, then zeroes. Others may use the neighbourhood when this is recorded.
     ///
     /// # Safety
     /// The caller has the token.

@@ -65,7 +65,7 @@ pub(super) fn log_use(how: Use, passage: Passage, pc: u64) {
     }
 }
 
-/// The parts of a message, as far as they hold so many bytes.
+/// The parts of a message, as far as they hold this number of bytes.
 struct Ranges([(u64, usize); MOST_PARTS]);
 
 impl Ranges {
@@ -76,9 +76,9 @@ impl Ranges {
     }
 
     /// # Safety
-    /// There are so many parts.
+    /// The message has this number of parts.
     unsafe fn of(parts: Parts, count: usize) -> Ranges {
-// SAFETY: there are so many parts.
+// SAFETY: the message has this number of parts.
 unsafe {
         let mut ranges = [(0, 0); MOST_PARTS];
         for (index, range) in ranges.iter_mut().enumerate().take(count) {
@@ -92,7 +92,7 @@ unsafe {
     /// # Safety
     /// The message is one.
     unsafe fn of_message(message: *const libc::msghdr) -> Ranges {
-// SAFETY: the message is one, with so many parts.
+// SAFETY: the message is valid and has this number of parts.
 unsafe {
         Ranges::of((*message).msg_iov, (*message).msg_iovlen)
     }
@@ -224,7 +224,7 @@ hook! {
     }
     fn eventfd_read(file: c_int, value: *mut u64; pc in "rdx") -> c_int {
         let taken = receive(file, || Ranges::one(value.cast(), size_of::<u64>()), pc, || {
-            // As `read` returns it: so many bytes, or a failure.
+            // As `read` returns it: the number of bytes, or a failure.
             match real!(eventfd_read(file => c_int, value => *mut u64) -> c_int) {
                 0 => size_of::<u64>() as isize,
                 failure => failure as isize,

@@ -5,7 +5,7 @@
 //! A thread that waits in the scheduler is made ready to handle the signal.
 //!
 //! Everything before a handler is installed, a timer set or a signal sent comes before what the handler does, and
-//! likewise before what follows a wait for the signal. Which of several senders sent it is unknown, so it comes
+//! also before what follows a wait for the signal. Which of several senders sent it is unknown, so it comes
 //! after all of them: this may add orders that do not exist, but it misses none.
 
 use core::ffi::{c_int, c_void};

@@ -12,14 +12,14 @@ use crate::replay::Control;
 /// The longest stretch a thread runs without the schedule's being asked.
 const LONGEST: u64 = 1 << 20;
 
-/// How many events a thread may perform between its attempt to get a futex lock and its wait for it: code that is not optimised keeps what
-/// came of the attempt on its stack.
+/// How many events a thread may perform between its attempt to get a futex lock and its wait for it: code that is not optimised keeps the
+/// result of the attempt on its stack.
 const ON_THE_WAY: u64 = 32;
 
 /// How often others may run while a thread is outside.
 const MOST_HELPED: u32 = 1 << 10;
 
-/// What has become of a thread of the table.
+/// The state of a thread of the table.
 #[derive(Clone, Copy)]
 pub(crate) enum Actor {
     /// It is not created yet.

@@ -60,7 +60,7 @@ impl Schedule {
         entry.since = self.ticket;
     }
 
-    /// The virtual time so many nanoseconds from now.
+    /// The virtual time this number of nanoseconds from now.
     pub(crate) fn after(&self, nanoseconds: u64) -> u64 {
         self.now.saturating_add(nanoseconds)
     }

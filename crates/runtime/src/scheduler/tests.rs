@@ -16,7 +16,7 @@ use crate::sys;
 use crate::token::{Lock, Machine, Plain, Presence, Seat, Turn, gate};
 use wire::Policy;
 
-/// This process, with so many threads under the scheduler.
+/// This process, with a number of threads under the scheduler.
 struct Host {
     seats: Vec<Seat<Host>>,
     budgets: Vec<AtomicI64>,

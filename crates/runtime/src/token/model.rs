@@ -69,7 +69,7 @@ impl<T> Shared<T> for UnsafeCell<T> {
     }
 }
 
-/// The machine, with so many threads.
+/// The machine, with this number of threads.
 struct Model {
     seats: Vec<Seat<Model>>,
     /// Neither loom's nor needed: the schedule reads budgets, and here nobody else does.
@@ -185,7 +185,7 @@ impl Model {
     }
 }
 
-/// A scheduler with so many threads, which switches after every event. The first has the token.
+/// A scheduler with this number of threads, which switches after every event. The first has the token.
 fn scheduler(threads: u32) -> Arc<Scheduler<Model>> {
     let seat = |_| Seat {
         presence: Presence { inside: ModelWord::new(0), gate: ModelWord::new(0) },

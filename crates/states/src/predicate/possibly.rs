@@ -1,5 +1,5 @@
 //! Whether a predicate holds in some reachable state. Places that its conjuncts about single threads rule out are never
-//! visited; of the feasible states left, those that satisfy it are tested for reachability. Before that, what can be told
+//! visited; of the feasible states left, those that satisfy it are tested for reachability. Before that, what can be decided
 //! from the form of the predicate in polynomial time is: all about stable ones, and about conjunctive and linear ones
 //! unless locks stand in the way.
 
@@ -17,7 +17,7 @@ use crate::reach::Reach;
 use crate::rule::Rule;
 use crate::walker_pool::walk_rule;
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Possibly {
     /// A reachable state in which the predicate holds; `None`: there is none.

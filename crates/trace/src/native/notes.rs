@@ -55,7 +55,7 @@ pub struct Note {
 pub enum Distance {
     /// The same place: what the thread did there became several events.
     Same,
-    /// So many places were passed over. At most [`Distance::MOST`].
+    /// The number of places that were passed over. At most [`Distance::MOST`].
     Over(u32),
 }
 

@@ -25,18 +25,18 @@ use crate::recorded_command::{ChosenBy, command_of};
 use crate::replay::Replayer;
 use crate::trace_file::{ExploredTrace, TraceFile};
 
-/// A hunt that has found a failure goes on for so many times the time that took, and at least for so long.
+/// A hunt that has found a failure continues for a multiple of the time that took, and at least for a minimum.
 const AFTER_A_FAILURE: (u32, Duration) = (3, Duration::from_secs(2));
 /// The same for a hunt that has found something else: a race may have worse to follow.
 const AFTER_A_FINDING: (u32, Duration) = (10, Duration::from_secs(10));
-/// A run may take so many times the longest of the first runs, and at least [`SHORTEST_LIMIT`].
+/// A run may take this many times as long as the longest of the first runs, and at least [`SHORTEST_LIMIT`].
 const SLACK: u32 = 10;
 const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
 /// Events that are recorded of each run; the search looks at shorter ones only.
 const MOST_EVENTS: u64 = 4_000_000;
 /// A run is taken in at this rate at least, with others before and after it.
 const EVENTS_A_SECOND: u64 = 25_000;
-/// After so many runs a program has more behaviours than its small steps suggest. From then on one run in [`ONE_IN`] is left to random
+/// After this number of runs a program has more behaviours than its small steps suggest. From then on one run in [`ONE_IN`] is left to random
 /// priorities, which go far from all runs so far.
 const SYSTEMATIC: u64 = 64;
 const ONE_IN: u64 = 8;

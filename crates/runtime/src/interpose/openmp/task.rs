@@ -511,7 +511,7 @@ pub(super) fn fulfil(inside: &Inside, team: &Team, task: &Task) {
     if task.has_run.get() {
         end(inside, team, task);
     } else {
-        // Its end comes after this, whoever runs it.
+        // Its end comes after this, whichever thread runs it.
         inside.simple(Kind::HappensBefore, task.pc(), task.number.ended());
     }
 }

@@ -74,7 +74,7 @@ impl World for Stage {
     }
 }
 
-/// Room for so many threads, for as long as the tests run.
+/// Room for this number of threads, for as long as the tests run.
 pub(crate) fn room_for_tests(threads: usize) -> Room {
     fn memory<T: Copy>(count: usize) -> Fixed<T> {
         Fixed::new(Box::leak(Box::new_uninit_slice(count)))
