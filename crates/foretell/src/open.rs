@@ -17,7 +17,7 @@ pub struct Reading {
     /// Leave out events that cannot have happened where they stand; what is found is then only `possible`.
     #[arg(long)]
     lenient: bool,
-    /// What `wait` means in a text trace: waiting `begins`, or the thread was `woken` (found out by default).
+    /// What `wait` means in a text trace: waiting `begins`, or the thread was `woken` (detected by default).
     #[arg(long, value_name = "WHAT", hide_possible_values = true)]
     #[arg(value_parser = one_of(&WaitConvention::STATED, WaitConvention::name))]
     wait: Option<WaitConvention>,

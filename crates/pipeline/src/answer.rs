@@ -82,3 +82,27 @@ pub fn answer(trace: &Trace, question: &Question, model: Model, budget: &Budget)
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::Fingerprint;
+
+    #[test]
+    fn evidence_has_what_its_verdict_needs() {
+        let trace = trace::text::read_bytes(b"a|w(x)|1\nb|r(x)|2\n").unwrap();
+        let evidence = |question: Question| {
+            let answer = answer(&trace, &question, Model::Sync, &Budget::default()).unwrap();
+            answer.evidence(&trace, &question, Model::Sync, About::new(None, Fingerprint::of(&trace)))
+        };
+        let events = [EventId::new(0), EventId::new(1)];
+        let race = evidence(Question::Race(events[0], events[1]));
+        assert_eq!((race.verdict, race.guaranteed), (ClaimedVerdict::Feasible, Some(true)));
+        assert!(race.schedule.is_some() && race.refutation.is_none() && race.budget.is_none());
+        let none = Answer::Unknown { budget: 7, bound: None };
+        let question = Question::Race(events[0], events[1]);
+        let none = none.evidence(&trace, &question, Model::Sync, About::new(None, Fingerprint::of(&trace)));
+        assert_eq!((none.verdict, none.budget), (ClaimedVerdict::Unknown, Some(7)));
+        assert!(none.schedule.is_none() && none.refutation.is_none());
+    }
+}

@@ -483,3 +483,26 @@ fn remark_on(stop: Option<Stop>) -> Option<String> {
         Some(Stop::Exit(_) | Stop::Killed(_)) | None => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recordings_are_named_after_program_and_run() {
+        let name = |program: Option<&str>, number| {
+            let file = file_of_run(Path::new("traces/foretell.ftr"), program.map(OsStr::new), number);
+            file.to_string_lossy().into_owned()
+        };
+        assert_eq!(name(None, None), "traces/foretell.ftr");
+        assert_eq!(name(Some("./bin/bank"), None), "traces/foretell-bank.ftr");
+        assert_eq!(name(Some("bank"), Some(2)), "traces/foretell-bank-2.ftr");
+    }
+
+    #[test]
+    fn a_log_is_translated_at_once_if_only_a_part_of_it_is_loaded() {
+        assert_eq!(Translation::latest(&Options::default()), Translation::WhenRead);
+        let partly = Options { drop_repeated: true, ..Options::default() };
+        assert_eq!(Translation::latest(&partly), Translation::Now);
+    }
+}

@@ -65,8 +65,8 @@ pub struct Record {
     /// Warn if the program does not count branches (build it with `foretell cc --branches`).
     #[arg(long)]
     branches: bool,
-    /// Record a program that is not instrumented: only its locks and threads, and all that instrumented libraries do that
-    /// it loads.
+    /// Record a program that is not instrumented: only its locks and threads, plus everything in instrumented
+    /// libraries that it loads.
     #[arg(long)]
     only_sync: bool,
     /// Stop recording after N events; the program continues.
