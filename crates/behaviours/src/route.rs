@@ -18,7 +18,7 @@ pub struct Route {
     pub legs: Vec<Leg>,
 }
 
-/// A thread runs until it has performed so many events.
+/// A thread runs until it has performed this number of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leg {
     /// Which thread.
@@ -27,7 +27,7 @@ pub struct Leg {
     pub until: u64,
 }
 
-/// What came of the search for a route.
+/// The result of the search for a route.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Route(Route),

@@ -100,7 +100,7 @@ impl Writers {
     }
 }
 
-/// What an allocation of so many bytes takes.
+/// What an allocation of this size takes.
 pub(crate) fn allocated(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { (bytes + 8).next_multiple_of(16).max(32) }
 }

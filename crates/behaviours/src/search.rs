@@ -20,7 +20,7 @@ pub struct SearchLimits {
     pub per_run: usize,
     /// Targets in all.
     pub targets: usize,
-    /// About so many bytes for runs and targets. What comes later is counted and not kept, so what it leads to is not tried.
+    /// About how many bytes runs and targets may take. What comes later is counted and not kept, so what it leads to is not tried.
     pub memory: usize,
 }
 
@@ -264,7 +264,7 @@ impl Search {
         }
     }
 
-    /// Makes the node of a target, of which this run contains the prefix.
+    /// Makes the node of a target whose prefix this run contains.
     fn enter(&mut self, entry: Waiting, run: usize) {
         let node = &self.nodes[entry.node];
         let (from, to) = (&self.runs[node.run], &self.runs[run]);

@@ -45,7 +45,7 @@ pub(crate) struct TargetLimits {
 }
 
 impl Targets {
-    /// What reads of a run, of which these first events of each thread stay as they are, could see instead.
+    /// What the reads of a run could see instead, if these first events of each thread stay as they are.
     pub(crate) fn of(run: &Run, kept: &[u64], limits: TargetLimits) -> Targets {
         let mut targets = Targets::default();
         let mut per_pair: FxHashMap<SitePair, u32> = FxHashMap::default();
@@ -110,7 +110,7 @@ fn open_reads<'r>(run: &'r Run, kept: &'r [u64]) -> impl Iterator<Item = (usize,
 /// Which reads are looked at, and how many writes of each thread: a long run has more pairs of them than could be tried, or even listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Share {
-    /// One read in so many.
+    /// One read in this number.
     stride: usize,
     /// Writes of one thread that come neither before the read nor after it.
     per_thread: usize,
@@ -166,7 +166,7 @@ fn around<'r>(run: &'r Run, step: &'r RunStep, part: &Part) -> impl Iterator<Ite
 }
 
 /// What a part of the step with this number could see: whatever is not known to be overwritten before it, and does not depend on it. In the order of the
-/// run; of the writes of a thread that are free, no more than so many, those that happened nearest.
+/// run; of the writes of a thread that are free, at most this number, those that happened nearest.
 fn sources(run: &Run, number: usize, part: &Part, per_thread: usize) -> Vec<Option<EventRef>> {
     let step = &run.steps[number];
     let at = |index: u32| &run.steps[index as usize];

@@ -8,7 +8,7 @@ pub(crate) struct Expectations {
     pub(crate) expected: Vec<Bug>,
     /// Feasible under `sync` only.
     pub(crate) possible: Vec<Bug>,
-    /// Atomicity violations may be told of besides.
+    /// Atomicity violations may be reported as well.
     pub(crate) atomicity_allowed: bool,
     /// What the program does when the bug happens.
     pub(crate) failure: Option<Failure>,
@@ -142,7 +142,7 @@ impl Bug {
         let rotated = |by: usize| [&found[by..], &found[..by]].concat();
         match kind {
             "race" => found == *lines || found.iter().rev().copied().eq(lines.iter().copied()),
-            // A lost wake-up is told by the wait alone.
+            // A lost wake-up is identified by the wait alone.
             "deadlock" if lines.len() == 1 => found.contains(&lines[0]),
             "deadlock" => (0..found.len()).any(|by| rotated(by) == *lines),
             _ => found == *lines,

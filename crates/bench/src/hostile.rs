@@ -1,4 +1,4 @@
-//! `cargo xtask bench hostile`: small traces of odd shapes, each of which once took minutes or all memory. Every row is to stay
+//! `cargo xtask bench hostile`: small traces of odd shapes that once took minutes or all memory. Every row is to stay
 //! within [`MOST_TIME`] of CPU time and [`MOST_MEMORY`]; one that does not says so, and one that takes far longer is stopped. Then long
 //! generated traces, one row for each kind of finding; recordings of real programs; and commands with limits.
 

@@ -64,7 +64,7 @@ impl Verdict {
     }
 }
 
-/// A test, and what came of the run that came out worst.
+/// A test, and the worst result of its runs.
 struct Row {
     name: String,
     expected: Expected,
@@ -89,7 +89,7 @@ pub(crate) fn run() -> Outcome {
         names.retain(|name| asked.split(',').any(|asked| name == asked));
     }
     let rows = with_directory(|directory| {
-        // A copy, so that building goes on beside.
+        // A copy, so that building can go on meanwhile.
         let foretell = directory.join("foretell").to_string_lossy().into_owned();
         std::fs::copy(root().join("target/debug/foretell"), &foretell)
             .map_err(|error| format!("cannot copy foretell: {error}"))?;

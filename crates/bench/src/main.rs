@@ -41,10 +41,14 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark::new("bugs", "finding bugs other than races", tables::bugs),
     Benchmark::new(
         "linear",
-        "races by the methods that stream, beside RAPID if RAPID_HOME names it",
+        "races by the methods that stream, compared with RAPID if RAPID_HOME names it",
         races::linear,
     ),
-    Benchmark::new("races", "races by the other methods, beside RAPID if RAPID_HOME names it", races::run),
+    Benchmark::new(
+        "races",
+        "races by the other methods, compared with RAPID if RAPID_HOME names it",
+        races::run,
+    ),
     Benchmark::new(
         "rapid",
         "which racy events RAPID reports and which we do; RAPID_HOME must name it",
@@ -53,10 +57,14 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark::new("growth", "how cost grows with the trace, with pictures", growth::run),
     Benchmark::new("hostile", "small traces of odd shapes, within bounds of time and memory", hostile::run),
     Benchmark::new("fleet", "hunts on many machines: what the queue costs", fleet::run),
-    Benchmark::new("papers", "the papers' tables, ours beside theirs", papers::run),
+    Benchmark::new("papers", "the papers' tables, ours next to theirs", papers::run),
     Benchmark::new("states", "enumerating and counting global states", tables::states),
-    Benchmark::new("record", "recording, beside ThreadSanitizer", record::run),
-    Benchmark::new("scenarios", "confirming the bugs of the corpus, beside ThreadSanitizer", scenarios::run),
+    Benchmark::new("record", "recording, compared with ThreadSanitizer", record::run),
+    Benchmark::new(
+        "scenarios",
+        "confirming the bugs of the corpus, compared with ThreadSanitizer",
+        scenarios::run,
+    ),
     Benchmark::new(
         "llvm",
         "hunting in LLVM's tests of ThreadSanitizer; FORETELL_LLVM_TSAN must name them",
@@ -64,17 +72,17 @@ const BENCHMARKS: &[Benchmark] = &[
     ),
     Benchmark::new(
         "openmp",
-        "hunting in DataRaceBench, beside ThreadSanitizer and Archer; FORETELL_DATARACEBENCH must name it",
+        "hunting in DataRaceBench, compared with ThreadSanitizer and Archer; FORETELL_DATARACEBENCH must name it",
         openmp::run,
     ),
     Benchmark::new(
         "peers",
-        "hunting in real programs (Debian's, and those FORETELL_PEERS names), beside ThreadSanitizer and Helgrind",
+        "hunting in real programs (Debian's, and those FORETELL_PEERS names), compared with ThreadSanitizer and Helgrind",
         peers::run,
     ),
     Benchmark::new(
         "search",
-        "runs until programs fail that are known to (FORETELL_PEERS names them), beside policies and stress",
+        "runs until programs fail that are known to (FORETELL_PEERS names them), compared with policies and stress",
         search::run,
     ),
 ];

@@ -1,4 +1,4 @@
-//! `cargo xtask bench openmp`: the C programs of DataRaceBench, each hunted once with 2 and with 8 threads, beside ThreadSanitizer and, where it is
+//! `cargo xtask bench openmp`: the C programs of DataRaceBench, each hunted once with 2 and with 8 threads, compared with ThreadSanitizer and, where it is
 //! installed, Archer. The name of each program says whether it races.
 //!
 //! They are not in this repository. `FORETELL_DATARACEBENCH` names a checkout of it. Programs for GPUs and for SIMD units are left out, because
@@ -85,7 +85,7 @@ pub(crate) fn run() -> Outcome {
     let mut tools = vec![Tool::Foretell, Tool::ThreadSanitizer];
     tools.extend(archer.as_ref().map(|_| Tool::Archer));
     let rows = with_directory(|directory| {
-        // A copy, so that building goes on beside.
+        // A copy, so that building can go on meanwhile.
         let foretell = directory.join("foretell");
         std::fs::copy(&built, &foretell).map_err(|error| format!("cannot copy foretell: {error}"))?;
         let bench = Bench { foretell: &foretell, directory, archer: archer.as_deref() };

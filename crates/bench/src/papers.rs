@@ -1,4 +1,4 @@
-//! `cargo xtask bench papers`: the papers' tables again, ours beside the papers' figures, in one report.
+//! `cargo xtask bench papers`: the papers' tables again, ours next to the papers' figures, in one report.
 //!
 //! None of the papers' inputs is public. Table 1 of paper 1 and table 3 of paper 5 are re-run on the corpus's reconstructions of their rows,
 //! table A1 of paper 4 and table 2 of paper 5 on traces generated to the sizes that the papers print. Table 1 of paper 2 and

@@ -1,9 +1,9 @@
 //! `cargo xtask bench peers`: real programs, public kernels, and small programs that say what is wrong with them, each recorded once, foretold and replayed,
-//! beside gcc's ThreadSanitizer in 1, 20 and 100 runs and Helgrind in one.
+//! compared with gcc's ThreadSanitizer in 1, 20 and 100 runs and Helgrind in one.
 //!
 //! Debian's programs (bench/peers.toml) are fetched by `apt-get source`; `FORETELL_PEERS` names a directory with more of them and
 //! a `peers.toml` that tells how they are built and run. What cannot be had is skipped, and the section says so. A bug is a pair of places in the source.
-//! What we report that is not judged in one of the two files, from reading the source, is told as not judged.
+//! What we report that is not judged in one of the two files, from reading the source, is listed as not judged.
 
 mod manifest;
 mod reports;
@@ -53,7 +53,7 @@ pub(crate) fn run() -> Outcome {
 }
 
 fn measure(built: &str, directory: &Path) -> Result<String, String> {
-    // A copy, so that building goes on beside.
+    // A copy, so that building can go on meanwhile.
     let foretell = directory.join("foretell");
     std::fs::copy(built, &foretell).map_err(|error| format!("cannot copy foretell: {error}"))?;
     let input = directory.join("input");
@@ -92,7 +92,7 @@ fn measure(built: &str, directory: &Path) -> Result<String, String> {
         bugs(&rows, &judged),
         skips(&skipped),
         costs(&rows),
-        told(&rows, &judged),
+        findings_one_by_one(&rows, &judged),
         paper_3(&rows),
     ]
     .concat()
@@ -247,7 +247,7 @@ fn costs(rows: &[Row]) -> String {
 }
 
 /// The findings one by one, and what only ThreadSanitizer has.
-fn told(rows: &[Row], judged: &[&Judgement]) -> String {
+fn findings_one_by_one(rows: &[Row], judged: &[&Judgement]) -> String {
     let mut text = String::from("### One by one\n\n");
     for row in rows {
         let (ours, theirs) = (pairs(row), row.tsan.last().cloned().unwrap_or_default());

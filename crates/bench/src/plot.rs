@@ -22,7 +22,7 @@ const LEFT: f64 = 70.0;
 const RIGHT: f64 = 150.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
-/// Told apart by those who see colours differently, too.
+/// Colour-blind readers can distinguish them as well.
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 /// Where the powers of ten of one axis lie.

@@ -1,5 +1,5 @@
 //! `cargo xtask bench linear` and `cargo xtask bench races`: what finding races costs from the command line, reading included, with RAPID
-//! beside it; by the methods that stream, and by those that do not.
+//! next to it; by the methods that stream, and by those that do not.
 //!
 //! RAPID (the Java tools of the happens-before, WCP and sync-preserving papers) is no part of this repository: `RAPID_HOME` names a
 //! checkout of its public repository with its classes compiled into `bin`. Without it its rows are left out.
@@ -79,7 +79,7 @@ struct Files {
 }
 
 impl Files {
-    /// What was measured with so many threads.
+    /// What was measured with this number of threads.
     fn table(&self, threads: u64, rows: &[Row]) -> String {
         format!("\n{threads} threads, {} events:\n\n{}\n", self.events, table(rows, self.events))
     }

@@ -41,7 +41,7 @@ pub(crate) fn run() -> Outcome {
         let _ = writeln!(section, "{row}");
     }
     section.push_str("\nThe kept cases (corpus/rapid/), each the smallest trace found of its kind:\n\n");
-    for (name, why) in kept()? {
+    for (name, why) in kept_cases()? {
         let _ = writeln!(section, "- `{name}`: {why}.");
     }
     let headline = headline(&section);
@@ -71,7 +71,7 @@ fn headline(section: &str) -> String {
 }
 
 /// The kept cases, and why RAPID and we differ on each.
-fn kept() -> Result<BTreeMap<String, String>, String> {
+fn kept_cases() -> Result<BTreeMap<String, String>, String> {
     let folder = root().join("corpus/rapid");
     let entries = folder.read_dir().map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut kept = BTreeMap::new();

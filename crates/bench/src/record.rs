@@ -1,4 +1,4 @@
-//! `cargo xtask bench record`: what recording costs beside the plain run and gcc's ThreadSanitizer, and what the traces take.
+//! `cargo xtask bench record`: what recording costs compared with the plain run and gcc's ThreadSanitizer, and what the traces take.
 //!
 //! The recorded run is the program with the recorder in it, started the way `foretell record` starts it but without the
 //! loading afterwards; the whole command is `foretell record` as a user runs it. The hunt records one run and searches it, without replays.

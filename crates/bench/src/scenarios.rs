@@ -35,7 +35,7 @@ const FAMILIES: [(&str, &str); 11] = [
     ("dl", "locks in opposite orders"),
 ];
 
-/// What came of one program.
+/// The result of one program.
 #[derive(Clone, Debug)]
 struct Row {
     name: String,

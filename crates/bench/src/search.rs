@@ -118,7 +118,7 @@ impl Way {
     }
 }
 
-/// What came of a program.
+/// The result of a program.
 struct Row {
     name: String,
     group: String,

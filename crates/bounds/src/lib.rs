@@ -58,7 +58,7 @@ struct State {
     memory: Option<u64>,
     /// The share of the part under way.
     share: Mutex<Share>,
-    /// When a bound was reached for good, likewise.
+    /// When a bound was finally reached, in the same way.
     reached_at: AtomicU64,
     /// The number of the bound that is reached; 0: none.
     reached: AtomicU8,
@@ -164,7 +164,7 @@ impl Bounds {
         self.0?.memory
     }
 
-    /// Begins a part of the work of which so many are to come, this one included: it may take its share of the time that is left. What a part
+    /// Begins the next part of the work. With the number of parts to come, this one included, it may take its share of the time that is left. What a part
     /// leaves is for the others.
     pub fn begin_share(self, parts: u32) {
         let Some(state) = self.0 else { return };

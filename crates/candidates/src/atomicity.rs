@@ -13,7 +13,7 @@
 //! A region of the user's is also broken by accesses to several of its variables: `spread.rs`.
 //!
 //! A *pattern* is the places in the source; its instances are asked until one is feasible, those near to each
-//! other first, or until [`Limits`] are reached; then it is reported as unknown. [`Extent::All`] asks all of them.
+//! other first, or until [`PatternLimits`] are reached; then it is reported as unknown. [`Extent::All`] asks all of them.
 //!
 //! Where forks, joins, signals and barriers keep `c` between `a` and `b` in every schedule, as when a thread reads what the
 //! children it has joined have written, nothing goes wrong that could go right: unless the user's region says otherwise,
@@ -42,12 +42,13 @@ use crate::families::{Families, FamilyId};
 use crate::nearest::outward;
 use crate::pattern_search::{Instance, PatternId, PatternSearch, Tally, ask};
 use crate::races::syncp::Syncp;
-use crate::{Extent, Limits, Object, Remarks, Report, Settings};
+use crate::{Extent, Object, PatternLimits, Remarks, Report, SearchSettings};
 pub use calls::Calls;
 pub use pairs::Intent;
 
 /// How far [`search`] goes.
-pub const LIMITS: Limits = Limits { extent: Extent::Patterns, instances: 16, share: 200, tries: 100_000 };
+pub const LIMITS: PatternLimits =
+    PatternLimits { extent: Extent::Patterns, instances: 16, share: 200, tries: 100_000 };
 
 /// Accesses `a < c < b` that may be a violation: `a` and `b` of one thread, `c` of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,7 +81,7 @@ pub trait Criterion {
     }
 
     /// Whether a candidate can happen.
-    fn verdict(&self, index: &Index<'_>, question: &Question, settings: Settings) -> Verdict {
+    fn verdict(&self, index: &Index<'_>, question: &Question, settings: SearchSettings) -> Verdict {
         ask(index, question, settings)
     }
 }
@@ -91,37 +92,31 @@ pub struct Exact;
 
 impl Criterion for Exact {}
 
-/// How many violations there might have been, and what became of them.
+/// The number of possible violations by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Pairs meant to be atomic, of variables that are contested.
     pub pairs: u64,
-    /// Patterns with an instance that neither locks nor orders exclude.
-    pub candidates: u64,
     /// Instances that the criterion rejected.
     pub filtered: u64,
-    /// Instances asked of the engine.
-    pub asked: u64,
-    /// Findings: patterns (or with [`Extent::All`], instances).
-    pub feasible: u64,
-    /// Patterns left open, and one more if it was cut short.
-    pub unknown: u64,
+    /// Patterns and instances by outcome; one more is left open if the search was cut short.
+    pub tally: Tally,
     /// There are patterns, or cycles of conflicts through a region, that were not looked at.
     pub cut_short: bool,
 }
 
 /// Finds the violations that are feasible under the model, one for each pattern.
-pub fn search(index: &Index<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
+pub fn search(index: &Index<'_>, settings: SearchSettings, report: &mut dyn FnMut(Report)) -> Counts {
     search_within(index, settings, &Exact, &Intent::Stated, LIMITS, report)
 }
 
 /// Finds violations by a criterion, within limits.
 pub fn search_within(
     index: &Index<'_>,
-    settings: Settings,
+    settings: SearchSettings,
     criterion: &dyn Criterion,
     intent: &Intent,
-    limits: Limits,
+    limits: PatternLimits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
     let all = AllPairs::of(index, intent);
@@ -146,15 +141,14 @@ pub fn search_within(
     search.variables();
     search.regions();
     search.asking.second_look(|index, question, settings| criterion.verdict(index, question, settings));
-    let Tally { candidates, asked, feasible, unknown } = search.asking.finish();
-    let unknown = unknown + u64::from(search.counts.cut_short);
-    Counts { candidates, asked, feasible, unknown, ..search.counts }
+    let tally = search.asking.finish().cut_short(search.counts.cut_short);
+    Counts { tally, ..search.counts }
 }
 
 /// Where a violation is in the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Pattern {
-    /// The places of a, c and b, and of which accesses if it matters.
+    /// The places of a, c and b, and their accesses if they matter.
     Triple { sites: [LocationId; 3], accesses: Option<Accesses>, inherent: bool },
     /// The places of a, of all that comes between, and of b.
     Spread(Box<[LocationId]>),
@@ -361,11 +355,11 @@ impl Search<'_> {
         let events = instance.question.named();
         if events.is_sorted() {
             let witness = self.recorded(events[events.len() - 1]);
-            self.asking.found(pattern, instance, witness);
+            self.asking.take(pattern, instance, witness);
             return;
         }
         if let Some(witness) = self.inserted(&events) {
-            self.asking.found(pattern, instance, witness);
+            self.asking.take(pattern, instance, witness);
             return;
         }
         if self.pass == Pass::Constructing {

@@ -6,7 +6,7 @@ use trace::{EventId, LockId, Symbols, VariableId};
 
 /// What to look for and how hard.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct SearchSettings {
     /// What is demanded of reads.
     pub model: Model,
     /// What a question may cost.

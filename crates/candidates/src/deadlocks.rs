@@ -8,14 +8,14 @@
 //!    locks that are always taken in the same order cost nothing here, however many are held at once.
 //! 2. `cycles.rs`: cycles of those, two threads first, then three and so on.
 //! 3. Groups of a cycle that hold a common lock (a gate) are passed over.
-//! 4. `instances.rs`: events of the groups no two of which are ordered in every schedule (by fork and join, signals,
+//! 4. `instances.rs`: events of the groups; no two are ordered in every schedule (by fork and join, signals,
 //!    barriers and, under `rf`, reads-from).
 //! 5. `preserving.rs`: of all cycles through locks alone, those that are reached with all sections in the order of the
 //!    trace, whose schedules come almost for free.
 //! 6. Patterns that are still open are asked of the engine as [`Question::Deadlock`].
 //!
 //! A *pattern* is the places in the source where the threads of a cycle are blocked, in the order of the cycle. Its
-//! instances are asked until one is feasible, those near to each other first, or until [`Limits`] are reached; then
+//! instances are asked until one is feasible, those near to each other first, or until [`DeadlockLimits`] are reached; then
 //! the pattern is reported as unknown. [`Extent::All`] asks every instance.
 //!
 //! Promise: every finding is feasible under the model, and every feasible pattern is found unless it is counted as
@@ -39,18 +39,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{EventId, LocationId};
 
 use self::blocked::Blocked;
-use self::cycles::{Cycles, Go};
+use self::cycles::{Cycles, Visit};
 use self::instances::{CycleEntry, Instances};
 use self::lost::LostWakeUp;
 use crate::pattern_search::{Instance, Outcome, PatternId, PatternSearch, Tally, ask};
 use crate::races::syncp::Syncp;
-use crate::{Extent, Object, Remarks, Report, Settings};
+use crate::{Extent, Object, Remarks, Report, SearchSettings};
 
 /// How far to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct DeadlockLimits {
     /// For each pattern.
-    pub each: crate::Limits,
+    pub each: crate::PatternLimits,
     /// How many patterns to ask about.
     pub patterns: u64,
     /// How many steps to look for cycles, and a quarter as many for their instances, which cost more.
@@ -60,50 +60,48 @@ pub struct Limits {
     pub run_ups: u64,
 }
 
-impl Limits {
+impl DeadlockLimits {
     /// Everything there is.
-    pub const ALL: Limits =
-        Limits { each: crate::Limits::ALL, patterns: u64::MAX, steps: u64::MAX, run_ups: u64::MAX };
+    pub const ALL: DeadlockLimits = DeadlockLimits {
+        each: crate::PatternLimits::ALL,
+        patterns: u64::MAX,
+        steps: u64::MAX,
+        run_ups: u64::MAX,
+    };
 }
 
-impl Default for Limits {
+impl Default for DeadlockLimits {
     fn default() -> Self {
-        let each = crate::Limits { instances: 16, share: 100, ..crate::Limits::GENEROUS };
-        Limits { each, patterns: 10_000, steps: 10_000_000, run_ups: 500_000 }
+        let each = crate::PatternLimits { instances: 16, share: 100, ..crate::PatternLimits::GENEROUS };
+        DeadlockLimits { each, patterns: 10_000, steps: 10_000_000, run_ups: 500_000 }
     }
 }
 
-/// How many cycles there were, and what became of them.
+/// The number of cycles by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Events that can be blocked.
     pub blocked: u64,
     /// Cycles of places, before gates and orders are looked at.
     pub cycles: u64,
-    /// Patterns with an instance worth asking, and waits that may miss their signal.
-    pub candidates: u64,
-    /// Questions asked.
-    pub asked: u64,
-    /// Findings: patterns (or with [`Extent::All`], instances) that are feasible, and lost wake-ups.
-    pub feasible: u64,
-    /// Of those, lost wake-ups.
+    /// Patterns and instances by outcome, lost wake-ups among them; one more is left open if the search was cut short.
+    pub tally: Tally,
+    /// Lost wake-ups among the findings.
     pub lost: u64,
-    /// Patterns and lost wake-ups left open, and one more if it was cut short.
-    pub unknown: u64,
     /// There are cycles that were not looked at.
     pub cut_short: bool,
 }
 
 /// Finds deadlocks and lost wake-ups, one for each pattern.
-pub fn search(index: &Index<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
-    search_within(index, settings, Limits::default(), report)
+pub fn search(index: &Index<'_>, settings: SearchSettings, report: &mut dyn FnMut(Report)) -> Counts {
+    search_within(index, settings, DeadlockLimits::default(), report)
 }
 
 /// Finds deadlocks and lost wake-ups within limits.
 pub fn search_within(
     index: &Index<'_>,
-    settings: Settings,
-    limits: Limits,
+    settings: SearchSettings,
+    limits: DeadlockLimits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
     let blocked = Blocked::of(index);
@@ -159,8 +157,8 @@ enum Pass {
 
 struct Search<'a> {
     index: &'a Index<'a>,
-    settings: Settings,
-    limits: Limits,
+    settings: SearchSettings,
+    limits: DeadlockLimits,
     blocked: &'a Blocked,
     asking: PatternSearch<'a, Pattern>,
     /// Instances that have been asked: one may be found by way of several locks.
@@ -190,13 +188,13 @@ impl<'a> Search<'a> {
     }
 
     /// Chooses groups for the nodes of a cycle that no common lock keeps apart.
-    fn groups(&mut self, cycle: &[u32], places: &mut Vec<CycleEntry<'a>>) -> Go {
+    fn groups(&mut self, cycle: &[u32], places: &mut Vec<CycleEntry<'a>>) -> Visit {
         let blocked = self.blocked;
         let Some(&number) = cycle.get(places.len()) else { return self.instances(places) };
         let node = &blocked.nodes[number as usize];
         for group in &node.groups {
             if self.index.bounds().are_reached() {
-                return Go::Stop;
+                return Visit::Stop;
             }
             if places.iter().any(|place| self.index.open().sets().exclude(place.group.held, group.held)) {
                 continue;
@@ -204,22 +202,22 @@ impl<'a> Search<'a> {
             places.push(CycleEntry { node, group });
             let go = self.groups(cycle, places);
             places.pop();
-            if go == Go::Stop {
-                return Go::Stop;
+            if go == Visit::Stop {
+                return Visit::Stop;
             }
         }
-        Go::On
+        Visit::Continue
     }
 
     /// Asks the instances of a cycle: for each event of the first group the nearest ones, those that span least of the
     /// trace first; then the others.
-    fn instances(&mut self, cycle: &[CycleEntry<'a>]) -> Go {
+    fn instances(&mut self, cycle: &[CycleEntry<'a>]) -> Visit {
         let pattern = self.asking.pattern(Pattern::of_cycle(cycle));
         if u64::from(pattern.0) >= self.limits.patterns {
-            return Go::Stop;
+            return Visit::Stop;
         }
         if self.asking.is_settled(pattern) {
-            return Go::On;
+            return Visit::Continue;
         }
         match self.pass {
             Pass::Preserving => self.preserving(cycle, pattern),
@@ -228,39 +226,39 @@ impl<'a> Search<'a> {
     }
 
     /// Finds the first instance that is reached with all sections in the order of the trace.
-    fn preserving(&mut self, cycle: &[CycleEntry<'a>], pattern: PatternId) -> Go {
+    fn preserving(&mut self, cycle: &[CycleEntry<'a>], pattern: PatternId) -> Visit {
         let (index, model) = (self.index, self.settings.model);
         let syncp = self.syncp.get_or_insert_with(|| Syncp::under(index, model));
         let threads = self.index.threads();
         if let Some(found) = preserving::first(syncp, threads, self.index.bounds(), cycle, &mut self.steps) {
             let (instance, _) = self.turned(cycle, &found.events);
-            self.asking.found(pattern, instance, Witness::ideal(found.ideal));
+            self.asking.take(pattern, instance, Witness::ideal(found.ideal));
         }
-        if self.steps == 0 { Go::Stop } else { Go::On }
+        if self.steps == 0 { Visit::Stop } else { Visit::Continue }
     }
 
-    fn deciding(&mut self, cycle: &[CycleEntry<'a>], pattern: PatternId) -> Go {
+    fn deciding(&mut self, cycle: &[CycleEntry<'a>], pattern: PatternId) -> Visit {
         if self.asking.is_spent() {
-            return Go::Stop;
+            return Visit::Stop;
         }
         let (index, model) = (self.index, self.settings.model);
         let must = must_order(index, model);
         let mut steps = self.steps;
         let blocked = self.blocked;
-        let mut each = |width: usize, visit: &mut dyn FnMut(&[EventId]) -> Go| {
+        let mut each = |width: usize, visit: &mut dyn FnMut(&[EventId]) -> Visit| {
             Instances { index, must, blocked, cycle, width, steps: &mut steps }.each(visit)
         };
         let mut nearest: Vec<Vec<EventId>> = Vec::new();
         each(1, &mut |events| {
             nearest.push(events.to_vec());
-            Go::On
+            Visit::Continue
         });
         nearest.sort_by_key(|events| span(events));
-        if nearest.iter().all(|events| self.instance(must, cycle, events, pattern) == Go::On) {
+        if nearest.iter().all(|events| self.instance(must, cycle, events, pattern) == Visit::Continue) {
             each(usize::MAX, &mut |events| self.instance(must, cycle, events, pattern));
         }
         self.steps = steps;
-        if self.steps == 0 { Go::Stop } else { Go::On }
+        if self.steps == 0 { Visit::Stop } else { Visit::Continue }
     }
 
     /// Asks an instance. Stops when its pattern is settled.
@@ -270,15 +268,15 @@ impl<'a> Search<'a> {
         cycle: &[CycleEntry<'a>],
         events: &[EventId],
         pattern: PatternId,
-    ) -> Go {
+    ) -> Visit {
         if permits::must_come(self.index, must, self.blocked, events) {
-            return Go::On;
+            return Visit::Continue;
         }
         let (instance, turned) = self.turned(cycle, events);
         if self.seen.insert(turned.into()) {
             self.asking.ask(pattern, instance);
         }
-        if self.asking.is_settled(pattern) { Go::Stop } else { Go::On }
+        if self.asking.is_settled(pattern) { Visit::Stop } else { Visit::Continue }
     }
 
     /// An instance and its events, from the earliest one on.
@@ -322,7 +320,7 @@ impl<'a> Search<'a> {
             let instance =
                 Instance { question, events: vec![Some(wait)], object, remarks: Remarks::default() };
             let outcome = match witness {
-                Some(witness) => self.asking.found(pattern, instance, witness),
+                Some(witness) => self.asking.take(pattern, instance, witness),
                 None => self.asking.ask(pattern, instance),
             };
             self.counts.lost += u64::from(outcome == Outcome::Found);
@@ -341,9 +339,8 @@ impl<'a> Search<'a> {
     }
 
     fn finish(self) -> Counts {
-        let Tally { candidates, asked, feasible, unknown } = self.asking.finish();
-        let unknown = unknown + u64::from(self.counts.cut_short);
-        Counts { candidates, asked, feasible, unknown, ..self.counts }
+        let tally = self.asking.finish().cut_short(self.counts.cut_short);
+        Counts { tally, ..self.counts }
     }
 }
 

@@ -19,21 +19,21 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use check::{Model, Question};
 use decide::{Index, Options, Verdict};
 use findings::LockMistake;
-use order::{HeldLocks, Hold};
+use order::{HeldLocks, LockHold};
 use trace::{EventId, LocationId, LockId, Op, Trace, VariableId};
 
 pub use edit::{Edited, Span};
 
-use crate::deadlocks::{self, Limits};
-use crate::{Report, Settings};
+use crate::deadlocks::{self, DeadlockLimits};
+use crate::{Report, SearchSettings};
 
 /// A longer trace is not changed: each attempt is a trace of its own.
 pub const LONGEST_TRACE: usize = 1_000_000;
 /// So many locks are tried.
 const MOST_LOCKS: usize = 2;
 /// How far to look for deadlocks: what is left open is not suggested.
-const DEADLOCKS: Limits = Limits {
-    each: crate::Limits { instances: 4, share: 100, tries: 64, ..crate::Limits::GENEROUS },
+const DEADLOCKS: DeadlockLimits = DeadlockLimits {
+    each: crate::PatternLimits { instances: 4, share: 100, tries: 64, ..crate::PatternLimits::GENEROUS },
     patterns: 64,
     steps: 200_000,
     run_ups: 2_000,
@@ -41,7 +41,7 @@ const DEADLOCKS: Limits = Limits {
 
 /// A lock to hold, verified.
 #[derive(Clone, Debug)]
-pub struct LockFix {
+pub struct VerifiedLock {
     /// The lock.
     pub lock: LockId,
     /// What is wrong.
@@ -61,12 +61,12 @@ pub struct LockFix {
 /// What is held at an access of the variable in question.
 struct AccessHolds {
     event: EventId,
-    holds: Vec<Hold>,
+    holds: Vec<LockHold>,
 }
 
 /// A lock that makes races and atomicity violations (`a < c < b`) infeasible, all of them together; none if no other access holds one
 /// that does.
-pub fn suggest_lock(setup: &Index<'_>, questions: &[Question], options: Options) -> Option<LockFix> {
+pub fn suggest_lock(setup: &Index<'_>, questions: &[Question], options: Options) -> Option<VerifiedLock> {
     let trace = setup.trace();
     if trace.len() > LONGEST_TRACE {
         return None;
@@ -181,7 +181,7 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    fn fix(&self, stretches: &[(EventId, EventId)], held: u64, accesses: u64) -> Option<LockFix> {
+    fn fix(&self, stretches: &[(EventId, EventId)], held: u64, accesses: u64) -> Option<VerifiedLock> {
         let trace = self.setup.trace();
         let has_shared = trace.events().any(|(.., op)| op == Op::AcquireShared(self.lock));
         let (mut shown, mut all) = (Vec::new(), Vec::new());
@@ -206,7 +206,7 @@ impl Attempt<'_> {
         let is_fixed = self.is_infeasible(&edited, &changed) && self.adds_no_deadlock(&changed);
         drop(changed);
         let lock = self.lock;
-        is_fixed.then_some(LockFix { lock, mistake, instead_of, spans: shown, held, accesses, edited })
+        is_fixed.then_some(VerifiedLock { lock, mistake, instead_of, spans: shown, held, accesses, edited })
     }
 
     /// Leaves one stretch for each place in the source, without those that another one covers.
@@ -226,7 +226,7 @@ impl Attempt<'_> {
         spans.retain(|span| !is_covered(span) && known.insert(ends(span)));
     }
 
-    fn hold_at(&self, event: EventId) -> Option<Hold> {
+    fn hold_at(&self, event: EventId) -> Option<LockHold> {
         let index = self.accesses.binary_search_by_key(&event, |access| access.event).ok()?;
         self.accesses[index].holds.iter().copied().find(|hold| hold.lock == self.lock)
     }
@@ -310,7 +310,7 @@ impl Attempt<'_> {
 /// The places of all deadlocks; none if some question is left open.
 fn deadlocks_of(setup: &Index<'_>, options: Options) -> Option<BTreeSet<Vec<LocationId>>> {
     let mut found = BTreeSet::new();
-    let settings = Settings { model: Model::Sync, options };
+    let settings = SearchSettings { model: Model::Sync, options };
     let counts = deadlocks::search_within(setup, settings, DEADLOCKS, &mut |report| {
         if let Report::Bug(bug) = report {
             let mut places: Vec<LocationId> =
@@ -319,5 +319,5 @@ fn deadlocks_of(setup: &Index<'_>, options: Options) -> Option<BTreeSet<Vec<Loca
             found.insert(places);
         }
     });
-    (counts.unknown == 0).then_some(found)
+    (counts.tally.unknown == 0).then_some(found)
 }

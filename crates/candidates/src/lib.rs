@@ -14,5 +14,5 @@ pub mod orders;
 mod pattern_search;
 pub mod races;
 
-pub use bug::{Bug, Object, Remarks, Report, Resource, Settings};
-pub use pattern_search::{Extent, Limits, ask};
+pub use bug::{Bug, Object, Remarks, Report, Resource, SearchSettings};
+pub use pattern_search::{Extent, PatternLimits, Tally, ask};

@@ -14,16 +14,17 @@ mod by_place;
 mod groups;
 
 use check::{Question, Source};
-use decide::{Index, Phases, SourceVerdict, Witness, Witnesses};
+use decide::{Index, Phases, Verdict, Witness, Witnesses};
 use trace::{EventId, VariableId};
 
 use crate::races::syncp::{Latest, Syncp};
-use crate::{Bug, Extent, Limits, Object, Remarks, Report, Settings};
+use crate::{Bug, Extent, Object, PatternLimits, Remarks, Report, SearchSettings};
 
 /// How far to go for two places.
-pub const LIMITS: Limits = Limits { extent: Extent::Causes, instances: 16, share: 200, tries: 100_000 };
+pub const LIMITS: PatternLimits =
+    PatternLimits { extent: Extent::Causes, instances: 16, share: 200, tries: 100_000 };
 
-/// How many reads and witnesses there were, and what became of them. Within limits they are pairs of places.
+/// The number of reads and witnesses by outcome. Within limits they are pairs of places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Reads of variables that some other event writes.
@@ -60,8 +61,8 @@ impl Counts {
 /// [`Extent::All`] what [`search`] finds.
 pub fn search_within(
     index: &Index<'_>,
-    settings: Settings,
-    limits: Limits,
+    settings: SearchSettings,
+    limits: PatternLimits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
     match limits.extent {
@@ -71,7 +72,7 @@ pub fn search_within(
 }
 
 /// Finds everything else that each read could see, read by read.
-pub fn search(index: &Index<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
+pub fn search(index: &Index<'_>, settings: SearchSettings, report: &mut dyn FnMut(Report)) -> Counts {
     let mut witnesses = Witnesses::new(index, settings.model, settings.options);
     let mut counts = Counts::default();
     let trace = index.trace();
@@ -93,10 +94,8 @@ pub fn search(index: &Index<'_>, settings: Settings, report: &mut dyn FnMut(Repo
             let question = Question::Reads(read, Some(source));
             match answer {
                 // What is computed when there is no time or memory left may be incomplete.
-                SourceVerdict::Feasible(_) if index.bounds().are_reached() => {
-                    report(Report::Unknown(question))
-                }
-                SourceVerdict::Feasible(witness) => {
+                Verdict::Feasible(_) if index.bounds().are_reached() => report(Report::Unknown(question)),
+                Verdict::Feasible(witness) => {
                     view_preserving = false;
                     let seen = match source {
                         Source::Initial => None,
@@ -106,8 +105,8 @@ pub fn search(index: &Index<'_>, settings: Settings, report: &mut dyn FnMut(Repo
                     let remarks = Remarks::default();
                     report(Report::Bug(Bug { question, events, object, witness, remarks }));
                 }
-                SourceVerdict::Infeasible => {}
-                SourceVerdict::Unknown => report(Report::Unknown(question)),
+                Verdict::Infeasible(()) => {}
+                Verdict::Unknown { .. } => report(Report::Unknown(question)),
             }
         }
         counts.not_view_preserving += u64::from(!view_preserving);

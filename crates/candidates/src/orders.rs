@@ -14,7 +14,7 @@
 //! several blocks fit, to the one with the longest name. A life of a block lasts from an allocation to the next.
 //!
 //! Pairs whose order holds in every schedule are passed over. A *pattern* is the two places in the source, and the variable where one is read; its
-//! instances are asked until one is feasible or until [`Limits`] are reached; then it is reported as unknown.
+//! instances are asked until one is feasible or until [`PatternLimits`] are reached; then it is reported as unknown.
 //! [`Extent::All`](crate::Extent::All) asks all of them.
 //!
 //! Promise: sound and complete for the model and these definitions, but for the patterns counted as unknown. Cost: linear, and a
@@ -32,40 +32,34 @@ use crate::families::{Families, FamilyId};
 use crate::lives::{Life, lives};
 use crate::nearest::outward;
 use crate::pattern_search::{Instance, PatternId, PatternSearch, Tally, ask};
-use crate::{Limits, Object, Remarks, Report, Settings};
+use crate::{Object, PatternLimits, Remarks, Report, SearchSettings};
 pub use rules::{Rule, RuleError};
 
 /// How far [`search`] goes.
-pub const LIMITS: Limits = Limits { instances: 64, ..Limits::GENEROUS };
+pub const LIMITS: PatternLimits = PatternLimits { instances: 64, ..PatternLimits::GENEROUS };
 
-/// How many violations there might have been, and what became of them.
+/// The number of possible violations by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Pairs of events.
     pub pairs: u64,
     /// Of those: never in the order asked for.
     pub ordered: u64,
-    /// Patterns with a pair that may come in the order asked for.
-    pub candidates: u64,
-    /// Asked of the engine.
-    pub asked: u64,
-    /// Findings: patterns (or with [`Extent::All`](crate::Extent::All), pairs).
-    pub feasible: u64,
-    /// Patterns left open.
-    pub unknown: u64,
+    /// Patterns and pairs by outcome.
+    pub tally: Tally,
 }
 
 /// Finds uses of freed memory and reads of memory that is not initialised, one for each pattern.
-pub fn search(index: &Index<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Counts {
+pub fn search(index: &Index<'_>, settings: SearchSettings, report: &mut dyn FnMut(Report)) -> Counts {
     search_for(index, settings, &[], LIMITS, report)
 }
 
 /// Finds violations of rules, and what [`search`] finds, within limits.
 pub fn search_for(
     index: &Index<'_>,
-    settings: Settings,
+    settings: SearchSettings,
     rules: &[Rule],
-    limits: Limits,
+    limits: PatternLimits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
     let lives = lives(index.trace());
@@ -83,8 +77,7 @@ pub fn search_for(
         search.read_before_written(life);
     }
     search.asking.second_look(ask);
-    let Tally { candidates, asked, feasible, unknown } = search.asking.finish();
-    Counts { candidates, asked, feasible, unknown, ..search.counts }
+    Counts { tally: search.asking.finish(), ..search.counts }
 }
 
 /// What kind of violation, and where.

@@ -1,7 +1,7 @@
 //! The one bookkeeping of all searches that ask the engine by *pattern*: the places in the source that a bug is made of.
 //!
 //! A pattern has instances, sets of events at its places. Unless [`Extent::All`] is wanted they are asked until one is feasible
-//! or [`Limits`] are reached. First each instance may cost a share of the budget, because another one may be easier; what that left open is
+//! or [`PatternLimits`] are reached. First each instance may cost a share of the budget, because another one may be easier; what that left open is
 //! asked again in the end, for ten times as much each ([`PatternSearch::second_look`]). A pattern that is neither found nor refuted then is left
 //! open: it is counted, and one of its questions reported as unknown.
 
@@ -12,16 +12,16 @@ use decide::{Index, Verdict, Witness, decide};
 use rustc_hash::FxHashMap;
 use trace::EventId;
 
-use crate::{Bug, Object, Remarks, Report, Settings};
+use crate::{Bug, Object, Remarks, Report, SearchSettings};
 
 /// Which instances of a pattern to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// Until one is feasible.
     Patterns,
-    /// Likewise, but the same places are another pattern for another variable, where a search is about variables.
+    /// Until one is feasible, but the same places are another pattern for another variable, where a search is about variables.
     PatternsOfVariables,
-    /// Likewise, but the elements of an array, and blocks from one allocation, count as one variable; and the same places are another
+    /// Until one is feasible, but the elements of an array, and blocks from one allocation, count as one variable; and the same places are another
     /// pattern if other accesses there read or write.
     Causes,
     /// All of them, whatever they cost.
@@ -30,26 +30,26 @@ pub enum Extent {
 
 /// How far to go for a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct PatternLimits {
     /// Which instances of a pattern to ask.
     pub extent: Extent,
     /// How many instances of a pattern to ask before it is left as unknown. Not for [`Extent::All`].
     pub instances: u32,
     /// A question may cost the budget divided by this: another instance may be easier. All that cost that much without an answer may
-    /// together cost half the budget; then no more is asked. In a second look each may cost ten times as much, and all in
-    /// vain half the budget once more. Likewise.
+    /// together cost half the budget; then no more is asked. In a second look each may cost ten times as much, and all that
+    /// stay open half the budget once more. Not for [`Extent::All`].
     pub share: u64,
-    /// How many instances of a pattern to look at, asked or filtered, before it is left as unknown. Likewise.
+    /// How many instances of a pattern to look at, asked or filtered, before it is left as unknown. Not for [`Extent::All`].
     pub tries: u32,
 }
 
-impl Limits {
+impl PatternLimits {
     /// Everything there is.
-    pub const ALL: Limits = Limits { extent: Extent::All, ..Limits::GENEROUS };
+    pub const ALL: PatternLimits = PatternLimits { extent: Extent::All, ..PatternLimits::GENEROUS };
 
     /// One instance for each pattern, however long it takes.
-    pub const GENEROUS: Limits =
-        Limits { extent: Extent::Patterns, instances: u32::MAX, share: 1, tries: u32::MAX };
+    pub const GENEROUS: PatternLimits =
+        PatternLimits { extent: Extent::Patterns, instances: u32::MAX, share: 1, tries: u32::MAX };
 }
 
 /// A set of events at the places of a pattern.
@@ -61,24 +61,31 @@ pub(crate) struct Instance {
     pub(crate) remarks: Remarks,
 }
 
-/// What became of asking about an instance.
+/// The answer about an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Found,
     NotFound,
 }
 
-/// How many patterns and instances there were, and what became of them.
+/// The number of patterns and instances of each outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    /// Patterns with an instance that was looked at.
-    pub(crate) candidates: u64,
+pub struct Tally {
+    /// Patterns with an instance that neither locks nor orders exclude.
+    pub candidates: u64,
     /// Instances asked of the engine.
-    pub(crate) asked: u64,
-    /// Patterns found, or with [`Extent::All`] instances.
-    pub(crate) feasible: u64,
+    pub asked: u64,
+    /// Findings: patterns, or with [`Extent::All`] instances.
+    pub feasible: u64,
     /// Patterns left open.
-    pub(crate) unknown: u64,
+    pub unknown: u64,
+}
+
+impl Tally {
+    /// The same with one more left open if the search was cut short.
+    pub(crate) fn cut_short(self, cut_short: bool) -> Tally {
+        Tally { unknown: self.unknown + u64::from(cut_short), ..self }
+    }
 }
 
 /// The number of a pattern.
@@ -102,8 +109,8 @@ struct PatternState {
 /// Asks about instances of patterns.
 pub(crate) struct PatternSearch<'a, P> {
     pub(crate) index: &'a Index<'a>,
-    settings: Settings,
-    limits: Limits,
+    settings: SearchSettings,
+    limits: PatternLimits,
     numbers: FxHashMap<P, PatternId>,
     known: Vec<PatternState>,
     asked: Tally,
@@ -115,8 +122,8 @@ pub(crate) struct PatternSearch<'a, P> {
 impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
     pub(crate) fn new(
         index: &'a Index<'a>,
-        settings: Settings,
-        limits: Limits,
+        settings: SearchSettings,
+        limits: PatternLimits,
         report: &'a mut dyn FnMut(Report),
     ) -> Self {
         let (numbers, known) = (FxHashMap::default(), Vec::new());
@@ -155,7 +162,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
 
     /// Whether so much was spent without an answer that no more is asked. With the whole budget for each question, each is on its own.
     pub(crate) fn is_spent(&self) -> bool {
-        let Limits { extent, share, .. } = self.limits;
+        let PatternLimits { extent, share, .. } = self.limits;
         extent != Extent::All && share > 1 && self.in_vain >= self.settings.options.budget / 2
     }
 
@@ -191,7 +198,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
         &mut self,
         pattern: PatternId,
         instance: Instance,
-        judge: impl FnOnce(&Index<'_>, &Question, Settings) -> Verdict,
+        judge: impl FnOnce(&Index<'_>, &Question, SearchSettings) -> Verdict,
     ) -> Outcome {
         let asked = self.known[pattern.0 as usize].asked;
         if self.limits.extent != Extent::All && (asked >= self.limits.instances || self.is_spent()) {
@@ -205,7 +212,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
         self.asked.asked += 1;
         self.known[pattern.0 as usize].asked += 1;
         match judge(self.index, &instance.question, settings) {
-            Verdict::Feasible(witness) => self.found(pattern, instance, witness),
+            Verdict::Feasible(witness) => self.take(pattern, instance, witness),
             Verdict::Infeasible(_) => Outcome::NotFound,
             Verdict::Unknown { .. } => {
                 self.in_vain = self.in_vain.saturating_add(settings.options.budget);
@@ -226,7 +233,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
     /// Which patterns were found.
     pub(crate) fn second_look(
         &mut self,
-        judge: impl Fn(&Index<'_>, &Question, Settings) -> Verdict,
+        judge: impl Fn(&Index<'_>, &Question, SearchSettings) -> Verdict,
     ) -> Vec<PatternId> {
         let most = self.settings.options.budget / 2;
         let mut settings = self.settings;
@@ -245,7 +252,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
                 match judged {
                     Verdict::Feasible(witness) => {
                         let pattern = PatternId(number as u32);
-                        self.found(pattern, instance, witness);
+                        self.take(pattern, instance, witness);
                         found.push(pattern);
                     }
                     Verdict::Infeasible(_) => {}
@@ -261,7 +268,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
     }
 
     /// Takes in an instance that is known to be feasible.
-    pub(crate) fn found(&mut self, pattern: PatternId, instance: Instance, witness: Witness) -> Outcome {
+    pub(crate) fn take(&mut self, pattern: PatternId, instance: Instance, witness: Witness) -> Outcome {
         let Instance { question, events, object, remarks } = instance;
         // What is computed when there is no time or memory left may be incomplete.
         if self.index.bounds().are_reached() {
@@ -299,7 +306,7 @@ impl<'a, P: Eq + Hash> PatternSearch<'a, P> {
 }
 
 /// The engine's verdict.
-pub fn ask(index: &Index<'_>, question: &Question, settings: Settings) -> Verdict {
+pub fn ask(index: &Index<'_>, question: &Question, settings: SearchSettings) -> Verdict {
     let verdict = decide(index, question, settings.model, settings.options);
     verdict.unwrap_or_else(|error| unreachable!("searches ask valid questions: {error}"))
 }

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 
 use candidates::races::poly;
-use candidates::{Report, Settings};
+use candidates::{Report, SearchSettings};
 use check::{Model, Question, check_schedule};
 use decide::{Index, Options};
-use generate::{Settings as Shape, generate, hostile};
+use generate::{TraceSettings as Shape, generate, hostile};
 use trace::{EventId, Trace};
 
 /// The racing pairs, by the engine behind its funnel.
 fn found(trace: &Trace, model: Model) -> BTreeSet<(EventId, EventId)> {
     let index = Index::new(trace);
     let mut pairs = BTreeSet::new();
-    let settings = Settings { model, options: Options::default() };
+    let settings = SearchSettings { model, options: Options::default() };
     let funnel = poly::races(&index, settings, &mut |report| match report {
         Report::Bug(found) => {
             let Question::Race(first, second) = found.question else { panic!("{:?}", found.question) };
@@ -88,7 +88,7 @@ fn public_traces_have_the_racy_events_that_peers_find() {
         let trace = trace::text::read(decoded).expect("a trace");
         let index = Index::new(&trace);
         let mut racy = BTreeSet::new();
-        let settings = Settings { model: Model::ReadsFrom, options: Options::default() };
+        let settings = SearchSettings { model: Model::ReadsFrom, options: Options::default() };
         let funnel = poly::races(&index, settings, &mut |report| {
             if let Report::Bug(found) = report {
                 racy.extend(found.question.named().into_iter().max());
@@ -100,8 +100,8 @@ fn public_traces_have_the_racy_events_that_peers_find() {
 }
 
 /// Races within limits, and the pairs of locations they are at.
-fn within(trace: &Trace, limits: poly::Limits) -> (findings::Funnel, usize) {
-    let settings = Settings { model: Model::ReadsFrom, options: Options::default() };
+fn within(trace: &Trace, limits: poly::RaceLimits) -> (findings::Funnel, usize) {
+    let settings = SearchSettings { model: Model::ReadsFrom, options: Options::default() };
     let mut places = BTreeSet::new();
     let funnel = poly::races_within(&Index::new(trace), settings, limits, &mut |report| {
         if let Report::Bug(found) = report {
@@ -115,7 +115,7 @@ fn within(trace: &Trace, limits: poly::Limits) -> (findings::Funnel, usize) {
 fn repeated_races_at_the_same_locations_are_counted_and_not_listed() {
     let text = hostile::Shape::RepeatedWrites.text(3_000);
     let trace = trace::text::read(text.as_bytes()).expect("the run can have happened");
-    let limits = poly::Limits { repeats: 100_000, ..poly::Limits::of(&Index::new(&trace)) };
+    let limits = poly::RaceLimits { repeats: 100_000, ..poly::RaceLimits::of(&Index::new(&trace)) };
     let (funnel, places) = within(&trace, limits);
     assert_eq!((places, funnel.unknown), (1, 0));
     assert!(funnel.preserving < 1_000, "{funnel:?}");
@@ -127,11 +127,11 @@ fn repeated_races_at_the_same_locations_are_counted_and_not_listed() {
 fn too_many_pairs_of_locations_cut_the_search_short() {
     let text = hostile::Shape::Writes.text(3_000);
     let trace = trace::text::read(text.as_bytes()).expect("the run can have happened");
-    let limits = poly::Limits { patterns: 50, ..poly::Limits::of(&Index::new(&trace)) };
+    let limits = poly::RaceLimits { patterns: 50, ..poly::RaceLimits::of(&Index::new(&trace)) };
     let (funnel, places) = within(&trace, limits);
     assert!((50..200).contains(&places), "{places}");
     assert_eq!(funnel.unknown, 1);
-    let limits = poly::Limits { steps: 100_000, ..poly::Limits::of(&Index::new(&trace)) };
+    let limits = poly::RaceLimits { steps: 100_000, ..poly::RaceLimits::of(&Index::new(&trace)) };
     assert_eq!(within(&trace, limits).0.unknown, 1);
 }
 
@@ -139,8 +139,8 @@ fn too_many_pairs_of_locations_cut_the_search_short() {
 fn limits_of_small_traces_leave_nothing_out() {
     for seed in 0..300 {
         let trace = generate(&Shape::tiny(seed)).expect("tiny settings are valid");
-        let (limited, _) = within(&trace, poly::Limits::of(&Index::new(&trace)));
-        assert_eq!(limited, within(&trace, poly::Limits::ALL).0, "seed {seed}");
+        let (limited, _) = within(&trace, poly::RaceLimits::of(&Index::new(&trace)));
+        assert_eq!(limited, within(&trace, poly::RaceLimits::ALL).0, "seed {seed}");
     }
 }
 
@@ -150,7 +150,7 @@ fn variables_of_many_threads_with_a_common_lock_have_no_races() {
     for workers in [100, 600] {
         let text = hostile::Shape::Workers.text(workers);
         let trace = trace::text::read(text.as_bytes()).expect("the run can have happened");
-        let (funnel, places) = within(&trace, poly::Limits::ALL);
+        let (funnel, places) = within(&trace, poly::RaceLimits::ALL);
         let pairs = u64::from(workers) * u64::from(workers - 1) / 2;
         assert_eq!((funnel.pairs, funnel.locked, places), (pairs, pairs, 0));
     }

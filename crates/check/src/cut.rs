@@ -64,7 +64,7 @@ struct Section {
 }
 
 impl Sections {
-    /// Those that stay open if so many events of each thread happen: one that is held alone, and one that is shared.
+    /// Those that stay open if `counts` events of each thread happen: one that is held alone, and one that is shared.
     fn open(&self, counts: &[u32]) -> impl Iterator<Item = OpenSection> + use<> {
         let (thread, count) = (self.thread, counts[self.thread.index()]);
         let open = |list: &[Section], shared| {
@@ -75,7 +75,7 @@ impl Sections {
     }
 }
 
-/// The last section of a list that happens, if its thread has so many events.
+/// The last section of a list that happens, if its thread has `count` events.
 fn last_begun(sections: &[Section], count: u32) -> Option<Section> {
     let begun = sections.partition_point(|section| section.begins < count);
     sections[..begun].last().copied()
@@ -125,7 +125,7 @@ impl<'t> CutChecker<'t> {
         std::mem::replace(&mut self.needs, needs)
     }
 
-    /// Verifies that so many events of each thread (by thread id) in the order of the trace, with every read seeing what it saw,
+    /// Verifies that `counts` events of each thread (by thread id) in the order of the trace, with every read seeing what it saw,
     /// and then the events of the tail, are a schedule that answers the question under the model.
     pub fn check(
         &self,

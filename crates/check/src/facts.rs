@@ -268,7 +268,8 @@ mod tests {
             (random >> 33) as usize % bound
         };
         for seed in 0..50 {
-            let trace = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
+            let trace =
+                generate::generate(&generate::TraceSettings::tiny(seed)).expect("tiny settings are valid");
             let threads = ThreadEvents::of(&trace);
             let question = Question::Order(vec![EventId(0), EventId::new(trace.len() - 1)]);
             let mut facts = Facts::of_question(&trace, &threads, &question);

@@ -7,7 +7,7 @@
 //! - A *source* of a write is the write itself, if its order releases, and each release fence before it in its thread.
 //! - A *target* of a read is the read itself, if its order acquires, and each acquire fence after it in its thread.
 //! - Each source of a write synchronises with each target of a read that saw a write of its release sequence.
-//! - A read that saw an atomic write of another thread, and is no target of which that write is a source, is *exempt*.
+//! - A read that saw an atomic write of another thread, and is not a target with that write as its source, is *exempt*.
 //! - An exempt read must not have seen its own future: the last event by which the writing thread received anything from others, up to
 //!   the write, comes before the first by which the reading thread passes anything on, from the read on.
 

@@ -135,7 +135,7 @@ impl<'t> Walk<'t, StateFromStart> {
 }
 
 impl<'t, S: State> Walk<'t, S> {
-    /// Goes on where so many events of each thread have happened, and every read among them saw what it saw in the trace.
+    /// Continues where `counts` events of each thread have happened, and every read among them saw what it saw in the trace.
     pub(crate) fn new(trace: &'t Trace, threads: &'t ThreadEvents, done: Vec<u32>, state: S) -> Self {
         let (changed, memory, seen) = (Vec::new(), Memory::default(), Vec::new());
         Walk { trace, threads, done, state, changed, memory, seen }

@@ -10,7 +10,8 @@ const CUTS: usize = 3_000;
 fn a_cut_is_accepted_if_and_only_if_it_is_a_schedule_written_out() {
     let (mut accepted, mut refused) = (0u64, 0u64);
     for seed in 0..1_500 {
-        let trace = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
+        let trace =
+            generate::generate(&generate::TraceSettings::tiny(seed)).expect("tiny settings are valid");
         let checker = CutChecker::new(&trace);
         let threads = ThreadEvents::of(&trace);
         for counts in cuts(&threads).take(CUTS) {
@@ -35,7 +36,7 @@ fn a_cut_is_accepted_if_and_only_if_it_is_a_schedule_written_out() {
 
 #[test]
 fn what_is_no_cut_of_the_trace_is_refused() {
-    let trace = generate::generate(&generate::Settings::tiny(1)).expect("tiny settings are valid");
+    let trace = generate::generate(&generate::TraceSettings::tiny(1)).expect("tiny settings are valid");
     let checker = CutChecker::new(&trace);
     let none = Question::Cut(Vec::new());
     let threads = trace.symbols().threads.len();
@@ -58,7 +59,7 @@ fn a_tail_is_accepted_if_and_only_if_it_is_a_schedule_written_out() {
     for seed in 0..1_500 {
         let trace = match seed % 3 {
             0 => generate::tiny_with_memory_orders(seed),
-            _ => generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid"),
+            _ => generate::generate(&generate::TraceSettings::tiny(seed)).expect("tiny settings are valid"),
         };
         let checker = CutChecker::new(&trace);
         let threads = ThreadEvents::of(&trace);

@@ -155,7 +155,7 @@ fn link_flags(family: Family, reading: &Reading, library: &Path) -> Vec<OsString
     };
     let named = || ["-Wl,--push-state,--no-as-needed".into(), library.into(), "-Wl,--pop-state".into()];
     let mut flags = match family {
-        // It says `-ltsan` by itself, unless it is told to name no library.
+        // It adds `-ltsan`, unless an option says to add no library.
         Family::Gcc if reading.bare() => named().into(),
         Family::Gcc => vec![joined("-L")],
         Family::Clang => [&["-fno-sanitize-link-runtime".into()], &named()[..]].concat(),

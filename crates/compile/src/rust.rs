@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::Command;
 
 pub use cargo::{Cargo, CargoError, Runner, Std};
-pub use links::meant;
+pub use links::without_runner_name;
 
 use crate::embedded;
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use check::{Model, Question};
 use decide::{Index, Options, Verdict, Witnesses, decide};
-use generate::{Settings, generate};
+use generate::{TraceSettings, generate};
 use trace::{EventId, Op, Trace};
 
 fn main() {
@@ -90,8 +90,8 @@ fn held(trace: &Trace) -> Vec<u64> {
 }
 
 /// Half of the accesses keep no lock discipline, so that there is something to ask.
-fn undisciplined(settings: Settings) -> Settings {
-    Settings { disciplined: 0.5, ..settings }
+fn undisciplined(settings: TraceSettings) -> TraceSettings {
+    TraceSettings { disciplined: 0.5, ..settings }
 }
 
 /// Pairs of accesses without a common lock, at most so many, spread over the trace.
@@ -124,8 +124,10 @@ fn paper_sized() {
         for (threads, locks, variables) in [(3, 1, 785), (3, 4, 100), (4, 8, 40), (8, 8, 40)] {
             let mut tally = Tally::default();
             for seed in 0..10 {
-                let settings =
-                    undisciplined(Settings { seed, ..Settings::large(1300, threads, locks, variables) });
+                let settings = undisciplined(TraceSettings {
+                    seed,
+                    ..TraceSettings::large(1300, threads, locks, variables)
+                });
                 let trace = generate(&settings).expect("valid settings");
                 let index = Index::new(&trace);
                 for question in candidates(&trace, 300) {
@@ -143,7 +145,7 @@ fn paper_sized() {
 fn by_distance() {
     println!("## Races between events about 1,000 events apart\n\n{HEADER}");
     for events in [10_000, 100_000, 1_000_000, 10_000_000] {
-        let settings = undisciplined(Settings { seed: 1, ..Settings::large(events, 8, 32, 2000) });
+        let settings = undisciplined(TraceSettings { seed: 1, ..TraceSettings::large(events, 8, 32, 2000) });
         let trace = generate(&settings).expect("valid settings");
         let index = Index::new(&trace);
         let mut tally = Tally::default();
@@ -179,7 +181,7 @@ fn witnesses() {
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for (read, skew) in [(618_800, 1.0), (400_000, 1.0), (200_000, 1.0), (200_000, 0.9), (618_800, 0.3)] {
-        let mut settings = Settings { seed: 1, skew, ..Settings::large(8000, 3, 18, 81) };
+        let mut settings = TraceSettings { seed: 1, skew, ..TraceSettings::large(8000, 3, 18, 81) };
         settings.weights.write = settings.weights.write + settings.weights.read - read;
         settings.weights.read = read;
         let trace = generate(&settings).expect("valid settings");

@@ -15,7 +15,7 @@ pub(crate) struct Agenda {
     pub(crate) new: VecDeque<Stretch>,
     /// Needed reads that are bound only now.
     pub(crate) bound: Vec<Node>,
-    /// Pairs of chains, the first of which has learnt of the second, and where.
+    /// Pairs of chains where the first has learnt of the second, and the place.
     queue: VecDeque<(u32, u32)>,
     learnt: FxHashMap<(u32, u32), (u32, u32)>,
 }

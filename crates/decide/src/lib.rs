@@ -50,7 +50,7 @@ use crate::requirements::{Exemption, Requirements};
 use crate::search::Outcome;
 use crate::state::{Before, State, Window};
 pub use order::Index;
-pub use read_witnesses::{Phases, SourceVerdict, Witnesses};
+pub use read_witnesses::{Phases, Witnesses};
 pub use refute::refute_by_saturation;
 pub use simplify::simplify;
 pub use sources::other_sources;
@@ -79,7 +79,7 @@ pub fn must_order<'a>(index: &'a Index<'_>, model: Model) -> &'a MustOrder {
 /// Which reads put threads in order under a model. Under `branch` a read is bound only if its thread goes on beyond a branch.
 pub fn read_order(model: Model) -> ReadOrder {
     match model {
-        Model::ReadsFrom => ReadOrder::Kept,
+        Model::ReadsFrom => ReadOrder::ReadsFrom,
         Model::Sync | Model::Branch => ReadOrder::Free,
     }
 }
@@ -88,19 +88,19 @@ pub fn read_order(model: Model) -> ReadOrder {
 /// orders are weak.
 pub fn race_order<'a>(index: &'a Index<'_>, model: Model) -> &'a MustOrder {
     match read_order(model) {
-        ReadOrder::Kept if !index.trace().is_sequential() => index.must_order(ReadOrder::Synchronised),
+        ReadOrder::ReadsFrom if !index.trace().is_sequential() => index.must_order(ReadOrder::Synchronised),
         reads => index.must_order(reads),
     }
 }
 
-/// The answer to a question.
+/// The answer to a question. `R` is the reason for a negative one; `()`: it is not wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Verdict<R = Refutation> {
     /// There is a schedule.
     Feasible(Witness),
     /// There is none, and this is why.
-    Infeasible(Refutation),
-    /// The budget of so many steps ran out.
+    Infeasible(R),
+    /// The budget of steps ran out.
     Unknown {
         /// The budget.
         budget: u64,
@@ -269,7 +269,7 @@ fn attempt(
         match state.linearise(values) {
             Guess::Complete(schedule) => return Outcome::Schedule(schedule),
             Guess::Impossible(conflict) => posed = Err(conflict),
-            Guess::Stuck(_) => {}
+            Guess::NeedsSplit(_) => {}
         }
     }
     let found = search::search(&mut state, values, posed, &mut effort.cases);

@@ -17,12 +17,12 @@ use crate::permits;
 use crate::progress::Progress;
 use crate::state::{Before, Conflict, NONE, RequiredSource, State};
 
-/// What came of a guess.
+/// The result of a guess.
 pub(crate) enum Guess {
     /// The needed events in an order that answers the question.
     Complete(Vec<EventId>),
     /// It depended on this choice, which is open.
-    Stuck(Split),
+    NeedsSplit(Split),
     /// There is no answer.
     Impossible(Conflict),
 }
@@ -97,9 +97,9 @@ impl State<'_> {
 
     fn stuck(&mut self, choice: Option<Choice>) -> Guess {
         match choice {
-            Some(Choice::Between(split)) => Guess::Stuck(split),
+            Some(Choice::Between(split)) => Guess::NeedsSplit(split),
             Some(Choice::Permit(take)) => match permits::split(self, take) {
-                Ok(split) => Guess::Stuck(split),
+                Ok(split) => Guess::NeedsSplit(split),
                 Err(conflict) => Guess::Impossible(conflict),
             },
             None => Guess::Impossible(Conflict::WithPrefix),
@@ -120,7 +120,7 @@ impl State<'_> {
             !self.is_needed(node) && node.position < self.chains[node.chain as usize].ceiling
         });
         Some(match more {
-            Some(event) => Guess::Stuck(Split::Happens(event)),
+            Some(event) => Guess::NeedsSplit(Split::Happens(event)),
             None => Guess::Impossible(Conflict::PermitsLeft(take)),
         })
     }
@@ -257,7 +257,7 @@ impl<'a, 's> Run<'a, 's> {
                 }
             }
             // Nothing brings back what was overwritten.
-            Some(Obstacle::Overwritten { .. } | Obstacle::Unwritten) => {}
+            Some(Obstacle::Overwritten { .. } | Obstacle::SourceMissing) => {}
             Some(Obstacle::NoPermit(_)) => self.starving.push(node.chain),
         }
         true
@@ -329,7 +329,7 @@ impl<'a, 's> Run<'a, 's> {
         match (seen, written) {
             _ if sees(seen, written) => None,
             (_, Some(last)) => Some(Obstacle::Overwritten { read: event, write: last }),
-            (_, None) => Some(Obstacle::Unwritten),
+            (_, None) => Some(Obstacle::SourceMissing),
         }
     }
 
@@ -496,7 +496,7 @@ impl<'a, 's> Run<'a, 's> {
     }
 
     /// Whether a read that has happened is bound to what it saw only now, because its thread goes on (under
-    /// the branch model): then it is too late. Only the first so many chains have begun.
+    /// the branch model): then it is too late. Only the first of the chains, up to this number, have begun.
     fn binds_too_late(&self, chains: usize) -> bool {
         self.state.requirements.model == Model::Branch
             && self
@@ -521,7 +521,8 @@ enum Obstacle {
         read: EventId,
         write: EventId,
     },
-    Unwritten,
+    /// The write that the read must see has not happened.
+    SourceMissing,
     NoPermit(SemaphoreId),
 }
 

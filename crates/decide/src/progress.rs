@@ -13,7 +13,7 @@ pub(crate) struct Progress {
     cursors: Vec<u32>,
     /// The position of each chain up to which it has nothing more to wait for.
     horizon: Vec<u32>,
-    /// For each chain, who waits for it to have done so many of its events.
+    /// For each chain, who waits for it to have done a certain number of its events.
     waiting: Vec<Vec<(u32, u32)>>,
     woken: Vec<u32>,
 }

@@ -18,17 +18,6 @@ use trace::EventId;
 
 use crate::{Effort, Index, Options, Verdict, Witness, decide_with_effort, must_order, other_sources};
 
-/// Whether a read can see a source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SourceVerdict {
-    /// It can, in this schedule.
-    Feasible(Witness),
-    /// It cannot, as [`crate::decide`] will refute.
-    Infeasible,
-    /// The budget ran out.
-    Unknown,
-}
-
 /// Answers what else each read of a trace could have seen.
 #[derive(Debug)]
 pub struct Witnesses<'s> {
@@ -69,30 +58,30 @@ impl<'s> Witnesses<'s> {
         Witnesses { index, model, options, must: must_order(index, model), phases: Phases::default() }
     }
 
-    /// Every source a read could see but the one it saw, with the answer.
-    pub fn of_read(&mut self, read: EventId) -> Vec<(Source, SourceVerdict)> {
+    /// Every source a read could see but the one it saw, with the answer. [`crate::decide`] gives the reason for a negative one.
+    pub fn of_read(&mut self, read: EventId) -> Vec<(Source, Verdict<()>)> {
         self.of_read_knowing(read, |_| None)
     }
 
-    /// Likewise. What orders alone do not refute, `known` may have a schedule for.
+    /// The same. For what orders alone do not refute, `known` may have a schedule.
     pub fn of_read_knowing(
         &mut self,
         read: EventId,
         mut known: impl FnMut(Source) -> Option<Witness>,
-    ) -> Vec<(Source, SourceVerdict)> {
+    ) -> Vec<(Source, Verdict<()>)> {
         let hiding = self.must.hiding_writes(self.index, read);
         let sources = other_sources(self.index, read);
         let mut answer = |source| {
             self.phases.witnesses += 1;
             if self.is_ordered(read, source, &hiding) {
                 self.phases.ordered += 1;
-                return SourceVerdict::Infeasible;
+                return Verdict::Infeasible(());
             }
             match known(source) {
                 Some(witness) => {
                     self.phases.known += 1;
                     self.phases.feasible += 1;
-                    SourceVerdict::Feasible(witness)
+                    Verdict::Feasible(witness)
                 }
                 None => self.decided(read, source),
             }
@@ -111,7 +100,7 @@ impl<'s> Witnesses<'s> {
         }
     }
 
-    fn decided(&mut self, read: EventId, source: Source) -> SourceVerdict {
+    fn decided(&mut self, read: EventId, source: Source) -> Verdict<()> {
         let phases = &mut self.phases;
         phases.decided += 1;
         let question = Question::Reads(read, Some(source));
@@ -126,16 +115,16 @@ impl<'s> Witnesses<'s> {
                 phases.feasible += 1;
                 phases.feasible_by_cases += by_cases;
                 phases.cases += cases;
-                SourceVerdict::Feasible(witness)
+                Verdict::Feasible(witness)
             }
             Verdict::Infeasible(_) => {
                 phases.refuted_by_cases += by_cases;
                 phases.cases += cases;
-                SourceVerdict::Infeasible
+                Verdict::Infeasible(())
             }
-            Verdict::Unknown { .. } => {
+            Verdict::Unknown { budget } => {
                 phases.unknown += 1;
-                SourceVerdict::Unknown
+                Verdict::Unknown { budget }
             }
         }
     }

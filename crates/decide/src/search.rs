@@ -48,7 +48,7 @@ pub(crate) fn search(
                 Guess::Complete(schedule) => return Outcome::Schedule(schedule),
                 Guess::Impossible(Conflict::OutOfBudget) => return Outcome::Unknown,
                 Guess::Impossible(conflict) => conflict,
-                Guess::Stuck(split) => {
+                Guess::NeedsSplit(split) => {
                     *cases += 1;
                     frames.push(Frame { split, before: state.mark(), first: None });
                     outcome = state.assume(split, true, frames.len() as u32 - 1);

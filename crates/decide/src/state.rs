@@ -116,7 +116,7 @@ pub(crate) struct Chain {
     pub(crate) ceiling: u32,
     /// The level of the search that lowered the ceiling; `NONE`: the question or the trace's end.
     pub(crate) ceiling_level: u32,
-    /// From which position on events are needed because of which logged edge (`NONE`: the question).
+    /// From which position on events are needed, and the logged edge that needs them (`NONE`: the question).
     pub(crate) causes: Vec<(u32, u32)>,
     /// How many events of each other chain come before by the dependencies so far.
     pub(crate) covered: Vec<u32>,

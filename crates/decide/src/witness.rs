@@ -21,9 +21,9 @@ pub struct Witness(Form);
 enum Form {
     /// Everything recorded before `start`, then `tail`.
     Window { start: EventId, tail: Vec<EventId> },
-    /// So many events of each thread, in the order of the trace, then `tail`.
+    /// These numbers of events of each thread, in the order of the trace, then `tail`.
     Restricted { counts: Vec<u32>, tail: Vec<EventId> },
-    /// So many events of each thread, in the order of the trace, none of which can be left out while reads see what they saw.
+    /// These numbers of events of each thread, in the order of the trace; none can be left out while reads see what they saw.
     Ideal { counts: Vec<u32> },
 }
 
@@ -32,19 +32,19 @@ impl Witness {
         Witness(Form::Window { start, tail })
     }
 
-    /// The trace restricted to so many events of each thread (by thread id). That this is a schedule is for the caller to
+    /// The trace restricted to `counts` events of each thread (by thread id). That this is a schedule is for the caller to
     /// know.
     pub fn restricted(counts: Vec<u32>) -> Self {
         Witness::restricted_then(counts, Vec::new())
     }
 
-    /// Likewise, if without any of these events the others could not be, or would not answer the question. That too is for the
+    /// The same, if without any of these events the others could not be, or would not answer the question. That too is for the
     /// caller to know.
     pub fn ideal(counts: Vec<u32>) -> Self {
         Witness(Form::Ideal { counts })
     }
 
-    /// The trace restricted to so many events of each thread, and then these events, which go on from there.
+    /// The trace restricted to `counts` events of each thread, and then these events, which go on from there.
     pub fn restricted_then(counts: Vec<u32>, tail: Vec<EventId>) -> Self {
         Witness(Form::Restricted { counts, tail })
     }
@@ -81,7 +81,7 @@ impl Witness {
     }
 }
 
-/// So many events of each thread, in the order of the trace.
+/// These numbers of events of each thread, in the order of the trace.
 fn restricted<'s>(index: &'s Index<'_>, counts: &'s [u32]) -> impl Iterator<Item = EventId> + 's {
     let mut left = counts.to_vec();
     let mut missing: u64 = counts.iter().map(|&count| u64::from(count)).sum();

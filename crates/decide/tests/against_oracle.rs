@@ -5,7 +5,7 @@
 //! `FORETELL_FUZZ_FROM`) and keeps what it breaks, shrunken, in `corpus/found/`.
 
 use check::{End, Model, Question, Refutation, Step, check_refutation, check_schedule};
-use decide::{Index, Options, SourceVerdict, Verdict, Witnesses, decide, race_order, simplify};
+use decide::{Index, Options, Verdict, Witnesses, decide, race_order, simplify};
 use trace::{EventId, Trace};
 
 const MODELS: [Model; 3] = [Model::Sync, Model::ReadsFrom, Model::Branch];
@@ -195,7 +195,8 @@ fn engine_agrees_with_the_oracle() {
     let (from, seeds) = (setting("FORETELL_FUZZ_FROM", 0), setting("FORETELL_FUZZ_SEEDS", 300));
     let mut tally = Tally::default();
     for seed in from..from + seeds {
-        let trace = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
+        let trace =
+            generate::generate(&generate::TraceSettings::tiny(seed)).expect("tiny settings are valid");
         if judge(&trace, models(seed), &mut tally).is_some() {
             let small = generate::shrink(&trace, |smaller| {
                 judge(smaller, models(seed), &mut Tally::default()).is_some()
@@ -277,7 +278,8 @@ fn orders_that_screen_races_are_the_oracle_s() {
 fn shared_answers_are_the_oracle_s() {
     let mut asked = 0;
     for seed in 0..400 {
-        let trace = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
+        let trace =
+            generate::generate(&generate::TraceSettings::tiny(seed)).expect("tiny settings are valid");
         let index = Index::new(&trace);
         for model in MODELS {
             let mut witnesses = Witnesses::new(&index, model, Options::default());
@@ -286,7 +288,7 @@ fn shared_answers_are_the_oracle_s() {
                     let question = Question::Reads(read, Some(source));
                     let expected = oracle::decide(&trace, &question, model).is_some();
                     assert_eq!(
-                        matches!(answer, SourceVerdict::Feasible(_)),
+                        matches!(answer, Verdict::Feasible(_)),
                         expected,
                         "seed {seed}, {op:?}: {question:?} {model:?}"
                     );

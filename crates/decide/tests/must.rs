@@ -18,7 +18,8 @@ fn precedes(trace: &Trace, first: u32, second: u32) -> bool {
 fn no_schedule_has_them_the_other_way_round() {
     let (mut asked, mut of_takes) = (0, 0);
     for seed in 0..3_000 {
-        let trace = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
+        let trace =
+            generate::generate(&generate::TraceSettings::tiny(seed)).expect("tiny settings are valid");
         for model in [Model::Sync, Model::ReadsFrom] {
             let index = Index::new(&trace);
             let must = must_order(&index, model);

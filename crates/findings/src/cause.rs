@@ -177,7 +177,7 @@ fn is_same_set(one: &[String], other: &[String]) -> bool {
     covers(one, other) && covers(other, one)
 }
 
-/// Numbers findings anew: those of each kind from 1 in the order they come.
+/// Renumbers findings: those of each kind from 1 in the order they come.
 pub fn number_by_rank(findings: &mut [Finding]) {
     let mut numbers = std::collections::BTreeMap::<FindingKind, u32>::new();
     for finding in findings {

@@ -207,7 +207,7 @@ pub struct Finding {
     pub schedule: Vec<EventId>,
     /// The question it answers.
     pub question: WrittenQuestion,
-    /// The file of the recording it is of, beside the findings, if that is another than the trace they are of: a replay that went a way of
+    /// The file of the recording it is of, in the directory of the findings, if that is another than the trace they are of: a replay that went a way of
     /// its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<String>,
@@ -217,7 +217,7 @@ pub struct Finding {
     /// Of a failure, and of a deadlock that a run ended in: how the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// What came of replaying it, if that was tried.
+    /// The result of replaying it, if that was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replayed>,
 }
@@ -516,7 +516,7 @@ impl Finding {
     }
 }
 
-/// What came of replaying a finding: as in `replay --json`.
+/// The result of replaying a finding, as in `replay --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replayed {
     /// How often it was tried.

@@ -26,7 +26,7 @@ pub struct Predictions {
     /// Candidates of an inexact method that are infeasible even under `sync`.
     #[serde(default)]
     pub refuted: u64,
-    /// Findings left out because the user does not want to be told of them.
+    /// Findings left out because the user suppressed them.
     #[serde(default)]
     pub suppressed: u64,
     /// Findings left out because they are entirely in code that is not the user's own.
@@ -134,13 +134,11 @@ pub enum HuntEnd {
     /// No target is left.
     NothingLeft,
     /// Something was found, and nothing more for a while.
-    Found,
-    /// The time was used.
-    Time,
-    /// The memory was used.
-    Memory,
-    /// The user ended it.
-    Interrupt,
+    #[serde(rename = "found")]
+    NoNewFindings,
+    /// It was stopped.
+    #[serde(untagged)]
+    Stopped(StoppedBy),
 }
 
 /// The size of a trace, and where it was.
@@ -203,4 +201,28 @@ pub struct Funnel {
     /// Left open by the budget, and one more if the search was cut short.
     #[serde(skip)]
     pub unknown: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_end_of_a_hunt_has_its_name_in_json() {
+        let names = [
+            (HuntEnd::Unfinished, "unfinished"),
+            (HuntEnd::RecordedRunOnly, "recorded-run-only"),
+            (HuntEnd::NothingLeft, "nothing-left"),
+            (HuntEnd::NoNewFindings, "found"),
+            (HuntEnd::Stopped(StoppedBy::Time), "time"),
+            (HuntEnd::Stopped(StoppedBy::Memory), "memory"),
+            (HuntEnd::Stopped(StoppedBy::Interrupt), "interrupt"),
+        ];
+        for (end, name) in names {
+            let coverage = Coverage { ended: end, ..Coverage::default() };
+            let json = serde_json::to_value(&coverage).unwrap();
+            assert_eq!(json["ended"], name);
+            assert_eq!(serde_json::from_value::<Coverage>(json).unwrap(), coverage);
+        }
+    }
 }

@@ -69,7 +69,7 @@ pub struct SuiteTest {
     pub command: Vec<String>,
     /// How the run ended that was recorded first.
     pub status: TestStatus,
-    /// What came of hunting in it.
+    /// The result of the hunt in it.
     pub outcome: TestOutcome,
     /// Why it could not be hunted in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ pub struct SuiteTest {
     pub exhausted: bool,
     /// The ids of the findings that it shows.
     pub findings: Vec<String>,
-    /// Where its trace and its own report are, beside the findings.
+    /// Where its trace and its own report are, relative to the findings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
 }
@@ -103,7 +103,7 @@ pub enum TestStatus {
     NotRecorded,
 }
 
-/// What came of hunting in a test.
+/// The result of the hunt in a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestOutcome {

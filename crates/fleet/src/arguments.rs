@@ -16,12 +16,13 @@ pub(crate) const COMMANDS: [&str; 10] =
 const EXAMPLES: &str = "\
 Quick start, on one machine:
   nats-server -js -sd ./nats                            the server
-  foretell fleet work --nats 127.0.0.1                  as often as you like
+  foretell fleet work --nats 127.0.0.1                  a worker; start many
   foretell fleet submit --nats 127.0.0.1 --seeds 200 -- ./tests/queue_test
   foretell fleet status --nats 127.0.0.1
   foretell fleet collect --nats 127.0.0.1 --wait -o all
 
-Workers run the programs that are submitted: docs/fleet.md says whom to trust.
+Workers run the programs that are submitted: see `Whom to trust` in
+docs/fleet.md.
 
 Exit status: 0 done, 1 findings, 2 usage or input error, or the server cannot be
 reached, 3 nothing found, but some jobs are not done.";

@@ -182,7 +182,7 @@ impl Cache {
         }
     }
 
-    /// This program, where jobs can run it whoever they run as.
+    /// This program, where jobs of any user can run it.
     pub(crate) fn program(&self) -> Result<PathBuf, Diagnostic> {
         let this =
             std::env::current_exe().map_err(|error| Diagnostic::from_io("find", "this program", &error))?;

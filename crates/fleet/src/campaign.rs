@@ -1,9 +1,9 @@
-//! What is sent over the network: campaigns, jobs, and what came of them.
+//! What is sent over the network: campaigns, jobs, and their results.
 
 use std::ffi::OsString;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pipeline::hunt::Target;
+use pipeline::hunt::ExplorationTarget;
 use pipeline::suite::{Plan, Test};
 use report::{Finding, Predictions};
 use serde::{Deserialize, Serialize};
@@ -58,10 +58,10 @@ pub(crate) struct Job {
     pub(crate) test: usize,
     pub(crate) seed: u64,
     /// Where to lead the program; none: the seed alone chooses.
-    pub(crate) target: Option<Target>,
+    pub(crate) target: Option<ExplorationTarget>,
 }
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct JobResult {
     pub(crate) job: Job,
@@ -135,7 +135,7 @@ impl Job {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric();
         !self.campaign.is_empty()
             && self.campaign.bytes().all(is_plain)
-            && self.target.as_ref().is_none_or(Target::is_well_formed)
+            && self.target.as_ref().is_none_or(ExplorationTarget::is_well_formed)
     }
 
     /// What it is called in its campaign: part of subjects, and of file names.
@@ -147,7 +147,7 @@ impl Job {
     }
 
     /// A job for a target that another one has found. It has a seed of its own, beyond those of the first jobs.
-    pub(crate) fn towards(finder: &Job, target: &Target) -> Job {
+    pub(crate) fn towards(finder: &Job, target: &ExplorationTarget) -> Job {
         let digest = Digest::of(target.pair.as_bytes());
         let number = u64::from_str_radix(&digest.short()[..8], 16).unwrap_or(0);
         Job { target: Some(target.clone()), seed: (1 << 32) + number, ..finder.clone() }

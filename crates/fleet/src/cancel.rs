@@ -11,7 +11,7 @@ use crate::connection::Connection;
 use crate::fleet::{Fleet, Outgoing, failed};
 use crate::streams::{CALLED_OFF, CAMPAIGNS, JOBS, subject};
 
-/// Call a campaign off: jobs that wait are dropped, those under way end. What was found stays.
+/// Cancel a campaign: drop queued jobs, stop running ones, keep the findings.
 #[derive(Debug, Args)]
 pub(crate) struct Cancel {
     #[command(flatten)]

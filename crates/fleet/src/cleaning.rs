@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// So many directories may wait; the next one is removed by its job, so a slow disk slows jobs down before it is full.
+/// The most directories that wait to be removed; the next one is removed by its job, so a slow disk slows jobs down before it is full.
 const MOST_WAITING: usize = 64;
 
 enum Order {

@@ -22,12 +22,13 @@ use crate::campaign::{Announcement, Campaign, DeadJob, FoundFinding, Job, JobRes
 use crate::connection::Connection;
 use crate::fleet::Fleet;
 use crate::live::Live;
-use crate::status::{Overview, Rates, progress, roll_call};
+use crate::status::{Overview, Rates, progress, worker_statuses};
 use crate::streams::{DEAD, FINDINGS, RESULTS, subject};
 
 const EXAMPLES: &str = "\
-The report is like that of `foretell test`, and so is the directory: `foretell
-report`, `show` and `replay` take it. What follows `--` goes to `foretell merge`.
+The report and the directory are like those of `foretell test`: `foretell
+report`, `show` and `replay` accept the directory. Options after `--` go to
+`foretell merge`.
 
 Examples:
   foretell fleet collect --wait -o all
@@ -39,7 +40,7 @@ Exit status: as for `foretell test`.";
 /// Between two looks at the queue.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Collect what was found into one report.
+/// Collect all findings into one report.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Collect {
@@ -86,7 +87,7 @@ async fn wait_until_over(fleet: &Fleet, campaign: &Announcement) -> Result<(), D
     let (mut live, mut rates) = (Live::on(Term::stderr()), Rates::default());
     while fleet.jobs_left(&campaign.id).await? > 0 {
         if let Some(live) = &mut live {
-            let rolls = roll_call(fleet).await?;
+            let rolls = worker_statuses(fleet).await?;
             let progress = progress(fleet, campaign, &rolls, &mut rates).await?;
             // Who cannot see it waits all the same.
             let _ = live.draw(&Overview::of(&rolls, vec![progress]).table());
@@ -97,7 +98,7 @@ async fn wait_until_over(fleet: &Fleet, campaign: &Announcement) -> Result<(), D
     Ok(())
 }
 
-/// What came of the jobs of a campaign.
+/// The results of the jobs of a campaign.
 struct Collection {
     plan: Plan,
     /// Tests as they were hunted in, with the files of the run and what was counted.

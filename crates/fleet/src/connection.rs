@@ -27,7 +27,7 @@ pub(crate) struct Connection {
     password: Option<String>,
     #[arg(long, env = "NATS_TOKEN", hide = true, hide_env_values = true)]
     token: Option<String>,
-    /// Certificates of authorities to trust, besides the system's.
+    /// Certificates of authorities to trust, in addition to the system's.
     #[arg(long, value_name = "FILE", env = "NATS_CA")]
     tls_ca: Option<PathBuf>,
     /// Our certificate, for servers that ask for one.
@@ -36,7 +36,7 @@ pub(crate) struct Connection {
     /// The key of our certificate.
     #[arg(long, value_name = "FILE", env = "NATS_KEY", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Speak to nobody without TLS.
+    /// Require TLS.
     #[arg(long)]
     tls: bool,
     /// How many servers of a cluster keep each message: 1, 3 or 5.
@@ -45,7 +45,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects. Later interruptions are mended without a word.
+    /// Connects. Later interruptions are repaired silently.
     pub(crate) async fn connect(&self) -> Result<Client, Diagnostic> {
         let cannot = |error: &dyn std::fmt::Display| {
             Diagnostic::new(format!("cannot reach the NATS server at `{}`: {error}", self.url))

@@ -39,16 +39,16 @@ pub(crate) struct Simulate {
     /// How long a job takes on average, in milliseconds; 0: no time at all.
     #[arg(long, value_name = "MS", default_value_t = 0)]
     time: u64,
-    /// Of a thousand jobs, so many fail.
+    /// How many of a thousand jobs fail.
     #[arg(long, value_name = "N", default_value_t = 0)]
     failing: u64,
-    /// Of a thousand jobs, so many lose their worker.
+    /// How many of a thousand jobs lose their worker.
     #[arg(long, value_name = "N", default_value_t = 0)]
     vanishing: u64,
     /// How many different findings there are; every third job has one.
     #[arg(long, value_name = "N", default_value_t = 0)]
     findings: u64,
-    /// After so many seconds a job of a lost worker goes to another one.
+    /// After this number of seconds a job of a lost worker goes to another one.
     #[arg(long, value_name = "N", default_value_t = 5)]
     patience: u64,
 }

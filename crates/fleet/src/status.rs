@@ -17,7 +17,7 @@ use crate::connection::Connection;
 use crate::fleet::{Fleet, failed, parsed};
 use crate::live::Live;
 use crate::streams::{DEAD, FINDINGS, RESULTS, ROLL_CALL, subject};
-use crate::work::Roll;
+use crate::work::WorkerStatus;
 
 /// The version of the JSON.
 const SCHEMA: u32 = 1;
@@ -29,33 +29,33 @@ const PAUSE: Duration = Duration::from_secs(1);
 const RECENT: Duration = Duration::from_secs(30);
 
 const EXAMPLES: &str = "\
-On a terminal the table follows what happens until no job is left; Ctrl-C ends
-it, and not the jobs. Otherwise it is printed once.
+On a terminal the table is updated until no job is left; Ctrl-C ends the
+display, not the jobs. Otherwise it is printed once.
 
-  queued    jobs that wait for a worker
-  running   jobs that a worker does
+  queued    jobs waiting for a worker
+  running   jobs that a worker is doing
   done      jobs whose results are stored
   failed    jobs that failed five times: `foretell fleet collect` says why
   findings  different findings so far
-  jobs/s    jobs done in a second, during the last half minute
+  jobs/s    jobs done per second, during the last half minute
 
 Examples:
   foretell fleet status
   foretell fleet status --all --json";
 
-/// Show how far campaigns have come: a table that follows them while they are under way.
+/// Show the progress of campaigns, updated while they run.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Status {
     #[command(flatten)]
     connection: Connection,
-    /// The campaign [default: all that are under way, and the last].
+    /// The campaign [default: all that are running, and the last].
     #[arg(value_name = "CAMPAIGN")]
     campaign: Option<String>,
-    /// List the campaigns that are done, too.
+    /// Also list finished campaigns.
     #[arg(long, conflicts_with = "campaign")]
     all: bool,
-    /// Look once, even on a terminal.
+    /// Print the table once, even on a terminal.
     #[arg(long)]
     once: bool,
     /// Print one JSON object.
@@ -174,7 +174,7 @@ impl Status {
             Some(id) => vec![fleet.announced(Some(id)).await?],
             None => fleet.announcements().await?,
         };
-        let rolls = roll_call(fleet).await?;
+        let rolls = worker_statuses(fleet).await?;
         let last =
             announced.iter().max_by_key(|campaign| campaign.submitted).map(|campaign| campaign.id.clone());
         let mut campaigns = Vec::new();
@@ -193,7 +193,7 @@ impl Status {
 pub(crate) async fn progress(
     fleet: &Fleet,
     campaign: &Announcement,
-    rolls: &[Roll],
+    rolls: &[WorkerStatus],
     rates: &mut Rates,
 ) -> Result<Progress, Diagnostic> {
     let of = |stream| subject(stream, &[&campaign.id, ">"]);
@@ -217,7 +217,7 @@ pub(crate) async fn progress(
 }
 
 /// Asks all workers what they do.
-pub(crate) async fn roll_call(fleet: &Fleet) -> Result<Vec<Roll>, Diagnostic> {
+pub(crate) async fn worker_statuses(fleet: &Fleet) -> Result<Vec<WorkerStatus>, Diagnostic> {
     let inbox = fleet.client.new_inbox();
     let mut answers = fleet.client.subscribe(inbox.clone()).await.map_err(failed)?;
     fleet.client.publish_with_reply(ROLL_CALL, inbox, "".into()).await.map_err(failed)?;
@@ -252,7 +252,7 @@ impl Rates {
 }
 
 impl Overview {
-    pub(crate) fn of(rolls: &[Roll], campaigns: Vec<Progress>) -> Overview {
+    pub(crate) fn of(rolls: &[WorkerStatus], campaigns: Vec<Progress>) -> Overview {
         let slots = rolls.iter().map(|roll| roll.slots).sum();
         let totals = Totals::of(&campaigns);
         Overview { schema: SCHEMA, totals, workers: rolls.len() as u64, slots, campaigns }
@@ -309,7 +309,7 @@ impl Overview {
     fn advice(&self) -> String {
         let mut advice = String::new();
         if self.workers == 0 && !self.is_over() {
-            advice.push_str("nobody does these jobs: `foretell fleet work` starts a worker\n");
+            advice.push_str("no worker is running: `foretell fleet work` starts one\n");
         }
         for row in self.campaigns.iter().filter(|row| row.failed > 0) {
             let (jobs, id) = (counted(row.failed, "job"), &row.campaign);
@@ -345,13 +345,13 @@ mod tests {
         }
     }
 
-    fn shown(rolls: &[Roll], campaigns: Vec<Progress>) -> String {
+    fn shown(rolls: &[WorkerStatus], campaigns: Vec<Progress>) -> String {
         console::strip_ansi_codes(&Overview::of(rolls, campaigns).table()).into_owned()
     }
 
     #[test]
     fn the_table_says_who_works_and_how_long_it_takes() {
-        let roll = Roll { worker: "a-1".into(), running: vec!["1f3a90c2".into(); 2], slots: 2 };
+        let roll = WorkerStatus { worker: "a-1".into(), running: vec!["1f3a90c2".into(); 2], slots: 2 };
         let expected = "2 workers, 4 jobs at a time\n  \
             campaign  queued  running  done  failed  findings  jobs/s  time left  command\n  \
             1f3a90c2   1,200        4   396       0         3     4.2       4:44  ./tests/queue_test\n";
@@ -360,8 +360,11 @@ mod tests {
 
     #[test]
     fn the_table_says_what_can_be_done() {
-        let nobody = shown(&[], vec![campaign("1f3a90c2")]);
-        assert!(nobody.starts_with("no worker\n") && nobody.contains("`foretell fleet work`"), "{nobody}");
+        let idle = shown(&[], vec![campaign("1f3a90c2")]);
+        assert!(
+            idle.starts_with("no worker\n") && idle.contains("`foretell fleet work` starts one"),
+            "{idle}"
+        );
         let failed = shown(&[], vec![Progress { failed: 2, ..campaign("1f3a90c2") }]);
         assert!(failed.contains("2 jobs failed five times: `foretell fleet collect 1f3a90c2`"), "{failed}");
         let over = Progress { queued: 0, running: 0, ..campaign("1f3a90c2") };

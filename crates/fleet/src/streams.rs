@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `FORETELL_CAMPAIGNS` | `foretell.campaigns.ID` | one message for each submission |
 //! | `FORETELL_JOBS` | `foretell.jobs.ID.JOB` | the work queue: a job is there until it is acknowledged |
-//! | `FORETELL_RESULTS` | `foretell.results.ID.JOB` | what came of a job |
+//! | `FORETELL_RESULTS` | `foretell.results.ID.JOB` | the result of a job |
 //! | `FORETELL_FINDINGS` | `foretell.findings.ID.TEST.FINGERPRINT` | each finding once |
 //! | `FORETELL_DEAD` | `foretell.dead.ID.JOB` | jobs that failed five times, with the reason |
 //! | `FORETELL_PAIRS` | `foretell.pairs.ID.TEST.PAIR` | reads-from pairs that a run has shown |

@@ -23,13 +23,14 @@ use crate::fleet::{Fleet, Outgoing};
 use crate::streams::{CAMPAIGNS, JOBS, subject};
 
 const EXAMPLES: &str = "\
-Runs the command once as it is, as `foretell test` does: every program under it
-that is built for recording is a test. Each test is a bundle: the program, its
-shared libraries beyond the C library, and the files named with --input. Bundles
-are stored by their content, so the second time there is nothing to upload.
+Runs the command once, unchanged, as `foretell test` does: every program that it
+starts is a test if it is built for recording. Each test is a bundle: the
+program, its shared libraries except the C library, and the files named with
+--input. Bundles are stored by content, so nothing is uploaded twice.
 
-With --seeds N each test is N jobs, each a recording with another order of the
-threads that is searched and replayed. Without it each test is one whole hunt.
+With --seeds N each test is N jobs; each job records another order of the
+threads, searches the recording and replays the findings. Without it each test
+is one complete hunt.
 
 Examples:
   foretell fleet submit --seeds 200 -- ./tests/queue_test
@@ -47,19 +48,19 @@ pub(crate) struct Submit {
     /// Hunt in each test with N seeds, each a job.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// Go on to what reads could see and no run has shown: each such pair of a read and a write becomes a job for all.
+    /// Also explore what reads could see: each pair of a read and a write that no run has shown together becomes a job.
     #[arg(long)]
     targets: bool,
-    /// Stop each job after so many seconds, with what was found by then.
+    /// Stop each job after this time, and keep what it found.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     timeout: Duration,
     /// A file that the programs read, by its path from the directory they run in; may be repeated.
     #[arg(long = "input", value_name = "FILE")]
     inputs: Vec<PathBuf>,
-    /// A variable of ours that the programs need, or NAME=VALUE; may be repeated.
+    /// An environment variable that the programs need, as NAME or NAME=VALUE; may be repeated.
     #[arg(long = "env", value_name = "NAME")]
     variables: Vec<String>,
-    /// Hunt in each case of a GoogleTest, Catch2, libtest or Criterion program by itself.
+    /// Hunt in each case of a GoogleTest, Catch2, libtest or Criterion program separately.
     #[arg(long)]
     split: bool,
     /// More options for each hunt, such as '--only deadlock'.
@@ -187,7 +188,7 @@ pub(crate) fn test_key(name: &str) -> String {
     Digest::of(name.as_bytes()).short().to_owned()
 }
 
-/// What a program loads while it runs cannot be told beforehand, so it would not be in its bundle.
+/// What a program loads while it runs cannot be known beforehand, so it would not be in its bundle.
 fn set_aside_late_loaders(plan: &mut Plan) {
     let late = plan.tests.iter_mut().filter(|test| test.only_sync && test.outcome == TestOutcome::NotReached);
     for test in late {

@@ -44,14 +44,14 @@ const WAIT: Duration = Duration::from_secs(5);
 const MOST_TRIES: u32 = 60;
 
 const EXAMPLES: &str = "\
-Takes jobs until it is ended. Each job runs in an empty directory, with limits on
-memory, processes, time and file size; a worker that root starts runs jobs as
-another user. Programs are verified by their digests, and nothing else is run.
+Takes jobs until it is stopped. Each job runs in an empty directory, with limits
+on memory, processes, time and file size; a worker that root starts runs jobs as
+another user. Only programs whose digests are verified are run.
 
 Examples:
   foretell fleet work --nats nats://server:4222
   foretell fleet work --jobs 16 --creds worker.creds
-  foretell fleet work --drain           end when the queue is empty";
+  foretell fleet work --drain           exit when the queue is empty";
 
 /// Take jobs, hunt, and store what was found.
 #[derive(Debug, Args)]
@@ -59,16 +59,16 @@ Examples:
 pub(crate) struct Work {
     #[command(flatten)]
     connection: Connection,
-    /// How many jobs to do at the same time [default: the number of cores].
+    /// How many jobs to run at the same time [default: the number of cores].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// End when the queue is empty, that is when every job is done.
+    /// Exit when the queue is empty and every job is done.
     #[arg(long)]
     drain: bool,
     /// Where to keep programs and the directories of jobs [default: ~/.cache/foretell-fleet, /var/cache/foretell-fleet for root].
     #[arg(long, value_name = "DIRECTORY")]
     cache: Option<PathBuf>,
-    /// Who jobs run as if root starts the worker: a name or a number.
+    /// The user that runs the jobs if root starts the worker: a name or a number.
     #[arg(long, value_name = "USER", default_value = "nobody")]
     run_as: String,
     /// How much memory each process of a job may use.
@@ -80,10 +80,10 @@ pub(crate) struct Work {
     /// How large a file of a job may be.
     #[arg(long, value_name = "BYTES", default_value = "2G", value_parser = bytes)]
     max_file_size: u64,
-    /// After so many seconds without a sign of life of its worker, a job goes to another one.
+    /// After this number of seconds without a sign of life of its worker, a job goes to another one.
     #[arg(long, value_name = "N", default_value_t = 30, hide = true)]
     patience: u64,
-    /// Print nothing about each job.
+    /// Do not print a line for each job.
     #[arg(short, long)]
     quiet: bool,
     /// Print what the time was spent on, as JSON, at the end.
@@ -157,7 +157,7 @@ fn default_cache() -> PathBuf {
 
 /// What a worker says when it is asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Roll {
+pub(crate) struct WorkerStatus {
     pub(crate) worker: String,
     /// The campaigns of the jobs that it does.
     pub(crate) running: Vec<String>,
@@ -215,7 +215,7 @@ impl<H: Hunter> Worker<H> {
         })
     }
 
-    /// Works with so many jobs at a time.
+    /// Works with this number of jobs at a time.
     pub(crate) async fn work(&self, slots: usize) {
         self.slots.set(slots as u64);
         let slots = join_all((0..slots).map(|_| self.slot()));
@@ -309,7 +309,7 @@ impl<H: Hunter> Worker<H> {
         }
     }
 
-    /// Stores what came of a job, and acknowledges it.
+    /// Stores the result of a job, and acknowledges it.
     async fn finish(
         &self,
         message: &Message,
@@ -374,14 +374,14 @@ impl<H: Hunter> Worker<H> {
         }
     }
 
-    /// Says what is being done to whoever asks.
+    /// Answers those who ask what is being done.
     async fn answer(&self) {
         let Ok(mut asked) = self.fleet.client.subscribe(ROLL_CALL).await else {
             return std::future::pending().await;
         };
         while let Some(question) = asked.next().await {
             let running = self.running.borrow().values().map(|(campaign, _)| campaign.clone()).collect();
-            let roll = Roll { worker: self.name.clone(), running, slots: self.slots.get() };
+            let roll = WorkerStatus { worker: self.name.clone(), running, slots: self.slots.get() };
             if let (Some(to), Ok(answer)) = (question.reply, serde_json::to_vec(&roll)) {
                 // Who asked may have gone.
                 let _ = self.fleet.client.publish(to, answer.into()).await;

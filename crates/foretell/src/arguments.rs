@@ -3,11 +3,12 @@
 use check::Model;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
-use wire::Policy;
+use wire::{Children, Policy};
 
 use crate::commands::{
-    Cargo, Cc, Check, Clean, Compare, Completions, Convert, Cpp, Decide, Diff, Doctor, Fleet, Generate, Hunt,
-    Init, List, Man, Merge, Open, Predict, Record, Recover, Replay, Report, Scrub, Show, States, Stats, Test,
+    Cargo, Check, Clean, Compare, CompilerArguments, Completions, Convert, Decide, Diff, Doctor, Fleet,
+    Generate, Hunt, Init, List, Man, Merge, Open, Predict, Record, Recover, Replay, Report, Scrub, Show,
+    States, Stats, Test,
 };
 use crate::exit::Exit;
 
@@ -30,9 +31,10 @@ pub struct Arguments {
 pub enum Command {
     Hunt(Box<Hunt>),
     Test(Test),
-    Cc(Cc),
-    #[command(name = "c++")]
-    Cpp(Cpp),
+    #[command(about = "Compile C for recording: your compiler with the flags it needs")]
+    Cc(CompilerArguments),
+    #[command(name = "c++", about = "Compile C++ for recording, like cc")]
+    Cpp(CompilerArguments),
     Cargo(Cargo),
     Record(Record),
     Predict(Predict),
@@ -76,6 +78,17 @@ pub fn policy() -> impl TypedValueParser<Value = Policy> {
         })
     };
     named(Policy::ALL.map(explained).into(), &Policy::ALL, Policy::name)
+}
+
+/// The value of `--children`, each explained.
+pub fn children() -> impl TypedValueParser<Value = Children> {
+    let explained = |children: Children| {
+        PossibleValue::new(children.name()).help(match children {
+            Children::Follow => "Record each in its own trace",
+            Children::Ignore => "Do not record them",
+        })
+    };
+    named(Children::ALL.map(explained).into(), &Children::ALL, Children::name)
 }
 
 /// A value of a closed set, by the names that the library has for them.

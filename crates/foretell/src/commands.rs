@@ -30,7 +30,7 @@ mod test;
 pub use cargo::{Cargo, intercept_rustc, with_own_options_first};
 pub use check::Check;
 pub use compare::Compare;
-pub use compile::{Cc, Cpp, intercept};
+pub use compile::{CompilerArguments, intercept};
 pub use convert::Convert;
 pub use decide::Decide;
 pub use diff::Diff;

@@ -15,6 +15,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
+use compile::compiler::Language;
 
 use arguments::{Arguments, Command};
 use diagnostics::Diagnostic;
@@ -22,7 +23,7 @@ use exit::Exit;
 
 /// Does what the arguments ask for (the program's name first) and says how it ended.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments: Vec<OsString> = compile::rust::meant(arguments.into_iter().collect());
+    let arguments: Vec<OsString> = compile::rust::without_runner_name(arguments.into_iter().collect());
     let called_as = commands::intercept(&arguments)
         .or_else(|| commands::intercept_rustc(&arguments))
         .or_else(|| commands::intercept_launch(&arguments));
@@ -58,8 +59,8 @@ fn perform(command: Command) -> Result<Exit, Diagnostic> {
         Command::Test(test) => test.run(),
         Command::Merge(merge) => merge.run(),
         Command::Fleet(fleet) => Err(fleet.run()),
-        Command::Cc(cc) => Err(cc.run()),
-        Command::Cpp(cpp) => Err(cpp.run()),
+        Command::Cc(arguments) => Err(arguments.run(Language::C)),
+        Command::Cpp(arguments) => Err(arguments.run(Language::Cpp)),
         Command::Cargo(cargo) => cargo.run(),
         Command::Record(record) => record.run(),
         Command::Predict(predict) => predict.run(),

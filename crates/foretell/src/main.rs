@@ -1,4 +1,4 @@
-//! The command line of Foretell. All it does is in the library beside it.
+//! The command line of Foretell. All it does is in the library.
 
 use std::process::ExitCode;
 

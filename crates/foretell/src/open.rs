@@ -2,10 +2,11 @@
 
 use std::ffi::OsStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use pipeline::{Bounds, TraceFile};
 use trace::text::{ReadOptions, WaitConvention};
 
+use crate::arguments::one_of;
 use crate::diagnostics::Diagnostic;
 use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
@@ -16,25 +17,15 @@ pub struct Reading {
     /// Leave out events that cannot have happened where they stand; what is found is then only `possible`.
     #[arg(long)]
     lenient: bool,
-    /// What `wait` means in a text trace: waiting `begins`, or the thread was `woken` (found out by default).
-    #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
-    wait: Option<WaitMeaning>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum WaitMeaning {
-    Begins,
-    Woken,
+    /// What `wait` means in a text trace: waiting `begins`, or the thread was `woken` (detected by default).
+    #[arg(long, value_name = "WHAT", hide_possible_values = true)]
+    #[arg(value_parser = one_of(&WaitConvention::STATED, WaitConvention::name))]
+    wait: Option<WaitConvention>,
 }
 
 impl Reading {
     fn options(self) -> ReadOptions {
-        let wait = match self.wait {
-            None => WaitConvention::Detect,
-            Some(WaitMeaning::Begins) => WaitConvention::Begins,
-            Some(WaitMeaning::Woken) => WaitConvention::Woken,
-        };
-        ReadOptions { wait, lenient: self.lenient }
+        ReadOptions { wait: self.wait.unwrap_or_default(), lenient: self.lenient }
     }
 }
 
@@ -43,7 +34,7 @@ pub fn open(argument: &OsStr, mode: OutputMode) -> Result<TraceFile, Diagnostic>
     open_within(argument, Bounds::NONE, mode)
 }
 
-/// Likewise, unless it takes more time or memory than there is.
+/// Loads a trace, unless it takes more time or memory than there is.
 pub fn open_within(argument: &OsStr, bounds: Bounds, mode: OutputMode) -> Result<TraceFile, Diagnostic> {
     open_as(argument, Reading::default(), bounds, mode)
 }

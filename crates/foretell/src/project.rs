@@ -212,19 +212,6 @@ fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> 
     }
 }
 
-/// What a project looks like from its files: how its tests are run.
-pub fn test_command(root: &Path) -> Option<&'static str> {
-    let has = |name: &str| root.join(name).exists();
-    match () {
-        () if has("Cargo.toml") => Some("cargo test"),
-        () if has("CMakeLists.txt") => Some("ctest --test-dir build"),
-        () if has("meson.build") => Some("meson test -C build"),
-        () if has("configure") || has("configure.ac") || has("Makefile.am") => Some("make check"),
-        () if has("Makefile") => Some("make test"),
-        () => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

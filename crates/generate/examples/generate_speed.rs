@@ -2,15 +2,15 @@
 
 use std::time::Instant;
 
-use generate::{Generator, Settings, generate};
+use generate::{Generator, TraceSettings, generate};
 
 fn main() -> Result<(), generate::SettingsError> {
     let events = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(100_000_000);
-    let settings = Settings::large(events, 16, 100, 100_000);
+    let settings = TraceSettings::large(events, 16, 100, 100_000);
     let start = Instant::now();
     let hash = Generator::new(&settings)?.fold(0u32, |hash, event| hash.rotate_left(1) ^ event.op.target());
     report("streamed", events, start, u64::from(hash));
-    let kept = Settings { events: events.min(20_000_000), ..settings };
+    let kept = TraceSettings { events: events.min(20_000_000), ..settings };
     let start = Instant::now();
     let trace = generate(&kept)?;
     report("kept and matched", kept.events, start, trace.len() as u64);

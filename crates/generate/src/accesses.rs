@@ -1,9 +1,9 @@
-//! Accesses: of which variable, and where in the made-up source.
+//! Accesses: their variables and places in the made-up source.
 
 use trace::{Kind, LocationId, Op, ThreadId, VariableId};
 
 use crate::generator::Generator;
-use crate::settings::{Choice, Settings};
+use crate::settings::{Choice, TraceSettings};
 use crate::world::{Form, Hold};
 
 const ACCESSES: [Choice; 5] =
@@ -39,7 +39,7 @@ impl Generator {
     /// locks, the second to the threads.
     #[inline]
     fn variable(&mut self, thread: ThreadId, needs: Form) -> VariableId {
-        let Settings { variables, locks, threads, .. } = self.settings;
+        let TraceSettings { variables, locks, threads, .. } = self.settings;
         if self.rng.chance(self.chances.disciplined) {
             let half = variables / 2;
             let protects = |hold: &&Hold| hold.form == Form::Exclusive || needs == Form::Shared;

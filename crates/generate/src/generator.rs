@@ -7,7 +7,7 @@
 use trace::{BarrierId, BlockId, ConditionId, LocationId, MarkId, Op, RegionId, SemaphoreId, ThreadId};
 
 use crate::rng::{Alias, Chance, Rng};
-use crate::settings::{Choice, Ending, Settings, SettingsError, Stuck};
+use crate::settings::{AtStandstill, Choice, Ending, SettingsError, TraceSettings};
 use crate::world::{Form, Hold, Intent, Stage, Thread, World};
 
 /// One event of the run. Ids are dense, below the counts of the settings.
@@ -24,7 +24,7 @@ pub struct Event {
 /// The events of a random run, in order.
 #[derive(Clone, Debug)]
 pub struct Generator {
-    pub(crate) settings: Settings,
+    pub(crate) settings: TraceSettings,
     pub(crate) chances: Chances,
     pub(crate) rng: Rng,
     choices: Option<Alias>,
@@ -42,7 +42,7 @@ pub struct Generator {
     gave_up: bool,
 }
 
-/// What became of a choice.
+/// The result of a choice.
 pub(crate) enum ChoiceOutcome {
     Did(Op),
     /// The thread has set out to do something it cannot do yet, or is about to end.
@@ -70,7 +70,7 @@ pub(crate) struct Chances {
 
 impl Generator {
     /// Ready to run.
-    pub fn new(settings: &Settings) -> Result<Generator, SettingsError> {
+    pub fn new(settings: &TraceSettings) -> Result<Generator, SettingsError> {
         settings.validate()?;
         let s = settings;
         let mut rng = Rng::new(s.seed);
@@ -130,8 +130,8 @@ impl Generator {
         }
         let thread = *self.alive.get(self.turn)?;
         match self.settings.stuck {
-            Stuck::Stop => None,
-            Stuck::GiveUp => {
+            AtStandstill::Stop => None,
+            AtStandstill::GiveUp => {
                 self.give_up(thread);
                 self.gave_up = true;
                 Some(thread)
@@ -403,7 +403,7 @@ impl Generator {
         let child = ThreadId(self.rng.below(self.settings.threads));
         let may_join = match self.world.threads[child.index()].stage {
             Stage::Done => child != thread,
-            Stage::Running | Stage::Closing => child != thread && self.settings.stuck == Stuck::Stop,
+            Stage::Running | Stage::Closing => child != thread && self.settings.stuck == AtStandstill::Stop,
             Stage::Unforked => false,
         };
         if may_join { self.set_out(thread, Intent::Join(child)) } else { ChoiceOutcome::Senseless }
@@ -431,7 +431,7 @@ impl Iterator for Generator {
     }
 }
 
-fn new_thread(index: u32, settings: &Settings, rng: &mut Rng) -> Thread {
+fn new_thread(index: u32, settings: &TraceSettings, rng: &mut Rng) -> Thread {
     let is_forked = index > 0 && rng.chance(settings.forked.into());
     let is_begun = rng.chance(settings.begun.into());
     let abandons = rng.chance(settings.abandoned.into());

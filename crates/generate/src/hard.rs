@@ -1,4 +1,4 @@
-//! Hard instances: either-or choices of which every combination closes a cycle, though no choice alone does, and
+//! Hard instances: either-or choices whose every combination closes a cycle, though no choice alone does, and
 //! their feasible twins.
 //!
 //! The building block is that of figures 2 and 3 of Wang and Hoang's paper on polygraphs and of figure 6 of Sinha,
@@ -48,7 +48,7 @@ pub struct Hard {
     pub order: Vec<EventId>,
 }
 
-/// The instance of a family with so many choices (at least one).
+/// The instance of a family with this number of choices (at least one).
 ///
 /// # Panics
 ///
@@ -231,7 +231,7 @@ fn name(side: Side) -> &'static str {
 ///
 /// Say the first of turn i goes first, and turn i + 1 is to follow. In turn i + 1 the first's acquire comes before
 /// the end of the first's section in turn i (`pull`), so before the second's section in turn i, which begins with
-/// telling both choosers (`push`). Whichever chooser goes second is told before it says so (`said`), which
+/// telling both choosers (`push`). Whichever chooser goes second hears of it before it says so (`said`), which
 /// the second of turn i + 1 waits for in its section. So in turn i + 1 the first goes first as well.
 fn chain(choices: u32, outcome: Outcome) -> Hard {
     const CHOOSERS: u32 = 2;

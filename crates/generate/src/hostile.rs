@@ -8,27 +8,27 @@ use std::fmt::Write as _;
 pub enum Shape {
     /// A semaphore with as many permits as there can be, taken and posted once. It has no size.
     Permits,
-    /// One thread acquires so many locks and releases none.
+    /// One thread acquires N locks and releases none.
     NestedLocks,
-    /// Two threads take so many locks in the same order, and release them in that order.
+    /// Two threads take N locks in the same order, and release them in that order.
     Stripes,
-    /// A hundred threads write a variable so many times, each time at another location.
+    /// A hundred threads write a variable N times, each time at another location.
     Writes,
     /// The same at one location.
     RepeatedWrites,
-    /// A hundred threads read and write a variable so many times, in turns, each time at another location.
+    /// A hundred threads read and write a variable N times, in turns, each time at another location.
     ReadsAndWrites,
-    /// Each of so many threads forks the next.
+    /// Each of N threads forks the next.
     ForkChain,
-    /// So many threads at one barrier.
+    /// N threads at one barrier.
     Barrier,
-    /// So many waiters, and one broadcast.
+    /// N waiters, and one broadcast.
     Broadcast,
-    /// So many threads with an event each.
+    /// N threads with an event each.
     Threads,
-    /// So many threads that one forks and joins, each with a section of the same lock.
+    /// N threads that one forks and joins, each with a section of the same lock.
     Workers,
-    /// A ring buffer of ten slots with flags under one lock, so many items sent and received.
+    /// A ring buffer of ten slots with flags under one lock, N items sent and received.
     RingBuffer,
     /// Sixty threads hold many locks each while they update an atomic variable so many times in turns.
     HeldLocks,

@@ -1,19 +1,19 @@
 //! Random runs of random programs: tiny ones to fuzz with, and endless ones to measure with.
 //!
 //! ```
-//! use generate::{Generator, Settings, generate};
+//! use generate::{Generator, TraceSettings, generate};
 //!
 //! // The same seed gives the same trace, on every machine and in every version.
-//! let tiny = generate(&Settings::tiny(7))?;
+//! let tiny = generate(&TraceSettings::tiny(7))?;
 //! assert!(tiny.len() <= 18);
 //!
 //! // 10 threads, 50 locks, 1000 variables; one event at a time, nothing kept.
-//! let settings = Settings::large(10_000, 10, 50, 1000);
+//! let settings = TraceSettings::large(10_000, 10, 50, 1000);
 //! assert_eq!(Generator::new(&settings)?.count(), 10_000);
 //! # Ok::<(), generate::SettingsError>(())
 //! ```
 //!
-//! [`Settings`] are the knobs, for every kind of event. What comes out is a run that can have
+//! [`TraceSettings`] are the knobs, for every kind of event. What comes out is a run that can have
 //! happened, by construction: `world.rs` knows who holds and waits for what, and no thread does what
 //! is not possible. [`generate`] keeps the run as a trace; [`Generator`] is the run itself, in
 //! memory bounded by the number of threads and objects, for traces that are only passed on ([`write_native`], [`write_text`]).
@@ -39,6 +39,6 @@ pub use generator::{Event, Generator};
 pub use hard::{Family, Hard, Outcome, hard};
 pub use memory_orders::{tiny_with_memory_orders, with_memory_orders};
 pub use names::{generate, names};
-pub use settings::{Ending, Settings, SettingsError, Stuck, Weights};
+pub use settings::{AtStandstill, Ending, SettingsError, TraceSettings, Weights};
 pub use shrink::shrink;
 pub use stream::{write_native, write_text};

@@ -4,7 +4,7 @@ use trace::{EventId, Kind, MemoryOrder, Trace};
 
 use crate::names::generate;
 use crate::rng::Rng;
-use crate::settings::{Settings, Weights};
+use crate::settings::{TraceSettings, Weights};
 
 /// The same run, with a memory order drawn for each atomic operation and each fence: any that the language allows there.
 pub fn with_memory_orders(trace: Trace, seed: u64) -> Trace {
@@ -29,9 +29,9 @@ pub fn with_memory_orders(trace: Trace, seed: u64) -> Trace {
     trace.with_memory_orders(&orders)
 }
 
-/// A tiny trace about memory orders: as [`Settings::tiny`], with many atomic operations, some fences, and every memory order.
+/// A tiny trace about memory orders: as [`TraceSettings::tiny`], with many atomic operations, some fences, and every memory order.
 pub fn tiny_with_memory_orders(seed: u64) -> Trace {
-    let settings = Settings::tiny(seed);
+    let settings = TraceSettings::tiny(seed);
     let mut rng = Rng::new(seed ^ 0x7765_616b);
     let often = rng.between(6, 24);
     let weights = Weights {
@@ -41,7 +41,7 @@ pub fn tiny_with_memory_orders(seed: u64) -> Trace {
         fence: settings.weights.fence + rng.pick(&[0, often / 4, often]),
         ..settings.weights
     };
-    let settings = Settings { weights, variables: rng.between(2, 4), ..settings };
+    let settings = TraceSettings { weights, variables: rng.between(2, 4), ..settings };
     match generate(&settings) {
         Ok(trace) => with_memory_orders(trace, seed),
         Err(_) => unreachable!("tiny settings are valid"),

@@ -6,10 +6,10 @@ use trace::{
 };
 
 use crate::generator::{Event, Generator};
-use crate::settings::{Settings, SettingsError};
+use crate::settings::{SettingsError, TraceSettings};
 
 /// A random trace. Only what occurs in it has a name, numbered in the order of first mention.
-pub fn generate(settings: &Settings) -> Result<Trace, SettingsError> {
+pub fn generate(settings: &TraceSettings) -> Result<Trace, SettingsError> {
     let generator = Generator::new(settings)?;
     let mut recorder = Recorder::new(settings, generator.declared_permits());
     for event in generator {
@@ -126,7 +126,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn new(settings: &Settings, declared: &[Option<u32>]) -> Recorder {
+    fn new(settings: &TraceSettings, declared: &[Option<u32>]) -> Recorder {
         let s = settings;
         Recorder {
             // Beyond that, growing costs little, and there may be fewer.

@@ -3,7 +3,7 @@
 use trace::{ConditionId, LockId, Op, ThreadId};
 
 use crate::generator::{ChoiceOutcome, Generator};
-use crate::settings::Stuck;
+use crate::settings::AtStandstill;
 use crate::world::{Form, Hold, Intent};
 
 impl Generator {
@@ -54,7 +54,7 @@ impl Generator {
         let state = &self.world.threads[thread.index()];
         let is_ordered = state.holds.iter().all(|held| held.lock < hold.lock);
         let intent = Intent::Acquire(hold);
-        if self.settings.stuck == Stuck::GiveUp && !is_ordered {
+        if self.settings.stuck == AtStandstill::GiveUp && !is_ordered {
             // To wait out of order could be to wait for good.
             return if self.world.is_possible(thread, intent) {
                 ChoiceOutcome::Did(self.perform(thread, intent))
@@ -92,7 +92,7 @@ impl Generator {
     pub(crate) fn wait(&mut self, thread: ThreadId) -> ChoiceOutcome {
         let state = &self.world.threads[thread.index()];
         let open = state.holds.len();
-        if open > 1 && self.settings.stuck == Stuck::GiveUp {
+        if open > 1 && self.settings.stuck == AtStandstill::GiveUp {
             return ChoiceOutcome::Senseless;
         }
         let frees = |hold: &Hold| hold.form == Form::Exclusive && state.depth(*hold) == 1;

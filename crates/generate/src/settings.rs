@@ -4,7 +4,7 @@ use crate::rng::Rng;
 
 /// What traces to generate. The same settings give the same trace, always.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct TraceSettings {
     /// Where the randomness starts.
     pub seed: u64,
     /// How many events to make. There are fewer if all threads have ended or are stuck before.
@@ -55,21 +55,21 @@ pub struct Settings {
     /// own variables when it holds none.
     pub disciplined: f64,
     /// How likely an access goes to the hottest eighth of the variables, to the hottest eighth of
-    /// that, and so on; and an acquire likewise.
+    /// that, and so on; the same holds for an acquire.
     pub skew: f64,
     /// How likely another thread goes on after an event.
     pub switch: f64,
     /// The share of such switches that do not happen if the thread holds a lock.
     pub uninterrupted: f64,
     /// What happens when nobody can go on.
-    pub stuck: Stuck,
+    pub stuck: AtStandstill,
     /// How the trace ends.
     pub ending: Ending,
 }
 
 /// What happens when no thread can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stuck {
+pub enum AtStandstill {
     /// The trace ends there: a deadlock.
     Stop,
     /// Somebody does something else instead. Threads also refrain from what could block them for
@@ -165,7 +165,7 @@ weights! {
     end => End,
 }
 
-/// Settings nothing can be generated with.
+/// Settings that nothing can be generated with.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum SettingsError {
     /// Nobody to act.
@@ -195,7 +195,7 @@ pub enum SettingsError {
 const MOST_EVENTS: u64 = u32::MAX as u64 - 1;
 const MOST_OBJECTS: u32 = (1 << 27) - 2;
 
-impl Settings {
+impl TraceSettings {
     /// Whether a trace can be generated with these settings.
     pub fn validate(&self) -> Result<(), SettingsError> {
         if self.threads == 0 {
@@ -243,19 +243,19 @@ impl Settings {
     /// A tiny trace for fuzzing: 2 to 5 threads, 4 to 18 events that conflict a lot. Each seed has
     /// its own mixture, so that some traces are about locks, some about reads, some about semaphores,
     /// and some nearly deadlock.
-    pub fn tiny(seed: u64) -> Settings {
+    pub fn tiny(seed: u64) -> TraceSettings {
         // Not the numbers the generator itself will draw from this seed.
         let mut rng = Rng::new(seed ^ 0x7469_6e79);
-        let mixed = Settings::tiny_mixture(seed, &mut rng);
+        let mixed = TraceSettings::tiny_mixture(seed, &mut rng);
         match rng.below(4) {
             0 => mixed.with_sections_in_sections(&mut rng),
             _ => mixed,
         }
     }
 
-    fn tiny_mixture(seed: u64, rng: &mut Rng) -> Settings {
+    fn tiny_mixture(seed: u64, rng: &mut Rng) -> TraceSettings {
         let share = |rng: &mut Rng| rng.pick(&[0.0, 0.0, 0.1, 0.3, 0.6, 1.0]);
-        Settings {
+        TraceSettings {
             seed,
             events: u64::from(rng.between(4, 18).max(rng.between(4, 18))),
             threads: rng.pick(&[2, 2, 3, 3, 3, 4, 4, 5]),
@@ -283,19 +283,19 @@ impl Settings {
             skew: 0.2,
             switch: rng.pick(&[0.2, 0.4, 0.6, 0.9]),
             uninterrupted: rng.pick(&[0.0, 0.0, 0.7]),
-            stuck: if rng.below(4) == 0 { Stuck::GiveUp } else { Stuck::Stop },
+            stuck: if rng.below(4) == 0 { AtStandstill::GiveUp } else { AtStandstill::Stop },
             ending: if rng.below(3) == 0 { Ending::WindDown } else { Ending::Cut },
         }
     }
 
     /// Few threads that take two or three locks at once, in any order.
-    fn with_sections_in_sections(self, rng: &mut Rng) -> Settings {
+    fn with_sections_in_sections(self, rng: &mut Rng) -> TraceSettings {
         let mut weights = Weights { read: 1, write: 2, acquire: 16, release: 12, ..Weights::default() };
         if rng.below(2) == 0 {
             let theme = rng.below(10);
             weights.add_theme(theme, rng);
         }
-        Settings {
+        TraceSettings {
             events: u64::from(rng.between(12, 18)),
             threads: rng.pick(&[2, 2, 3]),
             locks: rng.pick(&[2, 2, 3]),
@@ -305,7 +305,7 @@ impl Settings {
             switch: 0.5,
             uninterrupted: rng.pick(&[0.7, 0.9, 1.0]),
             forked: rng.pick(&[0.0, 0.0, 0.5]),
-            stuck: if rng.below(3) == 0 { Stuck::Stop } else { Stuck::GiveUp },
+            stuck: if rng.below(3) == 0 { AtStandstill::Stop } else { AtStandstill::GiveUp },
             ending: Ending::Cut,
             ..self
         }
@@ -313,8 +313,8 @@ impl Settings {
 
     /// A trace as recorded from a long run: most accesses disciplined, 9 % of the events
     /// synchronisation, every thread forked by another and joined in the end.
-    pub fn large(events: u64, threads: u32, locks: u32, variables: u32) -> Settings {
-        Settings {
+    pub fn large(events: u64, threads: u32, locks: u32, variables: u32) -> TraceSettings {
+        TraceSettings {
             seed: 0,
             events,
             threads,
@@ -342,7 +342,7 @@ impl Settings {
             skew: 0.3,
             switch: 0.02,
             uninterrupted: 0.0,
-            stuck: Stuck::GiveUp,
+            stuck: AtStandstill::GiveUp,
             ending: Ending::WindDown,
         }
     }

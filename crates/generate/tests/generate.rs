@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use generate::{Ending, Generator, Settings, SettingsError, Stuck, Weights, generate, names, shrink};
+use generate::{
+    AtStandstill, Ending, Generator, SettingsError, TraceSettings, Weights, generate, names, shrink,
+};
 use trace::{Kind, Op, Trace};
 
 fn kinds(trace: &Trace) -> BTreeSet<Kind> {
@@ -15,7 +17,7 @@ fn tiny_traces_are_tiny_and_have_everything() {
     let (mut open, mut unforked, mut nested, mut declared, mut idle) = (0, 0, 0, 0, 0);
     let mut lengths = 0;
     for seed in 0..2000 {
-        let settings = Settings::tiny(seed);
+        let settings = TraceSettings::tiny(seed);
         let t = generate(&settings).unwrap();
         assert!(t.len() <= 18, "seed {seed}: {} events", t.len());
         assert!(t.symbols().threads.len() <= 5);
@@ -44,7 +46,7 @@ fn tiny_traces_are_tiny_and_have_everything() {
 #[test]
 fn tiny_traces_get_stuck_in_deadlocks_at_times() {
     let stuck = |seed: &u64| {
-        let settings = Settings { ending: Ending::Cut, ..Settings::tiny(*seed) };
+        let settings = TraceSettings { ending: Ending::Cut, ..TraceSettings::tiny(*seed) };
         let trace = generate(&settings).unwrap();
         (trace.len() as u64) < settings.events && settings.weights.end == 0
     };
@@ -54,17 +56,17 @@ fn tiny_traces_get_stuck_in_deadlocks_at_times() {
 #[test]
 fn the_same_seed_gives_the_same_trace() {
     for seed in 0..50 {
-        assert_eq!(generate(&Settings::tiny(seed)), generate(&Settings::tiny(seed)));
+        assert_eq!(generate(&TraceSettings::tiny(seed)), generate(&TraceSettings::tiny(seed)));
     }
-    let large = Settings::large(10_000, 8, 20, 500);
+    let large = TraceSettings::large(10_000, 8, 20, 500);
     assert_eq!(generate(&large), generate(&large));
-    assert_ne!(generate(&large), generate(&Settings { seed: 1, ..large }));
+    assert_ne!(generate(&large), generate(&TraceSettings { seed: 1, ..large }));
 }
 
 /// Pins what seeds mean: a change here makes every seed in every report mean another trace.
 #[test]
 fn seeds_keep_their_meaning() {
-    let fingerprint = |settings: &Settings| {
+    let fingerprint = |settings: &TraceSettings| {
         let events = Generator::new(settings).unwrap();
         events.fold(0u64, |hash, event| {
             let parts = [event.thread.0, event.op.kind() as u32, event.op.target(), event.location.0];
@@ -73,14 +75,15 @@ fn seeds_keep_their_meaning() {
             })
         })
     };
-    let tiny = (0..100).fold(0, |all: u64, seed| all.rotate_left(1) ^ fingerprint(&Settings::tiny(seed)));
-    let large = fingerprint(&Settings::large(100_000, 10, 50, 1000));
+    let tiny =
+        (0..100).fold(0, |all: u64, seed| all.rotate_left(1) ^ fingerprint(&TraceSettings::tiny(seed)));
+    let large = fingerprint(&TraceSettings::large(100_000, 10, 50, 1000));
     assert_eq!((tiny, large), (6_280_714_974_110_731_711, 113_260_915_219_470_858));
 }
 
 #[test]
 fn a_large_trace_is_as_asked_for() {
-    let settings = Settings::large(300_000, 12, 40, 5000);
+    let settings = TraceSettings::large(300_000, 12, 40, 5000);
     let t = generate(&settings).unwrap();
     assert_eq!(t.len(), 300_000);
     assert_eq!(t.symbols().threads.len(), 12);
@@ -100,7 +103,7 @@ fn a_large_trace_is_as_asked_for() {
 #[test]
 fn streamed_events_have_the_names_they_are_mentioned_by() {
     for seed in 0..200 {
-        let settings = Settings::tiny(seed);
+        let settings = TraceSettings::tiny(seed);
         let generator = Generator::new(&settings).unwrap();
         let mut builder = names(&generator).unwrap();
         for event in generator {
@@ -123,8 +126,8 @@ fn streamed_events_have_the_names_they_are_mentioned_by() {
 
 #[test]
 fn extremes_do_no_harm() {
-    let base = Settings::large(3000, 4, 4, 10);
-    let nothing = Settings {
+    let base = TraceSettings::large(3000, 4, 4, 10);
+    let nothing = TraceSettings {
         locks: 0,
         variables: 0,
         conditions: 0,
@@ -148,16 +151,16 @@ fn extremes_do_no_harm() {
         join: u32::MAX,
         ..Weights::default()
     };
-    let only = |weights: Weights| Settings { weights, ..base.clone() };
+    let only = |weights: Weights| TraceSettings { weights, ..base.clone() };
     let cases = [
         nothing.clone(),
-        Settings { weights: Weights::default(), ..nothing },
-        Settings { events: 0, ..base.clone() },
-        Settings { events: 1, ..base.clone() },
-        Settings { threads: 1, ..base.clone() },
-        Settings { threads: 5000, ..base.clone() },
-        Settings { switch: 1.0, skew: 1.0, disciplined: 1.0, requests: 1.0, ..base.clone() },
-        Settings { idle: 1.0, abandoned: 1.0, spurious: 1.0, inversions: 1.0, ..base.clone() },
+        TraceSettings { weights: Weights::default(), ..nothing },
+        TraceSettings { events: 0, ..base.clone() },
+        TraceSettings { events: 1, ..base.clone() },
+        TraceSettings { threads: 1, ..base.clone() },
+        TraceSettings { threads: 5000, ..base.clone() },
+        TraceSettings { switch: 1.0, skew: 1.0, disciplined: 1.0, requests: 1.0, ..base.clone() },
+        TraceSettings { idle: 1.0, abandoned: 1.0, spurious: 1.0, inversions: 1.0, ..base.clone() },
         only(Weights::default()),
         only(everything),
         only(Weights { take: 1, ..Weights::default() }),
@@ -172,14 +175,14 @@ fn extremes_do_no_harm() {
         only(Weights::large(u32::MAX)),
     ];
     for (index, settings) in cases.iter().enumerate() {
-        for stuck in [Stuck::Stop, Stuck::GiveUp] {
+        for stuck in [AtStandstill::Stop, AtStandstill::GiveUp] {
             for ending in [Ending::Cut, Ending::WindDown] {
                 for seed in 0..5 {
-                    let settings = Settings { stuck, ending, seed, ..settings.clone() };
+                    let settings = TraceSettings { stuck, ending, seed, ..settings.clone() };
                     let trace = generate(&settings).unwrap();
                     assert!(trace.len() as u64 <= settings.events);
                     let is_whole =
-                        stuck == Stuck::GiveUp && settings.weights.end == 0 && settings.idle == 0.0;
+                        stuck == AtStandstill::GiveUp && settings.weights.end == 0 && settings.idle == 0.0;
                     assert!(
                         !is_whole || trace.len() as u64 == settings.events,
                         "case {index}, {stuck:?}, {ending:?}: {} events",
@@ -193,24 +196,24 @@ fn extremes_do_no_harm() {
 
 #[test]
 fn wrong_settings_are_refused() {
-    let base = Settings::tiny(0);
-    let refuse = |settings: Settings| generate(&settings).unwrap_err().to_string();
-    assert_eq!(refuse(Settings { threads: 0, ..base.clone() }), "a trace needs at least one thread");
-    assert_eq!(refuse(Settings { skew: 1.5, ..base.clone() }), "skew must be between 0 and 1, not 1.5");
+    let base = TraceSettings::tiny(0);
+    let refuse = |settings: TraceSettings| generate(&settings).unwrap_err().to_string();
+    assert_eq!(refuse(TraceSettings { threads: 0, ..base.clone() }), "a trace needs at least one thread");
+    assert_eq!(refuse(TraceSettings { skew: 1.5, ..base.clone() }), "skew must be between 0 and 1, not 1.5");
     assert_eq!(
-        generate(&Settings { locks: 1 << 27, ..base.clone() }),
+        generate(&TraceSettings { locks: 1 << 27, ..base.clone() }),
         Err(SettingsError::TooManyObjects { what: "locks", count: 1 << 27 })
     );
     assert_eq!(
-        refuse(Settings { events: 1 << 32, ..base.clone() }),
+        refuse(TraceSettings { events: 1 << 32, ..base.clone() }),
         "4294967296 events are more than a trace can hold (4294967294)"
     );
-    assert!(refuse(Settings { fork: f64::NAN, ..base }).starts_with("fork must be"));
+    assert!(refuse(TraceSettings { fork: f64::NAN, ..base }).starts_with("fork must be"));
 }
 
 #[test]
 fn shrinking_leaves_only_what_is_needed() {
-    let settings = Settings::large(400, 6, 5, 20);
+    let settings = TraceSettings::large(400, 6, 5, 20);
     let trace = generate(&settings).unwrap();
     // 'Fails' if two threads each take a lock and write in the section.
     let writes_in_section = |t: &Trace| {

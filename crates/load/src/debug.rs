@@ -265,7 +265,7 @@ impl DebugInfo {
 
     /// The type that is described there.
     pub(super) fn number(&mut self, kind: TypeEntry) -> Option<TypeNumber> {
-        if let Some(known) = self.types.known(kind) {
+        if let Some(known) = self.types.number_of(kind) {
             return Some(known);
         }
         let dwarf = borrowed(&self.sections);

@@ -110,13 +110,13 @@ impl Directives {
                 .benign
                 .range(address..end.max(address))
                 .next()
-                .map(|(&start, _)| self.meant(access, start)),
+                .map(|(&start, _)| self.as_annotated(access, start)),
         }
     }
 
     /// The access as it is meant: where races are, it is atomic.
     #[inline]
-    pub(super) fn meant(&self, access: Access, address: u64) -> Access {
+    pub(super) fn as_annotated(&self, access: Access, address: u64) -> Access {
         if self.benign.is_empty() || !self.is_benign(address) {
             return access;
         }
@@ -172,17 +172,21 @@ mod tests {
         let directives = directives(&ops);
         for address in 0..10_100 {
             let naive = ranges.iter().any(|&(start, length)| (start..start + length).contains(&address));
-            assert_eq!(directives.meant(Access::Write, address) == Access::AtomicWrite, naive, "{address}");
+            assert_eq!(
+                directives.as_annotated(Access::Write, address) == Access::AtomicWrite,
+                naive,
+                "{address}"
+            );
         }
     }
 
     #[test]
     fn races_that_are_meant_are_between_atomic_accesses() {
         let directives = directives(&[Op::Benign { address: 100, length: 4 }]);
-        assert_eq!(directives.meant(Access::Write, 100), Access::AtomicWrite);
-        assert_eq!(directives.meant(Access::ReadThenWrite, 103), Access::AtomicUpdate);
+        assert_eq!(directives.as_annotated(Access::Write, 100), Access::AtomicWrite);
+        assert_eq!(directives.as_annotated(Access::ReadThenWrite, 103), Access::AtomicUpdate);
         assert_eq!(
-            (directives.meant(Access::Read, 104), directives.meant(Access::Read, 99)),
+            (directives.as_annotated(Access::Read, 104), directives.as_annotated(Access::Read, 99)),
             (Access::Read, Access::Read)
         );
     }

@@ -35,11 +35,11 @@ impl Fibers {
         }
         let mut all = log.clone();
         while let Some(Ok(_)) = all.next_after_accesses(|_| ControlFlow::Continue(())) {}
-        Some(Fibers::beside(all.threads()))
+        Some(Fibers::after(all.threads()))
     }
 
-    /// None yet, beside so many threads.
-    fn beside(threads: usize) -> Fibers {
+    /// None yet, in addition to this number of threads.
+    fn after(threads: usize) -> Fibers {
         let running = (0..threads as u32).collect();
         Fibers { running, numbers: FxHashMap::default(), carriers: Vec::new() }
     }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn what_a_thread_does_is_of_the_fiber_that_it_runs() {
-        let mut fibers = Fibers::beside(2);
+        let mut fibers = Fibers::after(2);
         let mut number = |thread, op| {
             let event = Event { thread, place: None, pc: 0, op };
             fibers.event(&event).map(|event| event.thread)

@@ -41,7 +41,7 @@ enum Layout {
 }
 
 impl Layout {
-    /// How so many bytes hold things of a size that are arranged so; none: they do not.
+    /// How a number of bytes holds things of a size that are arranged so; none: they do not.
     fn of(arrangement: Arrangement, is_array: bool, own: u64, size: u64) -> Option<Layout> {
         match arrangement {
             Arrangement::Plain if is_array => Some(Layout::Array),
@@ -83,7 +83,7 @@ pub(super) struct Sample {
 
 /// Callers of an allocating function that are asked for a type, functions of the system apart.
 const MOST_CALLERS: usize = 6;
-/// A block that is so many times larger than what a caller gets from it is a pool.
+/// A block that is this many times larger than what a caller gets from it is a pool.
 const SMALL: u64 = 64;
 /// The bytes of a pointer.
 const POINTER: u64 = 8;
@@ -93,7 +93,7 @@ const MOST_SAMPLES: usize = 16;
 const FARTHEST: usize = 100_000;
 
 impl Site {
-    /// What is known of an allocation of so many bytes whose call returns to the first of these addresses, and those of its callers. The
+    /// What is known of an allocation of this size whose call returns to the first of these addresses, and those of its callers. The
     /// location is the one to use if no better is found.
     pub(super) fn find(modules: &mut Modules, calls: &[u64], size: u64, location: &str) -> Site {
         let mut by_name = None;
@@ -153,7 +153,7 @@ impl Site {
 }
 
 impl BlockType {
-    /// Whether it is one thing that takes a small part of so many bytes.
+    /// Whether it is one thing that takes a small part of this number of bytes.
     fn is_small(&self, modules: &mut Modules, size: u64) -> bool {
         let Some((kind, debug)) = self.kind.zip(modules.debug_of(self.module)) else { return false };
         let own = debug.types().size(kind);

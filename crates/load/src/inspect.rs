@@ -8,7 +8,7 @@ use std::io;
 
 use rustc_hash::FxHashMap;
 use trace::native::{FrameNumber, StackId, Table};
-use trace::{Kind, LocationId, Metadata, ThreadPath};
+use trace::{Kind, LocationId, Metadata, StackFrame, ThreadPath};
 use wire::{Event, Op as Raw, Reader, Stop, ThreadState};
 
 use super::chosen::Chosen;
@@ -16,7 +16,6 @@ use super::handed::HandOvers;
 use super::memory::Output;
 use super::modules::Modules;
 use super::sink::Sink;
-use super::stacks::StackFrame;
 use super::stillness::Stillness;
 use super::threads::Threads;
 use super::translate::Translator;

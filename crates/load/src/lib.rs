@@ -61,7 +61,6 @@ pub use naming::Pattern;
 pub use objects::is_signal;
 use sharing::{Shared, Sharing};
 pub use sink::{InMemory, Nowhere, Sink};
-pub use stacks::StackFrame;
 pub use stillness::ends_in_standstill;
 use threads::Threads;
 use translate::Translator;
@@ -167,8 +166,8 @@ pub fn load<W: Write>(
     Ok(loaded)
 }
 
-/// Whether a run can be kept as it is, for whoever reads it to translate: nothing of it is lost, it has more events than this, and it can
-/// be told later whether the files that name things are still the same.
+/// Whether a run can be kept as it is, to be translated by its first reader: nothing of it is lost, it has more events than this, and it can
+/// be checked later whether the files that name things are still the same.
 pub fn can_be_kept(recorded: Recorded<'_>, events: u64) -> bool {
     let Ok(reader) = Reader::new(recorded.log) else { return false };
     let is_whole = losses(recorded.log, reader.header()) == Losses::default();
@@ -312,7 +311,7 @@ pub fn lost_in_words(losses: Losses) -> Option<&'static str> {
             Some("there was no room for the list of modules, so names may be missing")
         }
         losses if losses.include(Losses::NO_END) => Some(
-            "the log does not say how the program ended: the rest of it could not be written, or the program ended by a system call of its own",
+            "the log does not say how the program ended: the rest of it could not be written, or the program exited by a direct system call",
         ),
         _ => None,
     }

@@ -24,19 +24,19 @@ pub(super) struct Frame {
     /// `file:line`, or the module and the offset in it.
     pub(super) location: String,
     /// Whose code it is.
-    pub(super) whose: Whose,
+    pub(super) owner: CodeOwner,
 }
 
 impl Frame {
     /// Whether it is in the user's code.
     pub(super) fn is_users(&self) -> bool {
-        self.whose == Whose::Users
+        self.owner == CodeOwner::Users
     }
 }
 
 /// Whose code a frame is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum CodeOwner {
     /// The user's.
     Users,
     /// The compiler's or the system's headers.
@@ -48,7 +48,7 @@ pub(super) enum Whose {
 
 /// Where a function is called, the stack is aligned so.
 const ALIGNMENT: u64 = 16;
-/// So many bytes of a local variable are looked at for what can lie at a place.
+/// The number of bytes of a local variable that are searched for what can lie at a place.
 const MOST_OF_A_LOCAL: u64 = 1 << 16;
 
 /// A variable the symbol table knows.
@@ -128,7 +128,7 @@ impl Modules {
     }
 
     /// The modules in this text that was kept with a recording, where those that were recorded are known. A file that is gone or is not
-    /// the same any more says nothing about them: its name and the places in it are all that is known. Also the files of which that is so.
+    /// the same any more says nothing about them: its name and the places in it are all that is known. Also the files that have changed.
     pub(super) fn listed_again(text: &str, directory: &Path, recorded: &[Module]) -> (Modules, Vec<String>) {
         let mut modules = Modules::listed(text, directory);
         let mut changed = Vec::new();
@@ -175,7 +175,7 @@ impl Modules {
         if frames.is_empty() {
             let name = Path::new(&module.path).file_name().unwrap_or_default().to_string_lossy().into_owned();
             let function = module.function(own);
-            frames.push(Frame { function, location: format!("{name}+{own:#x}"), whose: Whose::Unknown });
+            frames.push(Frame { function, location: format!("{name}+{own:#x}"), owner: CodeOwner::Unknown });
         }
         frames
     }
@@ -435,7 +435,7 @@ impl Mapped {
         place && self.path == recorded.path && self.build_id == recorded.build_id
     }
 
-    /// A file of which no more is known than where it was.
+    /// A file of which only the path is known.
     fn nameless(recorded: &Module) -> Mapped {
         Mapped {
             path: recorded.path.clone(),
@@ -473,9 +473,9 @@ impl Mapped {
                 continue;
             };
             let file = &*without_detours(file);
-            let whose = if is_of_the_system(file) { Whose::System } else { Whose::Users };
+            let owner = if is_of_the_system(file) { CodeOwner::System } else { CodeOwner::Users };
             let location = format!("{}:{line}", file.strip_prefix(directory).unwrap_or(file));
-            frames.push(Frame { function, location, whose });
+            frames.push(Frame { function, location, owner });
         }
         // The debug information calls every lambda `operator()`; the symbol says in which function it is.
         if let Some(frame) = frames.last_mut()

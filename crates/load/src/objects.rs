@@ -38,19 +38,21 @@ impl<T: Default> Addressed<T> {
         Addressed { names: Names::of(table), known: FxHashMap::default() }
     }
 
-    /// The object that is known there, or a new one.
-    fn at<S: Sink>(
+    /// The object that is known at an address, or a new one: its id and its state.
+    fn at<I, S: Sink>(
         &mut self,
-        key: Key,
+        address: u64,
+        id: fn(u32) -> I,
         memory: &mut Memory,
         first_use: FirstUse,
         output: &mut Output<S>,
-    ) -> io::Result<(u32, &mut T)> {
+    ) -> io::Result<(I, &mut T)> {
+        let key = (memory.block_of(address), address);
         if !self.known.contains_key(&key) {
             self.replace(key, T::default(), memory, first_use, output)?;
         }
         let (number, state) = self.known.entry(key).or_default();
-        Ok((*number, state))
+        Ok((id(*number), state))
     }
 
     /// A new object, whatever was known there. Returns its number, and what it takes the place of.
@@ -146,7 +148,7 @@ impl Objects {
         first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<VariableId> {
-        let at = self.memory.variables.whereabouts(slot);
+        let at = self.memory.variables.location_of(slot);
         let name = self.memory.name_in(at.address, Some(at.length), first_use, output);
         let id = VariableId(self.variable_names.new_one(name, &mut output.sink)?);
         if self.variable_ids.len() <= slot.index() {
@@ -172,9 +174,7 @@ impl Objects {
         first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<(LockId, &mut Holders)> {
-        let key = self.key(address);
-        let (number, holders) = self.locks.at(key, &mut self.memory, first_use, output)?;
-        Ok((LockId(number), holders))
+        self.locks.at(address, LockId, &mut self.memory, first_use, output)
     }
 
     /// Whether a lock at an address is known, and who holds it.
@@ -215,8 +215,7 @@ impl Objects {
         first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<ConditionId> {
-        let key = self.key(address);
-        Ok(ConditionId(self.conditions.at(key, &mut self.memory, first_use, output)?.0))
+        Ok(self.conditions.at(address, ConditionId, &mut self.memory, first_use, output)?.0)
     }
 
     /// The barrier at an address.
@@ -226,8 +225,7 @@ impl Objects {
         first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<BarrierId> {
-        let key = self.key(address);
-        Ok(BarrierId(self.barriers.at(key, &mut self.memory, first_use, output)?.0))
+        Ok(self.barriers.at(address, BarrierId, &mut self.memory, first_use, output)?.0)
     }
 
     /// A barrier that is made at an address: another than the one that was there.
@@ -249,9 +247,7 @@ impl Objects {
         first_use: FirstUse,
         output: &mut Output<S>,
     ) -> io::Result<(SemaphoreId, &mut Permits)> {
-        let key = self.key(address);
-        let (number, permits) = self.semaphores.at(key, &mut self.memory, first_use, output)?;
-        Ok((SemaphoreId(number), permits))
+        self.semaphores.at(address, SemaphoreId, &mut self.memory, first_use, output)
     }
 
     /// A semaphore that is made at an address: another than the one that was there.

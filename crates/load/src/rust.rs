@@ -232,7 +232,13 @@ mod tests {
         assert_eq!(searched(&[exchange, clone, lock]), Some(Role::Count));
     }
 
-    fn told(locks: &mut Locks, thread: u32, place: u64, op: Op<'static>, role: Option<Role>) -> Vec<String> {
+    fn operations_of(
+        locks: &mut Locks,
+        thread: u32,
+        place: u64,
+        op: Op<'static>,
+        role: Option<Role>,
+    ) -> Vec<String> {
         let event = Event { thread, place: Some(place), pc: 0, op };
         let told = locks.understand(&event, role).into_iter().flatten();
         let at = |place: Option<u64>| place.map_or("-".to_owned(), |place| place.to_string());
@@ -245,11 +251,11 @@ mod tests {
         let mut locks = Locks::default();
         let (taken, found) =
             (Op::AtomicUpdate { address: 8, size: 4 }, Op::AtomicRead { address: 8, size: 4 });
-        assert_eq!(told(&mut locks, 0, 3, taken, LOCK), ["0 - Request", "0 3 Acquire"]);
-        assert_eq!(told(&mut locks, 1, 5, found, LOCK), ["1 - Request"]);
-        assert_eq!(told(&mut locks, 0, 4, taken, UNLOCK), ["0 4 Release"]);
-        assert_eq!(told(&mut locks, 1, 6, Op::Obtained { lock: 8 }, None), ["1 5 Acquire"]);
-        assert_eq!(told(&mut locks, 1, 7, taken, None), ["1 7 AtomicUpdate"]);
+        assert_eq!(operations_of(&mut locks, 0, 3, taken, LOCK), ["0 - Request", "0 3 Acquire"]);
+        assert_eq!(operations_of(&mut locks, 1, 5, found, LOCK), ["1 - Request"]);
+        assert_eq!(operations_of(&mut locks, 0, 4, taken, UNLOCK), ["0 4 Release"]);
+        assert_eq!(operations_of(&mut locks, 1, 6, Op::Obtained { lock: 8 }, None), ["1 5 Acquire"]);
+        assert_eq!(operations_of(&mut locks, 1, 7, taken, None), ["1 7 AtomicUpdate"]);
     }
 
     #[test]
@@ -257,23 +263,23 @@ mod tests {
         let mut locks = Locks::default();
         let (looked, taken) =
             (Op::AtomicRead { address: 8, size: 4 }, Op::AtomicUpdate { address: 8, size: 4 });
-        assert_eq!(told(&mut locks, 0, 0, looked, READ), ["0 - Request"]);
-        assert_eq!(told(&mut locks, 0, 1, taken, READ), ["0 1 Acquire"]);
+        assert_eq!(operations_of(&mut locks, 0, 0, looked, READ), ["0 - Request"]);
+        assert_eq!(operations_of(&mut locks, 0, 1, taken, READ), ["0 1 Acquire"]);
         // Without trying, the place of the attempt is one of its own.
-        assert_eq!(told(&mut locks, 1, 0, looked, READ), ["1 - Request"]);
+        assert_eq!(operations_of(&mut locks, 1, 0, looked, READ), ["1 - Request"]);
         let failed = Op::TryFailed { lock: 8, hold: Hold::Shared };
-        assert!(told(&mut locks, 1, 1, failed, None).is_empty());
-        assert_eq!(told(&mut locks, 1, 2, Op::Obtained { lock: 8 }, None), ["1 1 Acquire"]);
+        assert!(operations_of(&mut locks, 1, 1, failed, None).is_empty());
+        assert_eq!(operations_of(&mut locks, 1, 2, Op::Obtained { lock: 8 }, None), ["1 1 Acquire"]);
     }
 
     #[test]
     fn a_lock_that_is_given_back_slowly_is_given_back_at_the_first_attempt() {
         let mut locks = Locks::default();
         let found = Op::AtomicRead { address: 8, size: 1 };
-        assert!(told(&mut locks, 0, 3, found, UNLOCK).is_empty());
-        assert_eq!(told(&mut locks, 0, 4, Op::GaveBack { lock: 8 }, None), ["0 3 Release"]);
+        assert!(operations_of(&mut locks, 0, 3, found, UNLOCK).is_empty());
+        assert_eq!(operations_of(&mut locks, 0, 4, Op::GaveBack { lock: 8 }, None), ["0 3 Release"]);
         let stored = Op::AtomicWrite { address: 8, size: 1 };
-        assert_eq!(told(&mut locks, 0, 5, stored, UNLOCK), ["0 5 Release"]);
+        assert_eq!(operations_of(&mut locks, 0, 5, stored, UNLOCK), ["0 5 Release"]);
     }
 
     #[test]
@@ -282,14 +288,14 @@ mod tests {
         let upgrade = Some(Role::OfLock(LockRole::Upgrade));
         let changed = Op::AtomicUpdate { address: 8, size: 8 };
         let next = Event { thread: 0, place: Some(7), pc: 0, op: Op::Write { address: 64, size: 8 } };
-        assert_eq!(told(&mut locks, 0, 3, changed, upgrade), ["0 - Release", "0 - Request"]);
+        assert_eq!(operations_of(&mut locks, 0, 3, changed, upgrade), ["0 - Release", "0 - Request"]);
         assert_eq!(locks.before(&next).unwrap().place, Some(3));
         assert!(locks.before(&next).is_none());
         // With readers to wait for.
-        told(&mut locks, 0, 8, changed, upgrade);
+        operations_of(&mut locks, 0, 8, changed, upgrade);
         let awaits = Event { op: Op::Awaits { object: Some(8) }, place: None, ..next };
         assert!(locks.before(&awaits).is_none());
-        assert_eq!(told(&mut locks, 0, 9, Op::Obtained { lock: 8 }, None), ["0 8 Acquire"]);
+        assert_eq!(operations_of(&mut locks, 0, 9, Op::Obtained { lock: 8 }, None), ["0 8 Acquire"]);
         assert!(locks.before(&next).is_none());
     }
 }

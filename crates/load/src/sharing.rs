@@ -18,12 +18,12 @@ use super::pages::{PAGE, Pages};
 pub(super) struct Region {
     pub(super) start: u64,
     pub(super) length: u64,
-    pub(super) kept: Kept,
+    pub(super) retention: Retention,
 }
 
 /// Which accesses to a variable are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum Retention {
     All,
     /// Nobody but its user has to do with it, apart from who allocated it.
     First,
@@ -45,7 +45,7 @@ impl Shared {
 
     /// Whether threads share something of a block.
     pub(super) fn is_shared(&self, block: BlockNumber) -> bool {
-        self.of(block).iter().any(|region| region.kept == Kept::All)
+        self.of(block).iter().any(|region| region.retention == Retention::All)
     }
 }
 
@@ -213,7 +213,7 @@ impl Sharing {
         self.cells.update(address + length, 1, |cells| cells[0] |= BOUNDARY);
     }
 
-    /// What a free touches: all that was touched of the block. Of one that is not large, the rest as well: whoever touches it
+    /// What a free touches: all that was touched of the block. Of one that is not large, the rest as well: a thread that touches it
     /// now comes too late.
     fn free(&mut self, thread: u32, address: u64) {
         let Some(placed) = self.blocks.at(address).filter(|placed| placed.start == address) else { return };
@@ -320,7 +320,11 @@ fn used_by_another(cells: &mut Pages<Cell>, block: Placed, allocator: u32) -> Op
             }
         }
     });
-    found.map(|(start, end)| Region { start: start - block.start, length: end - start, kept: Kept::First })
+    found.map(|(start, end)| Region {
+        start: start - block.start,
+        length: end - start,
+        retention: Retention::First,
+    })
 }
 
 /// The variables in a range of memory, their starts counted from `origin`.
@@ -330,7 +334,7 @@ fn regions(cells: &mut Pages<Cell>, start: u64, length: u64, origin: u64) -> Vec
     let mut open: Option<(u64, bool)> = None;
     let mut close = |open: &mut Option<(u64, bool)>, end: u64| {
         if let Some((start, true)) = open.take() {
-            found.push(Region { start: start - origin, length: end - start, kept: Kept::All });
+            found.push(Region { start: start - origin, length: end - start, retention: Retention::All });
         }
     };
     let mut next = start;

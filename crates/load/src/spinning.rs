@@ -9,7 +9,7 @@ use trace::{LocationId, VariableId};
 
 /// How many reads of a variable are kept before repeated ones are left out.
 const MOST: u16 = 16;
-/// How many places of a loop that read the same variable are told apart. Reads at further ones are all kept.
+/// How many places of a loop that read the same variable are distinguished. Reads at further ones are all kept.
 const PLACES: usize = 4;
 
 /// The latest reads of a variable by one thread. There is one for each variable, so it is small.
@@ -122,7 +122,7 @@ mod tests {
         assert!(!spinning.repeats(1, 0, X, LocationId(2)), "the first read of this place");
         // Two variables, one of them at two places.
         assert_eq!(kept(&mut Spinning::default(), 1, 0, &[(X, 1), (Y, 2), (X, 3)]), 32);
-        // More places than are told apart: those beyond are kept.
+        // More places than are distinguished: those beyond are kept.
         let places: Vec<_> = (0..5).map(|place| (X, place)).collect();
         assert_eq!(kept(&mut Spinning::default(), 1, 0, &places), 100 + 13);
     }

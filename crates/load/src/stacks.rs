@@ -1,39 +1,16 @@
 //! Call stacks: one number for each distinct one, and the source location of what happens on it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io;
 
 use rustc_hash::FxHashMap;
-use serde::{Serialize, Serializer};
 use trace::native::{StackId, Table};
 use trace::{Library, LocationId};
 
-use super::modules::{Frame, ModuleNumber, Modules, Whose};
+use super::modules::{CodeOwner, Frame, ModuleNumber, Modules};
 use super::naming::{Names, Pattern};
 use super::rust::{Role, RoleSearch, is_inside_lock};
 use super::sink::Sink;
-
-/// A function on a call stack, for people to read: `function at file:line`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StackFrame {
-    /// The function's name; `?` if it has none.
-    pub function: String,
-    /// Where in it, as `file:line` or as module and offset.
-    pub location: String,
-}
-
-impl fmt::Display for StackFrame {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {}", self.function, self.location)
-    }
-}
-
-impl Serialize for StackFrame {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
 
 /// A chain of calls: where each function was called from. Chains share their beginnings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -180,7 +157,7 @@ impl Stacks {
         let mut stack = self.stack_of(chain, modules, sink)?;
         let frames = modules.frames(pc.saturating_sub(1)).to_vec();
         if pc != 0 {
-            if frames.iter().all(|frame| frame.whose == Whose::Unknown) {
+            if frames.iter().all(|frame| frame.owner == CodeOwner::Unknown) {
                 // A library that tells nothing: who called it is known by function only.
                 let entry = self.chains[chain.0 as usize].entry;
                 let caller = modules.frames(entry.saturating_sub(1)).to_vec();
@@ -189,7 +166,7 @@ impl Stacks {
             stack = self.pushed(stack, &frames, sink)?;
         }
         let role = self.role(chain, &frames, modules);
-        let is_users = |frame: &Frame| frame.whose == Whose::Users;
+        let is_users = |frame: &Frame| frame.owner == CodeOwner::Users;
         let uses_lock = |frame: &Frame| is_users(frame) && !is_inside_lock(frame.function.as_deref());
         let shown = self.shown_frame(chain, &frames, modules, uses_lock);
         let shown = shown.or_else(|| self.shown_frame(chain, &frames, modules, is_users));
@@ -217,7 +194,7 @@ impl Stacks {
         if let Some(frame) = frames.iter().find(|frame| is_shown(frame)) {
             return Some(frame.clone());
         }
-        let unknown = frames.iter().all(|frame| frame.whose == Whose::Unknown);
+        let unknown = frames.iter().all(|frame| frame.owner == CodeOwner::Unknown);
         let mut next = chain;
         while next != Chain::default() {
             let Link { before, call, entry } = self.chains[next.0 as usize];
@@ -242,7 +219,7 @@ impl Stacks {
         loop {
             for frame in &frames {
                 let goes_on = search.goes_on_after(frame.function.as_deref());
-                if !goes_on && (search.has_found() || frame.whose == Whose::Users) {
+                if !goes_on && (search.has_found() || frame.owner == CodeOwner::Users) {
                     return search.role();
                 }
             }
@@ -325,7 +302,7 @@ impl Stacks {
     ) -> io::Result<Option<StackId>> {
         let mut stack = below;
         for frame in frames.iter().rev() {
-            if stack.is_none() && frame.whose == Whose::Unknown {
+            if stack.is_none() && frame.owner == CodeOwner::Unknown {
                 continue;
             }
             let text = format!("{}\t{}", frame.function.as_deref().unwrap_or("?"), frame.location);

@@ -9,9 +9,9 @@ use wire::{Event, Op, Passage, Reader};
 
 use crate::LoadError;
 
-/// So many reads in a row, by all threads together.
+/// This number of reads in a row, by all threads together.
 const MANY: u64 = 20_000;
-/// So many of them by each thread that does not wait.
+/// At least this number of them by each thread that does not wait.
 const SOME: u64 = 100;
 /// They are of no more places in memory than this.
 const PLACES: usize = 64;
@@ -130,7 +130,7 @@ impl Stillness {
 
 /// Whether it is about a signal that a thread may wait for.
 fn is_signal(object: u64) -> bool {
-    matches!(Passage::of(object), Some(Passage::Signal(signal, wire::Target::Anyone)) if signal.may_be_waited_for())
+    matches!(Passage::of(object), Some(Passage::Signal(signal, wire::SignalTarget::Anyone)) if signal.may_be_waited_for())
 }
 
 /// Whether a log ends in a standstill.
@@ -152,7 +152,7 @@ mod tests {
         event(thread, Op::AtomicRead { address, size: 4 })
     }
 
-    /// Two threads, of which the first spins.
+    /// Two threads; the first spins.
     fn spinning() -> Stillness {
         let mut run = Stillness::new();
         run.see(&event(0, Op::Create { child: 1 }));
@@ -216,7 +216,7 @@ mod tests {
     fn a_signal_may_be_waited_for() {
         let mut run = Stillness::new();
         let handles = |signal| {
-            let object = Passage::Signal(wire::Signal(signal), wire::Target::Anyone).object();
+            let object = Passage::Signal(wire::Signal(signal), wire::SignalTarget::Anyone).object();
             event(0, Op::HappensBefore { object })
         };
         // Every Rust program handles what an overflow of its stack causes.

@@ -47,7 +47,7 @@ fn loaded_with(run: Run<'_>, options: &Options) -> Trace {
     let bytes = translator.finish(&mut Loaded::default()).unwrap().finish().unwrap();
     let (trace, completeness) = native::read(&bytes).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(completeness, Completeness::Complete);
-    assert_eq!(told(&trace), told(&in_memory(&events, options)), "a trace in memory is the same");
+    assert_eq!(lines_of(&trace), lines_of(&in_memory(&events, options)), "a trace in memory is the same");
     trace
 }
 
@@ -64,7 +64,7 @@ fn in_memory(events: &[Event<'_>], options: &Options) -> Trace {
 }
 
 /// The trace of a run as text without locations and metadata.
-fn told(trace: &Trace) -> Vec<String> {
+fn lines_of(trace: &Trace) -> Vec<String> {
     let mut written = Vec::new();
     text::write(trace, &mut written).unwrap();
     let written = String::from_utf8(written).unwrap();
@@ -75,7 +75,7 @@ fn told(trace: &Trace) -> Vec<String> {
 
 #[track_caller]
 fn check(run: Run<'_>, expected: &[&str]) {
-    assert_eq!(told(&loaded_with(run, &Options::default())), expected);
+    assert_eq!(lines_of(&loaded_with(run, &Options::default())), expected);
 }
 
 fn read(address: u64) -> Op<'static> {
@@ -357,7 +357,7 @@ fn places_count_what_was_dropped() {
     ];
     let trace = loaded_with(&run, &Options::default());
     assert_eq!(
-        told(&trace),
+        lines_of(&trace),
         [
             "main|w(0x500)",
             "main|w(0x500)",
@@ -412,7 +412,7 @@ fn repeated_accesses_can_be_dropped_without_changing_what_reads_see() {
     ];
     let options = Options { drop_repeated: true, ..Options::default() };
     assert_eq!(
-        told(&loaded_with(&run, &options)),
+        lines_of(&loaded_with(&run, &options)),
         [
             "main|w(0x500)",
             "T1|r(0x500)",
@@ -454,7 +454,7 @@ fn patterns_choose_variables_and_never_synchronisation() {
         (2, Op::AtomicRead { address: 0x700, size: 4 }),
     ];
     let rest = ["main|acq(0x50)", "main|aw(0x700)", "T2|ar(0x700)"];
-    let with = |options: &Options| told(&loaded_with(&run, options));
+    let with = |options: &Options| lines_of(&loaded_with(&run, options));
     let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text)).collect::<Vec<_>>();
     // A variable is kept with all that is done to it, so that reads saw what the trace says.
     let of_thread = [&["main|w(0x500)", "T1|w(0x500)"], &rest[..]].concat();
@@ -476,7 +476,7 @@ fn a_spinning_thread_is_cut_short_and_sees_the_write_in_the_end() {
     run.push((0, Op::AtomicWrite { address: 0x500, size: 4 }));
     run.push((1, Op::AtomicRead { address: 0x500, size: 4 }));
     run.push((1, read(0x600)));
-    let trace = told(&loaded_with(&run, &Options::default()));
+    let trace = lines_of(&loaded_with(&run, &Options::default()));
     assert_eq!(trace.len(), 1 + 16 + 3);
     assert_eq!(trace[16..], ["T1|ar(0x500)", "main|aw(0x500)", "T1|ar(0x500)", "T1|r(0x600)"]);
 }
@@ -492,11 +492,11 @@ fn a_trace_ends_at_the_limit_and_not_a_single_event_later() {
         (0, Op::WriteRange { address: 0x4f8, length: 64 }),
         (1, read(0x508)),
     ];
-    let whole = told(&loaded_with(&run, &Options::default()));
+    let whole = lines_of(&loaded_with(&run, &Options::default()));
     assert_eq!(whole.len(), 9);
     assert_eq!(whole[2], "T1|branch(3)");
     for most in 1..=10 {
         let options = Options { max_events: NonZeroU64::new(most), ..Options::default() };
-        assert_eq!(told(&loaded_with(&run, &options)), whole[..whole.len().min(most as usize)]);
+        assert_eq!(lines_of(&loaded_with(&run, &options)), whole[..whole.len().min(most as usize)]);
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Starts {
     created: Option<u64>,
 }
 
-/// So many functions are between a thread's first instruction and the program's own code, where C++ starts it.
+/// The number of functions between a thread's first instruction and the program's own code, where C++ starts it.
 const FIRST_ENTRIES: usize = 32;
 
 impl Starts {

@@ -21,7 +21,7 @@ use super::chosen::Chosen;
 use super::directives::Directives;
 use super::heap::Site;
 use super::memory::{FirstUse, Output};
-use super::modules::{Frame, Whose};
+use super::modules::{CodeOwner, Frame};
 use super::objects::Objects;
 use super::repeated::Repetitions;
 use super::rust::{Locks, Role};
@@ -115,7 +115,7 @@ pub(super) struct Translator<S: Sink> {
     handed: FxHashSet<u64>,
     /// Who has taken each of them.
     takers: FxHashMap<u64, u32>,
-    /// Whether the event that is translated is of a lock of Rust's, of which not everything is seen.
+    /// Whether the event that is translated is of a lock of Rust's, whose operations are only partly recorded.
     is_of_rust: bool,
     /// What the event that is translated does wrong, until its number is known.
     wrong: Option<Wrong>,
@@ -321,7 +321,7 @@ impl<S: Sink> Translator<S> {
         let chain = state.calls.current();
         let Output { modules, sink } = &mut self.output;
         let frames = modules.frames(event.pc.saturating_sub(1));
-        let is_library = frames.iter().all(|frame| frame.whose == Whose::Unknown);
+        let is_library = frames.iter().all(|frame| frame.owner == CodeOwner::Unknown);
         let allocated = state.allocated.filter(|&(other, _)| is_library && other == chain);
         self.stacks.at(chain, allocated.map_or(event.pc, |(_, pc)| pc), modules, sink)
     }

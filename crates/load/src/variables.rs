@@ -4,7 +4,7 @@ use wire::Op;
 
 use super::blocks::{BlockNumber, Blocks, Placed};
 use super::pages::Pages;
-use super::sharing::{Kept, Region, Shared};
+use super::sharing::{Region, Retention, Shared};
 
 /// A variable as the second pass meets it: numbered in the order its block came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,7 +20,7 @@ impl Slot {
 const FREED: u32 = u32::MAX;
 /// Larger blocks are not marked when they are freed: they go back to the system.
 const LARGEST_MARKED: u64 = 1 << 12;
-/// So many bytes are marked in a run: marks take memory.
+/// The most bytes that are marked in a run: marks take memory.
 const MOST_MARKED: u64 = 1 << 24;
 
 /// The variables that an access touches.
@@ -36,11 +36,11 @@ pub(super) enum Touched {
 
 /// Where a variable lies.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Whereabouts {
+pub(super) struct VariableLocation {
     /// Its first address.
     pub(super) address: u64,
     pub(super) length: u64,
-    pub(super) kept: Kept,
+    pub(super) retention: Retention,
 }
 
 /// Which variable lies where, at some point of the run.
@@ -50,7 +50,7 @@ pub(super) struct Variables {
     blocks: Blocks,
     /// The slot of each byte, plus 1.
     cells: Pages<u32>,
-    slots: Vec<Whereabouts>,
+    slots: Vec<VariableLocation>,
     /// The first slot of the variables of no block; they are in the order of their addresses.
     global: usize,
     /// Whether every block is kept, also one without variables.
@@ -112,7 +112,7 @@ impl Variables {
     /// No more of a variable is kept.
     pub(super) fn forget(&mut self, slot: Slot) {
         let known = &mut self.slots[slot.index()];
-        known.kept = Kept::NoMore;
+        known.retention = Retention::NoMore;
         self.cells.clear(known.address, known.length);
     }
 
@@ -122,9 +122,9 @@ impl Variables {
     }
 
     fn open(&mut self, block: BlockNumber, origin: u64) {
-        for &Region { start, length, kept } in self.shared.of(block) {
+        for &Region { start, length, retention } in self.shared.of(block) {
             let address = origin + start;
-            self.slots.push(Whereabouts { address, length, kept });
+            self.slots.push(VariableLocation { address, length, retention });
             let slot = self.slots.len() as u32;
             self.cells.update(address, length, |cells| cells.fill(slot));
         }
@@ -135,7 +135,7 @@ impl Variables {
         let end = start + length;
         let first = self.slots[..self.global].partition_point(|slot| slot.address + slot.length <= start);
         for index in first..self.global {
-            let Whereabouts { address, length, .. } = self.slots[index];
+            let VariableLocation { address, length, .. } = self.slots[index];
             if address >= end {
                 break;
             }
@@ -202,7 +202,7 @@ impl Variables {
     }
 
     /// Where a variable lies.
-    pub(super) fn whereabouts(&self, slot: Slot) -> Whereabouts {
+    pub(super) fn location_of(&self, slot: Slot) -> VariableLocation {
         self.slots[slot.index()]
     }
 }
@@ -240,7 +240,7 @@ mod tests {
             all.push(
                 slots
                     .into_iter()
-                    .map(|slot| variables.whereabouts(slot))
+                    .map(|slot| variables.location_of(slot))
                     .map(|at| {
                         (
                             variables.block_at(at.address).map_or(0, |block| block.number.0),

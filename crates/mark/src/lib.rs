@@ -63,7 +63,7 @@ macro_rules! address_of {
 pub mod hooks {
     use core::ffi::{CStr, c_char, c_longlong};
 
-    /// Tells of a mark.
+    /// Reports a mark.
     #[inline(always)]
     pub fn mark(name: &'static CStr, value: i64) {
         let hook = address_of!("foretell_mark");
@@ -77,13 +77,13 @@ pub mod hooks {
         }
     }
 
-    /// Tells of the beginning of an atomic region.
+    /// Reports the beginning of an atomic region.
     #[inline(always)]
     pub fn atomic_begin(name: &'static CStr) {
         call(address_of!("foretell_atomic_begin"), name);
     }
 
-    /// Tells of its end.
+    /// Reports its end.
     #[inline(always)]
     pub fn atomic_end(name: &'static CStr) {
         call(address_of!("foretell_atomic_end"), name);

@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use check::{Model, Question};
-use generate::{Settings, generate};
+use generate::{TraceSettings, generate};
 use oracle::{all_questions, answer_all};
 
 fn main() -> Result<(), generate::SettingsError> {
     let traces = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(2000u64);
-    let traces: Vec<_> = (0..traces).map(|seed| generate(&Settings::tiny(seed))).collect::<Result<_, _>>()?;
+    let traces: Vec<_> =
+        (0..traces).map(|seed| generate(&TraceSettings::tiny(seed))).collect::<Result<_, _>>()?;
     for model in [Model::Sync, Model::ReadsFrom, Model::Branch] {
         let mut counts = [(0u64, 0u64); 5];
         let mut slowest = 0.0f64;

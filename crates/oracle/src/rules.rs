@@ -52,7 +52,7 @@ impl Permits {
 
 /// What a read saw in the trace.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Saw {
+pub(crate) struct SourceRead {
     /// All writes of its variable.
     pub(crate) writes: EventSet,
     /// The one it saw; empty: the initial value.
@@ -84,7 +84,7 @@ pub(crate) struct Rule {
     /// A request asks for the lock but happens whether it is free or not.
     only_asks: bool,
     /// For a read: what it saw (rule 5).
-    pub(crate) saw: Option<Saw>,
+    pub(crate) saw: Option<SourceRead>,
     /// For an access: of what.
     touches: Option<Variable>,
     /// It writes.
@@ -100,7 +100,7 @@ pub(crate) struct Rule {
 /// What a question demands beyond the rules, or less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Demands {
-    /// The reads of which the model demands nothing.
+    /// The reads that the model demands nothing of.
     pub(crate) exempt: EventSet,
     /// What memory orders put in order is demanded.
     pub(crate) synchronisation: bool,
@@ -144,7 +144,7 @@ impl Rules {
     }
 
     /// Whether this read would now see what it saw in the trace.
-    pub(crate) fn sees_the_same(&self, saw: &Saw, state: &State) -> bool {
+    pub(crate) fn sees_the_same(&self, saw: &SourceRead, state: &State) -> bool {
         state.visible.and(saw.writes) == saw.seen
     }
 
@@ -228,7 +228,7 @@ fn rule_of(trace: &Trace, threads: &[Vec<EventId>], event: EventId) -> Rule {
             .map(|(_, _, section)| section)
             .collect(),
         only_asks: matches!(op, Op::Request(_) | Op::RequestShared(_)),
-        saw: op.reads().map(|variable| Saw {
+        saw: op.reads().map(|variable| SourceRead {
             writes: all(trace, |op| op.writes() == Some(variable)),
             seen: trace.reads_from(event).into_iter().collect(),
         }),

@@ -1,7 +1,7 @@
 //! The ways of asking agree with each other, and every witness is a schedule by definition.
 
 use check::{Model, Question};
-use generate::{Settings, generate};
+use generate::{TraceSettings, generate};
 use oracle::{all_questions, all_schedules, answer_all, decide, reachable_cuts};
 use trace::{EventId, Trace};
 
@@ -10,7 +10,7 @@ const MODELS: [Model; 3] = [Model::Sync, Model::ReadsFrom, Model::Branch];
 #[test]
 fn one_walk_for_each_question_or_one_for_all() {
     for seed in 0..60 {
-        let trace = generate(&Settings::tiny(seed)).unwrap();
+        let trace = generate(&TraceSettings::tiny(seed)).unwrap();
         let questions = all_questions(&trace);
         for model in MODELS {
             let answers = answer_all(&trace, model, &questions);
@@ -30,7 +30,7 @@ fn one_walk_for_each_question_or_one_for_all() {
 #[test]
 fn the_trace_itself_is_a_schedule() {
     for seed in 0..500 {
-        let trace = generate(&Settings::tiny(seed)).unwrap();
+        let trace = generate(&TraceSettings::tiny(seed)).unwrap();
         for model in MODELS {
             let cuts = reachable_cuts(&trace, model);
             let mut counts = vec![0u32; trace.symbols().threads.len()];
@@ -47,7 +47,7 @@ fn the_trace_itself_is_a_schedule() {
 #[test]
 fn remembered_states_lose_no_schedule() {
     for seed in 0..300 {
-        let settings = Settings { events: 8, ..Settings::tiny(seed) };
+        let settings = TraceSettings { events: 8, ..TraceSettings::tiny(seed) };
         let trace = generate(&settings).unwrap();
         for model in MODELS {
             let mut schedules: Vec<Vec<EventId>> = Vec::new();
@@ -87,7 +87,7 @@ fn is_in_order(schedule: &[EventId], events: &[EventId]) -> bool {
 #[test]
 fn models_include_each_other() {
     for seed in 0..300 {
-        let trace = generate(&Settings::tiny(seed)).unwrap();
+        let trace = generate(&TraceSettings::tiny(seed)).unwrap();
         let questions = all_questions(&trace);
         let [sync, reads_from, branch] = MODELS.map(|model| answer_all(&trace, model, &questions));
         for (index, question) in questions.iter().enumerate() {

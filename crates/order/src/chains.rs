@@ -9,7 +9,7 @@
 //! *steps*: where the count changes, and to what. An event that learns nothing costs nothing.
 //!
 //! Cost: a new event O(1); an edge O(k log n), and O(k) more for each chain that has events after it, and the
-//! steps it makes superfluous; memory 8 bytes for each step, of which an edge adds at most one for each pair of
+//! steps it makes superfluous; memory 8 bytes for each step; an edge adds at most one step for each pair of
 //! chains, and mostly few.
 
 /// An event: its chain and its position in it, both from 0.
@@ -28,7 +28,7 @@ pub struct Cycle;
 /// From this position on, this many events of another chain come before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainStep {
-    /// The first position that knows of so many.
+    /// The first position that knows of this number.
     pub position: u32,
     /// How many events of the other chain.
     pub count: u32,
@@ -77,7 +77,7 @@ enum Undo {
         chain: u32,
         was: u32,
     },
-    /// A step came to this place of what `chain` knows about `about`, and replaced so many.
+    /// A step came to this place of what `chain` knows about `about`, and replaced this number of steps.
     Raise {
         chain: u32,
         about: u32,
@@ -242,7 +242,7 @@ impl Chains {
         for chain in 0..self.lengths.len() as u32 {
             let first = if chain == b.chain { b.position } else { self.first_after(b, chain) };
             if first < self.lengths[chain as usize] {
-                // Whoever comes after `b` knows what `b` knew: only the news can be new.
+                // What comes after `b` knows what `b` knew: only the news can be new.
                 for &(about, count) in news.iter().filter(|&&(about, _)| about != chain) {
                     self.raise(chain, about, ChainStep { position: first, count });
                 }

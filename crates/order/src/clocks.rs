@@ -23,7 +23,7 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// For clocks of so many threads.
+    /// For clocks of this number of threads.
     pub fn new(threads: usize) -> Self {
         let mut height = 0;
         while threads > 1 << (BITS * (height + 1)) {
@@ -123,7 +123,7 @@ impl Clocks {
         }
     }
 
-    /// The clock that counts at least so many events of a thread.
+    /// The clock that counts at least this number of events of a thread.
     pub fn raise(&mut self, clock: Clock, thread: usize, count: u32) -> Clock {
         match self.count(clock, thread) >= count {
             true => clock,

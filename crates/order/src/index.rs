@@ -201,7 +201,7 @@ impl<'t> Index<'t> {
         self.open().after(all, event).map(|section| &all[section as usize])
     }
 
-    /// The sections that a thread has open when it has executed so many of its events, latest first.
+    /// The sections that a thread has open when it has executed `count` of its events, latest first.
     pub fn held_after(&self, thread: ThreadId, count: u32) -> impl Iterator<Item = &Section> + '_ {
         let last = count.checked_sub(1).map(|last| self.threads.of_thread(thread)[last as usize]);
         last.into_iter().flat_map(|last| self.open_after(last))

@@ -30,7 +30,7 @@ pub use chains::{ChainStep, Chains, Cycle, Mark, Node, Raised};
 pub use clocks::{Clock, Clocks};
 pub use groups::ByThread;
 pub use index::Index;
-pub use lock_sets::{HeldLocks, Hold, LockSetId, LockSets};
+pub use lock_sets::{HeldLocks, LockHold, LockSetId, LockSets};
 pub use must::{MustOrder, ReadOrder};
 pub use needs::{Needs, for_each_awaited};
 pub use readers::Readers;

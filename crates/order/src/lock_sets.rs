@@ -33,16 +33,16 @@ impl Default for LockSetId {
 
 /// A lock held, and in which form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Hold {
+pub struct LockHold {
     /// The lock.
     pub lock: LockId,
     /// Not together with other readers.
     pub exclusive: bool,
 }
 
-impl Hold {
+impl LockHold {
     /// Whether holders of the two keep each other out.
-    pub fn excludes(self, other: Hold) -> bool {
+    pub fn excludes(self, other: LockHold) -> bool {
         self.lock == other.lock && (self.exclusive || other.exclusive)
     }
 }
@@ -71,9 +71,9 @@ impl Mask {
 /// All sets of locks that were held by some thread.
 #[derive(Clone, Debug)]
 pub struct LockSets {
-    sets: Vec<Box<[Hold]>>,
+    sets: Vec<Box<[LockHold]>>,
     masks: Vec<Mask>,
-    ids: FxHashMap<Box<[Hold]>, LockSetId>,
+    ids: FxHashMap<Box<[LockHold]>, LockSetId>,
     /// All locks so far have a bit of their own.
     masks_are_exact: bool,
 }
@@ -92,7 +92,7 @@ impl Default for LockSets {
 }
 
 impl LockSets {
-    fn intern(&mut self, holds: &[Hold]) -> LockSetId {
+    fn intern(&mut self, holds: &[LockHold]) -> LockSetId {
         if let Some(&id) = self.ids.get(holds) {
             return id;
         }
@@ -111,8 +111,8 @@ impl LockSets {
     }
 
     /// The set of these holds, in any order. A lock held in both forms is held exclusively.
-    pub fn set_of(&mut self, holds: impl Iterator<Item = Hold>) -> LockSetId {
-        let mut holds: Vec<Hold> = holds.collect();
+    pub fn set_of(&mut self, holds: impl Iterator<Item = LockHold>) -> LockSetId {
+        let mut holds: Vec<LockHold> = holds.collect();
         if holds.is_empty() {
             return LockSetId::EMPTY;
         }
@@ -126,12 +126,12 @@ impl LockSets {
     }
 
     /// The locks of a set.
-    pub fn holds(&self, set: LockSetId) -> &[Hold] {
+    pub fn holds(&self, set: LockSetId) -> &[LockHold] {
         &self.sets[set.index()]
     }
 
     /// Whether a holder of a lock keeps out holders of a set.
-    pub fn excludes_one(&self, set: LockSetId, hold: Hold) -> bool {
+    pub fn excludes_one(&self, set: LockSetId, hold: LockHold) -> bool {
         self.holds(set).iter().any(|&other| other.excludes(hold))
     }
 
@@ -152,11 +152,11 @@ impl LockSets {
 
     fn intersection(&mut self, a: LockSetId, b: LockSetId) -> LockSetId {
         let other = &self.sets[b.index()];
-        let in_both = |x: &Hold| {
+        let in_both = |x: &LockHold| {
             let y = other.iter().find(|y| y.lock == x.lock)?;
-            Some(Hold { lock: x.lock, exclusive: x.exclusive && y.exclusive })
+            Some(LockHold { lock: x.lock, exclusive: x.exclusive && y.exclusive })
         };
-        let holds: Vec<Hold> = self.sets[a.index()].iter().filter_map(in_both).collect();
+        let holds: Vec<LockHold> = self.sets[a.index()].iter().filter_map(in_both).collect();
         self.intern(&holds)
     }
 
@@ -179,7 +179,7 @@ impl LockSets {
 
     fn surely_within(&self, a: LockSetId, b: LockSetId) -> bool {
         let other = &self.sets[b.index()];
-        let held = |x: &Hold| other.iter().any(|y| x.lock == y.lock && y.exclusive >= x.exclusive);
+        let held = |x: &LockHold| other.iter().any(|y| x.lock == y.lock && y.exclusive >= x.exclusive);
         self.sets[a.index()].iter().all(held)
     }
 }
@@ -204,7 +204,7 @@ struct ThreadHolds {
 pub struct HeldLocks {
     threads: Vec<ThreadHolds>,
     sets: LockSets,
-    scratch: Vec<Hold>,
+    scratch: Vec<LockHold>,
 }
 
 impl HeldLocks {
@@ -262,7 +262,7 @@ impl HeldLocks {
             holds.depths.swap_remove(index);
         }
         self.scratch.clear();
-        let held = holds.depths.iter().map(|d| Hold { lock: d.lock, exclusive: d.exclusive > 0 });
+        let held = holds.depths.iter().map(|d| LockHold { lock: d.lock, exclusive: d.exclusive > 0 });
         self.scratch.extend(held);
         self.scratch.sort_unstable();
         holds.set = self.sets.intern(&self.scratch);

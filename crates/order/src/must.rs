@@ -17,7 +17,7 @@ pub enum ReadOrder {
     /// None: a read may see anything.
     Free,
     /// Every read comes after the write it saw.
-    Kept,
+    ReadsFrom,
     /// As memory orders say ([`crate::Synchronisation`]): reads that synchronise come after the write they saw, and what
     /// else synchronises is in order.
     Synchronised,

@@ -4,7 +4,7 @@ use bounds::Bounds;
 use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace};
 
 use crate::groups::{ByThread, Groups, events_in_time};
-use crate::lock_sets::{HeldLocks, Hold, LockSetId, LockSets};
+use crate::lock_sets::{HeldLocks, LockHold, LockSetId, LockSets};
 
 /// No place, section or node: larger than any.
 pub const NONE: u32 = u32::MAX;
@@ -12,13 +12,14 @@ pub const NONE: u32 = u32::MAX;
 /// Comes after every event.
 const NEVER: EventId = EventId(u32::MAX);
 
-/// A section of a lock: from its outermost acquire to its release.
+/// A section of a lock: from its outermost acquire to its release. `P` is how these are named: as events, or by their places among the
+/// events of the thread (`u32`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Section {
+pub struct Section<P = EventId> {
     /// The outermost acquire.
-    pub acquire: EventId,
+    pub acquire: P,
     /// `None`: still open at the end of the trace.
-    pub release: Option<EventId>,
+    pub release: Option<P>,
     /// Who holds the lock.
     pub thread: ThreadId,
     /// The lock.
@@ -27,12 +28,26 @@ pub struct Section {
     pub shared: bool,
 }
 
-impl Section {
+impl<P> Section<P> {
     /// The lock, as it is held in this section.
-    pub fn hold(&self) -> Hold {
-        Hold { lock: self.lock, exclusive: !self.shared }
+    pub fn hold(&self) -> LockHold {
+        LockHold { lock: self.lock, exclusive: !self.shared }
     }
 
+    /// Whether the two cannot be open at the same time.
+    pub fn excludes(&self, other: &Section<P>) -> bool {
+        self.lock == other.lock && self.thread != other.thread && !(self.shared && other.shared)
+    }
+}
+
+impl Section<u32> {
+    /// Whether the section is open when `place` events of its thread have happened.
+    pub fn is_open_at(&self, place: u32) -> bool {
+        self.acquire < place && self.release.is_none_or(|release| release >= place)
+    }
+}
+
+impl Section {
     fn ends_at(&self) -> EventId {
         self.release.unwrap_or(NEVER)
     }

@@ -2,7 +2,7 @@
 //!
 //! An atomic read that saw a write without synchronising with it is *unordered*: in a question about a race it is exempt from having
 //! to see that write in the schedule. What does synchronise beyond a write and the read that saw it (release sequences, fences) is
-//! listed as *orders*: pairs of events the first of which comes before the second in every schedule that has the second. So is
+//! listed as *orders*: pairs of events where the first comes before the second in every schedule that has the second. So is
 //! what keeps a read from seeing a write of its own future: what the writing thread received before the write comes before
 //! anything that the reading thread passes on after the read.
 //!
@@ -160,7 +160,7 @@ impl Pass<'_> {
             | Op::RegionBegin(_)
             | Op::RegionEnd(_) => {}
         }
-        // Whoever joins the thread comes after all of it.
+        // A join of the thread comes after all of it.
         if self.threads.place(event) + 1 == self.threads.of_thread(thread).len() {
             self.send(event, thread);
         }

@@ -1,13 +1,13 @@
 //! The index of a trace against naive twins: the same answers, by looking at every event.
 
-use generate::{Settings, generate};
-use order::{HeldLocks, Hold, Index, MustOrder, ReadOrder, Section};
+use generate::{TraceSettings, generate};
+use order::{HeldLocks, Index, LockHold, MustOrder, ReadOrder, Section};
 use trace::{EventId, Op, ThreadId, Trace};
 
 /// Shows tiny traces of many kinds to a check.
 fn on_tiny_traces(seeds: u64, mut check: impl FnMut(u64, &Trace, &Index<'_>)) {
     for seed in 0..seeds {
-        let trace = generate(&Settings::tiny(seed)).expect("tiny settings are valid");
+        let trace = generate(&TraceSettings::tiny(seed)).expect("tiny settings are valid");
         check(seed, &trace, &Index::new(&trace));
     }
 }
@@ -102,9 +102,9 @@ fn sections_of_a_lock_by_thread_have_their_latest_release_and_last_exclusive_one
 }
 
 /// The locks that a thread holds after an event, in their strongest form.
-fn locks_after(trace: &Trace, event: EventId) -> Vec<Hold> {
+fn locks_after(trace: &Trace, event: EventId) -> Vec<LockHold> {
     let own = |s: &&Section| s.thread == trace.thread(event) && is_open_after(s, event);
-    let mut holds: Vec<Hold> = sections(trace).iter().filter(own).map(Section::hold).collect();
+    let mut holds: Vec<LockHold> = sections(trace).iter().filter(own).map(Section::hold).collect();
     holds.sort_unstable_by_key(|hold| (hold.lock, !hold.exclusive));
     holds.dedup_by_key(|hold| hold.lock);
     holds
@@ -202,7 +202,9 @@ fn closure(trace: &Trace, index: &Index<'_>, reads: ReadOrder) -> Vec<Vec<bool>>
                 let instance = trace.barrier_instance(event).index();
                 direct.extend(&trace.matching().barrier_instances()[instance].enters);
             }
-            _ if reads == ReadOrder::Kept => direct.extend(op.reads().and_then(|_| trace.reads_from(event))),
+            _ if reads == ReadOrder::ReadsFrom => {
+                direct.extend(op.reads().and_then(|_| trace.reads_from(event)))
+            }
             _ => {}
         }
         let mut row = vec![false; trace.len()];
@@ -218,7 +220,7 @@ fn closure(trace: &Trace, index: &Index<'_>, reads: ReadOrder) -> Vec<Vec<bool>>
 #[test]
 fn orders_that_must_hold_are_the_closure_of_the_direct_ones() {
     on_tiny_traces(2_000, |seed, trace, index| {
-        for reads in [ReadOrder::Free, ReadOrder::Kept] {
+        for reads in [ReadOrder::Free, ReadOrder::ReadsFrom] {
             // Which posts a take needs is a matter of counting, and compared with the oracle elsewhere.
             let must = MustOrder::uncounted(index, reads);
             let after = closure(trace, index, reads);
@@ -255,7 +257,7 @@ fn thousands_of_threads_are_no_matter() {
     (1..=10_000).for_each(|thread| text.push_str(&format!("T0|join(T{thread})|j\n")));
     let trace = trace::text::read(text.as_bytes()).expect("a legal trace");
     let index = Index::new(&trace);
-    let must = index.must_order(ReadOrder::Kept);
+    let must = index.must_order(ReadOrder::ReadsFrom);
     let last = EventId::new(trace.len() - 1);
     assert!(events(&trace).all(|event| must.precedes(&index, event, last)));
     assert!(!must.precedes(&index, EventId(1), EventId(3)), "children are in no order");

@@ -103,7 +103,7 @@ proptest! {
 }
 
 /// Everything a caller can see.
-fn seen(chains: &Chains) -> Vec<(u32, Vec<Vec<order::ChainStep>>)> {
+fn state_of(chains: &Chains) -> Vec<(u32, Vec<Vec<order::ChainStep>>)> {
     let all = 0..chains.chains() as u32;
     all.clone()
         .map(|of| (chains.len(of), all.clone().map(|about| chains.steps(of, about).to_vec()).collect()))
@@ -138,11 +138,11 @@ proptest! {
         };
         for change in changes {
             match change {
-                Change::Mark => marks.push((seen(&chains), chains.mark())),
+                Change::Mark => marks.push((state_of(&chains), chains.mark())),
                 Change::Undo => {
                     if let Some((before, mark)) = marks.pop() {
                         chains.undo_to(mark);
-                        prop_assert_eq!(seen(&chains), before);
+                        prop_assert_eq!(state_of(&chains), before);
                     }
                 }
                 Change::Do(Action::AddChain) if chains.chains() < 5 => {
@@ -162,7 +162,7 @@ proptest! {
         // The outermost first, too: it undoes those within it.
         if let Some((before, mark)) = marks.into_iter().next() {
             chains.undo_to(mark);
-            prop_assert_eq!(seen(&chains), before);
+            prop_assert_eq!(state_of(&chains), before);
         }
     }
 }

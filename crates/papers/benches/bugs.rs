@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use candidates::atomicity::{Intent, LIMITS};
-use candidates::{Report, Settings, deadlocks, nondeterminism};
+use candidates::{Report, SearchSettings, deadlocks, nondeterminism};
 use check::Model;
 use decide::{Index, Options};
 use papers::atomicity::{Method, search_by};
@@ -36,8 +36,8 @@ fn main() {
     }
 }
 
-const SETTINGS: Settings =
-    Settings { model: Model::ReadsFrom, options: Options { budget: 20_000_000, reach: 256 } };
+const SETTINGS: SearchSettings =
+    SearchSettings { model: Model::ReadsFrom, options: Options { budget: 20_000_000, reach: 256 } };
 
 fn ignore(report: Report) {
     std::hint::black_box(report);
@@ -45,9 +45,9 @@ fn ignore(report: Report) {
 
 fn deadlocks() {
     for (threads, locks) in [(8, 32), (8, 8)] {
-        let large = generate::Settings::large(1_000_000, threads, locks, 10_000);
+        let large = generate::TraceSettings::large(1_000_000, threads, locks, 10_000);
         let weights = generate::Weights::large(400_000);
-        let settings = generate::Settings { inversions: 1.0, weights, uninterrupted: 0.9, ..large };
+        let settings = generate::TraceSettings { inversions: 1.0, weights, uninterrupted: 0.9, ..large };
         for (what, trace) in
             [("5,000 places", made(&settings)), ("a place a lock", by_lock(&made(&settings)))]
         {
@@ -102,8 +102,8 @@ fn paper_5_table_2() {
 
 /// In a trace with so many events, the given share of its accesses with their lock, and so many places in the source.
 fn violations(events: u64, disciplined: f64, locations: u32, methods: &[Method]) {
-    let large = generate::Settings::large(events, 8, 32, 10_000);
-    let trace = made(&generate::Settings { disciplined, skew: 0.0, locations, ..large });
+    let large = generate::TraceSettings::large(events, 8, 32, 10_000);
+    let trace = made(&generate::TraceSettings { disciplined, skew: 0.0, locations, ..large });
     for &method in methods {
         let start = clock();
         let index = Index::new(&trace);
@@ -166,7 +166,7 @@ impl Shape {
     /// What the events are that the paper does not name, it does not say: here marks. How the accesses spread over the variables, and
     /// how many of them write, neither: they are chosen so that there are about as many pairs of a read and another write as in the
     /// paper's trace, see [`Shape::fitted`].
-    fn settings(&self, spread: Spread) -> generate::Settings {
+    fn settings(&self, spread: Spread) -> generate::TraceSettings {
         const SCALE: f64 = 64.0;
         let other = self.events - self.lock_events - self.accesses - self.wait_events;
         let weight = |count: u64, times: f64| (count as f64 * times * SCALE) as u32;
@@ -180,8 +180,8 @@ impl Shape {
             mark: weight(other, 1.0),
             ..Default::default()
         };
-        let large = generate::Settings::large(self.events, self.threads, self.locks, self.variables);
-        generate::Settings { weights, disciplined: 0.5, skew: spread.skew, switch: 0.1, ..large }
+        let large = generate::TraceSettings::large(self.events, self.threads, self.locks, self.variables);
+        generate::TraceSettings { weights, disciplined: 0.5, skew: spread.skew, switch: 0.1, ..large }
     }
 
     /// A trace of this shape with about as many pairs as the paper's: with a third of the accesses writes, the hotter the hottest variables
@@ -268,7 +268,7 @@ fn nondeterminism() {
     println!("  in all {total:.1} s, the paper {paper:.0} s");
 }
 
-fn made(settings: &generate::Settings) -> Trace {
+fn made(settings: &generate::TraceSettings) -> Trace {
     generate::generate(settings).expect("the settings are valid")
 }
 

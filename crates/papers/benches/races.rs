@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use candidates::races::syncp::Syncp;
-use generate::{Generator, Settings};
+use generate::{Generator, TraceSettings};
 use order::Index;
 use papers::races::hb::{self, Hb};
 use papers::races::lockset::{self, Lockset};
@@ -29,7 +29,7 @@ fn main() {
     }
     for events in sizes {
         for threads in [8, 64] {
-            let settings = Settings::large(events, threads, 32, 10_000);
+            let settings = TraceSettings::large(events, threads, 32, 10_000);
             if events > MOST_HELD {
                 stream(threads, &settings);
                 continue;
@@ -40,7 +40,7 @@ fn main() {
     }
 }
 
-fn stream(threads: u32, settings: &Settings) {
+fn stream(threads: u32, settings: &TraceSettings) {
     let events = settings.events as usize;
     println!("{events} events, {threads} threads, not held");
     let make = || Generator::new(settings).expect("the settings are valid").enumerate();

@@ -1,6 +1,6 @@
 //! Ways to tell atomicity violations from what only looks like one: the columns of paper 5 (Zeng, Sun, Liu, He, *A Method for
 //! Improving the Precision and Coverage of Atomicity Violation Predictions*), which filters what an over-approximation
-//! predicts, and the exact answer beside them.
+//! predicts, and the exact answer for comparison.
 //!
 //! All of them are the search of [`candidates::atomicity`] with another model or [`Criterion`](candidates::atomicity::Criterion).
 //! `over` and `under` find exactly what their definitions say; `avfilter` is `over` without what the algorithm filters, and promises
@@ -11,7 +11,7 @@ mod range_minimum;
 mod under;
 
 use candidates::atomicity::{Counts, Exact, Intent, search_within};
-use candidates::{Limits, Report, Settings};
+use candidates::{PatternLimits, Report, SearchSettings};
 use check::Model;
 use decide::Index;
 
@@ -59,12 +59,12 @@ impl Method {
 pub fn search_by(
     method: Method,
     index: &Index<'_>,
-    settings: Settings,
+    settings: SearchSettings,
     intent: &Intent,
-    limits: Limits,
+    limits: PatternLimits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
-    let settings = Settings { model: method.model(settings.model), ..settings };
+    let settings = SearchSettings { model: method.model(settings.model), ..settings };
     match method {
         Method::Over | Method::Exact => search_within(index, settings, &Exact, intent, limits, report),
         Method::AvFilter => {

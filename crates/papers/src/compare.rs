@@ -4,7 +4,7 @@ mod atomicity;
 mod nondeterminism;
 mod races;
 
-use candidates::Settings;
+use candidates::SearchSettings;
 use check::Model;
 use decide::{Index, Options};
 use serde::Serialize;
@@ -19,6 +19,20 @@ pub enum TableKind {
     Atomicity,
     /// Nondeterministic reads, after paper 4's table A1.
     Nondeterminism,
+}
+
+impl TableKind {
+    /// All of them, in their order.
+    pub const ALL: [TableKind; 3] = [TableKind::Races, TableKind::Atomicity, TableKind::Nondeterminism];
+
+    /// The kind of bug that it is about.
+    pub fn name(self) -> &'static str {
+        match self {
+            TableKind::Races => "race",
+            TableKind::Atomicity => "atomicity",
+            TableKind::Nondeterminism => "nondeterminism",
+        }
+    }
 }
 
 /// A row for each trace in each table. Tables that were not asked for are empty.
@@ -80,8 +94,8 @@ impl Comparison {
 }
 
 /// How all tables ask the engine.
-fn settings(budget: u64) -> Settings {
-    Settings { model: Model::ReadsFrom, options: Options { budget, ..Options::default() } }
+fn settings(budget: u64) -> SearchSettings {
+    SearchSettings { model: Model::ReadsFrom, options: Options { budget, ..Options::default() } }
 }
 
 /// A count, followed by `?` and the number of open questions if there are any.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use candidates::atomicity::{Intent, LIMITS};
-use candidates::{Extent, Limits, Object, Report, Settings};
+use candidates::{Extent, Object, PatternLimits, Report, SearchSettings};
 use check::{Model, check_schedule};
 use decide::{Index, Options};
 use papers::atomicity::{Method, search_by};
@@ -66,8 +66,8 @@ fn row(name: &str) -> (Trace, Expectation) {
 /// How many variables have a violation; every schedule is verified.
 fn variables(trace: &Trace, method: Method, model: Model) -> usize {
     let index = Index::new(trace);
-    let settings = Settings { model, options: Options::default() };
-    let limits = Limits { extent: Extent::PatternsOfVariables, ..LIMITS };
+    let settings = SearchSettings { model, options: Options::default() };
+    let limits = PatternLimits { extent: Extent::PatternsOfVariables, ..LIMITS };
     let mut variables = BTreeSet::new();
     let counts = search_by(method, &index, settings, &Intent::Stated, limits, &mut |report| {
         let Report::Bug(found) = report else { return };
@@ -78,7 +78,7 @@ fn variables(trace: &Trace, method: Method, model: Model) -> usize {
             variables.insert(variable);
         }
     });
-    assert_eq!(counts.unknown, 0);
+    assert_eq!(counts.tally.unknown, 0);
     variables.len()
 }
 

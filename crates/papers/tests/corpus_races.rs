@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use candidates::races::{RacePair, poly, syncp};
-use candidates::{Report, Settings};
+use candidates::{Report, SearchSettings};
 use check::{Model, Question, check_schedule};
 use decide::{Index, Options};
 use papers::races::{Method, cp, hb, lockset, ucg};
@@ -116,7 +116,7 @@ fn count(method: Method, index: &Index<'_>) -> usize {
 fn predicted(index: &Index<'_>) -> Vec<RacePair> {
     let (trace, model) = (index.trace(), Model::ReadsFrom);
     let mut pairs = Vec::new();
-    let settings = Settings { model, options: Options::default() };
+    let settings = SearchSettings { model, options: Options::default() };
     poly::races(index, settings, &mut |report| match report {
         Report::Bug(found) => {
             let Question::Race(first, second) = found.question else { panic!("{:?}", found.question) };

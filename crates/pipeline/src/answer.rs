@@ -2,6 +2,7 @@
 
 use check::{Model, Question, Refutation};
 use decide::{Index, Options, Verdict};
+use report::{About, ClaimedVerdict, Evidence, SCHEMA};
 use trace::{EventId, Trace};
 
 use crate::budget::{Bound, Budget};
@@ -30,6 +31,36 @@ pub enum Answer {
     },
 }
 
+impl Answer {
+    /// The answer with its evidence, as JSON has it.
+    pub fn evidence(&self, trace: &Trace, question: &Question, model: Model, about: About) -> Evidence {
+        let mut evidence = Evidence {
+            schema: SCHEMA,
+            verdict: ClaimedVerdict::Unknown,
+            guaranteed: None,
+            model,
+            schedule: None,
+            refutation: None,
+            question: question.written(trace),
+            trace: about,
+            budget: None,
+        };
+        match self {
+            Answer::Feasible { schedule, guaranteed } => {
+                evidence.verdict = ClaimedVerdict::Feasible;
+                evidence.guaranteed = Some(*guaranteed);
+                evidence.schedule = Some(schedule.clone());
+            }
+            Answer::Infeasible(refutation) => {
+                evidence.verdict = ClaimedVerdict::Infeasible;
+                evidence.refutation = Some(refutation.clone());
+            }
+            Answer::Unknown { budget, .. } => evidence.budget = Some(*budget),
+        }
+        evidence
+    }
+}
+
 /// Decides a question within a budget, and verifies what the engine says.
 pub fn answer(trace: &Trace, question: &Question, model: Model, budget: &Budget) -> Result<Answer, Error> {
     let index = Index::within(trace, budget.bounds);
@@ -49,5 +80,29 @@ pub fn answer(trace: &Trace, question: &Question, model: Model, budget: &Budget)
         Verdict::Unknown { budget: steps } => {
             Ok(Answer::Unknown { budget: steps, bound: budget.bounds.reached() })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::Fingerprint;
+
+    #[test]
+    fn evidence_has_what_its_verdict_needs() {
+        let trace = trace::text::read_bytes(b"a|w(x)|1\nb|r(x)|2\n").unwrap();
+        let evidence = |question: Question| {
+            let answer = answer(&trace, &question, Model::Sync, &Budget::default()).unwrap();
+            answer.evidence(&trace, &question, Model::Sync, About::new(None, Fingerprint::of(&trace)))
+        };
+        let events = [EventId::new(0), EventId::new(1)];
+        let race = evidence(Question::Race(events[0], events[1]));
+        assert_eq!((race.verdict, race.guaranteed), (ClaimedVerdict::Feasible, Some(true)));
+        assert!(race.schedule.is_some() && race.refutation.is_none() && race.budget.is_none());
+        let none = Answer::Unknown { budget: 7, bound: None };
+        let question = Question::Race(events[0], events[1]);
+        let none = none.evidence(&trace, &question, Model::Sync, About::new(None, Fingerprint::of(&trace)));
+        assert_eq!((none.verdict, none.budget), (ClaimedVerdict::Unknown, Some(7)));
+        assert!(none.schedule.is_none() && none.refutation.is_none());
     }
 }

@@ -19,7 +19,7 @@ impl Budget {
     /// Steps of a question, unless something else is asked for.
     pub const STEPS: u64 = 20_000_000;
 
-    /// So many steps, without other bounds.
+    /// A budget of steps, without other bounds.
     pub fn of_steps(steps: u64) -> Budget {
         Budget { steps, ..Budget::default() }
     }
@@ -38,6 +38,15 @@ impl Budget {
 impl Default for Budget {
     fn default() -> Self {
         Budget { bounds: Bounds::NONE, steps: Budget::STEPS }
+    }
+}
+
+/// The same bound as findings have it. The share of a part is time.
+pub fn bound_of_findings(bound: Bound) -> StoppedBy {
+    match bound {
+        Bound::Share | Bound::Time => StoppedBy::Time,
+        Bound::Memory => StoppedBy::Memory,
+        Bound::Interrupt => StoppedBy::Interrupt,
     }
 }
 
@@ -64,12 +73,12 @@ pub fn seconds_in_words(time: Duration) -> String {
 
 /// That work was stopped by a bound.
 pub(crate) fn stopped_by(bounds: Bounds, bound: Bound) -> Stopped {
-    let by = match bound {
-        Bound::Share | Bound::Time => StoppedBy::Time,
-        Bound::Memory => StoppedBy::Memory,
-        Bound::Interrupt => StoppedBy::Interrupt,
-    };
-    Stopped { by, reason: in_words(bounds, bound), unfinished: Vec::new(), left_out: 0 }
+    Stopped {
+        by: bound_of_findings(bound),
+        reason: in_words(bounds, bound),
+        unfinished: Vec::new(),
+        left_out: 0,
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use compile::compiler::{self, CompilerError, Extras, Language};
 
 use crate::error::{Error, ErrorKind};
 
-/// A program that is optimised a little is closer to what users run, and its lines are still told apart.
+/// A program that is optimised a little is closer to what users run, and its lines can still be distinguished.
 const FLAGS: [&str; 3] = ["-O1", "-g", "-pthread"];
 
 /// Semaphores, latches and barriers are C++20, which few compilers take by default. A `-std` of the user's comes later and counts.

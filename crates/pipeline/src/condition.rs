@@ -2,7 +2,7 @@
 
 use check::{Model, Question};
 use states::{
-    Certainty, Definitely, Exhausted, Limits, Loset, Path, Possibly, Predicate, definitely, possibly,
+    Certainty, Definitely, Exhausted, Loset, Path, Possibly, Predicate, StateLimits, definitely, possibly,
 };
 use trace::{EventId, Trace};
 
@@ -47,7 +47,7 @@ pub fn ask_condition(
     loset: &Loset,
     modality: Modality,
     predicate: &Predicate,
-    limits: Limits,
+    limits: StateLimits,
     observer: &mut dyn Observer,
 ) -> Result<Result<ConditionAnswer, Exhausted>, Error> {
     observer.begin(&Stage::SearchingStates);
@@ -63,7 +63,7 @@ fn ask_possibly(
     trace: &Trace,
     loset: &Loset,
     predicate: &Predicate,
-    limits: Limits,
+    limits: StateLimits,
     observer: &mut dyn Observer,
 ) -> Result<Result<ConditionAnswer, Exhausted>, Error> {
     let found = possibly(trace, loset, predicate, limits, |at| {
@@ -94,7 +94,7 @@ fn ask_definitely(
     trace: &Trace,
     loset: &Loset,
     predicate: &Predicate,
-    limits: Limits,
+    limits: StateLimits,
     observer: &mut dyn Observer,
 ) -> Result<Result<ConditionAnswer, Exhausted>, Error> {
     let found = definitely(trace, loset, predicate, limits, |looked| {
@@ -124,7 +124,7 @@ mod tests {
         let text = "main|fork(A)|1\nA|acq(l)|2\nA|rel(l)|3\nmain|acq(l)|4\nmain|rel(l)|5\n";
         let trace = trace::text::read(text.as_bytes()).unwrap();
         let loset = Loset::of(&trace);
-        let limits = Limits { states: 1000, steps: 1000, ..Limits::default() };
+        let limits = StateLimits { states: 1000, steps: 1000, ..StateLimits::default() };
         let ask = |modality, text: &str| {
             let predicate = Predicate::parse(text, &trace).unwrap();
             ask_condition(&trace, &loset, modality, &predicate, limits, &mut Silent).unwrap().unwrap()

@@ -48,7 +48,7 @@ impl Default for ConfirmOptions {
 pub struct Confirmation {
     /// How sure the finding is now.
     pub rung: Rung,
-    /// What came of the replays.
+    /// The result of the replays.
     pub replays: ReplaySummary,
 }
 

@@ -17,14 +17,14 @@ pub struct Error(Box<Content>);
 #[derive(Debug)]
 struct Content {
     kind: ErrorKind,
-    place: Option<Place>,
+    place: Option<SourcePosition>,
     notes: Vec<String>,
     help: Vec<String>,
 }
 
 /// Where a problem is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct SourcePosition {
     /// The file, as the user named it.
     pub file: String,
     /// The 1-based line, where the file has lines.
@@ -101,7 +101,7 @@ pub enum ErrorKind {
     CompressedTwice(PathBuf),
 
     /// A test command under which no instrumented program ran.
-    #[error("no test of `{0}` can be hunted in: it started no instrumented program")]
+    #[error("`{0}` started no instrumented program, so there is nothing to hunt in")]
     NoTests(String),
     /// Warning: a program under a test command that was ended.
     #[error("`{}` hung and was ended: each of its threads waited for another one", .0.display())]
@@ -113,7 +113,7 @@ pub enum ErrorKind {
     #[error("not a suite: {0}")]
     MalformedSuite(String),
     /// The suite to take up again is of another command.
-    #[error("the last suite is of another command: `{0}`")]
+    #[error("the last suite was run by another command: `{0}`")]
     AnotherSuite(String),
     /// A suite to take up again that somebody else may have written: its command is not run.
     #[error("the suite in `{}` was not started here by you, so its command is not run", .0.display())]
@@ -122,7 +122,7 @@ pub enum ErrorKind {
     #[error("the suite was started in `{}`", .0.display())]
     SuiteOfAnotherPlace(PathBuf),
     /// None of the tests could be hunted in.
-    #[error("none of the tests was hunted in")]
+    #[error("there was no hunt in any of the tests")]
     NothingHunted,
 
     /// A source file in no language that can be built.
@@ -234,6 +234,31 @@ pub enum ErrorKind {
     #[error("{0} does not hold for this trace")]
     DoesNotHold(String),
 
+    /// A file that is no evidence.
+    #[error("this is not evidence: neither JSON nor a schedule file")]
+    NotEvidence,
+    /// Evidence that cannot be read.
+    #[error("{0}")]
+    MalformedEvidence(String),
+    /// More evidence than is read.
+    #[error("cannot read `{0}`: it is larger than 1 GiB")]
+    LargeEvidence(String),
+    /// Evidence of a verdict that needs none.
+    #[error("there is nothing to verify: the verdict is unknown")]
+    NothingToVerify,
+    /// Evidence that does not name the file of its trace.
+    #[error("the evidence does not say where its trace is: it came through a pipe")]
+    UnknownTrace,
+    /// A trace that the evidence is not about.
+    #[error("the evidence belongs to another trace")]
+    EvidenceOfAnotherTrace,
+    /// Warning: a schedule file says more than the trace has.
+    #[error("the paths of threads and places in the run were not compared: this trace has none")]
+    PositionsNotCompared,
+    /// Warning: a schedule file of another command.
+    #[error("the schedule names another command than the trace")]
+    AnotherCommand,
+
     /// A schedule that cannot be written for this trace.
     #[error("{0}")]
     Schedule(String),
@@ -248,6 +273,12 @@ pub enum ErrorKind {
         /// Why.
         why: String,
     },
+    /// Warning: the program to replay is not the recorded one.
+    #[error("`{0}` is not the program that was recorded")]
+    AnotherProgram(String),
+    /// A server that waits for a client, and none is named.
+    #[error("this server was recorded with a client, and waits for one")]
+    NoClient,
     /// A file that names no command.
     #[error("the file does not name a command to run")]
     NoCommand,
@@ -299,11 +330,11 @@ impl Error {
 
     /// In this file.
     pub fn in_file(self, file: impl Into<String>) -> Self {
-        self.at(Place { file: file.into(), ..Place::default() })
+        self.at(SourcePosition { file: file.into(), ..SourcePosition::default() })
     }
 
     /// At this place.
-    pub fn at(mut self, place: Place) -> Self {
+    pub fn at(mut self, place: SourcePosition) -> Self {
         self.0.place = Some(place);
         self
     }
@@ -334,7 +365,7 @@ impl Error {
     }
 
     /// Where it is, if it is in a file.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&SourcePosition> {
         self.0.place.as_ref()
     }
 

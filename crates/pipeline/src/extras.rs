@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use candidates::{Report, Settings, atomicity, deadlocks};
+use candidates::{Report, SearchSettings, atomicity, deadlocks};
 use check::{Model, Question, Reason, Refutation, Step, check_refutation};
 use decide::{Index, Options, Verdict};
 use papers::races::lockset;
 use report::{
     Context, Extras, Finding, FindingKind, Lattice, Predictions, RuledOut, explain, in_one_sentence, shown,
 };
-use states::{Class, Limits, Loset};
+use states::{Class, Loset, StateLimits};
 use trace::{LocationId, Trace};
 
 use crate::budget::Bounds;
@@ -121,8 +121,9 @@ fn racing(index: &Index<'_>, found: &FoundPlaces) -> Vec<Candidate> {
 
 fn blocking(index: &Index<'_>, found: &FoundPlaces) -> Vec<Candidate> {
     allowed_by_sync(index, found, FindingKind::Deadlock, |settings, report| {
-        let each = candidates::Limits { instances: 4, ..deadlocks::Limits::default().each };
-        let limits = deadlocks::Limits { each, patterns: ASKED as u64, steps: BUDGET, run_ups: BUDGET };
+        let each = candidates::PatternLimits { instances: 4, ..deadlocks::DeadlockLimits::default().each };
+        let limits =
+            deadlocks::DeadlockLimits { each, patterns: ASKED as u64, steps: BUDGET, run_ups: BUDGET };
         deadlocks::search_within(index, settings, limits, report);
     })
 }
@@ -141,12 +142,12 @@ fn allowed_by_sync(
     index: &Index<'_>,
     found: &FoundPlaces,
     kind: FindingKind,
-    search: impl FnOnce(Settings, &mut dyn FnMut(Report)),
+    search: impl FnOnce(SearchSettings, &mut dyn FnMut(Report)),
 ) -> Vec<Candidate> {
     let trace = index.trace();
     let options = Options { budget: BUDGET, ..Options::default() };
     let mut candidates = Vec::new();
-    search(Settings { model: Model::Sync, options }, &mut |report| {
+    search(SearchSettings { model: Model::Sync, options }, &mut |report| {
         if let Report::Bug(found) = report
             && !found.remarks.inherent
         {
@@ -195,7 +196,7 @@ fn lattice(trace: &Trace, bounds: Bounds) -> Option<Lattice> {
         return None;
     }
     let mut states = Vec::new();
-    let limits = Limits { states: 100 * STATES as u64, steps: BUDGET, bounds };
+    let limits = StateLimits { states: 100 * STATES as u64, steps: BUDGET, bounds };
     let loset = Loset::within(trace, bounds).ok()?;
     let walked = states::walk(trace, &loset, Class::Reachable, limits, |state| {
         states.push(state.to_vec());

@@ -1,4 +1,4 @@
-//! Files that are written: each appears whole or not at all. It is written under a temporary name beside its target and
+//! Files that are written: each appears whole or not at all. It is written under a temporary name in the directory of its target and
 //! renamed at the end; [`remove_unfinished`] is for a process that ends in between.
 
 use std::collections::BTreeSet;
@@ -79,7 +79,7 @@ fn try_write<T>(
     // A link stays a link: what it points to is replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     remove_stale_parts(path);
-    let mut unfinished = Unfinished::beside(path, form)?;
+    let mut unfinished = Unfinished::next_to(path, form)?;
     let value = compressed(unfinished.file.as_file_mut(), form, content)?;
     unfinished.finish(path)?;
     Ok(value)
@@ -127,7 +127,7 @@ struct Unfinished {
 }
 
 impl Unfinished {
-    fn beside(path: &Path, form: Form) -> io::Result<Unfinished> {
+    fn next_to(path: &Path, form: Form) -> io::Result<Unfinished> {
         let directory = directory_of(path);
         let mut prefix = path.file_name().unwrap_or_default().to_owned();
         prefix.push(".");

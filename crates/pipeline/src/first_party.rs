@@ -43,7 +43,7 @@ impl FirstParty {
         }
     }
 
-    /// Whether a location is in the user's own code. What names no file cannot be told and counts as such.
+    /// Whether a location is in the user's own code. A location without a file is unknown and counts as such.
     pub fn contains(&self, location: &str) -> bool {
         let Some(place) = SourcePlace::of(location) else { return self.roots.is_empty() };
         let file = place.file;

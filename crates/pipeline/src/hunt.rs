@@ -22,19 +22,21 @@ use std::time::Duration;
 use report::Predictions;
 use run::drive::Drive;
 use trace::Ending;
+use wire::Children;
 
 use crate::budget::{Bound, Budget, Cancellation, stopped_by};
 use crate::build;
 use crate::error::{Error, ErrorKind};
 use crate::observer::{Event, Observer, Stage};
 use crate::predict::{PredictOptions, head};
+use crate::runs;
 use crate::saved;
 use crate::trace_file::{ExploredTrace, TraceFile};
 use fixes::Recordings;
 use rounds::Rounds;
 use rounds::recordings::open_in_time;
 pub use run_directory::RunDirectory;
-pub use step::{SharedStep, StepOutcome, Target};
+pub use step::{ExplorationTarget, SharedStep, StepOutcome};
 
 /// What to hunt in, and how.
 #[derive(Clone, Debug)]
@@ -48,7 +50,7 @@ pub struct HuntOptions {
     /// How the next thread is chosen then.
     pub policy: wire::Policy,
     /// Whether the processes that the program starts are recorded and searched, too.
-    pub children: bool,
+    pub children: Children,
     /// Whether the program is not instrumented: only its locks and threads are seen, and what instrumented libraries do that it loads.
     pub only_sync: bool,
     /// The client that a server is driven by.
@@ -85,6 +87,7 @@ pub struct SourceProgram {
 /// What is hunted in, and where everything about it is kept.
 #[derive(Debug)]
 pub struct HuntedProgram {
+    results: PathBuf,
     directory: RunDirectory,
     command: Vec<OsString>,
 }
@@ -108,7 +111,7 @@ impl HuntedProgram {
             whole.push(program.into_os_string());
         }
         whole.extend_from_slice(command);
-        Ok(HuntedProgram { directory, command: whole })
+        Ok(HuntedProgram { results: results.to_owned(), directory, command: whole })
     }
 
     /// Where what is found is kept from the first search on.
@@ -130,13 +133,13 @@ pub struct HuntOutcome {
     pub predictions: Predictions,
 }
 
-/// Hunts.
+/// Hunts. Of earlier hunts the newest are kept.
 pub fn hunt(
     program: HuntedProgram,
     options: &HuntOptions,
     observer: &mut dyn Observer,
 ) -> Result<HuntOutcome, Error> {
-    let HuntedProgram { directory, command } = program;
+    let HuntedProgram { results, directory, command } = program;
     let recorded = record::record(options, command, &directory, observer)?;
     let bounds = options.budget.bounds;
     let Some(file) = open_in_time(&directory.trace(), bounds, observer)? else {
@@ -160,6 +163,7 @@ pub fn hunt(
     explored.retain(|other| {
         predictions.findings.iter().any(|finding| finding.recording.as_ref() == Some(&other.name))
     });
+    runs::keep_newest(&results);
     Ok(HuntOutcome { directory, file, explored, predictions })
 }
 

@@ -24,7 +24,7 @@ pub(crate) enum JobReport<T> {
     Ended(usize, T),
 }
 
-/// Does the jobs, so many at the same time, for as long as `go_on` says; those that nobody took are dropped. What happens is reported here, in the
+/// Does the jobs, a number of them at the same time, for as long as `go_on` says; those that nobody took are dropped. What happens is reported here, in the
 /// thread that asked.
 pub(crate) fn do_jobs<J: Send, T: Send>(
     jobs: Vec<J>,

@@ -14,6 +14,7 @@ pub mod confirm;
 pub mod doctor;
 pub mod ending;
 pub mod error;
+pub mod evidence;
 mod extras;
 pub mod files;
 pub mod first_party;

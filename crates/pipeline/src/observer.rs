@@ -21,7 +21,7 @@ pub trait Observer {
     /// The innermost stage has come so far.
     fn advance(&mut self, _progress: Progress) {}
 
-    /// The innermost stage is over. What came of it is passed on where a person wants to know.
+    /// The innermost stage is over. Its result is passed on if a person wants to know it.
     fn end(&mut self, _outcome: Option<&Event>) {}
 
     /// Something happened within a stage.
@@ -37,7 +37,7 @@ pub trait Observer {
 /// What is being done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Reading a trace of so many bytes, if that is known.
+    /// Reading a trace.
     Reading {
         /// How many bytes there are.
         bytes: Option<u64>,
@@ -48,7 +48,7 @@ pub enum Stage {
     Searching(FindingKind),
     /// Finding out which reads race, for the sake of other kinds of bugs.
     SearchingRacyReads,
-    /// Deciding what an inexact method reports, in a trace of so many events.
+    /// Deciding what an inexact method reports, in a trace.
     Deciding {
         /// How many events there are.
         events: u64,
@@ -61,7 +61,7 @@ pub enum Stage {
     Recording,
     /// Searching a recording for all kinds of bugs.
     Predicting,
-    /// Replaying so many findings.
+    /// Replaying findings.
     Replaying {
         /// How many there are.
         findings: usize,
@@ -70,7 +70,7 @@ pub enum Stage {
     Exploring,
     /// Running a test command, to see which programs it starts.
     Surveying,
-    /// Hunting in so many tests.
+    /// Hunting in tests.
     HuntingTests {
         /// How many there are.
         tests: usize,
@@ -80,14 +80,14 @@ pub enum Stage {
 /// How far a stage has come.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// So many of so many, if the number is known.
+    /// A count, and the total if it is known.
     Counted {
         /// How many are done.
         done: u64,
         /// How many there are.
         total: Option<u64>,
     },
-    /// So many of a number that can only be estimated.
+    /// A count, whose total can only be estimated.
     Estimated {
         /// How many are done.
         done: u64,
@@ -146,7 +146,7 @@ pub enum Event {
     TestHunted {
         /// Its name.
         name: String,
-        /// What came of it.
+        /// The result.
         outcome: TestOutcome,
         /// Findings in it that are shown.
         findings: u64,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::error::Error;
 use crate::jobs::{JobReport, TakenJob, do_jobs};
 
-/// Maps each item, so many at the same time. The results are in the order of the items; after an error no more are begun.
+/// Maps each item, a number of them at the same time. The results are in the order of the items; after an error no more are begun.
 pub(crate) fn map_in_parallel<I: Send, T: Send>(
     items: Vec<I>,
     at_once: usize,

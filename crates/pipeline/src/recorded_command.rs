@@ -16,7 +16,7 @@ use report::ScheduleFile;
 use run::drive::{Drive, Ready};
 use run::environment::EnvironmentSource;
 use run::influences::{Influence, influences};
-use run::program::{Program, Sight, checksum};
+use run::program::{Program, Recordability, checksum};
 use run::replay::Command;
 use trace::{Binary, Metadata};
 
@@ -96,7 +96,7 @@ pub fn command_of_schedule(file: &ScheduleFile) -> Result<Command, Error> {
 /// environment, and the input unless it has its own.
 pub fn command_named(words: &[OsString], recorded: Option<&Metadata>) -> Command {
     let has_runtime_preloaded =
-        Program::find(&words[0]).is_ok_and(|program| program.sight == Sight::SyncOnly);
+        Program::find(&words[0]).is_ok_and(|program| program.recordability == Recordability::SyncOnly);
     let own_input = std::fs::metadata("/dev/stdin").is_ok_and(|facts| facts.is_file());
     let recorded_input = || recorded.and_then(|metadata| verified_input(metadata).ok().flatten());
     Command {
@@ -160,8 +160,8 @@ fn verified_program(recorded: Option<&Binary>) -> Result<PathBuf, Error> {
     if (&program.checksum, &program.build_id) != (&binary.checksum, &binary.build_id) {
         return Err(refuse(&binary.path, "it is not the program that was recorded"));
     }
-    match program.sight {
-        Sight::Full => Ok(program.path),
+    match program.recordability {
+        Recordability::Full => Ok(program.path),
         _ => Err(refuse(&binary.path, "it is not instrumented")),
     }
 }

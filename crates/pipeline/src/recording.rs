@@ -1,6 +1,6 @@
 //! Running a command under the recorder, and writing what its processes did as traces.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -9,12 +9,12 @@ use std::time::Duration;
 use load::{LoadError, Loaded, Options, Recorded};
 use run::drive::Drive;
 use run::environment::Environment;
-use run::failure::Failure;
-use run::program::{Program, Sight, checksum};
-use run::record::{self, Process, Ran};
+use run::failure::RunFailure;
+use run::program::{Program, Recordability, checksum};
+use run::record::{self, Process, RecordedRun};
 use trace::native::Untranslated;
 use trace::{Binary, Ending, Metadata};
-use wire::Stop;
+use wire::{Children, Stop};
 
 use crate::budget::Bounds;
 use crate::error::{Error, ErrorKind};
@@ -29,7 +29,7 @@ pub struct RecordOptions {
     /// The program and its arguments.
     pub command: Vec<OsString>,
     /// How threads are scheduled, and for how long.
-    pub runtime: wire::Settings,
+    pub runtime: wire::RuntimeSettings,
     /// End the program after this long.
     pub duration: Option<Duration>,
     /// Where its output goes, standard error included; none: where ours goes.
@@ -38,8 +38,8 @@ pub struct RecordOptions {
     pub drive: Option<Drive>,
     /// The program is not instrumented: see its locks and threads alone, and what instrumented libraries do that it loads.
     pub only_sync: bool,
-    /// Record the processes it starts, too.
-    pub children: bool,
+    /// Whether the processes it starts are recorded, too.
+    pub children: Children,
     /// What the trace says of the environment.
     pub environment: KeptEnvironment,
     /// What is loaded of what was recorded.
@@ -54,11 +54,19 @@ pub enum Translation {
     /// When the run is over.
     #[default]
     Now,
-    /// When somebody reads the file, if the run is long: that takes longer than the run itself.
+    /// When the file is first read, if the run is long: that takes longer than the run itself.
     WhenRead,
 }
 
-/// The log of a run of so many events is translated at once: it takes no time that anybody notices.
+impl Translation {
+    /// The latest time for a log that is loaded with these options. Which part of it is wanted is not kept with it.
+    pub fn latest(load: &Options) -> Translation {
+        let is_whole = load.sample.is_none() && load.include.is_empty() && load.exclude.is_empty();
+        if is_whole && !load.drop_repeated { Translation::WhenRead } else { Translation::Now }
+    }
+}
+
+/// The log of a run with at most this number of events is translated at once: that takes no noticeable time.
 const SHORT: u64 = 1_000_000;
 
 /// What a trace says of the environment of its run.
@@ -147,7 +155,7 @@ impl<'a> Recorder<'a> {
         if let Some(error) = unseen(&program, options.only_sync, options.children) {
             return Err(error);
         }
-        if program.sight == Sight::Full && !program.has_lines {
+        if program.recordability == Recordability::Full && !program.has_lines {
             let warning = Error::from(ErrorKind::NoDebugInformation);
             let warning = warning.in_file(program.path.display().to_string());
             observer.warning(warning.help("build it with `-g`, and without `-s` or `strip`"));
@@ -161,7 +169,7 @@ impl<'a> Recorder<'a> {
         Recorder { options, ..self }
     }
 
-    /// Records a run with this seed: the program's trace into this file, those of its children beside it.
+    /// Records a run with this seed: the program's trace into this file, those of its children into the same directory.
     pub fn record(&self, seed: u64, file: &Path, observer: &mut dyn Observer) -> Result<Recording, Error> {
         let ran = self.run(seed, file)?;
         check_ready(&ran, observer)?;
@@ -183,22 +191,25 @@ impl<'a> Recorder<'a> {
 
     /// Runs the command with this seed to its end, and writes nothing yet. If we are killed meanwhile, what was recorded can still be written to
     /// this file.
-    pub(crate) fn run(&self, seed: u64, file: &Path) -> Result<Ran, Error> {
+    pub(crate) fn run(&self, seed: u64, file: &Path) -> Result<RecordedRun, Error> {
         let options = self.options;
         let journal = Some(recovery::journal(file, self.metadata(seed)));
-        let children = if options.children { wire::Children::Follow } else { wire::Children::Ignore };
-        let runtime = wire::Settings { seed, children, ..options.runtime };
-        let sight = if options.only_sync { Sight::SyncOnly } else { self.program.sight };
-        let sight = if options.children && !options.only_sync { Sight::Full } else { sight };
+        let children = options.children;
+        let runtime = wire::RuntimeSettings { seed, children, ..options.runtime };
+        let recordability = match (options.only_sync, children) {
+            (true, _) => Recordability::SyncOnly,
+            (false, Children::Follow) => Recordability::Full,
+            (false, Children::Ignore) => self.program.recordability,
+        };
         let (duration, output) = (options.duration, options.output.clone());
         let drive = options.drive.clone();
-        let settings = record::Settings { runtime, duration, output, drive, journal };
-        record::run(&options.command, &self.program.path, sight, &settings)
+        let settings = record::RecordSettings { runtime, duration, output, drive, journal };
+        record::run(&options.command, &self.program.path, recordability, &settings)
             .map_err(|error| Error::io("record", format!("`{}`", options.command[0].display()), error))
     }
 
     /// How a run was recorded, for its trace to say.
-    pub(crate) fn metadata_of(&self, ran: &Ran, seed: u64) -> Metadata {
+    pub(crate) fn metadata_of(&self, ran: &RecordedRun, seed: u64) -> Metadata {
         let environment_size = ran.environment_size;
         Metadata { ending: Some(ran.ending), environment_size, ..self.metadata(seed) }
     }
@@ -211,7 +222,7 @@ impl<'a> Recorder<'a> {
             KeptEnvironment::Values => (Environment::ours().stored(), Vec::new()),
             KeptEnvironment::Nothing => (Vec::new(), Vec::new()),
         };
-        let runtime = wire::Settings { seed, ..options.runtime }.to_string();
+        let runtime = wire::RuntimeSettings { seed, ..options.runtime }.to_string();
         let lines = runtime.lines().filter_map(|line| line.split_once('='));
         let mut settings: Vec<(String, String)> =
             lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
@@ -241,14 +252,14 @@ impl<'a> Recorder<'a> {
     }
 
     /// The failure that a run ended with, if it did; `output` is what it printed.
-    pub(crate) fn failure(&self, ran: &Ran, output: &[u8]) -> Result<Option<Failure>, Error> {
+    pub(crate) fn failure(&self, ran: &RecordedRun, output: &[u8]) -> Result<Option<RunFailure>, Error> {
         let Some(process) = ran.processes.first().filter(|_| ran.ending != Ending::Exited(0)) else {
             return Ok(None);
         };
         let (log, modules) = process.read().map_err(|error| Error::io("read", "the log", error))?;
         let directory = std::env::current_dir().unwrap_or_default();
         let log = Recorded { log: &log, modules: &modules, directory: &directory };
-        Failure::of(ran.ending, output, Some(log))
+        RunFailure::of(ran.ending, output, Some(log))
             .map_err(|error| Error::io("read", "the log", io::Error::other(error.to_string())))
     }
 
@@ -350,13 +361,27 @@ fn as_io(error: LoadError) -> io::Error {
 }
 
 /// Says that processes which do what could be recorded were not.
-pub(crate) fn warn_of_children(ran: &Ran, observer: &mut dyn Observer) {
+pub(crate) fn warn_of_children(ran: &RecordedRun, observer: &mut dyn Observer) {
     let unrecorded = ran.unrecorded();
     if unrecorded > 0 {
         let help =
             "`foretell record --children follow` records each in its own trace, for `foretell predict`";
         observer.warning(Error::from(ErrorKind::UnrecordedChildren(unrecorded)).help(help));
     }
+}
+
+/// The file for a run: named after `base`, with the name of the program and the number of the run if they are wanted.
+pub fn file_of_run(base: &Path, program: Option<&OsStr>, number: Option<u64>) -> PathBuf {
+    let mut name = base.file_stem().unwrap_or_default().to_owned();
+    if let Some(program) = program.and_then(|program| Path::new(program).file_name()) {
+        name.push("-");
+        name.push(program);
+    }
+    if let Some(number) = number {
+        name.push(format!("-{number}"));
+    }
+    name.push(".ftr");
+    base.with_file_name(name)
 }
 
 /// The file of a child, by the program's: `bank.ftr`, `bank-child-1.ftr`.
@@ -367,7 +392,7 @@ pub(crate) fn child_file(file: &Path, child: usize) -> PathBuf {
 }
 
 /// The runtime left nothing.
-pub(crate) fn nothing_recorded(file: &Path, ran: &Ran) -> Error {
+pub(crate) fn nothing_recorded(file: &Path, ran: &RecordedRun) -> Error {
     if ran.was_loaded() {
         let why = "the log could not be created";
         return Error::from(ErrorKind::RecordingLost { file: file.to_owned(), why }).help(MAKE_ROOM);
@@ -378,7 +403,7 @@ pub(crate) fn nothing_recorded(file: &Path, ran: &Ran) -> Error {
 
 /// Whether a server got its client. One that ended by itself before that may have failed, which its trace shows; of one that nothing came of in
 /// its time there is nothing to see.
-pub(crate) fn check_ready(ran: &Ran, observer: &mut dyn Observer) -> Result<(), Error> {
+pub(crate) fn check_ready(ran: &RecordedRun, observer: &mut dyn Observer) -> Result<(), Error> {
     let Some(missing) = &ran.not_ready else { return Ok(()) };
     let error = Error::from(ErrorKind::NotReady(missing.clone()));
     if ran.ending == Ending::TimedOut {
@@ -408,38 +433,39 @@ fn input() -> Option<Input> {
 }
 
 /// Why a program cannot be recorded this way, and what to do about it.
-fn unseen(program: &Program, only_sync: bool, children: bool) -> Option<Error> {
-    let why = match program.sight {
-        Sight::Full => return None,
-        Sight::SyncOnly if only_sync || children => return None,
-        Sight::Script if children => return None,
-        Sight::SyncOnly => "it is not instrumented",
-        Sight::OwnRuntime => "it is linked with the sanitizer's own runtime",
-        Sight::Static => "it is statically linked",
-        Sight::Foreign => "it is not a 64-bit x86 program",
-        Sight::Privileged => {
+fn unseen(program: &Program, only_sync: bool, children: Children) -> Option<Error> {
+    let follows = children == Children::Follow;
+    let why = match program.recordability {
+        Recordability::Full => return None,
+        Recordability::SyncOnly if only_sync || follows => return None,
+        Recordability::Script if follows => return None,
+        Recordability::SyncOnly => "it is not instrumented",
+        Recordability::OwnRuntime => "it is linked with the sanitizer's own runtime",
+        Recordability::Static => "it is statically linked",
+        Recordability::Foreign => "it is not a 64-bit x86 program",
+        Recordability::Privileged => {
             "it runs with the rights of another user or group, so the system does not load your libraries into it"
         }
-        Sight::Library => "it is a library, not a program",
-        Sight::Script => "it is a script",
-        Sight::NotAProgram => "it is not a Linux executable",
+        Recordability::Library => "it is a library, not a program",
+        Recordability::Script => "it is a script",
+        Recordability::NotAProgram => "it is not a Linux executable",
     };
     let error = Error::from(ErrorKind::CannotRecord { program: program.path.clone(), why });
-    Some(match program.sight {
-        Sight::Full | Sight::NotAProgram => error,
-        Sight::Foreign => error.help("build it for 64-bit x86, without `-m32`"),
-        Sight::Privileged => error.help("record a copy of it: `cp` drops those rights"),
-        Sight::Library => error.help("name the program that loads it"),
-        Sight::SyncOnly => error
+    Some(match program.recordability {
+        Recordability::Full | Recordability::NotAProgram => error,
+        Recordability::Foreign => error.help("build it for 64-bit x86, without `-m32`"),
+        Recordability::Privileged => error.help("record a copy of it: `cp` drops those rights"),
+        Recordability::Library => error.help("name the program that loads it"),
+        Recordability::SyncOnly => error
             .help("build it with `foretell cc` or `foretell c++` (or `gcc -fsanitize=thread`)")
             .help(
-                "`--only-sync` records its locks and threads without a rebuild, which is enough to predict deadlocks, and all that instrumented libraries do that it loads",
+                "`--only-sync` needs no rebuild: it records only its locks and threads, which is enough to predict deadlocks, plus everything in instrumented libraries that it loads",
             ),
-        Sight::OwnRuntime => {
+        Recordability::OwnRuntime => {
             error.help("build it with `foretell cc` (clang's `-fsanitize=thread` and gcc's `-static-libtsan` link their own)")
         }
-        Sight::Static => error.help("link it without `-static`: the recorder is a shared library"),
-        Sight::Script => error
+        Recordability::Static => error.help("link it without `-static`: the recorder is a shared library"),
+        Recordability::Script => error
             .help("name the program that the script starts")
             .help("`--children follow` records each process that the script starts"),
     })
@@ -464,5 +490,28 @@ fn remark_on(stop: Option<Stop>) -> Option<String> {
             "another program replaced the recorded one; `--children follow` records it as well".to_owned(),
         ),
         Some(Stop::Exit(_) | Stop::Killed(_)) | None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recordings_are_named_after_program_and_run() {
+        let name = |program: Option<&str>, number| {
+            let file = file_of_run(Path::new("traces/foretell.ftr"), program.map(OsStr::new), number);
+            file.to_string_lossy().into_owned()
+        };
+        assert_eq!(name(None, None), "traces/foretell.ftr");
+        assert_eq!(name(Some("./bin/bank"), None), "traces/foretell-bank.ftr");
+        assert_eq!(name(Some("bank"), Some(2)), "traces/foretell-bank-2.ftr");
+    }
+
+    #[test]
+    fn a_log_is_translated_at_once_if_only_a_part_of_it_is_loaded() {
+        assert_eq!(Translation::latest(&Options::default()), Translation::WhenRead);
+        let partly = Options { drop_repeated: true, ..Options::default() };
+        assert_eq!(Translation::latest(&partly), Translation::Now);
     }
 }

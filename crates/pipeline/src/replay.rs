@@ -1,5 +1,6 @@
 //! Replayer a schedule: the real program is run along it, as often as asked for, and what was seen is summed up.
 
+mod open;
 mod plan;
 
 use std::time::Duration;
@@ -8,10 +9,11 @@ use candidates::races::RacePair;
 use check::Model;
 use papers::races::hb;
 use report::{Finding, FindingKind, ScheduleFile};
-use run::program::Sight;
+use run::failure::ThreadAtEnd;
+use run::program::Recordability;
 use run::replay::{
     self, Command, Divergence, Ending, Goal, NoOpinion, ObservedEvent, OnDivergence, Plan, PlannedEvent,
-    RaceOrder, Replay, ReplayVerdict, TestBarriers, ThreadSanitizer, ThreadStatus,
+    RaceOrder, Replay, ReplayVerdict, TestBarriers, ThreadSanitizer,
 };
 use serde::Serialize;
 use trace::{EventId, Kind, Op, Trace};
@@ -19,6 +21,7 @@ use trace::{EventId, Kind, Op, Trace};
 use crate::budget::{Bounds, Cancellation};
 use crate::error::{Error, ErrorKind};
 use crate::rerecording;
+pub use open::FindingToReplay;
 use plan::plan_of;
 
 /// A schedule, and the command that is to follow it.
@@ -34,14 +37,14 @@ pub struct Replayer {
     pub times: u64,
     /// Which of two racing accesses goes first; each is tried.
     pub orders: Vec<RaceOrder>,
-    /// What becomes of a program that leaves the schedule.
+    /// What happens to a program that leaves the schedule.
     pub on_divergence: OnDivergence,
     /// What the barrier of libtsan's own tests does while the schedule is followed. It is in no trace, so a schedule that keeps what every read saw
     /// may ask for what it prevents.
     pub test_barriers: TestBarriers,
     /// When to end a program that does not end.
     pub limit: Duration,
-    /// Hold after so many steps instead of at the end.
+    /// Hold after this number of steps instead of at the end.
     pub until: Option<usize>,
     /// The race that memory orders leave in the recorded order, which the plan then follows: a replay must find it by happens-before.
     pub unordered: Option<OtherRace>,
@@ -71,14 +74,14 @@ pub struct WatchedReplay<'r> {
     pub is_first: bool,
 }
 
-/// What came of all replays, as `replay --json` prints it. The contract is docs/json.md.
+/// The result of all replays, as `replay --json` prints it. The contract is docs/json.md.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplaySummary {
     /// The version of this shape.
     pub schema: u32,
     /// What was replayed.
     pub finding: String,
-    /// What came of it.
+    /// The result.
     pub result: ReplayVerdict,
     /// How often it was tried.
     pub times: u64,
@@ -130,7 +133,7 @@ impl OtherRace {
 pub struct ReplayRun {
     /// Which of two racing accesses went first; none: it was no race.
     pub order: Option<RaceOrder>,
-    /// What came of it.
+    /// The result.
     pub result: ReplayVerdict,
     /// How the program ended.
     #[serde(flatten)]
@@ -140,7 +143,7 @@ pub struct ReplayRun {
     /// What was seen of the events in question.
     pub events: Vec<ReplayedEvent>,
     /// The threads at the end of the schedule, or where the program left it.
-    pub threads: Vec<ThreadStatus>,
+    pub threads: Vec<ThreadAtEnd<String>>,
     /// The end of what it printed.
     pub output: String,
 }
@@ -211,7 +214,7 @@ impl Replayer {
     }
 
     /// How a plan is followed.
-    pub fn settings(&self, order: RaceOrder, debugger: bool) -> replay::Settings {
+    pub fn settings(&self, order: RaceOrder, debugger: bool) -> replay::ReplaySettings {
         let &Replayer { on_divergence, until, limit, seed, bounds, .. } = self;
         let limit = bounds.time_left().map_or(limit, |left| left.min(limit));
         let cancellation = self.cancellation.clone();
@@ -220,7 +223,16 @@ impl Replayer {
             OnDivergence::Stop => self.test_barriers,
             OnDivergence::Continue => TestBarriers::Wait,
         };
-        replay::Settings { order, on_divergence, test_barriers, debugger, until, limit, cancellation, seed }
+        replay::ReplaySettings {
+            order,
+            on_divergence,
+            test_barriers,
+            debugger,
+            until,
+            limit,
+            cancellation,
+            seed,
+        }
     }
 
     /// One run.
@@ -359,7 +371,7 @@ impl Replayer {
     /// The genuine ThreadSanitizer, if it is there and the program is one for it.
     pub fn second_judge(&self) -> Result<ThreadSanitizer, Error> {
         let program = run::program::Program::find(&self.command.words[0]);
-        if program.is_ok_and(|program| program.sight != Sight::Full) {
+        if program.is_ok_and(|program| program.recordability != Recordability::Full) {
             return Err(Error::from(ErrorKind::NotBuiltByGcc).help(AS_GCC_DOES));
         }
         ThreadSanitizer::find().map_err(no_opinion)

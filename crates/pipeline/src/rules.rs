@@ -24,7 +24,7 @@ use states::Predicate;
 use toml::Spanned;
 use trace::Trace;
 
-use crate::error::{Error, ErrorKind, Excerpt, Place};
+use crate::error::{Error, ErrorKind, Excerpt, SourcePosition};
 use crate::observer::Observer;
 
 /// A file of rules, as it is written.
@@ -173,22 +173,22 @@ impl RulesFile {
         Ok((read.map(named), span))
     }
 
-    fn place(&self, span: Range<usize>) -> Place {
+    fn place(&self, span: Range<usize>) -> SourcePosition {
         place(&self.name, &self.text, span)
     }
 }
 
-fn mistake(what: &str, place: Place) -> Error {
+fn mistake(what: &str, place: SourcePosition) -> Error {
     Error::from(ErrorKind::Rule(what.to_owned())).at(place)
 }
 
 /// The line that a span begins in.
-fn place(name: &str, text: &str, span: Range<usize>) -> Place {
+fn place(name: &str, text: &str, span: Range<usize>) -> SourcePosition {
     let start = report::character_start(text, span.start);
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let line = text[line_start..].lines().next().unwrap_or_default();
     let within = start - line_start..span.end.saturating_sub(line_start).min(line.len());
-    Place {
+    SourcePosition {
         file: name.to_owned(),
         line: Some(text[..start].matches('\n').count() + 1),
         excerpt: Some(Excerpt { text: line.to_owned(), span: within, label: String::new() }),

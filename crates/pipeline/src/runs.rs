@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::saved;
 use crate::suite::Plan;
 
-/// Hunts keep so many runs, the newest.
-pub const KEPT: usize = 50;
+/// The number of runs that hunts keep, the newest.
+const KEPT: usize = 50;
 
 /// What a run's directory may hold, so that nothing else is taken for one.
 const OF_A_RUN: [&str; 5] = [saved::FINDINGS, saved::TRACE, "output.txt", "report.html", "suite.json"];
@@ -94,7 +94,7 @@ fn size(path: &Path) -> u64 {
     sizes.sum()
 }
 
-/// Removes all runs but the newest so many; those that were removed.
+/// Removes all runs but the `keep` newest. Returns those that were removed.
 pub fn prune(results: &Path, keep: usize) -> Result<Vec<Run>, Error> {
     let mut runs = runs(results)?;
     runs.truncate(runs.len().saturating_sub(keep));
@@ -103,6 +103,11 @@ pub fn prune(results: &Path, keep: usize) -> Result<Vec<Run>, Error> {
             .map_err(|error| Error::io("remove", format!("`{}`", run.path.display()), error))?;
     }
     Ok(runs)
+}
+
+/// Removes runs beyond those that are kept without being asked for. That some cannot be removed is no reason to fail.
+pub(crate) fn keep_newest(results: &Path) {
+    let _ = prune(results, KEPT);
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Findings that were saved: `findings.json` beside a trace, as `predict --json` prints it, or any file of that form.
+//! Findings that were saved: `findings.json` in the directory of a trace, as `predict --json` prints it, or any file of that form.
 //!
 //! What is read is trusted no more than the trace: every finding is verified against the trace before it is shown.
 
@@ -37,7 +37,7 @@ pub fn named(first: &OsStr, second: Option<&str>) -> Result<(OsString, String), 
         Some(id) => (trace_of(first), id.to_owned()),
         None => (trace_of(OsStr::new(LATEST)), first.to_string_lossy().into_owned()),
     };
-    let saved = beside(&trace)?;
+    let saved = saved_with(&trace)?;
     let mut findings = saved.iter().flat_map(|saved| &saved.findings);
     let Some(finding) = findings.find(|finding| finding.id == id) else { return Ok((trace, id)) };
     let Some(recording) = &finding.recording else { return Ok((trace, id)) };
@@ -51,7 +51,7 @@ pub fn named(first: &OsStr, second: Option<&str>) -> Result<(OsString, String), 
 
 /// The id that a finding of a suite has in its own test, whose trace this is.
 fn id_of(finding: &Finding, trace: &OsStr) -> Result<String, Error> {
-    let own = beside(trace)?;
+    let own = saved_with(trace)?;
     let is_same = |other: &&Finding| {
         other.kind == finding.kind && other.events == finding.events && other.schedule == finding.schedule
     };
@@ -61,8 +61,8 @@ fn id_of(finding: &Finding, trace: &OsStr) -> Result<String, Error> {
     })
 }
 
-/// The findings that were saved beside a trace, if there are any and they are about it.
-pub fn beside(trace: &OsStr) -> Result<Option<Predictions>, Error> {
+/// The findings that were saved in the directory of a trace, if there are any and they are about it.
+pub fn saved_with(trace: &OsStr) -> Result<Option<Predictions>, Error> {
     let trace = Path::new(trace);
     let path = trace.with_file_name(FINDINGS);
     if trace == Path::new("-") || !path.is_file() {
@@ -95,7 +95,7 @@ pub fn others(
     explored.collect()
 }
 
-/// The finding with this id, verified, and what is known of its search: saved beside the trace, or found again.
+/// The finding with this id, verified, and what is known of its search: saved with the trace, or found again.
 pub fn finding(
     path: &OsStr,
     opened: &TraceFile,
@@ -103,7 +103,7 @@ pub fn finding(
     options: &PredictOptions,
     observer: &mut dyn Observer,
 ) -> Result<Predictions, Error> {
-    let saved = beside(path)?;
+    let saved = saved_with(path)?;
     let is_saved = |saved: &Predictions| saved.findings.iter().any(|finding| finding.id == id);
     let predictions = match saved {
         Some(saved) if is_saved(&saved) => saved,
@@ -119,9 +119,9 @@ pub fn finding(
     Ok(only)
 }
 
-/// The ids under which findings were saved beside a trace, for a search that gives the same findings the same ids.
+/// The ids under which findings were saved with a trace, for a search that gives the same findings the same ids.
 pub fn ids_beside(trace: &OsStr) -> Result<KnownIds, Error> {
-    let saved = beside(trace)?;
+    let saved = saved_with(trace)?;
     Ok(KnownIds::of(saved.iter().flat_map(|saved| &saved.findings)))
 }
 
@@ -180,14 +180,14 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Predictions, Error> {
     }
 }
 
-/// Where the trace of saved findings is: beside them, or as they name it.
+/// Where the trace of saved findings is: in their directory, or as they name it.
 pub fn trace_for(findings: &Path, predictions: &Predictions) -> Result<PathBuf, Error> {
     let directory = findings.parent().unwrap_or(Path::new(""));
     let named = predictions.trace.path.as_deref().map(Path::new);
-    let beside = named.and_then(Path::file_name).map(|name| directory.join(name));
+    let in_directory = named.and_then(Path::file_name).map(|name| directory.join(name));
     let candidates = [
         Some(directory.join(TRACE)),
-        beside,
+        in_directory,
         named.map(|path| directory.join(path)),
         named.map(Path::to_owned),
     ];

@@ -2,8 +2,8 @@
 
 use check::{Model, Question};
 use papers::races::hb;
-use report::{About, Finding, Fingerprint, Rung, ScheduleFile, ScheduledFailure};
-use trace::{EventId, ThreadId, Trace};
+use report::{About, Finding, Fingerprint, Rung, ScheduleFile};
+use trace::{EventId, ExpectedFailure, ThreadId, Trace};
 
 use crate::error::{Error, ErrorKind};
 use crate::minimize::minimized;
@@ -78,9 +78,9 @@ fn within_reach(question: &Question) -> bool {
 }
 
 /// A failure as a schedule file has it.
-fn scheduled(failure: &report::Failure, trace: &Trace) -> ScheduledFailure {
+fn scheduled(failure: &report::Failure, trace: &Trace) -> ExpectedFailure {
     let mut threads = (0..trace.symbols().threads.len()).map(ThreadId::new);
     let failed = |thread: &ThreadId| failure.thread.as_deref() == Some(trace.symbols().thread(*thread));
     let thread = threads.find(failed).and_then(|thread| trace.notes()?.path(thread));
-    ScheduledFailure { identity: failure.identity.clone(), thread }
+    ExpectedFailure { identity: failure.identity.clone(), thread }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use trace::native::{self, ScrubError};
-use trace::open::{Form as TraceForm, SNIFF_LENGTH, sniff};
+use trace::open::{FileContent, SNIFF_LENGTH, sniff};
 
 use crate::error::{Error, ErrorKind};
 use crate::files::{self, Form};
@@ -15,7 +15,7 @@ pub fn scrub(trace: &OsStr, to: Option<&Path>) -> Result<usize, Error> {
     let name = path.display().to_string();
     let bytes =
         run::mapping::map_file(path).map_err(|error| Error::io("read", format!("`{name}`"), error))?;
-    if sniff(&bytes[..bytes.len().min(SNIFF_LENGTH)]) != TraceForm::Native {
+    if sniff(&bytes[..bytes.len().min(SNIFF_LENGTH)]) != FileContent::Native {
         let error =
             ErrorKind::MalformedTrace("this is not a native trace, so there is nothing to scrub".into());
         let help = "text traces have no environment; decompress a native trace first";

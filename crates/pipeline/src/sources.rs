@@ -1,6 +1,6 @@
 //! The source text that locations name.
 //!
-//! A file is looked for in the directory of the recorded run, then beside the trace, then where the command runs. One that
+//! A file is looked for in the directory of the recorded run, then in that of the trace, then where the command runs. One that
 //! is not there, too large or not text is no error: nothing of it is shown. A trace may be hostile and a report may be
 //! sent to others, so only files that are called like source text are read.
 
@@ -33,8 +33,9 @@ impl Files {
     /// The files that a trace's locations name.
     pub fn of(opened: &TraceFile) -> Self {
         let recorded = Some(&opened.trace.metadata().directory).filter(|directory| !directory.is_empty());
-        let beside = opened.path().and_then(|path| Path::new(&path).parent().map(Path::to_owned));
-        let directories = recorded.map(PathBuf::from).into_iter().chain(beside).chain([PathBuf::new()]);
+        let trace_directory = opened.path().and_then(|path| Path::new(&path).parent().map(Path::to_owned));
+        let directories =
+            recorded.map(PathBuf::from).into_iter().chain(trace_directory).chain([PathBuf::new()]);
         Files { directories: directories.collect(), read: RefCell::default() }
     }
 

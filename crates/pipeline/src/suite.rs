@@ -23,8 +23,8 @@ use crate::budget::Cancellation;
 use crate::error::{Error, ErrorKind};
 use crate::hunt::RunDirectory;
 use crate::observer::{Event, Observer, Stage};
-use crate::saved;
 use crate::trace_file::{ExploredTrace, TraceFile};
+use crate::{runs, saved};
 pub use plan::{Plan, Selection, Shard, Test};
 pub use queue::{HuntArguments, LATEST, hunt_worked};
 use together::together;
@@ -80,7 +80,7 @@ impl Hunter {
     }
 }
 
-/// What came of a suite.
+/// The result of a suite.
 #[derive(Debug)]
 pub struct SuiteOutcome {
     /// Where everything is kept.
@@ -93,7 +93,7 @@ pub struct SuiteOutcome {
     pub predictions: Predictions,
 }
 
-/// Runs a test command, and hunts in its tests.
+/// Runs a test command, and hunts in its tests. Of earlier suites the newest are kept.
 pub fn suite(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<SuiteOutcome, Error> {
     let earlier = earlier(&options.results);
     let Taken { directory, mut plan, hunter } = match options.resume {
@@ -102,7 +102,9 @@ pub fn suite(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<Suit
     };
     let options = SuiteOptions { hunter, selection: plan.selection, ..options.clone() };
     queue::hunt(&options, &directory, &mut plan, earlier.as_ref(), observer)?;
-    together(&directory, &plan, observer)
+    let outcome = together(&directory, &plan, observer)?;
+    runs::keep_newest(&options.results);
+    Ok(outcome)
 }
 
 /// A suite that is to be hunted in.
@@ -137,7 +139,7 @@ pub fn plan(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<Plan,
     for process in survey.processes.iter().filter(|process| process.hung) {
         observer.warning(
             Error::from(ErrorKind::Hung(process.program.clone()))
-                .note("the other programs had their turn, and this one is hunted in like them"),
+                .note("the other programs ran as usual; there is a hunt in this one as well"),
         );
     }
     let plan = Plan::of(options, &survey);
@@ -154,6 +156,19 @@ pub fn plan(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<Plan,
             ));
     }
     Ok(plan)
+}
+
+/// The usual command that runs the tests of a project, by its build files.
+pub fn test_command(root: &Path) -> Option<&'static str> {
+    let has = |name: &str| root.join(name).exists();
+    match () {
+        () if has("Cargo.toml") => Some("cargo test"),
+        () if has("CMakeLists.txt") => Some("ctest --test-dir build"),
+        () if has("meson.build") => Some("meson test -C build"),
+        () if has("configure") || has("configure.ac") || has("Makefile.am") => Some("make check"),
+        () if has("Makefile") => Some("make test"),
+        () => None,
+    }
 }
 
 /// Puts suites and hunts together that ran elsewhere: their results are copied to a directory of its own, which nobody needs the others for.

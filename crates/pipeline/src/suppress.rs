@@ -4,10 +4,10 @@ use std::path::Path;
 
 use report::{Contexts, Finding, ReportFlag, Suppressions};
 
-use crate::error::{Error, ErrorKind, Excerpt, Place};
+use crate::error::{Error, ErrorKind, Excerpt, SourcePosition};
 use crate::observer::Observer;
 
-/// So many unused suppressions are listed by name.
+/// The most unused suppressions that are listed by name.
 const LISTED: usize = 20;
 
 /// Where suppressions are that the program brings along.
@@ -83,7 +83,7 @@ fn parse(text: &str, name: &str) -> Result<Suppressions, Error> {
         };
         let line = text.lines().nth(error.line - 1).unwrap_or_default().to_owned();
         let excerpt = Excerpt { span: 0..line.len(), text: line, label: String::new() };
-        let place = Place { file: name.to_owned(), line: Some(error.line), excerpt: Some(excerpt) };
+        let place = SourcePosition { file: name.to_owned(), line: Some(error.line), excerpt: Some(excerpt) };
         Error::from(ErrorKind::Suppression(title.to_owned())).at(place).help_if(help)
     })
 }

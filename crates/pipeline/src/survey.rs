@@ -114,7 +114,7 @@ pub struct ReadFigures {
 const DEEPEST: usize = 64;
 
 impl Survey {
-    /// Surveys a trace, with so many of the hottest objects.
+    /// Surveys a trace, with this number of the hottest objects.
     pub fn of(trace: &Trace, hottest: usize) -> Survey {
         let mut count = Count::new(trace);
         trace.events().for_each(|(event, thread, op)| count.step(event, thread, op));

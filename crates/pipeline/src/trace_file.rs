@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use report::counted;
 use trace::native::{self, Completeness, Untranslated};
-use trace::open::{Decompressor, Form, SNIFF_LENGTH, decode, sniff};
+use trace::open::{Decompressor, FileContent, SNIFF_LENGTH, decode, sniff};
 use trace::stream::{Batch, Take};
 use trace::text::{ReadOptions, ReadTrace};
 use trace::{Trace, text};
 
 use crate::budget::{Bounds, in_words};
-use crate::error::{Error, ErrorKind, Excerpt, Place};
+use crate::error::{Error, ErrorKind, Excerpt, SourcePosition};
 use crate::files;
 use crate::observer::{Observer, Progress, Stage};
 use crate::predict::MemoryOrders;
@@ -34,16 +34,16 @@ pub struct TraceFile {
     pub bytes: Option<u64>,
     path: Option<String>,
     /// The form of the trace, without any compression around it: native or text.
-    form: Form,
+    form: FileContent,
     /// What was around it: gzip or zstd.
-    compression: Option<Form>,
+    compression: Option<FileContent>,
     completeness: Completeness,
 }
 
 /// The recording of a replay that took a path of its own.
 #[derive(Debug)]
 pub struct ExploredTrace {
-    /// What findings call it: its file, beside theirs.
+    /// What findings call it: its file in their directory.
     pub name: String,
     /// What is in it.
     pub file: TraceFile,
@@ -87,7 +87,7 @@ impl TraceFile {
         TraceFile::open_within(argument, Bounds::NONE, observer)
     }
 
-    /// Likewise, unless it takes more time or memory than there is.
+    /// Opens a trace, unless it takes more time or memory than there is.
     pub fn open_within(
         argument: &OsStr,
         bounds: Bounds,
@@ -153,7 +153,7 @@ impl TraceFile {
             name: name.to_owned(),
             bytes: None,
             path: None,
-            form: Form::Native,
+            form: FileContent::Native,
             compression: None,
             completeness: Completeness::Complete,
         }
@@ -182,22 +182,22 @@ impl TraceFile {
 
     /// `text` or `native`.
     pub fn form_name(&self) -> &'static str {
-        if self.form == Form::Native { "native" } else { "text" }
+        if self.form == FileContent::Native { "native" } else { "text" }
     }
 
     /// `gzip` or `zstd`, where there is one around it.
     pub fn compression_name(&self) -> Option<&'static str> {
         match self.compression? {
-            Form::Gzip => Some("gzip"),
-            Form::Zstd => Some("zstd"),
-            Form::Native | Form::Text => None,
+            FileContent::Gzip => Some("gzip"),
+            FileContent::Zstd => Some("zstd"),
+            FileContent::Native | FileContent::Text => None,
         }
     }
 
     /// Whether it is all that its writer meant to write, where the form can tell.
     pub fn completeness_in_words(&self) -> Option<String> {
         match self.completeness {
-            Completeness::Complete if self.form == Form::Native => Some("yes".to_owned()),
+            Completeness::Complete if self.form == FileContent::Native => Some("yes".to_owned()),
             Completeness::Complete => None,
             truncated => Some(format!("no, {truncated}")),
         }
@@ -310,16 +310,18 @@ impl Source {
         };
         let text = |error| self.refused_text(error);
         match (input.form(), self) {
-            (Form::Native, Source::File(path)) if is_regular(path) => {
+            (FileContent::Native, Source::File(path)) if is_regular(path) => {
                 let mapped = run::mapping::map_file(path).map_err(|error| self.unreadable(error))?;
                 native(&mapped, take)
             }
-            (Form::Text, _) => text::stream(input, take).map(|()| Completeness::Complete).map_err(text),
+            (FileContent::Text, _) => {
+                text::stream(input, take).map(|()| Completeness::Complete).map_err(text)
+            }
             _ => {
                 let mut start = Vec::with_capacity(SNIFF_LENGTH);
                 let sniffed = input.by_ref().take(SNIFF_LENGTH as u64).read_to_end(&mut start);
                 sniffed.map_err(|error| self.unreadable(error))?;
-                if sniff(&start) == Form::Native {
+                if sniff(&start) == FileContent::Native {
                     input.read_to_end(&mut start).map_err(|error| self.unreadable(error))?;
                     return native(&start, take);
                 }
@@ -360,27 +362,29 @@ impl Source {
         };
         let mut input = self.decoded(input, bytes, observer)?;
         let outer = input.form();
-        let compression = matches!(outer, Form::Gzip | Form::Zstd).then_some(outer);
+        let compression = matches!(outer, FileContent::Gzip | FileContent::Zstd).then_some(outer);
         let (trace, form, completeness) = match (outer, self, bytes) {
-            (Form::Native, Source::File(path), Some(_)) => {
+            (FileContent::Native, Source::File(path), Some(_)) => {
                 drop(input);
                 let mapped = run::mapping::map_file(path).map_err(|error| self.unreadable(error))?;
                 let (trace, completeness) = self.native(&mapped, bounds, observer, &mut remarks)?;
-                (trace, Form::Native, completeness)
+                (trace, FileContent::Native, completeness)
             }
-            (Form::Text, ..) => (text(&mut input, &mut remarks)?, Form::Text, Completeness::Complete),
+            (FileContent::Text, ..) => {
+                (text(&mut input, &mut remarks)?, FileContent::Text, Completeness::Complete)
+            }
             _ => {
                 let mut start = Vec::with_capacity(SNIFF_LENGTH);
                 let sniffed = input.by_ref().take(SNIFF_LENGTH as u64).read_to_end(&mut start);
                 sniffed.map_err(|error| self.unreadable(error))?;
                 let form = sniff(&start);
-                if form == Form::Native {
+                if form == FileContent::Native {
                     input.read_to_end(&mut start).map_err(|error| self.unreadable(error))?;
                     let (trace, completeness) = self.native(&start, bounds, observer, &mut remarks)?;
                     (trace, form, completeness)
                 } else {
                     let mut whole = Cursor::new(start).chain(input);
-                    (text(&mut whole, &mut remarks)?, Form::Text, Completeness::Complete)
+                    (text(&mut whole, &mut remarks)?, FileContent::Text, Completeness::Complete)
                 }
             }
         };
@@ -454,7 +458,7 @@ impl Source {
         let excerpt = line.map(|text| Excerpt { span: span(place, &text), text, label: String::new() });
         let line = usize::try_from(place.line).ok();
         let refused = Error::from(ErrorKind::MalformedTrace(title));
-        let refused = refused.at(Place { file: self.name(), line, excerpt }).help_if(advice);
+        let refused = refused.at(SourcePosition { file: self.name(), line, excerpt }).help_if(advice);
         let refused = refused.help_if(can_be_left_out.then_some(LENIENT));
         if place.line > 1 {
             return refused;
@@ -509,7 +513,7 @@ fn regular(path: &Path) -> Option<File> {
 /// Whether a file is a native trace as it is, not within a compression.
 fn is_native(file: File) -> bool {
     let mut start = Vec::with_capacity(SNIFF_LENGTH);
-    file.take(SNIFF_LENGTH as u64).read_to_end(&mut start).is_ok() && sniff(&start) == Form::Native
+    file.take(SNIFF_LENGTH as u64).read_to_end(&mut start).is_ok() && sniff(&start) == FileContent::Native
 }
 
 fn is_regular(path: &Path) -> bool {

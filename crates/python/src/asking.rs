@@ -4,14 +4,14 @@ use candidates::races::RacePair;
 use check::{Model, check_refutation, check_schedule};
 use order::Index;
 use papers::races::{Method, for_each_pair};
-use pipeline::answer::{Answer, answer};
+use pipeline::answer::answer;
 use pipeline::condition::{Modality, ask_condition};
 use pipeline::predict::refuse_without_branches;
 use pipeline::question::QuestionText;
 use pipeline::{Budget, Silent, TraceFile};
 use pyo3::PyResult;
-use report::{About, ClaimedVerdict, Evidence, Fingerprint, SCHEMA, Steps};
-use states::{Class, Limits, Loset, Predicate};
+use report::{About, ClaimedVerdict, Evidence, Fingerprint, Steps};
+use states::{Class, Loset, Predicate, StateLimits};
 use trace::Trace;
 
 use crate::{json, refused, wrong};
@@ -33,29 +33,8 @@ pub(crate) fn ask(file: &TraceFile, kind: &str, text: &str, model: &str, budget:
     };
     let question = written.parse(trace).map_err(refused)?;
     let answer = answer(trace, &question, model, &Budget::of_steps(budget)).map_err(refused)?;
-    let mut evidence = Evidence {
-        schema: SCHEMA,
-        verdict: ClaimedVerdict::Unknown,
-        guaranteed: None,
-        model,
-        schedule: None,
-        refutation: None,
-        question: question.written(trace),
-        trace: About::new(file.path(), Fingerprint::of(trace)),
-        budget: None,
-    };
-    match answer {
-        Answer::Feasible { schedule, guaranteed } => {
-            evidence.verdict = ClaimedVerdict::Feasible;
-            (evidence.guaranteed, evidence.schedule) = (Some(guaranteed), Some(schedule));
-        }
-        Answer::Infeasible(refutation) => {
-            evidence.verdict = ClaimedVerdict::Infeasible;
-            evidence.refutation = Some(refutation);
-        }
-        Answer::Unknown { budget, .. } => evidence.budget = Some(budget),
-    }
-    json(&evidence)
+    let about = About::new(file.path(), Fingerprint::of(trace));
+    json(&answer.evidence(trace, &question, model, about))
 }
 
 /// Evidence about this trace, and no other.
@@ -102,8 +81,8 @@ pub(crate) fn explain(trace: &Trace, text: &str) -> PyResult<String> {
     })
 }
 
-fn limits(budget: u64) -> Limits {
-    Limits { states: budget, ..Limits::default() }
+fn limits(budget: u64) -> StateLimits {
+    StateLimits { states: budget, ..StateLimits::default() }
 }
 
 /// How many states of a class there are.

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use generate::Settings;
+use generate::TraceSettings;
 use papers::compare::{Comparison, TableKind};
 use pipeline::predict::PredictOptions;
 use pipeline::{Budget, Silent, TraceFile};
@@ -149,11 +149,11 @@ impl Trace {
 
     /// What each method of the papers finds; the tables of `foretell compare`, as JSON.
     fn compare(&self, py: Python<'_>, tables: Vec<String>, budget: u64) -> PyResult<String> {
-        let kind = |name: &String| match name.as_str() {
-            "race" => Ok(TableKind::Races),
-            "atomicity" => Ok(TableKind::Atomicity),
-            "nondeterminism" => Ok(TableKind::Nondeterminism),
-            _ => Err(wrong(format!("there is no table `{name}`: race, atomicity or nondeterminism"))),
+        let kind = |name: &String| {
+            let named = TableKind::ALL.into_iter().find(|kind| kind.name() == name);
+            named.ok_or_else(|| {
+                wrong(format!("there is no table `{name}`: race, atomicity or nondeterminism"))
+            })
         };
         let kinds = tables.iter().map(kind).collect::<PyResult<Vec<_>>>()?;
         let mut comparison = Comparison::default();
@@ -235,7 +235,7 @@ fn generate_trace(
     variables: u32,
     seed: u64,
 ) -> PyResult<Trace> {
-    let settings = Settings { seed, ..Settings::large(events, threads, locks, variables) };
+    let settings = TraceSettings { seed, ..TraceSettings::large(events, threads, locks, variables) };
     let made = py.detach(|| generate::generate(&settings)).map_err(wrong)?;
     Ok(Trace { file: TraceFile::in_memory(made, "<generated>") })
 }
@@ -243,7 +243,7 @@ fn generate_trace(
 /// Generates a tiny random trace with many kinds of events.
 #[pyfunction]
 fn generate_tiny(seed: u64) -> PyResult<Trace> {
-    let made = generate::generate(&Settings::tiny(seed)).map_err(wrong)?;
+    let made = generate::generate(&TraceSettings::tiny(seed)).map_err(wrong)?;
     Ok(Trace { file: TraceFile::in_memory(made, "<generated>") })
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use trace::{BlockId, BlockNames, EventId, LockId, Op, ThreadId, Trace};
+use trace::{BlockId, BlockNames, EventId, LockId, Op, StackFrame, ThreadId, Trace};
 
 use crate::place::{SourcePlace, Sources, is_of_the_system};
 use crate::words::Words;
@@ -18,7 +18,7 @@ pub struct Context<'t> {
     /// The options with which a search gives the findings the ids they have, each word as a shell takes it.
     pub options: Vec<String>,
     sources: &'t dyn Sources,
-    held: HashMap<EventId, Vec<Hold>>,
+    held: HashMap<EventId, Vec<HeldLock>>,
     allocations: HashMap<EventId, EventId>,
     /// Whether stacks are shown with the frames of the runtime and the standard library at their ends.
     full_stacks: bool,
@@ -63,22 +63,13 @@ impl<'t> Contexts<'t> {
 
 /// A lock that a thread holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hold {
+pub struct HeldLock {
     /// The lock.
     pub lock: LockId,
     /// Since when.
     pub acquire: EventId,
     /// Whether other readers may hold it too.
     pub shared: bool,
-}
-
-/// A frame of a stack.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
-    /// The function, as far as it is known.
-    pub function: String,
-    /// Where in it.
-    pub location: String,
 }
 
 /// A stack deeper than this is a recursion, whose outer calls say nothing more.
@@ -115,17 +106,17 @@ impl<'t> Context<'t> {
     }
 
     /// The locks that an event's thread holds right before it, the outermost first. Known for the events of the findings.
-    pub fn held(&self, event: EventId) -> &[Hold] {
+    pub fn held(&self, event: EventId) -> &[HeldLock] {
         self.held.get(&event).map_or(&[], Vec::as_slice)
     }
 
     /// The calls that led to an event, the innermost first; empty where they were not recorded or cannot be read.
-    pub fn stack(&self, event: EventId) -> Vec<Frame> {
+    pub fn stack(&self, event: EventId) -> Vec<StackFrame> {
         let notes = self.trace.notes();
         let stack = notes.and_then(|notes| Some((notes, notes.stack(event).ok()??)));
         let frame = |text: &str| {
             let (function, location) = text.split_once('\t').unwrap_or((text, ""));
-            Frame { function: function.to_owned(), location: location.to_owned() }
+            StackFrame { function: function.to_owned(), location: location.to_owned() }
         };
         stack
             .map_or_else(Vec::new, |(notes, id)| notes.frames_of(id).take(DEEPEST_STACK).map(frame).collect())
@@ -133,9 +124,9 @@ impl<'t> Context<'t> {
 
     /// The calls that led to an event as people want to see them: without those of the runtime and the standard library, unless there are no others
     /// or everything is wanted.
-    pub fn shown_stack(&self, event: EventId) -> Vec<Frame> {
+    pub fn shown_stack(&self, event: EventId) -> Vec<StackFrame> {
         let mut frames = self.stack(event);
-        let is_users = |frame: &Frame| !is_of_the_system(&frame.location);
+        let is_users = |frame: &StackFrame| !is_of_the_system(&frame.location);
         if !self.full_stacks && frames.iter().any(is_users) {
             frames.retain(is_users);
         }
@@ -204,9 +195,9 @@ impl<'t> Context<'t> {
 }
 
 /// The locks held right before each of some events, by their threads.
-fn held_at(trace: &Trace, events: &[EventId]) -> HashMap<EventId, Vec<Hold>> {
+fn held_at(trace: &Trace, events: &[EventId]) -> HashMap<EventId, Vec<HeldLock>> {
     let mut wanted = events.iter().copied().peekable();
-    let mut held: Vec<Vec<Hold>> = vec![Vec::new(); trace.symbols().threads.len()];
+    let mut held: Vec<Vec<HeldLock>> = vec![Vec::new(); trace.symbols().threads.len()];
     let mut found = HashMap::new();
     for (event, thread, op) in trace.events() {
         if wanted.peek().is_none() {
@@ -219,8 +210,8 @@ fn held_at(trace: &Trace, events: &[EventId]) -> HashMap<EventId, Vec<Hold>> {
         match op {
             Op::Acquire(_) | Op::AcquireShared(_) | Op::Release(_) | Op::ReleaseShared(_)
                 if trace.is_nested(event) => {}
-            Op::Acquire(lock) => held.push(Hold { lock, acquire: event, shared: false }),
-            Op::AcquireShared(lock) => held.push(Hold { lock, acquire: event, shared: true }),
+            Op::Acquire(lock) => held.push(HeldLock { lock, acquire: event, shared: false }),
+            Op::AcquireShared(lock) => held.push(HeldLock { lock, acquire: event, shared: true }),
             Op::Release(lock) | Op::ReleaseShared(lock) => held.retain(|hold| hold.lock != lock),
             _ => {}
         }

@@ -167,7 +167,7 @@ impl<'t> Walk<'t> {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Vec<String> {
+    fn edges_in_words(text: &str) -> Vec<String> {
         let trace = trace::text::read(text.as_bytes()).unwrap();
         let order: Vec<EventId> = (0..trace.len()).map(EventId::new).collect();
         edges(&trace, &order).iter().map(|e| format!("{} {}->{}", e.kind.name(), e.from, e.to)).collect()
@@ -176,11 +176,17 @@ mod tests {
     #[test]
     fn every_kind_of_synchronisation_has_its_arrow() {
         assert_eq!(
-            told("m|fork(a)|1\na|w(x)|2\nm|join(a)|3\nm|r(x)|4\n"),
+            edges_in_words("m|fork(a)|1\na|w(x)|2\nm|join(a)|3\nm|r(x)|4\n"),
             ["fork 0->1", "join 1->2", "reads-from 1->3"]
         );
-        assert_eq!(told("a|acq(l)|1\na|rel(l)|2\na|acq(l)|3\na|rel(l)|4\nb|acq(l)|5\n"), ["lock 3->4"]);
-        assert_eq!(told("a|signal(c)|1\nb|wait(c)|2\n"), ["signal 0->1"]);
-        assert_eq!(told("#! semaphore s 1\na|take(s)|1\na|post(s)|2\nb|take(s)|3\n"), ["permit 1->2"]);
+        assert_eq!(
+            edges_in_words("a|acq(l)|1\na|rel(l)|2\na|acq(l)|3\na|rel(l)|4\nb|acq(l)|5\n"),
+            ["lock 3->4"]
+        );
+        assert_eq!(edges_in_words("a|signal(c)|1\nb|wait(c)|2\n"), ["signal 0->1"]);
+        assert_eq!(
+            edges_in_words("#! semaphore s 1\na|take(s)|1\na|post(s)|2\nb|take(s)|3\n"),
+            ["permit 1->2"]
+        );
     }
 }

@@ -163,7 +163,7 @@ impl<'t> Prose<'t> {
                 format!("it would contain {}, in this order", listed(each))
             }
             Question::Reads(read, None) => {
-                let (event, seen) = (self.event(*read), self.words.seen(*read));
+                let (event, seen) = (self.event(*read), self.words.recorded_source(*read));
                 format!("it would contain {event}, seeing something else than {seen}")
             }
             Question::Reads(read, Some(source)) => {
@@ -224,7 +224,7 @@ impl<'t> Prose<'t> {
             Reason::Fork => (format!("{} does nothing before it is forked", self.words.thread_of(y)), &[]),
             Reason::Join => (format!("the join waits for all that {} does", self.words.thread_of(x)), &[]),
             Reason::Signal => ("it is the signal that woke this wait".to_owned(), &[]),
-            Reason::Barrier => ("nobody leaves the barrier before all have arrived".to_owned(), &[]),
+            Reason::Barrier => ("no thread leaves the barrier before all have arrived".to_owned(), &[]),
             Reason::ReadsFrom => (self.why_reads_from(y), &[]),
             Reason::Synchronises => (self.why_synchronises(x, y), &[]),
             Reason::Asked => ("the question asks for it".to_owned(), &[]),

@@ -24,13 +24,13 @@ pub enum Steps {
     Telling,
 }
 
-/// Up to so many steps nothing is left out.
+/// Up to this number of steps nothing is left out.
 const SHORT: usize = 24;
 /// Steps shown at the start.
 const FIRST: usize = 3;
 /// Steps shown at the end.
 const LAST: usize = 8;
-/// So many times when another thread goes on are shown, counted from the end.
+/// The number of switches between threads that are shown, counted from the end.
 const SWITCHES: usize = 8;
 /// With more threads than this, the thread is named in each line instead.
 const COLUMNS: usize = 6;

@@ -34,7 +34,7 @@ mod values;
 mod words;
 mod wrap;
 
-pub use context::{Context, Contexts, Frame, Hold};
+pub use context::{Context, Contexts, HeldLock};
 pub use edges::{Edge, EdgeKind, edges};
 pub use evidence::{About, ClaimedVerdict, Evidence, EvidenceError, SCHEMA, events_named};
 pub use explain::{explain, in_one_sentence};
@@ -57,9 +57,7 @@ pub use plain_json::{plain_json, write_plain_json};
 pub use quickfix::quickfix;
 pub use report_flags::ReportFlag;
 pub use sarif::sarif;
-pub use schedule_file::{
-    Contradiction, Line, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem, ScheduledFailure,
-};
+pub use schedule_file::{Contradiction, Line, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem};
 pub use suite::suite_in_words;
 pub use summary::{Tally, hidden_in_words, statistics, summary, summary_of};
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppressions};

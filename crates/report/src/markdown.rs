@@ -9,7 +9,7 @@ use crate::summary::summary;
 use crate::terminal::{reproduction, title};
 use crate::words::printable;
 
-/// So many findings, and so many tests, have a row: summaries of jobs are limited.
+/// The most findings, and the most tests, that have a row: summaries of jobs are limited.
 const MOST: usize = 100;
 
 /// The whole text: what was found in a table, how to see it happen, and the tests of a suite.

@@ -11,9 +11,9 @@ use crate::edges::edges;
 use crate::terminal::title;
 use findings::{Finding, Predictions};
 
-/// So many steps of the observed run, and of each schedule, from their ends: viewers take no more gladly.
+/// The most steps of the observed run and of each schedule, from their ends: viewers are slow with more.
 const MOST_STEPS: usize = 100_000;
-/// So many steps in the whole file.
+/// The most steps in the whole file.
 const MOST_IN_ALL: usize = 1_000_000;
 
 /// The whole file.

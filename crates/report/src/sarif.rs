@@ -29,7 +29,7 @@ const MOST_RESULTS: usize = 25_000;
 const MOST_STEPS: usize = 1_000;
 /// Steps in the whole file: uploads are limited, and a schedule may be as long as its trace.
 const MOST_STEPS_IN_ALL: usize = 100_000;
-/// So many steps each code flow has even so.
+/// The number of steps that each code flow has in any case.
 const FEWEST_STEPS: usize = 20;
 
 /// The whole file, indented.
@@ -290,7 +290,7 @@ impl Writer<'_> {
         });
         let of = |event, text| {
             let frames = self.context.shown_stack(event);
-            let frame = |frame: &crate::context::Frame| self.frame(&frame.function, &frame.location);
+            let frame = |frame: &trace::StackFrame| self.frame(&frame.function, &frame.location);
             Stack { message: Message { text }, frames: frames.iter().map(frame).collect() }
         };
         let events = self.finding.named_events().map(|event| of(event, words.event_without_id(event)));

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use check::{Model, Question, Source, UnknownModel, WrittenQuestion};
 use trace::native::ReadError;
-use trace::{Binary, EventId, Kind, ThreadEvents, ThreadPath, Trace};
+use trace::{Binary, EventId, ExpectedFailure, Kind, ThreadEvents, ThreadPath, Trace};
 
 use crate::evidence::{About, ClaimedVerdict, Evidence, SCHEMA};
 use crate::fingerprint::{push_name, push_op};
@@ -35,7 +35,7 @@ pub struct ScheduleFile {
     /// The file of the program that was run, to tell whether it is still the same.
     pub program: Option<Binary>,
     /// How the program fails at the end of it, if it is the schedule of a failure.
-    pub failure: Option<ScheduledFailure>,
+    pub failure: Option<ExpectedFailure>,
     /// The events in order.
     pub lines: Vec<Line>,
     /// The events that the question names as next, if a replay can know them.
@@ -43,15 +43,6 @@ pub struct ScheduleFile {
     /// The rest of the recorded run up to the later of two racing accesses, if they race because of memory orders. No program can follow
     /// such a schedule, so a replay follows the recorded order, and looks whether the accesses are unordered.
     pub unordered: Option<Vec<Line>>,
-}
-
-/// How a program fails at the end of a schedule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScheduledFailure {
-    /// What makes it the same failure.
-    pub identity: String,
-    /// The thread that fails, if it is one.
-    pub thread: Option<ThreadPath>,
 }
 
 /// One event of the schedule.
@@ -274,7 +265,7 @@ fn named_next(question: &Question) -> Vec<EventId> {
     }
 }
 
-/// Whether a program can be told by its line.
+/// Whether the line can identify the program.
 fn can_be_written(program: &Binary) -> bool {
     let Binary { path, build_id, checksum } = program;
     !path.trim_end().is_empty()
@@ -368,7 +359,7 @@ impl std::fmt::Display for ScheduleFile {
             push_name(&mut spelled, path);
             writeln!(f, "program {checksum} {build_id} {spelled}")?;
         }
-        if let Some(ScheduledFailure { identity, thread }) = &self.failure {
+        if let Some(ExpectedFailure { identity, thread }) = &self.failure {
             let thread = thread.as_ref().map_or("-".to_owned(), ThreadPath::to_string);
             let mut spelled = String::new();
             push_name(&mut spelled, identity);

@@ -45,7 +45,7 @@ pub fn suite_in_words(suite: &Suite) -> String {
     text + &counts_in_words(suite) + "\n\n"
 }
 
-/// What came of a test.
+/// The result of a test.
 pub(crate) fn result_in_words(test: &SuiteTest) -> String {
     match (&test.findings[..], &test.message) {
         ([], Some(message)) => format!("{}: {}", test.outcome.in_words(), printable(message)),

@@ -3,7 +3,7 @@
 use crate::figures::{counted, number};
 use findings::{Comparison, Finding, FindingKind, Predictions, Rung, Stopped, StoppedBy};
 
-/// How many findings there are of which kind and rung.
+/// The number of findings of each kind and rung.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     kinds: Vec<(FindingKind, u64)>,

@@ -1,4 +1,4 @@
-//! Suppressions: what a user does not want to be told, in the files of ThreadSanitizer, read unchanged.
+//! Suppressions: findings that a user does not want to see, in the files of ThreadSanitizer, read unchanged.
 //!
 //! A line is `type:pattern`; `#` starts a comment line. A pattern matches anywhere in a name unless `^` or `$` ties it to the
 //! start or end; `*` stands for anything. `race:` and our own `deadlock:`, `atomicity:`, `nondeterminism:`, `order:`,
@@ -29,13 +29,13 @@ pub struct Suppression {
     pub line: usize,
     /// As it is written.
     pub text: String,
-    what: What,
+    what: SuppressionTarget,
     pattern: Pattern,
 }
 
 /// What a suppression is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum SuppressionTarget {
     Kind(FindingKind),
     /// The innermost frames alone.
     Top(FindingKind),
@@ -89,14 +89,15 @@ impl Suppression {
     fn parse(line: usize, text: &str) -> Result<Self, SuppressionProblem> {
         let (kind, pattern) = text.split_once(':').ok_or(SuppressionProblem::NoType)?;
         let what = match kind {
-            "mutex" => What::Mutex,
-            "thread" => What::Thread,
-            "called_from_lib" => What::Library,
-            "signal" => What::Signal,
+            "mutex" => SuppressionTarget::Mutex,
+            "thread" => SuppressionTarget::Thread,
+            "called_from_lib" => SuppressionTarget::Library,
+            "signal" => SuppressionTarget::Signal,
             other => {
-                let (name, what): (_, fn(FindingKind) -> What) = match other.strip_suffix("_top") {
-                    Some(name) => (name, What::Top),
-                    None => (other, What::Kind),
+                let (name, what): (_, fn(FindingKind) -> SuppressionTarget) = match other.strip_suffix("_top")
+                {
+                    Some(name) => (name, SuppressionTarget::Top),
+                    None => (other, SuppressionTarget::Kind),
                 };
                 let mut kinds = FindingKind::ALL.iter().chain([&FindingKind::Failure]);
                 let kind = kinds.find(|kind| kind.name() == name);
@@ -111,25 +112,25 @@ impl Suppression {
         let any_frame = |frames| events.iter().any(|&event| self.matches_event(context, event, frames));
         let symbols = context.trace.symbols();
         match self.what {
-            What::Kind(kind) => {
+            SuppressionTarget::Kind(kind) => {
                 let is_there = || any_frame(usize::MAX) || self.matches_failure(finding, usize::MAX);
                 is_of_kind(kind, context, finding) && (self.pattern.matches(&finding.object) || is_there())
             }
-            What::Top(kind) => {
+            SuppressionTarget::Top(kind) => {
                 is_of_kind(kind, context, finding) && (any_frame(1) || self.matches_failure(finding, 1))
             }
-            What::Mutex => match finding.kind {
+            SuppressionTarget::Mutex => match finding.kind {
                 FindingKind::Deadlock => finding.object.split(", ").any(|lock| self.pattern.matches(lock)),
                 FindingKind::Misuse => self.pattern.matches(&finding.object) || any_frame(usize::MAX),
                 _ => false,
             },
-            What::Thread => {
+            SuppressionTarget::Thread => {
                 finding.kind == FindingKind::Misuse && self.pattern.matches(&finding.object)
                     || events
                         .iter()
                         .any(|&event| self.pattern.matches(symbols.thread(context.trace.thread(event))))
             }
-            What::Library => {
+            SuppressionTarget::Library => {
                 let location = |&event: &EventId| symbols.location(context.trace.location(event));
                 let mut libraries = context.trace.metadata().libraries.iter();
                 events.iter().any(|event| self.matches_location(location(event)))
@@ -137,7 +138,7 @@ impl Suppression {
                         self.pattern.matches(&library.path) && has_event_in(context, finding, library)
                     })
             }
-            What::Signal => {
+            SuppressionTarget::Signal => {
                 let is_in_handler = ["signal handler", "errno"].contains(&finding.object.as_str());
                 finding.kind == FindingKind::Misuse && is_in_handler && any_frame(usize::MAX)
             }
@@ -344,9 +345,9 @@ mod tests {
         assert_eq!(texts, [(3, "race:foo"), (4, "deadlock:^b$"), (5, "signal:x")]);
         for kind in FindingKind::ALL {
             let both = format!("{0}:f\n{0}_top:f\n", kind.name());
-            let whats: Vec<What> =
+            let whats: Vec<SuppressionTarget> =
                 Suppressions::parse(&both).unwrap().entries.iter().map(|e| e.what).collect();
-            assert_eq!(whats, [What::Kind(*kind), What::Top(*kind)]);
+            assert_eq!(whats, [SuppressionTarget::Kind(*kind), SuppressionTarget::Top(*kind)]);
         }
         assert!(Suppressions::parse("mutex_top:m").is_err());
         let error = Suppressions::parse("race:x\nracy:y\n").unwrap_err();

@@ -4,9 +4,9 @@
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use anstyle::{AnsiColor, Style};
 use check::Question;
-use trace::EventId;
+use trace::{EventId, StackFrame};
 
-use crate::context::{Context, Frame};
+use crate::context::Context;
 use crate::fixes::{fix_in_words, no_fix_in_words, orders_in_words};
 use crate::interleaving::{Steps, interleaving};
 use crate::outcome::{ThreadAtEnd, effect, frequency, statement, threads_at_end};
@@ -74,7 +74,7 @@ pub fn finding_in_a_line(finding: &Finding) -> String {
     format!("{}: {}, {}{}\n", finding.id, title_and_places(finding), finding.rung.name(), times(finding))
 }
 
-/// So many further locations of a finding are listed for people.
+/// The most further locations of a finding that are listed for people.
 const MOST_FURTHER: usize = 8;
 
 /// Further locations of a finding: `a.c:3 and a.c:9`, with what they are about if that is another element.
@@ -275,7 +275,7 @@ impl FindingText<'_> {
     /// The calls that led to an event.
     fn calls(&self, event: EventId) -> String {
         let frames = self.context.shown_stack(event).into_iter().enumerate();
-        let line = |(depth, frame): (usize, Frame)| {
+        let line = |(depth, frame): (usize, StackFrame)| {
             format!("      #{depth} {} {}\n", shown(&frame.function), shown(&frame.location))
         };
         frames.map(line).collect()
@@ -371,7 +371,7 @@ pub fn reproduction(context: &Context<'_>, finding: &Finding) -> Option<String> 
     context.trace.can_be_replayed().then_some(command)
 }
 
-/// So many tests that show a finding are named.
+/// The most tests that are named for a finding.
 const MOST_TESTS: usize = 8;
 
 /// As a shell takes it for one word.

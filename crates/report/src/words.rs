@@ -155,7 +155,7 @@ impl<'t> Words<'t> {
     }
 
     /// What a read saw in the trace.
-    pub fn seen(&self, read: EventId) -> String {
+    pub fn recorded_source(&self, read: EventId) -> String {
         self.source(read, self.trace.reads_from(read).map_or(Source::Initial, Source::Write))
     }
 
@@ -167,7 +167,7 @@ impl<'t> Words<'t> {
             Question::Deadlock(blocked) => format!("{} can block each other forever", events(blocked)),
             Question::Order(order) => format!("this order can happen: {}", self.in_order(order)),
             Question::Reads(read, None) => {
-                format!("{} can see something other than {}", self.event(*read), self.seen(*read))
+                format!("{} can see something other than {}", self.event(*read), self.recorded_source(*read))
             }
             Question::Reads(read, Some(source)) => {
                 format!("{} can see {}", self.event(*read), self.source(*read, *source))
@@ -186,7 +186,11 @@ impl<'t> Words<'t> {
             Question::Deadlock(blocked) => format!("{} cannot block each other forever", events(blocked)),
             Question::Order(order) => format!("this order cannot happen: {}", self.in_order(order)),
             Question::Reads(read, None) => {
-                format!("{} cannot see anything other than {}", self.event(*read), self.seen(*read))
+                format!(
+                    "{} cannot see anything other than {}",
+                    self.event(*read),
+                    self.recorded_source(*read)
+                )
             }
             Question::Reads(read, Some(source)) => {
                 format!("{} cannot see {}", self.event(*read), self.source(*read, *source))

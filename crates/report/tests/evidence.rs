@@ -15,7 +15,7 @@ use trace::{EventId, Trace};
 const MODELS: [Model; 3] = [Model::Sync, Model::ReadsFrom, Model::Branch];
 
 fn tiny(seed: u64) -> Trace {
-    generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid")
+    generate::generate(&generate::TraceSettings::tiny(seed)).expect("tiny settings are valid")
 }
 
 fn answer(index: &Index<'_>, question: &Question, model: Model) -> Evidence {

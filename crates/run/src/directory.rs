@@ -252,7 +252,7 @@ mod tests {
             fs::create_dir(run).unwrap();
             fs::write(run.join(JOURNAL), "it").unwrap();
         }
-        let progress = wire::Progress::new(4, 0);
+        let progress = wire::LogProgress::new(4, 0);
         let head = wire::Header::new(7, progress).to_bytes();
         let mut log = vec![0; wire::STREAM_START];
         log[..head.len()].copy_from_slice(&head);
@@ -270,7 +270,7 @@ mod tests {
             b"",
         );
         let used = sink.used();
-        let progress = wire::Progress::new(used as u64, 0);
+        let progress = wire::LogProgress::new(used as u64, 0);
         let head = wire::Header::new(7, progress).to_bytes();
         log[..head.len()].copy_from_slice(&head);
         log.extend(&room[..used]);

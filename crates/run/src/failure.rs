@@ -7,10 +7,10 @@ mod printed;
 
 use std::collections::BTreeSet;
 
-use load::StackFrame;
 use load::inspect::{Inspection, inspect};
 use load::{LoadError, Recorded, ends_in_standstill};
-use trace::{Ending, ThreadPath};
+use serde::ser::Serializer;
+use trace::{Ending, StackFrame, ThreadPath};
 use wire::ThreadState;
 
 /// The exit status of a Rust program that panics.
@@ -26,7 +26,7 @@ pub(crate) fn is_endless(identity: &str) -> bool {
 
 /// A run that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct RunFailure {
     /// What failed, in a few words: ``assertion `d == 0` failed``, `SIGSEGV at 0x0`, `panicked: ..`, `deadlock`.
     pub message: String,
     /// Where in the source; empty if that is not known.
@@ -41,24 +41,29 @@ pub struct Failure {
     pub threads: Vec<ThreadAtEnd>,
 }
 
-/// A thread when the program failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ThreadAtEnd {
+/// A thread where a run ended or stopped: identified by its path, or by its name for those who read it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ThreadAtEnd<T = ThreadPath> {
     /// Which.
-    pub thread: ThreadPath,
+    pub thread: T,
     /// What it was doing.
+    #[serde(serialize_with = "state_name")]
     pub state: ThreadState,
     /// Its call stack, the innermost function first.
     pub stack: Vec<StackFrame>,
 }
 
-impl Failure {
+fn state_name<S: Serializer>(state: &ThreadState, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(state.name())
+}
+
+impl RunFailure {
     /// The failure that a run ended with, if it did; `log` is what the run left.
     pub fn of(
         ending: Ending,
         output: &[u8],
         log: Option<Recorded<'_>>,
-    ) -> Result<Option<Failure>, LoadError> {
+    ) -> Result<Option<RunFailure>, LoadError> {
         let may_hang = ending == Ending::TimedOut;
         let hangs = log.as_ref().filter(|_| may_hang).map(|log| ends_in_standstill(log.log)).transpose()?;
         if !may_fail(ending, output) || hangs == Some(false) {
@@ -68,11 +73,15 @@ impl Failure {
             Some(log) => inspect(log, &[])?,
             None => Inspection::default(),
         };
-        Ok(Failure::seen(ending, output, &inspection))
+        Ok(RunFailure::of_inspection(ending, output, &inspection))
     }
 
     /// The same of a log that was inspected already.
-    pub(crate) fn seen(ending: Ending, output: &[u8], inspection: &Inspection) -> Option<Failure> {
+    pub(crate) fn of_inspection(
+        ending: Ending,
+        output: &[u8],
+        inspection: &Inspection,
+    ) -> Option<RunFailure> {
         if !may_fail(ending, output) {
             return None;
         }
@@ -122,7 +131,7 @@ impl Failure {
             stack: last_stack(inspection, thread),
         });
         let threads = threads.collect();
-        Some(Failure { message, place, ending, thread, stack, threads })
+        Some(RunFailure { message, place, ending, thread, stack, threads })
     }
 
     /// What makes it the same failure in another run: what failed and where, without what differs from run to run.
@@ -239,7 +248,7 @@ mod tests {
     fn values_do_not_tell_panics_apart() {
         let identity = |message: &str, place: &str| {
             let (message, place) = (message.to_owned(), place.to_owned());
-            let failure = Failure {
+            let failure = RunFailure {
                 message,
                 place,
                 ending: Ending::Exited(PANIC_STATUS),
@@ -267,7 +276,11 @@ mod tests {
     #[test]
     fn a_status_or_a_request_to_end_is_no_failure() {
         for ending in [Ending::Exited(101), Ending::Exited(1), Ending::Killed(15), Ending::TimedOut] {
-            assert_eq!(Failure::seen(ending, b"nothing said", &Inspection::default()), None, "{ending:?}");
+            assert_eq!(
+                RunFailure::of_inspection(ending, b"nothing said", &Inspection::default()),
+                None,
+                "{ending:?}"
+            );
         }
     }
 
@@ -275,15 +288,15 @@ mod tests {
     fn a_report_of_a_sanitizer_is_a_failure() {
         let output = b"x\n==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x60\n  ...\n\
                        SUMMARY: AddressSanitizer: heap-use-after-free /src/a.c:5:3 in main\n";
-        let failure = Failure::seen(Ending::Exited(66), output, &Inspection::default()).unwrap();
+        let failure = RunFailure::of_inspection(Ending::Exited(66), output, &Inspection::default()).unwrap();
         assert_eq!(failure.message, "AddressSanitizer: heap-use-after-free");
         assert_eq!(failure.place, "/src/a.c:5");
-        assert_eq!(Failure::seen(Ending::Exited(0), output, &Inspection::default()), None);
+        assert_eq!(RunFailure::of_inspection(Ending::Exited(0), output, &Inspection::default()), None);
     }
 
     #[test]
     fn a_signal_is_named() {
-        let failure = Failure::seen(Ending::Killed(8), b"", &Inspection::default()).unwrap();
+        let failure = RunFailure::of_inspection(Ending::Killed(8), b"", &Inspection::default()).unwrap();
         assert_eq!(failure.message, "SIGFPE");
     }
 }

@@ -18,7 +18,7 @@ const RUNTIME: &[u8] = b"libtsan.so";
 
 /// What the recorder can see of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sight {
+pub enum Recordability {
     /// Everything: it is instrumented and loads the runtime.
     Full,
     /// Locks and threads, if the runtime is preloaded: it is not instrumented.
@@ -45,7 +45,7 @@ pub struct Program {
     /// Its path.
     pub path: PathBuf,
     /// What can be seen of it.
-    pub sight: Sight,
+    pub recordability: Recordability,
     /// Whether it says which source its code is of.
     pub has_lines: bool,
     /// Its build id in hexadecimal, empty if it has none.
@@ -67,7 +67,11 @@ impl Program {
         let path = locate(command)?;
         let bytes = crate::mapping::map_file(&path)?;
         Ok(Program {
-            sight: if is_privileged(&path)? { Sight::Privileged } else { sight(&bytes) },
+            recordability: if is_privileged(&path)? {
+                Recordability::Privileged
+            } else {
+                recordability(&bytes)
+            },
             has_lines: has_lines(&bytes),
             path,
             build_id: build_id(&bytes),
@@ -120,38 +124,42 @@ fn build_id(bytes: &[u8]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn sight(bytes: &[u8]) -> Sight {
+fn recordability(bytes: &[u8]) -> Recordability {
     if bytes.starts_with(b"#!") {
-        return Sight::Script;
+        return Recordability::Script;
     }
     if !bytes.starts_with(b"\x7fELF") {
-        return Sight::NotAProgram;
+        return Recordability::NotAProgram;
     }
-    let Ok(file) = ElfFile64::<Endianness>::parse(bytes) else { return Sight::Foreign };
+    let Ok(file) = ElfFile64::<Endianness>::parse(bytes) else { return Recordability::Foreign };
     let endian = file.endian();
     let header = file.elf_header();
     if header.e_machine(endian) != elf::EM_X86_64 {
-        return Sight::Foreign;
+        return Recordability::Foreign;
     }
     if !matches!(header.e_type(endian), elf::ET_EXEC | elf::ET_DYN) {
-        return Sight::NotAProgram;
+        return Recordability::NotAProgram;
     }
     let interpreted =
         file.elf_program_headers().iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP);
     if !interpreted {
         let is_library = header.e_type(endian) == elf::ET_DYN && !is_position_independent(&file, bytes);
-        return if is_library { Sight::Library } else { Sight::Static };
+        return if is_library { Recordability::Library } else { Recordability::Static };
     }
     if needs_runtime(&file, bytes) {
-        return Sight::Full;
+        return Recordability::Full;
     }
     let own = file.symbols().chain(file.dynamic_symbols());
     let mut own = own.filter(|symbol| symbol.is_definition() && symbol.name() == Ok("__tsan_init"));
-    if own.next().is_some() { Sight::OwnRuntime } else { Sight::SyncOnly }
+    if own.next().is_some() { Recordability::OwnRuntime } else { Recordability::SyncOnly }
 }
 
-/// What the loader is told under a tag.
-fn told<'a>(file: &ElfFile64<'a, Endianness>, bytes: &'a [u8], tag: i64) -> impl Iterator<Item = u64> {
+/// The values that the file has for the loader under a tag.
+fn tagged_values<'a>(
+    file: &ElfFile64<'a, Endianness>,
+    bytes: &'a [u8],
+    tag: i64,
+) -> impl Iterator<Item = u64> {
     let endian = file.endian();
     let dynamic =
         file.elf_program_headers().iter().find_map(|segment| segment.dynamic(endian, bytes).ok()?);
@@ -163,15 +171,15 @@ fn told<'a>(file: &ElfFile64<'a, Endianness>, bytes: &'a [u8], tag: i64) -> impl
 
 /// Whether it is a program that runs wherever it is put, which looks much like a library.
 fn is_position_independent(file: &ElfFile64<'_, Endianness>, bytes: &[u8]) -> bool {
-    told(file, bytes, elf::DT_FLAGS_1).any(|flags| flags & u64::from(elf::DF_1_PIE) != 0)
+    tagged_values(file, bytes, elf::DT_FLAGS_1).any(|flags| flags & u64::from(elf::DF_1_PIE) != 0)
 }
 
 /// Whether the runtime is among the libraries it loads.
 fn needs_runtime(file: &ElfFile64<'_, Endianness>, bytes: &[u8]) -> bool {
-    let address = told(file, bytes, elf::DT_STRTAB).next();
+    let address = tagged_values(file, bytes, elf::DT_STRTAB).next();
     let Some(text) = address.and_then(|address| at_address(file, bytes, address)) else { return false };
-    let mut names =
-        told(file, bytes, elf::DT_NEEDED).filter_map(|offset| text.get(usize::try_from(offset).ok()?..));
+    let mut names = tagged_values(file, bytes, elf::DT_NEEDED)
+        .filter_map(|offset| text.get(usize::try_from(offset).ok()?..));
     names.any(|name| name.starts_with(RUNTIME))
 }
 
@@ -194,10 +202,10 @@ mod tests {
 
     #[test]
     fn programs_are_told_by_their_content() {
-        assert_eq!(sight(b"#!/bin/sh\n"), Sight::Script);
-        assert_eq!(sight(b"hello"), Sight::NotAProgram);
-        assert_eq!(sight(b"\x7fELF"), Sight::Foreign);
-        assert_eq!(Program::find(OsStr::new("sh")).unwrap().sight, Sight::SyncOnly);
+        assert_eq!(recordability(b"#!/bin/sh\n"), Recordability::Script);
+        assert_eq!(recordability(b"hello"), Recordability::NotAProgram);
+        assert_eq!(recordability(b"\x7fELF"), Recordability::Foreign);
+        assert_eq!(Program::find(OsStr::new("sh")).unwrap().recordability, Recordability::SyncOnly);
     }
 
     #[test]
@@ -214,7 +222,7 @@ mod tests {
     fn no_cut_program_makes_it_stumble() {
         let whole = fs::read(locate(OsStr::new("sh")).unwrap()).unwrap();
         for cut in (0..whole.len().min(20_000)).step_by(7) {
-            sight(&whole[..cut]);
+            recordability(&whole[..cut]);
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::drive::{Drive, Driven, Driver, GETTING_READY};
 use crate::environment::Environment;
 use crate::mapping::{Mapping, map_file};
 use crate::output::OutputFile;
-use crate::program::Sight;
+use crate::program::Recordability;
 use crate::signals::{self, PassingOn};
 use crate::waiting::{EndWatch, LOOK};
 use compile::embedded;
@@ -30,9 +30,9 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// How a program is run.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct RecordSettings {
     /// The runtime's settings.
-    pub runtime: wire::Settings,
+    pub runtime: wire::RuntimeSettings,
     /// End the program after this long.
     pub duration: Option<Duration>,
     /// Where its output goes, standard error included; none: where ours goes.
@@ -45,7 +45,7 @@ pub struct Settings {
 
 /// A program that ran.
 #[derive(Debug)]
-pub struct Ran {
+pub struct RecordedRun {
     /// How it ended.
     pub ending: Ending,
     /// The same as the system has it.
@@ -94,7 +94,7 @@ pub fn left_by(interrupted: &Interrupted) -> io::Result<Vec<Process>> {
     processes(&interrupted.path, first.trim().parse().unwrap_or(0))
 }
 
-impl Ran {
+impl RecordedRun {
     /// Whether the runtime was loaded into the program.
     pub fn was_loaded(&self) -> bool {
         self.directory.path().join(wire::FIRST_FILE).exists()
@@ -121,14 +121,19 @@ pub(crate) fn code(status: ExitStatus) -> u8 {
 }
 
 /// Runs a command to its end. The file is the program that its first word stands for.
-pub fn run(command: &[OsString], file: &Path, sight: Sight, settings: &Settings) -> io::Result<Ran> {
+pub fn run(
+    command: &[OsString],
+    file: &Path,
+    recordability: Recordability,
+    settings: &RecordSettings,
+) -> io::Result<RecordedRun> {
     let installed = embedded::unpack()?;
     let directory = WorkDirectory::create()?;
     fs::write(directory.path().join(wire::SETTINGS_FILE), settings.runtime.to_string())?;
     let mut environment = Environment::ours();
     let library = installed.library.parent().unwrap_or(Path::new("/"));
     environment.prepend("LD_LIBRARY_PATH", library.as_os_str());
-    if sight != Sight::Full {
+    if recordability != Recordability::Full {
         environment.prepend("LD_PRELOAD", installed.library.as_os_str());
     }
     environment.set(wire::RUN_VARIABLE, directory.path());
@@ -155,7 +160,7 @@ pub fn run(command: &[OsString], file: &Path, sight: Sight, settings: &Settings)
     if let Some(first) = processes.first_mut() {
         first.has_exited = status.code().is_some();
     }
-    Ok(Ran { ending, status, elapsed, processes, environment_size, not_ready, directory })
+    Ok(RecordedRun { ending, status, elapsed, processes, environment_size, not_ready, directory })
 }
 
 /// A process that has ended.

@@ -19,15 +19,15 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use crate::Cancellation;
-use crate::failure::Failure;
+use crate::failure::{RunFailure, ThreadAtEnd};
 pub use debugger::{debug, launch};
 pub use follow::{FollowSettings, follow};
 use load::inspect::{InspectedEvent, Inspection, inspect};
 use load::{LoadError, Recorded};
 use outcome::Outcome;
 use plan::Control;
-pub use plan::{Goal, Plan, PlannedEvent, PlannedFailure, RaceOrder};
-pub use result::{Divergence, ObservedEvent, Replay, ReplayVerdict, ThreadStatus};
+pub use plan::{Goal, Plan, PlannedEvent, RaceOrder};
+pub use result::{Divergence, ObservedEvent, Replay, ReplayVerdict};
 pub use run::Command;
 pub use trace::Ending;
 use trace::ThreadPath;
@@ -52,10 +52,10 @@ pub enum ReplayError {
 
 /// How a plan is carried out.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ReplaySettings {
     /// Which of two racing accesses goes first.
     pub order: RaceOrder,
-    /// What becomes of a program that leaves the schedule.
+    /// What happens to a program that leaves the schedule.
     pub on_divergence: OnDivergence,
     /// What the barrier of libtsan's own tests does.
     pub test_barriers: TestBarriers,
@@ -71,21 +71,21 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Settings {
+impl ReplaySettings {
     /// The runtime's settings.
-    fn for_runtime(&self, plan: &Plan) -> wire::Settings {
+    fn for_runtime(&self, plan: &Plan) -> wire::RuntimeSettings {
         // What comes after a schedule that leads into a hang repeats itself.
         let afterwards = if plan.goal.is_endless() { REPEATED_EVENTS } else { LATER_EVENTS };
-        let settings = wire::Settings {
+        let settings = wire::RuntimeSettings {
             mode: wire::Mode::Replay,
             seed: self.seed,
             test_barriers: self.test_barriers,
             max_events: NonZeroU64::new(plan.length().saturating_add(afterwards)),
-            ..wire::Settings::DEFAULT
+            ..wire::RuntimeSettings::DEFAULT
         };
         match &plan.goal {
             // Threads that are in a state together leave it together.
-            Goal::State => wire::Settings {
+            Goal::State => wire::RuntimeSettings {
                 policy: wire::Policy::RoundRobin,
                 quantum: Some(NonZeroU64::MIN),
                 ..settings
@@ -95,15 +95,15 @@ impl Settings {
     }
 }
 
-/// A program that is to hang is stopped after this time, and its events are recorded up to so many after those of the schedule.
+/// A program that is to hang is stopped after this time, and this number of its events are recorded after those of the schedule.
 const ENDLESS: Duration = Duration::from_secs(3);
 const REPEATED_EVENTS: u64 = 100_000;
-/// So many events are recorded after those of any other schedule: a program may spin for ever when it has been
+/// The number of events that are recorded after those of any other schedule: a program may spin for ever when it has been
 /// led elsewhere, and reading what it logs must not take all the time there is.
 const LATER_EVENTS: u64 = 3_000_000;
 
 /// Runs the command along the plan.
-pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Replay, ReplayError> {
+pub fn replay(plan: &Plan, command: &Command, settings: ReplaySettings) -> Result<Replay, ReplayError> {
     let plan = &*shortened(plan, settings.until);
     let control = Control::new(plan, &settings);
     let ran = run::run(
@@ -130,7 +130,7 @@ pub fn replay(plan: &Plan, command: &Command, settings: Settings) -> Result<Repl
     let verifying = Verifying { plan, control: &control, outcome: &outcome, inspection: &inspection };
     let divergence = verifying.divergence();
     let output = ran.output();
-    let failure = Failure::seen(ran.ending, &output, &inspection);
+    let failure = RunFailure::of_inspection(ran.ending, &output, &inspection);
     let failed_so = match &plan.goal {
         Goal::Failure(planned) => {
             failure.as_ref().is_some_and(|failure| failure.identity() == planned.identity)
@@ -193,22 +193,27 @@ fn wanted(plan: &Plan, control: &Control, outcome: &Outcome) -> Vec<(ThreadPath,
     let standing = outcome
         .threads
         .iter()
-        .map(|report| (control.cast.path(report.thread).cloned().unwrap_or_default(), report.place));
+        .map(|report| (control.table.path(report.thread).cloned().unwrap_or_default(), report.place));
     events.chain(standing).collect()
 }
 
 /// The threads at the end of the schedule.
-fn statuses(plan: &Plan, control: &Control, outcome: &Outcome, inspection: &Inspection) -> Vec<ThreadStatus> {
+fn statuses(
+    plan: &Plan,
+    control: &Control,
+    outcome: &Outcome,
+    inspection: &Inspection,
+) -> Vec<ThreadAtEnd<String>> {
     let found = &inspection.events[plan.steps.len() + plan.goal.named().len()..];
     let threads = outcome.threads.iter().zip(found).filter_map(|(report, found)| {
-        let thread = control.cast.path(report.thread)?;
+        let thread = control.table.path(report.thread)?;
         // What it did next, it did from where it stood.
         let stack = match found {
             Some(found) => found.stack,
             None => inspection.last.get(thread).copied().flatten(),
         };
         let thread = plan.thread_name(thread);
-        Some(ThreadStatus { thread, state: report.state, stack: inspection.stack(stack) })
+        Some(ThreadAtEnd { thread, state: report.state, stack: inspection.stack(stack) })
     });
     threads.collect()
 }
@@ -223,15 +228,15 @@ fn observed(
     let found = &inspection.events[plan.steps.len()..];
     let named = plan.goal.named().into_iter().zip(found);
     let observe = |(event, found): (&PlannedEvent, &Option<InspectedEvent>)| {
-        let thread = control.cast.number(&event.thread);
-        let sight = event.place.and_then(|place| outcome.sight(thread, place));
+        let thread = control.table.number(&event.thread);
+        let report = event.place.and_then(|place| outcome.access_report(thread, place));
         let at_the_end = || inspection.last.get(&event.thread).copied().flatten();
         let stack = found.as_ref().map_or_else(at_the_end, |found| found.stack);
         let bytes = |memory: Option<Memory>| memory.map(|memory| memory.as_bytes().to_vec());
         ObservedEvent {
             event: event.clone(),
-            before: sight.and_then(|sight| bytes(sight.before)),
-            after: sight.and_then(|sight| bytes(sight.after)),
+            before: report.and_then(|report| bytes(report.before)),
+            after: report.and_then(|report| bytes(report.after)),
             stack: inspection.stack(stack),
         }
     };

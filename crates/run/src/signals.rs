@@ -1,6 +1,6 @@
 //! Signals while a program runs under us: it gets them, we stay.
 //!
-//! What the terminal sends goes to both already; what another process sends us is passed on. How many came is counted: whoever
+//! What the terminal sends goes to both already; what another process sends us is passed on. How many came is counted: a caller that
 //! waits for the program ends it if it does not end by itself.
 
 use std::io;

@@ -60,7 +60,7 @@ pub fn survey(command: &[OsString], duration: Option<Duration>) -> io::Result<Su
     let installed = embedded::unpack()?;
     let libraries = installed.library.parent().unwrap_or(Path::new("/"));
     let directory = WorkDirectory::create()?;
-    let settings = wire::Settings { mode: wire::Mode::Survey, ..wire::Settings::DEFAULT };
+    let settings = wire::RuntimeSettings { mode: wire::Mode::Survey, ..wire::RuntimeSettings::DEFAULT };
     fs::write(directory.path().join(wire::SETTINGS_FILE), settings.to_string())?;
     let mut environment = Environment::ours();
     environment.prepend("LD_LIBRARY_PATH", libraries.as_os_str());

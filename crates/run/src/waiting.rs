@@ -1,6 +1,6 @@
 //! Waiting for the end of a process: the kernel wakes us, so nobody sleeps past it.
 //!
-//! Whoever waits has other things to look after (limits, cancellation, output), so a wait has a longest time and the caller looks
+//! The caller that waits has other things to look after (limits, cancellation, output), so a wait has a longest time and the caller looks
 //! again. A hunt runs programs that take milliseconds, and thousands of them: sleeping in between would be a good part of its time.
 
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};

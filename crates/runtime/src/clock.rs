@@ -16,7 +16,7 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    /// So many nanoseconds.
+    /// This number of nanoseconds.
     pub(crate) fn nanoseconds(length: u64) -> Wait {
         let now = sys::now(libc::CLOCK_MONOTONIC);
         Wait { length: coarse(length), real_end: now.saturating_add(length) }

@@ -3,7 +3,7 @@
 /// What a conversion fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Filled {
-    /// So many bytes.
+    /// This number of bytes.
     Bytes(usize),
     /// A text, up to its end.
     Text,

@@ -172,7 +172,7 @@ unsafe extern "C" fn __sanitizer_get_allocated_size(block: *mut c_void) -> usize
 /// Names are looked up when the trace is loaded: here nothing is called anything.
 ///
 /// # Safety
-/// There is room for so many bytes.
+/// There is room for this number of bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __sanitizer_symbolize_pc(_pc: u64, _format: *const c_char, name: *mut c_char, size: usize) {
     if size > 0 {
@@ -204,6 +204,8 @@ macro_rules! left_alone {
             const _: () = {
                 static REAL: Real = Real::named(concat!(stringify!($name), "\0"));
 
+                /// # Safety
+                /// As for the function of the C library: it gets the arguments as they came.
                 #[unsafe(export_name = concat!("__interceptor_", stringify!($name)))]
                 #[unsafe(naked)]
                 unsafe extern "C" fn interceptor() {

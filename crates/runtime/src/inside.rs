@@ -2,12 +2,12 @@
 
 use core::sync::atomic::Ordering;
 
-use wire::{Branched, Kind, Stop, Waker};
+use wire::{Branched, Kind, PendingAccess, Stop, Waker};
 
 use crate::clock::Wait;
 use crate::interpose::signals;
 use crate::program::{self, is_active, scheduler};
-use crate::schedule::{End, GaveUp, Key, Pending};
+use crate::schedule::{End, GaveUp, Key};
 use crate::start;
 use crate::sys;
 use crate::thread::{self, Thread};
@@ -70,7 +70,7 @@ pub(crate) fn enter_access(kind: Kind, address: u64, length: u64, pc: u64) -> Op
     Some(inside)
 }
 
-/// So many accesses a thread makes inside a lock before others get a turn: one of them may hold it.
+/// The number of accesses that a thread makes inside a lock before others get a turn: one of them may hold it.
 const PATIENCE: u32 = 64;
 
 /// Enters for something that counts as a position, which nothing does that a lock of a crate does inside.
@@ -159,13 +159,13 @@ impl Inside {
     #[inline]
     pub(crate) fn stop_before(&self, kind: Kind, address: u64, length: u64, pc: u64) {
         if self.0.budget.load(Ordering::Relaxed) <= 0 {
-            self.preempt(GaveUp::Quantum, Some(Pending { kind: kind as u8, address, length, pc }));
+            self.preempt(GaveUp::Quantum, Some(PendingAccess { kind, address, length, pc }));
         }
     }
 
     /// Someone else's turn, perhaps.
     #[cold]
-    pub(crate) fn preempt(&self, gave_up: GaveUp, pending: Option<Pending>) {
+    pub(crate) fn preempt(&self, gave_up: GaveUp, pending: Option<PendingAccess>) {
         // Inside a lock of a crate there are no positions to stop at, and who spins there parks after a few rounds: a schedule that wants the
         // thread to wait must not find it yielding.
         if self.0.gated(gate::HIDDEN) {

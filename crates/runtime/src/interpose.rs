@@ -76,6 +76,8 @@ macro_rules! hook {
                     core::arch::naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym body);
                 }
 
+                /// # Safety
+                /// See the head of this module.
                 $(#[$attribute])*
                 #[unsafe(export_name = concat!("__interceptor_", stringify!($name)))]
                 #[unsafe(naked)]
@@ -134,6 +136,8 @@ macro_rules! hook_of_six {
                     );
                 }
 
+                /// # Safety
+                /// See the head of this module.
                 #[unsafe(export_name = concat!("__interceptor_", stringify!($name)))]
                 #[unsafe(naked)]
                 unsafe extern "C" fn interceptor() {

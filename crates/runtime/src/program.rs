@@ -12,7 +12,7 @@ use crate::inside::Inside;
 use crate::interpose::signals;
 use crate::losses;
 use crate::replay;
-use crate::schedule::{Chooser, Fixed, Glance, Report, Room, Schedule, Slot, World};
+use crate::schedule::{Chooser, Fixed, UnlockedView, Report, Room, Schedule, Slot, World};
 use crate::scheduler::{Platform, Scheduler};
 use crate::start;
 use crate::sys;
@@ -26,13 +26,13 @@ const MAX_THREADS: usize = 1 << 15;
 /// What a recorded program's scheduler runs on: the processor and the kernel.
 pub(crate) struct Program;
 
-static GLANCE: Glance = Glance::new();
+static UNLOCKED_VIEW: UnlockedView = UnlockedView::new();
 
 static SCHEDULER: Scheduler<Program> = Scheduler {
     platform: Program,
     lock: Lock(AtomicU32::new(0)),
-    schedule: Plain(UnsafeCell::new(Schedule::empty(&GLANCE))),
-    glance: &GLANCE,
+    schedule: Plain(UnsafeCell::new(Schedule::empty(&UNLOCKED_VIEW))),
+    unlocked_view: &UNLOCKED_VIEW,
 };
 
 /// The threads by their slots; null where there was none yet.
@@ -58,7 +58,7 @@ pub(crate) fn is_active() -> bool {
 /// Whether a replay's instructions are being followed. For the holder of the token.
 #[inline]
 pub(crate) fn is_following() -> bool {
-    GLANCE.is_following()
+    UNLOCKED_VIEW.is_following()
 }
 
 /// The thread in this slot.
@@ -71,7 +71,7 @@ pub(crate) fn thread_in(slot: Slot) -> &'static Thread {
 /// The thread with this pthread handle.
 pub(crate) fn find(handle: u64) -> Option<&'static Thread> {
     scheduler().with_lock(|schedule, _| {
-        let mut threads = schedule.known().iter().map(|&slot| thread_in(slot));
+        let mut threads = schedule.threads().iter().map(|&slot| thread_in(slot));
         threads.find(|thread| thread.handle.load(Ordering::Relaxed) == handle)
     })
 }
@@ -139,7 +139,7 @@ pub(crate) fn quieten() {
 
 fn shut_gates(reason: u32) {
     SCHEDULER.with_lock(|schedule, program| {
-        for &thread in schedule.known() {
+        for &thread in schedule.threads() {
             program.seat(thread).presence.add(reason);
         }
     });
@@ -235,7 +235,7 @@ impl World for Program {
     }
 
     fn report(&self, report: Report) {
-        if !replay::write(&report, start::settings()) {
+        if !replay::write(report, start::settings()) {
             losses::note(Losses::OTHER_FILE);
         }
     }

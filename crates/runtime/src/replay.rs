@@ -1,4 +1,4 @@
-//! A replay's files: the [`control`] file holds the instructions to follow, and the [`outcome`] file gets what came of it. The following itself
+//! A replay's files: the [`control`] file holds the instructions to follow, and the [`outcome`] file gets the result. The following itself
 //! is in [`crate::schedule`].
 
 mod control;
@@ -7,7 +7,7 @@ mod outcome;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use control::Control;
-use wire::{Kind, Obstacle, OutcomeRecord, PendingAccess, WaitsFor};
+use wire::{Obstacle, OutcomeRecord, WaitsFor};
 
 use crate::schedule::{Fixed, Replay, Report};
 use crate::settings::{Settings, decimal};
@@ -35,7 +35,7 @@ pub(crate) extern "C" fn foretell_deadlocked() {
     core::hint::black_box(&STOP_AT);
 }
 
-/// So many steps were performed; whether a debugger waits for that.
+/// This number of steps was performed; whether a debugger waits for that.
 pub(crate) fn comes_to(step: u64) -> bool {
     STEP.store(step, Ordering::Relaxed);
     step >= STOP_AT.load(Ordering::Relaxed)
@@ -58,43 +58,10 @@ pub(crate) fn load(settings: &Settings) -> Option<Replay> {
     Some(Replay::new(control, Fixed::new(sys::map_array(threads)?), Fixed::new(sys::map_array(threads)?)))
 }
 
-/// Adds a report to the outcome; whether that worked.
-pub(crate) fn write(report: &Report, settings: &Settings) -> bool {
-    outcome::append(&record(report), settings)
-}
-
-/// The report as the launcher reads it, with what memory holds now.
-fn record(report: &Report) -> OutcomeRecord {
-    match *report {
-        Report::PendingAccess { role: thread, position: place, pending } => {
-            match Kind::from_code(pending.kind) {
-                Some(kind) => OutcomeRecord::PendingAccess {
-                    thread,
-                    place,
-                    access: PendingAccess {
-                        kind,
-                        address: pending.address,
-                        length: pending.length,
-                        pc: pending.pc,
-                    },
-                    memory: outcome::memory(pending.address, pending.length),
-                },
-                None => OutcomeRecord::Nothing { thread, place },
-            }
-        }
-        Report::Nothing { role: thread, position: place } => OutcomeRecord::Nothing { thread, place },
-        Report::MemoryContent { role: thread, address, length } => {
-            OutcomeRecord::MemoryContent { thread, memory: outcome::memory(address, length) }
-        }
-        Report::Thread { role: thread, state, position: place, waits_for, pc } => {
-            OutcomeRecord::Thread { thread, state, place, waits_for, pc }
-        }
-        Report::AllReported => OutcomeRecord::AllReported,
-        Report::Diverged { instruction, role: thread, obstacle, position: place, waits_for } => {
-            OutcomeRecord::Diverged { instruction: instruction as u64, thread, obstacle, place, waits_for }
-        }
-        Report::Freed => OutcomeRecord::Freed,
-    }
+/// Adds a report to the outcome, with what memory holds now; whether that worked.
+pub(crate) fn write(report: Report, settings: &Settings) -> bool {
+    let record = report.map_memory(|range| outcome::memory(range.address, range.length));
+    outcome::append(&record, settings)
 }
 
 /// Tells the kernel what a thread is called; debuggers ask it.

@@ -1,5 +1,5 @@
 //! Functions of ThreadSanitizer's interface that the program may define. `__tsan_default_options` and
-//! `__tsan_default_suppressions` return texts, which go into files beside the log; the launcher makes use of them. `__tsan_on_initialize` and
+//! `__tsan_default_suppressions` return texts, which go into files in the directory of the log; the launcher makes use of them. `__tsan_on_initialize` and
 //! `__tsan_on_finalize` are called at the start and the end of the program.
 
 use core::arch::asm;
@@ -45,7 +45,7 @@ impl Requests {
         }
     }
 
-    /// Writes them beside the log.
+    /// Writes them into the directory of the log.
     ///
     /// # Safety
     /// As for [`writer::with`]: the process has one thread.

@@ -28,7 +28,7 @@ pub(crate) use tests::room_for_tests;
 use core::ops::{Index, IndexMut};
 use core::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
-use wire::Waker;
+use wire::{PendingAccess, Waker};
 
 pub(crate) use fixed::Fixed;
 pub(crate) use policy::{Chooser, GaveUp};
@@ -90,16 +90,6 @@ impl Key {
     }
 }
 
-/// An access that a thread is about to make, its budget used up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pending {
-    /// The number of its kind.
-    pub(crate) kind: u8,
-    pub(crate) address: u64,
-    pub(crate) length: u64,
-    pub(crate) pc: u64,
-}
-
 /// A thread, as far as decisions need it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
@@ -128,8 +118,8 @@ pub(crate) struct Entry {
     pub(crate) role: Option<u32>,
     /// How many threads it has created.
     pub(crate) children: u32,
-    /// What it is about to do, and at which position: of no meaning at another one.
-    pub(crate) pending: Option<(u64, Pending)>,
+    /// The access that it is about to make, its budget used up, and at which position: of no meaning at another one.
+    pub(crate) pending: Option<(u64, PendingAccess)>,
     /// It has nothing left to do but to go into a library, where others wait for it.
     pub(crate) leaves: bool,
 }
@@ -184,7 +174,7 @@ impl End {
 pub(crate) trait World {
     /// How many events the thread may still perform.
     fn budget(&self, thread: Slot) -> i64;
-    /// Lets the thread perform so many events.
+    /// Lets the thread perform this number of events.
     fn set_budget(&self, thread: Slot, events: i64);
     /// Makes room for a new thread with this number; whether there is any.
     fn prepare(&self, thread: Slot, number: u32) -> bool;
@@ -200,7 +190,7 @@ pub(crate) trait World {
     fn report(&self, report: Report);
     /// Names a thread for debuggers.
     fn name_thread(&self, thread: Slot, name: &[u8]);
-    /// The replay has performed so many steps; whether a debugger waits for that.
+    /// The replay has performed this number of steps; whether a debugger waits for that.
     fn comes_to(&self, step: u64) -> bool;
     /// A debugger that is there may look at the threads now.
     fn stop_for_debugger(&self);
@@ -246,23 +236,23 @@ impl Entries {
     }
 
     /// What the thread is about to do, if that is known.
-    fn pending(&self, thread: Slot, world: &impl World) -> Option<Pending> {
+    fn pending(&self, thread: Slot, world: &impl World) -> Option<PendingAccess> {
         let (position, pending) = self[thread].pending?;
         (position == self.position(thread, world)).then_some(pending)
     }
 }
 
 /// What the holder of the token reads without the lock. It never misses what happened before it got the token.
-pub(crate) struct Glance {
+pub(crate) struct UnlockedView {
     /// How many threads wait for keys with this hash: most releases wake nobody.
     waiting: [AtomicU16; 256],
     /// Whether a replay's instructions are being followed.
     following: AtomicBool,
 }
 
-impl Glance {
-    pub(crate) const fn new() -> Glance {
-        Glance { waiting: [const { AtomicU16::new(0) }; 256], following: AtomicBool::new(false) }
+impl UnlockedView {
+    pub(crate) const fn new() -> UnlockedView {
+        UnlockedView { waiting: [const { AtomicU16::new(0) }; 256], following: AtomicBool::new(false) }
     }
 
     /// Whether anyone may be waiting for this key.
@@ -291,7 +281,7 @@ impl Glance {
 
 /// Everything that is decided on.
 pub(crate) struct Schedule {
-    glance: &'static Glance,
+    unlocked_view: &'static UnlockedView,
     chooser: Chooser,
     pub(crate) replay: Replay,
     entries: Entries,
@@ -324,9 +314,9 @@ pub(crate) struct Room {
 
 impl Schedule {
     /// A schedule without room for any thread.
-    pub(crate) const fn empty(glance: &'static Glance) -> Schedule {
+    pub(crate) const fn empty(unlocked_view: &'static UnlockedView) -> Schedule {
         Schedule {
-            glance,
+            unlocked_view,
             chooser: Chooser::NONE,
             replay: Replay::off(),
             entries: Entries(Fixed::EMPTY),
@@ -354,7 +344,7 @@ impl Schedule {
         self.order.capacity() > 0
     }
 
-    /// Starts anew: the calling thread is the first, and holds the token.
+    /// Starts over: the calling thread is the first, and holds the token.
     pub(crate) fn begin(&mut self, chooser: Chooser, max_events: u64, world: &impl World) -> Option<Slot> {
         self.chooser = chooser;
         self.max_events = max_events;
@@ -364,7 +354,7 @@ impl Schedule {
         self.candidates.clear();
         self.running = None;
         (self.next_number, self.outside, self.now, self.events, self.ticket) = (0, 0, 0, 0, 0);
-        for count in &self.glance.waiting {
+        for count in &self.unlocked_view.waiting {
             count.store(0, Ordering::Relaxed);
         }
         let first = self.add(world)?;
@@ -426,13 +416,13 @@ impl Schedule {
     }
 
     /// The thread, which has no budget left, is about to make this access.
-    pub(crate) fn stop_before(&mut self, thread: Slot, pending: Pending, world: &impl World) {
+    pub(crate) fn stop_before(&mut self, thread: Slot, pending: PendingAccess, world: &impl World) {
         let position = self.entries.position(thread, world);
         self.entries[thread].pending = Some((position, pending));
     }
 
     /// Makes the replay's phase visible without the lock.
     fn publish_phase(&self) {
-        self.glance.following.store(self.replay.is_following(), Ordering::Relaxed);
+        self.unlocked_view.following.store(self.replay.is_following(), Ordering::Relaxed);
     }
 }

@@ -5,16 +5,16 @@
 //!
 //! The schedule is changed under the lock alone ([`Scheduler::with_lock`]): by the holder of the token, by a thread that comes back from
 //! outside, or by the watchdog. No reference to it leaves the lock. What the holder of the token reads without the lock is in the
-//! [`Glance`]. A thread's other data are its own; see [`crate::thread`].
+//! [`UnlockedView`]. A thread's other data are its own; see [`crate::thread`].
 //!
 //! The scheduler is generic over the [`Machine`] and the [`World`], so that models and tests run this very code.
 
 #[cfg(test)]
 mod tests;
 
-use wire::Waker;
+use wire::{PendingAccess, Waker};
 
-use crate::schedule::{End, GaveUp, Glance, Key, Pending, Resumed, Return, Schedule, Slot, World};
+use crate::schedule::{End, GaveUp, Key, Resumed, Return, Schedule, Slot, UnlockedView, World};
 use crate::token::{Lock, Machine, Seat, Shared, gate};
 
 /// What a scheduler runs on.
@@ -34,7 +34,7 @@ pub(crate) struct Scheduler<P: Platform> {
     pub(crate) platform: P,
     pub(crate) lock: Lock<P>,
     pub(crate) schedule: P::Cell<Schedule>,
-    pub(crate) glance: &'static Glance,
+    pub(crate) unlocked_view: &'static UnlockedView,
 }
 
 // SAFETY: `platform` and `lock` are made of shared words; `schedule` is used under the lock alone, and what it points to is its own.
@@ -97,7 +97,7 @@ impl<P: Platform> Scheduler<P> {
 
     /// The budget of the calling thread, which has the token, is used up: someone else's turn, perhaps. What it is about to do, if that
     /// is known, is kept for observers of the thread.
-    pub(crate) fn preempt(&self, thread: Slot, gave_up: GaveUp, pending: Option<Pending>) {
+    pub(crate) fn preempt(&self, thread: Slot, gave_up: GaveUp, pending: Option<PendingAccess>) {
         let decision = self.with_lock(|schedule, platform| {
             schedule.count(thread, platform);
             if let Some(pending) = pending {
@@ -126,21 +126,21 @@ impl<P: Platform> Scheduler<P> {
 
     /// Makes everyone who waits for this key ready. By the holder of the token.
     pub(crate) fn wake_all(&self, key: Key, by: Waker) {
-        if self.glance.may_wait(key) {
+        if self.unlocked_view.may_wait(key) {
             self.with_lock(|schedule, _| schedule.wake_all(key, by));
         }
     }
 
     /// Makes one of those who wait for this key ready. By the holder of the token.
     pub(crate) fn wake_one(&self, key: Key, by: Waker) {
-        if self.glance.may_wait(key) {
+        if self.unlocked_view.may_wait(key) {
             self.with_lock(|schedule, _| schedule.wake_one(key, by));
         }
     }
 
     /// How many threads wait for this key. By the holder of the token.
     pub(crate) fn waiters(&self, key: Key) -> usize {
-        if self.glance.may_wait(key) { self.with_lock(|schedule, _| schedule.waiters(key)) } else { 0 }
+        if self.unlocked_view.may_wait(key) { self.with_lock(|schedule, _| schedule.waiters(key)) } else { 0 }
     }
 
     /// The calling thread, which has the token, goes on without it: it is about to block outside.

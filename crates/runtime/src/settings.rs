@@ -13,7 +13,7 @@ const MAX_PATH: usize = 3072;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     /// What it asks for.
-    pub(crate) asked: wire::Settings,
+    pub(crate) asked: wire::RuntimeSettings,
     directory: [u8; MAX_PATH],
     directory_length: usize,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// Nothing asked for.
     pub(crate) const NONE: Settings =
-        Settings { asked: wire::Settings::DEFAULT, directory: [0; MAX_PATH], directory_length: 0 };
+        Settings { asked: wire::RuntimeSettings::DEFAULT, directory: [0; MAX_PATH], directory_length: 0 };
 
     /// Fills in what the environment and the file say; whether this process was started to be recorded.
     pub(crate) fn load(&mut self) -> bool {
@@ -52,7 +52,7 @@ impl Settings {
         }
         let mut path = [0; MAX_PATH];
         if let Some(text) = read(self.path(&mut path, &[wire::SETTINGS_FILE.as_bytes()]), buffer) {
-            self.asked = wire::Settings::parse(text);
+            self.asked = wire::RuntimeSettings::parse(text);
         }
         true
     }

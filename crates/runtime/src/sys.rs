@@ -19,7 +19,7 @@ pub(crate) fn getpid() -> u32 {
     unsafe { call(libc::SYS_getpid, [0; 6]) as u32 }
 }
 
-/// Sleeps while the word has this value, at most for so many nanoseconds.
+/// Sleeps while the word has this value, at most for this number of nanoseconds.
 pub(crate) fn futex_wait(word: &AtomicU32, value: u32, nanoseconds: Option<u64>) {
     let time = nanoseconds.map(to_timespec);
     let time = time.as_ref().map_or(0, |time| core::ptr::from_ref(time) as usize);
@@ -82,7 +82,7 @@ pub(crate) fn map_memory(bytes: usize) -> *mut u8 {
     if result < 0 { core::ptr::null_mut() } else { result as *mut u8 }
 }
 
-/// Fresh memory for so many values, for good; none if there is none.
+/// Fresh memory for this number of values, never given back; none if there is none.
 pub(crate) fn map_array<T>(count: usize) -> Option<&'static mut [MaybeUninit<T>]> {
     let start: *mut MaybeUninit<T> = map_memory((count * size_of::<T>()).max(1)).cast();
     // SAFETY: a new mapping that is so long, aligned to a page, and never given back.

@@ -96,7 +96,7 @@ const YES: u32 = 1;
 const ASLEEP: u32 = 2;
 
 impl<M: Machine> Turn<M> {
-    /// Says that it is the thread's turn: what was done before is visible to it. By whoever has made it the running one.
+    /// Says that it is the thread's turn: what was done before is visible to it. Called by the thread that has made it the running one.
     pub(crate) fn give(&self) {
         if self.0.swap(YES, Ordering::Release) == ASLEEP {
             M::wake(&self.0);
@@ -168,7 +168,7 @@ impl<M: Machine> Presence<M> {
         self.gate.load(Ordering::Relaxed)
     }
 
-    /// The thread goes out. Whoever finds it out sees what it did inside.
+    /// The thread goes out. A thread that finds it outside sees what it did inside.
     #[inline(always)]
     pub(crate) fn leave(&self) {
         self.inside.store(0, Ordering::Release);

@@ -216,7 +216,7 @@ fn nobody_runs(last: &mut LastTick) {
     scheduler().pass(next);
 }
 
-/// Who gets the token that nobody had for so many ticks. A replay whose next thread stays away is given up.
+/// Who gets the token that no thread had for this number of ticks. A replay whose next thread stays away is given up.
 fn pick(schedule: &mut Schedule, program: &Program, idle: u32) -> Option<Slot> {
     let next = schedule.pick_for_nobody(program);
     if next.is_some() || idle <= LIBRARY_TICKS {

@@ -10,7 +10,7 @@ use core::slice;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use wire::{
-    Context, Header, Key, Kind, Losses, MAX_RECORD, MAX_RUN, Progress, STREAM_START, Sink, Stop, Traits,
+    Context, Header, Key, Kind, Losses, MAX_RECORD, MAX_RUN, LogProgress, STREAM_START, Sink, Stop, Traits,
     write_detailed, write_run, write_simple, write_switch,
 };
 
@@ -139,7 +139,7 @@ pub(crate) fn progress() -> Option<&'static AtomicU64> {
 /// The length of the run of predicted events in progress.
 #[inline(always)]
 pub(crate) fn run(progress: &AtomicU64) -> u64 {
-    Progress(progress.load(Ordering::Relaxed)).run()
+    LogProgress(progress.load(Ordering::Relaxed)).run()
 }
 
 impl Writer {
@@ -155,11 +155,11 @@ impl Writer {
             return false;
         }
         losses::watch_head(file, head);
-        let header = Header::new(process, Progress::new(0, 0)).to_bytes();
+        let header = Header::new(process, LogProgress::new(0, 0)).to_bytes();
         // SAFETY: the head is a whole page.
         unsafe { ptr::copy_nonoverlapping(header.as_ptr(), head, header.len()) };
         // SAFETY: inside the head's page.
-        PROGRESS.store(unsafe { head.add(Progress::OFFSET) }.cast(), Ordering::Relaxed);
+        PROGRESS.store(unsafe { head.add(LogProgress::OFFSET) }.cast(), Ordering::Relaxed);
         // SAFETY: inside the head's page.
         TRAITS.store(unsafe { head.add(Traits::OFFSET) }.cast(), Ordering::Relaxed);
         *self = Writer {
@@ -215,11 +215,11 @@ impl Writer {
         let room = unsafe { slice::from_raw_parts_mut(self.window.add(at), MAX_RECORD) };
         let mut sink = Sink::new(room);
         let Some(progress) = progress() else { return };
-        write_run(&mut sink, Progress(progress.load(Ordering::Relaxed)).run());
+        write_run(&mut sink, LogProgress(progress.load(Ordering::Relaxed)).run());
         write(&mut sink);
         let used = sink.used();
         self.written += used as u64;
-        progress.store(Progress::new(self.written, 0).0, Ordering::Release);
+        progress.store(LogProgress::new(self.written, 0).0, Ordering::Release);
         if at + used > self.window_length - MAX_RECORD {
             self.slide();
         }
@@ -266,7 +266,7 @@ impl Writer {
         self.written = mark.written;
         *context = mark.context;
         if let Some(progress) = progress() {
-            progress.store(Progress::new(self.written, 0).0, Ordering::Release);
+            progress.store(LogProgress::new(self.written, 0).0, Ordering::Release);
         }
         if self.written < self.window_start {
             self.slide();

@@ -8,7 +8,7 @@ use wire::{CallOrder, Origin, SyncCall};
 
 use crate::sys;
 
-/// How long nothing may happen before the order is given up: rounds of so many milliseconds.
+/// How long nothing may happen before the order is given up: rounds of this number of milliseconds.
 const ROUNDS: u32 = 50;
 const ROUND: i64 = 100;
 /// The position of an order that is over or given up.

@@ -8,7 +8,7 @@ use core::sync::atomic::AtomicU32;
 
 pub(crate) use call::call;
 
-/// Sleeps while the word has this value, at most so many milliseconds.
+/// Sleeps while the word has this value, at most this number of milliseconds.
 pub(crate) fn wait(word: &AtomicU32, value: u32, milliseconds: i64) {
     let time = libc::timespec { tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000 };
     let operation = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use nix::sys::resource::{UsageWho, getrusage};
-use states::{Baseline, Class, Limits, Loset, count, walk, walk_on_all_cores, walk_stored};
+use states::{Baseline, Class, Loset, StateLimits, count, walk, walk_on_all_cores, walk_stored};
 use trace::Trace;
 
 /// A row of the paper's table: what it is called there and here, its states, and its seconds by BFS, DFS and its own method.
@@ -161,7 +161,7 @@ fn best(measure: impl Fn() -> Took) -> Took {
 fn walked(trace: &Trace, loset: &Loset, class: Class) -> Took {
     let (mut states, mut sum) = (0u64, 0u64);
     let (clock, start) = (Instant::now(), processor_seconds());
-    let end = walk(trace, loset, class, Limits::default(), |state| {
+    let end = walk(trace, loset, class, StateLimits::default(), |state| {
         states += 1;
         // What a visitor at least does: look at the state.
         sum = sum.wrapping_add(u64::from(state[state.len() - 1]));
@@ -186,7 +186,7 @@ fn walked_on_all_cores(trace: &Trace, loset: &Loset, class: Class) -> Took {
         seen.sum = seen.sum.wrapping_add(u64::from(state[state.len() - 1]));
         ControlFlow::Continue(())
     };
-    let end = walk_on_all_cores(trace, loset, class, Limits::default(), visit, |seen, _| {
+    let end = walk_on_all_cores(trace, loset, class, StateLimits::default(), visit, |seen, _| {
         all.states += seen.states;
         all.sum = all.sum.wrapping_add(seen.sum);
         ControlFlow::Continue(())
@@ -212,7 +212,7 @@ fn processor_seconds() -> f64 {
 fn counted(name: &str, trace: &Trace, class: Class) {
     let start = Instant::now();
     let loset = Loset::of(trace);
-    let states = count(trace, &loset, class, Limits::default(), |_| {}).expect("no budget is set");
+    let states = count(trace, &loset, class, StateLimits::default(), |_| {}).expect("no budget is set");
     println!("| {name} | {states} | {:.2} |", start.elapsed().as_secs_f64() * 1e3);
 }
 

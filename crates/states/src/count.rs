@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 use trace::Trace;
 
-use crate::budget::{Exhausted, Limits, Progress};
+use crate::budget::{Exhausted, StateLimits, WalkProgress};
 use crate::class::Class;
 use crate::count_walked::CountWalked;
 use crate::frames::Frames;
@@ -24,8 +24,8 @@ pub fn count(
     trace: &Trace,
     loset: &Loset,
     class: Class,
-    limits: Limits,
-    mut progress: impl FnMut(Progress),
+    limits: StateLimits,
+    mut progress: impl FnMut(WalkProgress),
 ) -> Result<Natural, Exhausted> {
     let mut product = Natural::from(1u64);
     let mut walked = CountWalked::new(trace, loset, class, limits, &mut progress);
@@ -43,7 +43,7 @@ pub fn count(
     Ok(product)
 }
 
-/// A key costs about as much as walking so many states.
+/// A key costs about as much as walking this number of states.
 const STATES_A_KEY: u64 = 1 << 8;
 /// As many different keys are worth while in any part, and kept in none.
 const FEWEST_KEYS: u64 = 1 << 12;

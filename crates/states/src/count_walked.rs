@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use trace::Trace;
 
-use crate::budget::{Exhausted, Limits, Progress};
+use crate::budget::{Exhausted, StateLimits, WalkProgress};
 use crate::class::Class;
 use crate::count::{Counter, Unstructured};
 use crate::frames::Frames;
@@ -27,9 +27,9 @@ pub(crate) struct CountWalked<'a> {
     trace: &'a Trace,
     loset: &'a Loset,
     class: Class,
-    limits: Limits,
+    limits: StateLimits,
     looked: u64,
-    progress: &'a mut dyn FnMut(Progress),
+    progress: &'a mut dyn FnMut(WalkProgress),
 }
 
 impl<'a> CountWalked<'a> {
@@ -37,8 +37,8 @@ impl<'a> CountWalked<'a> {
         trace: &'a Trace,
         loset: &'a Loset,
         class: Class,
-        limits: Limits,
-        progress: &'a mut dyn FnMut(Progress),
+        limits: StateLimits,
+        progress: &'a mut dyn FnMut(WalkProgress),
     ) -> Self {
         CountWalked { trace, loset, class, limits, looked: 0, progress }
     }

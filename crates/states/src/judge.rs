@@ -2,7 +2,7 @@
 
 use trace::Trace;
 
-use crate::budget::{Exhausted, Limits};
+use crate::budget::{Exhausted, StateLimits};
 use crate::class::Class;
 use crate::loset::Loset;
 use crate::reach::Reach;
@@ -23,13 +23,13 @@ pub(crate) struct Judge<'a> {
     trace: &'a Trace,
     loset: &'a Loset,
     class: Class,
-    limits: Limits,
+    limits: StateLimits,
     /// Made when first needed.
     reach: Option<Reach<'a>>,
 }
 
 impl<'a> Judge<'a> {
-    pub(crate) fn new(trace: &'a Trace, loset: &'a Loset, class: Class, limits: Limits) -> Self {
+    pub(crate) fn new(trace: &'a Trace, loset: &'a Loset, class: Class, limits: StateLimits) -> Self {
         Judge { trace, loset, class, limits, reach: None }
     }
 

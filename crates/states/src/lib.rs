@@ -1,7 +1,7 @@
 //! Global states of a trace: which there are, how many, and what holds in them (paper 2).
 //!
 //! A trace is taken as a [`Loset`]: happened-before without the order of locks, and the sections of the
-//! locks beside it. A *state* is how many events of each thread have happened, by thread id. The classes
+//! locks in addition. A *state* is how many events of each thread have happened, by thread id. The classes
 //! of states ([`Class`]) from the widest to the narrowest:
 //!
 //! ```text
@@ -47,10 +47,10 @@ mod walk;
 mod walker_pool;
 
 pub use baseline::{Baseline, walk_stored};
-pub use budget::{Exhausted, Limits, Progress};
+pub use budget::{Exhausted, StateLimits, WalkProgress};
 pub use class::Class;
 pub use count::count;
-pub use loset::{LockInterval, LockIntervalId, Loset};
+pub use loset::{Loset, SectionId};
 pub use natural::Natural;
 pub use normalise::{LockingOrder, Unorderable};
 pub use predicate::{

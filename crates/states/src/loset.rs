@@ -7,43 +7,16 @@
 //! lock that several threads take, and 8 bytes for each event and semaphore.
 
 use bounds::Bounds;
-use order::{Index, Supply, for_each_awaited};
-use trace::{EventId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace};
+use order::{Index, Section, Supply, for_each_awaited};
+use trace::{EventId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace};
 
 use crate::budget::Exhausted;
 use crate::greedy::Constraints;
 use crate::locks::Sets;
 
-/// A section of a lock: the paper's locking interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LockInterval {
-    /// Who holds it.
-    pub thread: ThreadId,
-    /// The lock held.
-    pub lock: LockId,
-    /// The place of its acquire among the events of its thread.
-    pub acquire: u32,
-    /// The place of its release; `None`: it is never released.
-    pub release: Option<u32>,
-    /// Together with other readers.
-    pub shared: bool,
-}
-
-/// The number of a section in [`Loset::sections`].
+/// The number of a section, the paper's locking interval, in [`Loset::sections`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LockIntervalId(pub u32);
-
-impl LockInterval {
-    /// Whether the section is open when so many events of its thread have happened.
-    pub fn is_open_at(&self, place: u32) -> bool {
-        self.acquire < place && self.release.is_none_or(|release| release >= place)
-    }
-
-    /// Whether the two cannot be open at the same time.
-    pub fn excludes(&self, other: &LockInterval) -> bool {
-        self.lock == other.lock && self.thread != other.thread && !(self.shared && other.shared)
-    }
-}
+pub struct SectionId(pub u32);
 
 /// What a semaphore allows.
 #[derive(Clone, Debug)]
@@ -61,9 +34,9 @@ pub struct Loset {
     needs: Vec<Vec<u32>>,
     /// By thread: for each place, how many events of every thread can have happened at most.
     limits: Vec<Vec<u32>>,
-    sections: Vec<LockInterval>,
+    sections: Vec<Section<u32>>,
     /// Sections that another one excludes, by lock.
-    pub(crate) rivals: Vec<Vec<LockIntervalId>>,
+    pub(crate) rivals: Vec<Vec<SectionId>>,
     /// By thread and place: the last place at or before it where no lock is held.
     pub(crate) free: Vec<Vec<u32>>,
     /// The same for locks that some other thread wants.
@@ -132,7 +105,7 @@ impl Loset {
         let limits = limits(&lengths, &needs, bounds);
         let sections = sections(index);
         let rivals = rivals(&sections, trace.symbols().locks.len());
-        let contended: Vec<LockInterval> =
+        let contended: Vec<Section<u32>> =
             rivals.iter().flatten().map(|id| sections[id.0 as usize]).collect();
         let free = last_without(&lengths, &sections);
         let calm = last_without(&lengths, &contended);
@@ -203,11 +176,11 @@ impl Loset {
     }
 
     /// All outermost sections of all locks, in the order of their acquires.
-    pub fn sections(&self) -> &[LockInterval] {
+    pub fn sections(&self) -> &[Section<u32>] {
         &self.sections
     }
 
-    pub(crate) fn section(&self, id: LockIntervalId) -> &LockInterval {
+    pub(crate) fn section(&self, id: SectionId) -> &Section<u32> {
         &self.sections[id.0 as usize]
     }
 
@@ -300,11 +273,11 @@ fn limits(lengths: &[u32], needs: &[Vec<u32>], bounds: Bounds) -> Vec<Vec<u32>> 
 }
 
 /// All sections, in the order of their acquires.
-fn sections(index: &Index<'_>) -> Vec<LockInterval> {
+fn sections(index: &Index<'_>) -> Vec<Section<u32>> {
     let mut sections = index.sections().to_vec();
     sections.sort_unstable_by_key(|section| section.acquire);
     let place = |event: EventId| index.threads().place(event) as u32;
-    let in_places = |section: order::Section| LockInterval {
+    let in_places = |section: Section| Section {
         thread: section.thread,
         lock: section.lock,
         acquire: place(section.acquire),
@@ -315,15 +288,15 @@ fn sections(index: &Index<'_>) -> Vec<LockInterval> {
 }
 
 /// Of each lock, the sections that some other section excludes.
-fn rivals(sections: &[LockInterval], locks: usize) -> Vec<Vec<LockIntervalId>> {
+fn rivals(sections: &[Section<u32>], locks: usize) -> Vec<Vec<SectionId>> {
     let mut of_lock = vec![Vec::new(); locks];
     for (index, section) in sections.iter().enumerate() {
-        of_lock[section.lock.index()].push(LockIntervalId(index as u32));
+        of_lock[section.lock.index()].push(SectionId(index as u32));
     }
     for ids in &mut of_lock {
-        let of = |id: &LockIntervalId| &sections[id.0 as usize];
+        let of = |id: &SectionId| &sections[id.0 as usize];
         // By thread rather than by pair: a lock may have very many sections.
-        let summary = |wanted: &dyn Fn(&LockInterval) -> bool| {
+        let summary = |wanted: &dyn Fn(&Section<u32>) -> bool| {
             let mut threads = ids.iter().map(of).filter(|s| wanted(s)).map(|s| s.thread);
             let first = threads.next();
             (first, threads.any(|thread| Some(thread) != first))
@@ -342,7 +315,7 @@ fn rivals(sections: &[LockInterval], locks: usize) -> Vec<Vec<LockIntervalId>> {
 }
 
 /// Dense numbers of the locks with rivals, by lock, and how many there are.
-fn names(rivals: &[Vec<LockIntervalId>]) -> (Vec<u32>, usize) {
+fn names(rivals: &[Vec<SectionId>]) -> (Vec<u32>, usize) {
     let mut next = 0;
     let numbers = rivals.iter().map(|sections| {
         let number = next;
@@ -353,7 +326,7 @@ fn names(rivals: &[Vec<LockIntervalId>]) -> (Vec<u32>, usize) {
 }
 
 /// By thread and place: the last place at or before it where none of the sections is open.
-fn last_without(lengths: &[u32], sections: &[LockInterval]) -> Vec<Vec<u32>> {
+fn last_without(lengths: &[u32], sections: &[Section<u32>]) -> Vec<Vec<u32>> {
     let mut open: Vec<Vec<i32>> = lengths.iter().map(|&length| vec![0; length as usize + 2]).collect();
     for section in sections {
         let changes = &mut open[section.thread.index()];
@@ -392,7 +365,7 @@ fn constraints(
     threads: &ThreadEvents,
     lengths: &[u32],
     edges: &[Edge],
-    contended: &[LockInterval],
+    contended: &[Section<u32>],
 ) -> Vec<Vec<Constraints>> {
     let mut all: Vec<Vec<Constraints>> =
         lengths.iter().map(|&length| vec![Constraints::default(); length as usize]).collect();

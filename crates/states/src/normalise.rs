@@ -7,17 +7,17 @@
 //!
 //! A section still open in the state ends where the state does: what it must precede can only be refuted.
 
-use order::{Chains, Node};
+use order::{Chains, Node, Section};
 
-use crate::loset::{LockInterval, LockIntervalId, Loset};
+use crate::loset::{Loset, SectionId};
 
 /// The section `first` must end before the section `then` starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LockingOrder {
     /// The one that ends.
-    pub first: LockIntervalId,
+    pub first: SectionId,
     /// The one that starts.
-    pub then: LockIntervalId,
+    pub then: SectionId,
 }
 
 /// The orders that locks and happened-before imply contradict each other.
@@ -88,23 +88,23 @@ impl Part<'_> {
         Node { chain: thread as u32, position: place - self.start[thread] }
     }
 
-    fn acquire(&self, section: &LockInterval) -> Node {
+    fn acquire(&self, section: &Section<u32>) -> Node {
         self.node(section.thread.index(), section.acquire)
     }
 
     /// Where it ends in this part; its last event if it is still open.
-    fn last(&self, section: &LockInterval) -> Node {
+    fn last(&self, section: &Section<u32>) -> Node {
         let thread = section.thread.index();
         self.node(thread, section.release.map_or(self.end[thread] - 1, |r| r.min(self.end[thread] - 1)))
     }
 
-    fn is_open(&self, section: &LockInterval) -> bool {
+    fn is_open(&self, section: &Section<u32>) -> bool {
         section.is_open_at(self.end[section.thread.index()])
     }
 
     /// Sections of each lock that start in this part.
-    fn rivals(&self) -> impl Iterator<Item = Vec<LockIntervalId>> + '_ {
-        let here = |id: &&LockIntervalId| {
+    fn rivals(&self) -> impl Iterator<Item = Vec<SectionId>> + '_ {
+        let here = |id: &&SectionId| {
             let section = self.loset.section(**id);
             let thread = section.thread.index();
             (self.start[thread]..self.end[thread]).contains(&section.acquire)

@@ -8,7 +8,7 @@ use check::{Model, Question};
 use decide::{Index, Options, Verdict};
 use trace::Trace;
 
-use crate::budget::{Exhausted, Limits};
+use crate::budget::{Exhausted, StateLimits};
 use crate::class::Class;
 use crate::loset::Loset;
 
@@ -19,14 +19,14 @@ const SMALL: u64 = 1 << 16;
 pub struct Reach<'t> {
     loset: &'t Loset,
     index: Index<'t>,
-    limits: Limits,
+    limits: StateLimits,
     /// Scratch: states seen between reset point and goal, by their number in the box.
     seen: Vec<u64>,
 }
 
 impl<'t> Reach<'t> {
     /// `loset` is that of the trace; the engine keeps to the limits for one state.
-    pub fn new(trace: &'t Trace, loset: &'t Loset, limits: Limits) -> Self {
+    pub fn new(trace: &'t Trace, loset: &'t Loset, limits: StateLimits) -> Self {
         Reach { loset, index: Index::within(trace, limits.bounds), limits, seen: Vec::new() }
     }
 

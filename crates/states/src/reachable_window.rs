@@ -23,7 +23,7 @@ pub(crate) struct ReachableWindow {
 }
 
 impl ReachableWindow {
-    /// A window over the last levels, whose last one has so many words.
+    /// A window over the last levels, whose last one has this number of words.
     pub(crate) fn new(frames: &Frames<'_>, words: usize) -> ReachableWindow {
         let last = frames.levels() - 1;
         let (mut strides, mut size, mut first) = (vec![0; last + 1], words, last);
@@ -58,7 +58,7 @@ impl ReachableWindow {
         }
     }
 
-    /// The level after which the window starts anew at each place.
+    /// The level after which the window starts again at each place.
     #[inline]
     pub(crate) fn renewed_after(&self) -> Option<usize> {
         self.first.checked_sub(1)

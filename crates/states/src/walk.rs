@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use trace::Trace;
 
-use crate::budget::{Exhausted, Limits};
+use crate::budget::{Exhausted, StateLimits};
 use crate::class::Class;
 use crate::frames::Frames;
 use crate::judge::{Judge, Judgement};
@@ -24,7 +24,7 @@ pub fn walk(
     trace: &Trace,
     loset: &Loset,
     class: Class,
-    limits: Limits,
+    limits: StateLimits,
     mut visit: impl FnMut(&[u32]) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, Exhausted> {
     let threads: Vec<usize> = (0..loset.threads()).collect();
@@ -115,7 +115,7 @@ impl<'a> Walker<'a> {
         Walker { frames, rows, judge, known, pairs, combined_from, state, looked: 0, allowed: u64::MAX }
     }
 
-    /// Lets it look at so many states that fit the rule, from now on.
+    /// Lets it look at this number of states that fit the rule, from now on.
     pub(crate) fn allow(&mut self, states: u64) {
         (self.looked, self.allowed) = (0, states);
     }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 use trace::Trace;
 
-use crate::budget::{Exhausted, Limits, Progress};
+use crate::budget::{Exhausted, StateLimits, WalkProgress};
 use crate::class::Class;
 use crate::frames::Frames;
 use crate::judge::Judge;
@@ -19,7 +19,7 @@ use crate::walk::{Halt, Row, Walker, halted};
 /// States of a stretch, at most: a start knows no neighbours, so short ones search again for what the one before knew. Bounds
 /// are far above what fits where there are locks.
 const STRETCH: u64 = 1 << 22;
-/// A batch is full at so many states or stretches: enough to keep all busy, and to be told of progress often.
+/// The number of states or stretches at which a batch is full: enough to keep all busy, and few enough to report progress often.
 const BATCH_STATES: u64 = 1 << 25;
 const BATCH_STRETCHES: usize = 1 << 10;
 
@@ -29,9 +29,9 @@ pub fn walk_on_all_cores<T: Default + Send>(
     trace: &Trace,
     loset: &Loset,
     class: Class,
-    limits: Limits,
+    limits: StateLimits,
     visit: impl Fn(&mut T, &[u32]) -> ControlFlow<()> + Sync,
-    collect: impl FnMut(T, Progress) -> ControlFlow<()>,
+    collect: impl FnMut(T, WalkProgress) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, Exhausted> {
     walk_rule(Rule::of(loset, class), trace, loset, class, limits, visit, collect)
 }
@@ -42,15 +42,15 @@ pub(crate) fn walk_rule<T: Default + Send>(
     trace: &Trace,
     loset: &Loset,
     class: Class,
-    limits: Limits,
+    limits: StateLimits,
     visit: impl Fn(&mut T, &[u32]) -> ControlFlow<()> + Sync,
-    mut collect: impl FnMut(T, Progress) -> ControlFlow<()>,
+    mut collect: impl FnMut(T, WalkProgress) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, Exhausted> {
     let threads: Vec<usize> = (0..loset.threads()).collect();
     if threads.is_empty() {
         let mut made = T::default();
         let _seen = visit(&mut made, &[]);
-        return Ok(collect(made, Progress { looked: 1, share: 1.0 }));
+        return Ok(collect(made, WalkProgress { looked: 1, share: 1.0 }));
     }
     let walkers = WalkerPool::new(rule, &threads, limits, || Judge::new(trace, loset, class, limits));
     let row = |made: &mut T, row: Row<'_>| row.visit(&mut |state: &[u32]| visit(made, state));
@@ -123,7 +123,7 @@ impl Shortcut for NoShortcut {
 pub(crate) struct Cutter<'a, S> {
     pub(crate) frames: Frames<'a>,
     pub(crate) shortcut: S,
-    /// A stretch has at most so many states, unless it cannot be cut.
+    /// The most states of a stretch, unless it cannot be cut.
     pub(crate) stretch: u64,
     pub(crate) given: Vec<u32>,
 }
@@ -169,12 +169,12 @@ pub(crate) struct WalkerPool<'a, M> {
     pool: Option<rayon::ThreadPool>,
     rule: Rule<'a>,
     threads: Vec<usize>,
-    limits: Limits,
+    limits: StateLimits,
     make_judge: M,
     resting: Mutex<Vec<Walker<'a>>>,
 }
 
-/// What came of a stretch.
+/// The result of a stretch.
 struct StretchOutcome<T> {
     made: T,
     looked: u64,
@@ -182,7 +182,7 @@ struct StretchOutcome<T> {
 }
 
 impl<'a, M: Fn() -> Judge<'a> + Sync> WalkerPool<'a, M> {
-    pub(crate) fn new(rule: Rule<'a>, threads: &[usize], limits: Limits, make_judge: M) -> Self {
+    pub(crate) fn new(rule: Rule<'a>, threads: &[usize], limits: StateLimits, make_judge: M) -> Self {
         // Without threads of its own it works on the one it is called on.
         let pool = rayon::ThreadPoolBuilder::new().build().ok();
         WalkerPool { pool, rule, threads: threads.to_vec(), limits, make_judge, resting: Mutex::default() }
@@ -194,7 +194,7 @@ impl<'a, M: Fn() -> Judge<'a> + Sync> WalkerPool<'a, M> {
         batch: &mut Batch,
         looked: &mut u64,
         row: &(impl Fn(&mut T, Row<'_>) -> ControlFlow<()> + Sync),
-        collect: &mut impl FnMut(T, Progress) -> ControlFlow<()>,
+        collect: &mut impl FnMut(T, WalkProgress) -> ControlFlow<()>,
     ) -> Result<(), Halt> {
         let Batch { stretches, .. } = std::mem::take(batch);
         let left = self.limits.states - *looked;
@@ -212,7 +212,7 @@ impl<'a, M: Fn() -> Judge<'a> + Sync> WalkerPool<'a, M> {
                 walked = self.one(stretch, left, row);
             }
             *looked += walked.looked;
-            if collect(walked.made, Progress { looked: *looked, share: stretch.until }).is_break() {
+            if collect(walked.made, WalkProgress { looked: *looked, share: stretch.until }).is_break() {
                 return Err(Halt::Broken);
             }
             match walked.result {

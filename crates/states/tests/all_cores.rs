@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use generate::{Settings, Weights, generate};
-use states::{Class, Exhausted, Limits, Loset, Natural, count, walk, walk_on_all_cores};
+use generate::{TraceSettings, Weights, generate};
+use states::{Class, Exhausted, Loset, Natural, StateLimits, count, walk, walk_on_all_cores};
 use trace::Trace;
 
 type Walked = (Vec<Vec<u32>>, Result<ControlFlow<()>, Exhausted>);
@@ -11,12 +11,12 @@ type Walked = (Vec<Vec<u32>>, Result<ControlFlow<()>, Exhausted>);
 /// Traces with more states than one stretch holds, and not so many that they cannot be stored here.
 fn traces() -> Vec<(u64, Trace)> {
     let fits = |trace: &Trace| {
-        let states = count(trace, &Loset::of(trace), Class::Consistent, Limits::default(), |_| {});
+        let states = count(trace, &Loset::of(trace), Class::Consistent, StateLimits::default(), |_| {});
         let states: u64 = states.expect("no budget is set").to_string().parse().unwrap_or(u64::MAX);
         (100_000..1_000_000).contains(&states)
     };
     let made = (0..400).filter_map(|seed| {
-        let mut settings = Settings::tiny(seed);
+        let mut settings = TraceSettings::tiny(seed);
         settings.weights = Weights { acquire: 8, acquire_shared: 3, ..settings.weights };
         (settings.threads, settings.locks, settings.events) = (4 + (seed % 3) as u32, 3, 50 + seed % 20);
         let trace = generate(&settings).expect("the settings are sound");
@@ -25,7 +25,7 @@ fn traces() -> Vec<(u64, Trace)> {
     made.take(6).collect()
 }
 
-fn one_by_one(trace: &Trace, loset: &Loset, class: Class, limits: Limits) -> Walked {
+fn one_by_one(trace: &Trace, loset: &Loset, class: Class, limits: StateLimits) -> Walked {
     let mut states = Vec::new();
     let end = walk(trace, loset, class, limits, |state| {
         states.push(state.to_vec());
@@ -34,7 +34,7 @@ fn one_by_one(trace: &Trace, loset: &Loset, class: Class, limits: Limits) -> Wal
     (states, end)
 }
 
-fn on_all_cores(trace: &Trace, loset: &Loset, class: Class, limits: Limits) -> Walked {
+fn on_all_cores(trace: &Trace, loset: &Loset, class: Class, limits: StateLimits) -> Walked {
     let (mut states, mut before) = (Vec::new(), (0, 0.0));
     let visit = |stretch: &mut Vec<Vec<u32>>, state: &[u32]| {
         stretch.push(state.to_vec());
@@ -56,7 +56,7 @@ fn as_on_one() {
     for (seed, trace) in traces {
         let loset = Loset::of(&trace);
         for class in Class::ALL {
-            let limits = Limits::default();
+            let limits = StateLimits::default();
             let walked = one_by_one(&trace, &loset, class, limits);
             assert!(walked.0.is_sorted_by(|a, b| a < b), "seed {seed}, {class:?}: lexical, each once");
             assert!(walked == on_all_cores(&trace, &loset, class, limits), "seed {seed}, {class:?}");
@@ -71,7 +71,7 @@ fn a_budget_ends_it_at_the_same_state() {
     let (seed, trace) = traces().swap_remove(0);
     let loset = Loset::of(&trace);
     for states in [0, 1, 77_777] {
-        let limits = Limits { states, ..Limits::default() };
+        let limits = StateLimits { states, ..StateLimits::default() };
         let walked = one_by_one(&trace, &loset, Class::Reachable, limits);
         assert_eq!(walked.1, Err(Exhausted::States(states)), "seed {seed}");
         assert!(walked == on_all_cores(&trace, &loset, Class::Reachable, limits), "seed {seed}, {states}");

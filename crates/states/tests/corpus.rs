@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
-use states::{Class, Limits, LockIntervalId, LockingOrder, Loset, Natural, Reach, count, walk};
+use states::{Class, LockingOrder, Loset, Natural, Reach, SectionId, StateLimits, count, walk};
 use trace::{ThreadEvents, ThreadId, Trace};
 
 #[derive(Deserialize)]
@@ -80,7 +80,7 @@ fn check(name: &str, trace: &Trace, expected: &Expected) {
     let loset = Loset::of(trace);
     assert_eq!(expected.counts.len(), Class::ALL.len(), "{name} leaves out a class");
     for (class, &wanted) in Class::ALL.into_iter().zip(expected.counts.values()) {
-        let counted = count(trace, &loset, class, Limits::default(), |_| {});
+        let counted = count(trace, &loset, class, StateLimits::default(), |_| {});
         assert_eq!(counted, Ok(Natural::from(wanted)), "{name}, {class:?}");
         if wanted <= MOST_WALKED {
             assert_eq!(walked(trace, &loset, class), wanted, "{name}, {class:?}");
@@ -89,7 +89,7 @@ fn check(name: &str, trace: &Trace, expected: &Expected) {
     if let Some(paper) = &expected.paper {
         check_row(name, trace, &loset, expected.counts[&Class::Strong], paper);
     }
-    let mut reach = Reach::new(trace, &loset, Limits { steps: 1_000_000, ..Limits::default() });
+    let mut reach = Reach::new(trace, &loset, StateLimits { steps: 1_000_000, ..StateLimits::default() });
     for state in &expected.state {
         let at = places(trace, &state.at);
         for (index, class) in Class::ALL.into_iter().enumerate() {
@@ -121,7 +121,7 @@ fn check_row(name: &str, trace: &Trace, loset: &Loset, states: u64, paper: &Pape
 
 fn walked(trace: &Trace, loset: &Loset, class: Class) -> u64 {
     let mut states = 0;
-    let end = walk(trace, loset, class, Limits::default(), |_| {
+    let end = walk(trace, loset, class, StateLimits::default(), |_| {
         states += 1;
         ControlFlow::Continue(())
     });
@@ -143,7 +143,7 @@ fn located(trace: &Trace, loset: &Loset, orders: &[LockingOrder]) -> Vec<(String
     let at = |thread: ThreadId, place: u32| {
         trace.symbols().location(trace.location(threads.of_thread(thread)[place as usize])).to_owned()
     };
-    let section = |id: LockIntervalId| loset.sections()[id.0 as usize];
+    let section = |id: SectionId| loset.sections()[id.0 as usize];
     let both = |order: &LockingOrder| {
         let (first, then) = (section(order.first), section(order.then));
         let release = first.release.expect("it ends before another starts");

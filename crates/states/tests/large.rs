@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use peak_alloc::PeakAlloc;
-use states::{Class, Limits, Loset, count, walk, walk_on_all_cores};
+use states::{Class, Loset, StateLimits, count, walk, walk_on_all_cores};
 use trace::Trace;
 
 #[global_allocator]
@@ -48,7 +48,8 @@ fn products_of_any_size_are_counted_at_once() {
         let start = Instant::now();
         let loset = Loset::of(&trace);
         for class in Class::ALL {
-            let counted = count(&trace, &loset, class, Limits::default(), |_| {}).expect("no budget is set");
+            let counted =
+                count(&trace, &loset, class, StateLimits::default(), |_| {}).expect("no budget is set");
             assert_eq!(counted.to_string(), expected, "{class:?}");
         }
         // Five counts in what one may take.
@@ -69,7 +70,7 @@ fn peak_of_walking(threads: usize) -> (u64, usize) {
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();
     let mut states = 0u64;
-    let walked = walk(&trace, &loset, Class::Reachable, Limits::default(), |_| {
+    let walked = walk(&trace, &loset, Class::Reachable, StateLimits::default(), |_| {
         states += 1;
         ControlFlow::Continue(())
     });
@@ -78,10 +79,11 @@ fn peak_of_walking(threads: usize) -> (u64, usize) {
         *states += 1;
         ControlFlow::Continue(())
     };
-    let all = walk_on_all_cores(&trace, &loset, Class::Reachable, Limits::default(), visit, |states, _| {
-        again += states;
-        ControlFlow::Continue(())
-    });
+    let all =
+        walk_on_all_cores(&trace, &loset, Class::Reachable, StateLimits::default(), visit, |states, _| {
+            again += states;
+            ControlFlow::Continue(())
+        });
     assert_eq!((walked, all, again), (Ok(ControlFlow::Continue(())), Ok(ControlFlow::Continue(())), states));
     (states, MEMORY.peak_usage() - before)
 }

@@ -4,15 +4,15 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use generate::{Settings, generate};
+use generate::{TraceSettings, generate};
 use proptest::prelude::*;
-use states::{Baseline, Class, Limits, Loset, walk, walk_stored};
+use states::{Baseline, Class, Loset, StateLimits, walk, walk_stored};
 use trace::Trace;
 
 type State = Vec<u32>;
 
 fn tiny(seed: u64) -> Trace {
-    generate(&Settings::tiny(seed)).expect("tiny settings are sound")
+    generate(&TraceSettings::tiny(seed)).expect("tiny settings are sound")
 }
 
 fn meet(a: &[u32], b: &[u32]) -> State {
@@ -35,7 +35,7 @@ fn somewhere(loset: &Loset, shares: &[f64]) -> State {
 
 fn all(trace: &Trace, loset: &Loset, class: Class) -> BTreeSet<State> {
     let mut states = BTreeSet::new();
-    let end = walk(trace, loset, class, Limits::default(), |state| {
+    let end = walk(trace, loset, class, StateLimits::default(), |state| {
         states.insert(state.to_vec());
         ControlFlow::Continue(())
     });

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use check::{Model, Question, check_schedule};
-use generate::{Settings, generate};
-use states::{Definitely, Exhausted, Limits, Loset, Path, Predicate, definitely, possibly};
+use generate::{TraceSettings, generate};
+use states::{Definitely, Exhausted, Loset, Path, Predicate, StateLimits, definitely, possibly};
 use trace::Trace;
 
 const SEEDS: Range<u64> = 0..400;
 
 fn traces() -> impl Iterator<Item = (u64, Trace)> {
-    let traces = SEEDS.map(|seed| (seed, generate(&Settings::tiny(seed)).expect("tiny settings are sound")));
+    let traces =
+        SEEDS.map(|seed| (seed, generate(&TraceSettings::tiny(seed)).expect("tiny settings are sound")));
     traces.filter(|(_, trace)| !trace.is_empty())
 }
 
@@ -56,7 +57,8 @@ fn possibly_is_some_reachable_state() {
         for condition in conditions(&trace) {
             let predicate = Predicate::parse(&condition, &trace).expect("it makes sense");
             let truth = reachable.iter().any(|state| predicate.holds(state));
-            let found = possibly(&trace, &loset, &predicate, Limits::default(), |_| {}).expect("no budget");
+            let found =
+                possibly(&trace, &loset, &predicate, StateLimits::default(), |_| {}).expect("no budget");
             assert_eq!(found.state.is_some(), truth, "seed {seed}: {condition}, {:?}", found.path);
             taken.entry(found.path).or_default()[usize::from(truth)] += 1;
             if let Some(state) = found.state {
@@ -87,7 +89,7 @@ fn definitely_is_every_run() {
             let start = vec![0; loset.threads()];
             let truth = !avoids(&reachable, &predicate, &start, &mut BTreeMap::new());
             let certainty =
-                definitely(&trace, &loset, &predicate, Limits::default(), |_| {}).expect("no budget");
+                definitely(&trace, &loset, &predicate, StateLimits::default(), |_| {}).expect("no budget");
             match certainty.answer {
                 Definitely::Holds => assert!(truth, "seed {seed}: {condition}"),
                 Definitely::Avoided(run) => {
@@ -213,7 +215,7 @@ fn nested_quantifiers_keep_to_the_budget() {
     // Neither rising nor falling, and true nowhere.
     let condition = format!("exists {}: {} == 0 - 1", names.join(", "), sum.join(" + "));
     let predicate = Predicate::parse(&condition, &trace).expect("it makes sense");
-    let limits = Limits { states: 10, steps: 10, ..Limits::default() };
+    let limits = StateLimits { states: 10, steps: 10, ..StateLimits::default() };
     let found = possibly(&trace, &Loset::of(&trace), &predicate, limits, |_| {});
     assert!(matches!(found, Err(Exhausted::Condition(_))), "{found:?}");
     let certain = definitely(&trace, &Loset::of(&trace), &predicate, limits, |_| {});

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use pipeline::error::ErrorKind;
-pub use pipeline::error::{Excerpt, Place};
+pub use pipeline::error::{Excerpt, SourcePosition};
 
 use crate::exit::Exit;
 
@@ -29,7 +29,7 @@ pub struct Diagnostic(Box<Content>);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Content {
     title: String,
-    place: Option<Place>,
+    place: Option<SourcePosition>,
     notes: Vec<String>,
     help: Vec<String>,
     /// It is nobody's mistake: the time or the memory ran out.
@@ -49,11 +49,11 @@ impl Diagnostic {
 
     /// In this file.
     pub fn in_file(self, file: impl Into<String>) -> Self {
-        self.at(Place { file: file.into(), ..Place::default() })
+        self.at(SourcePosition { file: file.into(), ..SourcePosition::default() })
     }
 
     /// At this place.
-    pub fn at(mut self, place: Place) -> Self {
+    pub fn at(mut self, place: SourcePosition) -> Self {
         self.0.place = Some(place);
         self
     }
@@ -96,13 +96,13 @@ impl Diagnostic {
         let title = printable(title);
         let mut group = Group::with_title(level.primary_title(title));
         match place {
-            Some(Place { file, line: Some(line), excerpt: Some(excerpt) }) => {
+            Some(SourcePosition { file, line: Some(line), excerpt: Some(excerpt) }) => {
                 let span = span_within_text(excerpt);
                 let annotation = AnnotationKind::Primary.span(span).label(printable(&excerpt.label));
                 let snippet = Snippet::source(excerpt.text.as_str()).line_start(*line).path(file.as_str());
                 group = group.element(snippet.annotation(annotation));
             }
-            Some(Place { file, line, .. }) => {
+            Some(SourcePosition { file, line, .. }) => {
                 let origin = Origin::path(file.as_str());
                 group = group.element(match line {
                     Some(line) => origin.line(*line),

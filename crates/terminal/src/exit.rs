@@ -13,7 +13,7 @@ pub enum Exit {
     Mistake,
     /// A budget ran out before the answer: 3.
     Budget,
-    /// It found something, and the user chose how to be told so.
+    /// It found something, and the user chose the status for that.
     Chosen(u8),
     /// It ran a program that ended with this status, and passes it on.
     Program(u8),

@@ -1,5 +1,5 @@
 //! Interrupts: what happens on Ctrl-C or a request to terminate. As a rule the process ends; a command that reports what it has found so far stops its
-//! work instead, and ends by itself. Whoever asks twice is obeyed at once.
+//! work instead, and ends. A second request ends it at once.
 
 use std::sync::LazyLock;
 use std::sync::Mutex;
@@ -64,7 +64,7 @@ pub fn heed() {
     HEEDED.store(true, Ordering::SeqCst);
 }
 
-/// Likewise, by reaching these bounds. If they are reached and the work does not end, the process does.
+/// The same by reaching these bounds. If they are reached and the work does not end, the process does.
 pub fn stop_at(bounds: Bounds) {
     *BOUNDS.lock().unwrap_or_else(PoisonError::into_inner) = bounds;
     heed();
@@ -116,7 +116,7 @@ fn end_at_last(bounds: Bounds) -> ! {
         thread::sleep(TICK);
     }
     progress::say(
-        "stopped in the middle of a step that took too long; what was found before it is above or, after a hunt, in `foretell report`",
+        "stopped: a step exceeded the time limit; earlier findings are above or, after a hunt, in `foretell report`",
     );
     remove_unfinished();
     let words = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take();

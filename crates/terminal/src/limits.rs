@@ -46,7 +46,7 @@ impl MemoryLimit {
     }
 }
 
-/// A budget of so many steps for each question.
+/// A budget of steps for each question.
 pub fn budget(bounds: Bounds, steps: u64) -> Budget {
     Budget { bounds, steps }
 }

@@ -8,7 +8,7 @@ pub struct OutputMode {
     /// Print one JSON object instead of text (see docs/json.md).
     #[arg(long)]
     pub json: bool,
-    /// Print no progress and no remarks.
+    /// Print only the result.
     #[arg(short, long)]
     pub quiet: bool,
 }

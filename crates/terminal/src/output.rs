@@ -12,53 +12,53 @@ use crate::diagnostics::Diagnostic;
 
 /// Where a trace is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum OutputTarget {
     /// To standard output, as text.
     Stdout,
     /// To this file, in the form its extension asks for.
     File(PathBuf, Form),
 }
 
-impl Target {
+impl OutputTarget {
     /// The target named by an argument; `-` is standard output.
-    pub fn named(argument: &OsStr) -> Result<Target, Diagnostic> {
+    pub fn named(argument: &OsStr) -> Result<OutputTarget, Diagnostic> {
         if argument == "-" {
-            return Ok(Target::Stdout);
+            return Ok(OutputTarget::Stdout);
         }
         let path = PathBuf::from(argument);
         let form = Form::of(&path)?;
-        Ok(Target::File(path, form))
+        Ok(OutputTarget::File(path, form))
     }
 
     /// The target of something that is no trace: its extension says nothing about compression.
-    pub fn plain(argument: &OsStr) -> Target {
+    pub fn plain(argument: &OsStr) -> OutputTarget {
         match argument == "-" {
-            true => Target::Stdout,
-            false => Target::File(argument.into(), Form::PLAIN),
+            true => OutputTarget::Stdout,
+            false => OutputTarget::File(argument.into(), Form::PLAIN),
         }
     }
 
     /// The form to write in.
     pub fn form(&self) -> Form {
         match self {
-            Target::Stdout => Form::PLAIN,
-            Target::File(_, form) => *form,
+            OutputTarget::Stdout => Form::PLAIN,
+            OutputTarget::File(_, form) => *form,
         }
     }
 
     /// As the user would name it.
     pub fn name(&self) -> String {
         match self {
-            Target::Stdout => "standard output".to_owned(),
-            Target::File(path, _) => path.display().to_string(),
+            OutputTarget::Stdout => "standard output".to_owned(),
+            OutputTarget::File(path, _) => path.display().to_string(),
         }
     }
 
     /// The size of what was written, where it stays.
     pub fn size(&self) -> Option<u64> {
         match self {
-            Target::Stdout => None,
-            Target::File(path, _) => path.metadata().ok().filter(|m| m.is_file()).map(|m| m.len()),
+            OutputTarget::Stdout => None,
+            OutputTarget::File(path, _) => path.metadata().ok().filter(|m| m.is_file()).map(|m| m.len()),
         }
     }
 
@@ -69,8 +69,8 @@ impl Target {
         content: impl FnOnce(&mut dyn Write) -> io::Result<T>,
     ) -> Result<Option<T>, Diagnostic> {
         match self {
-            Target::Stdout => to_stdout(content),
-            Target::File(path, form) => Ok(Some(files::write(path, *form, content)?)),
+            OutputTarget::Stdout => to_stdout(content),
+            OutputTarget::File(path, form) => Ok(Some(files::write(path, *form, content)?)),
         }
     }
 }

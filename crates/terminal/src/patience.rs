@@ -15,7 +15,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// A process that is held up by others has so many times the time.
+    /// A process that is held up by others has this many times the time.
     const BUSY: u32 = 10;
 
     /// This long from now on, if the machine has nothing else to do.

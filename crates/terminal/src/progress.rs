@@ -37,7 +37,7 @@ pub fn of_stage(doing: &str, mode: OutputMode) -> ProgressBar {
     bar
 }
 
-/// A stage over so many things of a kind.
+/// A stage over a number of things of a kind.
 pub fn of_items(count: u64, kind: &str, mode: OutputMode) -> ProgressBar {
     let bar = if mode.quiet { ProgressBar::hidden() } else { ProgressBar::new(count) };
     let template = format!("{{spinner}} {{msg}} [{{bar:30}}] {{pos}}/{{len}} {kind}s, {{elapsed}}{{left}}");
@@ -61,7 +61,7 @@ pub fn say(what: &str) {
 /// How often a sign of life moves.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A bar over states, of which nobody knows how many there are: it shows how many were looked at, how fast, and how long the
+/// A bar over states, whose number is not known: it shows how many were looked at, how fast, and how long the
 /// rest may take. It appears only once the work has proved to be long.
 #[derive(Debug)]
 pub struct StatesBar {
@@ -84,7 +84,7 @@ impl StatesBar {
         StatesBar { bar, doing: doing.to_owned(), started: Instant::now(), shown: mode.quiet }
     }
 
-    /// So many states were looked at; the share of the work that is done, if it can be told.
+    /// The number of states that were visited, and the share of the work that is done, if it is known.
     pub fn update(&mut self, looked: u64, share: Option<f64>) {
         let elapsed = self.started.elapsed();
         if elapsed < SHOWN_AFTER {

@@ -23,7 +23,7 @@ use crate::exit::Exit;
 use crate::interrupts;
 use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::progress;
 
 /// Where findings go, and how.
@@ -331,5 +331,5 @@ fn questions(contexts: &Contexts<'_>, predictions: &Predictions) -> Result<Vec<Q
 }
 
 fn write(file: &OsString, content: &str) -> Result<(), Diagnostic> {
-    Target::plain(file).write(|out| out.write_all(content.as_bytes())).map(|_| ())
+    OutputTarget::plain(file).write(|out| out.write_all(content.as_bytes())).map(|_| ())
 }

@@ -42,7 +42,7 @@ pub fn has(program: &str) -> bool {
     there
 }
 
-/// The directory of RAPID's public traces (`account.std.gz`, `bubblesort.std.gz`, ..): `FORETELL_TRACES`, or `shared/traces` beside this checkout. If there is
+/// The directory of RAPID's public traces (`account.std.gz`, `bubblesort.std.gz`, ..): `FORETELL_TRACES`, or `shared/traces` next to this checkout. If there is
 /// neither, reports that the test is not run.
 ///
 /// # Panics
@@ -54,12 +54,12 @@ pub fn public_traces() -> Option<PathBuf> {
     if std::env::var_os(VARIABLE).is_some() {
         return Some(directory_in(VARIABLE, "RAPID's public traces"));
     }
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
-    if !beside.is_dir() {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    if !shared.is_dir() {
         absent("RAPID's public traces are not here; FORETELL_TRACES names their directory");
         return None;
     }
-    Some(beside)
+    Some(shared)
 }
 
 /// The checkout of RAPID, its classes compiled into `bin`, for tests that are ignored unless asked for.

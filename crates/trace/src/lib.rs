@@ -9,6 +9,7 @@
 mod block_names;
 mod builder;
 mod ending;
+mod expected_failure;
 mod fault;
 mod ids;
 mod matching;
@@ -18,6 +19,7 @@ mod names;
 pub mod native;
 mod op;
 pub mod open;
+mod stack_frame;
 pub mod stream;
 mod system;
 pub mod text;
@@ -29,6 +31,7 @@ mod viewpoint;
 pub use block_names::BlockNames;
 pub use builder::TraceBuilder;
 pub use ending::Ending;
+pub use expected_failure::ExpectedFailure;
 pub use fault::{Fault, ImpossibleEvent};
 pub use ids::{
     BarrierId, BlockId, ConditionId, EventId, InstanceId, LocationId, LockId, MarkId, RegionId, SemaphoreId,
@@ -39,6 +42,7 @@ pub use memory_order::MemoryOrder;
 pub use metadata::{Binary, LastWait, Library, Metadata, Misuse, MisuseKind, Module, Variable};
 pub use names::{Interner, Names, TooManyNames};
 pub use op::{Access, Kind, ObjectKind, Op};
+pub use stack_frame::StackFrame;
 pub use system::{EPOLL, EVENTFD, is_kernel_object, is_of_the_system};
 pub use thread_path::{NotAThreadPath, ThreadPath};
 pub use threads::ThreadEvents;

@@ -105,7 +105,7 @@ fn spread(hash: u32) -> u64 {
 }
 
 impl Interner {
-    /// Makes room for so many more names at once.
+    /// Makes room for this number of further names at once.
     pub(crate) fn reserve(&mut self, names: usize) {
         self.table.reserve(names, |entry| entry.spread());
         self.names.ends.reserve(names);

@@ -4,9 +4,9 @@ use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
-/// The form of a file.
+/// What a file contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum FileContent {
     /// Compressed by gzip.
     Gzip,
     /// Compressed by zstd.
@@ -23,13 +23,13 @@ const NATIVE_MAGIC: &[u8] = b"FORETELL";
 pub const SNIFF_LENGTH: usize = NATIVE_MAGIC.len();
 
 /// The form of a file that starts so. It needs [`SNIFF_LENGTH`] bytes unless the file is shorter.
-pub fn sniff(start: &[u8]) -> Form {
+pub fn sniff(start: &[u8]) -> FileContent {
     match start {
-        [0x1f, 0x8b, ..] => Form::Gzip,
+        [0x1f, 0x8b, ..] => FileContent::Gzip,
         // A frame, or a frame to be skipped, which parallel compressors start with.
-        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Form::Zstd,
-        _ if start.starts_with(NATIVE_MAGIC) => Form::Native,
-        _ => Form::Text,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => FileContent::Zstd,
+        _ if start.starts_with(NATIVE_MAGIC) => FileContent::Native,
+        _ => FileContent::Text,
     }
 }
 
@@ -38,7 +38,7 @@ type PeekedReader<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
 
 /// An input without its compression, if it has one: [`decode`] makes it.
 pub struct Decompressor<R: Read> {
-    form: Form,
+    form: FileContent,
     stream: Stream<R>,
 }
 
@@ -55,16 +55,16 @@ pub fn decode<R: Read>(mut input: R) -> io::Result<Decompressor<R>> {
     let form = sniff(&start);
     let whole = BufReader::with_capacity(128 << 10, Cursor::new(start).chain(input));
     let stream = match form {
-        Form::Gzip => Stream::Gzip(Box::new(MultiGzDecoder::new(whole))),
-        Form::Zstd => Stream::Zstd(zstd::stream::read::Decoder::with_buffer(whole)?),
-        Form::Native | Form::Text => Stream::Plain(whole),
+        FileContent::Gzip => Stream::Gzip(Box::new(MultiGzDecoder::new(whole))),
+        FileContent::Zstd => Stream::Zstd(zstd::stream::read::Decoder::with_buffer(whole)?),
+        FileContent::Native | FileContent::Text => Stream::Plain(whole),
     };
     Ok(Decompressor { form, stream })
 }
 
 impl<R: Read> Decompressor<R> {
     /// The form the input itself is in.
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> FileContent {
         self.form
     }
 }

@@ -24,7 +24,7 @@ mod write;
 
 pub use error::{Problem, ReadError, TextPosition};
 pub use rapid::{DropCounts, write_rapid};
-pub use read::{Progress, ReadOptions, ReadTrace, read, read_as, read_bytes, read_with, stream};
+pub use read::{ReadOptions, ReadProgress, ReadTrace, read, read_as, read_bytes, read_with, stream};
 pub use spelling::op_name;
 pub use waits::{WaitConvention, WaitCounts};
 pub use write::{object_name, write};

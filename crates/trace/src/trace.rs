@@ -238,7 +238,7 @@ pub(crate) enum Outside {
 }
 
 impl Bounds {
-    /// Bounds for so many threads and locations, and targets by kind.
+    /// Bounds for these numbers of threads and locations, and targets by kind.
     pub(crate) fn new(threads: u32, locations: u32, target: impl Fn(Kind) -> u64) -> Self {
         let mut targets = [0; 1 << KIND_BITS];
         for &kind in Kind::ALL {

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use trace::open::{Form, decode, sniff};
+use trace::open::{FileContent, decode, sniff};
 
 const TEXT: &[u8] = b"T1|fork(T2)|1\nT2|w(x)|2\nT1|join(T2)|3\n";
 
@@ -25,12 +25,12 @@ fn decoded(bytes: &[u8]) -> Result<Vec<u8>, String> {
 
 #[test]
 fn the_content_tells_the_form() {
-    assert_eq!(sniff(&gzip(TEXT)), Form::Gzip);
-    assert_eq!(sniff(&zstd(TEXT)), Form::Zstd);
-    assert_eq!(sniff(&[0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]), Form::Zstd);
-    assert_eq!(sniff(b"FORETELL and more"), Form::Native);
+    assert_eq!(sniff(&gzip(TEXT)), FileContent::Gzip);
+    assert_eq!(sniff(&zstd(TEXT)), FileContent::Zstd);
+    assert_eq!(sniff(&[0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]), FileContent::Zstd);
+    assert_eq!(sniff(b"FORETELL and more"), FileContent::Native);
     for text in [TEXT, b"", b"\x1f", b"FORETEL", b"FORETELl"] {
-        assert_eq!(sniff(text), Form::Text);
+        assert_eq!(sniff(text), FileContent::Text);
     }
 }
 
@@ -42,7 +42,7 @@ fn every_member_and_frame_is_read_one_level_deep() {
     assert_eq!(decoded(&[gzip(first), gzip(second)].concat()).unwrap(), TEXT);
     assert_eq!(decoded(&[zstd(first), zstd(second)].concat()).unwrap(), TEXT);
     assert_eq!(decoded(&gzip(&zstd(TEXT))).unwrap(), zstd(TEXT));
-    assert_eq!(decode(&gzip(TEXT)[..]).unwrap().form(), Form::Gzip);
+    assert_eq!(decode(&gzip(TEXT)[..]).unwrap().form(), FileContent::Gzip);
     let trace = trace::text::read(decode(&zstd(TEXT)[..]).unwrap()).unwrap();
     assert_eq!(trace.len(), 3);
 }

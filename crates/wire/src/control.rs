@@ -151,7 +151,7 @@ impl ThreadName {
     }
 }
 
-/// What becomes of a program that leaves the schedule.
+/// What happens to a program that leaves the schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDivergence {
     /// It is ended.
@@ -159,6 +159,19 @@ pub enum OnDivergence {
     Stop,
     /// It runs on freely.
     Continue,
+}
+
+impl OnDivergence {
+    /// Both.
+    pub const ALL: [OnDivergence; 2] = [OnDivergence::Stop, OnDivergence::Continue];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            OnDivergence::Stop => "stop",
+            OnDivergence::Continue => "continue",
+        }
+    }
 }
 
 /// Writes a control file, part by part.
@@ -201,7 +214,7 @@ pub(crate) fn origins(bytes: &[u8]) -> impl ExactSizeIterator<Item = Origin> + '
 /// A control file, checked: every part is there, and every thread that is named is in the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Control<'a> {
-    /// What becomes of a program that leaves the schedule.
+    /// What happens to a program that leaves the schedule.
     pub on_divergence: OnDivergence,
     origins: &'a [u8],
     instructions: &'a [u8],

@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Hands over the plain accesses that come next, and returns the event after them. None: the log is at its end, or `each` wants no
-    /// more. This is the fast way through a log, most of which are predicted accesses: the iterator yields the same events one by one.
+    /// more. This is the fast way through a log, which consists mostly of predicted accesses: the iterator yields the same events one by one.
     #[inline]
     pub fn next_after_accesses(
         &mut self,

@@ -9,11 +9,11 @@ pub const RUN_VARIABLE: &str = "FORETELL_RUN";
 /// The environment variable that names the order file of the shim.
 pub const ORDER_VARIABLE: &str = "FORETELL_ORDER";
 
-/// The settings: see [`Settings`](crate::Settings).
+/// The settings: see [`RuntimeSettings`](crate::RuntimeSettings).
 pub const SETTINGS_FILE: &str = "settings";
 /// What a replay is to do: see [`Control`](crate::Control).
 pub const CONTROL_FILE: &str = "control";
-/// What came of a replay: see [`OutcomeRecord`](crate::OutcomeRecord).
+/// The result of a replay: see [`OutcomeRecord`](crate::OutcomeRecord).
 pub const OUTCOME_FILE: &str = "outcome";
 /// The number of the first process, in decimal.
 pub const FIRST_FILE: &str = "first";

@@ -151,7 +151,7 @@ pub enum Op<'a> {
     IgnoreEnd(Ignored),
     /// Races on this range are meant to be.
     Benign { address: u64, length: u64 },
-    /// So many branches since the thread's last event, at least: the runtime says 1 for any number.
+    /// At least this number of branches since the thread's last event: the runtime says 1 for any number.
     Branches { count: u64 },
     /// The program marks a value.
     Mark { name: &'a [u8], value: i64 },

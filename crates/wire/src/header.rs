@@ -14,16 +14,16 @@ const RUN_BITS: u32 = 24;
 /// How far the stream is valid and how many predicted events come after it, as the one word the writer
 /// stores. A predicted event adds 1 to the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Progress(pub u64);
+pub struct LogProgress(pub u64);
 
-impl Progress {
+impl LogProgress {
     /// Where in the head the word is.
     pub const OFFSET: usize = 16;
 
-    /// So many bytes of records, then a run of so many predicted events.
+    /// A number of bytes of records, then a number of predicted events.
     #[inline]
-    pub fn new(written: u64, run: u64) -> Progress {
-        Progress(written << RUN_BITS | run)
+    pub fn new(written: u64, run: u64) -> LogProgress {
+        LogProgress(written << RUN_BITS | run)
     }
 
     /// Bytes of whole records in the stream.
@@ -83,7 +83,7 @@ pub struct Header {
     /// The process that was recorded.
     pub process: u32,
     /// How far the stream goes.
-    pub progress: Progress,
+    pub progress: LogProgress,
     /// What is missing.
     pub losses: Losses,
     /// What to know before the first event.
@@ -91,8 +91,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// Of a log of which nothing is missing, and nothing has to be known.
-    pub fn new(process: u32, progress: Progress) -> Header {
+    /// Of a complete log without anything special.
+    pub fn new(process: u32, progress: LogProgress) -> Header {
         Header { process, progress, losses: Losses::default(), traits: Traits::default() }
     }
 
@@ -117,6 +117,6 @@ impl Header {
         let progress = u64::from_le_bytes(bytes.get(16..24)?.try_into().ok()?);
         let losses = Losses(number(Losses::OFFSET).unwrap_or(0));
         let traits = Traits(number(Traits::OFFSET).unwrap_or(0));
-        Some(Header { process: number(12)?, progress: Progress(progress), losses, traits })
+        Some(Header { process: number(12)?, progress: LogProgress(progress), losses, traits })
     }
 }

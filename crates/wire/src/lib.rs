@@ -1,5 +1,5 @@
-//! Everything the launcher and the runtime say to each other, defined once: how a program is run ([`Settings`]), what a replay is to do
-//! ([`Control`]) and what came of it ([`OutcomeRecord`]), the names of files, variables and exit statuses, and the raw log of a run, which
+//! Everything the launcher and the runtime say to each other, defined once: how a program is run ([`RuntimeSettings`]), what a replay is to do
+//! ([`Control`]) and its result ([`OutcomeRecord`]), the names of files, variables and exit statuses, and the raw log of a run, which
 //! the rest of this page describes. Nothing here allocates where the runtime uses it, and no reader panics, whatever the bytes.
 //!
 //! # The raw log
@@ -18,12 +18,12 @@
 //! | 0 | 8 | [`MAGIC`] |
 //! | 8 | 4 | [`VERSION`], little endian like every number here |
 //! | 12 | 4 | process id |
-//! | 16 | 8 | [`Progress`]: how far the stream is valid, and how many predicted events follow it |
+//! | 16 | 8 | [`LogProgress`]: how far the stream is valid, and how many predicted events follow it |
 //! | 24 | 4 | [`Losses`]: what the writer could not keep |
 //! | 28 | 4 | [`Traits`]: what a reader has to know before the first event |
 //! | [`STREAM_START`] | .. | the stream: records |
 //!
-//! `Progress` is one word, so one store makes a record count, and a kill between two stores cannot tear it.
+//! `LogProgress` is one word, so one store makes a record count, and a kill between two stores cannot tear it.
 //! The file may be longer than the stream: it grows in big steps.
 //!
 //! A record is a tag byte and what belongs to it:
@@ -35,7 +35,7 @@
 //! | `0nnnnn01` | the events that follow are thread n's; n = 31: the number follows |
 //! | `00000010` | a *detailed* event: kind, pc, address, its arguments, its text |
 //!
-//! A new site is told by the code of its kind, with `0x80` added if the thread has taken a branch since its last event, and its pc. The
+//! A new site is given by the code of its kind, with `0x80` added if the thread has taken a branch since its last event, and its pc. The
 //! same pc with and without a branch before it are two sites, so what is predicted of one says whether there was a branch. The reader yields
 //! the branch as an event of its own, [`Op::Branches`].
 //!
@@ -80,13 +80,15 @@ pub use directory::{
 };
 pub use encode::{MAX_RECORD, MAX_TEXT, Sink, write_detailed, write_run, write_simple, write_switch};
 pub use event::{Event, Hold, Ignored, Op, Refusal, Stop, UnsafeCall, Waker};
-pub use header::{Header, Losses, MAGIC, MAX_RUN, Progress, STREAM_START, Traits, VERSION};
+pub use header::{Header, LogProgress, Losses, MAGIC, MAX_RUN, STREAM_START, Traits, VERSION};
 pub use kind::{Kind, MAX_ARGUMENTS};
-pub use object::{Passage, Signal, Target};
+pub use object::{Passage, Signal, SignalTarget};
 pub use order::{CallOrder, OrderedCall, SyncCall, write_call_order};
-pub use outcome::{MAX_MEMORY, Memory, OUTCOME_RECORD, Obstacle, OutcomeRecord, PendingAccess, WaitsFor};
+pub use outcome::{
+    MAX_MEMORY, Memory, MemoryRange, OUTCOME_RECORD, Obstacle, OutcomeRecord, PendingAccess, WaitsFor,
+};
 pub use predict::{Branched, Context, Key, MAX_TABLES, Table};
-pub use settings::{AtDeadlock, Children, Mode, NewThreads, Policy, Settings, Sleeping, TestBarriers};
+pub use settings::{AtDeadlock, Children, Mode, NewThreads, Policy, RuntimeSettings, Sleeping, TestBarriers};
 pub use state::ThreadState;
 pub use std_call::StdCall;
 pub use survey::{PROCESS_EXTENSION, ProcessRecord, THREADS_EXTENSION};

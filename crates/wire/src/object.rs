@@ -3,7 +3,7 @@
 
 /// The lowest number that is no address.
 const NO_ADDRESS: u64 = 1 << 62;
-/// Each kind has so many bits for its own numbers.
+/// The number of bits that each kind has for its own numbers.
 const OWN_BITS: u32 = 48;
 
 /// Something that carries an order from one thread to another.
@@ -37,7 +37,7 @@ pub enum Passage {
     /// What all threads did so far, for one that runs finalizers.
     Everything,
     /// A signal, on its way to one thread or to anyone.
-    Signal(Signal, Target),
+    Signal(Signal, SignalTarget),
 }
 
 /// A signal's number. 0 stands for all: one whose number is not known.
@@ -46,7 +46,7 @@ pub struct Signal(pub u8);
 
 /// Whom a signal was sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
+pub enum SignalTarget {
     /// The process: any of its threads may handle it.
     Anyone,
     /// The thread with this number.
@@ -69,9 +69,9 @@ impl Signal {
     /// Through what the arrival of the signal in this thread may have been published.
     pub fn objects(self, thread: u32) -> [u64; 3] {
         let passages = [
-            Passage::Signal(self, Target::Anyone),
-            Passage::Signal(self, Target::Thread(thread)),
-            Passage::Signal(Signal::ANY, Target::Anyone),
+            Passage::Signal(self, SignalTarget::Anyone),
+            Passage::Signal(self, SignalTarget::Thread(thread)),
+            Passage::Signal(Signal::ANY, SignalTarget::Anyone),
         ];
         passages.map(Passage::object)
     }
@@ -85,8 +85,8 @@ impl Passage {
             Passage::Sockets => (1, 0),
             Passage::Pipe(number) => (2, number),
             Passage::Connection(number) => (3, number),
-            Passage::Signal(Signal(signal), Target::Anyone) => (4, signal as u64),
-            Passage::Signal(Signal(signal), Target::Thread(thread)) => {
+            Passage::Signal(Signal(signal), SignalTarget::Anyone) => (4, signal as u64),
+            Passage::Signal(Signal(signal), SignalTarget::Thread(thread)) => {
                 (5, (thread as u64) << 8 | signal as u64)
             }
             Passage::Descriptor(number) => (6, number as u64),
@@ -112,8 +112,8 @@ impl Passage {
             1 => Passage::Sockets,
             2 => Passage::Pipe(own),
             3 => Passage::Connection(own),
-            4 => Passage::Signal(signal, Target::Anyone),
-            5 => Passage::Signal(signal, Target::Thread((own >> 8) as u32)),
+            4 => Passage::Signal(signal, SignalTarget::Anyone),
+            5 => Passage::Signal(signal, SignalTarget::Thread((own >> 8) as u32)),
             6 => Passage::Descriptor(own as u32),
             7 => Passage::Fiber(own as u32),
             8 => Passage::Task(own as u32),
@@ -155,8 +155,8 @@ mod tests {
             Passage::Iteration(9),
             Passage::File(9),
             Passage::Everything,
-            Passage::Signal(signal, Target::Anyone),
-            Passage::Signal(signal, Target::Thread(70_000)),
+            Passage::Signal(signal, SignalTarget::Anyone),
+            Passage::Signal(signal, SignalTarget::Thread(70_000)),
         ] {
             assert_eq!(Passage::of(passage.object()), Some(passage));
         }

@@ -1,4 +1,4 @@
-//! What came of a replay: the file [`OUTCOME_FILE`](crate::OUTCOME_FILE).
+//! The result of a replay: the file [`OUTCOME_FILE`](crate::OUTCOME_FILE).
 //!
 //! Records of [`OUTCOME_RECORD`] bytes, each written whole and at once at the end of the file, so that whatever ends the program, what
 //! was reported before is there. A record that is cut short, or makes no sense, is passed over.
@@ -24,6 +24,22 @@ pub struct PendingAccess {
     pub length: u64,
     /// Where the code is.
     pub pc: u64,
+}
+
+/// A piece of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryRange {
+    /// Where it starts.
+    pub address: u64,
+    /// How many bytes it has.
+    pub length: u64,
+}
+
+impl PendingAccess {
+    /// The memory that it covers.
+    pub fn range(&self) -> MemoryRange {
+        MemoryRange { address: self.address, length: self.length }
+    }
 }
 
 /// The first bytes of a piece of memory.
@@ -91,7 +107,7 @@ impl Obstacle {
 
 /// One thing that a replay reports. Threads are named by their position in the table of the control file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutcomeRecord {
+pub enum OutcomeRecord<M = Option<Memory>> {
     /// The thread is about to make this access.
     PendingAccess {
         /// Which thread.
@@ -101,7 +117,7 @@ pub enum OutcomeRecord {
         /// The access.
         access: PendingAccess,
         /// What memory holds there, if it can be read.
-        memory: Option<Memory>,
+        memory: M,
     },
     /// The thread is not about to make an access there.
     Nothing {
@@ -115,7 +131,7 @@ pub enum OutcomeRecord {
         /// Which thread.
         thread: u32,
         /// What memory holds, if it can be read.
-        memory: Option<Memory>,
+        memory: M,
     },
     /// A thread where the replay holds, or where the program left the schedule.
     Thread {
@@ -147,6 +163,29 @@ pub enum OutcomeRecord {
     },
     /// All instructions were performed.
     Freed,
+}
+
+impl<M> OutcomeRecord<M> {
+    /// The same with something else for the memory.
+    pub fn map_memory<N>(self, to: impl FnOnce(M) -> N) -> OutcomeRecord<N> {
+        match self {
+            OutcomeRecord::PendingAccess { thread, place, access, memory } => {
+                OutcomeRecord::PendingAccess { thread, place, access, memory: to(memory) }
+            }
+            OutcomeRecord::Nothing { thread, place } => OutcomeRecord::Nothing { thread, place },
+            OutcomeRecord::MemoryContent { thread, memory } => {
+                OutcomeRecord::MemoryContent { thread, memory: to(memory) }
+            }
+            OutcomeRecord::Thread { thread, state, place, waits_for, pc } => {
+                OutcomeRecord::Thread { thread, state, place, waits_for, pc }
+            }
+            OutcomeRecord::AllReported => OutcomeRecord::AllReported,
+            OutcomeRecord::Diverged { instruction, thread, obstacle, place, waits_for } => {
+                OutcomeRecord::Diverged { instruction, thread, obstacle, place, waits_for }
+            }
+            OutcomeRecord::Freed => OutcomeRecord::Freed,
+        }
+    }
 }
 
 impl OutcomeRecord {

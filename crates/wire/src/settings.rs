@@ -1,7 +1,7 @@
 //! How a program is run: the file [`SETTINGS_FILE`](crate::SETTINGS_FILE).
 //!
 //! Text, `key=value` a line, so that a person can read what was asked for. The launcher writes it with `Display`, and the
-//! runtime reads it with [`Settings::parse`], which allocates nothing. Unknown keys, and values that make no sense, leave the default.
+//! runtime reads it with [`RuntimeSettings::parse`], which allocates nothing. Unknown keys, and values that make no sense, leave the default.
 
 use core::fmt;
 use core::num::NonZeroU64;
@@ -73,6 +73,19 @@ pub enum Children {
     Follow,
 }
 
+impl Children {
+    /// Both.
+    pub const ALL: [Children; 2] = [Children::Follow, Children::Ignore];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Children::Follow => "follow",
+            Children::Ignore => "ignore",
+        }
+    }
+}
+
 /// Who goes on when a thread has created another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NewThreads {
@@ -107,7 +120,7 @@ pub enum TestBarriers {
 
 /// How a program is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
+pub struct RuntimeSettings {
     /// What the run is for.
     pub mode: Mode,
     /// The seed of all random choices.
@@ -152,9 +165,9 @@ const LAST: &str = "last";
 const SKIPPED: &str = "skipped";
 const PASS: &str = "pass";
 
-impl Settings {
+impl RuntimeSettings {
     /// What a recording is, unless something else is asked for.
-    pub const DEFAULT: Settings = Settings {
+    pub const DEFAULT: RuntimeSettings = RuntimeSettings {
         mode: Mode::Record,
         seed: 0,
         policy: Policy::Random,
@@ -168,8 +181,8 @@ impl Settings {
     };
 
     /// The settings that this text describes.
-    pub fn parse(text: &[u8]) -> Settings {
-        let mut settings = Settings::DEFAULT;
+    pub fn parse(text: &[u8]) -> RuntimeSettings {
+        let mut settings = RuntimeSettings::DEFAULT;
         for line in text.split(|&byte| byte == b'\n') {
             if let Some(equals) = line.iter().position(|&byte| byte == b'=') {
                 settings.set(line[..equals].trim_ascii(), line[equals + 1..].trim_ascii());
@@ -215,7 +228,7 @@ impl Settings {
 }
 
 /// The settings as text. What is as it is by default is left out, but for the seed and the policy.
-impl fmt::Display for Settings {
+impl fmt::Display for RuntimeSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}={}", key::SEED, self.seed)?;
         match self.mode {

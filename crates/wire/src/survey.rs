@@ -2,7 +2,7 @@
 //!
 //! A survey runs a command without recording anything. Each instrumented process under it leaves a file with the extension
 //! [`PROCESS_EXTENSION`], named for its number and the time it started, and a second with [`THREADS_EXTENSION`] as soon as it creates a
-//! thread. The file is a list of parts, each a length (four bytes, little endian) and so many bytes, in the order of [`ProcessRecord`].
+//! thread. The file is a list of parts, each a length (four bytes, little endian) and that number of bytes, in the order of [`ProcessRecord`].
 
 /// The extension of what a process of a survey leaves.
 pub const PROCESS_EXTENSION: &str = "process";

@@ -5,17 +5,17 @@ use std::num::NonZeroU64;
 use proptest::prelude::*;
 use wire::{
     AtDeadlock, Children, Control, Instruction, Kind, Memory, Mode, NewThreads, Obstacle, OnDivergence,
-    Origin, OutcomeRecord, PendingAccess, Policy, Settings, Sleeping, TestBarriers, ThreadName, ThreadState,
-    WaitsFor, write_control,
+    Origin, OutcomeRecord, PendingAccess, Policy, RuntimeSettings, Sleeping, TestBarriers, ThreadName,
+    ThreadState, WaitsFor, write_control,
 };
 
-fn any_settings() -> impl Strategy<Value = Settings> {
+fn any_settings() -> impl Strategy<Value = RuntimeSettings> {
     let policy = proptest::sample::select(Policy::ALL.to_vec());
     let some = || any::<Option<NonZeroU64>>();
     let new_threads = proptest::sample::select(vec![NewThreads::Either, NewThreads::First, NewThreads::Last]);
     (any::<[bool; 5]>(), any::<u64>(), policy, some(), some(), new_threads).prop_map(
         |([replays, follows, hangs, skips, passes], seed, policy, quantum, max_events, new_threads)| {
-            Settings {
+            RuntimeSettings {
                 mode: if replays { Mode::Replay } else { Mode::Record },
                 seed,
                 policy,
@@ -118,13 +118,13 @@ fn family(threads: u32) -> Vec<Origin> {
 proptest! {
     #[test]
     fn settings_are_read_as_they_are_written(settings in any_settings()) {
-        prop_assert_eq!(Settings::parse(settings.to_string().as_bytes()), settings);
+        prop_assert_eq!(RuntimeSettings::parse(settings.to_string().as_bytes()), settings);
     }
 
     #[test]
     fn any_text_gives_settings(text in prop::collection::vec(any::<u8>(), 0..200)) {
-        let settings = Settings::parse(&text);
-        prop_assert_eq!(Settings::parse(settings.to_string().as_bytes()), settings);
+        let settings = RuntimeSettings::parse(&text);
+        prop_assert_eq!(RuntimeSettings::parse(settings.to_string().as_bytes()), settings);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use wire::{
-    Branched, Context, Damage, Event, Header, Key, Kind, MAX_RECORD, Op, Progress, Reader, STREAM_START,
+    Branched, Context, Damage, Event, Header, Key, Kind, LogProgress, MAX_RECORD, Op, Reader, STREAM_START,
     Sink, Stop, Table, Waker, write_detailed, write_run, write_simple, write_switch,
 };
 
@@ -74,7 +74,7 @@ impl Writer {
     }
 
     fn file(&self) -> Vec<u8> {
-        let progress = Progress::new(self.bytes.len() as u64, self.run);
+        let progress = LogProgress::new(self.bytes.len() as u64, self.run);
         let mut file = Header::new(12, progress).to_bytes().to_vec();
         file.resize(STREAM_START, 0);
         file.extend(&self.bytes);
@@ -316,7 +316,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        let mut file = Header::new(1, Progress::new(bytes.len() as u64, 3)).to_bytes().to_vec();
+        let mut file = Header::new(1, LogProgress::new(bytes.len() as u64, 3)).to_bytes().to_vec();
         file.resize(STREAM_START, 0);
         file.extend(bytes);
         let _ = Reader::new(&file).unwrap().take(1_000_000).count();

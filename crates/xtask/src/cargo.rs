@@ -51,7 +51,7 @@ pub fn release_build() -> Result<String, String> {
     Ok(built_in("release")?.to_string_lossy().into_owned())
 }
 
-/// Likewise as it is given to users: smaller, and it takes longer.
+/// The same as it is given to users: smaller, and it takes longer.
 pub fn shipping_build() -> Result<PathBuf, String> {
     cargo(&["build", "--profile", "shipping", "--package", "foretell"])?;
     built_in("shipping")

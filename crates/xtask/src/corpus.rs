@@ -1,4 +1,4 @@
-//! `cargo xtask corpus`: hunts in all programs of corpus/pairs, and prints what was found beside what is expected.
+//! `cargo xtask corpus`: hunts in all programs of corpus/pairs, and prints what was found next to what is expected.
 
 use std::path::Path;
 use std::process::Command;
@@ -80,7 +80,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// What came of all hunts.
+/// The results of all hunts.
 #[derive(Default)]
 struct Tally {
     programs: usize,

@@ -25,7 +25,7 @@ struct Expected {
 struct Bug {
     /// The feature of corpus/crates that the program needs.
     feature: String,
-    /// The kinds of findings of which one is to be shown.
+    /// The kinds of findings, one of which is to be shown.
     kinds: Vec<String>,
 }
 

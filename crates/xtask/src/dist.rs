@@ -68,7 +68,7 @@ fn stage(foretell: &Path, fleet: &Path, tree: &Path) -> Outcome {
     }
     create(&man)?;
     copy(foretell, &tree.join("bin/foretell"))?;
-    // What makes `cargo foretell` work; cargo builds it beside the other.
+    // What makes `cargo foretell` work; cargo builds it with the other.
     copy(&foretell.with_file_name("cargo-foretell"), &tree.join("bin/cargo-foretell"))?;
     // What `foretell fleet` runs: it looks for it beside itself.
     copy(fleet, &tree.join("bin/foretell-fleet"))?;

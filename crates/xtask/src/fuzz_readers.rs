@@ -44,7 +44,7 @@ struct Run {
     megabytes: u64,
 }
 
-/// Fuzzes these targets (none: all) for so many seconds each.
+/// Fuzzes these targets (none: all), each for a number of seconds.
 pub(crate) fn run(seconds: u64, targets: &[&str]) -> Outcome {
     if let Some(unknown) = targets.iter().find(|name| !TARGETS.iter().any(|(target, _)| target == *name)) {
         let known: Vec<&str> = TARGETS.iter().map(|(target, _)| *target).collect();

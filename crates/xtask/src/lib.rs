@@ -6,6 +6,9 @@ pub mod debian;
 pub mod machine;
 pub mod results;
 pub mod scratch;
+mod skip;
+
+pub use skip::skipped;
 
 /// A chore either does all of its work or says what stopped it.
 pub type Outcome = Result<(), String>;

@@ -33,7 +33,7 @@ cargo xtask setup [--tools | --fuzz]
 cargo xtask test [--ignored]   run all tests; with --ignored also those that need RAPID_HOME
 cargo xtask demo               build Foretell and show what it does
 cargo xtask corpus [--timeout N] [--foretell PROGRAM] [--replays N] [FILE..]
-                               hunt in all programs of corpus/pairs, or these, and print what was found beside what is expected;
+                               hunt in all programs of corpus/pairs, or these, and print what was found next to what is expected;
                                with --replays, replay each failure so often
 cargo xtask crates [--timeout N] [--foretell PROGRAM] [NAME..]
                                hunt in the programs of corpus/crates, or these, and refresh their rows of the table in docs/rust.md
@@ -41,7 +41,7 @@ cargo xtask bench [NAME]       measure something and store it in bench; without 
 cargo xtask fuzz-engine [--from S] [--seeds N] [--keep-figures]
                                judge the engine by the oracle on N random traces (default 10000) from seed S on
 cargo xtask fuzz-bugs [--from S] [--seeds N]
-                               likewise for the searches for deadlocks, atomicity and order violations, nondeterministic reads
+                               the same for the searches for deadlocks, atomicity and order violations, nondeterministic reads
 cargo xtask fuzz-readers [--seconds N] [TARGET..]
                                run the targets of fuzz/ (default: all) for N seconds each (default 3600) and store what that came to
 cargo xtask instructions [--keep]

@@ -10,7 +10,7 @@ use xtask::cargo::root;
 
 use crate::tools::done;
 
-/// What the tests and the notebook need beside the package. Compilers of other packages are not needed: all have wheels.
+/// What the tests and the notebook need in addition to the package. Compilers of other packages are not needed: all have wheels.
 const PACKAGES: &[&str] = &["maturin>=1.5,<2", "numpy", "matplotlib", "nbclient", "ipykernel", "pytest"];
 /// The wheel as it is released: for every Python from 3.9 on.
 pub(crate) const WHEEL: &str = concat!("foretell-", env!("CARGO_PKG_VERSION"), "-cp39-abi3-linux_x86_64.whl");
@@ -46,7 +46,7 @@ pub(crate) fn wheel() -> Result<PathBuf, String> {
     Ok(out.join(WHEEL))
 }
 
-/// Builds the wheel, installs it, and runs the tests, of which the notebook is one.
+/// Builds the wheel, installs it, and runs the tests, the notebook among them.
 pub(crate) fn run() -> Outcome {
     environment()?;
     let wheel = wheel()?;

@@ -5,8 +5,8 @@
 
 use std::process::{Command, Stdio};
 
-use xtask::Outcome;
 use xtask::cargo::root;
+use xtask::{Outcome, skipped};
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -36,10 +36,7 @@ pub(crate) fn run() -> Outcome {
         .status()
         .is_ok_and(|s| s.success())
     {
-        println!(
-            "skipped: the sanitizers need a nightly toolchain, and `rustup run nightly cargo` finds none"
-        );
-        return Ok(());
+        return skipped("the sanitizers need a nightly toolchain, and `rustup run nightly cargo` finds none");
     }
     SANITIZERS.iter().try_for_each(run_under)
 }

@@ -39,7 +39,7 @@ int main(void) {
 /// How often the hunt is looked at.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Open files and threads of a hunt may differ by so many between two looks.
+/// Open files and threads of a hunt may differ by this number between two looks.
 const MOST_MORE: u64 = 16;
 
 /// What a process holds at one moment.

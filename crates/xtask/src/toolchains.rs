@@ -2,8 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use xtask::Outcome;
 use xtask::cargo::{cargo_output, root};
+use xtask::{Outcome, skipped};
 
 use crate::tools::done;
 
@@ -15,8 +15,9 @@ const UNDER_MIRI: &[(&str, &[&str])] =
 pub(crate) fn msrv() -> Outcome {
     let version = promised()?;
     if !is_installed(&version) {
-        println!("skipped: Rust {version} is not installed; `cargo xtask msrv --install` installs it");
-        return Ok(());
+        return skipped(&format!(
+            "Rust {version} is not installed; `cargo xtask msrv --install` installs it"
+        ));
     }
     println!("with Rust {version}");
     done(toolchain(&version).args([

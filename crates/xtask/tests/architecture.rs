@@ -100,6 +100,26 @@ fn the_checker_depends_on_the_trace_only() {
     assert_eq!(cargo_graph()["check"], BTreeSet::from(["trace".to_owned()]));
 }
 
+/// What analyses a trace gets it as bytes, and gives its results back as values.
+#[test]
+fn the_crates_that_analyse_do_no_input_or_output() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, rule) = text.split_once("**The crates that analyse do no input or output**:").unwrap();
+    let names: Vec<&str> = quoted(rule.split(" open no file").next().unwrap()).collect();
+    assert!(names.len() > 8, "the rule was not read: {names:?}");
+    for name in names {
+        let files = sources(&root().join("crates").join(name).join("src"));
+        assert!(!files.is_empty(), "crates/{name} has no sources");
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            let product = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for forbidden in ["std::fs", "std::process", "std::net", "std::env", "nix::", "libc::"] {
+                assert!(!product.contains(forbidden), "{} uses {forbidden}", file.display());
+            }
+        }
+    }
+}
+
 #[test]
 fn the_pipeline_knows_no_arguments_and_no_terminal() {
     let pipeline = root().join("crates/pipeline");

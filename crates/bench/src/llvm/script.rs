@@ -7,7 +7,7 @@ use super::expected::run_lines;
 /// Who runs a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tool<'a> {
-    /// The program `foretell` at this path. Each hunt may take so many seconds.
+    /// The program `foretell` at this path. The time limit of each hunt is in seconds.
     Foretell {
         program: &'a str,
         limit: u64,

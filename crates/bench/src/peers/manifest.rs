@@ -44,7 +44,7 @@ pub(super) struct Program {
     pub(super) paper: Option<String>,
 }
 
-/// Small programs, a file each, whose comments say on which lines a race is (`RACE!`) or is not (`NORACE`), likewise `DEADLOCK`.
+/// Small programs, a file each, whose comments say on which lines a race is (`RACE!`) or is not (`NORACE`); the same with `DEADLOCK`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Suite {

@@ -37,7 +37,7 @@ pub(super) fn of_helgrind(text: &str) -> BTreeSet<Pair> {
         } else if line.starts_with("---Thread-Announcement")
             || line.contains("Thread #") && line.contains(" was created")
         {
-            // What follows tells of threads.
+            // What follows describes threads.
             if let Some(last) = reports.last_mut() {
                 last.push_str("end\n");
             }
@@ -86,7 +86,7 @@ fn tsan_frame(line: &str) -> Option<Option<&str>> {
     Some(place.filter(|place| !place.contains("libsanitizer") && !place.starts_with('<')).map(without_column))
 }
 
-/// `at 0x1092A4: function (file:line)`, likewise.
+/// `at 0x1092A4: function (file:line)`, in the same way.
 fn helgrind_frame(line: &str) -> Option<Option<&str>> {
     let rest = line.strip_prefix("at 0x").or(line.strip_prefix("by 0x"))?;
     let place = rest.rsplit_once('(').and_then(|(_, place)| place.strip_suffix(')'));

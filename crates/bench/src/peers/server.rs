@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The address; the port is the one that everybody assumes, because aget forgets to ask for the length of a file when it is told another.
+/// The address; the port is the one that everybody assumes, because aget forgets to ask for the length of a file when another is given.
 pub(super) const ADDRESS: &str = "127.80.80.80";
 
 /// Begins to serve, until this process ends.

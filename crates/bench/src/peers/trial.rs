@@ -53,7 +53,7 @@ impl Finding {
     }
 }
 
-/// What came of a program.
+/// The result of a program.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) program: Program,

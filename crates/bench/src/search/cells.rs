@@ -18,7 +18,7 @@ pub(super) struct Key {
     seed: u64,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Cell {
     /// The run that failed, and the CPU seconds until then; none: it did not fail.

@@ -153,9 +153,9 @@ enum Source<'t> {
     /// The user's regions: an access and the last read and the last write before it in the region. Whatever breaks any
     /// two accesses of a region breaks one of these pairs.
     Regions,
-    /// Critical sections, likewise.
+    /// The same for critical sections.
     Sections,
-    /// Calls of functions, likewise.
+    /// The same for calls of functions.
     Calls(&'t Calls),
     /// Consecutive accesses.
     Consecutive,

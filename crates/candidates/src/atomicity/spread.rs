@@ -21,7 +21,7 @@ use std::rc::Rc;
 
 use bounds::Bounds;
 use check::Question;
-use order::Hold;
+use order::LockHold;
 use rustc_hash::FxHashMap;
 use trace::{Access, EventId, LocationId, ThreadId, VariableId};
 
@@ -47,14 +47,14 @@ struct Ends {
     thread: ThreadId,
     sites: [LocationId; 2],
     accesses: [Access; 2],
-    locked: Box<[Hold]>,
+    locked: Box<[LockHold]>,
 }
 
 impl Ends {
     fn of(search: &Search<'_>, run: &RegionRun, a: &RegionAccess, b: &RegionAccess) -> Ends {
         let site = |inside: &RegionAccess| search.index.trace().location(inside.event);
         let held = search.index.open_after(b.event).filter(|section| section.acquire < a.event);
-        let mut locked: Vec<Hold> = held.map(|section| section.hold()).collect();
+        let mut locked: Vec<LockHold> = held.map(|section| section.hold()).collect();
         locked.sort_unstable();
         Ends {
             thread: run.thread,

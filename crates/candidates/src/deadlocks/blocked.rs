@@ -1,6 +1,6 @@
 //! Where threads can be blocked, by what they wait for and how they block others.
 
-use order::{Hold, Index, LockSetId};
+use order::{Index, LockHold, LockSetId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{
     BarrierId, ConditionId, EventId, LocationId, LockId, Op, SemaphoreId, ThreadEvents, ThreadId, Trace,
@@ -13,7 +13,7 @@ use crate::Resource;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Demand {
     /// A lock, in this form.
-    Lock(Hold),
+    Lock(LockHold),
     /// The end of a thread.
     Thread(ThreadId),
     /// A signal.
@@ -27,7 +27,7 @@ pub(super) enum Demand {
 impl Demand {
     /// What an event waits for, if it can be blocked: it is no attempt. A request that was granted cannot: its acquire stands for it.
     pub(super) fn of(trace: &Trace, event: EventId, op: Op) -> Option<Demand> {
-        let lock = |lock: LockId, exclusive: bool| Some(Demand::Lock(Hold { lock, exclusive }));
+        let lock = |lock: LockId, exclusive: bool| Some(Demand::Lock(LockHold { lock, exclusive }));
         match op {
             Op::Acquire(l) if !trace.is_nested(event) => lock(l, true),
             Op::AcquireShared(l) if !trace.is_nested(event) => lock(l, false),
@@ -58,7 +58,7 @@ impl Demand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Via {
     /// It holds a lock.
-    Lock(Hold),
+    Lock(LockHold),
     /// What the other waits for lies ahead of it: its end, a signal, an enter, a post.
     Ahead,
 }
@@ -131,8 +131,8 @@ impl Blocked {
         }
     }
 
-    /// How many events of a thread lie before what an event waits for there: a thread that has done at least so
-    /// many does not block it. `None`: it never blocks it; locks are not looked at.
+    /// How many events of a thread lie before what an event waits for there: a thread that has done at least
+    /// this number does not block it. `None`: it never blocks it; locks are not looked at.
     pub(super) fn supplied_at(
         &self,
         trace: &Trace,

@@ -27,8 +27,8 @@ struct PathNode {
 
 /// Whether to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Go {
-    On,
+pub(super) enum Visit {
+    Continue,
     Stop,
 }
 
@@ -40,7 +40,7 @@ impl<'b> Cycles<'b> {
 
     /// Shows each cycle to `visit`, from its first node on, until it stops or the bounds of the work are reached. Whether that was all
     /// of them.
-    pub(super) fn each(&mut self, visit: &mut dyn FnMut(&[u32]) -> Go) -> bool {
+    pub(super) fn each(&mut self, visit: &mut dyn FnMut(&[u32]) -> Visit) -> bool {
         let starts = self.blockers.alive();
         let mut threads: Vec<ThreadId> = starts.iter().map(|&node| self.node(node).thread).collect();
         threads.sort_unstable();
@@ -48,7 +48,7 @@ impl<'b> Cycles<'b> {
         let mut cycle = Vec::new();
         for length in 2..=threads.len() {
             for &start in &starts {
-                if self.each_from(start, length, &mut cycle, visit) == Go::Stop {
+                if self.each_from(start, length, &mut cycle, visit) == Visit::Stop {
                     return false;
                 }
             }
@@ -62,17 +62,17 @@ impl<'b> Cycles<'b> {
         start: u32,
         length: usize,
         cycle: &mut Vec<u32>,
-        visit: &mut dyn FnMut(&[u32]) -> Go,
-    ) -> Go {
+        visit: &mut dyn FnMut(&[u32]) -> Visit,
+    ) -> Visit {
         if self.bounds.are_reached() {
-            return Go::Stop;
+            return Visit::Stop;
         }
         self.push(start, start);
         while let Some(&PathNode { node: last, next }) = self.path.last() {
             if self.path.len() + 1 == length {
-                if self.each_end(last, next, cycle, visit) == Go::Stop {
+                if self.each_end(last, next, cycle, visit) == Visit::Stop {
                     self.clear();
-                    return Go::Stop;
+                    return Visit::Stop;
                 }
                 self.pop();
                 continue;
@@ -86,14 +86,14 @@ impl<'b> Cycles<'b> {
             }
             if self.steps == 0 || self.bounds.are_reached() {
                 self.clear();
-                return Go::Stop;
+                return Visit::Stop;
             }
             self.steps -= 1;
             if !self.on_path[self.node(next).thread.index()] {
                 self.push(next, start);
             }
         }
-        Go::On
+        Visit::Continue
     }
 
     /// Shows each cycle that one more node makes of the path: one that blocks `last` and is blocked by the first. The blockers of
@@ -103,14 +103,14 @@ impl<'b> Cycles<'b> {
         last: u32,
         next: usize,
         cycle: &mut Vec<u32>,
-        visit: &mut dyn FnMut(&[u32]) -> Go,
-    ) -> Go {
+        visit: &mut dyn FnMut(&[u32]) -> Visit,
+    ) -> Visit {
         let ends = &self.blockers.of_node(last)[next..];
         let within = ends.len().min(self.steps as usize);
         self.steps -= within as u64;
         for &end in &ends[..within] {
             if self.bounds.are_reached() {
-                return Go::Stop;
+                return Visit::Stop;
             }
             if self.on_path[self.node(end).thread.index()] || !self.closes(end) {
                 continue;
@@ -118,11 +118,11 @@ impl<'b> Cycles<'b> {
             cycle.clear();
             cycle.extend(self.path.iter().map(|node| node.node));
             cycle.push(end);
-            if visit(cycle) == Go::Stop {
-                return Go::Stop;
+            if visit(cycle) == Visit::Stop {
+                return Visit::Stop;
             }
         }
-        if within < ends.len() { Go::Stop } else { Go::On }
+        if within < ends.len() { Visit::Stop } else { Visit::Continue }
     }
 
     /// Adds a node to the path. Only nodes after the start are to follow it.

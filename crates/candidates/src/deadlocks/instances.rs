@@ -1,4 +1,4 @@
-//! The events that make up a cycle: one of each group, no two of which are ordered in every schedule.
+//! The events that make up a cycle: one of each group, and no two are ordered in every schedule.
 //!
 //! What must come before an event grows along its thread, so for an event chosen in one thread, those of another
 //! that can be next at the same time are a band, found by binary search.
@@ -10,7 +10,7 @@ use order::MustOrder;
 use trace::{EventId, ThreadId};
 
 use super::blocked::{Blocked, Group, Node};
-use super::cycles::Go;
+use super::cycles::Visit;
 use crate::nearest::outward;
 
 /// One place of a cycle: a node and a group of its events.
@@ -34,42 +34,42 @@ pub(super) struct Instances<'a> {
 
 impl Instances<'_> {
     /// Shows each instance to `visit` until it stops, or there are no steps left.
-    pub(super) fn each(&mut self, visit: &mut dyn FnMut(&[EventId]) -> Go) -> Go {
+    pub(super) fn each(&mut self, visit: &mut dyn FnMut(&[EventId]) -> Visit) -> Visit {
         let mut chosen = Vec::with_capacity(self.cycle.len());
         for &first in &self.cycle[0].group.events {
             if *self.steps == 0 || self.index.bounds().are_reached() {
-                return Go::Stop;
+                return Visit::Stop;
             }
             *self.steps -= 1;
             chosen.clear();
             chosen.push(first);
-            if self.extend(&mut chosen, visit) == Go::Stop {
-                return Go::Stop;
+            if self.extend(&mut chosen, visit) == Visit::Stop {
+                return Visit::Stop;
             }
         }
-        Go::On
+        Visit::Continue
     }
 
-    fn extend(&mut self, chosen: &mut Vec<EventId>, visit: &mut dyn FnMut(&[EventId]) -> Go) -> Go {
+    fn extend(&mut self, chosen: &mut Vec<EventId>, visit: &mut dyn FnMut(&[EventId]) -> Visit) -> Visit {
         if chosen.len() == self.cycle.len() {
-            return if self.closes(chosen) { visit(chosen) } else { Go::On };
+            return if self.closes(chosen) { visit(chosen) } else { Visit::Continue };
         }
         let cycle = self.cycle;
         let events = &cycle[chosen.len()].group.events;
         let band = self.band(chosen);
         for index in outward(events, band, chosen[0]).take(self.width) {
             if *self.steps == 0 || self.index.bounds().are_reached() {
-                return Go::Stop;
+                return Visit::Stop;
             }
             *self.steps -= 1;
             chosen.push(events[index]);
             let go = self.extend(chosen, visit);
             chosen.pop();
-            if go == Go::Stop {
-                return Go::Stop;
+            if go == Visit::Stop {
+                return Visit::Stop;
             }
         }
-        Go::On
+        Visit::Continue
     }
 
     /// The events of the next place that can be next together with those chosen, and that the last one chosen waits

@@ -115,7 +115,7 @@ impl<'a> Bands<'a> {
     }
 }
 
-/// Takes comparisons from those that may be made; none: there are not so many.
+/// Takes comparisons from those that may be made; none: there are not enough left.
 fn spend(steps: &mut u64, comparisons: usize) -> Option<()> {
     *steps = steps.saturating_sub(comparisons as u64);
     (*steps > 0).then_some(())
@@ -143,7 +143,7 @@ mod tests {
     fn bands_are_what_orders_leave() {
         let mut some = 0;
         for seed in 0..2000 {
-            let mut settings = generate::Settings::tiny(seed);
+            let mut settings = generate::TraceSettings::tiny(seed);
             settings.events *= 1 + seed % 4;
             let Ok(trace) = generate::generate(&settings) else { continue };
             let index = Index::new(&trace);

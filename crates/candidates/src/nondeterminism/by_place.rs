@@ -26,7 +26,7 @@ use crate::families::{Families, FamilyId};
 use crate::nearest::{leading, outward};
 use crate::pattern_search::{Instance, PatternId, PatternSearch, Tally, ask};
 use crate::races::syncp::Syncp;
-use crate::{Extent, Limits, Object, Remarks, Report, Settings};
+use crate::{Extent, Object, PatternLimits, Remarks, Report, SearchSettings};
 
 /// A place that reads, and a place whose write it might see; none: the initial value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,7 +78,7 @@ impl Most {
 }
 
 /// A write that a read might see; none: the initial value.
-type Seen = Option<EventId>;
+type SourceWrite = Option<EventId>;
 
 /// What the reads of a part of a group might see.
 #[derive(Default)]
@@ -105,9 +105,9 @@ struct Candidates<'a> {
     /// None: the initial value.
     writes: Option<Writes<'a>>,
     /// The nearest instances so far.
-    nearest: Vec<(EventId, Seen)>,
+    nearest: Vec<(EventId, SourceWrite)>,
     /// Those that were tried.
-    tried: FxHashSet<(EventId, Seen)>,
+    tried: FxHashSet<(EventId, SourceWrite)>,
 }
 
 impl<'a> Candidates<'a> {
@@ -139,7 +139,12 @@ impl<'a> Candidates<'a> {
     }
 
     /// What a read might see besides what it saw, the nearest first. Reads come in their order.
-    fn sources(&mut self, index: &Index<'_>, views: &Views, number: usize) -> impl Iterator<Item = Seen> {
+    fn sources(
+        &mut self,
+        index: &Index<'_>,
+        views: &Views,
+        number: usize,
+    ) -> impl Iterator<Item = SourceWrite> {
         let read = views.reads[number];
         let seen = index.trace().reads_from(read);
         let initial = self.writes.is_none() && seen.is_some() && views.initial[number];
@@ -171,14 +176,14 @@ impl Views {
 }
 
 /// How far a read is from what it might see.
-fn distance(&(read, seen): &(EventId, Seen)) -> u32 {
+fn distance(&(read, seen): &(EventId, SourceWrite)) -> u32 {
     read.0.abs_diff(seen.map_or(0, |write| write.0))
 }
 
 pub(super) fn search(
     index: &Index<'_>,
-    settings: Settings,
-    limits: Limits,
+    settings: SearchSettings,
+    limits: PatternLimits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
     let mut search = Search {
@@ -214,7 +219,7 @@ pub(super) fn search(
 
 struct Search<'a> {
     index: &'a Index<'a>,
-    settings: Settings,
+    settings: SearchSettings,
     extent: Extent,
     pass: Pass,
     must: &'a MustOrder,
@@ -364,7 +369,7 @@ impl Search<'_> {
     fn try_part(&mut self, variable: VariableId, candidates: &mut Candidates<'_>, views: &Views) {
         for number in 0..views.reads.len() {
             let read = views.reads[number];
-            let seen: Vec<Seen> = candidates.sources(self.index, views, number).collect();
+            let seen: Vec<SourceWrite> = candidates.sources(self.index, views, number).collect();
             for seen in seen {
                 if self.asking.is_settled(candidates.pattern) {
                     return;
@@ -376,7 +381,7 @@ impl Search<'_> {
         }
     }
 
-    fn instance(&mut self, variable: VariableId, pattern: PatternId, read: EventId, seen: Seen) {
+    fn instance(&mut self, variable: VariableId, pattern: PatternId, read: EventId, seen: SourceWrite) {
         let source = seen.map_or(Source::Initial, Source::Write);
         let question = Question::Reads(read, Some(source));
         if !self.asking.looks_at(pattern, &question) {
@@ -388,7 +393,7 @@ impl Search<'_> {
         match constructed {
             Some(witness) => {
                 self.counts.phases.known += 1;
-                self.asking.found(pattern, instance, witness);
+                self.asking.take(pattern, instance, witness);
             }
             None if self.pass == Pass::Constructing => {}
             None => {

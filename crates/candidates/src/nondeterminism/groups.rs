@@ -1,4 +1,4 @@
-//! The reads and writes of each variable, gathered by thread, place in the source and locks: groups of which locks alone say that no read of
+//! The reads and writes of each variable, gathered by thread, place in the source and locks: groups for which locks alone show that no read of
 //! one can see a write of another.
 
 use order::{Index, LockSetId, LockSets};

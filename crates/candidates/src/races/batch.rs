@@ -5,43 +5,46 @@ use check::Question;
 use decide::{Index, Verdict, Witness, decide};
 use rayon::prelude::*;
 
-use crate::Settings;
+use crate::SearchSettings;
 
-/// Questions of a batch: enough to keep all cores busy, and few enough to be told of progress often.
+/// Questions of a batch: enough to keep all cores busy, and few enough to report progress often.
 const QUESTIONS: usize = 32;
-/// What is known may wait for so many others that are.
+/// The most items that wait in a batch.
 const ITEMS: usize = 1 << 12;
-/// And for so many counts of threads in their schedules.
+/// The most counts of threads in the schedules of waiting items.
 const COUNTS: usize = 1 << 22;
 
 /// Items in the order in which they came, some with a question that is not answered yet.
 pub(super) struct Batch<'a, T> {
     index: &'a Index<'a>,
-    settings: Settings,
-    items: Vec<(T, Answer)>,
+    settings: SearchSettings,
+    items: Vec<(T, BatchItem)>,
     questions: usize,
     /// Made for the first questions. Without threads of its own it works on the one it is called on.
     pool: Option<rayon::ThreadPool>,
 }
 
-enum Answer {
-    Known(Witness),
-    Asked(Question),
+/// What is known of an item.
+enum BatchItem {
+    /// It is feasible.
+    Settled(Witness),
+    /// This is to be decided.
+    Open(Question),
 }
 
 impl<'a, T: Send> Batch<'a, T> {
-    pub(super) fn new(index: &'a Index<'a>, settings: Settings) -> Self {
+    pub(super) fn new(index: &'a Index<'a>, settings: SearchSettings) -> Self {
         Batch { index, settings, items: Vec::new(), questions: 0, pool: None }
     }
 
     /// Adds an item that is known to be feasible.
-    pub(super) fn known(&mut self, item: T, witness: Witness) {
-        self.items.push((item, Answer::Known(witness)));
+    pub(super) fn settled(&mut self, item: T, witness: Witness) {
+        self.items.push((item, BatchItem::Settled(witness)));
     }
 
     /// Adds an item with its question.
     pub(super) fn ask(&mut self, item: T, question: Question) {
-        self.items.push((item, Answer::Asked(question)));
+        self.items.push((item, BatchItem::Open(question)));
         self.questions += 1;
     }
 
@@ -57,8 +60,8 @@ impl<'a, T: Send> Batch<'a, T> {
         let questions = std::mem::take(&mut self.questions);
         let (index, settings) = (self.index, self.settings);
         let answered = |(item, answer)| match answer {
-            Answer::Known(witness) => (item, Verdict::Feasible(witness)),
-            Answer::Asked(question) => {
+            BatchItem::Settled(witness) => (item, Verdict::Feasible(witness)),
+            BatchItem::Open(question) => {
                 let verdict = decide(index, &question, settings.model, settings.options);
                 (item, verdict.unwrap_or_else(|error| unreachable!("searches ask what makes sense: {error}")))
             }

@@ -15,8 +15,8 @@ use trace::{EventId, LocationId};
 use crate::families::{Families, FamilyId};
 use crate::lives::{Life, lives};
 use crate::orders::Counts;
-use crate::pattern_search::{Instance, PatternSearch, Tally, ask};
-use crate::{Limits, Object, Remarks, Report, Settings};
+use crate::pattern_search::{Instance, PatternSearch, ask};
+use crate::{Object, PatternLimits, Remarks, Report, SearchSettings};
 
 /// A block, or its like, and the places of the two events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,8 +28,8 @@ struct Pattern {
 /// Finds uses of memory that race with its allocation or freeing, one for each pattern.
 pub fn search(
     index: &Index<'_>,
-    settings: Settings,
-    limits: Limits,
+    settings: SearchSettings,
+    limits: PatternLimits,
     report: &mut dyn FnMut(Report),
 ) -> Counts {
     let trace = index.trace();
@@ -58,8 +58,7 @@ pub fn search(
         }
     }
     asking.second_look(ask);
-    let Tally { candidates, asked, feasible, unknown } = asking.finish();
-    Counts { candidates, asked, feasible, unknown, ..counts }
+    Counts { tally: asking.finish(), ..counts }
 }
 
 /// The uses of a life by other threads than the one that allocates or frees, with that, in the order of the trace.

@@ -11,7 +11,7 @@
 //! 5. what is left is asked of the engine, on all cores ([`super::batch`]).
 //!
 //! Promise: sound and complete for the model, but for the pairs counted as unknown. Cost: linear for the first stages and the pairs left, each a question.
-//! [`Limits`] keep a search from listing very many pairs: no more of one variable at the same two source locations once races were found there, and
+//! [`RaceLimits`] keep a search from listing very many pairs: no more of one variable at the same two source locations once races were found there, and
 //! the search is cut short, which counts as unknown, when there are too many of those.
 
 use std::cell::OnceCell;
@@ -19,7 +19,7 @@ use std::cell::OnceCell;
 use check::Question;
 use decide::{Index, Verdict, Witness, race_order};
 use findings::Funnel;
-use order::{AccessKind, Hold, LockSetId, LockSets, MustOrder, contested_variables};
+use order::{AccessKind, LockHold, LockSetId, LockSets, MustOrder, contested_variables};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{EventId, LocationId, Op, ThreadId, VariableId};
 
@@ -28,11 +28,11 @@ use super::batch::Batch;
 use super::syncp::Syncp;
 use crate::families::{Families, FamilyId};
 use crate::nearest::leading;
-use crate::{Bug, Object, Remarks, Report, Settings};
+use crate::{Bug, Object, Remarks, Report, SearchSettings};
 
 /// How far to go. A step is about a nanosecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RaceLimits {
     /// How many pairs of source locations, each of a variable, to find races at.
     pub patterns: usize,
     /// How many steps to spend on pairs of events.
@@ -41,16 +41,16 @@ pub struct Limits {
     pub repeats: u64,
 }
 
-impl Limits {
+impl RaceLimits {
     /// Everything there is.
-    pub const ALL: Limits = Limits { patterns: usize::MAX, steps: u64::MAX, repeats: u64::MAX };
+    pub const ALL: RaceLimits = RaceLimits { patterns: usize::MAX, steps: u64::MAX, repeats: u64::MAX };
 
     /// As far as one pair of locations a race is enough for, in time and memory that grow with the trace.
-    pub fn of(index: &Index<'_>) -> Limits {
+    pub fn of(index: &Index<'_>) -> RaceLimits {
         let (events, threads) = (index.trace().len() as u64, index.threads().threads().max(1));
         // Each race has a count for every thread.
         let patterns = ((1 << 25) / threads).clamp(16, 10_000);
-        Limits { patterns, steps: (1 << 29) + events * 8192, repeats: 1 << 27 }
+        RaceLimits { patterns, steps: (1 << 29) + events * 8192, repeats: 1 << 27 }
     }
 }
 
@@ -60,15 +60,15 @@ const AGAINST: u64 = 8;
 const PAIR: u64 = 64;
 
 /// Finds all races, in the order of the later event within each variable.
-pub fn races(index: &Index<'_>, settings: Settings, report: &mut dyn FnMut(Report)) -> Funnel {
-    races_within(index, settings, Limits::ALL, report)
+pub fn races(index: &Index<'_>, settings: SearchSettings, report: &mut dyn FnMut(Report)) -> Funnel {
+    races_within(index, settings, RaceLimits::ALL, report)
 }
 
 /// Finds races within limits, in the order of the later event within each variable.
 pub fn races_within(
     index: &Index<'_>,
-    settings: Settings,
-    limits: Limits,
+    settings: SearchSettings,
+    limits: RaceLimits,
     report: &mut dyn FnMut(Report),
 ) -> Funnel {
     races_at(index, settings, limits, Places::All, report)
@@ -96,8 +96,8 @@ impl Places {
 /// Finds races at some places within limits, in the order of the later event within each variable.
 pub fn races_at(
     index: &Index<'_>,
-    settings: Settings,
-    limits: Limits,
+    settings: SearchSettings,
+    limits: RaceLimits,
     places: Places,
     report: &mut dyn FnMut(Report),
 ) -> Funnel {
@@ -156,7 +156,7 @@ struct Accesses {
 /// Threads or locations that are better looked for one after the other.
 const FEW: usize = 16;
 
-/// With so many threads, a variable that one lock always protects is not worth a look at which pairs are also ordered.
+/// From this number of threads on, a variable that one lock always protects is not worth a look at which pairs are also ordered.
 const MANY: usize = 256;
 
 /// The accesses of one variable by one thread.
@@ -275,7 +275,7 @@ impl Positions {
         Positions { seen: vec![0; threads], ordered: vec![0; pairs] }
     }
 
-    /// How many accesses of another thread are among the first so many events of it, which must come before an access of `own`; and how many were
+    /// How many accesses of another thread are among its first events, up to `count`, which must come before an access of `own`; and how many were
     /// taken.
     #[inline]
     fn by(&mut self, own: usize, index: usize, other: &ThreadAccesses, run_up: u32) -> [usize; 2] {
@@ -297,7 +297,7 @@ struct Search<'a> {
     syncp: OnceCell<Syncp<'a>>,
     lock_sets: &'a LockSets,
     /// What may still be spent.
-    limits: Limits,
+    limits: RaceLimits,
     /// Where races are still wanted.
     places: Places,
     families: Families,
@@ -377,7 +377,7 @@ impl Search<'_> {
         let mut sets: Vec<LockSetId> = accesses.in_order().map(|(_, point)| point.held).collect();
         sets.dedup();
         let holds = |set: LockSetId| self.lock_sets.holds(set).iter().filter(|hold| hold.exclusive);
-        let mut common: Vec<Hold> =
+        let mut common: Vec<LockHold> =
             sets.first().map(|&set| holds(set).copied().collect()).unwrap_or_default();
         for &set in &sets {
             if common.is_empty() {
@@ -388,7 +388,7 @@ impl Search<'_> {
         !common.is_empty()
     }
 
-    /// Pairs an access with the earlier ones of another thread, the first of which must have happened before it can be next.
+    /// Pairs an access with the earlier ones of another thread, which must have happened, at least the first, before it can be next.
     fn against(
         &mut self,
         variable: VariableId,
@@ -455,7 +455,7 @@ impl Search<'_> {
         let syncp = self.syncp.get_or_init(|| Syncp::new(self.index));
         if let Some(ideal) = syncp.ideal(RacePair { first, second }) {
             self.funnel.preserving += 1;
-            self.batch.known((variable, question), Witness::ideal(ideal.0));
+            self.batch.settled((variable, question), Witness::ideal(ideal.0));
         } else {
             self.funnel.asked += 1;
             self.batch.ask((variable, question.clone()), question);
@@ -471,7 +471,7 @@ impl Search<'_> {
             match verdict {
                 // What is computed when there is no time or memory left may be incomplete.
                 Verdict::Feasible(_) if self.is_out_of_bounds() => self.funnel.unknown += 1,
-                Verdict::Feasible(witness) => self.found(variable, question, witness),
+                Verdict::Feasible(witness) => self.report_race(variable, question, witness),
                 Verdict::Infeasible(_) => {}
                 Verdict::Unknown { .. } => {
                     self.funnel.unknown += 1;
@@ -481,7 +481,7 @@ impl Search<'_> {
         }
     }
 
-    fn found(&mut self, variable: VariableId, question: Question, witness: Witness) {
+    fn report_race(&mut self, variable: VariableId, question: Question, witness: Witness) {
         self.funnel.feasible += 1;
         if let Question::Race(first, second) = question
             && self.limits.patterns < usize::MAX
@@ -523,10 +523,10 @@ mod tests {
     /// Which places race is found out for some of them as for all.
     #[test]
     fn places_that_race_are_found_one_by_one() {
-        let settings = Settings { model: Model::ReadsFrom, options: Options::default() };
+        let settings = SearchSettings { model: Model::ReadsFrom, options: Options::default() };
         let mut found = 0;
         for seed in 0..600 {
-            let mut tiny = generate::Settings::tiny(seed);
+            let mut tiny = generate::TraceSettings::tiny(seed);
             tiny.events *= 1 + seed % 4;
             let Ok(trace) = generate::generate(&tiny) else { continue };
             let index = Index::new(&trace);
@@ -537,7 +537,7 @@ mod tests {
                 .filter(|place| place.0 % 2 == 0)
                 .collect();
             let places = Places::One(wanted.clone());
-            let limits = Limits::of(&index);
+            let limits = RaceLimits::of(&index);
             let some = racy(|report| _ = races_at(&index, settings, limits, places, report), &index);
             assert!(some.is_subset(&all), "seed {seed}");
             assert_eq!(&wanted & &some, &wanted & &all, "seed {seed}");

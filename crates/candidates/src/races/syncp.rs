@@ -59,7 +59,7 @@ impl<'t> Syncp<'t> {
 
     /// Computes the ideals of all single events. Under `sync` reads see anything.
     pub fn under(index: &'t Index<'t>, model: Model) -> Self {
-        let reads = if model == Model::Sync { ReadOrder::Free } else { ReadOrder::Kept };
+        let reads = if model == Model::Sync { ReadOrder::Free } else { ReadOrder::ReadsFrom };
         Syncp::with(index, reads)
     }
 
@@ -183,7 +183,7 @@ impl<'t> Syncp<'t> {
         }
     }
 
-    /// Whether a thread that has done so many events holds a lock, and if so whether alone.
+    /// Whether a thread that has done `count` events holds a lock, and if so whether alone.
     pub(crate) fn holds(&self, thread: ThreadId, count: u32, lock: LockId) -> Option<Exclusive> {
         let open = self.index.held_after(thread, count).find(|open| open.lock == lock)?;
         Some(Exclusive(!open.shared))
@@ -579,7 +579,7 @@ pub(crate) enum Latest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exclusive(pub(crate) bool);
 
-/// An event that is to be next is within the ideal, which has at least so many events of its thread.
+/// An event that is to be next is within the ideal, which has at least `count` events of its thread.
 pub(crate) struct Passed {
     /// Which of the events.
     pub(crate) index: usize,
@@ -667,11 +667,11 @@ mod tests {
     fn ideals_are_the_same_however_they_are_closed() {
         let mut larger = 0;
         for seed in 0..3000 {
-            let mut settings = generate::Settings::tiny(seed);
+            let mut settings = generate::TraceSettings::tiny(seed);
             settings.events *= 1 + seed % 4;
             let Ok(trace) = generate::generate(&settings) else { continue };
             let index = Index::new(&trace);
-            for reads in [ReadOrder::Free, ReadOrder::Kept, ReadOrder::Synchronised] {
+            for reads in [ReadOrder::Free, ReadOrder::ReadsFrom, ReadOrder::Synchronised] {
                 let by_thread = Syncp::closed_by(&index, reads, Closing::ByThread);
                 let by_change = Syncp::closed_by(&index, reads, Closing::ByChange);
                 for (event, own, _) in trace.events() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use candidates::Limits;
+use candidates::PatternLimits;
 use candidates::atomicity::{Calls, Counts, Exact, Intent, LIMITS, search_within};
 use check::Model;
 use decide::Index;
@@ -12,16 +12,16 @@ use trace::{LocationId, Op, Trace};
 use crate::support::{Reported, assert_schedules, ids, on_traces, read, settings, shown, tiny};
 use crate::violations::{Events, feasible, with_regions, with_regions_of_many};
 
-pub(crate) fn run(trace: &Trace, model: Model, limits: Limits) -> (Reported, Counts) {
+pub(crate) fn run(trace: &Trace, model: Model, limits: PatternLimits) -> (Reported, Counts) {
     run_within(trace, model, &Intent::Stated, limits)
 }
 
-fn run_within(trace: &Trace, model: Model, intent: &Intent, limits: Limits) -> (Reported, Counts) {
+fn run_within(trace: &Trace, model: Model, intent: &Intent, limits: PatternLimits) -> (Reported, Counts) {
     let index = Index::new(trace);
     let mut reported = Reported::default();
     let counts =
         search_within(&index, settings(model), &Exact, intent, limits, &mut |report| reported.take(report));
-    assert_eq!(counts.feasible, reported.found.len() as u64);
+    assert_eq!(counts.tally.feasible, reported.found.len() as u64);
     assert_schedules(&index, model, &reported.found);
     (reported, counts)
 }
@@ -55,15 +55,15 @@ pub(crate) const MODELS: [Model; 3] = [Model::Sync, Model::ReadsFrom, Model::Bra
 pub(crate) fn compare(seed: u64, trace: &Trace, model: Model, compared: &mut Compared) {
     let expected = feasible(trace, model);
     let context = || format!("seed {seed} {model:?}\n{}", shown(trace));
-    let (reported, counts) = run(trace, model, Limits::ALL);
+    let (reported, counts) = run(trace, model, PatternLimits::ALL);
     let found: BTreeSet<Events> = reported.events().into_iter().collect();
     assert_eq!(found, expected, "{}", context());
     assert_eq!(found.len(), reported.found.len(), "each once: {}", context());
-    assert_eq!(counts.unknown, 0);
+    assert_eq!(counts.tally.unknown, 0);
     for found in &reported.found {
         assert_eq!(found.remarks.inherent, inherent(trace, &found.events), "{}", context());
     }
-    let (by_pattern, _) = run(trace, model, Limits::GENEROUS);
+    let (by_pattern, _) = run(trace, model, PatternLimits::GENEROUS);
     let (others, kept): (Vec<_>, Vec<_>) =
         by_pattern.events().into_iter().partition(|events| inherent(trace, events));
     let places = |of: &mut dyn Iterator<Item = &Events>| -> Vec<_> {
@@ -169,7 +169,7 @@ fn what_joins_and_forks_keep_between_is_marked() {
     let (reported, counts) = run(&read(joined), Model::ReadsFrom, LIMITS);
     assert_eq!(reported.events(), [ids(&[0, 2, 4])]);
     assert!(reported.found[0].remarks.inherent);
-    assert_eq!(counts.asked, 0, "the trace is its own schedule");
+    assert_eq!(counts.tally.asked, 0, "the trace is its own schedule");
     let early = joined.replace("T1|join(T2)\n        T1|r(x)", "T1|r(x)\n        T1|join(T2)");
     let (reported, _) = run(&read(&early), Model::ReadsFrom, LIMITS);
     assert!(!reported.found[0].remarks.inherent, "the read might come first");
@@ -191,7 +191,11 @@ fn a_lock_across_the_pair_keeps_others_out() {
     let exact = |text: &str| run(&read(text), Model::ReadsFrom, LIMITS);
     let (reported, counts) = exact(&text("", ""));
     assert!(reported.found.is_empty());
-    assert_eq!((counts.candidates, counts.asked), (0, 0), "no question for what a lock keeps apart");
+    assert_eq!(
+        (counts.tally.candidates, counts.tally.asked),
+        (0, 0),
+        "no question for what a lock keeps apart"
+    );
     let (reported, _) = exact(&text("", "T1|rel(l)\nT1|acq(l)\n"));
     assert_eq!(reported.events(), [ids(&[1, 7, 4])]);
 }
@@ -202,7 +206,7 @@ fn too_many_patterns_cut_the_search_short() {
     let text = generate::hostile::Shape::Writes.text(1_000);
     let trace = trace::text::read(text.as_bytes()).expect("the run can have happened");
     let settings =
-        candidates::Settings { model: check::Model::ReadsFrom, options: decide::Options::default() };
+        candidates::SearchSettings { model: check::Model::ReadsFrom, options: decide::Options::default() };
     let mut found = 0;
     let counts = candidates::atomicity::search_within(
         &decide::Index::new(&trace),
@@ -212,6 +216,6 @@ fn too_many_patterns_cut_the_search_short() {
         candidates::atomicity::LIMITS,
         &mut |report| found += usize::from(matches!(report, candidates::Report::Bug(_))),
     );
-    assert!(counts.cut_short && counts.unknown > 0, "{counts:?}");
+    assert!(counts.cut_short && counts.tally.unknown > 0, "{counts:?}");
     assert!((1..=10_001).contains(&found), "{found}");
 }

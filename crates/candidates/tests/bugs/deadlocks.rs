@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use candidates::deadlocks::{Counts, Limits, search, search_within};
+use candidates::deadlocks::{Counts, DeadlockLimits, search, search_within};
 use candidates::{Object, Resource};
 use check::{Model, Question};
 use decide::Index;
@@ -10,11 +10,11 @@ use trace::{EventId, LocationId, Op, Trace};
 
 use crate::support::{Reported, assert_schedules, ids, on_traces, read, settings, shown, tiny};
 
-fn run(trace: &Trace, model: Model, limits: Limits) -> (Reported, Counts) {
+fn run(trace: &Trace, model: Model, limits: DeadlockLimits) -> (Reported, Counts) {
     let index = Index::new(trace);
     let mut reported = Reported::default();
     let counts = search_within(&index, settings(model), limits, &mut |report| reported.take(report));
-    assert_eq!(counts.feasible, reported.found.len() as u64);
+    assert_eq!(counts.tally.feasible, reported.found.len() as u64);
     assert_schedules(&index, model, &reported.found);
     (reported, counts)
 }
@@ -91,7 +91,7 @@ fn pattern(trace: &Trace, events: &[Option<EventId>]) -> Vec<LocationId> {
 
 /// A tiny trace in which threads hold one thing and want another.
 fn knotted(seed: u64) -> Trace {
-    let tiny = generate::Settings::tiny(seed);
+    let tiny = generate::TraceSettings::tiny(seed);
     let mut weights = generate::Weights { write: 1, acquire: 10, release: 7, ..Default::default() };
     match seed % 6 {
         0 => weights.acquire_shared = 6,
@@ -102,8 +102,8 @@ fn knotted(seed: u64) -> Trace {
         _ => weights.read = 2,
     }
     let threads = 2 + (seed / 6 % 3) as u32;
-    let stuck = generate::Stuck::GiveUp;
-    let settings = generate::Settings {
+    let stuck = generate::AtStandstill::GiveUp;
+    let settings = generate::TraceSettings {
         events: 18,
         forked: 0.2,
         threads,
@@ -132,7 +132,7 @@ pub(crate) struct Compared {
 
 pub(crate) fn compare(seed: u64, trace: &Trace, model: Model, compared: &mut Compared) {
     let expected = feasible(trace, model);
-    let (reported, counts) = run(trace, model, Limits::ALL);
+    let (reported, counts) = run(trace, model, DeadlockLimits::ALL);
     let (alone, found): (BTreeSet<_>, BTreeSet<_>) =
         reported.events().into_iter().partition(|events| events.len() == 1);
     let short: BTreeSet<_> = found.iter().filter(|events| events.len() < 5).cloned().collect();
@@ -140,9 +140,9 @@ pub(crate) fn compare(seed: u64, trace: &Trace, model: Model, compared: &mut Com
     assert_eq!(short, expected, "{}", context());
     assert_eq!(found.len() + alone.len(), reported.found.len(), "each once: {}", context());
     assert_eq!(alone, lost(trace, model), "{}", context());
-    assert_eq!((counts.unknown, counts.cut_short), (0, false), "{}", context());
+    assert_eq!((counts.tally.unknown, counts.cut_short), (0, false), "{}", context());
 
-    let generous = Limits { each: candidates::Limits::GENEROUS, ..Limits::ALL };
+    let generous = DeadlockLimits { each: candidates::PatternLimits::GENEROUS, ..DeadlockLimits::ALL };
     let (by_pattern, _) = run(trace, model, generous);
     let cycles = by_pattern.events().into_iter().filter(|events| events.len() > 1);
     let patterns: Vec<_> = cycles.map(|events| pattern(trace, &events)).collect();
@@ -176,7 +176,7 @@ fn found(text: &str) -> Vec<Vec<Option<EventId>>> {
     let index = Index::new(&trace);
     let mut reported = Reported::default();
     let counts = search(&index, settings(Model::ReadsFrom), &mut |report| reported.take(report));
-    assert_eq!(counts.unknown, 0);
+    assert_eq!(counts.tally.unknown, 0);
     assert_schedules(&index, Model::ReadsFrom, &reported.found);
     reported.events()
 }
@@ -193,7 +193,7 @@ fn two_locks_in_two_orders() {
          T2|rel(l)
          T2|rel(m)",
     );
-    let (reported, _) = run(&trace, Model::ReadsFrom, Limits::default());
+    let (reported, _) = run(&trace, Model::ReadsFrom, DeadlockLimits::default());
     assert_eq!(reported.events(), [ids(&[1, 5])]);
     let Object::Cycle(waited) = &reported.found[0].object else { panic!("a cycle") };
     let names: Vec<&str> = waited
@@ -460,20 +460,26 @@ fn limits_are_reported() {
         text.push_str("T1|acq(l)|a\nT1|acq(m)|b\nT1|rel(m)|c\nT1|rel(l)|d\nT2|acq(m)|e\nT2|acq(l)|f\nT2|rel(l)|g\nT2|rel(m)|h\n");
     }
     let trace = read(&text);
-    let each = candidates::Limits { instances: 0, ..Limits::default().each };
-    let none = Limits { each, run_ups: 0, ..Limits::default() };
+    let each = candidates::PatternLimits { instances: 0, ..DeadlockLimits::default().each };
+    let none = DeadlockLimits { each, run_ups: 0, ..DeadlockLimits::default() };
     let (reported, counts) = run(&trace, Model::ReadsFrom, none);
-    assert_eq!((reported.unknown.len(), counts.unknown, counts.asked), (1, 1, 0));
-    let (_, counts) = run(&trace, Model::ReadsFrom, Limits { steps: 0, ..Limits::default() });
-    assert!(counts.cut_short && counts.unknown > 0);
-    let (_, counts) = run(&trace, Model::ReadsFrom, Limits { patterns: 0, ..Limits::default() });
-    assert!(counts.cut_short && counts.unknown > 0);
-    let (reported, counts) = run(&trace, Model::ReadsFrom, Limits::default());
+    assert_eq!((reported.unknown.len(), counts.tally.unknown, counts.tally.asked), (1, 1, 0));
+    let (_, counts) = run(&trace, Model::ReadsFrom, DeadlockLimits { steps: 0, ..DeadlockLimits::default() });
+    assert!(counts.cut_short && counts.tally.unknown > 0);
+    let (_, counts) =
+        run(&trace, Model::ReadsFrom, DeadlockLimits { patterns: 0, ..DeadlockLimits::default() });
+    assert!(counts.cut_short && counts.tally.unknown > 0);
+    let (reported, counts) = run(&trace, Model::ReadsFrom, DeadlockLimits::default());
     assert_eq!(
-        (reported.found.len(), counts.asked, counts.candidates),
+        (reported.found.len(), counts.tally.asked, counts.tally.candidates),
         (1, 0, 1),
         "in the order of the trace"
     );
-    let (reported, counts) = run(&trace, Model::ReadsFrom, Limits { run_ups: 0, ..Limits::default() });
-    assert_eq!((reported.found.len(), counts.asked, counts.candidates), (1, 1, 1), "by the engine");
+    let (reported, counts) =
+        run(&trace, Model::ReadsFrom, DeadlockLimits { run_ups: 0, ..DeadlockLimits::default() });
+    assert_eq!(
+        (reported.found.len(), counts.tally.asked, counts.tally.candidates),
+        (1, 1, 1),
+        "by the engine"
+    );
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use candidates::fixes::{LockFix, suggest_lock};
+use candidates::fixes::{VerifiedLock, suggest_lock};
 use check::{Model, Question};
 use decide::{Index, Options};
 use findings::LockMistake;
@@ -11,11 +11,11 @@ use trace::{EventId, LocationId, Trace};
 use crate::deadlocks::can_block;
 use crate::support::{on_traces, read, shown, tiny};
 
-fn suggest(trace: &Trace, question: &Question) -> Option<LockFix> {
+fn suggest(trace: &Trace, question: &Question) -> Option<VerifiedLock> {
     suggest_for_all(trace, std::slice::from_ref(question))
 }
 
-fn suggest_for_all(trace: &Trace, questions: &[Question]) -> Option<LockFix> {
+fn suggest_for_all(trace: &Trace, questions: &[Question]) -> Option<VerifiedLock> {
     suggest_lock(&Index::new(trace), questions, Options::default())
 }
 
@@ -46,7 +46,7 @@ fn deadlocks(trace: &Trace) -> BTreeSet<Vec<LocationId>> {
 }
 
 /// Where the lock is to be held, as events.
-fn spans(fix: &LockFix) -> Vec<(u32, u32)> {
+fn spans(fix: &VerifiedLock) -> Vec<(u32, u32)> {
     fix.spans.iter().map(|span| (span.first.0, span.last.0)).collect()
 }
 

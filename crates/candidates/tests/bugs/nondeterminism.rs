@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use candidates::nondeterminism::{self, LIMITS};
-use candidates::{Extent, Limits};
+use candidates::{Extent, PatternLimits};
 use check::{Model, Question, Source};
 use decide::Index;
 use generate::hostile::Shape;
@@ -55,7 +55,7 @@ fn every_other_source_and_no_other() {
 /// How many pairs of places there are of which the second can be seen at the first.
 fn compare_places(seed: u64, trace: &Trace, model: Model) -> usize {
     let index = Index::new(trace);
-    let limits = Limits { extent: Extent::PatternsOfVariables, ..Limits::GENEROUS };
+    let limits = PatternLimits { extent: Extent::PatternsOfVariables, ..PatternLimits::GENEROUS };
     let (mut all, mut by_place) = (Reported::default(), Reported::default());
     nondeterminism::search(&index, settings(model), &mut |report| all.take(report));
     let counts =

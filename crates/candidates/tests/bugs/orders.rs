@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 
 use candidates::orders::{Counts, LIMITS, Rule, RuleError, search_for};
 use candidates::races::lifetimes;
-use candidates::{Limits, Object};
+use candidates::{Object, PatternLimits};
 use check::{Model, Question, Source};
 use decide::{Index, must_order, race_order};
 use trace::{EventId, LocationId, Op, Trace};
 
 use crate::support::{Reported, assert_schedules, ids, on_traces, read, settings, shown, tiny};
 
-fn run(trace: &Trace, model: Model, rules: &[Rule], limits: Limits) -> (Reported, Counts) {
+fn run(trace: &Trace, model: Model, rules: &[Rule], limits: PatternLimits) -> (Reported, Counts) {
     let index = Index::new(trace);
     let mut reported = Reported::default();
     let counts = search_for(&index, settings(model), rules, limits, &mut |report| reported.take(report));
-    assert_eq!(counts.feasible, reported.found.len() as u64);
+    assert_eq!(counts.tally.feasible, reported.found.len() as u64);
     assert_schedules(&index, model, &reported.found);
     (reported, counts)
 }
@@ -43,14 +43,14 @@ fn stated_orders_are_those_of_the_oracle() {
             let feasible = questions.iter().zip(answers).filter(|(_, feasible)| *feasible);
             let expected: BTreeSet<Vec<Option<EventId>>> =
                 feasible.map(|(question, _)| question.named().into_iter().map(Some).collect()).collect();
-            let (reported, counts) = run(trace, model, &[rule], Limits::ALL);
+            let (reported, counts) = run(trace, model, &[rule], PatternLimits::ALL);
             let is_stated = |events: &Vec<Option<EventId>>| {
                 let sites = events.iter().flatten().map(|&event| trace.location(event));
                 sites.eq([first, second])
             };
             let found: BTreeSet<_> = reported.events().into_iter().filter(is_stated).collect();
             assert_eq!(found, expected, "seed {seed} {model:?}\n{}", shown(trace));
-            assert_eq!(counts.unknown, 0);
+            assert_eq!(counts.tally.unknown, 0);
             compared += expected.len();
         });
     }
@@ -147,7 +147,7 @@ fn memory_is_misused_where_the_oracle_says_so() {
                     unwritten += 1;
                 }
             }
-            let (reported, counts) = run(trace, model, &[], Limits::ALL);
+            let (reported, counts) = run(trace, model, &[], PatternLimits::ALL);
             let of_block = |found: &&candidates::Bug| {
                 found.object.name(symbols).starts_with("block") && found.events.len() == 2
             };
@@ -162,7 +162,7 @@ fn memory_is_misused_where_the_oracle_says_so() {
             assert!(of_reads.is_subset(&allowed), "seed {seed} {model:?}\n{}", shown(trace));
             let reads: BTreeSet<EventId> = of_reads.iter().filter_map(|events| events[0]).collect();
             assert!(demanded.is_subset(&reads), "seed {seed} {model:?}\n{}", shown(trace));
-            assert_eq!(counts.unknown, 0);
+            assert_eq!(counts.tally.unknown, 0);
         });
     }
     let compared = format!("{freed} freed, {unallocated} not allocated, {unwritten} not written");
@@ -180,7 +180,7 @@ fn a_free_that_a_join_keeps_after_the_use() {
     let (reported, counts) = run(&read(joined), Model::ReadsFrom, &[], LIMITS);
     assert!(reported.found.is_empty());
     // Both uses come before the free, the read comes after the write, and the use in the other thread after the allocation.
-    assert_eq!((counts.asked, counts.ordered), (0, 4));
+    assert_eq!((counts.tally.asked, counts.ordered), (0, 4));
     let unjoined = joined.replace("T1|join(T2)\n", "T1|w(other)\n");
     let (reported, _) = run(&read(&unjoined), Model::ReadsFrom, &[], LIMITS);
     assert_eq!(reported.events(), [ids(&[5, 3])]);
@@ -261,7 +261,7 @@ fn rules_are_read_and_faults_told() {
     let rule = Rule::parse(&trace, "use.c:7 < init.c:3").expect("a rule");
     let (reported, counts) = run(&trace, Model::ReadsFrom, &[rule], LIMITS);
     assert_eq!(reported.events(), [ids(&[1, 0])]);
-    assert_eq!((counts.candidates, counts.asked), (1, 1));
+    assert_eq!((counts.tally.candidates, counts.tally.asked), (1, 1));
     assert_eq!(reported.found[0].object, Object::Named("use.c:7 < init.c:3".to_owned()));
     let named = |text: &str| Rule::parse(&trace, text).map(|rule| (rule.first, rule.second));
     let events = |ids: &[u32]| ids.iter().map(|&id| EventId(id)).collect::<Vec<_>>();
@@ -291,7 +291,7 @@ fn memory_orders_let_uses_race_with_the_free_where_the_oracle_says_so() {
         let index = Index::new(trace);
         let mut reported = Reported::default();
         let model = Model::ReadsFrom;
-        lifetimes::search(&index, settings(model), Limits::ALL, &mut |report| reported.take(report));
+        lifetimes::search(&index, settings(model), PatternLimits::ALL, &mut |report| reported.take(report));
         assert_schedules(&index, model, &reported.found);
         let found: BTreeSet<_> = reported.events().into_iter().collect();
         let events = || (0..trace.len()).map(EventId::new);

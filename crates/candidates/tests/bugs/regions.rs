@@ -53,7 +53,7 @@ fn a_region_over_two_variables_is_not_serialisable() {
         .replace("T2|w(x)", "T2|acq(l)\nT2|w(x)\nT2|rel(l)");
     let (reported, counts) = run(&read(&locked), Model::ReadsFrom, LIMITS);
     assert!(reported.found.is_empty());
-    assert_eq!(counts.asked, 0, "no question for what a lock keeps apart");
+    assert_eq!(counts.tally.asked, 0, "no question for what a lock keeps apart");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the comparisons of searches with the oracle share. Also used by the tests of `papers`.
 
-use candidates::{Bug, Report, Settings};
+use candidates::{Bug, Report, SearchSettings};
 use check::{Model, Question};
 use decide::{Index, Options};
 use trace::{EventId, Trace};
@@ -27,8 +27,8 @@ impl Reported {
     }
 }
 
-pub(crate) fn settings(model: Model) -> Settings {
-    Settings { model, options: Options::default() }
+pub(crate) fn settings(model: Model) -> SearchSettings {
+    SearchSettings { model, options: Options::default() }
 }
 
 /// Every schedule must answer its question.
@@ -42,7 +42,7 @@ pub(crate) fn assert_schedules(index: &Index<'_>, model: Model, found: &[Bug]) {
 
 /// A tiny trace of whatever kind.
 pub(crate) fn tiny(seed: u64) -> Trace {
-    generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid")
+    generate::generate(&generate::TraceSettings::tiny(seed)).expect("tiny settings are valid")
 }
 
 /// Shows a trace for each seed to a comparison: as many as usual, or those that the environment says. What it breaks is shrunken

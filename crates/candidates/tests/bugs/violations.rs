@@ -138,14 +138,14 @@ pub(crate) fn with_regions(seed: u64) -> Trace {
         region_end: 1,
         ..Default::default()
     };
-    let settings = generate::Settings {
+    let settings = generate::TraceSettings {
         events: 14,
         threads: 2 + (seed % 2) as u32,
         locks: 1,
         variables: 2,
         weights,
         disciplined: 0.0,
-        ..generate::Settings::tiny(seed)
+        ..generate::TraceSettings::tiny(seed)
     };
     generate::generate(&settings).expect("the settings are valid")
 }
@@ -161,7 +161,7 @@ pub(crate) fn with_regions_of_many(seed: u64) -> Trace {
         region_end: 1,
         ..Default::default()
     };
-    let settings = generate::Settings {
+    let settings = generate::TraceSettings {
         events: 13,
         threads: 3 + (seed % 2) as u32,
         locks: 1,
@@ -169,7 +169,7 @@ pub(crate) fn with_regions_of_many(seed: u64) -> Trace {
         weights,
         disciplined: 0.0,
         skew: 0.0,
-        ..generate::Settings::tiny(seed)
+        ..generate::TraceSettings::tiny(seed)
     };
     generate::generate(&settings).expect("the settings are valid")
 }

@@ -42,7 +42,7 @@ impl Writes {
         Writes { starts, events }
     }
 
-    /// The last write of a variable, in the order of the trace, if so many events of each thread happen.
+    /// The last write of a variable, in the order of the trace, if `counts` events of each thread happen.
     fn last(
         &self,
         trace: &Trace,

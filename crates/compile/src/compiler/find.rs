@@ -1,4 +1,4 @@
-//! Which compiler the user has, and of which family it is.
+//! The user's compiler and its family.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

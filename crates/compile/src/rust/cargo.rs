@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::own_flags::{self, Configuration, Whose};
+use super::own_flags::{self, Configuration, FlagsOf};
 use super::{TARGET, built_std, compiler, flags, linker, links, named};
 
 /// Profiles that there always are.
@@ -129,8 +129,8 @@ impl<'a> Cargo<'a> {
         let configuration = Configuration::ask(asked, compiler(self.toolchain), TARGET);
         let mut ours = flags(self.toolchain, std)?;
         ours.extend(linker::option(this, configuration.linker().as_deref(), &mut cargo)?);
-        for whose in [Whose::Rustc, Whose::Rustdoc] {
-            let for_rustdoc = for_rustdoc.iter().filter(|_| whose == Whose::Rustdoc).cloned();
+        for whose in [FlagsOf::Rustc, FlagsOf::Rustdoc] {
+            let for_rustdoc = for_rustdoc.iter().filter(|_| whose == FlagsOf::Rustdoc).cloned();
             let own = configuration.flags(whose).into_iter();
             let all: Vec<String> = own.chain(ours.clone()).chain(for_rustdoc).collect();
             cargo.env(whose.encoded(), all.join("\x1f"));

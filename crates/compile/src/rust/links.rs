@@ -38,8 +38,8 @@ pub(super) fn run_by(this: &Path, arguments: &[String], cargo: &mut Command) -> 
     Ok(())
 }
 
-/// The arguments that are meant (this program's name first), if cargo has called this program to run another.
-pub fn meant(arguments: Vec<OsString>) -> Vec<OsString> {
+/// The arguments as the user would give them (this program's name first), if cargo has called this program to run another.
+pub fn without_runner_name(arguments: Vec<OsString>) -> Vec<OsString> {
     let called = arguments.first().and_then(|word| Path::new(word).file_name());
     if called.is_none_or(|called| called != RUNNER) {
         return arguments;
@@ -57,6 +57,6 @@ mod tests {
     #[test]
     fn other_names_mean_what_they_say() {
         let arguments = ["/bin/foretell", "record", "--", "./bank"].map(OsString::from);
-        assert_eq!(meant(arguments.to_vec()), arguments);
+        assert_eq!(without_runner_name(arguments.to_vec()), arguments);
     }
 }

@@ -12,32 +12,32 @@ use serde_json::Value;
 
 /// Whose flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum FlagsOf {
     Rustc,
     Rustdoc,
 }
 
-impl Whose {
+impl FlagsOf {
     /// The variable that has them, separated by spaces.
     const fn variable(self) -> &'static str {
         match self {
-            Whose::Rustc => "RUSTFLAGS",
-            Whose::Rustdoc => "RUSTDOCFLAGS",
+            FlagsOf::Rustc => "RUSTFLAGS",
+            FlagsOf::Rustdoc => "RUSTDOCFLAGS",
         }
     }
 
     /// The variable that has them in a form of its own, and wins.
     pub(super) const fn encoded(self) -> &'static str {
         match self {
-            Whose::Rustc => "CARGO_ENCODED_RUSTFLAGS",
-            Whose::Rustdoc => "CARGO_ENCODED_RUSTDOCFLAGS",
+            FlagsOf::Rustc => "CARGO_ENCODED_RUSTFLAGS",
+            FlagsOf::Rustdoc => "CARGO_ENCODED_RUSTDOCFLAGS",
         }
     }
 
     const fn key(self) -> &'static str {
         match self {
-            Whose::Rustc => "rustflags",
-            Whose::Rustdoc => "rustdocflags",
+            FlagsOf::Rustc => "rustflags",
+            FlagsOf::Rustdoc => "rustdocflags",
         }
     }
 }
@@ -67,7 +67,7 @@ impl Configuration {
     }
 
     /// The flags the user has set.
-    pub(super) fn flags(&self, whose: Whose) -> Vec<String> {
+    pub(super) fn flags(&self, whose: FlagsOf) -> Vec<String> {
         let set = |variable: &str| env::var(variable).ok();
         if let Some(encoded) = set(whose.encoded()) {
             return split(&encoded, |letter| letter == '\x1f');
@@ -93,7 +93,7 @@ impl Configuration {
 
     /// The linker the user has set, by a flag or for the target.
     pub(super) fn linker(&self) -> Option<String> {
-        let flags = self.flags(Whose::Rustc);
+        let flags = self.flags(FlagsOf::Rustc);
         let mut words = flags.iter().map(String::as_str);
         let mut flag = None;
         while let Some(word) = words.next() {
@@ -105,7 +105,7 @@ impl Configuration {
         flag.map(str::to_owned).or_else(|| env::var(variable).ok()).or_else(of_target)
     }
 
-    fn of_target(&self, whose: Whose) -> Vec<String> {
+    fn of_target(&self, whose: FlagsOf) -> Vec<String> {
         let sections = self.values["target"].as_object();
         let fits = |name: &str| name == self.target || holds(name, &self.facts);
         let fitting = sections.into_iter().flatten().filter(|(name, _)| fits(name));
@@ -141,7 +141,7 @@ fn words(value: &Value) -> Vec<String> {
     }
 }
 
-/// Whether `cfg(..)` holds of a target of which these are the facts, as rustc prints them.
+/// Whether `cfg(..)` holds for a target with these facts, as rustc prints them.
 fn holds(condition: &str, facts: &HashSet<String>) -> bool {
     let condition = condition.trim();
     let inside = |name: &str| condition.strip_prefix(name)?.trim().strip_prefix('(')?.strip_suffix(')');
@@ -193,18 +193,18 @@ mod tests {
     #[test]
     fn what_a_target_has_comes_before_what_all_builds_have() {
         let build = r#"{"build": {"rustflags": ["-a", "b c"]}}"#;
-        assert_eq!(configured(build).flags(Whose::Rustdoc), [""; 0]);
+        assert_eq!(configured(build).flags(FlagsOf::Rustdoc), [""; 0]);
         let both = r#"{"build": {"rustdocflags": "-a"},
             "target": {"x86_64-unknown-linux-gnu": {"rustdocflags": "-b  -c"},
                        "cfg(windows)": {"rustdocflags": "-d"},
                        "cfg(all(unix, not(target_os = \"macos\")))": {"rustdocflags": ["-e"]}}}"#;
-        let mut flags = configured(both).flags(Whose::Rustdoc);
+        let mut flags = configured(both).flags(FlagsOf::Rustdoc);
         flags.sort();
         assert_eq!(flags, ["-b", "-c", "-e"]);
         let build =
             r#"{"build": {"rustdocflags": ["-a", "b c"]}, "target": {"other": {"rustdocflags": "-x"}}}"#;
-        assert_eq!(configured(build).flags(Whose::Rustdoc), ["-a", "b c"]);
-        assert_eq!(configured("null").flags(Whose::Rustdoc), [""; 0]);
+        assert_eq!(configured(build).flags(FlagsOf::Rustdoc), ["-a", "b c"]);
+        assert_eq!(configured("null").flags(FlagsOf::Rustdoc), [""; 0]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Storing what came of a job: the files of findings first, then the findings, then new targets, then the result.
+//! Storing the result of a job: the files of findings first, then the findings, then new targets, then the result.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;

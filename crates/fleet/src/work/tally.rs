@@ -39,7 +39,7 @@ impl Tally {
     /// One sentence.
     pub(super) fn sentence(&self) -> String {
         format!(
-            "{}: {:.1} s of hunting, {:.1} ms a job besides",
+            "{}: {:.1} s of hunting, {:.1} ms per job otherwise",
             counted(self.jobs.get(), "job"),
             self.hunting.get().as_secs_f64(),
             self.besides_each().as_secs_f64() * 1000.0
@@ -66,12 +66,12 @@ mod tests {
     #[test]
     fn time_besides_the_hunts_is_that_of_a_job() {
         let tally = Tally::default();
-        assert_eq!(tally.sentence(), "0 jobs: 0.0 s of hunting, 0.0 ms a job besides");
+        assert_eq!(tally.sentence(), "0 jobs: 0.0 s of hunting, 0.0 ms per job otherwise");
         for _ in 0..4 {
             tally.arrived(Duration::from_millis(1));
             tally.done(Duration::from_millis(503), Duration::from_millis(500));
         }
-        assert_eq!(tally.sentence(), "4 jobs: 2.0 s of hunting, 3.0 ms a job besides");
+        assert_eq!(tally.sentence(), "4 jobs: 2.0 s of hunting, 3.0 ms per job otherwise");
         assert_eq!(tally.figures()["waiting_seconds"], 0.004);
     }
 }

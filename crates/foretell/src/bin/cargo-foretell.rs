@@ -11,8 +11,8 @@ fn main() -> ExitCode {
         words.remove(0);
     }
     // The program that was installed with this one; else the one in PATH.
-    let beside = std::env::current_exe().ok().map(|this| this.with_file_name("foretell"));
-    let program = beside.filter(|program| program.is_file()).unwrap_or_else(|| "foretell".into());
+    let neighbour = std::env::current_exe().ok().map(|this| this.with_file_name("foretell"));
+    let program = neighbour.filter(|program| program.is_file()).unwrap_or_else(|| "foretell".into());
     let error = Command::new(&program).arg("cargo").args(words).exec();
     eprintln!("error: cannot run `{}`: {error}", program.display());
     eprintln!("help: install it with `cargo install --path crates/foretell`");

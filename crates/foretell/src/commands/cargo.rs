@@ -17,15 +17,15 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 
 const EXAMPLES: &str = "\
-`test`, `nextest run`, `bench` and `run` run once as they are. Then each program
-that they started is hunted in, as `foretell test` does. `hunt` is `run`, or
-`test` with options such as `--test NAME`. Options of Foretell may come before
-or after the command; those that cargo has as well (-j, -q, -v) are cargo's
-after it. The report is in target/foretell/latest. With `--record`, the
-programs are recorded instead: `run` to foretell.ftr; tests, benchmarks and doc
-tests to foretell-NAME.ftr, all in the current directory. Other commands, such
-as `build`, build for recording and no more. `cargo foretell ..` is the same as
-`foretell cargo ..`.
+`test`, `nextest run`, `bench` and `run` run once, unchanged. Then there is a
+hunt in each program that they started, as by `foretell test`. `hunt` means
+`run`, or `test` with options such as `--test NAME`. Options of Foretell may
+come before or after the command; -j, -q and -v after the command are cargo's.
+The report is in target/foretell/latest. With `--record`, the programs are
+recorded instead: `run` to foretell.ftr; tests, benchmarks and doc tests to
+foretell-NAME.ftr, all in the current directory. Other commands, such as
+`build`, only build for recording. `cargo foretell ..` is the same as `foretell
+cargo ..`.
 
 rustc instruments the program with -Zsanitizer=thread; RUSTC_BOOTSTRAP=1 makes
 stable compilers accept it. Build scripts and macros are not instrumented. Your
@@ -62,7 +62,7 @@ pub struct Cargo {
     /// Do not hunt, but record what cargo runs, with these options for `foretell record`, such as '--seed 7'.
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     record: Option<String>,
-    /// Run what cargo runs as it is: `foretell test` hunts in it by itself.
+    /// Run what cargo runs unchanged: `foretell test` does the hunting.
     #[arg(long, conflicts_with = "record")]
     no_record: bool,
     /// Use the precompiled std even if its source is installed.

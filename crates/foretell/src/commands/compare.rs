@@ -4,11 +4,12 @@ mod layout;
 
 use std::ffi::OsString;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use papers::compare::{Comparison, TableKind};
 use serde::Serialize;
 
 use self::layout::Form;
+use crate::arguments::one_of;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::mode::OutputMode;
@@ -49,8 +50,9 @@ pub struct Compare {
     #[arg(value_name = "T", required = true)]
     traces: Vec<OsString>,
     /// Print only the tables for these kinds of bugs.
-    #[arg(long, value_name = "KIND,..", value_enum, value_delimiter = ',')]
-    only: Vec<Kind>,
+    #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
+    #[arg(value_parser = one_of(&TableKind::ALL, TableKind::name))]
+    only: Vec<TableKind>,
     /// The format of the tables.
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Text)]
     format: Form,
@@ -61,24 +63,6 @@ pub struct Compare {
     reading: Reading,
     #[command(flatten)]
     mode: OutputMode,
-}
-
-/// Which table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    Race,
-    Atomicity,
-    Nondeterminism,
-}
-
-impl From<Kind> for TableKind {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Race => TableKind::Races,
-            Kind::Atomicity => TableKind::Atomicity,
-            Kind::Nondeterminism => TableKind::Nondeterminism,
-        }
-    }
 }
 
 /// The tables as JSON.
@@ -109,7 +93,7 @@ impl Compare {
 
     /// The tables to make, in their order.
     fn kinds(&self) -> Vec<TableKind> {
-        let wanted = |kind: &Kind| self.only.is_empty() || self.only.contains(kind);
-        Kind::value_variants().iter().copied().filter(wanted).map(TableKind::from).collect()
+        let wanted = |kind: &TableKind| self.only.is_empty() || self.only.contains(kind);
+        TableKind::ALL.into_iter().filter(wanted).collect()
     }
 }

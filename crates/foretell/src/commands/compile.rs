@@ -32,10 +32,10 @@ Examples:
   ln -s $(command -v foretell) ~/bin/foretell-cc
   cmake -DCMAKE_C_COMPILER=foretell-cc ..";
 
-/// Compile C for recording: your compiler with the flags it needs.
+/// What the user's compiler is called with.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Cc {
+pub struct CompilerArguments {
     /// Count branches, for `--model branch`. Comes before the compiler's arguments.
     #[arg(long)]
     branches: bool,
@@ -47,32 +47,10 @@ pub struct Cc {
     arguments: Vec<OsString>,
 }
 
-/// Compile C++ for recording, like cc.
-#[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
-pub struct Cpp {
-    /// Count branches, for `--model branch`. Comes before the compiler's arguments.
-    #[arg(long)]
-    branches: bool,
-    /// The compiler to run, for build systems with compiler launchers. Comes before all other arguments.
-    #[arg(long, value_name = "CMD")]
-    compiler: Option<OsString>,
-    /// Arguments for the compiler.
-    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
-    arguments: Vec<OsString>,
-}
-
-impl Cc {
-    /// Becomes the compiler; returns why if that did not work.
-    pub fn run(self) -> Diagnostic {
-        compile(Language::C, Extras { branches: self.branches, compiler: self.compiler }, &self.arguments)
-    }
-}
-
-impl Cpp {
-    /// Becomes the compiler; returns why if that did not work.
-    pub fn run(self) -> Diagnostic {
-        compile(Language::Cpp, Extras { branches: self.branches, compiler: self.compiler }, &self.arguments)
+impl CompilerArguments {
+    /// Becomes the compiler of this language; returns why if that did not work.
+    pub fn run(self, language: Language) -> Diagnostic {
+        compile(language, Extras { branches: self.branches, compiler: self.compiler }, &self.arguments)
     }
 }
 

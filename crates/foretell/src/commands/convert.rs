@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::limits::TimeAndMemory;
 use crate::mode::OutputMode;
 use crate::open::{Reading, open_as};
-use crate::output::{self, Form, Target};
+use crate::output::{self, Form, OutputTarget};
 use crate::progress::{self, Watched};
 use crate::table::{bytes, counted, number};
 
@@ -64,7 +64,7 @@ struct Report<'a> {
 impl Convert {
     /// Reads, writes, and says what was written.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let target = Target::named(&self.to)?;
+        let target = OutputTarget::named(&self.to)?;
         self.refuse_contradictions(&target)?;
         let opened = open_as(&self.from, self.reading, self.limits.start(), self.mode)?;
         let trace = &opened.trace;
@@ -85,18 +85,18 @@ impl Convert {
                 bytes: written,
                 dropped: dropped.iter().flat_map(DropCounts::kinds).map(|(k, n)| (k.name(), n)).collect(),
             })?;
-        } else if !self.mode.quiet && target != Target::Stdout {
+        } else if !self.mode.quiet && target != OutputTarget::Stdout {
             eprintln!("wrote {} to {} ({})", counted(events, "event"), target.name(), bytes(written));
         }
         Ok(Exit::Nothing)
     }
 
-    fn refuse_contradictions(&self, target: &Target) -> Result<(), Diagnostic> {
+    fn refuse_contradictions(&self, target: &OutputTarget) -> Result<(), Diagnostic> {
         if self.rapid && target.form() == Form::Native {
             return Err(Diagnostic::new("`--rapid` writes text, but `.ftr` is the native format")
                 .help("give the output a name that ends in `.std`"));
         }
-        if self.mode.json && *target == Target::Stdout {
+        if self.mode.json && *target == OutputTarget::Stdout {
             return Err(output::two_on_stdout());
         }
         Ok(())
@@ -104,7 +104,11 @@ impl Convert {
 
     /// How many bytes were written, and what RAPID would not have understood. `None`: the reader of
     /// standard output went away.
-    fn write(&self, trace: &Trace, target: &Target) -> Result<Option<(u64, Option<DropCounts>)>, Diagnostic> {
+    fn write(
+        &self,
+        trace: &Trace,
+        target: &OutputTarget,
+    ) -> Result<Option<(u64, Option<DropCounts>)>, Diagnostic> {
         let bar = progress::of_unknown("writing", self.mode);
         let result = target.write(|out| {
             let mut out = Watched { inner: out, bar: bar.clone() };

@@ -13,7 +13,7 @@ use pipeline::answer::{Answer, answer};
 use pipeline::budget::in_words;
 use pipeline::predict::refuse_without_branches;
 use pipeline::{Bounds, Budget, TraceFile};
-use report::{About, ClaimedVerdict, Evidence, Fingerprint, SCHEMA, ScheduleFile, Steps};
+use report::{About, Fingerprint, ScheduleFile, Steps};
 use trace::Trace;
 
 use pipeline::predict::MemoryOrders;
@@ -25,7 +25,7 @@ use crate::heartbeat::Heartbeat;
 use crate::limits::TimeAndMemory;
 use crate::mode::OutputMode;
 use crate::open::{Reading, open_as};
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::quantity::quantity;
 
 const EXAMPLES: &str = "\
@@ -34,11 +34,11 @@ location if only one event fits (`@12` if the location is a number). The initial
 value is `initial` or -1.
 
 Examples:
-  foretell decide run.ftr --race 4,9              can both be next?
+  foretell decide run.ftr --race 4,9              can 4 and 9 race?
   foretell decide run.ftr --race a.c:10,b.c:3 --explain
                                                   if not: why, step by step
   foretell decide run.ftr --order 3,8,5           can 8 come between 3 and 5?
-  foretell decide run.ftr --deadlock 4,9          can they block each other?
+  foretell decide run.ftr --deadlock 4,9          can 4 and 9 block each other?
   foretell decide run.ftr --reads 7=initial       can read 7 miss every write?
   foretell decide run.ftr --cut T1=3,T2=5         can this state be reached?
   foretell decide run.ftr --race 4,9 --json > race.json
@@ -48,8 +48,8 @@ Every schedule and refutation is verified before it is shown. With `--quiet`,
 only the verdict is printed.
 
 Exit status: 0 infeasible, 1 feasible, 2 usage or input error (or a defect in
-foretell, which is reported as such), 3 unknown: the budget,
-the time or the memory ran out.";
+foretell, and the message says so), 3 unknown: the budget, the time or the
+memory ran out.";
 
 /// Decide one question about a trace, with a schedule or a refutation as evidence.
 #[derive(Debug, Args)]
@@ -98,10 +98,10 @@ impl Decide {
         self.answer(&opened, bounds, target.as_ref())
     }
 
-    fn target(&self) -> Result<Option<Target>, Diagnostic> {
-        let target = self.schedule_out.as_deref().map(Target::named).transpose()?;
+    fn target(&self) -> Result<Option<OutputTarget>, Diagnostic> {
+        let target = self.schedule_out.as_deref().map(OutputTarget::named).transpose()?;
         match target {
-            Some(Target::Stdout) => {
+            Some(OutputTarget::Stdout) => {
                 Err(Diagnostic::new("the schedule and the verdict cannot both go to standard output")
                     .help("name a file to write the schedule to"))
             }
@@ -113,7 +113,7 @@ impl Decide {
         &self,
         opened: &TraceFile,
         bounds: Bounds,
-        target: Option<&Target>,
+        target: Option<&OutputTarget>,
     ) -> Result<Exit, Diagnostic> {
         let trace = &opened.trace;
         let model = self.model;
@@ -130,7 +130,7 @@ impl Decide {
             self.write_schedule(trace, &question, model, &answer, about(), target)?;
         }
         if self.mode.json {
-            output::print_json(&evidence(trace, &question, model, &answer, about()))?;
+            output::print_json(&answer.evidence(trace, &question, model, about()))?;
         } else {
             output::print(&self.render(trace, &question, model, &answer, bounds))?;
         }
@@ -153,7 +153,7 @@ impl Decide {
         model: Model,
         answer: &Answer,
         about: About,
-        target: &Target,
+        target: &OutputTarget,
     ) -> Result<(), Diagnostic> {
         let Answer::Feasible { schedule, guaranteed } = answer else {
             let title = format!("there is no schedule, so `{}` was not written", target.name());
@@ -189,32 +189,4 @@ impl Decide {
         };
         format!("{verdict}{rest}")
     }
-}
-
-/// The answer as JSON has it.
-fn evidence(trace: &Trace, question: &Question, model: Model, answer: &Answer, about: About) -> Evidence {
-    let mut evidence = Evidence {
-        schema: SCHEMA,
-        verdict: ClaimedVerdict::Unknown,
-        guaranteed: None,
-        model,
-        schedule: None,
-        refutation: None,
-        question: question.written(trace),
-        trace: about,
-        budget: None,
-    };
-    match answer {
-        Answer::Feasible { schedule, guaranteed } => {
-            evidence.verdict = ClaimedVerdict::Feasible;
-            evidence.guaranteed = Some(*guaranteed);
-            evidence.schedule = Some(schedule.clone());
-        }
-        Answer::Infeasible(refutation) => {
-            evidence.verdict = ClaimedVerdict::Infeasible;
-            evidence.refutation = Some(refutation.clone());
-        }
-        Answer::Unknown { budget, .. } => evidence.budget = Some(*budget),
-    }
-    evidence
 }

@@ -14,12 +14,13 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  foretell diff main.json branch.json    written by `predict --json`
+  foretell diff main.json branch.json    files from `predict --json`
   foretell diff main.json .foretell/latest
 
-Findings are compared by kind, variable and functions, so code that moves stays
-known. Where functions are unknown, as in text traces, lines must be equal.
-`--baseline` does the same while searching (`hunt`, `predict`, `report`).
+Findings are compared by kind, variable and functions, so moved code does not
+make a finding new. Where functions are unknown, as in text traces, the lines
+must be equal. `hunt`, `predict` and `report` compare with `--baseline` in the
+same way.
 
 Exit status: 0 nothing new, 1 new findings, 2 usage or input error.";
 
@@ -27,7 +28,7 @@ Exit status: 0 nothing new, 1 new findings, 2 usage or input error.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Diff {
-    /// The earlier findings: a hunt's directory, or a file written by `predict --json`.
+    /// The earlier findings: a hunt's directory, or a file files from `predict --json`.
     #[arg(value_name = "OLD")]
     old: PathBuf,
     /// The later findings.

@@ -8,12 +8,11 @@ use run::drive::{Drive, Ready};
 /// A client that is started with every run of a server.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Driving {
-    /// The program is a server: run this client, a line for the shell, in every run, and end the server (SIGTERM) when the client is
-    /// done. Empty: there is none.
+    /// Shell command that runs as the client in every run; the server gets SIGTERM when it exits. Empty: no client.
     #[arg(long, value_name = "CMD")]
     drive: Option<OsString>,
-    /// Start the client when the server has printed something that this regular expression matches, or, for :PORT, when that TCP port
-    /// is open [default: when the server listens on any socket]. `record` leaves the output alone, so it takes no REGEX.
+    /// Start the client when the output of the server matches this regular expression, or, for :PORT, when that TCP port is open
+    /// [default: when the server listens on any socket]. `record` does not read the output, so it takes only :PORT.
     #[arg(long, value_name = "REGEX", value_parser = Ready::parse, requires = "drive")]
     ready: Option<Ready>,
 }

@@ -14,7 +14,7 @@ use crate::diagnostics::Diagnostic;
 const PROGRAM: &str = "foretell-fleet";
 
 const EXAMPLES: &str = "\
-Runs the program `foretell-fleet`, which is beside this one or in PATH.
+Runs the program `foretell-fleet`, from the directory of this one or from PATH.
 
 Commands, each with its own --help:
   submit    split a hunt into jobs, and put them into the queue
@@ -51,7 +51,7 @@ impl Fleet {
         let error = Command::new(program).args(arguments).exec();
         match error.kind() {
             std::io::ErrorKind::NotFound => Diagnostic::new(format!(
-                "`{PROGRAM}` is neither beside this program nor in PATH"
+                "`{PROGRAM}` is neither in the directory of this program nor in PATH"
             ))
             .note(
                 "`foretell fleet` is a program of its own, because it needs a network and this one does not",
@@ -62,7 +62,7 @@ impl Fleet {
     }
 }
 
-/// The program beside this one.
+/// The program in the directory of this one.
 fn beside_us() -> Option<PathBuf> {
     let path = std::env::current_exe().ok()?.with_file_name(PROGRAM);
     path.is_file().then_some(path)

@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use clap::Args;
-use generate::{Generator, Settings, SettingsError, Weights};
+use generate::{Generator, SettingsError, TraceSettings, Weights};
 use serde::Serialize;
 
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::mode::OutputMode;
-use crate::output::{self, Form, Target};
+use crate::output::{self, Form, OutputTarget};
 use crate::progress;
 use crate::quantity::{count, percent, quantity};
 use crate::table::{bytes, counted};
@@ -88,8 +88,8 @@ struct Report<'a> {
 impl Generate {
     /// Writes the trace, and says what was written.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let target = Target::named(&self.output)?;
-        if self.mode.json && target == Target::Stdout {
+        let target = OutputTarget::named(&self.output)?;
+        if self.mode.json && target == OutputTarget::Stdout {
             return Err(output::two_on_stdout());
         }
         let settings = self.settings();
@@ -101,17 +101,17 @@ impl Generate {
         if self.mode.json {
             let to = target.name();
             output::print_json(&Report { schema: 1, to: &to, events, bytes: written, seed: self.seed })?;
-        } else if !self.mode.quiet && target != Target::Stdout {
+        } else if !self.mode.quiet && target != OutputTarget::Stdout {
             eprintln!("wrote {} to {} ({})", counted(events, "event"), target.name(), bytes(written));
         }
         Ok(Exit::Nothing)
     }
 
-    fn settings(&self) -> Settings {
+    fn settings(&self) -> TraceSettings {
         let Some(events) = self.events else {
-            return Settings::tiny(self.seed);
+            return TraceSettings::tiny(self.seed);
         };
-        Settings {
+        TraceSettings {
             seed: self.seed,
             locations: self.locations,
             nesting: self.nesting,
@@ -119,12 +119,12 @@ impl Generate {
             disciplined: self.disciplined_percent / 100.0,
             inversions: self.inversion_percent / 100.0,
             switch: self.switch_percent / 100.0,
-            ..Settings::large(events, self.threads, self.locks, self.variables)
+            ..TraceSettings::large(events, self.threads, self.locks, self.variables)
         }
     }
 
     /// How many events were written. `None`: the reader of standard output went away.
-    fn write(&self, generator: Generator, target: &Target) -> Result<Option<u64>, Diagnostic> {
+    fn write(&self, generator: Generator, target: &OutputTarget) -> Result<Option<u64>, Diagnostic> {
         let bar = progress::of_events("generating", self.events.unwrap_or(0), self.mode);
         let tell = |events: u64| bar.set_position(events);
         let written = target.write(|mut out: &mut dyn Write| -> io::Result<u64> {

@@ -9,20 +9,20 @@ use std::time::Duration;
 use clap::{Args, Parser};
 use load::Pattern;
 use pipeline::budget::seconds_in_words;
-use pipeline::hunt::{HuntOptions, HuntOutcome, HuntedProgram, SharedStep, SourceProgram, Target, hunt};
+use pipeline::hunt::{
+    ExplorationTarget, HuntOptions, HuntOutcome, HuntedProgram, SharedStep, SourceProgram, hunt,
+};
 use pipeline::observer::{Coverage, HuntEnd};
 use pipeline::predict::PredictOptions;
 use pipeline::suite::Shard;
 use pipeline::{Bounds, Budget, saved};
 use report::{Harm, Stopped, StoppedBy};
-use wire::Policy;
+use wire::{Children, Policy};
 
 use super::driving::Driving;
-use super::list::keep_newest;
 use super::predict::Search;
-use super::record::Children;
 use super::test::shard;
-use crate::arguments::{Arguments, Command, policy};
+use crate::arguments::{Arguments, Command, children, policy};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts::{self, LastWords};
@@ -36,8 +36,9 @@ use crate::reporting::{Outputs, Reporting};
 use crate::table::counted;
 
 const EXAMPLES: &str = "\
-Records one run of the program, predicts the bugs of other runs, and replays the
-program into each of them. A bug that a replay sees happen is `confirmed`.
+Records one run of the program, predicts the bugs of other runs, and runs the
+program again to reproduce each of them. A bug that is reproduced is
+`confirmed`.
 
 Results are kept in `.foretell/`, those of the last hunt in `.foretell/latest`:
 the trace, the findings, their schedules, the program's output and a report for
@@ -52,26 +53,27 @@ Examples:
   foretell hunt --drive './client 8080' -- ./server 8080
   foretell replay .foretell/latest race-1 --gdb
 
-The rest of the time goes to other behaviours: each read, lock, try and wake-up
-that can see something else than in all runs so far is a target, and the program
-is run towards it. Each run is checked for failure, and searched if it shows
-something new. If no target is left, all behaviours of the program for this
-input were run, and the hunt says so. A hunt that has found a failure ends when
-it has gone on for three times as long without finding more.
+The remaining time is used to explore other behaviours. A target is a read,
+lock, try or wake-up that can have another outcome than in any run so far, and
+the program is run with a schedule that leads to it. Each run is checked for
+failure, and searched if it shows something new. If no target is left, all
+behaviours of the program for this input were run, and the hunt says so. After a
+failure was found, the hunt ends when it finds nothing more for three times as
+long.
 
-Ctrl-C while recording ends the program. After that it ends the hunt and keeps
+While recording, Ctrl-C ends the program. Later it ends the hunt, which keeps
 what was found so far (`foretell report`). A second Ctrl-C ends it at once.
 
 A run that crashes, aborts, fails an assertion, panics or deadlocks is a finding
-of its own: `failure-1`, or a deadlock. Of every confirmed finding, the report
-says what the program did: it failed, hung, ended with another status, printed
+itself: `failure-1`, or a deadlock. For every confirmed finding, the report says
+what the program did: it failed, hung, ended with another status, printed
 something else, or none of these.
 
-Reported are races, deadlocks, failures and order violations; atomicity
-violations if they do visible harm or break a region that the program declares
-atomic. Findings that replays could not follow and harmless patterns are counted
-in one line, and `--show all` lists them. Not searched for: nondeterministic
-reads, which need not be bugs (`--only nondeterminism`).
+The report lists races, deadlocks, failures and order violations, and those
+atomicity violations that do visible harm or break a region that the program
+declares atomic. Findings that replays could not follow and harmless patterns
+are counted in one line; `--show all` lists them. Nondeterministic reads need
+not be bugs and are searched for only with `--only nondeterminism`.
 
 Exit status: 0 nothing to report, 1 findings, 2 usage or input error, or the
 program ended before it did anything, 3 nothing found, but the time or the
@@ -101,28 +103,29 @@ pub struct Hunt {
     /// How the next thread is chosen while the program is recorded: `random`, `pct`, `round-robin` or `os`.
     #[arg(long, value_name = "POLICY", default_value = Policy::Random.name(), value_parser = policy(), hide_possible_values = true)]
     policy: Policy,
-    /// Look only at variables that functions or files whose names contain this access, and atomic ones; `*` matches anything.
+    /// Only variables accessed by functions or files whose names contain PATTERN; atomics are always included. `*` matches
+    /// anything.
     #[arg(long, value_name = "PATTERN")]
     include: Vec<String>,
-    /// Leave out variables that only functions or files whose names contain this access.
+    /// Skip variables that are accessed only by functions or files whose names contain PATTERN.
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
-    /// Whether to record processes that the program starts, too: `ignore` or `follow`; findings in them are predicted, not
-    /// replayed.
-    #[arg(long, value_enum, default_value_t = Children::Ignore, hide_possible_values = true)]
+    /// Whether to record the processes that the program starts as well: `ignore` or `follow`. Findings in them are predicted,
+    /// not replayed.
+    #[arg(long, value_parser = children(), default_value = Children::Ignore.name(), hide_possible_values = true)]
     children: Children,
-    /// Hunt in a program that is not instrumented: only its locks and threads are recorded, and all that instrumented
-    /// libraries do that it loads, such as extension modules of Python.
+    /// Hunt in a program that is not instrumented: records only its locks and threads, plus everything in instrumented
+    /// libraries that it loads, such as extension modules of Python.
     #[arg(long)]
     only_sync: bool,
     /// How many times to replay each finding; 0 means never.
     #[arg(long, value_name = "N", default_value_t = 3)]
     times: u64,
-    /// 1: search the recorded run only; 2: then try other behaviours for as long as there is time, and search them, too.
+    /// 1: search only the recorded run. 2: then explore other behaviours until the time is up, and search those as well.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
-    /// Stop after so many seconds of recording, searching and replaying, with what was found by then; a single run may take a
-    /// third of that.
+    /// Stop recording, searching and replaying after this time, and report what was found; a single run may take a third of
+    /// it.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     timeout: Duration,
     /// Record at most N events, and 500,000 for each second of --timeout; the program then continues unrecorded.
@@ -166,7 +169,6 @@ impl Hunt {
         let options = self.options(step, bounds);
         interrupts::set_last_words(self.last_words(program.findings()));
         let outcome = hunt(program, &options, &mut observer)?;
-        keep_newest(&self.results);
         self.report(outcome, bounds)
     }
 
@@ -231,8 +233,8 @@ impl Hunt {
         let shown = path.display().to_string();
         let text = std::fs::read(path)
             .map_err(|error| Diagnostic::from_io("read", &format!("`{shown}`"), &error))?;
-        let target: Option<Target> = serde_json::from_slice(&text).ok();
-        match target.filter(Target::is_well_formed) {
+        let target: Option<ExplorationTarget> = serde_json::from_slice(&text).ok();
+        match target.filter(ExplorationTarget::is_well_formed) {
             Some(target) => Ok(Some(SharedStep { target: Some(target) })),
             None => Err(Diagnostic::new("not a target of a hunt").in_file(shown)),
         }
@@ -245,7 +247,7 @@ impl Hunt {
             seed_step: shard.parts,
             runs: self.runs,
             policy: self.policy,
-            children: self.children == Children::Follow,
+            children: self.children,
             only_sync: self.only_sync,
             drive: self.driving.drive(),
             load: load::Options {
@@ -288,12 +290,15 @@ impl Hunt {
         let why = match coverage.ended {
             HuntEnd::Unfinished | HuntEnd::RecordedRunOnly => String::new(),
             HuntEnd::NothingLeft => doubts,
-            HuntEnd::Found => "; nothing more was found for a while".to_owned(),
-            HuntEnd::Time => {
-                format!("; the time of {} was used (`--timeout`)", seconds_in_words(self.timeout))
-            }
-            HuntEnd::Memory => "; the memory was used up (`--memory`)".to_owned(),
-            HuntEnd::Interrupt => "; interrupted".to_owned(),
+            HuntEnd::NoNewFindings => "; nothing more was found for a while".to_owned(),
+            HuntEnd::Stopped(by) => match by {
+                StoppedBy::Time => {
+                    format!("; the time of {} was used (`--timeout`)", seconds_in_words(self.timeout))
+                }
+                StoppedBy::Memory => "; the memory was used up (`--memory`)".to_owned(),
+                StoppedBy::Interrupt => "; interrupted".to_owned(),
+                StoppedBy::Events | StoppedBy::Error => String::new(),
+            },
         };
         format!("covered: {}{why}", covered(coverage))
     }

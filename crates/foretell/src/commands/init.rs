@@ -6,13 +6,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use pipeline::suite::test_command;
 use serde::Serialize;
 
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::mode::OutputMode;
 use crate::output;
-use crate::project::{FILE, test_command};
+use crate::project::FILE;
 
 const EXAMPLES: &str = "\
 Looks at the project and writes foretell.toml. `--with` adds what its build
@@ -203,7 +204,7 @@ fn content(root: &Path) -> String {
 [test]
 # Seconds for all tests together.
 # timeout = 300
-# Hunt in each case of GoogleTest, Catch2, libtest and Criterion programs by itself.
+# Hunt in each case of GoogleTest, Catch2, libtest and Criterion programs separately.
 # split = true
 "
     )

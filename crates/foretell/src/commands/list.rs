@@ -1,12 +1,12 @@
 //! `foretell list`, `clean` and `open`: the runs that are kept.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::SystemTime;
 
 use clap::Args;
-use pipeline::runs::{KEPT, Run, prune, runs};
+use pipeline::runs::{Run, prune, runs};
 use pipeline::saved;
 use serde::Serialize;
 
@@ -127,11 +127,6 @@ impl Clean {
         }
         Ok(Exit::Nothing)
     }
-}
-
-/// Removes runs beyond those that hunts keep by themselves. That some could not be removed is no reason to fail.
-pub(super) fn keep_newest(results: &Path) {
-    let _ = prune(results, KEPT);
 }
 
 /// Open the report of a run in a browser.

@@ -2,26 +2,26 @@
 
 use std::ffi::OsString;
 use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use load::{Options, Pattern, Sample};
 use pipeline::recording::{
-    KeptEnvironment, KeptRecording, RecordOptions, RecordedTrace, Recorder, Translation,
+    KeptEnvironment, KeptRecording, RecordOptions, RecordedTrace, Recorder, Translation, file_of_run,
 };
 use run::drive::{Drive, Ready};
 use serde::Serialize;
 
 use super::driving::Driving;
-use wire::Policy;
+use wire::{Children, Policy};
 
-use crate::arguments::policy;
+use crate::arguments::{children, policy};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
-use crate::output::{self, Form, Target};
+use crate::output::{self, Form, OutputTarget};
 use crate::quantity::quantity;
 use crate::table::{bytes, counted};
 
@@ -65,8 +65,8 @@ pub struct Record {
     /// Warn if the program does not count branches (build it with `foretell cc --branches`).
     #[arg(long)]
     branches: bool,
-    /// Record a program that is not instrumented: only its locks and threads, and all that instrumented libraries do that
-    /// it loads.
+    /// Record a program that is not instrumented: only its locks and threads, plus everything in instrumented
+    /// libraries that it loads.
     #[arg(long)]
     only_sync: bool,
     /// Stop recording after N events; the program continues.
@@ -75,10 +75,11 @@ pub struct Record {
     /// End the program after this time, such as 500ms, 10s or 2m.
     #[arg(long, visible_alias = "timeout", value_name = "D", value_parser = duration)]
     duration: Option<Duration>,
-    /// Keep only variables that functions or files whose names contain this access, and atomic ones; `*` matches anything.
+    /// Only variables accessed by functions or files whose names contain PATTERN; atomics are always included. `*` matches
+    /// anything.
     #[arg(long, value_name = "PATTERN")]
     include: Vec<String>,
-    /// Leave out variables that only functions or files whose names contain this access.
+    /// Skip variables that are accessed only by functions or files whose names contain PATTERN.
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
     /// Keep this share of the variables, from 0 to 1.
@@ -88,7 +89,7 @@ pub struct Record {
     #[arg(long)]
     drop_repeated: bool,
     /// What to do with processes that the program starts.
-    #[arg(long, value_enum, default_value_t = Children::Ignore)]
+    #[arg(long, value_parser = children(), default_value = Children::Ignore.name())]
     children: Children,
     /// Store the values of environment variables in the trace, not only their names and lengths.
     #[arg(long, conflicts_with = "no_environment")]
@@ -103,15 +104,6 @@ pub struct Record {
     /// The program and its arguments.
     #[arg(value_name = "CMD", required = true, last = true)]
     command: Vec<OsString>,
-}
-
-/// What becomes of child processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Children {
-    /// Record each in its own trace.
-    Follow,
-    /// Do not record them.
-    Ignore,
 }
 
 /// The contract is docs/json.md.
@@ -145,12 +137,14 @@ impl Record {
             .help("name the port, such as `--ready :8080`, or leave `--ready` out"));
         }
         let base = self.base()?;
+        let program = self.by_program.then_some(self.command[0].as_os_str());
         let observer = &mut TerminalObserver::new(self.mode);
         let recorder = Recorder::new(&options, observer)?;
         let mut written = Vec::new();
         let (mut status, mut seconds) = (0, 0.0);
         for run in 0..self.runs {
-            let file = self.name(&base, run);
+            let number = (self.runs > 1).then_some(run + 1);
+            let file = file_of_run(&base, program, number);
             let recording = recorder.record(self.seed.wrapping_add(run), &file, observer)?;
             let elapsed = recording.elapsed.as_secs_f64();
             recording.traces.iter().for_each(|trace| self.say_what_was_recorded(trace, elapsed));
@@ -172,13 +166,20 @@ impl Record {
     }
 
     fn options(&self) -> RecordOptions {
-        let runtime = wire::Settings {
+        let runtime = wire::RuntimeSettings {
             policy: self.policy,
             quantum: self.quantum.and_then(NonZeroU64::new),
             max_events: self.max_events.and_then(NonZeroU64::new),
-            ..wire::Settings::DEFAULT
+            ..wire::RuntimeSettings::DEFAULT
         };
         let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect();
+        let load = Options {
+            drop_repeated: self.drop_repeated,
+            sample: self.sample.map(|share| Sample { share, seed: self.seed }),
+            include: patterns(&self.include),
+            exclude: patterns(&self.exclude),
+            ..Options::default()
+        };
         RecordOptions {
             command: self.command.clone(),
             runtime,
@@ -186,51 +187,30 @@ impl Record {
             output: None,
             drive: self.driving.drive(),
             only_sync: self.only_sync,
-            children: self.children == Children::Follow,
+            children: self.children,
             environment: match (self.keep_environment, self.no_environment) {
                 (true, _) => KeptEnvironment::Values,
                 (_, true) => KeptEnvironment::Nothing,
                 _ => KeptEnvironment::Names,
             },
-            load: Options {
-                drop_repeated: self.drop_repeated,
-                sample: self.sample.map(|share| Sample { share, seed: self.seed }),
-                include: patterns(&self.include),
-                exclude: patterns(&self.exclude),
-                ..Options::default()
-            },
-            translation: self.translation(),
+            translation: self.translation(&load),
+            load,
         }
     }
 
-    /// What is in the trace has to be known now if it is to be reported, and which part of the log is wanted is not kept with it.
-    fn translation(&self) -> Translation {
-        let is_all = self.sample.is_none() && self.include.is_empty() && self.exclude.is_empty();
-        let is_whole = is_all && !self.drop_repeated && self.max_events.is_none();
-        if self.mode.json || self.branches || !is_whole { Translation::Now } else { Translation::WhenRead }
+    /// What is in the trace has to be known now if it is to be reported.
+    fn translation(&self, load: &Options) -> Translation {
+        let is_reported = self.mode.json || self.branches || self.max_events.is_some();
+        if is_reported { Translation::Now } else { Translation::latest(load) }
     }
 
     /// The file to write to, which must be of the native form.
     fn base(&self) -> Result<PathBuf, Diagnostic> {
-        match Target::named(&self.output)? {
-            Target::File(path, Form::Native) => Ok(path),
+        match OutputTarget::named(&self.output)? {
+            OutputTarget::File(path, Form::Native) => Ok(path),
             _ => Err(Diagnostic::new("a recording is always in the native format")
                 .help("give the output a name that ends in `.ftr`; `foretell convert` converts it to text")),
         }
-    }
-
-    /// The file for a run.
-    fn name(&self, base: &Path, run: u64) -> PathBuf {
-        let mut name = base.file_stem().unwrap_or_default().to_owned();
-        if let Some(program) = Path::new(&self.command[0]).file_name().filter(|_| self.by_program) {
-            name.push("-");
-            name.push(program);
-        }
-        if self.runs > 1 {
-            name.push(format!("-{}", run + 1));
-        }
-        name.push(".ftr");
-        base.with_file_name(name)
     }
 
     fn say_what_was_recorded(&self, trace: &RecordedTrace, seconds: f64) {

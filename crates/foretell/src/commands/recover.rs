@@ -16,14 +16,15 @@ use crate::output;
 use crate::table::{bytes, counted};
 
 const EXAMPLES: &str = "\
-When `foretell record` itself is killed, what the program did until then is
-still in the temporary directory. This command writes it to the trace that was
-asked for (or beside it, if that exists) and cleans up.
+If `foretell record` is killed, the recording up to that point is still in the
+temporary directory. This command writes it to the trace that `record` was to
+write (or to another name in the same directory, if that file exists), and
+cleans up.
 
 Examples:
   foretell recover                   write every interrupted recording
   foretell recover --list            only list them
-  foretell recover -o bank.ftr       write the one there is to this file
+  foretell recover -o bank.ftr       write the only one to this file
   foretell recover --discard         remove them";
 
 /// Write the traces of recordings that were interrupted.

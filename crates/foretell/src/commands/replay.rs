@@ -2,20 +2,18 @@
 
 mod text;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use pipeline::confirm::{self, ConfirmOptions};
-use pipeline::recorded_command::{self, ChosenBy, client, command_named, command_of, command_of_schedule};
-use pipeline::replay::{ReplaySummary, Replayer, cannot_be_replayed};
-use pipeline::{Bounds, TraceFile, rerecording, saved};
-use report::ScheduleFile;
-use run::replay::{self, Command, Ending, OnDivergence, RaceOrder, ReplayVerdict};
-use trace::open::decode;
+use pipeline::recorded_command;
+use pipeline::replay::{FindingToReplay, ReplaySummary, Replayer};
+use pipeline::{Bounds, rerecording, saved};
+use run::replay::{self, Ending, OnDivergence, RaceOrder, ReplayVerdict};
 
 use super::driving::Driving;
 use super::predict::Search;
+use crate::arguments::one_of;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts;
@@ -23,7 +21,7 @@ use crate::limits::MemoryLimit;
 use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::open::open_within;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::quantity::seconds;
 
 const EXAMPLES: &str = "\
@@ -71,9 +69,10 @@ pub struct Replay {
     #[arg(long, value_enum, default_value_t = Orders::Both, hide_possible_values = true)]
     order: Orders,
     /// What to do if the program leaves the schedule: `stop` ends it, `continue` lets it run.
-    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Leaving::Stop, hide_possible_values = true)]
-    on_divergence: Leaving,
-    /// Stop after so many seconds: no run lasts longer, and none starts later.
+    #[arg(long, value_name = "WHAT", value_parser = one_of(&OnDivergence::ALL, OnDivergence::name))]
+    #[arg(default_value = OnDivergence::Stop.name(), hide_possible_values = true)]
+    on_divergence: OnDivergence,
+    /// Stop after this time: no run lasts longer, and none starts later.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     timeout: Duration,
     /// Run in gdb, and stop at the bug or failure.
@@ -111,19 +110,13 @@ enum Orders {
     Both,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Leaving {
-    Stop,
-    Continue,
-}
-
 impl Replay {
-    /// Replays, and says what came of it.
+    /// Replays, and prints the result.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let target = self.record.as_deref().map(Target::named).transpose()?;
+        let target = self.record.as_deref().map(OutputTarget::named).transpose()?;
         let bounds = self.limits.start(Some(self.timeout));
         let mut replayer = match &self.schedule {
-            Some(file) => self.of_file(file)?,
+            Some(file) => Replayer::of_file(file, &self.command)?,
             None => self.of_finding(bounds)?,
         };
         self.settle(&mut replayer);
@@ -164,38 +157,12 @@ impl Replay {
         replayer.times = self.times;
         replayer.limit = self.timeout;
         replayer.until = self.until;
-        replayer.on_divergence = match self.on_divergence {
-            Leaving::Stop => OnDivergence::Stop,
-            Leaving::Continue => OnDivergence::Continue,
-        };
+        replayer.on_divergence = self.on_divergence;
         match self.order {
             Orders::Ab => replayer.orders = vec![RaceOrder::Ab],
             Orders::Ba => replayer.orders = vec![RaceOrder::Ba],
             Orders::Both => {}
         }
-    }
-
-    fn of_file(&self, name: &OsStr) -> Result<Replayer, Diagnostic> {
-        let shown = name.to_string_lossy().into_owned();
-        let cannot = |error: &std::io::Error| Diagnostic::from_io("read", &format!("`{shown}`"), error);
-        let file = std::fs::File::open(name).map_err(|error| cannot(&error))?;
-        let mut bytes = Vec::new();
-        decode(std::io::BufReader::new(file))
-            .and_then(|mut content| std::io::Read::read_to_end(&mut content, &mut bytes))
-            .map_err(|error| cannot(&error))?;
-        let file = ScheduleFile::parse(&bytes).map_err(|error| {
-            Diagnostic::new(error.to_string()).in_file(shown.as_str()).note(format!("line {}", error.line))
-        })?;
-        let command = match self.command_given(None) {
-            Some(command) => command,
-            None => command_of_schedule(&file).map_err(|error| error.in_file(shown.as_str()))?,
-        };
-        Ok(Replayer::new(shown.clone(), &file, command)?)
-    }
-
-    /// The command after `--`.
-    fn command_given(&self, recorded: Option<&trace::Metadata>) -> Option<Command> {
-        (!self.command.is_empty()).then(|| command_named(&self.command, recorded))
     }
 
     fn of_finding(&self, bounds: Bounds) -> Result<Replayer, Diagnostic> {
@@ -204,40 +171,22 @@ impl Replay {
         };
         let (path, id) = saved::named(first, self.finding.as_deref())?;
         let opened = open_within(&path, bounds, self.mode)?;
-        let metadata = opened.trace.metadata();
-        if opened.trace.notes().is_none() {
-            return Err(cannot_be_replayed(&id).into());
-        }
-        if let (Some(client), None) = (client(metadata), self.driving.drive()) {
-            let client = client.client.to_string_lossy();
-            return Err(Diagnostic::new("this server was recorded with a client, and waits for one")
-                .help(format!("name the client: `--drive {}`", recorded_command::quoted(&client))));
-        }
-        let command = match self.command_given(Some(metadata)) {
-            Some(command) => command,
-            None => {
-                command_of(metadata, ChosenBy::File).map_err(|error| error.in_file(opened.name.as_str()))?
-            }
+        let finding = FindingToReplay {
+            trace: &path,
+            id: &id,
+            command: &self.command,
+            names_client: self.driving.drive().is_some(),
+            minimize: self.minimize,
         };
         let observer = &mut TerminalObserver::new(self.mode);
-        let found = saved::finding(&path, &opened, &id, &self.search.options(bounds), observer)?;
-        if !self.command.is_empty() {
-            warn_of_change(&opened, &self.command[0]);
-        }
-        let options = ConfirmOptions {
-            model: found.model,
-            command: Some(command),
-            minimize: self.minimize,
-            ..ConfirmOptions::default()
-        };
-        Ok(confirm::replayer(&opened, &found.findings[0], &options)?)
+        Ok(Replayer::of_finding(&opened, finding, &self.search.options(bounds), observer)?)
     }
 }
 
 /// The word by which gdb has this program start the one that is debugged.
 const LAUNCH: &str = "launch-for-gdb";
 
-fn debug(replayer: &Replayer, settings: &replay::Settings) -> Result<Exit, Diagnostic> {
+fn debug(replayer: &Replayer, settings: &replay::ReplaySettings) -> Result<Exit, Diagnostic> {
     let cannot = |error: &std::io::Error| Diagnostic::from_io("run", "gdb", error);
     let this = std::env::current_exe().map_err(|error| cannot(&error))?;
     let launcher = [this.into_os_string(), LAUNCH.into()];
@@ -266,21 +215,6 @@ fn say_what_runs(replayer: &Replayer) {
         Diagnostic::new("the program ran with environment variables that are not set here")
             .note(names.join(", "))
             .note("a trace holds the names of variables, not their values")
-            .print_warning();
-    }
-}
-
-/// The program that the user names may be another one, or may have been built anew since.
-fn warn_of_change(opened: &TraceFile, word: &OsStr) {
-    let Some(binary) = &opened.trace.metadata().binary else { return };
-    let now = run::program::Program::find(word);
-    if let Ok(now) = now
-        && !binary.checksum.is_empty()
-        && now.checksum != binary.checksum
-    {
-        let word = word.to_string_lossy();
-        Diagnostic::new(format!("`{}` is not the program that was recorded", report::shown(&word)))
-            .note("the schedule may not fit it")
             .print_warning();
     }
 }

@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use clap::Args;
 use report::SCHEMA;
 use serde::Serialize;
-use states::{Class, Exhausted, Limits, Loset};
+use states::{Class, Exhausted, Loset, StateLimits};
 use trace::Trace;
 
 use self::progress::StatesProgress;
@@ -101,7 +101,7 @@ struct StatesQuery<'a> {
     states: &'a States,
     trace: &'a Trace,
     loset: Loset,
-    limits: Limits,
+    limits: StateLimits,
 }
 
 /// The contract is docs/json.md. Of the parts that go with one way of asking the others are null.
@@ -141,7 +141,7 @@ impl States {
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let bounds = self.time_and_memory.start();
         let opened = open_as(&self.trace, self.reading, bounds, self.mode)?;
-        let limits = Limits { states: self.budget, steps: self.budget, bounds };
+        let limits = StateLimits { states: self.budget, steps: self.budget, bounds };
         let trace = &opened.trace;
         let mut heartbeat = Heartbeat::new(self.mode);
         heartbeat.begin("finding out what depends on what".to_owned());

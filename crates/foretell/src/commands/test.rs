@@ -8,9 +8,9 @@ use clap::Args;
 use pipeline::Bounds;
 use pipeline::suite::{Hunter, Selection, Shard, SuiteOptions, SuiteOutcome, suite};
 use report::TestOutcome;
+use wire::Children;
 
-use super::list::keep_newest;
-use super::record::Children;
+use crate::arguments::children;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
 use crate::interrupts;
@@ -21,10 +21,11 @@ use crate::quantity::seconds;
 use crate::reporting::{Outputs, Reporting};
 
 const EXAMPLES: &str = "\
-Runs the test command once as it is. Every program under it that is built for
-recording (`foretell cc`, `foretell c++`, `foretell cargo` or -fsanitize=thread)
-is a test if it creates threads, and is then hunted in by itself: see `foretell
-hunt --help`. After `--`, `cargo` is `foretell cargo`: it builds for recording.
+Runs the test command once, unchanged. Every program that it starts is a test if
+it is built for recording (`foretell cc`, `foretell c++`, `foretell cargo` or
+-fsanitize=thread) and creates threads. Then there is a separate hunt for each
+test: see `foretell hunt --help`. After `--`, `cargo` means `foretell cargo`,
+which builds for recording.
 
 A finding that several tests show is reported once, with their names. Each test
 has its own directory in `.foretell/latest/tests`, with its trace and report.
@@ -35,37 +36,37 @@ Examples:
   foretell test --split -- ./build/all_tests  each case of GoogleTest, Catch2 ..
   foretell test --timeout 600 -- cargo test
   foretell test --shard 2/8 -- ctest          then `foretell merge`
-  foretell test --resume                      go on after Ctrl-C
+  foretell test --resume                      continue after Ctrl-C
   foretell replay .foretell/latest race-1     see a finding happen
 
-Exit status: 0 nothing to report, 1 findings, or the test command failed by
-itself (--exit-code sets another status for both), 2 usage or input error, or
-nothing could be hunted in, 3 nothing found, but the time was up before every
-test had its turn.";
+Exit status: 0 nothing to report, 1 findings, or the test command failed
+(--exit-code sets another status for both), 2 usage or input error, or there was
+nothing to hunt in, 3 nothing found, but the time was up before all tests were
+done.";
 
 /// How to hunt in the tests of a test command.
 #[derive(Debug, Args)]
 pub(super) struct SuiteArguments {
-    /// Stop after so many seconds of hunting, with what was found by then; each test gets its share.
+    /// Stop hunting after this time, and report what was found; each test gets an equal share.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
     timeout: Duration,
     /// How many tests to hunt in at the same time [default: the number of cores].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Hunt in each case of a GoogleTest, Catch2, libtest or Criterion program by itself.
+    /// Hunt in each case of a GoogleTest, Catch2, libtest or Criterion program separately.
     #[arg(long)]
     split: bool,
-    /// Hunt in each test with N seeds, that is from N different recordings, and search only these.
+    /// Hunt in each test with N seeds: make N different recordings, and search only these.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// Hunt in part I of N parts of the tests, chosen by their names and seeds.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<Shard>,
-    /// What to do with processes that a test starts: `ignore`, or `follow` to record them with it; each is a test of its own, too.
-    #[arg(long, value_enum, default_value_t = Children::Ignore, hide_possible_values = true)]
+    /// Whether to record the processes that a test starts as well: `ignore` or `follow`. Each is also a separate test.
+    #[arg(long, value_parser = children(), default_value = Children::Ignore.name(), hide_possible_values = true)]
     children: Children,
-    /// Go on with the last suite, with its options: run its command once more, and hunt in the tests that have not had their
-    /// turn. A suite that you did not start yourself here needs its command.
+    /// Continue the last suite with its options: run its command again, and hunt in the tests that are not done. A suite that
+    /// was started elsewhere or by another user needs its command.
     #[arg(long, conflicts_with_all = ["split", "shard", "seeds", "children"])]
     resume: bool,
     /// More options for each hunt, such as '--only deadlock --policy pct'.
@@ -110,7 +111,6 @@ impl SuiteArguments {
     pub(super) fn run(&self, command: Vec<OsString>, results: PathBuf) -> Result<Exit, Diagnostic> {
         let options = self.options(command, results, this_program()?);
         let outcome = suite(&options, &mut TerminalObserver::new(self.mode))?;
-        keep_newest(&options.results);
         report(outcome, &self.outputs, self.mode)
     }
 

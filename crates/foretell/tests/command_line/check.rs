@@ -1,6 +1,6 @@
 //! `foretell check`: what decides is believed only as far as its evidence goes.
 
-use ::generate::{Settings, generate};
+use ::generate::{TraceSettings, generate};
 use check::Question;
 use serde_json::{Value, json};
 use trace::{Trace, text};
@@ -65,7 +65,7 @@ fn whatever_is_decided_can_be_checked() {
     let place = Workplace::new();
     let mut verdicts = [0, 0];
     for seed in 0..200 {
-        let trace = generate(&Settings::tiny(seed)).unwrap();
+        let trace = generate(&TraceSettings::tiny(seed)).unwrap();
         let mut bytes = Vec::new();
         text::write(&trace, &mut bytes).unwrap();
         place.write("t.std", bytes);

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use crate::support::{RICH, Workplace, example};
-use ::generate::{Settings, generate};
+use ::generate::{TraceSettings, generate};
 use foretell::mode::OutputMode;
 use foretell::open::open;
-use foretell::output::{Form, Target};
+use foretell::output::{Form, OutputTarget};
 use trace::{Trace, native, text};
 
 const QUIET: OutputMode = OutputMode { json: false, quiet: true };
 
 fn write(trace: &Trace, path: &OsStr) {
-    let target = Target::named(path).unwrap();
+    let target = OutputTarget::named(path).unwrap();
     let written = target.write(|mut out| match target.form() {
         Form::Native => native::write(trace, out),
         Form::Text(_) => text::write(trace, &mut out),
@@ -34,8 +34,8 @@ fn round_trips_are_identical() {
     let mut kinds = BTreeSet::new();
     for seed in 0..400 {
         let original = match seed % 8 {
-            7 => generate(&Settings { seed, ..Settings::large(3000, 6, 9, 40) }),
-            _ => generate(&Settings::tiny(seed)),
+            7 => generate(&TraceSettings { seed, ..TraceSettings::large(3000, 6, 9, 40) }),
+            _ => generate(&TraceSettings::tiny(seed)),
         }
         .unwrap();
         kinds.extend(original.events().map(|(_, _, op)| op.kind()));

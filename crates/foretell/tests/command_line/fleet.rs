@@ -24,14 +24,17 @@ fn place_script(directory: &Path, says: &str) {
 }
 
 #[test]
-fn the_other_program_is_found_beside_this_one_and_then_in_the_path() {
+fn the_other_program_is_found_next_to_this_one_and_then_in_the_path() {
     let (here, elsewhere) = (installed(), tempfile::tempdir().unwrap());
     let missing = run(here.path(), elsewhere.path());
     let said = String::from_utf8(missing.stderr).unwrap();
     assert_eq!(missing.status.code(), Some(2), "{said}");
-    assert!(said.contains("`foretell-fleet` is neither beside this program nor in PATH"), "{said}");
+    assert!(
+        said.contains("`foretell-fleet` is neither in the directory of this program nor in PATH"),
+        "{said}"
+    );
     assert!(said.contains("cargo install --path crates/fleet"), "{said}");
-    for (place, says) in [(elsewhere.path(), "in the path"), (here.path(), "beside")] {
+    for (place, says) in [(elsewhere.path(), "in the path"), (here.path(), "next to it")] {
         place_script(place, says);
         let found = run(here.path(), elsewhere.path());
         assert_eq!(found.status.code(), Some(7));

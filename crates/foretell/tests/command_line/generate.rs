@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::support::Workplace;
-use ::generate::{Settings, generate};
+use ::generate::{TraceSettings, generate};
 
 #[test]
 fn the_same_seed_gives_the_same_trace_in_every_form() {
@@ -32,7 +32,7 @@ fn the_stream_is_what_the_library_makes() {
     for seed in 0..10 {
         place.run(&["generate", "-q", "--tiny", "--seed", &seed.to_string(), "-o", "t.std"]).succeeded();
         let mut expected = Vec::new();
-        trace::text::write(&generate(&Settings::tiny(seed)).unwrap(), &mut expected).unwrap();
+        trace::text::write(&generate(&TraceSettings::tiny(seed)).unwrap(), &mut expected).unwrap();
         let events = |bytes: &[u8]| -> Vec<String> {
             let text = String::from_utf8(bytes.to_vec()).unwrap();
             text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()

@@ -31,6 +31,85 @@ const PHRASES: &[(&str, &str)] = &[
     ("findings are no findings", "nothing found"),
 ];
 
+/// What not to write in comments and messages of the source either.
+const IN_SOURCES: &[(&str, &str)] = &[
+    ("what came of", "the result of"),
+    ("what became of", "the result of"),
+    ("whoever", "the thread that, the caller that"),
+    ("beside", "next to, in the directory of, compared with"),
+    ("anew", "again"),
+    ("so many", "this number of, the most .. that"),
+    ("likewise", "the same, with its condition"),
+    ("in vain", "without success"),
+    ("tells of", "explains"),
+    ("told apart", "distinguished"),
+];
+
+/// The comments and the texts of a source file. What is between two of them is a full stop, so that no phrase reaches across.
+fn prose(source: &str) -> String {
+    let mut prose = String::new();
+    let mut rest = source;
+    while let Some(at) = rest.find(['"', '/', '\'', 'r']) {
+        let before = rest[..at].chars().next_back();
+        let starts_word = !before.is_some_and(|before| before.is_alphanumeric() || before == '_');
+        rest = &rest[at..];
+        let hashes = rest[1..].len() - rest[1..].trim_start_matches('#').len();
+        let length = if rest.starts_with("//") {
+            let length = rest.find('\n').unwrap_or(rest.len());
+            prose.push_str(rest[..length].trim_start_matches(['/', '!']));
+            // The comment may go on in the next line.
+            prose.push(' ');
+            rest = rest[length..].trim_start();
+            if !rest.starts_with("//") {
+                prose.push_str(". ");
+            }
+            continue;
+        } else if rest.starts_with('r') && starts_word && rest[1 + hashes..].starts_with('"') {
+            let end = format!("\"{}", "#".repeat(hashes));
+            let start = hashes + 2;
+            let length = rest[start..].find(&end).map_or(rest.len(), |length| start + length);
+            prose.push_str(&rest[start..length]);
+            prose.push_str(". ");
+            (length + end.len()).min(rest.len())
+        } else if rest.starts_with('"') {
+            let mut escaped = false;
+            let closing = rest[1..].find(|character| {
+                let closes = character == '"' && !escaped;
+                escaped = character == '\\' && !escaped;
+                closes
+            });
+            let length = closing.map_or(rest.len(), |length| length + 1);
+            prose.push_str(&rest[1..length].replace("\\\n", " "));
+            prose.push_str(". ");
+            (length + 1).min(rest.len())
+        } else if rest.starts_with("'\"'") || rest.starts_with("'\\") {
+            3
+        } else {
+            1
+        };
+        rest = &rest[length..];
+    }
+    prose
+}
+
+/// Every source file of the crates' libraries and programs.
+fn sources() -> Vec<PathBuf> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let entries = std::fs::read_dir(crates).unwrap();
+    let mut directories: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path().join("src")).collect();
+    let mut sources = Vec::new();
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => directories.push(path),
+                false => sources.extend((path.extension() == Some("rs".as_ref())).then_some(path)),
+            }
+        }
+    }
+    sources
+}
+
 /// Every page of Markdown that is for people, and every snapshot of what the program prints.
 fn texts() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -65,7 +144,8 @@ fn has(words: &str, phrase: &str) -> bool {
     words.match_indices(phrase).any(|(start, _)| {
         let before = words[..start].chars().next_back();
         let after = words[start + phrase.len()..].chars().next();
-        !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+        let goes_on = |character: char| character.is_alphanumeric() || character == '_';
+        !before.is_some_and(goes_on) && !after.is_some_and(goes_on)
     })
 }
 
@@ -83,6 +163,30 @@ fn texts_are_plain_english() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn comments_and_messages_are_plain_english() {
+    let sources = sources();
+    assert!(sources.len() > 300, "only {} source files", sources.len());
+    let mut faults = Vec::new();
+    for path in sources {
+        let words = words(&prose(&std::fs::read_to_string(&path).unwrap()));
+        for (phrase, instead) in IN_SOURCES {
+            if has(&words, phrase) {
+                faults.push(format!("{}: instead of `{phrase}` write `{instead}`", path.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn prose_is_comments_and_texts() {
+    let source = "let beside = 'r'; // It lies\n// beside.\nlet a = \"of \\\"it\\\"\"; f('\"', r#\"so \"many\"#);\nwhich();";
+    let words = words(&prose(source));
+    assert!(has(&words, "lies beside") && has(&words, "so \"many"), "{words}");
+    assert!(!words.contains("let") && !has(&words, "of it which") && !words.contains("which"), "{words}");
 }
 
 #[test]

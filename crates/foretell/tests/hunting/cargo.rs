@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use run::program::{Program, Sight};
+use run::program::{Program, Recordability};
 
 use super::rust::program;
 use super::{foretell, json};
@@ -197,9 +197,9 @@ fn a_workspace_in_a_directory_with_spaces() {
         .into_iter()
         .map(|name| target.join("dist/build").join(name));
     let script = script.map(|path| path.join("build-script-build")).find(|path| path.exists()).unwrap();
-    assert_eq!(Program::find(script.as_os_str()).unwrap().sight, Sight::SyncOnly);
+    assert_eq!(Program::find(script.as_os_str()).unwrap().recordability, Recordability::SyncOnly);
     let tool = target.join("x86_64-unknown-linux-gnu/dist/tool");
-    assert_eq!(Program::find(tool.as_os_str()).unwrap().sight, Sight::Full);
+    assert_eq!(Program::find(tool.as_os_str()).unwrap().recordability, Recordability::Full);
 
     // Every test program has a trace of its own, the doc tests included, in the directory of the user.
     std::fs::remove_file(here.join("foretell.ftr")).unwrap();

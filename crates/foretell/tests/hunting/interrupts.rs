@@ -143,9 +143,11 @@ fn while_replaying_what_was_confirmed_is_kept_and_reported() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     let mut hunt = start(here, &["--times", "1000"]);
-    let lines = says(&mut hunt, "predicted 2 findings");
+    let mut lines = says(&mut hunt, "predicted 2 findings");
     // Findings are replayed once, and again when there is nothing new to be tried.
-    std::thread::sleep(Duration::from_millis(1500));
+    for _ in 0..2 {
+        assert!(lines.any(|line| line.starts_with("confirmed after")), "a replay confirms each");
+    }
     let asked = Instant::now();
     interrupt(&hunt);
     let said: Vec<String> = lines.collect();

@@ -9,7 +9,7 @@ use crate::{foretell, json};
 
 /// Each program, what is misused, and words of what is said about it.
 const MISUSES: [(&str, &str, &str); 25] = [
-    ("unlock_of_unlocked.c", "lock", "which nobody has locked"),
+    ("unlock_of_unlocked.c", "lock", "which no thread has locked"),
     ("unlock_by_another.c", "gate", "which main has locked"),
     ("unlock_refused.c", "gate", "which main has locked"),
     ("double_lock.c", "lock", "which it holds already"),

@@ -4,7 +4,7 @@ use trace::Kind;
 
 use crate::support::{self, Recorded, assert_in_order, count};
 
-/// Compiles and records a program with each toolchain, and looks at what came of it.
+/// Compiles and records a program with each toolchain, and looks at the result of it.
 fn each(program: &str, look: impl Fn(&Recorded)) {
     support::each(program, |_, recorded| look(recorded));
 }

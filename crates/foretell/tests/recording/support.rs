@@ -85,7 +85,7 @@ impl Workshop {
     }
 }
 
-/// Compiles and records a program with each toolchain, and looks at what came of it.
+/// Compiles and records a program with each toolchain, and looks at the result of it.
 pub(crate) fn each(program: &str, look: impl Fn(&Workshop, &Recorded)) {
     each_toolchain(program, |_, workshop, recorded| look(workshop, recorded));
 }

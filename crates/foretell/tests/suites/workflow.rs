@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Debug, Default)]
 pub(super) struct JobResult {
     pub(super) failed: bool,

@@ -156,7 +156,7 @@ fn operand(bytes: &[u8]) -> Option<FirstArgument> {
     Some(FirstArgument { register, offset })
 }
 
-/// The bytes before an instruction of this opcode with so many bytes of operands.
+/// The bytes before an instruction of this opcode with this number of bytes of operands.
 fn without<'b>(bytes: &'b [u8], opcode: &[u8], operands: usize) -> Option<&'b [u8]> {
     let rest = bytes.get(..bytes.len().checked_sub(opcode.len() + operands)?)?;
     bytes[rest.len()..].starts_with(opcode).then_some(rest)

@@ -112,7 +112,7 @@ impl<'d> Reading<'_, 'd> {
     }
 
     fn covers(&self, entry: &Entry<'d>) -> bool {
-        // A block without addresses is one of an inlined function's, all of which is there.
+        // A block without addresses belongs to an inlined function that is there as a whole.
         let has_addresses = entry.has_attr(gimli::DW_AT_low_pc) || entry.has_attr(gimli::DW_AT_ranges);
         if !has_addresses {
             return true;

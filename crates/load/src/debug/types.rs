@@ -72,7 +72,7 @@ impl Types {
         &self.types[number.0 as usize]
     }
 
-    pub(super) fn known(&self, kind: TypeEntry) -> Option<TypeNumber> {
+    pub(super) fn number_of(&self, kind: TypeEntry) -> Option<TypeNumber> {
         self.numbers.get(&kind).copied()
     }
 
@@ -285,7 +285,7 @@ impl Reader<'_, '_> {
     /// The type at an offset of this unit.
     pub(super) fn number(&mut self, offset: UnitOffset, depth: usize) -> Option<TypeNumber> {
         let described = TypeEntry { unit: self.number, offset };
-        if let Some(number) = self.types.known(described) {
+        if let Some(number) = self.types.number_of(described) {
             return Some(number);
         }
         if depth == DEEPEST {

@@ -144,7 +144,7 @@ fn arguments_after<'t>(text: &'t str, opening: &str) -> Option<Vec<&'t str>> {
     Some(arguments(&text[start..]))
 }
 
-/// The arguments in brackets, of which the opening one is gone.
+/// The arguments in brackets, without the opening bracket.
 fn arguments(text: &str) -> Vec<&str> {
     let mut all = Vec::new();
     let (mut depth, mut start) = (0i32, 0);

@@ -1,6 +1,6 @@
 //! Random logs, loaded with their plain accesses in bulk and event by event: the traces are the same bytes.
 
-use wire::{Branched, Context, Key, Kind, MAX_RECORD, Progress, STREAM_START, Table};
+use wire::{Branched, Context, Key, Kind, LogProgress, MAX_RECORD, STREAM_START, Table};
 use wire::{write_detailed, write_run, write_simple, write_switch};
 
 use super::*;
@@ -45,7 +45,7 @@ impl Log {
     }
 
     fn file(&self) -> Vec<u8> {
-        let progress = Progress::new(self.bytes.len() as u64, self.run);
+        let progress = LogProgress::new(self.bytes.len() as u64, self.run);
         let mut file = Header::new(1, progress).to_bytes().to_vec();
         file.resize(STREAM_START, 0);
         file.extend(&self.bytes);

@@ -8,7 +8,7 @@ use wire::{Event, Op as Raw, Plain, PlainAccess};
 use super::Translator;
 use crate::memory::FirstUse;
 use crate::rust::Role;
-use crate::sharing::Kept;
+use crate::sharing::Retention;
 use crate::sink::Sink;
 use crate::variables::{Slot, Touched};
 
@@ -165,16 +165,16 @@ impl<S: Sink> Translator<S> {
         let Some(access) = self.directives.wanted(event.thread, access) else { return Ok(()) };
         let stated = self.order;
         for &slot in touched {
-            let whereabouts = self.objects.memory.variables.whereabouts(slot);
-            match whereabouts.kept {
-                Kept::All => {}
+            let location = self.objects.memory.variables.location_of(slot);
+            match location.retention {
+                Retention::All => {}
                 // That who allocates memory clears it makes it nobody's yet.
-                Kept::First if matches!(event.op, Raw::Zeroed { .. }) => continue,
-                Kept::First => self.objects.memory.variables.forget(slot),
+                Retention::First if matches!(event.op, Raw::Zeroed { .. }) => continue,
+                Retention::First => self.objects.memory.variables.forget(slot),
                 // Where accesses belong is found for several of them at once.
-                Kept::NoMore => continue,
+                Retention::NoMore => continue,
             }
-            let meant = self.directives.meant(access, whereabouts.address);
+            let meant = self.directives.as_annotated(access, location.address);
             // A race that is meant orders nothing.
             self.order = if meant == access { stated } else { MemoryOrder::Relaxed };
             let access = meant;
@@ -193,7 +193,7 @@ impl<S: Sink> Translator<S> {
                 self.spinning.write(variable);
             }
             if let (Some(Role::Count), Access::AtomicUpdate) = (at.role, access) {
-                self.counts.insert(whereabouts.address);
+                self.counts.insert(location.address);
             }
             let op = match access {
                 Access::Read => Op::Read(variable),
@@ -224,7 +224,7 @@ impl<S: Sink> Translator<S> {
         }
         let at = self.located(event)?;
         let kinds = [
-            Some(self.directives.meant(access, address)),
+            Some(self.directives.as_annotated(access, address)),
             self.directives.meant_within(access, address, length),
         ];
         for access in kinds.into_iter().flatten() {

@@ -14,7 +14,7 @@ use crate::stacks::At;
 
 /// Calls that are looked at to find out who allocates a block.
 const MOST_CALLS: usize = 32;
-/// Places and sizes of allocations that are told apart; what more there are have no types.
+/// How many places and sizes of allocations are distinguished; further ones have no types.
 const MOST_SITES: usize = 1 << 16;
 /// Allocations whose accesses are looked at to find out what they hold.
 const MOST_LOOKS: usize = 256;

@@ -6,7 +6,7 @@ use trace::{MemoryOrder, Op, ThreadId};
 use wire::{Event, Hold, Op as Raw, Passage, Waker};
 
 use super::Translator;
-use super::waits::What;
+use super::waits::AwaitedObject;
 use crate::memory::FirstUse;
 use crate::sink::Sink;
 use crate::stacks::At;
@@ -19,7 +19,7 @@ impl<S: Sink> Translator<S> {
             return false;
         }
         match event.op {
-            // Whoever gives it back later gives nothing back.
+            // A later release by any thread has no effect.
             Raw::Acquire { lock, .. } => {
                 self.ignores_orders = true;
                 self.unordered.insert((event.thread, lock));
@@ -213,11 +213,11 @@ impl<S: Sink> Translator<S> {
                 None
             }
             Raw::Awaits { object } => {
-                self.awaits(event.thread, object.map(What::Object), first_use, at);
+                self.awaits(event.thread, object.map(AwaitedObject::Object), first_use, at);
                 None
             }
             Raw::AwaitsEnd { child } => {
-                self.awaits(event.thread, Some(What::EndOf(child)), first_use, at);
+                self.awaits(event.thread, Some(AwaitedObject::EndOf(child)), first_use, at);
                 None
             }
             Raw::Fiber { from, to } => {

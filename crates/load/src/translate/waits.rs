@@ -11,13 +11,13 @@ use crate::stacks::At;
 /// What a thread waits for, for as long as it takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Awaited {
-    what: What,
+    what: AwaitedObject,
     first_use: FirstUse,
     at: At,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(super) enum AwaitedObject {
     Object(u64),
     EndOf(u32),
 }
@@ -27,7 +27,7 @@ const FUTEX: u64 = 1;
 
 impl<S: Sink> Translator<S> {
     /// A thread begins to wait, or goes on. It has done something else than reading: what it reads now is not what it read before.
-    pub(super) fn awaits(&mut self, thread: u32, what: Option<What>, first_use: FirstUse, at: At) {
+    pub(super) fn awaits(&mut self, thread: u32, what: Option<AwaitedObject>, first_use: FirstUse, at: At) {
         let state = &mut self.threads[thread as usize];
         state.segment += 1;
         state.awaits = what.map(|what| Awaited { what, first_use, at });
@@ -46,10 +46,10 @@ impl<S: Sink> Translator<S> {
             };
             let (thread, event) = (state.name.clone(), state.last);
             let (object, is_join) = match what {
-                What::Object(address) => {
+                AwaitedObject::Object(address) => {
                     (self.objects.memory.name_in(address & !FUTEX, None, first_use, &mut self.output), false)
                 }
-                What::EndOf(child) => (
+                AwaitedObject::EndOf(child) => (
                     self.threads.get(child as usize).map(|child| child.name.clone()).unwrap_or_default(),
                     true,
                 ),

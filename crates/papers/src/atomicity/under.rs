@@ -8,7 +8,7 @@
 //! marks. Marks constrain nothing, so the copy has the same schedules.
 
 use candidates::atomicity::Criterion;
-use candidates::{Settings, ask};
+use candidates::{SearchSettings, ask};
 use check::{Model, Question};
 use decide::{Index, Verdict};
 use trace::{EventId, Mark, Op, Trace, TraceBuilder};
@@ -73,9 +73,9 @@ impl Criterion for Under<'_> {
     }
 
     /// The schedule is that of the original question, which has no marks.
-    fn verdict(&self, index: &Index<'_>, question: &Question, settings: Settings) -> Verdict {
+    fn verdict(&self, index: &Index<'_>, question: &Question, settings: SearchSettings) -> Verdict {
         let marks = self.marked.order_of_marks(&question.named());
-        match ask(&self.index, &marks, Settings { model: Model::ReadsFrom, ..settings }) {
+        match ask(&self.index, &marks, SearchSettings { model: Model::ReadsFrom, ..settings }) {
             Verdict::Feasible(_) => ask(index, question, settings),
             refuted_or_unknown => refuted_or_unknown,
         }

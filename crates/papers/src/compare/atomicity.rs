@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use candidates::atomicity::{Intent, LIMITS};
-use candidates::{Extent, Limits, Object, Report};
+use candidates::{Extent, Object, PatternLimits, Report};
 use decide::Index;
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub(super) fn row(size: Size, index: &Index<'_>, budget: u64) -> Row {
 fn outcome(method: Method, index: &Index<'_>, budget: u64) -> Outcome {
     let start = Instant::now();
     let (mut violations, mut variables) = (0, BTreeSet::new());
-    let limits = Limits { extent: Extent::PatternsOfVariables, ..LIMITS };
+    let limits = PatternLimits { extent: Extent::PatternsOfVariables, ..LIMITS };
     let counts =
         search_by(method, index, settings(budget), &Intent::Stated, limits, &mut |report| match report {
             Report::Bug(found) if !found.remarks.inherent => {
@@ -53,7 +53,7 @@ fn outcome(method: Method, index: &Index<'_>, budget: u64) -> Outcome {
         method: method.name(),
         violations,
         variables: variables.into_iter().map(|variable| symbols.variable(variable).to_owned()).collect(),
-        unknown: counts.unknown,
+        unknown: counts.tally.unknown,
         seconds: start.elapsed().as_secs_f64(),
     }
 }

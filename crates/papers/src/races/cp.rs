@@ -270,7 +270,7 @@ impl Line {
         list.push((place, latest));
     }
 
-    /// The last release of those sections that keep the other out and begin among the first so many events.
+    /// The last release of those sections that keep the other out and begin before this place.
     fn last_release(&self, other: &Section, events: u32) -> Option<EventId> {
         let list = if other.shared { &self.exclusive } else { &self.all };
         let begun = list.partition_point(|&(place, _)| place < events);

@@ -15,7 +15,7 @@
 //! was a race.
 //!
 //! *Cost.* Linear in the events times the threads, and constant for most events. Memory depends on the numbers of
-//! threads and objects only: at most [`MOST_WAITING`] signals and posts of an object are told apart; a wait or
+//! threads and objects only: at most [`MOST_WAITING`] signals and posts of an object are distinguished; a wait or
 //! take that was overtaken by more is ordered after all older ones, which hides races but invents none.
 
 use std::collections::VecDeque;
@@ -31,7 +31,7 @@ use trace::{
 
 use super::clock::Clock;
 
-/// How many signals of a condition and posts of a semaphore are told apart.
+/// How many signals of a condition and posts of a semaphore are distinguished.
 pub const MOST_WAITING: usize = 256;
 
 /// Every racy event of a trace, with an earlier partner, in order.
@@ -162,7 +162,7 @@ struct Thread {
 #[derive(Clone, Debug, Default)]
 struct Signals {
     recent: VecDeque<Signal>,
-    /// What happened before those no longer told apart, and the last of them.
+    /// What happened before those no longer distinguished, and the last of them.
     older: Clock,
     last_older: Option<EventId>,
 }
@@ -437,7 +437,7 @@ impl Hb {
         }
     }
 
-    /// Whoever has released must not seem to release what it does from now on.
+    /// A thread that has released must not seem to release what it does from now on.
     #[inline]
     fn tick(&mut self, thread: ThreadId) {
         let clock = &mut self.threads[thread.index()].clock;

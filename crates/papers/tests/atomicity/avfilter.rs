@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use candidates::Limits;
+use candidates::PatternLimits;
 use candidates::atomicity::Triple;
 use check::Model;
 use decide::Index;
@@ -92,13 +92,13 @@ fn avfilter_is_its_algorithm_line_by_line() {
         filtered += filters.iter().filter(|&&filters| filters).count();
         kept += filters.iter().filter(|&&filters| !filters).count();
         if seed < 1_000 {
-            let (reported, counts) = run(trace, Model::ReadsFrom, Method::AvFilter, Limits::ALL);
+            let (reported, counts) = run(trace, Model::ReadsFrom, Method::AvFilter, PatternLimits::ALL);
             let over = feasible(trace, Model::Sync);
             let kept = triples(trace).into_iter().filter(|&triple| !algorithm_1(trace, triple));
             let expected: BTreeSet<Events> = kept.map(|t| events(&t)).filter(|e| over.contains(e)).collect();
             let found: BTreeSet<Events> = reported.events().into_iter().collect();
             assert_eq!(found, expected, "seed {seed}\n{}", shown(trace));
-            assert_eq!(counts.unknown, 0);
+            assert_eq!(counts.tally.unknown, 0);
         }
     });
     assert!(filtered > 1_000 && kept > 1_000, "{filtered} filtered, {kept} kept");

@@ -10,7 +10,7 @@ mod support;
 #[path = "../../../candidates/tests/bugs/violations.rs"]
 mod violations;
 
-use candidates::Limits;
+use candidates::PatternLimits;
 use candidates::atomicity::{Counts, Intent};
 use check::Model;
 use decide::Index;
@@ -19,13 +19,13 @@ use trace::Trace;
 
 use support::{Reported, assert_schedules, settings};
 
-fn run(trace: &Trace, model: Model, method: Method, limits: Limits) -> (Reported, Counts) {
+fn run(trace: &Trace, model: Model, method: Method, limits: PatternLimits) -> (Reported, Counts) {
     let index = Index::new(trace);
     let mut reported = Reported::default();
     let counts = search_by(method, &index, settings(model), &Intent::Stated, limits, &mut |report| {
         reported.take(report)
     });
-    assert_eq!(counts.feasible, reported.found.len() as u64);
+    assert_eq!(counts.tally.feasible, reported.found.len() as u64);
     assert_schedules(&index, method.model(model), &reported.found);
     (reported, counts)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use candidates::Limits;
+use candidates::PatternLimits;
 use candidates::atomicity::LIMITS;
 use check::Model;
 use papers::atomicity::Method;
@@ -17,7 +17,7 @@ fn over_approximation_is_what_synchronisation_allows() {
     let mut compared = 0;
     let mut compare = |seed: u64, trace: &Trace| {
         let expected = feasible(trace, Model::Sync);
-        let (reported, _) = run(trace, Model::ReadsFrom, Method::Over, Limits::ALL);
+        let (reported, _) = run(trace, Model::ReadsFrom, Method::Over, PatternLimits::ALL);
         let found: BTreeSet<Events> = reported.events().into_iter().collect();
         assert_eq!(found, expected, "seed {seed}\n{}", shown(trace));
         compared += expected.len();
@@ -52,7 +52,7 @@ fn under_approximation_is_brute_force_over_all_schedules() {
             return;
         }
         let expected = under(trace);
-        let (reported, _) = run(trace, Model::ReadsFrom, Method::Under, Limits::ALL);
+        let (reported, _) = run(trace, Model::ReadsFrom, Method::Under, PatternLimits::ALL);
         let found: BTreeSet<Events> = reported.events().into_iter().collect();
         assert_eq!(found, expected, "seed {seed}\n{}", shown(trace));
         compared += expected.len();
@@ -66,7 +66,7 @@ fn methods(name: &str, variable: &str) -> [bool; 4] {
     let trace = trace::text::read(std::fs::File::open(path).expect("the corpus has it")).expect("a trace");
     Method::ALL.map(|method| {
         let (reported, counts) = run(&trace, Model::ReadsFrom, method, LIMITS);
-        assert_eq!(counts.unknown, 0);
+        assert_eq!(counts.tally.unknown, 0);
         reported.found.iter().any(|found| found.object.name(trace.symbols()) == variable)
     })
 }
@@ -105,8 +105,8 @@ fn figures_2_and_6_of_paper_5() {
 fn limits_are_reported() {
     // What keeps all reads is asked of the engine, whatever else could be put together without it.
     let trace = read("T1|r(x)\nT1|w(x)\nT2|w(x)");
-    for limits in [Limits { instances: 0, ..LIMITS }, Limits { tries: 0, ..LIMITS }] {
+    for limits in [PatternLimits { instances: 0, ..LIMITS }, PatternLimits { tries: 0, ..LIMITS }] {
         let (reported, counts) = run(&trace, Model::ReadsFrom, Method::Under, limits);
-        assert_eq!((reported.unknown.len(), counts.unknown, counts.asked), (1, 1, 0));
+        assert_eq!((reported.unknown.len(), counts.tally.unknown, counts.tally.asked), (1, 1, 0));
     }
 }

@@ -17,7 +17,8 @@ use trace::{EventId, Trace};
 /// Shows tiny traces of many kinds to a check.
 fn on_tiny_traces(seeds: std::ops::Range<u64>, mut check: impl FnMut(u64, &Trace)) {
     for seed in seeds {
-        let trace = generate::generate(&generate::Settings::tiny(seed)).expect("tiny settings are valid");
+        let trace =
+            generate::generate(&generate::TraceSettings::tiny(seed)).expect("tiny settings are valid");
         check(seed, &trace);
     }
 }

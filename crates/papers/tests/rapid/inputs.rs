@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use generate::Settings;
+use generate::TraceSettings;
 use trace::{Trace, text};
 
 /// How forks and joins name a thread `T7`.
@@ -59,7 +59,8 @@ pub(crate) fn public() -> Vec<Input> {
 
 /// A generated trace as recorded from a long run.
 pub(crate) fn generated(events: u64, threads: u32) -> Input {
-    let trace = generate::generate(&Settings::large(events, threads, 32, 10_000)).expect("valid settings");
+    let trace =
+        generate::generate(&TraceSettings::large(events, threads, 32, 10_000)).expect("valid settings");
     Input::of(format!("generated, {events} events, {threads} threads"), &trace, Forks::ByName)
         .expect("accesses and sections alone are a run too")
 }
@@ -67,7 +68,7 @@ pub(crate) fn generated(events: u64, threads: u32) -> Input {
 /// Tiny traces: those of the seeds whose accesses and sections alone are a run, with an access.
 pub(crate) fn tiny(seeds: std::ops::Range<u64>, forks: Forks) -> Vec<Input> {
     let of_seed = |seed: u64| {
-        let trace = generate::generate(&Settings::tiny(seed)).expect("tiny settings are valid");
+        let trace = generate::generate(&TraceSettings::tiny(seed)).expect("tiny settings are valid");
         let input = Input::of(format!("seed {seed}"), &trace, forks)?;
         let has_fork = input.text.contains("fork(");
         let has_access = input.trace.events().any(|(_, _, op)| op.access().is_some());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use candidates::races::syncp::Syncp;
 use candidates::races::{RacePair, poly};
-use candidates::{Report, Settings};
+use candidates::{Report, SearchSettings};
 use check::{Model, Question};
 use decide::{Index, Options};
 use papers::races::{Method, hb, lockset};
@@ -26,7 +26,7 @@ pub(crate) fn racy(method: Method, trace: &Trace) -> Racy {
 
 /// The racy events there are, by the engine; none if it left a pair unknown.
 pub(crate) fn decided(trace: &Trace) -> Option<Racy> {
-    let settings = Settings { model: Model::ReadsFrom, options: Options::default() };
+    let settings = SearchSettings { model: Model::ReadsFrom, options: Options::default() };
     let mut racy = Racy::new();
     let funnel = poly::races(&Index::new(trace), settings, &mut |report| {
         if let Report::Bug(found) = report {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use behaviours::{Doubt, Learned, Run, Search, SearchLimits, Task};
 use load::Options;
 use report::Fingerprint;
-use run::failure::Failure;
+use run::failure::RunFailure;
 use run::replay::{Ending, Goal, OnDivergence, RaceOrder, Replay, ReplayVerdict};
 use trace::Trace;
 
@@ -27,7 +27,7 @@ use crate::replay::{ReplaySummary, Replayer, WatchedReplay};
 use crate::rerecording;
 use crate::trace_file::TraceFile;
 
-/// So many recordings of new paths a hunt keeps at most.
+/// The most recordings of new paths that a hunt keeps.
 const MOST: usize = 48;
 /// Events of long runs that are compared.
 const MOST_COMPARED: usize = 400_000;
@@ -53,14 +53,14 @@ pub(super) struct Explorer<'a> {
     /// How all runs ended.
     pub(super) counts: RunCounts,
     /// Runs that failed as none before, with the files of their recordings.
-    pub(super) failed: Vec<(Failure, String)>,
+    pub(super) failed: Vec<(RunFailure, String)>,
     /// The behaviours that were run, and those that are left to be tried.
     pub(super) search: Search,
     /// Runs that are too long for the search, by the order of their first events.
     long_runs: BTreeSet<u64>,
 }
 
-/// What came of replaying a schedule.
+/// The result of replaying a schedule.
 pub(super) struct Explored {
     pub(super) summary: ReplaySummary,
     /// Those of the replays that were looked at in which the schedule's goal was reached.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use check::Question;
 use report::{FailureThread, Finding, FindingKind, FirstFailure, Harm, Rung};
-use run::failure::Failure;
+use run::failure::RunFailure;
 use trace::{Ending, EventId, LastWait, LockId, Op, ThreadEvents, ThreadId, ThreadPath, Trace};
 
 /// How the runs of a hunt ended.
@@ -25,7 +25,7 @@ pub(super) struct RunCounts {
 
 impl RunCounts {
     /// Counts a run; whether it failed as none before.
-    pub(super) fn count(&mut self, ending: Ending, failure: Option<&Failure>) -> bool {
+    pub(super) fn count(&mut self, ending: Ending, failure: Option<&RunFailure>) -> bool {
         self.all += 1;
         self.ended += u64::from(ending.is_own() || failure.is_some());
         let Some(failure) = failure else { return false };
@@ -38,7 +38,7 @@ impl RunCounts {
         *times == 1
     }
 
-    /// Counts runs of which only the number is known.
+    /// Counts runs that only have a number.
     pub(super) fn count_more(&mut self, runs: u64) {
         self.all += runs;
     }
@@ -54,7 +54,7 @@ impl RunCounts {
 }
 
 /// The finding that a failed run is; its id is still to be given. A run in which no thread can go on is a deadlock, everything else a failure.
-pub(super) fn finding(failure: &Failure, trace: &Trace, recording: Option<String>) -> Finding {
+pub(super) fn finding(failure: &RunFailure, trace: &Trace, recording: Option<String>) -> Finding {
     let threads = ThreadEvents::of(trace);
     let by_path = |path: &ThreadPath| thread_of(trace, path);
     let cycle = if failure.is_hang() { blocked_in_a_cycle(trace, &threads) } else { Vec::new() };
@@ -98,7 +98,7 @@ pub(super) fn finding(failure: &Failure, trace: &Trace, recording: Option<String
     }
 }
 
-fn described(failure: &Failure, trace: &Trace) -> report::Failure {
+fn described(failure: &RunFailure, trace: &Trace) -> report::Failure {
     let name = |path: &ThreadPath| match thread_of(trace, path) {
         Some(thread) => trace.symbols().thread(thread).to_owned(),
         None => path.to_string(),

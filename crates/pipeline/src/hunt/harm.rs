@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use report::Harm;
-use run::failure::Failure;
+use run::failure::RunFailure;
 use trace::Ending;
 
 use super::ordinary::OrdinaryRun;
@@ -16,13 +16,13 @@ use super::ordinary::OrdinaryRun;
 pub(super) struct SeenRun {
     pub(super) ending: Ending,
     pub(super) output: Vec<u8>,
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<RunFailure>,
 }
 
-/// So many lines of a difference are kept.
+/// The most lines of a difference that are kept.
 const MOST_LINES: usize = 6;
 
-/// So many characters of a line are kept.
+/// The most characters of a line that are kept.
 const LONGEST_LINE: usize = 200;
 
 /// The worst that a run did which no ordinary run does, and how its output differs.

@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use report::{Finding, FindingKind};
-use run::failure::Failure;
-use run::replay::{Command, Goal, Plan, PlannedFailure, RaceOrder};
-use trace::{Ending, LocationId, Trace, VariableId};
+use run::failure::RunFailure;
+use run::replay::{Command, Goal, Plan, RaceOrder};
+use trace::{Ending, ExpectedFailure, LocationId, Trace, VariableId};
 
 use super::expected::{AccessSite, Effect, has_pattern};
 use super::explore::Explorer;
@@ -28,7 +28,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 pub(super) struct OrdinaryRun {
     pub(super) ending: Ending,
     pub(super) output: Vec<u8>,
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<RunFailure>,
     trace: Option<Trace>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct OrdinaryRuns {
 impl OrdinaryRuns {
     /// The recorded run, and what it takes to make more.
     pub(super) fn new(
-        recorded: Option<(Ending, Vec<u8>, Option<Failure>)>,
+        recorded: Option<(Ending, Vec<u8>, Option<RunFailure>)>,
         command: Option<Command>,
         budget: &Budget,
         cancellation: &Cancellation,
@@ -79,7 +79,7 @@ impl OrdinaryRuns {
                 break;
             }
             seed += 1;
-            let goal = Goal::Failure(PlannedFailure { identity: String::new(), thread: None });
+            let goal = Goal::Failure(ExpectedFailure { identity: String::new(), thread: None });
             let plan = Plan { steps: Vec::new(), goal, names: Default::default() };
             let mut replayer = Replayer::along(String::new(), plan, command.clone());
             (replayer.seed, replayer.limit) = (seed, left.min(LONGEST));

@@ -9,7 +9,7 @@ use std::fs;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use run::failure::Failure;
+use run::failure::RunFailure;
 use trace::{Ending, Metadata};
 use wire::Stop;
 
@@ -38,9 +38,9 @@ pub(super) struct RecordedRuns {
     /// What it printed.
     pub(super) output: Vec<u8>,
     /// How it failed, if it did.
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<RunFailure>,
     /// Other runs that failed, each in a way of its own, and the files of their traces.
-    pub(super) failed: Vec<(Failure, String)>,
+    pub(super) failed: Vec<(RunFailure, String)>,
     /// Further recordings: of other runs, and of processes that the program started.
     pub(super) others: Vec<String>,
     /// All runs.
@@ -60,11 +60,11 @@ pub(super) fn record(
 ) -> Result<RecordedRuns, Error> {
     observer.begin(&Stage::Recording);
     // The plainest order comes first: threads go on after they created others.
-    let runtime = wire::Settings {
+    let runtime = wire::RuntimeSettings {
         max_events: NonZeroU64::new(options.max_events.min(most_events(options))),
         new_threads: wire::NewThreads::Last,
         policy: options.policy,
-        ..wire::Settings::DEFAULT
+        ..wire::RuntimeSettings::DEFAULT
     };
     let undisturbed = RecordOptions {
         command,
@@ -78,7 +78,7 @@ pub(super) fn record(
         ..RecordOptions::default()
     };
     let switching = RecordOptions {
-        runtime: wire::Settings {
+        runtime: wire::RuntimeSettings {
             quantum: NonZeroU64::new(OFTEN),
             new_threads: wire::NewThreads::Either,
             ..runtime
@@ -123,7 +123,7 @@ pub(super) fn record(
         return Err(nothing_recorded(&directory.trace(), &ran).note(printed(directory)));
     };
     // What the recorded run shows is shown there.
-    let identity = failure.as_ref().map(Failure::identity);
+    let identity = failure.as_ref().map(RunFailure::identity);
     failed.retain(|(other, _)| Some(other.identity()) != identity);
     let metadata = recorder.metadata_of(&ran, seed);
     // That it deadlocked is a finding, and needs no warning.

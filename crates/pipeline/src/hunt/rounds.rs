@@ -1,12 +1,12 @@
 //! A recording is searched, and its findings are replayed; then runs are made towards new behaviours, and searched in turn.
 
+mod announcements;
 mod behaviours;
 mod ladder;
 mod pace;
 pub(super) mod recordings;
 mod reduce;
 mod repeat;
-mod told;
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use check::WrittenQuestion;
 use report::{Finding, FindingKind, Harm, HuntEnd, Predictions, Rung, ScheduleFile, Stopped, StoppedBy};
-use run::failure::Failure;
+use run::failure::RunFailure;
 use run::influences::hidden_synchronisers;
 use trace::{Op, Trace};
 
@@ -32,23 +32,23 @@ use crate::observer::{Event, Observer, Progress, Stage, WithoutFindings};
 use crate::predict::{PredictOptions, head, predict};
 use crate::recorded_command::{ChosenBy, command_of};
 use crate::trace_file::{ExploredTrace, TraceFile};
+use announcements::Announcements;
 use pace::Pace;
 use repeat::Repetitions;
-use told::ToldAtOnce;
 
-/// So many recordings of runs that failed are searched at most.
+/// The most recordings of failed runs that are searched.
 const MOST_SEARCHED_FAILURES: usize = 4;
 
-/// Replays and other behaviours have as much of the time as so many kinds of bugs, however long the searches for those would take.
+/// Replays and other behaviours have as much of the time as this number of kinds of bugs, however long the searches for those would take.
 const LATER_PARTS: u32 = 3;
 
 /// Whether a recorded run was as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expectation {
-    /// It ended well, so a violation that already happened in it is how the program is meant to be.
-    Met,
+enum RunResult {
+    /// Yes, so a violation that already happened in it is how the program is meant to be.
+    EndedWell,
     /// It failed.
-    Broken,
+    Failed,
 }
 
 /// A hunt under way.
@@ -79,7 +79,7 @@ pub(super) struct Rounds<'a> {
     /// Findings that are shown, and when the last of them was found: how long after the start, and when that was.
     shown: usize,
     last_found: Option<(Duration, Instant)>,
-    told: ToldAtOnce,
+    announcements: Announcements,
     ended: HuntEnd,
     /// How often what was found is kept while findings are replayed.
     pace: Pace,
@@ -122,7 +122,7 @@ impl<'a> Rounds<'a> {
             started: Instant::now(),
             shown: 0,
             last_found: None,
-            told: ToldAtOnce::new(has_regions),
+            announcements: Announcements::new(has_regions),
             ended: HuntEnd::default(),
             pace: Pace::new(),
         };
@@ -147,7 +147,7 @@ impl<'a> Rounds<'a> {
         explored.or_else(|error| self.end_early(error, observer))?;
         // Whatever was done at that moment.
         if self.options.cancellation.is_cancelled() {
-            self.ended = HuntEnd::Interrupt;
+            self.ended = HuntEnd::Stopped(StoppedBy::Interrupt);
         }
         Ok(())
     }
@@ -200,11 +200,11 @@ impl<'a> Rounds<'a> {
         recording: Option<&str>,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        let expectation = match self.recorded_run_failed && recording.is_none() {
-            true => Expectation::Broken,
-            false => Expectation::Met,
+        let run_result = match self.recorded_run_failed && recording.is_none() {
+            true => RunResult::Failed,
+            false => RunResult::EndedWell,
         };
-        let mut new = self.search(file, recording, expectation, observer)?;
+        let mut new = self.search(file, recording, run_result, observer)?;
         self.put_worst_first(&mut new);
         self.replay(file, &new, observer)?;
         self.climb(file, recording, observer)?;
@@ -253,10 +253,10 @@ impl<'a> Rounds<'a> {
     /// A failure and the recording of it, with as few switches between threads as there is time for; none if there is no time to read it.
     fn reduced(
         &mut self,
-        failure: Failure,
+        failure: RunFailure,
         name: &str,
         observer: &mut dyn Observer,
-    ) -> Result<Option<(Failure, TraceFile)>, Error> {
+    ) -> Result<Option<(RunFailure, TraceFile)>, Error> {
         match self.open(name, observer)? {
             Some(file) => self.reduce(failure, name, file, observer),
             None => Ok(None),
@@ -274,7 +274,7 @@ impl<'a> Rounds<'a> {
             return Ok(());
         }
         self.searched_failures += 1;
-        let new = self.search(file, Some(recording), Expectation::Broken, observer)?;
+        let new = self.search(file, Some(recording), RunResult::Failed, observer)?;
         self.replay(file, &new, observer)
     }
 
@@ -288,7 +288,7 @@ impl<'a> Rounds<'a> {
         &mut self,
         file: &TraceFile,
         recording: Option<&str>,
-        expectation: Expectation,
+        run_result: RunResult,
         observer: &mut dyn Observer,
     ) -> Result<Vec<String>, Error> {
         observer.begin(&Stage::Predicting);
@@ -298,7 +298,7 @@ impl<'a> Rounds<'a> {
         for options in (PredictOptions { later_parts: LATER_PARTS, ..options }).one_by_one()? {
             let mut of_kind = predict(file, &options, &mut WithoutFindings(observer))?;
             of_kind.findings.retain(|finding| {
-                let is_meant = expectation == Expectation::Met && expected.has(finding);
+                let is_meant = run_result == RunResult::EndedWell && expected.has(finding);
                 finding.kind != FindingKind::Atomicity || !is_meant
             });
             candidates += of_kind.candidates;
@@ -423,7 +423,7 @@ impl<'a> Rounds<'a> {
                 Err(error) if matches!(error.kind(), ErrorKind::NotReplayable(_)) => observer.warning(error),
                 Err(error) => return Err(error),
             }
-            self.told.tell(finding, observer);
+            self.announcements.announce(finding, observer);
             confirmed += u64::from(finding.rung == Rung::Confirmed);
             self.repetitions.note(id, confirmer.model);
             // The order is settled at the end: ids stay where they are while it goes on.
@@ -447,7 +447,7 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// What is left of a run of which so many events were recorded.
+/// What is left of a run if only its first events were recorded, up to this number.
 fn cut_recording(events: u64) -> Stopped {
     let reason =
         format!("the recording ends after {} events, before the program does", report::number(events));

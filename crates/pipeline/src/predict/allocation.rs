@@ -1,6 +1,6 @@
 //! Schedules in which a thread uses a block of memory before it is allocated.
 //!
-//! A thread has the address of a block from whoever allocated it, and the reads on that way keep a schedule from using the block too
+//! A thread has the address of a block from the thread that allocated it, and the reads on that way keep a schedule from using the block too
 //! early. If a schedule does so nevertheless, part of the way was not recorded: a library that is not instrumented keeps the address in
 //! a container of its own, say. The program cannot follow such a schedule, so it shows no bug by itself. The exception is `realloc`, which
 //! may leave a block where it was: its address is known from before.

@@ -7,7 +7,7 @@ use trace::{EventId, MemoryOrder, Trace};
 
 /// In a longer trace nothing is tried: each attempt is a trace of its own.
 const LONGEST: usize = 1_000_000;
-/// So many reads are tried one by one, and then all of them together.
+/// The most reads that are tried one by one; then all of them are tried together.
 const MOST: usize = 8;
 
 /// Whether with these changes all of these races are infeasible.

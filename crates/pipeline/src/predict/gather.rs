@@ -19,7 +19,7 @@ use crate::first_party::FirstParty;
 use crate::observer::Observer;
 use crate::parallel::cores;
 
-/// How many findings of a kind are passed on however late it is: what was searched for is not found in vain.
+/// How many findings of a kind are passed on however late it is, so that they are not lost.
 const IN_ANY_CASE: usize = 16;
 
 /// What findings are merged by: kind, variable, the set of locations, and what is done there.

@@ -3,7 +3,8 @@
 use candidates::atomicity::{self, Intent};
 use candidates::races::poly::Places;
 use candidates::{
-    Bug, Extent, Limits, Report, Settings, deadlocks as dead, nondeterminism as nondet, orders as ord,
+    Bug, Extent, PatternLimits, Report, SearchSettings, deadlocks as dead, nondeterminism as nondet,
+    orders as ord,
 };
 use papers::atomicity::{Method, search_by};
 use report::{FindingKind, Predictions};
@@ -14,12 +15,12 @@ use crate::observer::{Progress, Stage};
 
 /// Searches for deadlocks.
 pub(super) fn deadlocks(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
-    let limits = if gatherer.all { dead::Limits::ALL } else { dead::Limits::default() };
+    let limits = if gatherer.all { dead::DeadlockLimits::ALL } else { dead::DeadlockLimits::default() };
     let counts = gathered(FindingKind::Deadlock, gatherer, Gatherer::take, |index, settings, report| {
         dead::search_within(index, settings, limits, report)
     });
-    predictions.candidates += counts.candidates;
-    predictions.unknown += counts.unknown;
+    predictions.candidates += counts.tally.candidates;
+    predictions.unknown += counts.tally.unknown;
 }
 
 /// Searches for atomicity violations.
@@ -29,7 +30,7 @@ pub(super) fn atomicity(
     gatherer: &mut Gatherer<'_>,
     predictions: &mut Predictions,
 ) {
-    let limits = within(gatherer, Limits { extent: Extent::Causes, ..atomicity::LIMITS });
+    let limits = within(gatherer, PatternLimits { extent: Extent::Causes, ..atomicity::LIMITS });
     let take = match method {
         Method::Exact => Gatherer::take,
         Method::Over | Method::AvFilter | Method::Under => Gatherer::take_climbing,
@@ -37,8 +38,8 @@ pub(super) fn atomicity(
     let counts = gathered(FindingKind::Atomicity, gatherer, take, |index, settings, report| {
         search_by(method, index, settings, intent, limits, report)
     });
-    predictions.candidates += counts.candidates;
-    predictions.unknown += counts.unknown;
+    predictions.candidates += counts.tally.candidates;
+    predictions.unknown += counts.tally.unknown;
 }
 
 /// Searches for orders that must not be: those stated, and misuse of memory.
@@ -47,8 +48,8 @@ pub(super) fn orders(rules: &[ord::Rule], gatherer: &mut Gatherer<'_>, predictio
     let counts = gathered(FindingKind::Order, gatherer, Gatherer::take, |index, settings, report| {
         ord::search_for(index, settings, rules, limits, report)
     });
-    predictions.candidates += counts.candidates;
-    predictions.unknown += counts.unknown;
+    predictions.candidates += counts.tally.candidates;
+    predictions.unknown += counts.tally.unknown;
 }
 
 /// Whether it is known which reads race.
@@ -88,8 +89,8 @@ pub(super) fn nondeterminism(known: Races, gatherer: &mut Gatherer<'_>, predicti
 }
 
 /// How far to go: to the end if every instance is wanted.
-fn within(gatherer: &Gatherer<'_>, limits: Limits) -> Limits {
-    if gatherer.all { Limits::ALL } else { limits }
+fn within(gatherer: &Gatherer<'_>, limits: PatternLimits) -> PatternLimits {
+    if gatherer.all { PatternLimits::ALL } else { limits }
 }
 
 /// Runs a search, gathering what it finds and showing how far it is.
@@ -97,7 +98,7 @@ fn gathered<'s, C>(
     kind: FindingKind,
     gatherer: &mut Gatherer<'s>,
     take: fn(&mut Gatherer<'s>, FindingKind, Bug),
-    search: impl FnOnce(&decide::Index<'_>, Settings, &mut dyn FnMut(Report)) -> C,
+    search: impl FnOnce(&decide::Index<'_>, SearchSettings, &mut dyn FnMut(Report)) -> C,
 ) -> C {
     passed_on(kind, gatherer, |gatherer, bug| take(gatherer, kind, bug), search)
 }
@@ -106,7 +107,7 @@ fn gathered<'s, C>(
 fn collected<C>(
     kind: FindingKind,
     gatherer: &mut Gatherer<'_>,
-    search: impl FnOnce(&decide::Index<'_>, Settings, &mut dyn FnMut(Report)) -> C,
+    search: impl FnOnce(&decide::Index<'_>, SearchSettings, &mut dyn FnMut(Report)) -> C,
 ) -> (C, Vec<Bug>) {
     let mut found = Vec::new();
     let counts = passed_on(kind, gatherer, |_, bug| found.push(bug), search);
@@ -118,9 +119,9 @@ fn passed_on<'s, C>(
     kind: FindingKind,
     gatherer: &mut Gatherer<'s>,
     mut take: impl FnMut(&mut Gatherer<'s>, Bug),
-    search: impl FnOnce(&decide::Index<'_>, Settings, &mut dyn FnMut(Report)) -> C,
+    search: impl FnOnce(&decide::Index<'_>, SearchSettings, &mut dyn FnMut(Report)) -> C,
 ) -> C {
-    let settings = Settings { model: gatherer.model, options: gatherer.options };
+    let settings = SearchSettings { model: gatherer.model, options: gatherer.options };
     let index = gatherer.index;
     gatherer.observer.begin(&Stage::Searching(kind));
     let counts = search(index, settings, &mut |report| match report {

@@ -98,7 +98,7 @@ fn in_words(trace: &Trace, misuse: &Misuse) -> String {
             "{thread} unlocks {object} at {place}, which {other} has locked: only the thread that locked a mutex may unlock it"
         ),
         MisuseKind::UnlockOfUnlocked => {
-            format!("{thread} unlocks {object} at {place}, which nobody has locked")
+            format!("{thread} unlocks {object} at {place}, which no thread has locked")
         }
         MisuseKind::DoubleLock if misuse.other.is_some() => {
             format!("{thread} locks {object} at {place}, which {other} holds")

@@ -193,7 +193,7 @@ impl PredictOptions {
         self.cancellation.is_cancelled() || self.budget.is_exhausted()
     }
 
-    /// Begins a part of the search of which so many are to come, this one included.
+    /// Begins the next part of the search, with the number of parts to come, this one included.
     pub(super) fn begin_share(&self, parts: u32) {
         self.budget.bounds.begin_share(parts + self.later_parts);
     }

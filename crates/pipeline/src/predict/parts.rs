@@ -41,7 +41,7 @@ impl<'o> Parts<'o> {
         true
     }
 
-    /// A part has ended, and so many findings were left out at its end.
+    /// A part has ended, and `left_out` findings were left out at its end.
     pub(super) fn end(&mut self, kind: FindingKind, left_out: u64, predictions: &mut Predictions) {
         self.left_out += left_out;
         if self.options.budget.bounds.are_reached() {

@@ -6,7 +6,7 @@
 use check::{Model, Question, check_schedule};
 use decide::{Index, Options, Verdict};
 use report::{Finding, FindingKind, Predictions, Rung};
-use states::{Certainty, Definitely, Exhausted, Limits, Loset, Possibly, definitely, possibly_where};
+use states::{Certainty, Definitely, Exhausted, Loset, Possibly, StateLimits, definitely, possibly_where};
 use trace::{EventId, ThreadEvents, ThreadId};
 
 use crate::error::Error;
@@ -30,7 +30,7 @@ pub(super) fn search(
         // Global states take room for each event and thread.
         return Ok(());
     }
-    let limits = Limits { states: MOST_STATES, steps: options.budget, bounds: index.bounds() };
+    let limits = StateLimits { states: MOST_STATES, steps: options.budget, bounds: index.bounds() };
     let Ok(loset) = Loset::within(index.trace(), index.bounds()) else {
         predictions.unknown += conditions.len() as u64;
         return Ok(());
@@ -60,7 +60,7 @@ struct ConditionSearch<'a> {
     loset: Loset,
     model: Model,
     options: Options,
-    limits: Limits,
+    limits: StateLimits,
 }
 
 /// A schedule that shows it, under the model it holds in.

@@ -67,7 +67,7 @@ impl From<Finding> for Prediction<'_> {
 }
 
 impl<'s> Prediction<'s> {
-    /// A bug, as a finding that stands for so many. Its id is still to be given.
+    /// A bug, as a finding that stands for a number of them. Its id is still to be given.
     pub(super) fn pending(
         pending: PendingSchedule<'s>,
         kind: FindingKind,

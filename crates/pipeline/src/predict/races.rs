@@ -3,7 +3,7 @@
 use candidates::races::poly::{self, Places};
 use candidates::races::syncp::{Syncp, SyncpRace};
 use candidates::races::{RacePair, lifetimes};
-use candidates::{Bug, Limits, Object, Remarks, Report, Settings, orders};
+use candidates::{Bug, Object, PatternLimits, Remarks, Report, SearchSettings, orders};
 use check::{Model, Question};
 use decide::{Index, Verdict, Witness, race_order};
 use order::MustOrder;
@@ -30,7 +30,7 @@ pub(super) fn search(
 
 /// Finds which of these places race, for the sake of other kinds of bugs.
 pub(super) fn note(gatherer: &mut Gatherer<'_>, places: Places) {
-    let settings = Settings { model: gatherer.model, options: gatherer.options };
+    let settings = SearchSettings { model: gatherer.model, options: gatherer.options };
     gatherer.observer.begin(&Stage::SearchingRacyReads);
     poly::races_at(gatherer.index, settings, limits(gatherer), places, &mut |report| match report {
         Report::Bug(found) => gatherer.note_race(&found),
@@ -43,12 +43,12 @@ pub(super) fn note(gatherer: &mut Gatherer<'_>, places: Places) {
 }
 
 /// How far to go: to the end if every instance is wanted.
-fn limits(gatherer: &Gatherer<'_>) -> poly::Limits {
-    if gatherer.all { poly::Limits::ALL } else { poly::Limits::of(gatherer.index) }
+fn limits(gatherer: &Gatherer<'_>) -> poly::RaceLimits {
+    if gatherer.all { poly::RaceLimits::ALL } else { poly::RaceLimits::of(gatherer.index) }
 }
 
 fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
-    let settings = Settings { model: gatherer.model, options: gatherer.options };
+    let settings = SearchSettings { model: gatherer.model, options: gatherer.options };
     gatherer.observer.begin(&Stage::Searching(FindingKind::Race));
     let index = gatherer.index;
     let funnel = poly::races_within(index, settings, limits(gatherer), &mut |report| match report {
@@ -61,15 +61,15 @@ fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
             gatherer.observer.advance(Progress::Counted { done, total: Some(total) });
         }
     });
-    let limits = if gatherer.all { Limits::ALL } else { orders::LIMITS };
+    let limits = if gatherer.all { PatternLimits::ALL } else { orders::LIMITS };
     let with_memory = lifetimes::search(index, settings, limits, &mut |report| {
         if let Report::Bug(found) = report {
             gatherer.take(FindingKind::Race, found);
         }
     });
     gatherer.observer.end(None);
-    predictions.candidates += funnel.pairs - funnel.ordered + with_memory.candidates;
-    predictions.unknown += funnel.unknown + with_memory.unknown;
+    predictions.candidates += funnel.pairs - funnel.ordered + with_memory.tally.candidates;
+    predictions.unknown += funnel.unknown + with_memory.tally.unknown;
     predictions.funnel = Some(funnel);
 }
 
@@ -82,7 +82,7 @@ fn sync_preserving(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
         gatherer.observer.advance(Progress::Counted { done: u64::from(pair.second.0), total });
         predictions.candidates += 1;
         let question = Question::Race(pair.first, pair.second);
-        let found = found(gatherer, question, pair, Witness::ideal(ideal.0));
+        let found = bug_of(gatherer, question, pair, Witness::ideal(ideal.0));
         gatherer.note_race(&found);
         gatherer.take_at(FindingKind::Race, found, Rung::Predicted);
     }
@@ -167,7 +167,7 @@ impl<'s> Climber<'s> {
             };
             match verdict {
                 Ok(Verdict::Feasible(witness)) => {
-                    return Climb::To(found(gatherer, question, pair, witness), rung);
+                    return Climb::To(bug_of(gatherer, question, pair, witness), rung);
                 }
                 Ok(Verdict::Unknown { .. }) => unknown = true,
                 Ok(Verdict::Infeasible(_)) | Err(_) => {}
@@ -177,7 +177,7 @@ impl<'s> Climber<'s> {
     }
 }
 
-fn found(gatherer: &Gatherer<'_>, question: Question, pair: RacePair, witness: Witness) -> Bug {
+fn bug_of(gatherer: &Gatherer<'_>, question: Question, pair: RacePair, witness: Witness) -> Bug {
     let variable = gatherer.index.trace().op(pair.first).access().map(|access| access.variable);
     let object = variable.map_or(Object::Named(String::new()), Object::Variable);
     let events = vec![Some(pair.first), Some(pair.second)];

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use check::{Question, Source};
-use report::{Line, ScheduleFile, ScheduledFailure};
-use run::replay::{Goal, Plan, PlannedEvent, PlannedFailure};
+use report::{Line, ScheduleFile};
+use run::replay::{Goal, Plan, PlannedEvent};
 use trace::{EventId, Kind, ThreadPath};
 
 /// The plan that a schedule file describes; none if it does not tell where to find its events.
@@ -16,8 +16,8 @@ pub(super) fn plan_of(file: &ScheduleFile) -> Option<Plan> {
     let all = || file.lines.iter().chain(&file.next);
     let named = |event: &EventId| all().find(|line| line.event == *event).and_then(expected);
     let many = |events: &[EventId]| events.iter().map(named).collect::<Option<Vec<PlannedEvent>>>();
-    if let Some(ScheduledFailure { identity, thread }) = file.failure.clone() {
-        let goal = Goal::Failure(PlannedFailure { identity, thread });
+    if let Some(failure) = file.failure.clone() {
+        let goal = Goal::Failure(failure);
         return Some(Plan { steps, goal, names: names_of(file) });
     }
     let goal = match &file.question {

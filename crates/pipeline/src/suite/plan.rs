@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use report::TestOutcome;
 use run::environment::Environment;
-use run::program::{Program, Sight};
+use run::program::{Program, Recordability};
 use run::survey::{Survey, SurveyedProcess};
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +79,7 @@ pub struct Test {
     /// Which order its threads run in while they are recorded.
     #[serde(default)]
     pub seed: u64,
-    /// What came of it so far.
+    /// The result so far.
     pub outcome: TestOutcome,
     /// Whether the hunt was called off: what it found counts, and it is done again when the suite is taken up again.
     pub interrupted: bool,
@@ -313,7 +313,7 @@ impl Test {
         let theirs = &process.environment;
         let is_other = |(name, value): &(&OsStr, &OsStr)| ours.get(name) != Some(value);
         let program = Program::find(process.program.as_os_str());
-        let only_sync = program.is_ok_and(|program| program.sight == Sight::SyncOnly);
+        let only_sync = program.is_ok_and(|program| program.recordability == Recordability::SyncOnly);
         // The survey does not see the threads of a program that loads the runtime late.
         let may_have_threads = process.has_threads || only_sync;
         Test {

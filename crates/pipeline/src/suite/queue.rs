@@ -25,7 +25,7 @@ const LOG: &str = "hunt.log";
 /// The last run of a test, in the directory of its results.
 pub const LATEST: &str = "latest";
 
-/// Hunts in the tests that have not had their turn. The plan says what came of each.
+/// Hunts in the tests that have not had their turn. The plan has the result of each.
 pub(super) fn hunt(
     options: &SuiteOptions,
     directory: &Path,

@@ -93,7 +93,7 @@ impl Framework {
 
     /// Of the arguments that a program had, those that are kept when a case is selected. Libtest and Criterion would take both filters, and run
     /// what either selects.
-    fn kept(self, arguments: &[OsString]) -> Vec<OsString> {
+    fn arguments_for_case(self, arguments: &[OsString]) -> Vec<OsString> {
         match self {
             Framework::GoogleTest | Framework::Catch | Framework::Catch2 => arguments.to_vec(),
             Framework::Libtest => without_filters(arguments),
@@ -127,7 +127,7 @@ pub(super) fn cases(test: Test) -> Vec<Test> {
     let listed = framework(&test).and_then(|framework| Some((framework, listed(&test, framework).ok()?)));
     let Some((framework, listed)) = listed else { return vec![test] };
     let cases = framework.cases(&listed);
-    let kept = framework.kept(&test.arguments);
+    let kept = framework.arguments_for_case(&test.arguments);
     let has_filter = kept.len() < test.arguments.len();
     if cases.is_empty() || has_filter && cases.len() == 1 {
         return vec![test];
@@ -242,12 +242,12 @@ mod tests {
         let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
         let given = words("push --test-threads 2 --skip slow --nocapture pop --format=terse");
         let kept = words("--test-threads 2 --skip slow --nocapture --format=terse");
-        assert_eq!(Framework::Libtest.kept(&given), kept);
+        assert_eq!(Framework::Libtest.arguments_for_case(&given), kept);
         assert_eq!(
-            Framework::Criterion.kept(&words("--bench ring --sample-size 10")),
+            Framework::Criterion.arguments_for_case(&words("--bench ring --sample-size 10")),
             words("--test --sample-size 10")
         );
-        assert_eq!(Framework::Catch.kept(&words("push [fast]")), words("push [fast]"));
+        assert_eq!(Framework::Catch.arguments_for_case(&words("push [fast]")), words("push [fast]"));
     }
 
     #[test]

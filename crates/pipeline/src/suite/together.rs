@@ -87,15 +87,15 @@ struct Together<'d> {
 }
 
 impl Together<'_> {
-    /// Takes in what came of a test.
+    /// Adds the result of a test.
     fn take(&mut self, test: &Test) {
         let found = results(self.directory, test);
         let coverage = found.as_ref().and_then(|found| found.coverage.clone()).unwrap_or_default();
-        let beside = format!("{}/{LATEST}", test.results);
+        let own_directory = format!("{}/{LATEST}", test.results);
         self.add_test(SuiteTest {
             name: test.name.clone(),
             command: test.command(),
-            status: status(&self.directory.join(&beside).join(saved::TRACE), test),
+            status: status(&self.directory.join(&own_directory).join(saved::TRACE), test),
             outcome: test.outcome,
             message: test.message.clone(),
             milliseconds: test.milliseconds,
@@ -103,12 +103,13 @@ impl Together<'_> {
             behaviours: coverage.behaviours,
             exhausted: coverage.exhausted,
             findings: Vec::new(),
-            directory: found.is_some().then(|| beside.clone()),
+            directory: found.is_some().then(|| own_directory.clone()),
         });
         let Some(mut found) = found else { return };
         let viewpoint = Viewpoint::new(&test.directory.display().to_string(), &self.here);
         for finding in std::mem::take(&mut found.findings) {
-            let recording = format!("{beside}/{}", finding.recording.as_deref().unwrap_or(saved::TRACE));
+            let recording =
+                format!("{own_directory}/{}", finding.recording.as_deref().unwrap_or(saved::TRACE));
             let tests = vec![test.name.clone()];
             let finding = finding.seen_from(&viewpoint);
             self.findings.push(Finding { recording: Some(recording), tests, ..finding });
@@ -116,13 +117,13 @@ impl Together<'_> {
         match &mut self.predictions {
             Some(all) => add(all, found, coverage),
             None => {
-                found.trace.path = Some(format!("{beside}/{}", saved::TRACE));
+                found.trace.path = Some(format!("{own_directory}/{}", saved::TRACE));
                 self.predictions = Some(found);
             }
         }
     }
 
-    /// Lists a test; what came of it with several seeds is one row.
+    /// Lists a test; the results with several seeds are one row.
     fn add_test(&mut self, test: SuiteTest) {
         let Some(known) = self.tests.iter_mut().find(|known| known.name == test.name) else {
             self.tests.push(test);

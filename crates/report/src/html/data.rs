@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use check::Question;
 use serde::Serialize;
-use trace::{BlockId, EventId, Trace};
+use trace::{BlockId, EventId, StackFrame, Trace};
 
 use super::Extras;
 use super::window::{Room, Window, Windows};
-use crate::context::{Context, Contexts, Frame};
+use crate::context::{Context, Contexts};
 use crate::edges::{EdgeKind, edges};
 use crate::figures::counted;
 use crate::fixes::{fix_in_words, no_fix_in_words, orders_in_words};
@@ -21,7 +21,7 @@ use crate::values::changed_reads;
 use crate::words::{listed, printable, shown};
 use findings::{Failure, Finding, Harm, Predictions, Size, Suite, SuiteTest, TestOutcome};
 
-/// So many findings a page lists.
+/// The most findings that a page lists.
 const MOST_FINDINGS: usize = 2_000;
 /// Lines of source around each that is mentioned.
 const AROUND: u32 = 12;
@@ -233,7 +233,7 @@ pub(super) fn of(contexts: &Contexts<'_>, predictions: &Predictions, extras: Ext
         let windows = room.windows(context, finding);
         used[number].extend(windows.observed.events.iter().chain(&windows.predicted.events));
         used[number].extend(finding.named_events());
-        FindingData { recording: number, ..told(context, finding, &windows) }
+        FindingData { recording: number, ..finding_data(context, finding, &windows) }
     });
     let told = told.collect();
     let recordings: Vec<Recording> =
@@ -318,7 +318,7 @@ fn recording(context: &Context<'_>, used: &BTreeSet<EventId>) -> Recording {
     }
 }
 
-fn told(context: &Context<'_>, finding: &Finding, windows: &Windows) -> FindingData {
+fn finding_data(context: &Context<'_>, finding: &Finding, windows: &Windows) -> FindingData {
     let words = context.words();
     let question = finding.question.about(context.trace).ok();
     let replay = finding.replay.as_ref().map(|replay| {
@@ -381,7 +381,7 @@ fn ended(context: &Context<'_>, failure: &Failure) -> Vec<EndedThread> {
     threads.map(ended).collect()
 }
 
-fn frame(frame: &Frame) -> String {
+fn frame(frame: &StackFrame) -> String {
     format!("{} {}", shown(&frame.function), shown(&frame.location))
 }
 
@@ -405,7 +405,7 @@ fn predicted(context: &Context<'_>, finding: &Finding, windows: &Windows) -> Ord
         window.events.iter().enumerate().map(|(position, &event)| (event, position)).collect();
     let changed = changed_reads(context.trace, &finding.schedule).into_iter().filter_map(|changed| {
         let position = *positions.get(&changed.read)?;
-        let (sees, saw) = (words.source(changed.read, changed.sees), words.seen(changed.read));
+        let (sees, saw) = (words.source(changed.read, changed.sees), words.recorded_source(changed.read));
         Some((position, format!("sees {sees}, not {saw}")))
     });
     Order { changed: changed.collect(), ..order(context.trace, window, windows.next) }

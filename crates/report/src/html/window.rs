@@ -1,5 +1,5 @@
 //! Which events of a finding a page holds. A trace may have millions, and a page must stay one that a browser opens gladly:
-//! each finding shows the last so many steps of its schedule and of the observed run, and all findings together hold
+//! each finding shows a limited number of the last steps of its schedule and of the observed run, and all findings together hold
 //! a bounded number.
 
 use trace::EventId;
@@ -8,11 +8,11 @@ use crate::context::Context;
 use crate::perfetto::with_next;
 use findings::Finding;
 
-/// So many steps are shown of an order.
+/// The number of steps of an order that are shown.
 const MOST: usize = 10_000;
-/// So many when the page is getting full.
+/// The same when the page is getting full.
 const FEW: usize = 300;
-/// So many steps a page holds before it is getting full.
+/// The number of steps that a page holds before it is getting full.
 const FULL: usize = 300_000;
 /// What is shown of the observed run after the last event of the finding.
 const AFTER: usize = 20;

@@ -1,12 +1,9 @@
 //! Schedule files, read.
 
 use check::{Question, Source, WrittenQuestion};
-use trace::{Binary, EventId};
+use trace::{Binary, EventId, ExpectedFailure};
 
-use super::{
-    BARE, Line, MAGIC, REPLAYABLE, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem,
-    ScheduledFailure,
-};
+use super::{BARE, Line, MAGIC, REPLAYABLE, ReplayPoint, ScheduleFile, ScheduleFileError, ScheduleProblem};
 use crate::evidence::About;
 
 impl ScheduleFile {
@@ -200,10 +197,10 @@ pub(super) fn is_hexadecimal(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn parse_failure(text: &str) -> Option<ScheduledFailure> {
+fn parse_failure(text: &str) -> Option<ExpectedFailure> {
     let (thread, identity) = text.split_once(' ')?;
     let thread = if thread == "-" { None } else { Some(thread.parse().ok()?) };
-    Some(ScheduledFailure { identity: decoded(identity), thread })
+    Some(ExpectedFailure { identity: decoded(identity), thread })
 }
 
 fn parse_command(text: &str) -> Vec<String> {

@@ -132,7 +132,7 @@ mod tests {
 
     const ABORTED: Ending = Ending::Killed(SIGABRT);
 
-    fn found(output: &str, ending: Ending) -> (String, Option<String>) {
+    fn message_of(output: &str, ending: Ending) -> (String, Option<String>) {
         let printed = message(output, ending).unwrap();
         (printed.message, printed.place)
     }
@@ -143,7 +143,7 @@ mod tests {
                       thread 'main' panicked at src/main.rs:9:20:\ncalled `Result::unwrap()`\n";
         let place = Some("src/main.rs:5".to_owned());
         assert_eq!(
-            found(output, Ending::Exited(101)),
+            message_of(output, Ending::Exited(101)),
             ("panicked: assertion failed: x == 1".to_owned(), place)
         );
     }
@@ -163,7 +163,7 @@ mod tests {
             ("ok\nfree(): invalid pointer\n", "free(): invalid pointer"),
             ("a.out: a.c:4: main: Assertion `x == 'y'' failed.\n", "assertion `x == 'y'` failed"),
         ] {
-            assert_eq!(found(output, ABORTED), (message.to_owned(), None));
+            assert_eq!(message_of(output, ABORTED), (message.to_owned(), None));
         }
     }
 
@@ -173,12 +173,12 @@ mod tests {
         let message = "UndefinedBehaviorSanitizer: signed integer overflow: 2147483647 + 1";
         let place = Some("src/a.c:2".to_owned());
         for ending in [Ending::Exited(1), ABORTED] {
-            assert_eq!(found(report, ending), (message.to_owned(), place.clone()));
+            assert_eq!(message_of(report, ending), (message.to_owned(), place.clone()));
         }
         let summary =
             format!("{report}SUMMARY: UndefinedBehaviorSanitizer: undefined-behavior src/a.c:2:51 in\n");
         assert_eq!(
-            found(&summary, Ending::Exited(1)),
+            message_of(&summary, Ending::Exited(1)),
             ("UndefinedBehaviorSanitizer: undefined-behavior".to_owned(), place)
         );
         assert!(has_sanitizer_report(report.as_bytes()));

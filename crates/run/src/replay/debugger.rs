@@ -17,7 +17,7 @@ use compile::embedded;
 use serde::Serialize;
 use wire::ThreadName;
 
-use super::Settings;
+use super::ReplaySettings;
 use super::plan::{Control, Goal, Plan, PlannedEvent, RaceOrder};
 use super::run::{self, Command};
 use crate::directory::WorkDirectory;
@@ -67,9 +67,14 @@ struct DebuggerStep {
 
 /// Lets the user look at the threads in gdb, under their names, from the end of the schedule or after the first `until` steps.
 /// `launcher` is a command that calls [`launch`] with its last argument but those of the program.
-pub fn debug(plan: &Plan, command: &Command, settings: &Settings, launcher: &[OsString]) -> io::Result<()> {
+pub fn debug(
+    plan: &Plan,
+    command: &Command,
+    settings: &ReplaySettings,
+    launcher: &[OsString],
+) -> io::Result<()> {
     let until = settings.until;
-    let control = Control::new(plan, &Settings { debugger: true, until: None, ..settings.clone() });
+    let control = Control::new(plan, &ReplaySettings { debugger: true, until: None, ..settings.clone() });
     let directory = run::prepared(&control.to_bytes(), &settings.for_runtime(plan))?;
     let environment = run::environment(command, directory.path())?;
     let write = |name: &str, content: &[u8]| fs::write(directory.path().join(name), content);
@@ -90,7 +95,7 @@ impl Schedule {
     fn of(plan: &Plan, control: &Control, order: RaceOrder, until: Option<usize>) -> io::Result<Schedule> {
         let step = |event: &PlannedEvent| {
             let name = plan.thread_name(&event.thread);
-            let name = ThreadName::new(control.cast.number(&event.thread), &name);
+            let name = ThreadName::new(control.table.number(&event.thread), &name);
             DebuggerStep {
                 thread: String::from_utf8_lossy(name.as_bytes()).into_owned(),
                 operation: format!("{}({})", trace::text::op_name(event.kind), event.object),
@@ -163,7 +168,7 @@ fn quoted(word: &OsStr) -> Option<String> {
 }
 
 fn unfit(path: &Path) -> io::Error {
-    io::Error::other(format!("gdb cannot be told of the path {}", path.display()))
+    io::Error::other(format!("gdb cannot be given the path {}", path.display()))
 }
 
 /// What [`launch`] reads: the file, the directory, the input, how many arguments, the arguments, and the environment, each

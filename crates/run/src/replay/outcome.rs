@@ -5,17 +5,17 @@ use wire::{Memory, Obstacle, OutcomeRecord, PendingAccess, ThreadState, WaitsFor
 /// What was reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
-    pub(super) sights: Vec<Sight>,
+    pub(super) accesses: Vec<AccessReport>,
     /// The threads at the hold or where the schedule was left.
     pub(super) threads: Vec<ThreadReport>,
     /// The hold was reached.
     pub(super) held: bool,
-    pub(super) diverged: Option<Stuck>,
+    pub(super) diverged: Option<FailedInstruction>,
 }
 
 /// A thread that was seen before an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sight {
+pub(super) struct AccessReport {
     pub(super) thread: u32,
     pub(super) place: u64,
     /// What it was about to do, if that is an access.
@@ -35,7 +35,7 @@ pub(super) struct ThreadReport {
 
 /// An instruction that could not be performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stuck {
+pub(super) struct FailedInstruction {
     pub(super) instruction: u64,
     pub(super) thread: u32,
     pub(super) obstacle: Obstacle,
@@ -54,13 +54,15 @@ impl Outcome {
     fn add(&mut self, record: OutcomeRecord) {
         match record {
             OutcomeRecord::PendingAccess { thread, place, access, memory: before } => {
-                self.sights.push(Sight { thread, place, access: Some(access), before, after: None });
+                self.accesses.push(AccessReport { thread, place, access: Some(access), before, after: None });
             }
             OutcomeRecord::Nothing { thread, place } => {
-                self.sights.push(Sight { thread, place, access: None, before: None, after: None });
+                self.accesses.push(AccessReport { thread, place, access: None, before: None, after: None });
             }
             OutcomeRecord::MemoryContent { thread, memory } => {
-                if let Some(last) = self.sights.iter_mut().rev().find(|sight| sight.thread == thread) {
+                if let Some(last) =
+                    self.accesses.iter_mut().rev().find(|access_report| access_report.thread == thread)
+                {
                     last.after = memory;
                 }
             }
@@ -69,7 +71,7 @@ impl Outcome {
             }
             OutcomeRecord::AllReported => self.held = true,
             OutcomeRecord::Diverged { instruction, thread, obstacle, place, waits_for } => {
-                self.diverged = Some(Stuck { instruction, thread, obstacle, place, waits_for });
+                self.diverged = Some(FailedInstruction { instruction, thread, obstacle, place, waits_for });
             }
             OutcomeRecord::Freed => {}
         }
@@ -81,8 +83,11 @@ impl Outcome {
     }
 
     /// The thread at this place, as it was seen last.
-    pub(super) fn sight(&self, thread: u32, place: u64) -> Option<&Sight> {
-        self.sights.iter().rev().find(|sight| sight.thread == thread && sight.place == place)
+    pub(super) fn access_report(&self, thread: u32, place: u64) -> Option<&AccessReport> {
+        self.accesses
+            .iter()
+            .rev()
+            .find(|access_report| access_report.thread == thread && access_report.place == place)
     }
 }
 
@@ -118,10 +123,10 @@ mod tests {
         file.extend(b"sees");
         let outcome = Outcome::read(&file);
         assert!(outcome.held);
-        let sight = outcome.sight(1, 1).unwrap();
-        assert_eq!(sight.access, Some(access));
-        assert_eq!(sight.after.unwrap().as_bytes(), [21, 0, 0, 0]);
-        assert_eq!(outcome.sight(2, 4).unwrap().access, None);
+        let access_report = outcome.access_report(1, 1).unwrap();
+        assert_eq!(access_report.access, Some(access));
+        assert_eq!(access_report.after.unwrap().as_bytes(), [21, 0, 0, 0]);
+        assert_eq!(outcome.access_report(2, 4).unwrap().access, None);
         assert_eq!(outcome.thread(1).unwrap().waits_for, WaitsFor::EndOf(2));
         let stuck = outcome.diverged.unwrap();
         assert_eq!((stuck.instruction, stuck.thread, stuck.waits_for), (3, 1, WaitsFor::Address(0x7f)));

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use trace::{Kind, ThreadPath};
+use trace::{ExpectedFailure, Kind, ThreadPath};
 use wire::{Instruction, OnDivergence, Origin, ThreadName};
 
-use super::Settings;
+use super::ReplaySettings;
 
 /// An event of the recording that a replay is to perform again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,16 +37,7 @@ pub enum Goal {
     /// The schedule has been followed, and nothing more has happened.
     State,
     /// The program fails.
-    Failure(PlannedFailure),
-}
-
-/// How the program is to fail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlannedFailure {
-    /// What makes it the same failure: [`crate::failure::Failure::identity`].
-    pub identity: String,
-    /// The thread that fails, if it is one.
-    pub thread: Option<ThreadPath>,
+    Failure(ExpectedFailure),
 }
 
 impl Goal {
@@ -135,19 +126,19 @@ impl RaceOrder {
 
 /// The threads of a plan, parents before children.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cast(Vec<ThreadPath>);
+pub(super) struct ThreadTable(Vec<ThreadPath>);
 
-impl Cast {
-    pub(super) fn of(plan: &Plan) -> Cast {
-        Cast::with(plan.steps.iter().chain(plan.goal.named()).map(|event| &event.thread))
+impl ThreadTable {
+    pub(super) fn of(plan: &Plan) -> ThreadTable {
+        ThreadTable::with(plan.steps.iter().chain(plan.goal.named()).map(|event| &event.thread))
     }
 
-    fn with<'t>(threads: impl Iterator<Item = &'t ThreadPath>) -> Cast {
+    fn with<'t>(threads: impl Iterator<Item = &'t ThreadPath>) -> ThreadTable {
         let mut paths = vec![ThreadPath::FIRST];
         paths.extend(threads.flat_map(ThreadPath::lineage));
         paths.sort_by(|a, b| (a.depth(), a).cmp(&(b.depth(), b)));
         paths.dedup();
-        Cast(paths)
+        ThreadTable(paths)
     }
 
     /// The number of a thread.
@@ -182,24 +173,24 @@ impl Cast {
     }
 }
 
-/// What the runtime is told of a plan.
+/// The part of a plan that the runtime gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Control {
-    pub(super) cast: Cast,
+    pub(super) table: ThreadTable,
     pub(super) instructions: Vec<Instruction>,
     names: Vec<ThreadName>,
     on_divergence: OnDivergence,
 }
 
 impl Control {
-    pub(super) fn new(plan: &Plan, settings: &Settings) -> Control {
-        let cast = Cast::of(plan);
+    pub(super) fn new(plan: &Plan, settings: &ReplaySettings) -> Control {
+        let table = ThreadTable::of(plan);
         let (limits, instructions) = (BTreeMap::new(), Vec::new());
         let debugger = settings.debugger;
-        let mut making = Making { cast: &cast, plan, limits, instructions, debugger };
+        let mut making = Making { table: &table, plan, limits, instructions, debugger };
         for event in plan.goal.next() {
             if let Some(place) = event.place {
-                making.limits.insert(cast.number(&event.thread), place);
+                making.limits.insert(table.number(&event.thread), place);
             }
         }
         making.follow(&plan.steps);
@@ -208,18 +199,23 @@ impl Control {
             making.instructions.push(Instruction::End);
         }
         let instructions = making.instructions;
-        Control { names: cast.names(&plan.names), cast, instructions, on_divergence: settings.on_divergence }
+        Control {
+            names: table.names(&plan.names),
+            table,
+            instructions,
+            on_divergence: settings.on_divergence,
+        }
     }
 
-    /// Each thread in turn runs until it has performed so many events.
+    /// Each thread in turn runs until it has performed a number of events.
     pub(super) fn along(route: &[(ThreadPath, u64)], on_divergence: OnDivergence) -> Control {
-        let cast = Cast::with(route.iter().map(|(thread, _)| thread));
+        let table = ThreadTable::with(route.iter().map(|(thread, _)| thread));
         let run = |(thread, until): &(ThreadPath, u64)| Instruction::Run {
-            thread: cast.number(thread),
+            thread: table.number(thread),
             until: *until,
         };
         let instructions = route.iter().map(run).collect();
-        Control { names: Vec::new(), cast, instructions, on_divergence }
+        Control { names: Vec::new(), table, instructions, on_divergence }
     }
 
     /// The control file.
@@ -228,7 +224,7 @@ impl Control {
         let mut write = |part: &[u8]| bytes.extend_from_slice(part);
         wire::write_control(
             self.on_divergence,
-            &self.cast.origins(),
+            &self.table.origins(),
             &self.instructions,
             &self.names,
             &mut write,
@@ -239,7 +235,7 @@ impl Control {
 
 /// A control file in the making.
 struct Making<'a> {
-    cast: &'a Cast,
+    table: &'a ThreadTable,
     plan: &'a Plan,
     /// Of threads that are to stand before an event: its place.
     limits: BTreeMap<u32, u64>,
@@ -256,7 +252,7 @@ impl Making<'_> {
         };
         for (performed, step) in steps.iter().enumerate() {
             self.stop_after(performed);
-            let thread = self.cast.number(&step.thread);
+            let thread = self.table.number(&step.thread);
             // What became several events happens at once: if one of them is to be next, so are all.
             let limit = self.limits.get(&thread).copied().unwrap_or(u64::MAX);
             let Some(place) = step.place.filter(|&place| place < limit) else { continue };
@@ -284,7 +280,7 @@ impl Making<'_> {
         }
     }
 
-    /// Where a debugger can stop: after so many steps.
+    /// Where a debugger can stop: after this number of steps.
     fn stop_after(&mut self, steps: usize) {
         if self.debugger {
             self.instructions.push(Instruction::Stop { step: steps as u64 });
@@ -297,10 +293,10 @@ impl Making<'_> {
     }
 
     /// What comes after the schedule.
-    fn reach(&mut self, settings: &Settings) {
+    fn reach(&mut self, settings: &ReplaySettings) {
         match &self.plan.goal {
             Goal::Race(a, b) => {
-                let pair = [a, b].map(|event| (self.cast.number(&event.thread), event.place.unwrap_or(0)));
+                let pair = [a, b].map(|event| (self.table.number(&event.thread), event.place.unwrap_or(0)));
                 pair.iter().for_each(|&(thread, place)| self.run(thread, place));
                 pair.iter().for_each(|&(thread, place)| {
                     self.instructions.push(Instruction::ReportAccess { thread, place });
@@ -321,7 +317,7 @@ impl Making<'_> {
             Goal::Deadlock(events) => {
                 for event in events {
                     let before = event.place.unwrap_or(u64::MAX / 2);
-                    let thread = self.cast.number(&event.thread);
+                    let thread = self.table.number(&event.thread);
                     self.instructions.push(Instruction::Block { thread, before });
                 }
                 self.hold();
@@ -334,7 +330,7 @@ impl Making<'_> {
                 self.stop_after(self.plan.steps.len());
                 // It goes on until it fails, before anybody else does anything.
                 if let Some(thread) = &failure.thread {
-                    self.run(self.cast.number(thread), u64::MAX / 2);
+                    self.run(self.table.number(thread), u64::MAX / 2);
                 }
             }
         }
@@ -361,8 +357,8 @@ mod tests {
         }
     }
 
-    fn settings() -> Settings {
-        Settings {
+    fn settings() -> ReplaySettings {
+        ReplaySettings {
             order: RaceOrder::Ba,
             on_divergence: OnDivergence::Stop,
             test_barriers: TestBarriers::Wait,
@@ -377,7 +373,7 @@ mod tests {
     #[test]
     fn a_replay_records_a_bounded_number_of_events_whatever_it_leads_to() {
         let steps = vec![event(&[], 9, Kind::Write), event(&[0], 4, Kind::Write), event(&[], 7, Kind::Read)];
-        let planned = |identity: &str| PlannedFailure { identity: identity.to_owned(), thread: None };
+        let planned = |identity: &str| ExpectedFailure { identity: identity.to_owned(), thread: None };
         let goals = [
             Goal::Race(event(&[], 10, Kind::Write), event(&[0], 5, Kind::Write)),
             Goal::Deadlock(Vec::new()),
@@ -410,7 +406,7 @@ mod tests {
         let goal = Goal::Race(event(&[1], 1, Kind::Write), event(&[2], 4, Kind::Read));
         let control = control(steps, goal);
         let origin = |parent, nth| Origin { parent, nth };
-        assert_eq!(control.cast.origins(), [origin(None, 0), origin(Some(0), 1), origin(Some(0), 2)]);
+        assert_eq!(control.table.origins(), [origin(None, 0), origin(Some(0), 1), origin(Some(0), 2)]);
         use Instruction::{ReportAccess, ReportMemory, ReportThreads, Run};
         let expected = [
             Run { thread: 0, until: 3 },
@@ -448,7 +444,7 @@ mod tests {
         let control = control(Vec::new(), goal);
         let origin = |parent, nth| Origin { parent, nth };
         let origins = [origin(None, 0), origin(Some(0), 1), origin(Some(0), 2), origin(Some(1), 3)];
-        assert_eq!(control.cast.origins(), origins);
+        assert_eq!(control.table.origins(), origins);
         let block = |thread| Instruction::Block { thread, before: 4 };
         assert_eq!(control.instructions, [block(3), block(2), Instruction::ReportThreads, Instruction::End]);
     }

@@ -1,17 +1,15 @@
-//! What came of a replay.
+//! The result of a replay.
 //!
 //! These types are what `replay --json` prints: docs/json.md is the contract.
 
 use std::path::Path;
 use std::time::Duration;
 
-use load::{Recorded, StackFrame};
-use serde::ser::Serializer;
-use trace::Ending;
-use wire::ThreadState;
+use load::Recorded;
+use trace::{Ending, StackFrame};
 
 use super::plan::PlannedEvent;
-use crate::failure::Failure;
+use crate::failure::{RunFailure, ThreadAtEnd};
 use crate::mapping::Mapping;
 
 /// Whether a replay showed what its schedule leads to.
@@ -63,22 +61,6 @@ pub struct ObservedEvent {
     pub stack: Vec<StackFrame>,
 }
 
-/// A thread at the end of the schedule, or where the program left it.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct ThreadStatus {
-    /// Its name.
-    pub thread: String,
-    /// What it was doing.
-    #[serde(serialize_with = "state_name")]
-    pub state: ThreadState,
-    /// Its call stack, innermost first.
-    pub stack: Vec<StackFrame>,
-}
-
-fn state_name<S: Serializer>(state: &ThreadState, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(state.name())
-}
-
 /// A replay that was carried out.
 #[derive(Debug)]
 pub struct Replay {
@@ -94,10 +76,10 @@ pub struct Replay {
     pub elapsed: Duration,
     /// The events that the goal names.
     pub events: Vec<ObservedEvent>,
-    /// The threads at the end of the schedule, or where the program left it.
-    pub threads: Vec<ThreadStatus>,
+    /// The threads, by name, at the end of the schedule, or where the program left it.
+    pub threads: Vec<ThreadAtEnd<String>>,
     /// How the program failed, if it did.
-    pub failure: Option<Failure>,
+    pub failure: Option<RunFailure>,
     pub(super) log: Option<(Mapping, String)>,
 }
 

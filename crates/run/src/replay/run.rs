@@ -60,13 +60,13 @@ const MOST_IN_MEMORY: u64 = 4_000_000;
 
 /// A program that ran.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(super) struct ReplayedRun {
     pub(super) ending: Ending,
     pub(super) elapsed: Duration,
     pub(super) directory: WorkDirectory,
 }
 
-impl Ran {
+impl ReplayedRun {
     /// What the runtime reported.
     pub(super) fn outcome(&self) -> Vec<u8> {
         self.read(wire::OUTCOME_FILE)
@@ -96,11 +96,11 @@ impl Ran {
 pub(super) fn run(
     command: &Command,
     control: &[u8],
-    settings: &wire::Settings,
+    settings: &wire::RuntimeSettings,
     limit: Duration,
     cancellation: &Cancellation,
-) -> io::Result<Ran> {
-    let directory = prepared(control, &wire::Settings { sleeping: command.sleeping, ..*settings })?;
+) -> io::Result<ReplayedRun> {
+    let directory = prepared(control, &wire::RuntimeSettings { sleeping: command.sleeping, ..*settings })?;
     let program = as_recorded(command, environment(command, directory.path())?);
     execute(program, command, directory, limit, cancellation)
 }
@@ -112,7 +112,7 @@ pub(super) fn execute(
     directory: WorkDirectory,
     limit: Duration,
     cancellation: &Cancellation,
-) -> io::Result<Ran> {
+) -> io::Result<ReplayedRun> {
     let mut output = OutputFile::create(&directory.path().join(OUTPUT_FILE))?;
     program.stdin(input(command)?).stdout(output.for_program()?).stderr(output.for_program()?);
     program.process_group(0);
@@ -130,11 +130,11 @@ pub(super) fn execute(
     let (status, in_time) = waited?;
     let ending = ending(status, in_time);
     let ending = driver.map_or(Ok(ending), |driver| Ok::<_, io::Error>(driver.finish(ending)?.ending))?;
-    Ok(Ran { ending, elapsed: started.elapsed(), directory })
+    Ok(ReplayedRun { ending, elapsed: started.elapsed(), directory })
 }
 
 /// A directory for a run under this control file.
-pub(super) fn prepared(control: &[u8], settings: &wire::Settings) -> io::Result<WorkDirectory> {
+pub(super) fn prepared(control: &[u8], settings: &wire::RuntimeSettings) -> io::Result<WorkDirectory> {
     // Without a limit the log may be longer than memory.
     let is_short = settings.max_events.is_some_and(|most| most.get() <= MOST_IN_MEMORY);
     let directory = if is_short { WorkDirectory::create_in_memory() } else { WorkDirectory::create() }?;

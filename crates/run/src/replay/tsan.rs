@@ -10,7 +10,7 @@ use std::time::Duration;
 use trace::{Ending, Kind};
 use wire::{OrderedCall, SyncCall};
 
-use super::plan::{Cast, Plan, PlannedEvent};
+use super::plan::{Plan, PlannedEvent, ThreadTable};
 use super::run::{self, Command};
 use crate::Cancellation;
 use crate::directory::WorkDirectory;
@@ -115,11 +115,11 @@ fn reports_in(directory: &Path) -> io::Result<String> {
 
 /// The order file.
 fn order_of(plan: &Plan) -> Vec<u8> {
-    let cast = Cast::of(plan);
+    let table = ThreadTable::of(plan);
     let mut calls = Vec::new();
-    let mut waiting: Vec<Option<&PlannedEvent>> = vec![None; cast.len()];
+    let mut waiting: Vec<Option<&PlannedEvent>> = vec![None; table.len()];
     for (index, step) in plan.steps.iter().enumerate() {
-        let thread = cast.number(&step.thread);
+        let thread = table.number(&step.thread);
         let call = match step.kind {
             Kind::Fork => SyncCall::Create,
             Kind::Join => SyncCall::Join,
@@ -150,7 +150,7 @@ fn order_of(plan: &Plan) -> Vec<u8> {
         calls.push(OrderedCall { thread, call });
     }
     let mut bytes = Vec::new();
-    wire::write_call_order(&cast.origins(), &calls, &mut |part| bytes.extend_from_slice(part));
+    wire::write_call_order(&table.origins(), &calls, &mut |part| bytes.extend_from_slice(part));
     bytes
 }
 

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use trace::{Kind, ObjectKind, ThreadPath};
 use wire::{Instruction, Obstacle, ThreadState, WaitsFor};
 
-use super::outcome::{Outcome, Stuck};
+use super::outcome::{FailedInstruction, Outcome};
 use super::plan::{Control, Goal, Plan, PlannedEvent};
 use super::result::Divergence;
 use load::inspect::{Bytes, InspectedEvent, Inspection};
@@ -173,9 +173,9 @@ impl<'a> Verifying<'a> {
         let end = self.plan.steps.len();
         let mut accesses = Vec::new();
         for event in [a, b] {
-            let thread = self.control.cast.number(&event.thread);
-            let sight = event.place.and_then(|place| self.outcome.sight(thread, place));
-            match sight.and_then(|sight| sight.access) {
+            let thread = self.control.table.number(&event.thread);
+            let report = event.place.and_then(|place| self.outcome.access_report(thread, place));
+            match report.and_then(|report| report.access) {
                 Some(access) => accesses.push(access),
                 None => return Some(self.at(end, event, "no access there".to_owned())),
             }
@@ -195,18 +195,20 @@ impl<'a> Verifying<'a> {
         }
         for (index, event) in events.iter().enumerate() {
             let next = &events[(index + 1) % events.len()];
-            let report = self.outcome.thread(self.control.cast.number(&event.thread));
+            let report = self.outcome.thread(self.control.table.number(&event.thread));
             let waits = report.filter(|report| report.state == ThreadState::Waiting);
             let Some(waits) = waits else {
                 return Some(self.at(end, event, "it does not wait".to_owned()));
             };
             let for_next = match (event.kind, waits.waits_for) {
-                (Kind::Join, WaitsFor::EndOf(thread)) => self.control.cast.path(thread) == Some(&next.thread),
+                (Kind::Join, WaitsFor::EndOf(thread)) => {
+                    self.control.table.path(thread) == Some(&next.thread)
+                }
                 (
                     Kind::Acquire | Kind::AcquireShared | Kind::Request | Kind::RequestShared,
                     WaitsFor::Address(lock),
                 ) => self.holders(lock).contains(&next.thread),
-                // Who will signal, post or arrive is not written anywhere. The program ran on, so whoever could has done so.
+                // It is not recorded who will signal, post or arrive. The program ran on, so each thread that could has done so.
                 (_, WaitsFor::Address(_)) => true,
                 _ => false,
             };
@@ -229,10 +231,10 @@ impl<'a> Verifying<'a> {
     }
 
     /// What the runtime says of the instruction it could not perform.
-    fn stuck(&self, stuck: &Stuck) -> Divergence {
+    fn stuck(&self, stuck: &FailedInstruction) -> Divergence {
         let instruction = usize::try_from(stuck.instruction).ok();
         let instruction = instruction.and_then(|index| self.control.instructions.get(index));
-        let path = self.control.cast.path(stuck.thread).cloned().unwrap_or_default();
+        let path = self.control.table.path(stuck.thread).cloned().unwrap_or_default();
         let steps = self.plan.steps.iter().enumerate();
         let pending = |(_, step): &(usize, &PlannedEvent)| {
             step.thread == path && step.place.is_some_and(|place| place >= stuck.place)
@@ -248,7 +250,7 @@ impl<'a> Verifying<'a> {
             (Obstacle::Ended, _) => "the thread has ended".to_owned(),
             (Obstacle::Absent, _) => "the thread has not been created".to_owned(),
             (Obstacle::Waits, WaitsFor::EndOf(other)) => {
-                let other = self.control.cast.path(other).map_or_else(String::new, ThreadPath::to_string);
+                let other = self.control.table.path(other).map_or_else(String::new, ThreadPath::to_string);
                 format!("the thread waits for the end of {other}")
             }
             (Obstacle::Waits, WaitsFor::Address(lock)) => match self.holders(lock).first() {

@@ -175,7 +175,7 @@ safe_hook! {
         log_event(Kind::HappensAfter, object as u64, pc);
     }
     fn __tsan_mutex_pre_lock(lock: Object, flags: u32; pc in "rdx") {
-        // Not a position: whether the lock is free is not known yet. But whoever is not to take it yet stops here, because it cannot inside.
+        // Not a position: whether the lock is free is not known yet. But a thread that is not to take it yet stops here, because it cannot inside.
         if let Some(inside) = enter_point() && flags & TRIES == 0 {
             inside.simple(held(flags & READS != 0).request, pc, lock as u64);
         }

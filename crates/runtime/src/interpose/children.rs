@@ -88,7 +88,7 @@ unsafe {
 }
 }
 
-/// A program that goes into the background goes on in its child, and its parent ends. Whoever records waits for the parent and ends what is
+/// A program that goes into the background goes on in its child, and its parent ends. The recorder waits for the parent and ends what is
 /// left, so a program that it has started itself stays in the foreground.
 ///
 /// # Safety
@@ -120,7 +120,7 @@ unsafe {
 }
 }
 
-/// Whether this process was started by whoever records, and not by another program: it ends when that does, which no child inherits.
+/// Whether this process was started by the recorder, and not by another program: it ends when that does, which no child inherits.
 fn is_first_process() -> bool {
     let mut signal: c_int = 0;
     // SAFETY: the kernel writes the number of a signal.
@@ -235,7 +235,7 @@ replacing! {
     fn execveat(directory: c_int, path: Text, arguments: Texts, environment: Texts, flags: c_int);
 }
 
-/// The arguments up to the null that ends them, the first of which is given, as a list; in memory that is never given back, since
+/// The arguments from the given one up to the null that ends them, as a list; in memory that is never given back, since
 /// the program is replaced.
 ///
 /// # Safety

@@ -29,18 +29,18 @@ const PREVIOUS: u64 = 8;
 /// A tree that is balanced and higher has more nodes than there is memory.
 const HIGHEST: usize = 96;
 
-/// Nodes change colour on the way up, and the links of a few. More changes are not told.
+/// Nodes change colour on the way up, and the links of a few. More changes are not recorded.
 const MOST_CHANGES: usize = 128;
 
-/// Tells what is read and written. It stands at one place of the schedule, unless one is followed.
-struct Teller<'i> {
+/// Records what is read and written. It stands at one place of the schedule, unless one is followed.
+struct NodeAccesses<'i> {
     inside: &'i Inside,
     pc: u64,
     first: bool,
 }
 
-impl Teller<'_> {
-    fn tell(&mut self, reads: bool, address: u64, length: u64) {
+impl NodeAccesses<'_> {
+    fn record(&mut self, reads: bool, address: u64, length: u64) {
         let kind = if reads { Kind::ReadRange } else { Kind::WriteRange };
         if self.first || is_following() {
             self.inside.stop_before(kind, address, length, self.pc);
@@ -54,18 +54,18 @@ impl Teller<'_> {
     /// # Safety
     /// There is one.
     unsafe fn read(&mut self, address: u64) -> u64 {
-        self.tell(true, address, 8);
+        self.record(true, address, 8);
         // SAFETY: by the contract of this function.
         unsafe { word(address) }
     }
 
     fn write(&mut self, address: u64) {
-        self.tell(false, address, 8);
+        self.record(false, address, 8);
     }
 
-    fn tell_changes(&mut self, changes: [(u64, u64); MOST_CHANGES]) {
+    fn record_changes(&mut self, changes: [(u64, u64); MOST_CHANGES]) {
         for (address, length) in changes.into_iter().take_while(|(_, length)| *length > 0) {
-            self.tell(false, address, length);
+            self.record(false, address, length);
         }
     }
 }
@@ -81,25 +81,25 @@ unsafe fn word(address: u64) -> u64 {
 ///
 /// # Safety
 /// It is a node of a tree.
-unsafe fn walk(teller: &mut Teller<'_>, node: u64, [before, after]: [u64; 2]) {
+unsafe fn walk(accesses: &mut NodeAccesses<'_>, node: u64, [before, after]: [u64; 2]) {
     // SAFETY: nodes lead to nodes, and the tree has an end above and below.
     unsafe {
-        let mut next = teller.read(node + after);
+        let mut next = accesses.read(node + after);
         if next != 0 {
             for _ in 0..HIGHEST {
-                next = teller.read(next + before);
+                next = accesses.read(next + before);
                 if next == 0 {
                     return;
                 }
             }
             return;
         }
-        let (mut node, mut parent) = (node, teller.read(node + PARENT));
+        let (mut node, mut parent) = (node, accesses.read(node + PARENT));
         for _ in 0..HIGHEST {
-            if teller.read(parent + after) != node {
+            if accesses.read(parent + after) != node {
                 return;
             }
-            (node, parent) = (parent, teller.read(parent + PARENT));
+            (node, parent) = (parent, accesses.read(parent + PARENT));
         }
     }
 }
@@ -111,7 +111,7 @@ struct Before {
     parts: [u64; 4],
 }
 
-/// The nodes of a tree that a change can concern, as they were: those from a node up to the root, what is beside them, and what hangs on
+/// The nodes of a tree that a change can concern, as they were: those from a node up to the root, their siblings, and what hangs on
 /// that.
 struct Neighbourhood(UnsafeCell<([Before; Neighbourhood::MOST], usize)>);
 
@@ -154,14 +154,14 @@ impl Neighbourhood {
                     return;
                 }
                 keep(parent);
-                let beside = if word(parent + LEFT) == node { RIGHT } else { LEFT };
-                keep_with_children(&mut keep, word(parent + beside));
+                let sibling = if word(parent + LEFT) == node { RIGHT } else { LEFT };
+                keep_with_children(&mut keep, word(parent + sibling));
                 (node, parent) = (parent, word(parent + PARENT));
             }
         }
     }
 
-    /// What has changed since: addresses and lengths, then zeroes. Others may use the neighbourhood when it is told.
+    /// What has changed since: addresses and lengths, then zeroes. Others may use the neighbourhood when this is recorded.
     ///
     /// # Safety
     /// The caller has the token.
@@ -232,9 +232,9 @@ unsafe fn lowest_of_erased(node: u64) -> u64 {
 /// It is a node of a tree.
 unsafe fn tell_walk(node: Node, sides: [u64; 2], pc: u64) {
     if let Some(inside) = enter() {
-        let mut teller = Teller { inside: &inside, pc, first: true };
+        let mut accesses = NodeAccesses { inside: &inside, pc, first: true };
         // SAFETY: by the contract of this function.
-        unsafe { walk(&mut teller, node as u64, sides) };
+        unsafe { walk(&mut accesses, node as u64, sides) };
     }
 }
 
@@ -264,47 +264,47 @@ hook! {
             ));
         };
         let Some(inside) = enter() else { return insert() };
-        let mut teller = Teller { inside: &inside, pc, first: true };
+        let mut accesses = NodeAccesses { inside: &inside, pc, first: true };
         // What it leads to is not set yet.
         for (offset, length) in PARTS {
-            teller.tell(false, node as u64 + offset, length);
+            accesses.record(false, node as u64 + offset, length);
         }
         NEIGHBOURHOOD.note(parent as u64, header as u64);
         insert();
-        teller.tell_changes(NEIGHBOURHOOD.changes());
+        accesses.record_changes(NEIGHBOURHOOD.changes());
     }
     fn _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(node: Node, header: Node; pc in "rdx") -> Node {
         let erase = || {
             real!(_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(node => Node, header => Node) -> Node)
         };
         let Some(inside) = enter() else { return erase() };
-        let mut teller = Teller { inside: &inside, pc, first: true };
+        let mut accesses = NodeAccesses { inside: &inside, pc, first: true };
         for (offset, length) in PARTS {
-            teller.tell(true, node as u64 + offset, length);
+            accesses.record(true, node as u64 + offset, length);
         }
         NEIGHBOURHOOD.note(lowest_of_erased(node as u64), header as u64);
         let erased = erase();
-        teller.tell_changes(NEIGHBOURHOOD.changes());
+        accesses.record_changes(NEIGHBOURHOOD.changes());
         erased
     }
     fn _ZNSt8__detail15_List_node_base7_M_hookEPS0_(node: Node, before: Node; pc in "rdx") {
         if let Some(inside) = enter() {
-            let mut teller = Teller { inside: &inside, pc, first: true };
+            let mut accesses = NodeAccesses { inside: &inside, pc, first: true };
             let (node, before) = (node as u64, before as u64);
-            let previous = teller.read(before + PREVIOUS);
+            let previous = accesses.read(before + PREVIOUS);
             [node + NEXT, node + PREVIOUS, previous + NEXT, before + PREVIOUS]
                 .into_iter()
-                .for_each(|address| teller.write(address));
+                .for_each(|address| accesses.write(address));
         }
         real!(_ZNSt8__detail15_List_node_base7_M_hookEPS0_(node => Node, before => Node));
     }
     fn _ZNSt8__detail15_List_node_base9_M_unhookEv(node: Node; pc in "rsi") {
         if let Some(inside) = enter() {
-            let mut teller = Teller { inside: &inside, pc, first: true };
-            let next = teller.read(node as u64 + NEXT);
-            let previous = teller.read(node as u64 + PREVIOUS);
-            teller.write(previous + NEXT);
-            teller.write(next + PREVIOUS);
+            let mut accesses = NodeAccesses { inside: &inside, pc, first: true };
+            let next = accesses.read(node as u64 + NEXT);
+            let previous = accesses.read(node as u64 + PREVIOUS);
+            accesses.write(previous + NEXT);
+            accesses.write(next + PREVIOUS);
         }
         real!(_ZNSt8__detail15_List_node_base9_M_unhookEv(node => Node));
     }
@@ -312,11 +312,11 @@ hook! {
         if node != end
             && let Some(inside) = enter()
         {
-            let mut teller = Teller { inside: &inside, pc, first: true };
+            let mut accesses = NodeAccesses { inside: &inside, pc, first: true };
             let places = [node as u64, first as u64, end as u64];
-            let previous = places.map(|place| teller.read(place + PREVIOUS));
-            previous.into_iter().for_each(|previous| teller.write(previous + NEXT));
-            places.into_iter().for_each(|place| teller.write(place + PREVIOUS));
+            let previous = places.map(|place| accesses.read(place + PREVIOUS));
+            previous.into_iter().for_each(|previous| accesses.write(previous + NEXT));
+            places.into_iter().for_each(|place| accesses.write(place + PREVIOUS));
         }
         real!(_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(node => Node, first => Node, end => Node));
     }

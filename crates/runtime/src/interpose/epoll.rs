@@ -1,5 +1,5 @@
-//! Waiting for many files with `epoll`. What is ready is told by a word that the program chose for each file, so the files that an epoll waits
-//! for are remembered with their words: who is told of a file comes after who sent something through it, and after who made it be waited for.
+//! Waiting for many files with `epoll`. What is ready is reported by a word that the program chose for each file, so the files that an epoll waits
+//! for are remembered with their words: a thread to which a file is reported comes after who sent something through it, and after who made it be waited for.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -83,7 +83,7 @@ pub(super) fn forget(file: c_int) {
     Registration::all().filter(is_part).for_each(Registration::clear);
 }
 
-/// The calling thread was told that something has come through a file, or through one of those that it waits for.
+/// The calling thread learned that something has come through a file, or through one of those that it waits for.
 pub(super) fn log_arrived(file: c_int, pc: u64) {
     log_arrived_within(file, DEEPEST, pc);
 }
@@ -95,18 +95,18 @@ fn log_arrived_within(file: c_int, depth: u32, pc: u64) {
     log_use(Use::Sees, passage(file), pc);
 }
 
-/// Tells of the files that these events are about, and then of the epoll: the call cannot return before something was sent, so no schedule may
+/// Records the files that these events are about, and then of the epoll: the call cannot return before something was sent, so no schedule may
 /// have its first event before that.
 ///
 /// # Safety
-/// There are so many events.
+/// The array has this number of events.
 unsafe fn log_events(epoll: c_int, events: Events, count: c_int, pc: u64) {
     const ARRIVED: c_int =
         libc::EPOLLIN | libc::EPOLLPRI | libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR;
-    // Who was told of nothing learns nothing.
+    // Nothing was reported.
     let count = usize::try_from(count).unwrap_or(0);
     for index in 0..count {
-        // SAFETY: there are so many.
+        // SAFETY: the array has this number of elements.
         let event = unsafe { events.add(index).read_unaligned() };
         if event.events & ARRIVED as u32 == 0 {
             continue;

@@ -69,6 +69,10 @@ pub(crate) fn is_ours(handler: usize) -> bool {
     handler == failed as *const () as usize
 }
 
+/// The handler of faults.
+///
+/// # Safety
+/// Only the kernel calls it, with what belongs to the signal.
 unsafe extern "C" fn failed(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel hands over what belongs to the signal; zero bytes are the default action.
     unsafe {

@@ -1,6 +1,6 @@
 //! Fibers, as a program announces them through libtsan's interface: stacks that take turns on a thread, and move between threads.
 //!
-//! A fiber comes after whoever created it, after what it did before on other threads, and after whoever switched to it. If the program
+//! A fiber comes after the thread that created it, after what it did before on other threads, and after the thread that switched to it. If the program
 //! says at some switch that it orders nothing, the fibers of a thread do not come in the thread's order either: the log's head says so,
 //! and each fiber becomes a thread of the trace.
 

@@ -224,7 +224,7 @@ hook! {
     }
     fn eventfd_read(file: c_int, value: *mut u64; pc in "rdx") -> c_int {
         let taken = receive(file, || Ranges::one(value.cast(), size_of::<u64>()), pc, || {
-            // As `read` returns it: so many bytes, or a failure.
+            // As `read` returns it: the number of bytes, or a failure.
             match real!(eventfd_read(file => c_int, value => *mut u64) -> c_int) {
                 0 => size_of::<u64>() as isize,
                 failure => failure as isize,

@@ -9,7 +9,7 @@ use crate::real::real;
 type Bytes = *mut c_void;
 type Text = *mut c_char;
 
-/// Tells that so many bytes were written there, unless that is nowhere.
+/// Records that this number of bytes was written there, unless that is nowhere.
 fn log_fill(to: Bytes, size: usize, pc: u64) {
     if !to.is_null() {
         log_ranges(pc, &[], &[(to as u64, size)]);

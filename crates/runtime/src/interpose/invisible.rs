@@ -13,7 +13,7 @@ use crate::start::settings;
 use crate::sys;
 
 /// How many bits of the word say how many threads the barrier holds back; the others count those that have arrived. Older users have a
-/// word twice as long, of which this is the first half.
+/// word twice as long; this is its first half.
 const COUNT_BITS: u32 = 10;
 const ONE_ARRIVED: u32 = 1 << COUNT_BITS;
 

@@ -170,7 +170,7 @@ struct RobustList {
     _pending: usize,
 }
 
-/// The thread is about to end: the robust mutexes it holds are given back as the kernel will do it, and whoever takes one next learns that
+/// The thread is about to end: the robust mutexes it holds are given back as the kernel will do it, and the thread that takes one next learns that
 /// its owner died.
 ///
 /// # Safety

@@ -240,7 +240,7 @@ unsafe {
     (team.function)(team.data);
     let Some(inside) = enter_point() else { return };
     inside.simple(Kind::HappensBefore, pc, team.part(Part::Join));
-    // libgomp has a barrier of its own behind ours: whoever is released here must get there.
+    // libgomp has a barrier of its own behind ours: every thread that is released here must get there.
     let set_leaving = |leaves| {
         let own = thread::current().map(|thread| thread.slot);
         scheduler().with_lock(|schedule, _| own.into_iter().for_each(|own| schedule.set_leaving(own, leaves)));

@@ -1,4 +1,4 @@
-//! Waiting until files are ready, with `poll` and `select`. What is there to be read was sent before, so who was told of it comes after who
+//! Waiting until files are ready, with `poll` and `select`. What is there to be read was sent before, so the thread that learns of it comes after the one that
 //! sent it, whether or not it is read.
 
 use core::ffi::{c_int, c_ulong, c_void};
@@ -28,14 +28,14 @@ fn wait_limited<L: Copy>(limit: L, none: L, really: impl Fn(L) -> c_int) -> c_in
     }
 }
 
-/// Tells of the files that something has come through.
+/// Records the files that something has come through.
 ///
 /// # Safety
-/// There are so many.
+/// The array has this number of elements.
 unsafe fn tell_polled(files: *const libc::pollfd, count: c_ulong, result: c_int, pc: u64) -> c_int {
     if result > 0 {
         let ready = (0..(count as usize))
-            // SAFETY: there are so many.
+            // SAFETY: the array has this number of elements.
             .map(|index| unsafe { files.add(index).read() })
             .filter(|file| file.fd >= 0 && file.revents & ARRIVED != 0);
         ready.take(MOST_FILES).for_each(|file| log_arrived(file.fd, pc));
@@ -43,13 +43,13 @@ unsafe fn tell_polled(files: *const libc::pollfd, count: c_ulong, result: c_int,
     result
 }
 
-/// Likewise for a set of files.
+/// The same for a set of files.
 ///
 /// # Safety
-/// It is null or a set that has so many.
+/// It is null or a set of this number of files.
 unsafe fn tell_selected(count: c_int, files: Files, result: c_int, pc: u64) -> c_int {
     if result > 0 && !files.is_null() {
-        // SAFETY: it is a set that has so many.
+        // SAFETY: it is a set of this number of files.
         let ready = (0..count).filter(|&file| unsafe { libc::FD_ISSET(file, files) });
         ready.take(MOST_FILES).for_each(|file| log_arrived(file, pc));
     }

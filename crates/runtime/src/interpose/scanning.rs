@@ -12,7 +12,7 @@ type Text = *const c_char;
 type Stream = *mut c_void;
 type Rest = *mut Arguments;
 
-/// Tells what a call has filled that made so many conversions.
+/// Records what a call has filled that made this number of conversions.
 ///
 /// # Safety
 /// The format is a text, and the arguments are those it needs.

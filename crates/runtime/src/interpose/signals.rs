@@ -5,13 +5,13 @@
 //! A thread that waits in the scheduler is made ready to handle the signal.
 //!
 //! Everything before a handler is installed, a timer set or a signal sent comes before what the handler does, and
-//! likewise before what follows a wait for the signal. Which of several senders sent it is unknown, so it comes
+//! also before what follows a wait for the signal. Which of several senders sent it is unknown, so it comes
 //! after all of them: this may add orders that do not exist, but it misses none.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use wire::{Kind, Passage, Signal, Target, UnsafeCall};
+use wire::{Kind, Passage, Signal, SignalTarget, UnsafeCall};
 
 use super::{failures, hook, outside};
 use crate::inside::{Inside, enter, enter_point};
@@ -129,7 +129,7 @@ fn log_arrival(signal: c_int, pc: u64) {
 }
 
 /// Tells that the calling thread is about to cause a signal, or to say what is done about it.
-fn log_cause(signal: c_int, target: Target, pc: u64) {
+fn log_cause(signal: c_int, target: SignalTarget, pc: u64) {
     if let Some(inside) = enter_point() {
         let passage = Passage::Signal(Signal(signal as u8), target);
         inside.simple(Kind::HappensBefore, pc, passage.object());
@@ -235,7 +235,7 @@ unsafe {
     };
     let handles = !new.is_null() && (*new).sa_sigaction > libc::SIG_IGN;
     if handles {
-        log_cause(signal, Target::Anyone, pc);
+        log_cause(signal, SignalTarget::Anyone, pc);
     }
     let Some(_inside) = enter() else { return really(new) };
     let (handler, flags) = (HANDLERS[index].load(Ordering::Relaxed), FLAGS[index].load(Ordering::Relaxed));
@@ -301,19 +301,19 @@ hook! {
     }
     fn kill(process: libc::pid_t, signal: c_int; pc in "rdx") -> c_int {
         if signal != 0 && reaches_us(process) {
-            log_cause(signal, Target::Anyone, pc);
+            log_cause(signal, SignalTarget::Anyone, pc);
         }
         real!(kill(process => libc::pid_t, signal => c_int) -> c_int)
     }
     fn killpg(group: libc::pid_t, signal: c_int; pc in "rdx") -> c_int {
         if signal != 0 {
-            log_cause(signal, Target::Anyone, pc);
+            log_cause(signal, SignalTarget::Anyone, pc);
         }
         real!(killpg(group => libc::pid_t, signal => c_int) -> c_int)
     }
     fn sigqueue(process: libc::pid_t, signal: c_int, value: Value; pc in "rcx") -> c_int {
         if signal != 0 && reaches_us(process) {
-            log_cause(signal, Target::Anyone, pc);
+            log_cause(signal, SignalTarget::Anyone, pc);
         }
         real!(sigqueue(process => libc::pid_t, signal => c_int, value => Value) -> c_int)
     }
@@ -331,7 +331,7 @@ hook! {
     }
     fn tgkill(process: libc::pid_t, thread: libc::pid_t, signal: c_int; pc in "rcx") -> c_int {
         if signal != 0 {
-            log_cause(signal, Target::Anyone, pc);
+            log_cause(signal, SignalTarget::Anyone, pc);
         }
         real!(tgkill(process => libc::pid_t, thread => libc::pid_t, signal => c_int) -> c_int)
     }
@@ -353,7 +353,7 @@ hook! {
         real!(setitimer(which => c_int, new => Bytes, old => Bytes) -> c_int)
     }
     fn timer_create(clock: c_int, event: Bytes, timer: Bytes; pc in "rcx") -> c_int {
-        log_cause(ANY_SIGNAL, Target::Anyone, pc);
+        log_cause(ANY_SIGNAL, SignalTarget::Anyone, pc);
         real!(timer_create(clock => c_int, event => Bytes, timer => Bytes) -> c_int)
     }
     fn timer_settime(timer: Value, flags: c_int, new: Bytes, old: Bytes; pc in "r8") -> c_int {
@@ -381,7 +381,7 @@ const ANY_SIGNAL: c_int = 0;
 /// Tells that the calling thread is about to set a timer which causes this signal.
 fn set_timer(signal: c_int, pc: u64) {
     TIMER_IS_SET.store(true, Ordering::Relaxed);
-    log_cause(signal, Target::Anyone, pc);
+    log_cause(signal, SignalTarget::Anyone, pc);
 }
 
 /// The calling thread was not created through us: a timer may have started it, so it comes after what was done before that.
@@ -390,12 +390,12 @@ pub(crate) fn log_attachment() {
 }
 
 /// The thread with this handle, as far as it is known.
-fn target(handle: libc::pthread_t) -> Target {
+fn target(handle: libc::pthread_t) -> SignalTarget {
 // SAFETY: takes nothing, touches nothing.
 unsafe {
-    let Some(inside) = enter() else { return Target::Anyone };
+    let Some(inside) = enter() else { return SignalTarget::Anyone };
     let own = handle == libc::pthread_self();
     let thread = if own { Some(inside.thread()) } else { program::find(handle) };
-    thread.map_or(Target::Anyone, |thread| Target::Thread(thread.number))
+    thread.map_or(SignalTarget::Anyone, |thread| SignalTarget::Thread(thread.number))
 }
 }

@@ -330,7 +330,7 @@ fn is_finished(thread: &Thread) -> bool {
 /// The numbers of threads that were joined, or detached and have ended, by their handles.
 static GONE: Numbers<4096> = Numbers::new();
 
-/// Writes that a thread is joined or detached of which nothing is left, if it is one.
+/// Writes that a thread of which nothing is left is joined or detached, if it is one.
 fn log_gone(inside: &Inside, handle: libc::pthread_t, pc: u64) {
     if let Some(number) = GONE.get(handle) {
         inside.detailed(Kind::JoinedAgain, pc, 0, &[u64::from(number)], b"");

@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
     registers: *const u64,
 }
 
-/// So many bytes of the registers hold arguments that are no floating point numbers.
+/// The number of bytes of the registers that hold arguments which are not floating point numbers.
 const GENERAL: u32 = 48;
 /// So many bytes hold arguments altogether.
 const ALL: u32 = 176;
@@ -61,7 +61,7 @@ unsafe {
     }
 }
 
-/// Defines exported functions with so many fixed arguments and any number of others.
+/// Defines exported functions with a number of fixed arguments and any number of others.
 macro_rules! variadic {
     ($($(#[$attribute:meta])* fn $name:ident([$($argument:ident: $type:ty),*], $rest:ident, $pc:ident) -> $result:ty $body:block)*) => {
         $(

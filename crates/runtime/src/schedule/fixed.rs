@@ -5,7 +5,7 @@ use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 use core::slice;
 
-/// At most so many values.
+/// A limited number of values.
 ///
 /// Invariant: `memory` is valid for `capacity` values for the rest of the process and belongs to this vector alone; the first
 /// `length` of them are initialised.

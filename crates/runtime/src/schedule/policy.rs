@@ -98,7 +98,7 @@ impl Chooser {
         HIGH + self.dice.roll() % HIGH
     }
 
-    /// How many events the chosen thread may perform, after so many in the whole program. A short program is
+    /// How many events the chosen thread may perform, given how many the whole program has performed. A short program is
     /// switched often, so that its threads meet at all; a long one seldom, since switching costs.
     pub(super) fn quantum(&mut self, events: u64) -> i64 {
         let own = |divisor: u64, most: u64| (events / divisor).clamp(50, most);

@@ -4,22 +4,22 @@
 //! instruction does. So only positions matter on the way; whether the events at those positions are what they were in the recording is for
 //! the launcher to see, from the log, which a replay writes like any recording.
 
-use wire::{Instruction, Obstacle, OnDivergence, Origin, WaitsFor};
+use wire::{Instruction, MemoryRange, Obstacle, OnDivergence, Origin, OutcomeRecord, WaitsFor};
 
-use super::{Entries, Fixed, Key, NEVER, Pending, Slot, State, World};
+use super::{Entries, Fixed, Key, NEVER, Slot, State, World};
 use crate::replay::Control;
 
 /// The longest stretch a thread runs without the schedule's being asked.
 const LONGEST: u64 = 1 << 20;
 
-/// How many events a thread may perform between its attempt to get a futex lock and its wait for it: code that is not optimised keeps what
-/// came of the attempt on its stack.
+/// How many events a thread may perform between its attempt to get a futex lock and its wait for it: code that is not optimised keeps the
+/// result of the attempt on its stack.
 const ON_THE_WAY: u64 = 32;
 
 /// How often others may run while a thread is outside.
 const MOST_HELPED: u32 = 1 << 10;
 
-/// What has become of a thread of the table.
+/// The state of a thread of the table.
 #[derive(Clone, Copy)]
 pub(crate) enum Actor {
     /// It is not created yet.
@@ -27,13 +27,6 @@ pub(crate) enum Actor {
     Lives(Slot),
     /// It has ended at this position.
     Ended(u64),
-}
-
-/// The memory that a thread was last seen about to access.
-#[derive(Clone, Copy)]
-pub(crate) struct Watched {
-    address: u64,
-    length: u64,
 }
 
 /// Whether there are instructions to follow.
@@ -54,31 +47,15 @@ pub(super) enum Next {
     Choose,
 }
 
-/// Something about a replay that its user is to learn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Report {
-    /// The thread is about to make this access, and memory holds so much there.
-    PendingAccess { role: u32, position: u64, pending: Pending },
-    /// The thread is not about to make an access there.
-    Nothing { role: u32, position: u64 },
-    /// The current content of the memory of the thread's last reported access.
-    MemoryContent { role: u32, address: u64, length: u64 },
-    /// A thread when it is held, or where the replay diverged.
-    Thread { role: u32, state: State, position: u64, waits_for: WaitsFor, pc: u64 },
-    /// All threads have been reported: the goal of the replay.
-    AllReported,
-    /// The instruction with this number cannot be performed.
-    Diverged { instruction: usize, role: u32, obstacle: Obstacle, position: u64, waits_for: WaitsFor },
-    /// All instructions are performed.
-    Freed,
-}
+/// Something about a replay that its user is to learn. What memory holds is read when it is written.
+pub(crate) type Report = OutcomeRecord<MemoryRange>;
 
 /// The replay of this process.
 pub(crate) struct Replay {
     phase: Phase,
     control: Control,
     actors: Fixed<Actor>,
-    watched: Fixed<Watched>,
+    watched: Fixed<MemoryRange>,
     /// The current instruction.
     at: usize,
     /// How often others ran while the thread of the current instruction was outside.
@@ -99,10 +76,10 @@ impl Replay {
     }
 
     /// Instructions to follow, and memory for as many threads as their table has.
-    pub(crate) fn new(control: Control, mut actors: Fixed<Actor>, mut watched: Fixed<Watched>) -> Replay {
+    pub(crate) fn new(control: Control, mut actors: Fixed<Actor>, mut watched: Fixed<MemoryRange>) -> Replay {
         for _ in control.origins {
             actors.push(Actor::NotYet);
-            watched.push(Watched { address: 0, length: 0 });
+            watched.push(MemoryRange { address: 0, length: 0 });
         }
         Replay { phase: Phase::Following, control, actors, watched, at: 0, helped: 0 }
     }
@@ -181,8 +158,8 @@ impl Replay {
                 Instruction::Block { thread, before } => self.block(thread, before, entries, world),
                 Instruction::ReportAccess { thread, place } => self.see(thread, place, entries, world),
                 Instruction::ReportMemory { thread } => {
-                    if let Some(&Watched { address, length }) = self.watched.get(thread as usize) {
-                        world.report(Report::MemoryContent { role: thread, address, length });
+                    if let Some(&memory) = self.watched.get(thread as usize) {
+                        world.report(Report::MemoryContent { thread, memory });
                     }
                     None
                 }
@@ -286,10 +263,10 @@ impl Replay {
                 return Some(Next::Await);
             }
             let is_there = entries.position(thread, world) == position;
-            if is_there && let Some(pending) = entries.pending(thread, world) {
-                let Pending { address, length, .. } = pending;
-                self.watched[role as usize] = Watched { address, length };
-                world.report(Report::PendingAccess { role, position, pending });
+            if is_there && let Some(access) = entries.pending(thread, world) {
+                let memory = access.range();
+                self.watched[role as usize] = memory;
+                world.report(Report::PendingAccess { thread: role, place: position, access, memory });
                 return None;
             }
             // It has come so far, but not yet to the access: it may sleep on the way.
@@ -297,7 +274,7 @@ impl Replay {
                 return Some(Next::Run(thread));
             }
         }
-        world.report(Report::Nothing { role, position });
+        world.report(Report::Nothing { thread: role, place: position });
         None
     }
 
@@ -309,9 +286,9 @@ impl Replay {
         for (role, &actor) in self.actors.iter().enumerate() {
             if let Actor::Lives(thread) = actor {
                 world.report(Report::Thread {
-                    role: role as u32,
+                    thread: role as u32,
                     state: entries[thread].state,
-                    position: entries.position(thread, world),
+                    place: entries.position(thread, world),
                     waits_for: self.waits_for(thread, entries, world),
                     pc: entries.pending(thread, world).map_or(0, |pending| pending.pc),
                 });
@@ -353,7 +330,8 @@ impl Replay {
             Actor::Lives(thread) => self.waits_for(thread, entries, world),
             _ => WaitsFor::Nothing,
         };
-        world.report(Report::Diverged { instruction: self.at, role, obstacle, position, waits_for });
+        let (instruction, thread, place) = (self.at as u64, role, position);
+        world.report(Report::Diverged { instruction, thread, obstacle, place, waits_for });
         if self.control.on_divergence == OnDivergence::Stop {
             world.end_program();
         }

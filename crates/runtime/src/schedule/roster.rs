@@ -3,8 +3,8 @@
 use super::{Entry, Schedule, Slot, State, World};
 
 impl Schedule {
-    /// Known threads.
-    pub(crate) fn known(&self) -> &[Slot] {
+    /// The threads in the order of their creation.
+    pub(crate) fn threads(&self) -> &[Slot] {
         &self.order
     }
 

@@ -23,7 +23,7 @@ impl Schedule {
         entry.deadline = end.virtual_time;
         entry.real_deadline = end.real_time;
         if key != Key::NONE {
-            self.glance.add(key);
+            self.unlocked_view.add(key);
         }
     }
 
@@ -41,7 +41,7 @@ impl Schedule {
     pub(super) fn end_wait(&mut self, thread: Slot) {
         let entry = &mut self.entries[thread];
         if entry.key != Key::NONE {
-            self.glance.remove(entry.key);
+            self.unlocked_view.remove(entry.key);
         }
         entry.key = Key::NONE;
         entry.deadline = NEVER;
@@ -60,7 +60,7 @@ impl Schedule {
         entry.since = self.ticket;
     }
 
-    /// The virtual time so many nanoseconds from now.
+    /// The virtual time this number of nanoseconds from now.
     pub(crate) fn after(&self, nanoseconds: u64) -> u64 {
         self.now.saturating_add(nanoseconds)
     }

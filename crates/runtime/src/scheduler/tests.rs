@@ -9,12 +9,14 @@ use std::thread;
 use wire::Waker;
 
 use super::{Platform, Scheduler};
-use crate::schedule::{Chooser, End, GaveUp, Glance, Key, Report, Schedule, Slot, World, room_for_tests};
+use crate::schedule::{
+    Chooser, End, GaveUp, Key, Report, Schedule, Slot, UnlockedView, World, room_for_tests,
+};
 use crate::sys;
 use crate::token::{Lock, Machine, Plain, Presence, Seat, Turn, gate};
 use wire::Policy;
 
-/// This process, with so many threads under the scheduler.
+/// This process, with a number of threads under the scheduler.
 struct Host {
     seats: Vec<Seat<Host>>,
     budgets: Vec<AtomicI64>,
@@ -130,14 +132,19 @@ fn scheduler() -> Scheduler<Host> {
         is_taken: Plain(UnsafeCell::new(false)),
         is_over: AtomicBool::new(false),
     };
-    let glance = Box::leak(Box::new(Glance::new()));
-    let mut schedule = Schedule::empty(glance);
+    let unlocked_view = Box::leak(Box::new(UnlockedView::new()));
+    let mut schedule = Schedule::empty(unlocked_view);
     schedule.set_room(room_for_tests(THREADS as usize));
     schedule.begin(Chooser::new(Policy::Random, 5, 3), u64::MAX, &platform).expect("there is room");
     for _ in 1..THREADS {
         schedule.add(&platform).expect("there is room");
     }
-    Scheduler { platform, lock: Lock(AtomicU32::new(0)), schedule: Plain(UnsafeCell::new(schedule)), glance }
+    Scheduler {
+        platform,
+        lock: Lock(AtomicU32::new(0)),
+        schedule: Plain(UnsafeCell::new(schedule)),
+        unlocked_view,
+    }
 }
 
 fn enter(scheduler: &Scheduler<Host>, thread: Slot) {

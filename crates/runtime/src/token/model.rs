@@ -18,7 +18,7 @@ use wire::Waker;
 use self::parts::{Arc, AtomicU32, Condvar, Mutex, Ordering, UnsafeCell, check, fence, thread};
 use super::{Lock, Machine, Presence, Seat, Shared, Turn, Word, gate};
 use crate::schedule::{
-    Chooser, End, GaveUp, Glance, Key, Report, Schedule, Slot, State, World, room_for_tests,
+    Chooser, End, GaveUp, Key, Report, Schedule, Slot, State, UnlockedView, World, room_for_tests,
 };
 use crate::scheduler::{Platform, Scheduler};
 use wire::Policy;
@@ -69,7 +69,7 @@ impl<T> Shared<T> for UnsafeCell<T> {
     }
 }
 
-/// The machine, with so many threads.
+/// The machine, with this number of threads.
 struct Model {
     seats: Vec<Seat<Model>>,
     /// Neither loom's nor needed: the schedule reads budgets, and here nobody else does.
@@ -185,7 +185,7 @@ impl Model {
     }
 }
 
-/// A scheduler with so many threads, which switches after every event. The first has the token.
+/// A scheduler with this number of threads, which switches after every event. The first has the token.
 fn scheduler(threads: u32) -> Arc<Scheduler<Model>> {
     let seat = |_| Seat {
         presence: Presence { inside: ModelWord::new(0), gate: ModelWord::new(0) },
@@ -197,8 +197,8 @@ fn scheduler(threads: u32) -> Arc<Scheduler<Model>> {
         log: UnsafeCell::new(Vec::new()),
         progress: AtomicU32::new(0),
     };
-    let glance = Box::leak(Box::new(Glance::new()));
-    let mut schedule = Schedule::empty(glance);
+    let unlocked_view = Box::leak(Box::new(UnlockedView::new()));
+    let mut schedule = Schedule::empty(unlocked_view);
     schedule.set_room(room_for_tests(threads as usize));
     schedule.begin(Chooser::new(Policy::RoundRobin, 0, 1), u64::MAX, &platform).expect("there is room");
     for _ in 1..threads {
@@ -208,7 +208,7 @@ fn scheduler(threads: u32) -> Arc<Scheduler<Model>> {
         platform,
         lock: Lock(ModelWord::new(0)),
         schedule: UnsafeCell::new(schedule),
-        glance,
+        unlocked_view,
     })
 }
 

@@ -9,7 +9,7 @@ use trace::{EventId, ThreadEvents, ThreadId, Trace};
 
 use super::Predicate;
 use super::path::Path;
-use crate::budget::{Exhausted, Limits};
+use crate::budget::{Exhausted, StateLimits};
 use crate::loset::Loset;
 
 /// The answer.
@@ -38,7 +38,7 @@ pub fn definitely(
     trace: &Trace,
     loset: &Loset,
     predicate: &Predicate,
-    limits: Limits,
+    limits: StateLimits,
     progress: impl FnMut(u64),
 ) -> Result<Certainty, Exhausted> {
     if predicate.holds_within(&vec![0; loset.threads()], limits.steps)? {
@@ -64,7 +64,7 @@ fn follow_runs(
     trace: &Trace,
     loset: &Loset,
     predicate: &Predicate,
-    limits: Limits,
+    limits: StateLimits,
     mut progress: impl FnMut(u64),
 ) -> Result<Definitely, Exhausted> {
     let threads = ThreadEvents::of(trace);

@@ -18,12 +18,12 @@ use super::token::{Token, tokens};
 /// A part of a predicate and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Expression {
-    pub(super) what: What,
+    pub(super) what: ExpressionKind,
     pub(super) span: Range<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ExpressionKind {
     Number(i64),
     Text(String),
     Name(String),
@@ -139,7 +139,7 @@ impl Parser {
         self.expect(":")?;
         let body = self.expression()?;
         let span = start..body.span.end;
-        Ok(Expression { what: What::Quantified(quantifier, names, Box::new(body)), span })
+        Ok(Expression { what: ExpressionKind::Quantified(quantifier, names, Box::new(body)), span })
     }
 
     /// Operators of this level and tighter ones, from left to right; comparisons do not chain.
@@ -149,7 +149,7 @@ impl Parser {
         while let Some(sign) = self.take(signs) {
             let right = self.operand(level + 1)?;
             let span = left.span.start..right.span.end;
-            left = Expression { what: What::Binary(sign, Box::new([left, right])), span };
+            left = Expression { what: ExpressionKind::Binary(sign, Box::new([left, right])), span };
             if level == COMPARISON && matches!(self.peek(), Token::Sign(sign) if signs.contains(sign)) {
                 return Err(PredicateError::new(self.span(), "comparisons cannot be chained")
                     .help("write `a < b && b < c`"));
@@ -176,7 +176,7 @@ impl Parser {
             let operand = self.unary()?;
             self.depth -= 1;
             let span = span.start..operand.span.end;
-            return Ok(Expression { what: What::Unary(sign, Box::new(operand)), span });
+            return Ok(Expression { what: ExpressionKind::Unary(sign, Box::new(operand)), span });
         }
         if self.take(&["("]).is_some() {
             let inner = self.expression()?;
@@ -184,8 +184,8 @@ impl Parser {
             return Ok(Expression { what: inner.what, span: span.start..end });
         }
         let what = match self.peek().clone() {
-            Token::Number(number) => What::Number(number),
-            Token::Text(text) => What::Text(text),
+            Token::Number(number) => ExpressionKind::Number(number),
+            Token::Text(text) => ExpressionKind::Text(text),
             Token::Name(name) => {
                 self.next();
                 return self.named(name, span);
@@ -198,7 +198,7 @@ impl Parser {
 
     fn named(&mut self, name: String, span: Range<usize>) -> Result<Expression, PredicateError> {
         if self.take(&["("]).is_none() {
-            return Ok(Expression { what: What::Name(name), span });
+            return Ok(Expression { what: ExpressionKind::Name(name), span });
         }
         let mut arguments = Vec::new();
         if self.take(&[")"]).is_none() {
@@ -211,6 +211,6 @@ impl Parser {
             self.expect(")")?;
         }
         let end = self.tokens[self.at - 1].1.end;
-        Ok(Expression { what: What::Call(name, arguments), span: span.start..end })
+        Ok(Expression { what: ExpressionKind::Call(name, arguments), span: span.start..end })
     }
 }

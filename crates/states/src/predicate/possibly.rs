@@ -1,5 +1,5 @@
 //! Whether a predicate holds in some reachable state. Places that its conjuncts about single threads rule out are never
-//! visited; of the feasible states left, those that satisfy it are tested for reachability. Before that, what can be told
+//! visited; of the feasible states left, those that satisfy it are tested for reachability. Before that, what can be decided
 //! from the form of the predicate in polynomial time is: all about stable ones, and about conjunctive and linear ones
 //! unless locks stand in the way.
 
@@ -10,14 +10,14 @@ use trace::Trace;
 
 use super::Predicate;
 use super::path::Path;
-use crate::budget::{Exhausted, Limits, Progress};
+use crate::budget::{Exhausted, StateLimits, WalkProgress};
 use crate::class::Class;
 use crate::loset::Loset;
 use crate::reach::Reach;
 use crate::rule::Rule;
 use crate::walker_pool::walk_rule;
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Possibly {
     /// A reachable state in which the predicate holds; `None`: there is none.
@@ -32,8 +32,8 @@ pub fn possibly(
     trace: &Trace,
     loset: &Loset,
     predicate: &Predicate,
-    limits: Limits,
-    progress: impl FnMut(Progress),
+    limits: StateLimits,
+    progress: impl FnMut(WalkProgress),
 ) -> Result<Possibly, Exhausted> {
     possibly_where(trace, loset, predicate, &|_| Ok(true), limits, progress)
 }
@@ -47,8 +47,8 @@ pub fn possibly_where(
     loset: &Loset,
     predicate: &Predicate,
     demand: &Demand<'_>,
-    limits: Limits,
-    progress: impl FnMut(Progress),
+    limits: StateLimits,
+    progress: impl FnMut(WalkProgress),
 ) -> Result<Possibly, Exhausted> {
     let trend = predicate.trend(&predicate.root);
     if trend.is_falling() {
@@ -92,7 +92,7 @@ fn first_recorded(
     trace: &Trace,
     loset: &Loset,
     predicate: &Predicate,
-    limits: Limits,
+    limits: StateLimits,
 ) -> Result<Option<Vec<u32>>, Exhausted> {
     let mut state = vec![0; loset.threads()];
     let mut events = trace.events();
@@ -110,8 +110,8 @@ fn enumerate(
     predicate: &Predicate,
     rule: Rule<'_>,
     demand: &Demand<'_>,
-    limits: Limits,
-    mut progress: impl FnMut(Progress),
+    limits: StateLimits,
+    mut progress: impl FnMut(WalkProgress),
 ) -> Result<Option<Vec<u32>>, Exhausted> {
     let mut found = Ok(None);
     let visit = |Stretch(found): &mut Stretch, state: &[u32]| {

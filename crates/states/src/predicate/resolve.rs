@@ -6,7 +6,7 @@ use trace::{EventId, LockId, Op, ThreadEvents, ThreadId, Trace, VariableId};
 
 use super::PredicateError;
 use super::evaluate::{Node, Predicate, Table, Term, Writes};
-use super::parse::{Expression, What};
+use super::parse::{Expression, ExpressionKind};
 use crate::loset::Loset;
 
 const FUNCTIONS: &str = "holds(t, lock), at(t, \"file:line\"), mark(t, \"name\"), mark(\"name\"), value(t, \"name\"), \
@@ -94,25 +94,29 @@ impl Resolver<'_> {
     fn typed(&mut self, expression: &Expression) -> Result<Typed, PredicateError> {
         let span = &expression.span;
         match &expression.what {
-            What::Number(number) => Ok(Typed::Number(Node::Constant(*number))),
-            What::Text(name) => self.thread(name, span).map(Typed::Thread),
-            What::Name(name) if name == "true" || name == "false" => {
+            ExpressionKind::Number(number) => Ok(Typed::Number(Node::Constant(*number))),
+            ExpressionKind::Text(name) => self.thread(name, span).map(Typed::Thread),
+            ExpressionKind::Name(name) if name == "true" || name == "false" => {
                 Ok(Typed::Condition(Node::Constant(i64::from(name == "true"))))
             }
-            What::Name(name) => self.thread(name, span).map(Typed::Thread),
-            What::Call(function, arguments) => self.call(function, arguments, span),
-            What::Unary("!", inner) => Ok(Typed::Condition(Node::Not(Box::new(self.condition(inner)?)))),
-            What::Unary(_, inner) => Ok(Typed::Number(Node::Negative(Box::new(self.number(inner)?)))),
-            What::Binary(sign @ ("&&" | "||"), both) => {
+            ExpressionKind::Name(name) => self.thread(name, span).map(Typed::Thread),
+            ExpressionKind::Call(function, arguments) => self.call(function, arguments, span),
+            ExpressionKind::Unary("!", inner) => {
+                Ok(Typed::Condition(Node::Not(Box::new(self.condition(inner)?))))
+            }
+            ExpressionKind::Unary(_, inner) => {
+                Ok(Typed::Number(Node::Negative(Box::new(self.number(inner)?))))
+            }
+            ExpressionKind::Binary(sign @ ("&&" | "||"), both) => {
                 let nodes = [self.condition(&both[0])?, self.condition(&both[1])?];
                 Ok(Typed::Condition(Node::Binary(sign, Box::new(nodes))))
             }
-            What::Binary(sign @ ("+" | "-" | "*"), both) => {
+            ExpressionKind::Binary(sign @ ("+" | "-" | "*"), both) => {
                 let nodes = [self.number(&both[0])?, self.number(&both[1])?];
                 Ok(Typed::Number(Node::Binary(sign, Box::new(nodes))))
             }
-            What::Binary(sign, both) => self.comparison(sign, both).map(Typed::Condition),
-            What::Quantified(quantifier, names, body) => {
+            ExpressionKind::Binary(sign, both) => self.comparison(sign, both).map(Typed::Condition),
+            ExpressionKind::Quantified(quantifier, names, body) => {
                 let first = self.bound.len();
                 for (name, span) in names {
                     if self.bound.contains(name) {
@@ -332,7 +336,7 @@ impl Resolver<'_> {
 /// A name, bare or in quotes.
 fn word<'e>(expression: &'e Expression, wanted: &str) -> Result<&'e str, PredicateError> {
     match &expression.what {
-        What::Name(name) | What::Text(name) => Ok(name),
+        ExpressionKind::Name(name) | ExpressionKind::Text(name) => Ok(name),
         _ => Err(PredicateError::new(expression.span.clone(), format!("expected {wanted}"))
             .help("a name, in double quotes if it is not a plain word")),
     }

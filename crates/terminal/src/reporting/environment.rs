@@ -56,12 +56,12 @@ fn fill_from_tsan(outputs: &mut Outputs, key: &str, value: &str, metadata: &Meta
     }
 }
 
-/// A file as it is named, or beside the program, where ThreadSanitizer looks as well.
+/// A file as it is named, or in the directory of the program, where ThreadSanitizer looks as well.
 fn beside_program(name: &str, metadata: &Metadata) -> PathBuf {
     let named = PathBuf::from(name);
     let program = metadata.binary.as_ref().map(|binary| Path::new(&binary.path));
     match program.and_then(Path::parent).map(|directory| directory.join(name)) {
-        Some(beside) if !named.exists() && beside.exists() => beside,
+        Some(in_directory) if !named.exists() && in_directory.exists() => in_directory,
         _ => named,
     }
 }

@@ -12,7 +12,7 @@ use crate::mode::OutputMode;
 use crate::output;
 use crate::progress;
 
-/// How many findings are printed in full: so many, but fewer if the trace is so long that writing out their schedules would take longer than
+/// The number of findings that are printed in full; fewer if the trace is so long that writing out their schedules would take longer than
 /// finding them.
 fn how_many_in_full(events: usize) -> u64 {
     const MOST: u64 = 100;
@@ -36,7 +36,7 @@ pub struct Streamed<'a> {
     in_lines: bool,
     /// What comes before the findings, until it is printed.
     head: Option<String>,
-    /// Whoever read the output has gone.
+    /// The reader of the output has gone.
     gone: bool,
 }
 
@@ -130,7 +130,7 @@ impl Streamed<'_> {
     /// Prints what the whole search came to.
     pub fn end(mut self, predictions: &Predictions) -> Result<Exit, Diagnostic> {
         if self.gone {
-            // Nobody is there to be told.
+            // There is no reader.
         } else if self.outputs.json_lines {
             if !self.reporting.mode.quiet {
                 progress::say(summary_of(predictions, &self.tally).trim_end());

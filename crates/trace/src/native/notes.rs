@@ -55,7 +55,7 @@ pub struct Note {
 pub enum Distance {
     /// The same place: what the thread did there became several events.
     Same,
-    /// So many places were passed over. At most [`Distance::MOST`].
+    /// The number of places that were passed over. At most [`Distance::MOST`].
     Over(u32),
 }
 
@@ -206,7 +206,7 @@ impl Notes {
             Some((known, notes)) if *known == index => notes,
             other => &mut other.insert((index, chunk.unpack(&mut Unpacker::default())?)).1,
         };
-        self.known(chunk, event, notes[within]).map(|note| note.stack)
+        self.with_known_stack(chunk, event, notes[within]).map(|note| note.stack)
     }
 
     /// The places of some events in their threads: the number of places before each. None for those
@@ -243,14 +243,14 @@ impl Notes {
             };
             let row = move |(index, note)| {
                 let event = EventId::new(chunk.first.index() + index);
-                self.known(chunk, event, note).map(|note| (event, note))
+                self.with_known_stack(chunk, event, note).map(|note| (event, note))
             };
             notes.into_iter().enumerate().map(row).chain(error)
         })
     }
 
     /// A note, if its stack is one of those there are.
-    fn known(&self, chunk: &NotesChunk, event: EventId, note: Note) -> Result<Note, ReadError> {
+    fn with_known_stack(&self, chunk: &NotesChunk, event: EventId, note: Note) -> Result<Note, ReadError> {
         match note.stack {
             Some(stack) if stack.index() >= self.stacks.len() => {
                 let problem = Problem::NoteStack { event, found: stack.raw(), known: self.stacks.len() };

@@ -1,5 +1,5 @@
 //! Recordings that are not translated yet. The file holds the raw log as the recorder wrote it, which is a fraction of
-//! the trace: a loop of a million accesses is a few bytes. Whoever reads such a file translates it first; that is the
+//! the trace: a loop of a million accesses is a few bytes. A reader of such a file translates it first; that is the
 //! `load` crate's task, since names come from the program's debug information.
 
 use std::io::{self, Write};

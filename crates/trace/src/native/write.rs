@@ -250,7 +250,7 @@ impl<W: Write> Writer<W> {
         if self.notes.is_empty() { Ok(()) } else { self.notes_chunk() }
     }
 
-    /// The memory orders of a chunk of so many events, if one is not `seq_cst`.
+    /// The memory orders of a chunk with this number of events, if one is not `seq_cst`.
     fn orders_chunk(&mut self, orders: &[MemoryOrder], events: usize) -> io::Result<()> {
         if orders.iter().all(|&order| order == MemoryOrder::SeqCst) {
             return Ok(());

@@ -1,6 +1,6 @@
 //! Where a line is cut into its fields.
 //!
-//! A line of ordinary length is looked at as four words, of which each byte is compared at once; how long its fields are decides no
+//! A line of ordinary length is looked at as four words, whose bytes are all compared at once; how long its fields are decides no
 //! branch. Longer lines are searched.
 
 use memchr::memchr2;
@@ -41,7 +41,7 @@ pub(super) fn cut_event(bytes: &[u8], start: usize) -> Option<Cut> {
     Some(Cut { start, first, second, stop, end })
 }
 
-/// The next three bars or line ends, if there are so many.
+/// The next three bars or line ends, if there are three.
 #[cold]
 fn search(bytes: &[u8], start: usize) -> Option<(usize, usize, usize)> {
     let next = |from: usize| memchr2(b'|', b'\n', &bytes[from..]).map(|length| from + length);
@@ -50,7 +50,7 @@ fn search(bytes: &[u8], start: usize) -> Option<(usize, usize, usize)> {
     Some((first, second, next(second + 1)?))
 }
 
-/// The lowest three bits that are set, if so many are.
+/// The lowest three bits that are set, if three are.
 #[inline]
 fn lowest_three(marks: u32) -> Option<(usize, usize, usize)> {
     let after_one = marks & marks.wrapping_sub(1);

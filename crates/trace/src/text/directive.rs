@@ -30,11 +30,8 @@ impl Directives {
             }
             "threads" => Err(Problem::BadThreads { found: quote(rest) }),
             "wait" => {
-                self.wait = match rest.trim_end() {
-                    "woken" => Some(WaitConvention::Woken),
-                    "begins" => Some(WaitConvention::Begins),
-                    _ => return Err(Problem::BadWait { found: quote(rest) }),
-                };
+                let stated = WaitConvention::named(rest.trim_end());
+                self.wait = Some(stated.ok_or_else(|| Problem::BadWait { found: quote(rest) })?);
                 Ok(())
             }
             "metadata" => self.metadata(rest, builder),

@@ -31,7 +31,7 @@ const PROGRESS_STEP: u64 = 1 << 20;
 
 /// How far reading has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct ReadProgress {
     /// Bytes of text read.
     pub bytes: u64,
     /// Events read.
@@ -72,7 +72,7 @@ pub fn read_as(input: impl Read, options: ReadOptions) -> Result<ReadTrace, Read
 }
 
 /// Reads plain text into a trace and tells about every MiB, and at the end, how far it has come.
-pub fn read_with(input: impl Read, tell: &mut dyn FnMut(Progress)) -> Result<Trace, ReadError> {
+pub fn read_with(input: impl Read, tell: &mut dyn FnMut(ReadProgress)) -> Result<Trace, ReadError> {
     let mut parser = Parser::new(tell);
     parser.all(input, &mut |_| ControlFlow::Continue(()))?;
     parser.finish()
@@ -140,12 +140,12 @@ struct Parser<'t> {
     /// Memory orders of events of the block that is being parsed.
     orders: Vec<(EventId, MemoryOrder)>,
     most_events: usize,
-    tell: &'t mut dyn FnMut(Progress),
+    tell: &'t mut dyn FnMut(ReadProgress),
     told: u64,
 }
 
 impl<'t> Parser<'t> {
-    fn new(tell: &'t mut dyn FnMut(Progress)) -> Self {
+    fn new(tell: &'t mut dyn FnMut(ReadProgress)) -> Self {
         Parser {
             builder: TraceBuilder::new(),
             lines: LineMap::default(),
@@ -229,7 +229,7 @@ impl<'t> Parser<'t> {
 
     fn tell_progress(&mut self) {
         self.told = self.bytes;
-        (self.tell)(Progress { bytes: self.bytes, events: self.builder.len() as u64 });
+        (self.tell)(ReadProgress { bytes: self.bytes, events: self.builder.len() as u64 });
     }
 
     /// Parses a block, which ends with a line end.

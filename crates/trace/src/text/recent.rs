@@ -131,7 +131,7 @@ impl<const MOST: usize> Recent<MOST> {
     }
 }
 
-/// Ids of names of which one comes many times in a row, as that of the thread does: the last one is compared first.
+/// Ids of names that come many times in a row, as that of the thread does: the last one is compared first.
 #[derive(Default)]
 pub(super) struct Repeated<const MOST: usize> {
     /// The last name, if it is short: its bytes, followed by zeroes, and its length; 0 if there is none.

@@ -25,6 +25,24 @@ pub enum WaitConvention {
     Woken,
 }
 
+impl WaitConvention {
+    /// Those that can be stated.
+    pub const STATED: [WaitConvention; 2] = [WaitConvention::Begins, WaitConvention::Woken];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            WaitConvention::Detect => "detect",
+            WaitConvention::Begins => "begins",
+            WaitConvention::Woken => "woken",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<WaitConvention> {
+        WaitConvention::STATED.into_iter().find(|stated| stated.name() == name)
+    }
+}
+
 /// What was seen of the waits of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitCounts {

@@ -7,7 +7,7 @@ mod waits;
 
 use std::io::{self, Read};
 
-use trace::text::{self, Progress};
+use trace::text::{self, ReadProgress};
 use trace::{Kind, Metadata, Op, Trace, TraceBuilder};
 
 fn read(text: &str) -> Trace {
@@ -194,7 +194,7 @@ fn many_blocks_are_read_as_one_text() {
         text::read_with(Dripping(text.as_bytes(), 4093), &mut |progress| told.push(progress)).unwrap();
     assert_eq!(streamed, read(&text));
     assert_eq!(streamed.len(), expected);
-    let last = Progress { bytes: text.len() as u64, events: expected as u64 };
+    let last = ReadProgress { bytes: text.len() as u64, events: expected as u64 };
     assert_eq!(told.last(), Some(&last));
     assert!(told.is_sorted_by_key(|progress| progress.bytes));
     assert_eq!(told.len(), text.len() / (1 << 20) + 1, "told once a MiB and at the end");

@@ -38,7 +38,7 @@ fn colour(number: u32) -> &'static str {
     ["#4c566a", "#ff6c7a", "#8fd67f", "#ebcb6b", "#7aa8f0", "#d59fe0", "#6fcfd6", "#eceff4"][number as usize]
 }
 
-/// What a terminal of so many columns shows.
+/// What a terminal with this number of columns shows.
 pub(super) fn picture(text: &str, columns: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let (width, height) = (columns as f64 * WIDTH + 2.0 * MARGIN, lines.len() as f64 * HEIGHT + 2.0 * MARGIN);

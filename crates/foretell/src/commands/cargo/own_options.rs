@@ -32,7 +32,7 @@ pub fn with_own_options_first(arguments: Vec<OsString>) -> Vec<OsString> {
     }
     let toolchain = arguments[2..subcommand].iter().find(|word| is_toolchain(word)).cloned();
     let leading = arguments[..subcommand].iter().filter(|word| !is_toolchain(word)).cloned();
-    let command = meant(&arguments[subcommand], &cargos);
+    let command = cargo_subcommand(&arguments[subcommand], &cargos);
     let rest = arguments[end.max(subcommand + 1)..].iter().cloned();
     leading.chain(own).chain(toolchain).chain([command]).chain(cargos).chain(rest).collect()
 }
@@ -42,7 +42,7 @@ fn is_toolchain(word: &OsString) -> bool {
 }
 
 /// The subcommand of cargo's: `hunt` runs what is asked for, a program or tests.
-fn meant(subcommand: &OsString, cargos: &[OsString]) -> OsString {
+fn cargo_subcommand(subcommand: &OsString, cargos: &[OsString]) -> OsString {
     const OF_TESTS: [&str; 6] = ["--test", "--tests", "--lib", "--doc", "--bench", "--benches"];
     if subcommand != "hunt" {
         return subcommand.clone();

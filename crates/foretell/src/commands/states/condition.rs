@@ -6,7 +6,7 @@ use report::{Steps, interleaving};
 use states::{Path, Predicate, PredicateError};
 
 use super::{Report, StatesQuery, text};
-use crate::diagnostics::{Diagnostic, Excerpt, Place};
+use crate::diagnostics::{Diagnostic, Excerpt, SourcePosition};
 use crate::exit::Exit;
 use crate::observer::TerminalObserver;
 use crate::output;
@@ -103,7 +103,7 @@ fn mistaken(option: &str, expression: &str, error: PredicateError) -> Diagnostic
         span.start = span.start.min(text.len().saturating_sub(1));
         span.end = span.start + usize::from(!text.is_empty());
     }
-    let place = Place {
+    let place = SourcePosition {
         file: option.to_owned(),
         line: Some(line),
         excerpt: Some(Excerpt { text, span, label: String::new() }),

@@ -28,7 +28,7 @@ struct Written {
 }
 
 impl Written {
-    /// At most so many of them.
+    /// The most that are listed.
     fn first(&self, most: u64) -> (&[u8], u64) {
         let count = (self.ends.len() as u64).min(most);
         let end = count.checked_sub(1).map_or(0, |last| self.ends[last as usize]);

@@ -21,7 +21,7 @@ impl StatesProgress {
     }
 
     /// So many states were looked at one by one.
-    pub(super) fn update(&mut self, at: states::Progress) {
+    pub(super) fn update(&mut self, at: states::WalkProgress) {
         let (done, share) = (at.looked, Some(at.share));
         self.bar.update(done, share);
         self.heartbeat.advance(observer::Progress::Estimated { done, share });

@@ -10,33 +10,33 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use behaviours::{Doubt, Task};
-use report::{Finding, Harm, HuntEnd};
+use report::{Finding, Harm, HuntEnd, StoppedBy};
 use run::influences::{Influence, influences};
-use run::replay::{Command, FollowSettings, Goal, Plan, PlannedFailure, Replay, follow};
-use trace::ThreadPath;
+use run::replay::{Command, FollowSettings, Goal, Plan, Replay, follow};
+use trace::{ExpectedFailure, ThreadPath};
 
 use super::Rounds;
-use crate::budget::Bound;
+use crate::budget::{Bound, bound_of_findings};
 use crate::error::Error;
-use crate::hunt::{SharedStep, StepOutcome, Target};
+use crate::hunt::{ExplorationTarget, SharedStep, StepOutcome};
 use crate::observer::{Coverage, Observer, Progress, Stage};
 use crate::parallel::{cores, map_in_parallel};
 use crate::recorded_command::{ChosenBy, command_of};
 use crate::replay::Replayer;
 use crate::trace_file::ExploredTrace;
 
-/// A hunt that has found a failure goes on for so many times the time that took, and at least for so long.
+/// A hunt that has found a failure continues for a multiple of the time that took, and at least for a minimum.
 const AFTER_A_FAILURE: (u32, Duration) = (3, Duration::from_secs(2));
 /// The same for a hunt that has found something else: a race may have worse to follow.
 const AFTER_A_FINDING: (u32, Duration) = (10, Duration::from_secs(10));
-/// A run may take so many times the longest of the first runs, and at least [`SHORTEST_LIMIT`].
+/// A run may take this many times as long as the longest of the first runs, and at least [`SHORTEST_LIMIT`].
 const SLACK: u32 = 10;
 const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
 /// Events that are recorded of each run; the search looks at shorter ones only.
 const MOST_EVENTS: u64 = 4_000_000;
 /// A run is taken in at this rate at least, with others before and after it.
 const EVENTS_A_SECOND: u64 = 25_000;
-/// After so many runs a program has more behaviours than its small steps suggest. From then on one run in [`ONE_IN`] is left to random
+/// After this number of runs a program has more behaviours than its small steps suggest. From then on one run in [`ONE_IN`] is left to random
 /// priorities, which go far from all runs so far.
 const SYSTEMATIC: u64 = 64;
 const ONE_IN: u64 = 8;
@@ -44,14 +44,14 @@ const ONE_IN: u64 = 8;
 const SHARE: u32 = 4;
 
 /// How the first runs are scheduled.
-pub(super) fn first_runs(seed: u64) -> [wire::Settings; 4] {
-    let with = |policy, new_threads, quantum| wire::Settings {
+pub(super) fn first_runs(seed: u64) -> [wire::RuntimeSettings; 4] {
+    let with = |policy, new_threads, quantum| wire::RuntimeSettings {
         seed,
         policy,
         new_threads,
         quantum: NonZeroU64::new(quantum),
         max_events: NonZeroU64::new(MOST_EVENTS),
-        ..wire::Settings::DEFAULT
+        ..wire::RuntimeSettings::DEFAULT
     };
     [
         with(wire::Policy::Random, wire::NewThreads::Last, 0),
@@ -63,9 +63,9 @@ pub(super) fn first_runs(seed: u64) -> [wire::Settings; 4] {
 
 /// How a run goes on after its route. Half of them let one thread run for as long as it can: one that spins before it blocks comes to
 /// the blocking.
-fn after_a_route(run: u64) -> wire::Settings {
+fn after_a_route(run: u64) -> wire::RuntimeSettings {
     let policy = if run.is_multiple_of(2) { wire::Policy::Pct } else { wire::Policy::Random };
-    wire::Settings { policy, ..wire::Settings::DEFAULT }
+    wire::RuntimeSettings { policy, ..wire::RuntimeSettings::DEFAULT }
 }
 
 /// Where the time goes.
@@ -81,17 +81,17 @@ struct PlannedRun {
     task: Option<Task>,
     /// How it starts.
     route: Vec<(ThreadPath, u64)>,
-    runtime: wire::Settings,
+    runtime: wire::RuntimeSettings,
 }
 
 impl PlannedRun {
     /// A run whose policy alone chooses.
-    fn by_policy(runtime: wire::Settings) -> PlannedRun {
+    fn by_policy(runtime: wire::RuntimeSettings) -> PlannedRun {
         PlannedRun { task: None, route: Vec::new(), runtime }
     }
 
     /// A run for a target.
-    fn towards(task: Task, runtime: wire::Settings) -> PlannedRun {
+    fn towards(task: Task, runtime: wire::RuntimeSettings) -> PlannedRun {
         let route = task.route.legs.iter().map(|leg| (leg.thread.clone(), leg.until)).collect();
         PlannedRun { task: Some(task), route, runtime }
     }
@@ -100,7 +100,7 @@ impl PlannedRun {
 impl Rounds<'_> {
     /// Makes runs towards new behaviours until none is left or the budget is used.
     pub(super) fn explore_behaviours(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
-        let over = self.end().filter(|end| *end != HuntEnd::Found);
+        let over = self.end().filter(|end| *end != HuntEnd::NoNewFindings);
         self.ended = over.unwrap_or(HuntEnd::RecordedRunOnly);
         let Ok(command) = command_of(self.first.trace.metadata(), ChosenBy::User) else { return Ok(()) };
         if over.is_some() || self.options.times == 0 || self.options.rounds == 1 {
@@ -130,14 +130,15 @@ impl Rounds<'_> {
     ) -> Result<HuntEnd, Error> {
         let (mut spent, mut seed) = (Spent::default(), self.options.seed);
         // The recorded run was scheduled as the first of them.
-        let mut settings: Vec<wire::Settings> = first_runs(seed).into_iter().skip(1).collect();
+        let mut settings: Vec<wire::RuntimeSettings> = first_runs(seed).into_iter().skip(1).collect();
         loop {
             if let Some(end) = self.end() {
                 return Ok(end);
             }
             let (max_events, limit) = (self.most_events(), self.run_limit(None));
             let next = settings.drain(..settings.len().min(cores()));
-            let wanted = next.map(|runtime| PlannedRun::by_policy(wire::Settings { max_events, ..runtime }));
+            let wanted =
+                next.map(|runtime| PlannedRun::by_policy(wire::RuntimeSettings { max_events, ..runtime }));
             let wanted = wanted.collect();
             self.make_runs(wanted, command, limit, &mut spent)?;
             self.search_new(&mut spent, observer)?;
@@ -162,7 +163,8 @@ impl Rounds<'_> {
             first.remove(0);
         }
         let first = first.into_iter();
-        let first = first.map(|runtime| PlannedRun::by_policy(wire::Settings { max_events, ..runtime }));
+        let first =
+            first.map(|runtime| PlannedRun::by_policy(wire::RuntimeSettings { max_events, ..runtime }));
         let mut limit = self.run_limit(None);
         let longest = self.make_runs(first.collect(), command, limit, &mut spent)?;
         self.search_new(&mut spent, observer)?;
@@ -184,12 +186,13 @@ impl Rounds<'_> {
             for task in tasks {
                 seed = seed.wrapping_add(self.options.seed_step);
                 made += 1;
-                let runtime = wire::Settings { seed, max_events, ..after_a_route(made) };
+                let runtime = wire::RuntimeSettings { seed, max_events, ..after_a_route(made) };
                 wanted.push(PlannedRun::towards(task, runtime));
             }
             if made > SYSTEMATIC && made % ONE_IN < cores() as u64 {
                 let policy = wire::Policy::Pct;
-                let runtime = wire::Settings { seed, max_events, policy, ..wire::Settings::DEFAULT };
+                let runtime =
+                    wire::RuntimeSettings { seed, max_events, policy, ..wire::RuntimeSettings::DEFAULT };
                 wanted.push(PlannedRun::by_policy(runtime));
             }
             self.make_runs(wanted, command, limit, &mut spent)?;
@@ -204,14 +207,15 @@ impl Rounds<'_> {
         if step.target.is_none() {
             self.search_recorded(observer)?;
         }
-        self.ended = self.end().filter(|end| *end != HuntEnd::Found).unwrap_or(HuntEnd::RecordedRunOnly);
-        let route = step.target.as_ref().map_or(Some(Vec::new()), Target::legs);
+        self.ended =
+            self.end().filter(|end| *end != HuntEnd::NoNewFindings).unwrap_or(HuntEnd::RecordedRunOnly);
+        let route = step.target.as_ref().map_or(Some(Vec::new()), ExplorationTarget::legs);
         let command = command_of(self.first.trace.metadata(), ChosenBy::User);
         let (Ok(command), Some(route), false) = (command, route, self.is_over()) else { return self.save() };
         self.explorer.is_over = false;
         observer.begin(&Stage::Exploring);
         let (seed, max_events) = (self.options.seed, self.most_events());
-        let runtime = wire::Settings { seed, max_events, ..wire::Settings::DEFAULT };
+        let runtime = wire::RuntimeSettings { seed, max_events, ..wire::RuntimeSettings::DEFAULT };
         let mut spent = Spent::default();
         let limit = self.run_limit(None);
         self.make_runs(vec![PlannedRun { task: None, route, runtime }], &command, limit, &mut spent)?;
@@ -234,7 +238,7 @@ impl Rounds<'_> {
             let task = self.explorer.search.next_task().filter(|task| task.is_new_pair);
             let Some(Task { route, pair, .. }) = task else { break };
             let route = route.legs.iter().map(|leg| (leg.thread.to_string(), leg.until)).collect();
-            targets.push(Target { pair: pair.to_string(), route });
+            targets.push(ExplorationTarget { pair: pair.to_string(), route });
         }
         StepOutcome { covered, targets }
     }
@@ -274,16 +278,13 @@ impl Rounds<'_> {
     /// Why the hunt ends now, if it does.
     fn end(&self) -> Option<HuntEnd> {
         if self.options.cancellation.is_cancelled() {
-            return Some(HuntEnd::Interrupt);
+            return Some(HuntEnd::Stopped(StoppedBy::Interrupt));
         }
         if self.options.budget.is_exhausted() {
-            return Some(match self.options.budget.bounds.reached() {
-                Some(Bound::Memory) => HuntEnd::Memory,
-                Some(Bound::Interrupt) => HuntEnd::Interrupt,
-                Some(Bound::Share | Bound::Time) | None => HuntEnd::Time,
-            });
+            let bound = self.options.budget.bounds.reached().unwrap_or(Bound::Time);
+            return Some(HuntEnd::Stopped(bound_of_findings(bound)));
         }
-        self.is_patient_no_longer().then_some(HuntEnd::Found)
+        self.is_patient_no_longer().then_some(HuntEnd::NoNewFindings)
     }
 
     /// Whether something was found, and nothing more for a while.
@@ -372,7 +373,7 @@ impl Rounds<'_> {
 
 /// What goes with a run that follows a route: the command, and no goal.
 pub(super) fn carrier(command: &Command) -> Replayer {
-    let goal = Goal::Failure(PlannedFailure { identity: String::new(), thread: None });
+    let goal = Goal::Failure(ExpectedFailure { identity: String::new(), thread: None });
     Replayer::along(
         String::new(),
         Plan { steps: Vec::new(), goal, names: Default::default() },

@@ -1,7 +1,7 @@
 //! The ladder: bugs that are feasible only if reads may see other values are replayed, and the replay is the judge.
 //!
 //! `rf` keeps every read to the write it saw. That gives no false alarms, but it misses the race behind a counter that both threads
-//! increase under a lock: whoever comes second reads another value, and the program does not mind. Under `branch`, if the program says
+//! increase under a lock: the second thread reads another value, and the program does not mind. Under `branch`, if the program says
 //! where it branches, and under `sync` such a race is feasible. What is feasible under `branch` comes first: the program does not decide
 //! anything by the values that change, so it is likely to follow the schedule. Two threads that stand at conflicting accesses, or that wait
 //! for each other, are a bug whatever led there, so for races and deadlocks a replay that shows them is proof. What no replay shows is not
@@ -88,7 +88,7 @@ impl Rounds<'_> {
         confirmer.confirm(&mut finding, &mut self.explorer, &mut self.ordinary)?;
         if finding.rung == Rung::Confirmed {
             observer.finding(&finding);
-            self.told.tell(&finding, observer);
+            self.announcements.announce(&finding, observer);
             self.repetitions.note(&finding.id, model);
             self.predictions.findings.push(finding);
             return self.directory.save(&self.predictions);

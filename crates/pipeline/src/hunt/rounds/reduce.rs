@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use run::failure::Failure;
+use run::failure::RunFailure;
 use run::replay::{Command, FollowSettings, Replay, follow};
 use trace::{Ending, EventId, ThreadPath, Trace};
 
@@ -42,11 +42,11 @@ impl Rounds<'_> {
     /// is the recording's file.
     pub(super) fn reduce(
         &mut self,
-        failure: Failure,
+        failure: RunFailure,
         name: &str,
         file: TraceFile,
         observer: &mut dyn Observer,
-    ) -> Result<Option<(Failure, TraceFile)>, Error> {
+    ) -> Result<Option<(RunFailure, TraceFile)>, Error> {
         let Ok(command) = command_of(self.first.trace.metadata(), ChosenBy::User) else {
             return Ok(Some((failure, file)));
         };
@@ -129,11 +129,11 @@ impl Reduction<'_> {
     fn shortest(&mut self, routes: Vec<Vec<Leg>>) -> Result<Option<Witness>, Error> {
         self.runs += routes.len();
         // Threads go on as long as they can.
-        let runtime = wire::Settings {
+        let runtime = wire::RuntimeSettings {
             policy: wire::Policy::RoundRobin,
             new_threads: wire::NewThreads::Last,
             quantum: std::num::NonZeroU64::new(u64::MAX),
-            ..wire::Settings::DEFAULT
+            ..wire::RuntimeSettings::DEFAULT
         };
         let (limit, cancellation) = (self.limit, self.cancellation);
         let mut shortest: Option<Witness> = None;

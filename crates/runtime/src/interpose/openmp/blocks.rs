@@ -30,13 +30,13 @@ unsafe impl Sync for Pool {}
 
 static POOL: Pool = Pool { free: [const { Cell::new(ptr::null_mut()) }; SIZES] };
 
-/// The index of the size of blocks that so many bytes fit in, and that size.
+/// The index of the size of blocks that this number of bytes fits in, and that size.
 fn class(size: usize) -> (usize, usize) {
     let rounded = size.next_power_of_two().max(1 << SMALLEST);
     ((rounded.trailing_zeros() - SMALLEST) as usize, rounded)
 }
 
-/// A block of at least so many bytes; null if there is no memory.
+/// A block of at least this number of bytes; null if there is no memory.
 pub(super) fn allocate(_inside: &Inside, size: usize) -> *mut u8 {
     let (index, size) = class(size);
     let Some(list) = POOL.free.get(index) else { return sys::map_memory(size) };

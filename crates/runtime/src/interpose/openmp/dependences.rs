@@ -150,13 +150,13 @@ fn drop_all(inside: &Inside, tasks: &List<*const Task>) {
     }
 }
 
-/// The addresses of a list, and what is done with each. There are two layouts, told apart by the first word: the newer one also has objects
+/// The addresses of a list, and what is done with each. There are two layouts, distinguished by the first word: the newer one also has objects
 /// that hold an address and a kind.
 ///
 /// # Safety
 /// The list is as gcc makes it.
 unsafe fn each(list: Depend, mut visit: impl FnMut(u64, Access)) {
-// SAFETY: as the list says itself, it has so many entries.
+// SAFETY: the list itself says how many entries it has.
 unsafe {
     let number = |index: usize| *list.add(index) as usize;
     let (total, out, inputs_end, first) = match number(0) {

@@ -163,6 +163,9 @@ pub(super) struct Creation {
 }
 
 /// The function of a task that has none.
+///
+/// # Safety
+/// Any call is safe: it does nothing. It is `unsafe` for the type of a task's function.
 unsafe extern "C" fn nothing(_: Data) {}
 
 impl Task {
@@ -508,7 +511,7 @@ pub(super) fn fulfil(inside: &Inside, team: &Team, task: &Task) {
     if task.has_run.get() {
         end(inside, team, task);
     } else {
-        // Its end comes after this, whoever runs it.
+        // Its end comes after this, whichever thread runs it.
         inside.simple(Kind::HappensBefore, task.pc(), task.number.ended());
     }
 }

@@ -33,7 +33,7 @@ mod flag {
     pub(super) const STRICT: c_uint = 1 << 14;
 }
 
-/// So many tasks of each thread wait at most; further ones run at once.
+/// The most tasks of each thread that wait; further ones run at once.
 const MOST: usize = 64;
 
 /// Whether tasks run at once that may wait.

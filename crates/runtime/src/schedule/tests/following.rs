@@ -3,7 +3,7 @@
 
 use super::scripts::{self, Op, Scripts};
 use super::simulation::{Outcome, Simulation};
-use wire::{Instruction, Obstacle, OnDivergence, Origin, Policy, WaitsFor};
+use wire::{Instruction, MemoryRange, Obstacle, OnDivergence, Origin, Policy, WaitsFor};
 
 use crate::replay::Control;
 use crate::schedule::{Chooser, Fixed, Replay, Report};
@@ -88,7 +88,7 @@ fn divergence(scripts: Scripts, instructions: Vec<Instruction>) -> Option<(u32, 
     let (_, simulation) = follow(scripts, instructions, Policy::RoundRobin);
     let reports = simulation.stage.reports.borrow();
     reports.iter().find_map(|report| match *report {
-        Report::Diverged { role, obstacle, waits_for, .. } => Some((role, obstacle, waits_for)),
+        Report::Diverged { thread, obstacle, waits_for, .. } => Some((thread, obstacle, waits_for)),
         _ => None,
     })
 }
@@ -159,7 +159,8 @@ fn what_a_thread_is_about_to_do_is_seen() {
     assert_eq!(outcome, Outcome::AllDone);
     let reports = simulation.stage.reports.borrow();
     assert!(
-        matches!(reports[0], Report::PendingAccess { role: 1, position: 2, pending } if pending.address == 1)
+        matches!(reports[0], Report::PendingAccess { thread: 1, place: 2, access, .. } if access.address == 1)
     );
-    assert_eq!(reports[1..], [Report::MemoryContent { role: 1, address: 1, length: 1 }, Report::Freed]);
+    let memory = MemoryRange { address: 1, length: 1 };
+    assert_eq!(reports[1..], [Report::MemoryContent { thread: 1, memory }, Report::Freed]);
 }

@@ -75,7 +75,7 @@ fn nobody_is_interrupted_often_once_nothing_is_recorded() {
     assert!(switches(&simulation.events[210..]) <= 2, "{}", switches(&simulation.events[210..]));
 }
 
-/// Whoever waits longest comes next when a slice of time is over.
+/// The thread that waits longest comes next when a slice of time is over.
 #[test]
 fn the_os_policy_starves_nobody() {
     let events = workers(Policy::Os, 0, 0);

@@ -6,10 +6,9 @@ use wire::Waker;
 
 use super::scripts::{self, LOCKS, Op, Random, Scripts};
 use crate::schedule::{
-    Chooser, End, Entry, Fixed, GaveUp, Glance, Key, Pending, Report, Return, Room, Schedule, Slot, State,
-    World,
+    Chooser, End, Entry, Fixed, GaveUp, Key, Report, Return, Room, Schedule, Slot, State, UnlockedView, World,
 };
-use wire::Policy;
+use wire::{Kind, PendingAccess, Policy};
 
 /// A world without a machine.
 #[derive(Default)]
@@ -75,7 +74,7 @@ impl World for Stage {
     }
 }
 
-/// Room for so many threads, for as long as the tests run.
+/// Room for this number of threads, for as long as the tests run.
 pub(crate) fn room_for_tests(threads: usize) -> Room {
     fn memory<T: Copy>(count: usize) -> Fixed<T> {
         Fixed::new(Box::leak(Box::new_uninit_slice(count)))
@@ -146,8 +145,8 @@ fn condition_key(condition: usize) -> Key {
 
 impl Simulation {
     pub(super) fn new(scripts: Scripts, chooser: Chooser, prepare: impl FnOnce(&mut Schedule)) -> Simulation {
-        let glance = Box::leak(Box::new(Glance::new()));
-        let mut schedule = Schedule::empty(glance);
+        let unlocked_view = Box::leak(Box::new(UnlockedView::new()));
+        let mut schedule = Schedule::empty(unlocked_view);
         schedule.set_room(room_for_tests(16));
         prepare(&mut schedule);
         let stage = Stage::default();
@@ -222,7 +221,7 @@ impl Simulation {
     fn check(&self) {
         let running: Vec<Slot> = self
             .schedule
-            .known()
+            .threads()
             .iter()
             .copied()
             .filter(|&slot| self.schedule.state(slot) == State::Running)
@@ -296,7 +295,7 @@ impl Simulation {
         }
         if self.stage.budget(slot) <= 0 {
             self.schedule.count(slot, &self.stage);
-            let pending = Pending { kind: 0, address: actor as u64, length: 1, pc: 1 };
+            let pending = PendingAccess { kind: Kind::ALL[0], address: actor as u64, length: 1, pc: 1 };
             self.schedule.stop_before(slot, pending, &self.stage);
             if !self.schedule.goes_on(slot, &self.stage) {
                 self.give_up(actor, GaveUp::Quantum);

@@ -7,7 +7,7 @@ pub(super) use loom::sync::atomic::{AtomicU32, Ordering, fence};
 pub(super) use loom::sync::{Arc, Condvar, Mutex};
 pub(super) use loom::thread;
 
-/// Runs a model in every way there is, with so many preemptions.
+/// Runs a model in every possible way, with this number of preemptions.
 pub(super) fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     // LOOM_MAX_PREEMPTIONS comes first: sanitizers make the models slow.

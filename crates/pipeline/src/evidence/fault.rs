@@ -9,7 +9,7 @@ use trace::{EventId, Trace};
 
 /// Why evidence does not hold.
 #[derive(Debug, Serialize)]
-pub(super) struct Fault {
+pub struct Fault {
     /// The part at fault: a path into the JSON, or a line of the schedule file.
     at: String,
     /// The event at fault, if it is one.

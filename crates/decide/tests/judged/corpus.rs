@@ -1,16 +1,13 @@
 //! The corpus: what the papers say of their examples is what the engine answers, and so does the oracle; traces that
 //! once broke something stay right. corpus/README.md describes the files.
 
-mod expectation;
-mod judged;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::expectation::{Ask, Expectation, Expected};
+use crate::judged::{Cases, Judged, judge};
 use check::{Model, Question, Source};
 use decide::{Index, Options};
-use expectation::{Ask, Expectation, Expected};
-use judged::{Cases, Judged, judge};
 use trace::{EventId, Trace};
 
 const MODELS: [Model; 3] = [Model::Sync, Model::ReadsFrom, Model::Branch];
@@ -135,7 +132,7 @@ fn questions_are_read_as_documented() {
     let text = "t|w(x)|a\nt|acq(l)|b\nu|r(x)|c\nt|rel(l)|d\nu|acq(l)|e\nu|w(x)|f\nt|fork(v)|g\nu|rel(l)|g\n";
     let trace = trace::text::read_bytes(text.as_bytes()).expect("a legal run");
     let [a, b, c, e] = [0, 1, 2, 4].map(EventId);
-    let ask = |text| expectation::question(&trace, text);
+    let ask = |text| crate::expectation::question(&trace, text);
     assert_eq!(ask("race a c"), Ok(Question::Race(a, c)));
     assert_eq!(ask("order c < a < #4"), Ok(Question::Order(vec![c, a, e])));
     assert_eq!(ask("deadlock b e"), Ok(Question::Deadlock(vec![b, e])));

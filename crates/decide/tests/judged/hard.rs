@@ -1,11 +1,9 @@
 //! Hard instances (`generate::hard`): where saturation is silent, the search decides, and its evidence stands.
 
-mod judged;
-
+use crate::judged::{Cases, Judged, judge};
 use check::{End, Model, Question, Step, check_refutation};
 use decide::{Index, Options, Verdict, decide};
 use generate::{Family, Hard, Outcome, hard};
-use judged::{Cases, Judged, judge};
 
 /// So many choices make a search thousands of cases deep.
 const DEEP: u32 = 1500;

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use check::Model;
-use generate::{Settings, Weights, generate};
+use generate::{TraceSettings, Weights, generate};
 use naive::Naive;
-use states::{Class, Limits, Loset, Natural, Reach, count, walk};
+use states::{Class, Loset, Natural, Reach, StateLimits, count, walk};
 use trace::Trace;
 
 /// Seeds whose traces have no more states than this are tried.
@@ -17,7 +17,7 @@ const SEEDS: std::ops::Range<u64> = 0..3_000;
 
 fn traces() -> impl Iterator<Item = (u64, Trace)> {
     SEEDS.filter_map(|seed| {
-        let settings = if seed % 3 == 0 { about_locks(seed) } else { Settings::tiny(seed) };
+        let settings = if seed % 3 == 0 { about_locks(seed) } else { TraceSettings::tiny(seed) };
         let trace = generate(&settings).expect("the settings are sound");
         let lengths = Loset::of(&trace).lengths().to_vec();
         let states: usize = lengths.iter().map(|&length| length as usize + 1).product();
@@ -26,8 +26,8 @@ fn traces() -> impl Iterator<Item = (u64, Trace)> {
 }
 
 /// More locking than the tiny mixture has, exclusive and shared, with signals to order it.
-fn about_locks(seed: u64) -> Settings {
-    let mut settings = Settings::tiny(seed);
+fn about_locks(seed: u64) -> TraceSettings {
+    let mut settings = TraceSettings::tiny(seed);
     settings.weights = Weights { acquire: 8, acquire_shared: 3, signal: 3, wait: 3, ..settings.weights };
     (settings.threads, settings.locks, settings.events) = (3 + (seed % 2) as u32, 2, 14 + seed % 7);
     settings
@@ -35,7 +35,7 @@ fn about_locks(seed: u64) -> Settings {
 
 fn walked(trace: &Trace, loset: &Loset, class: Class) -> Vec<Vec<u32>> {
     let mut states = Vec::new();
-    let end = walk(trace, loset, class, Limits::default(), |state| {
+    let end = walk(trace, loset, class, StateLimits::default(), |state| {
         states.push(state.to_vec());
         ControlFlow::Continue(())
     });
@@ -50,7 +50,8 @@ fn classes_walks_and_counts_are_as_defined() {
         let loset = Loset::of(&trace);
         let naive = Naive::new(&trace);
         let reachable: BTreeSet<Vec<u32>> = oracle::reachable_cuts(&trace, Model::Sync);
-        let mut reach = Reach::new(&trace, &loset, Limits { steps: 1_000_000, ..Limits::default() });
+        let mut reach =
+            Reach::new(&trace, &loset, StateLimits { steps: 1_000_000, ..StateLimits::default() });
         let semaphores = !trace.symbols().semaphores.is_empty();
         let mut expected: [Vec<Vec<u32>>; 5] = Default::default();
         for state in naive.all_states() {
@@ -84,7 +85,7 @@ fn classes_walks_and_counts_are_as_defined() {
         }
         for (class, expected) in Class::ALL.into_iter().zip(&expected) {
             assert_eq!(&walked(&trace, &loset, class), expected, "seed {seed}, {class:?}");
-            let counted = count(&trace, &loset, class, Limits::default(), |_| {});
+            let counted = count(&trace, &loset, class, StateLimits::default(), |_| {});
             assert_eq!(counted, Ok(Natural::from(expected.len() as u64)), "seed {seed}, {class:?}");
         }
         tried += 1;
