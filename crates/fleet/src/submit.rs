@@ -50,7 +50,7 @@ pub(crate) struct Submit {
     /// Go on to what reads could see and no run has shown: each such pair of a read and a write becomes a job for all.
     #[arg(long)]
     targets: bool,
-    /// Stop each job after so many seconds, with what was found by then.
+    /// Stop each job after N seconds, with what was found by then.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     timeout: Duration,
     /// A file that the programs read, by its path from the directory they run in; may be repeated.

@@ -121,7 +121,7 @@ pub struct Hunt {
     /// 1: search the recorded run only; 2: then try other behaviours for as long as there is time, and search them, too.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
-    /// Stop after so many seconds of recording, searching and replaying, with what was found by then; a single run may take a
+    /// Stop after N seconds of recording, searching and replaying, with what was found by then; a single run may take a
     /// third of that.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     timeout: Duration,

@@ -73,7 +73,7 @@ pub struct Replay {
     /// What to do if the program leaves the schedule: `stop` ends it, `continue` lets it run.
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Leaving::Stop, hide_possible_values = true)]
     on_divergence: Leaving,
-    /// Stop after so many seconds: no run lasts longer, and none starts later.
+    /// Stop after N seconds: no run lasts longer, and none starts later.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     timeout: Duration,
     /// Run in gdb, and stop at the bug or failure.

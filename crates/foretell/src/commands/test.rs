@@ -45,7 +45,7 @@ test had its turn.";
 /// How to hunt in the tests of a test command.
 #[derive(Debug, Args)]
 pub(super) struct SuiteArguments {
-    /// Stop after so many seconds of hunting, with what was found by then; each test gets its share.
+    /// Stop after N seconds of hunting, with what was found by then; each test gets its share.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
     timeout: Duration,
     /// How many tests to hunt in at the same time [default: the number of cores].
