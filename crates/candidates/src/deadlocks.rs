@@ -192,10 +192,10 @@ impl<'a> Search<'a> {
         let blocked = self.blocked;
         let Some(&number) = cycle.get(places.len()) else { return self.instances(places) };
         let node = &blocked.nodes[number as usize];
+        if self.index.bounds().are_reached() {
+            return Visit::Stop;
+        }
         for group in &node.groups {
-            if self.index.bounds().are_reached() {
-                return Visit::Stop;
-            }
             if places.iter().any(|place| self.index.open().sets().exclude(place.group.held, group.held)) {
                 continue;
             }

@@ -22,7 +22,8 @@ use super::translate::Translator;
 use super::variables::Variables;
 use super::{LoadError, Options, Recorded};
 
-/// The bytes that an event is about: where they start, and how many there are. A lock or the like counts as one byte.
+/// The bytes that an event is about: where they start, and how many there are. A lock or the like counts as one byte, and so does
+/// a block that is freed.
 pub type Bytes = (u64, u64);
 
 /// An event that was found.
@@ -401,7 +402,8 @@ fn bytes_of(op: &Raw<'_>) -> Option<Bytes> {
         }
         Raw::BarrierEnter { barrier } | Raw::BarrierExit { barrier } => Some((barrier, 1)),
         Raw::Post { semaphore } | Raw::Take { semaphore } => Some((semaphore, 1)),
-        Raw::Allocate { address, .. } | Raw::Free { address } => Some((address, 1)),
+        Raw::Allocate { address, size } => Some((address, size.max(1))),
+        Raw::Free { address } => Some((address, 1)),
         _ => None,
     }
 }

@@ -226,7 +226,7 @@ impl OpenSections {
         let mut next: Vec<u32> =
             (0..threads).map(|thread| sections.by_thread.range(thread).start as u32).collect();
         let mut held = HeldLocks::default();
-        for (event, thread, op) in events_in_time(trace, bounds) {
+        events_in_time(trace, bounds).for_each(|(event, thread, op)| {
             let current = &mut currents[thread.index()];
             let first = opens.heads[current.list as usize].first;
             let changed = match op {
@@ -250,7 +250,7 @@ impl OpenSections {
                 opens.heads.push(Head { first, set: held.by(thread) });
             }
             opens.lists.push(current.list);
-        }
+        });
         opens.lists.resize(trace.len(), 0);
         opens.sets = held.into_sets();
         opens

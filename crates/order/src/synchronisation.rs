@@ -61,9 +61,8 @@ impl Synchronisation {
                 orders: vec![Vec::new(); threads.threads()],
             },
         };
-        for (event, thread, op) in events_in_time(trace, index.bounds()) {
-            pass.step(event, thread, op);
-        }
+        let events = events_in_time(trace, index.bounds());
+        events.for_each(|(event, thread, op)| pass.step(event, thread, op));
         Some(pass.result)
     }
 

@@ -1,6 +1,7 @@
 //! The trace as columns: 12 bytes an event, and 4 more for what it is matched with.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::ids::{
     BarrierId, BlockId, ConditionId, EventId, InstanceId, LocationId, LockId, MarkId, RegionId, SemaphoreId,
@@ -144,9 +145,30 @@ impl Columns {
     /// All events in order, their operations as kind and raw target.
     #[inline]
     pub(crate) fn packed(&self) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Kind, u32)> + '_ {
-        self.heads.iter().zip(&self.targets).enumerate().map(|(index, (&head, &target))| {
-            (EventId(index as u32), ThreadId(head >> KIND_BITS), kind_of(head), target)
+        self.packed_within(0..self.len())
+    }
+
+    /// The events of a range, their operations as kind and raw target.
+    #[inline]
+    fn packed_within(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Kind, u32)> + '_ {
+        let first = range.start as u32;
+        let rows = self.heads[range.clone()].iter().zip(&self.targets[range]);
+        rows.enumerate().map(move |(index, (&head, &target))| {
+            (EventId(first + index as u32), ThreadId(head >> KIND_BITS), kind_of(head), target)
         })
+    }
+
+    /// The events of a range, in order.
+    #[inline]
+    pub(crate) fn within(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Op)> + '_ {
+        self.packed_within(range)
+            .map(|(event, thread, kind, target)| (event, thread, Op::from_parts(kind, target)))
     }
 
     /// Appends events column by column if all of them are within bounds; otherwise none, and says which
@@ -366,6 +388,15 @@ impl Trace {
     /// All events in order, with thread and operation.
     pub fn events(&self) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Op)> + '_ {
         self.columns.iter()
+    }
+
+    /// The events of a range, in order, with thread and operation.
+    #[inline]
+    pub fn events_within(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Op)> + '_ {
+        self.columns.within(range)
     }
 
     /// The columns of the events.

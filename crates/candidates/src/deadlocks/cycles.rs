@@ -105,13 +105,13 @@ impl<'b> Cycles<'b> {
         cycle: &mut Vec<u32>,
         visit: &mut dyn FnMut(&[u32]) -> Visit,
     ) -> Visit {
+        if self.bounds.are_reached() {
+            return Visit::Stop;
+        }
         let ends = &self.blockers.of_node(last)[next..];
         let within = ends.len().min(self.steps as usize);
         self.steps -= within as u64;
         for &end in &ends[..within] {
-            if self.bounds.are_reached() {
-                return Visit::Stop;
-            }
             if self.on_path[self.node(end).thread.index()] || !self.closes(end) {
                 continue;
             }

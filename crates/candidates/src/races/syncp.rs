@@ -344,7 +344,7 @@ impl<'t> Syncp<'t> {
             releases.clear();
             let mut look_at = |thread: ThreadId, count: u32| {
                 let last = self.threads.of_thread(thread)[count as usize - 1];
-                for open in self.index.open_after(last).take_while(|_| !self.index.bounds().are_reached()) {
+                for open in self.index.open_after(last) {
                     if let Some(release) = open.release
                         && self.another_after(open, counted)
                     {
