@@ -407,7 +407,7 @@ fn a_failure_is_shown_with_its_message_and_all_threads() {
     for (width, height) in [(1400, 900), (400, 800)] {
         page.looks(width, height, "light");
         page.open(&directory.path().join("crash.html"));
-        assert_eq!(page.text(".effect.failure"), "SIGSEGV at 0x0");
+        assert_eq!(page.text(".effect.failure"), "The program fails in T2: SIGSEGV at 0x0.");
         let failed = page.text(".failed");
         assert!(failed.contains("T2 failed here") && failed.contains("#0 write_it at crash.c:6"), "{failed}");
         let bottom = page.value("document.querySelector('.failed').getBoundingClientRect().bottom").as_f64();
