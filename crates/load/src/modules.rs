@@ -550,7 +550,7 @@ fn read_symbols(path: &str, kind: SymbolKind) -> Option<Vec<DataSymbol>> {
     let bytes = ReadCache::new(fs::File::open(path).ok()?);
     let file = object::File::parse(&bytes).ok()?;
     let all = file.symbols().chain(file.dynamic_symbols());
-    let data = all.filter(|symbol| symbol.is_definition() && symbol.kind() == kind && symbol.size() > 0);
+    let data = all.filter(|symbol| !symbol.is_undefined() && symbol.kind() == kind && symbol.size() > 0);
     let described = data.filter_map(|symbol| {
         let name = demangled(symbol.name().ok()?);
         Some(DataSymbol { name, address: symbol.address(), size: symbol.size() })

@@ -322,3 +322,11 @@ proptest! {
         let _ = Reader::new(&file).unwrap().take(1_000_000).count();
     }
 }
+
+/// A seed of another version is refused at its first bytes, and nothing of it is fuzzed.
+#[test]
+fn the_seed_for_fuzzing_is_a_log_of_this_version() {
+    let log = include_bytes!("../../../fuzz/seeds/raw_log/conditions.log");
+    let events = Reader::new(log).expect("it is a log").take_while(Result::is_ok).count();
+    assert!(events > 100, "{events} events");
+}

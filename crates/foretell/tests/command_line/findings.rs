@@ -115,7 +115,7 @@ fn findings_in_other_code_come_last_or_not_at_all() {
 /// Both threads come into the standard library from the user's own function; one is also in `main`.
 fn through_the_library() -> Vec<u8> {
     let push = "std::vector<int>::push_back\t/usr/include/c++/12/bits/stl_vector.h:1280";
-    let stacks: [&[&str]; 6] = [
+    let stacks: [&[&'static str]; 6] = [
         &["main\tbank.c:30"],
         &[push, "deposit\tbank.c:9", "run\tbank.c:14"],
         &[push, "main\tbank.c:31"],
@@ -202,7 +202,7 @@ fn proposals_name_the_users_function_and_neither_main_nor_the_library() {
 /// The lock can be taken at one place of a finding; at the other, it would close a cycle, and so would the lock that is held there.
 fn partly_fixable() -> Vec<u8> {
     let (m, n, x) = (LockId(0), LockId(1), VariableId(0));
-    let stacks: [&[&str]; 8] = [
+    let stacks: [&[&'static str]; 8] = [
         &["main\ta.c:1"],
         &["add\ta.c:3"],
         &["add\ta.c:4"],

@@ -185,18 +185,36 @@ pub(crate) struct Names {
     pub(crate) blocks: &'static [&'static str],
 }
 
+/// Each name once, in the order they come.
+fn distinct(names: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    let mut distinct = Vec::new();
+    for name in names {
+        if !distinct.contains(&name) {
+            distinct.push(name);
+        }
+    }
+    distinct
+}
+
 /// A recording of threads `main`, `T1` and `T2`: names, stacks with the innermost function first (`function<tab>location`),
 /// and events, each with its thread and its stack.
-pub(crate) fn recorded(names: &Names, stacks: &[&[&str]], events: &[(u32, trace::Op, usize)]) -> Vec<u8> {
+pub(crate) fn recorded(
+    names: &Names,
+    stacks: &[&[&'static str]],
+    events: &[(u32, trace::Op, usize)],
+) -> Vec<u8> {
     use trace::native::layout::Table;
     use trace::native::{Distance, Note, StackId, Writer};
     use trace::{LocationId, ThreadId};
     let mut writer = Writer::new(Vec::new()).expect("memory takes it");
     let metadata = trace::Metadata { command: vec!["./bank".into()], ..trace::Metadata::default() };
     writer.metadata(&metadata).expect("memory takes it");
-    let frames: Vec<&str> = stacks.iter().flat_map(|stack| stack.iter().rev().copied()).collect();
-    let locations: Vec<&str> =
-        stacks.iter().map(|stack| stack[0].split_once('\t').expect("a location").1).collect();
+    let location_of = |stack: &[&'static str]| stack[0].split_once('\t').expect("a location").1;
+    let frames = distinct(stacks.iter().flat_map(|stack| stack.iter().copied()));
+    let locations = distinct(stacks.iter().map(|stack| location_of(stack)));
+    let number = |names: &[&str], name: &str| {
+        names.iter().position(|known| *known == name).expect("it is one of them") as u32
+    };
     let threads = 1 + events.iter().map(|event| event.0).max().expect("events") as usize;
     for (table, names) in [
         (Table::Threads, &["main", "T1", "T2"][..threads]),
@@ -209,18 +227,18 @@ pub(crate) fn recorded(names: &Names, stacks: &[&[&str]], events: &[(u32, trace:
         names.iter().for_each(|name| writer.name(table, name).expect("memory takes it"));
     }
     // Each frame is a stack on that before it, or the first of its own.
-    let (mut number, mut tops) = (0, Vec::new());
+    let (mut written, mut tops) = (0, Vec::new());
     for stack in stacks {
-        for depth in 0..stack.len() as u32 {
-            let parent = if depth == 0 { 0 } else { number };
-            writer.stack(StackId::from_raw(parent), number).expect("memory takes it");
-            number += 1;
+        for (depth, frame) in stack.iter().rev().enumerate() {
+            let parent = if depth == 0 { 0 } else { written };
+            writer.stack(StackId::from_raw(parent), number(&frames, frame)).expect("memory takes it");
+            written += 1;
         }
-        tops.push(number);
+        tops.push(written);
     }
     for &(thread, op, stack) in events {
         let note = Note { stack: StackId::from_raw(tops[stack]), step: Distance::Over(0) };
-        let location = LocationId(stack as u32);
+        let location = LocationId(number(&locations, location_of(stacks[stack])));
         writer.noted_event(ThreadId(thread), op, location, note).expect("memory takes it");
     }
     writer.finish().expect("memory takes it")

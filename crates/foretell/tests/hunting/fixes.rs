@@ -23,7 +23,7 @@ const CASES: [Case; 4] = [
         program: "fix_missing.c",
         kind: "race",
         object: "savings",
-        sentence: "Suggested fix: hold `vault` at fix_missing.c:17 and fix_missing.c:18, as at all other accesses. Verified on this recording: \
+        sentence: "Suggested fix: hold `vault` at fix_missing.c:17 and at fix_missing.c:18. Verified on this recording: \
                    the data race is then infeasible, and no new deadlock is feasible.",
         has_edit: true,
     },

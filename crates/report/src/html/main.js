@@ -61,6 +61,8 @@ function show(entry, step) {
     return;
   }
   const { finding } = entry;
+  // What happened is all that there is to say of it.
+  const isFailure = finding.kind === "failure";
   const view = open(finding);
   const panels = [panel("observed", "Observed run", view.observed), panel("predicted", "Predicted schedule", view.predicted)];
   const controls = bar(view);
@@ -71,10 +73,10 @@ function show(entry, step) {
       el("h2", { title: finding.title }, capital(finding.title)), el("span", { class: `badge ${finding.rung}` }, finding.rung), el("span", { class: "id" }, finding.id),
       finding.count > 1 && el("span", { class: "badge" }, `${plural(finding.count, "set")} of events here`)),
     finding.effect && el("p", { class: `effect ${finding.harm}` }, `When it happens: ${finding.effect}.`),
-    finding.message && el("p", { class: "effect failure" }, finding.message),
+    finding.message && el("p", { class: "effect failure" }, isFailure ? `${capital(finding.statement)}.` : finding.message),
     finding.fix && el("p", { class: "fix" }, finding.fix),
     finding.ended.length > 0 && el("section", { class: "failed" }, el("b", {}, finding.ended[0].heading), stackOf(finding.ended[0])),
-    el("p", { class: "statement" }, `${capital(finding.statement)}.`),
+    !isFailure && el("p", { class: "statement" }, `${capital(finding.statement)}.`),
     finding.difference.length > 0 && el("pre", { class: "difference" }, finding.difference.join("\n")),
     finding.frequency && el("p", { class: "statement" }, `${finding.frequency}.`),
     finding.further.length > 0 && el("details", { class: "further" }, el("summary", {}, `The same cause shows at ${plural(finding.further.length, "more place")}`),
