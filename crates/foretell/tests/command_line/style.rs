@@ -71,17 +71,17 @@ fn prose(source: &str) -> String {
             prose.push_str(&rest[start..length]);
             prose.push_str(". ");
             (length + end.len()).min(rest.len())
-        } else if rest.starts_with('"') {
+        } else if let Some(text) = rest.strip_prefix('"') {
             let mut escaped = false;
-            let closing = rest[1..].find(|character| {
+            let closing = text.find(|character| {
                 let closes = character == '"' && !escaped;
                 escaped = character == '\\' && !escaped;
                 closes
             });
-            let length = closing.map_or(rest.len(), |length| length + 1);
-            prose.push_str(&rest[1..length].replace("\\\n", " "));
+            let length = closing.unwrap_or(text.len());
+            prose.push_str(&text[..length].replace("\\\n", " "));
             prose.push_str(". ");
-            (length + 1).min(rest.len())
+            (length + 2).min(rest.len())
         } else if rest.starts_with("'\"'") || rest.starts_with("'\\") {
             3
         } else {
