@@ -122,13 +122,17 @@ impl<T: Copy> ByThread<T> {
         let mut placed: Vec<Option<(ThreadId, T)>> = vec![None; starts[objects] as usize];
         let mut next = starts.clone();
         for thread in (0..threads.threads()).map(ThreadId::new) {
-            for (place, &event) in threads.of_thread(thread).iter().enumerate() {
-                if place % AT_ONCE == 0 && bounds.are_final() {
+            let mut place = 0;
+            for stretch in threads.of_thread(thread).chunks(AT_ONCE) {
+                if bounds.are_final() {
                     return ByThread { starts: vec![0; objects + 1], users: Vec::new(), items: Vec::new() };
                 }
-                if let Some((object, item)) = item(event, trace.op(event), place as u32) {
-                    placed[next[object] as usize] = Some((thread, item));
-                    next[object] += 1;
+                for &event in stretch {
+                    if let Some((object, item)) = item(event, trace.op(event), place) {
+                        placed[next[object] as usize] = Some((thread, item));
+                        next[object] += 1;
+                    }
+                    place += 1;
                 }
             }
         }

@@ -145,19 +145,8 @@ impl Columns {
     /// All events in order, their operations as kind and raw target.
     #[inline]
     pub(crate) fn packed(&self) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Kind, u32)> + '_ {
-        self.packed_within(0..self.len())
-    }
-
-    /// The events of a range, their operations as kind and raw target.
-    #[inline]
-    fn packed_within(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Kind, u32)> + '_ {
-        let first = range.start as u32;
-        let rows = self.heads[range.clone()].iter().zip(&self.targets[range]);
-        rows.enumerate().map(move |(index, (&head, &target))| {
-            (EventId(first + index as u32), ThreadId(head >> KIND_BITS), kind_of(head), target)
+        self.heads.iter().zip(&self.targets).enumerate().map(|(index, (&head, &target))| {
+            (EventId(index as u32), ThreadId(head >> KIND_BITS), kind_of(head), target)
         })
     }
 
@@ -167,8 +156,12 @@ impl Columns {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Op)> + '_ {
-        self.packed_within(range)
-            .map(|(event, thread, kind, target)| (event, thread, Op::from_parts(kind, target)))
+        let first = range.start as u32;
+        let rows = self.heads[range.clone()].iter().zip(&self.targets[range]).enumerate();
+        rows.map(move |(index, (&head, &target))| {
+            let op = Op::from_parts(kind_of(head), target);
+            (EventId(first + index as u32), ThreadId(head >> KIND_BITS), op)
+        })
     }
 
     /// Appends events column by column if all of them are within bounds; otherwise none, and says which
