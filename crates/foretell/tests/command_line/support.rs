@@ -209,7 +209,11 @@ pub(crate) fn recorded(
     let mut writer = Writer::new(Vec::new()).expect("memory takes it");
     let metadata = trace::Metadata { command: vec!["./bank".into()], ..trace::Metadata::default() };
     writer.metadata(&metadata).expect("memory takes it");
-    let location_of = |stack: &[&'static str]| stack[0].split_once('\t').expect("a location").1;
+    // An event is where the user's own code is.
+    let location_of = |stack: &[&'static str]| {
+        let mut locations = stack.iter().map(|frame| frame.split_once('\t').expect("a location").1);
+        locations.find(|location| !location.starts_with("/usr/")).expect("the user's own")
+    };
     let frames = distinct(stacks.iter().flat_map(|stack| stack.iter().copied()));
     let locations = distinct(stacks.iter().map(|stack| location_of(stack)));
     let number = |names: &[&str], name: &str| {

@@ -99,7 +99,7 @@ const ALIKE: &str = "\
 #include <pthread.h>
 #include <stdlib.h>
 #define COUNT() do { static int hits; hits++; } while (0)
-static int stats[2], *one, *other;
+int stats[2], *one, *other;
 static _Thread_local int errors;
 static int *of_main;
 static void *work(void *unused)
