@@ -22,6 +22,7 @@
 // Only the code that stands inside a program uses all of what is tested on the host.
 #![cfg_attr(test, expect(dead_code, reason = "used by modules that are not part of a test binary"))]
 
+mod client_log;
 mod clock;
 mod conversions;
 mod numbers;
