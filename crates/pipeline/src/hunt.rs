@@ -26,6 +26,7 @@ use wire::Children;
 
 use crate::budget::{Bound, Budget, Cancellation, stopped_by};
 use crate::build;
+use crate::client_input::ClientInput;
 use crate::error::{Error, ErrorKind};
 use crate::observer::{Event, Observer, Stage};
 use crate::predict::{PredictOptions, head};
@@ -55,6 +56,8 @@ pub struct HuntOptions {
     pub only_sync: bool,
     /// The client that a server is driven by.
     pub drive: Option<Drive>,
+    /// Who talks to the server in replays.
+    pub client_input: ClientInput,
     /// What is loaded of recordings.
     pub load: load::Options,
     /// How often each finding is replayed; 0: not at all.

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use load::{LoadError, Loaded, Options, Recorded};
-use run::drive::Drive;
+use run::drive::{Client, Drive};
 use run::environment::Environment;
 use run::failure::RunFailure;
 use run::program::{Program, Recordability, checksum};
@@ -36,6 +36,8 @@ pub struct RecordOptions {
     pub output: Option<PathBuf>,
     /// The client that a server is driven by.
     pub drive: Option<Drive>,
+    /// Where what the client prints goes; none: where the program's output goes.
+    pub client_output: Option<PathBuf>,
     /// The program is not instrumented: see its locks and threads alone, and what instrumented libraries do that it loads.
     pub only_sync: bool,
     /// Whether the processes it starts are recorded, too.
@@ -203,7 +205,8 @@ impl<'a> Recorder<'a> {
         };
         let (duration, output) = (options.duration, options.output.clone());
         let drive = options.drive.clone();
-        let settings = record::RecordSettings { runtime, duration, output, drive, journal };
+        let client_output = options.client_output.clone();
+        let settings = record::RecordSettings { runtime, duration, output, drive, client_output, journal };
         record::run(&options.command, &self.program.path, recordability, &settings)
             .map_err(|error| Error::io("record", format!("`{}`", options.command[0].display()), error))
     }
@@ -229,9 +232,9 @@ impl<'a> Recorder<'a> {
         if options.only_sync {
             settings.push(("only-sync".into(), "yes".into()));
         }
-        if let Some(drive) = &options.drive {
-            settings.push((DRIVE.into(), drive.client.to_string_lossy().into_owned()));
-            settings.push((READY.into(), drive.ready.as_text()));
+        if let Some(Drive { client: Client::Command(client), ready }) = &options.drive {
+            settings.push((DRIVE.into(), client.to_string_lossy().into_owned()));
+            settings.push((READY.into(), ready.as_text()));
         }
         let path = program.path.canonicalize().unwrap_or_else(|_| program.path.clone());
         Metadata {

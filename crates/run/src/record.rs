@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use nix::libc;
 use trace::Ending;
 
-use crate::directory::{Interrupted, WorkDirectory};
-use crate::drive::{Drive, Driven, Driver, GETTING_READY};
+use crate::directory::{Interrupted, WorkDirectory, create_file};
+use crate::drive::{ClientFile, Drive, Driven, Driver, GETTING_READY, content};
 use crate::environment::Environment;
 use crate::mapping::{Mapping, map_file};
 use crate::output::OutputFile;
@@ -39,6 +39,8 @@ pub struct RecordSettings {
     pub output: Option<PathBuf>,
     /// The client that a server is driven by.
     pub drive: Option<Drive>,
+    /// Where the output of the client goes; none: where the program's goes.
+    pub client_output: Option<PathBuf>,
     /// What is needed to make use of the recording if we are killed; none: it is not kept then.
     pub journal: Option<Vec<u8>>,
 }
@@ -105,6 +107,13 @@ impl RecordedRun {
         self.directory.path().join(wire::UNRECORDED_FILE).metadata().map_or(0, |facts| facts.len())
     }
 
+    /// What the clients of a server sent: a file that a [`Script`](crate::drive::Script) is read from. None: no client has connected, or one has
+    /// failed, or the server has: then what a client says of a run counts.
+    pub fn client_input(&self) -> Option<Vec<u8>> {
+        let has_failed = matches!(self.ending, Ending::Exited(status) if status != 0);
+        content(self.directory.path()).filter(|_| !has_failed)
+    }
+
     /// Its status as a shell gives it; that of its client, if it is a server that ended because the client was done.
     pub fn code(&self) -> u8 {
         match self.ending {
@@ -148,11 +157,10 @@ pub fn run(
     if let Some(output) = &output {
         program.stdout(output.for_program()?).stderr(output.for_program()?);
     }
-    let shared = output.as_ref().map(OutputFile::for_program).transpose()?;
-    let driver = settings.drive.as_ref().map(|drive| match settings.duration {
-        Some(_) => Driver::new(drive, shared),
-        None => Driver::new(drive, shared).patient_for(GETTING_READY),
-    });
+    let driver = match &settings.drive {
+        Some(drive) => Some(driver(drive, settings, output.as_ref(), directory.path())?),
+        None => None,
+    };
     let ended = run_to_end(&mut program, settings.duration, output.as_mut(), driver)?;
     output.map_or(Ok(()), OutputFile::finish)?;
     let Ended { id, status, ending, elapsed, not_ready } = ended;
@@ -161,6 +169,27 @@ pub fn run(
         first.has_exited = status.code().is_some();
     }
     Ok(RecordedRun { ending, status, elapsed, processes, environment_size, not_ready, directory })
+}
+
+/// What drives a server.
+fn driver<'d>(
+    drive: &'d Drive,
+    settings: &RecordSettings,
+    output: Option<&OutputFile>,
+    directory: &Path,
+) -> io::Result<Driver<'d>> {
+    // Without room for it, what clients send is not kept.
+    let file = ClientFile::create(directory).ok();
+    let printed = || output.map(OutputFile::for_program).transpose();
+    let by_client = match &settings.client_output {
+        Some(path) => Some(create_file(path)?),
+        None => printed()?,
+    };
+    let driver = Driver::new(drive, printed()?, by_client, directory, file)?;
+    Ok(match settings.duration {
+        Some(_) => driver,
+        None => driver.patient_for(GETTING_READY),
+    })
 }
 
 /// A process that has ended.
@@ -260,7 +289,8 @@ impl Running<'_> {
                 driver.advance(child.id())?;
             }
             let left = until.map_or(LOOK, |until| until.saturating_duration_since(now));
-            watch.wait_at_most(LOOK.min(left));
+            let interval = driver.as_ref().map_or(LOOK, |driver| driver.interval());
+            watch.wait_at_most(interval.min(left));
         }
         signals::send(child.id() as i32, libc::SIGKILL);
         if self.group {

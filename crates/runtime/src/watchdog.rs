@@ -12,6 +12,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use wire::Stop;
 
 use crate::asleep;
+use crate::client_log;
 use crate::inside::Inside;
 use crate::interpose::{signals, threads};
 use crate::kernel_status;
@@ -35,6 +36,8 @@ const DEAD_TICKS: u32 = 750;
 const AWAY_TICKS: u32 = 1250;
 /// The same if the thread sleeps until another one of the process wakes it: all that could are held back.
 const HELD_TICKS: u32 = 25;
+/// The same if the launcher, which stands for the clients of a server, has nothing more to send: all that can still come is a time limit.
+const SERVED_TICKS: u32 = 300;
 /// The same if the thread sleeps in a library that synchronises out of our sight: it waits there for one that the schedule holds back.
 const LIBRARY_TICKS: u32 = 10;
 /// Ticks after which it looks whether there are other threads.
@@ -231,7 +234,8 @@ fn pick(schedule: &mut Schedule, program: &Program, idle: u32) -> Option<Slot> {
         let is_held = || !signals::timer_is_set() && asleep::waits_for_own_process(kernel_id);
         thread.gated(gate::LIBRARY) && sleeps() || idle.is_multiple_of(HELD_TICKS) && sleeps() && is_held()
     });
-    if is_hopeless || idle > AWAY_TICKS {
+    let is_served = idle > SERVED_TICKS && client_log::launcher_waits();
+    if is_hopeless || is_served || idle > AWAY_TICKS {
         schedule.abandon_replay(program);
         return schedule.pick_for_nobody(program);
     }

@@ -1,7 +1,7 @@
 //! Names that both sides use: the environment variables, the files of a run's directory, the exit statuses.
 //!
 //! The launcher makes a directory for each run, and names it in [`RUN_VARIABLE`]. It puts [`SETTINGS_FILE`] there, and
-//! [`CONTROL_FILE`] for a replay. The runtime adds the rest. A process's files are named for its number: `1234.log`, `1234.modules`; a
+//! [`CONTROL_FILE`] for a replay, and [`CLIENT_FILE`] for a server. The runtime adds the rest. A process's files are named for its number: `1234.log`, `1234.modules`; a
 //! program that replaced another in the same process has the next generation, `1234-2.log`.
 
 /// The environment variable that names the directory of the run.
@@ -13,6 +13,8 @@ pub const ORDER_VARIABLE: &str = "FORETELL_ORDER";
 pub const SETTINGS_FILE: &str = "settings";
 /// What a replay is to do: see [`Control`](crate::Control).
 pub const CONTROL_FILE: &str = "control";
+/// What the clients of a server send: see [`ClientRecord`](crate::ClientRecord).
+pub const CLIENT_FILE: &str = "client";
 /// The result of a replay: see [`OutcomeRecord`](crate::OutcomeRecord).
 pub const OUTCOME_FILE: &str = "outcome";
 /// The number of the first process, in decimal.

@@ -1,5 +1,6 @@
 //! Everything the launcher and the runtime say to each other, defined once: how a program is run ([`RuntimeSettings`]), what a replay is to do
-//! ([`Control`]) and its result ([`OutcomeRecord`]), the names of files, variables and exit statuses, and the raw log of a run, which
+//! ([`Control`]) and its result ([`OutcomeRecord`]), what a server's clients send ([`ClientRecord`]), the names of files, variables and exit
+//! statuses, and the raw log of a run, which
 //! the rest of this page describes. Nothing here allocates where the runtime uses it, and no reader panics, whatever the bytes.
 //!
 //! # The raw log
@@ -51,6 +52,7 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
+mod client;
 mod control;
 mod decimal;
 mod decode;
@@ -70,13 +72,14 @@ mod std_call;
 mod survey;
 
 pub use access::{Plain, PlainAccess};
+pub use client::{ClientHeader, ClientRecord, Endpoint};
 pub use control::{Control, Instruction, OnDivergence, Origin, ThreadName, write_control};
 pub use decimal::{decimal, parse_decimal};
 pub use decode::{Damage, NotALog, Reader};
 pub use directory::{
-    CONTROL_FILE, DEADLOCK_STATUS, FIRST_FILE, LOG_EXTENSION, MODULES_EXTENSION, OPTIONS_EXTENSION,
-    ORDER_VARIABLE, OUTCOME_FILE, REPLAY_OVER_STATUS, RUN_VARIABLE, SETTINGS_FILE, SUPPRESSIONS_EXTENSION,
-    UNRECORDED_FILE,
+    CLIENT_FILE, CONTROL_FILE, DEADLOCK_STATUS, FIRST_FILE, LOG_EXTENSION, MODULES_EXTENSION,
+    OPTIONS_EXTENSION, ORDER_VARIABLE, OUTCOME_FILE, REPLAY_OVER_STATUS, RUN_VARIABLE, SETTINGS_FILE,
+    SUPPRESSIONS_EXTENSION, UNRECORDED_FILE,
 };
 pub use encode::{MAX_RECORD, MAX_TEXT, Sink, write_detailed, write_run, write_simple, write_switch};
 pub use event::{Event, Hold, Ignored, Op, Refusal, Stop, UnsafeCall, Waker};

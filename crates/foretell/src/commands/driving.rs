@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use run::drive::{Drive, Ready};
+use clap::ValueEnum;
+use pipeline::client_input::ClientInput;
+use run::drive::{Client, Drive, Ready};
 
-/// A client that is started with every run of a server.
+/// A client for a server.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Driving {
     /// Shell command that runs as the client in every run; the server gets SIGTERM when it exits. Empty: no client.
@@ -21,6 +23,24 @@ impl Driving {
     /// The client, if there is one.
     pub(super) fn drive(&self) -> Option<Drive> {
         let client = self.drive.clone().filter(|client| !client.is_empty())?;
-        Some(Drive { client, ready: self.ready.clone().unwrap_or_default() })
+        Some(Drive { client: Client::Command(client), ready: self.ready.clone().unwrap_or_default() })
+    }
+}
+
+/// `--client-input`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReplayedClient {
+    /// Send what the client sent.
+    Recorded,
+    /// Run the client again.
+    Live,
+}
+
+impl From<ReplayedClient> for ClientInput {
+    fn from(client: ReplayedClient) -> ClientInput {
+        match client {
+            ReplayedClient::Recorded => ClientInput::Recorded,
+            ReplayedClient::Live => ClientInput::Live,
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 
 use report::ScheduleFile;
+use run::drive::{Client, Drive};
 use run::program::Program;
 use trace::open::decode;
 
@@ -63,17 +64,15 @@ impl Replayer {
         if opened.trace.notes().is_none() {
             return Err(cannot_be_replayed(id));
         }
-        if let (Some(client), false) = (client(metadata), names_client) {
-            let client = client.client.to_string_lossy();
-            return Err(Error::from(ErrorKind::NoClient)
-                .help(format!("name the client: `--drive {}`", quoted(&client))));
-        }
         let chosen = match command {
             [] => {
                 command_of(metadata, ChosenBy::File).map_err(|error| error.in_file(opened.name.as_str()))?
             }
             named => command_named(named, Some(metadata)),
         };
+        if let (Some(drive), None, false) = (client(metadata), &chosen.drive, names_client) {
+            return Err(lacks_client(&drive));
+        }
         let found = saved::finding(trace, opened, id, options, observer)?;
         if let Some(program) = command.first() {
             warn_of_change(opened, program, observer);
@@ -85,6 +84,18 @@ impl Replayer {
             ..ConfirmOptions::default()
         };
         confirm::replayer(opened, &found.findings[0], &options)
+    }
+}
+
+/// Nothing says what to send to a server.
+fn lacks_client(drive: &Drive) -> Error {
+    let error = Error::from(ErrorKind::NoClient);
+    match &drive.client {
+        Client::Command(client) => {
+            let client = quoted(&client.to_string_lossy());
+            error.help(format!("name the client: `--drive {client}`"))
+        }
+        Client::Recorded(_) => error,
     }
 }
 
