@@ -15,6 +15,7 @@ pub(crate) mod barriers;
 pub(crate) mod blocking;
 pub(crate) mod c11;
 pub(crate) mod children;
+pub(crate) mod clients;
 pub(crate) mod conditions;
 pub(crate) mod containers;
 pub(crate) mod epoll;

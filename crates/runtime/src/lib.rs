@@ -43,5 +43,5 @@ macro_rules! only_inside_a_program {
 }
 
 only_inside_a_program! {
-    atomics cover hooks inside interpose kernel_status losses modules program real requests start survey thread watchdog writer
+    atomics client_log cover hooks inside interpose kernel_status losses modules program real requests start survey thread watchdog writer
 }

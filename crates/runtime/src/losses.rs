@@ -36,7 +36,7 @@ impl Mapped {
     /// Puts memory of our own in its place; whether that worked.
     fn replace(&self) -> bool {
         let (start, bytes) = (self.start.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
-        // SAFETY: the mapping is the log's, which is written to and never read back.
+        // SAFETY: nothing that was written to the mapping is read back.
         bytes > 0 && unsafe { sys::replace_mapping(start, bytes) }
     }
 }
@@ -44,6 +44,8 @@ impl Mapped {
 static FILE: AtomicI32 = AtomicI32::new(-1);
 static HEAD: Mapped = Mapped::nothing();
 static WINDOW: Mapped = Mapped::nothing();
+/// What clients send.
+static CLIENTS: Mapped = Mapped::nothing();
 static NOTED: AtomicU32 = AtomicU32::new(0);
 
 /// There is a new log, with this head.
@@ -57,6 +59,11 @@ pub(crate) fn watch_head(file: i32, head: *mut u8) {
 /// This part of the log is mapped now.
 pub(crate) fn watch_window(window: *mut u8, bytes: usize) {
     WINDOW.set(window, if window.is_null() { 0 } else { bytes });
+}
+
+/// What clients send is kept here.
+pub(crate) fn watch_clients(start: *mut u8, bytes: usize) {
+    CLIENTS.set(start, bytes);
 }
 
 /// Writes into the log's head that something is missing.
@@ -76,7 +83,7 @@ pub(crate) fn end_log(loss: Losses) {
     writer::close();
 }
 
-/// Whether the program can go on although memory at this address is gone: it was the log's.
+/// Whether the program can go on although memory at this address is gone: it was the log's, or that of what clients send.
 pub(crate) fn survives(address: u64) -> bool {
     if WINDOW.contains(address) {
         end_log(Losses::CUT);
@@ -86,5 +93,5 @@ pub(crate) fn survives(address: u64) -> bool {
         writer::close();
         return HEAD.replace();
     }
-    false
+    CLIENTS.contains(address) && CLIENTS.replace()
 }

@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use wire::{Kind, Stop};
 
+use crate::client_log;
 use crate::inside::{Inside, enter};
 use crate::interpose::{children, failures, signals, threads};
 use crate::kernel_status;
@@ -69,6 +70,7 @@ extern "C" fn init() {
     if !is_wanted(settings()) {
         return;
     }
+    client_log::open(settings());
     if settings().asked.mode == wire::Mode::Replay
         && let Some(replay) = replay::load(settings())
     {

@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use wire::Stop;
 
+use crate::client_log;
 use crate::inside::Inside;
 use crate::interpose::{signals, threads};
 use crate::kernel_status;
@@ -32,6 +33,8 @@ const BUSY: u64 = 1_000_000_000;
 const DEAD_TICKS: u32 = 750;
 /// Ticks after which a schedule is given up if the thread it wants is in a call outside.
 const AWAY_TICKS: u32 = 1250;
+/// The same if the launcher, which stands for the clients of a server, has nothing more to send: all that can still come is a time limit.
+const SERVED_TICKS: u32 = 300;
 /// The same if the thread sleeps in a library that synchronises out of our sight: it waits there for one that the schedule holds back.
 const LIBRARY_TICKS: u32 = 10;
 /// Ticks after which it looks whether there are other threads.
@@ -222,7 +225,8 @@ fn pick(schedule: &mut Schedule, program: &Program, idle: u32) -> Option<Slot> {
     let sleeps_in_library = schedule.awaited().map(thread_in).is_some_and(|thread| {
         thread.gated(gate::LIBRARY) && state_of(thread.kernel_id.load(Ordering::Relaxed)) == Some(b'S')
     });
-    if (sleeps_in_library || idle > AWAY_TICKS) && schedule.replay.is_following() {
+    let is_served = idle > SERVED_TICKS && client_log::launcher_waits();
+    if (sleeps_in_library || is_served || idle > AWAY_TICKS) && schedule.replay.is_following() {
         schedule.abandon_replay(program);
         return schedule.pick_for_nobody(program);
     }

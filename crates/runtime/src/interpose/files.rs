@@ -9,6 +9,7 @@ use core::ffi::{c_int, c_long, c_void};
 
 use wire::{Kind, Passage};
 
+use super::clients::{self, Question, Taking};
 use super::epoll;
 use super::passages::{copy_own, forget_own, passage, remember_own, remember_pair};
 use super::ranges::log_ranges;
@@ -127,18 +128,40 @@ fn receive(
     pc: u64,
     really: impl FnOnce() -> isize,
 ) -> isize {
+    receive_as(Taking::Takes, file, into, pc, really)
+}
+
+/// The same for a call that may leave there what it finds.
+fn receive_as(
+    taking: Taking,
+    file: c_int,
+    into: impl FnOnce() -> Ranges,
+    pc: u64,
+    really: impl FnOnce() -> isize,
+) -> isize {
     log_access(Kind::Read1, file, pc);
-    let Some(inside) = enter_point() else { return really() };
+    let Some(inside) = enter_point() else {
+        clients::unseen(file);
+        return really();
+    };
     let passage = passage(file);
     let result = if is_ready(file, libc::POLLIN) {
         drop(inside);
         really()
     } else {
-        outside(inside, really)
+        let question = Question::ask(&inside, file, taking);
+        outside(inside, || {
+            question.into_iter().for_each(Question::wait);
+            really()
+        })
     };
     if result >= 0 {
+        let into = into();
+        clients::received(file, taking, &into.0, result as usize);
         log_use(Use::Takes, passage, pc);
-        log_ranges(pc, &[], &into().first(result as usize).0);
+        log_ranges(pc, &[], &into.first(result as usize).0);
+    } else {
+        clients::received_nothing(file, taking);
     }
     result
 }
@@ -150,10 +173,12 @@ fn send_through(file: c_int, from: Ranges, pc: u64, really: impl FnOnce() -> isi
     drop(inside);
     log_ranges(pc, &from.0, &[]);
     log_use(Use::Sends, passage(file), pc);
-    match enter() {
+    let result = match enter() {
         Some(inside) if !is_ready(file, libc::POLLOUT) => outside(inside, really),
         _ => really(),
-    }
+    };
+    clients::sent(file, result);
+    result
 }
 
 hook! {
@@ -166,25 +191,27 @@ hook! {
         })
     }
     fn recv(file: c_int, bytes: Bytes, size: usize, flags: c_int; pc in "r8") -> isize {
-        receive(file, || Ranges::one(bytes, size), pc, || {
+        receive_as(Taking::with(flags), file, || Ranges::one(bytes, size), pc, || {
             real!(recv(file => c_int, bytes => Bytes, size => usize, flags => c_int) -> isize)
         })
     }
     fn recvmsg(file: c_int, message: *mut libc::msghdr, flags: c_int; pc in "rcx") -> isize {
-        receive(file, || Ranges::of_message(message), pc, || {
+        receive_as(Taking::with(flags), file, || Ranges::of_message(message), pc, || {
             real!(recvmsg(file => c_int, message => *mut libc::msghdr, flags => c_int) -> isize)
         })
     }
     fn accept(file: c_int, address: Bytes, length: Bytes; pc in "rcx") -> c_int {
-        let new = receive(file, || Ranges::one(address, 0), pc, || {
+        let new = receive_as(Taking::Accepts, file, || Ranges::one(address, 0), pc, || {
             real!(accept(file => c_int, address => Bytes, length => Bytes) -> c_int) as isize
         });
+        clients::accepted(new as c_int);
         opened(new as c_int, pc)
     }
     fn accept4(file: c_int, address: Bytes, length: Bytes, flags: c_int; pc in "r8") -> c_int {
-        let new = receive(file, || Ranges::one(address, 0), pc, || {
+        let new = receive_as(Taking::Accepts, file, || Ranges::one(address, 0), pc, || {
             real!(accept4(file => c_int, address => Bytes, length => Bytes, flags => c_int) -> c_int) as isize
         });
+        clients::accepted(new as c_int);
         opened(new as c_int, pc)
     }
     fn pread(file: c_int, bytes: Bytes, size: usize, offset: c_long; pc in "r8") -> isize {
@@ -246,10 +273,12 @@ hook! {
         // Who accepts comes after.
         log_use(Use::Sends, passage(file), pc);
         let really = || real!(connect(file => c_int, address => Bytes, length => u32) -> c_int);
-        match enter() {
+        let result = match enter() {
             Some(inside) => outside(inside, really),
             None => really(),
-        }
+        };
+        clients::connected(file);
+        result
     }
     fn socketpair(domain: c_int, kind: c_int, protocol: c_int, files: *mut c_int; pc in "r8") -> c_int {
         let result = real!(socketpair(domain => c_int, kind => c_int, protocol => c_int, files => *mut c_int) -> c_int);
@@ -281,6 +310,7 @@ fn log_end(file: c_int, pc: u64) {
     // Who is given its number comes after.
     if file >= 0 {
         forget_own(file);
+        clients::closing(file);
         epoll::forget(file);
         log_use(Use::Sends, Passage::Descriptor(file as u32), pc);
     }
@@ -326,6 +356,7 @@ fn control(file: c_int, command: c_int, pc: u64, really: impl FnOnce() -> c_int)
             log_access(Kind::Read1, file, pc);
             let copy = really();
             copy_own(file, copy);
+            clients::copied(file, copy);
             opened(copy, pc)
         }
         libc::F_SETLKW | libc::F_OFD_SETLKW => match enter() {
@@ -362,18 +393,21 @@ hook! {
         log_access(Kind::Read1, file, pc);
         let copy = real!(dup(file => c_int) -> c_int);
         copy_own(file, copy);
+        clients::copied(file, copy);
         opened(copy, pc)
     }
     fn dup2(file: c_int, number: c_int; pc in "rdx") -> c_int {
         replace(file, number, pc);
         let copy = real!(dup2(file => c_int, number => c_int) -> c_int);
         copy_own(file, copy);
+        clients::copied(file, copy);
         opened(copy, pc)
     }
     fn dup3(file: c_int, number: c_int, flags: c_int; pc in "rcx") -> c_int {
         replace(file, number, pc);
         let copy = real!(dup3(file => c_int, number => c_int, flags => c_int) -> c_int);
         copy_own(file, copy);
+        clients::copied(file, copy);
         opened(copy, pc)
     }
     fn fcntl(file: c_int, command: c_int, argument: usize; pc in "rcx") -> c_int {
@@ -397,7 +431,7 @@ hook! {
 
 hook_of_six! {
     fn recvfrom(file: c_int, bytes: Bytes, size: usize, flags: c_int, address: Bytes, length: Bytes; pc) -> isize {
-        receive(file, || Ranges::one(bytes, size), pc, || real!(recvfrom(
+        receive_as(Taking::with(flags), file, || Ranges::one(bytes, size), pc, || real!(recvfrom(
             file => c_int, bytes => Bytes, size => usize, flags => c_int, address => Bytes, length => Bytes
         ) -> isize))
     }

@@ -119,7 +119,7 @@ fn connected(file: c_int, number: u64) -> Option<Passage> {
 }
 
 /// The connection that a stream socket of the internet is an end of, as a number that both ends come to.
-fn connection(file: c_int) -> Option<u64> {
+pub(super) fn connection(file: c_int) -> Option<u64> {
 // SAFETY: the kernel writes into what we own.
 unsafe {
     let mut kind: c_int = 0;
@@ -136,16 +136,23 @@ unsafe {
 }
 }
 
-/// A number made of the address of one end, as this system call returns it.
-fn end(file: c_int, call: i64) -> Option<u64> {
-// SAFETY: the kernel writes into what we own, for which zero bytes are a value; the family says which address it is.
+/// The address of one end, as this system call returns it, and its length.
+pub(super) fn address_of(file: c_int, call: i64) -> Option<(libc::sockaddr_storage, u32)> {
+// SAFETY: the kernel writes into what we own, for which zero bytes are a value.
 unsafe {
     let mut address: libc::sockaddr_storage = zeroed();
     let mut length = size_of::<libc::sockaddr_storage>() as u32;
     let (address_at, length_at) = ((&raw mut address) as usize, (&raw mut length) as usize);
-    if sys::call(call, [file as usize, address_at, length_at, 0, 0, 0]) != 0 {
-        return None;
-    }
+    let failed = sys::call(call, [file as usize, address_at, length_at, 0, 0, 0]) != 0;
+    (!failed).then_some((address, length))
+}
+}
+
+/// A number made of the address of one end, as this system call returns it.
+fn end(file: c_int, call: i64) -> Option<u64> {
+// SAFETY: the family says which address it is.
+unsafe {
+    let (address, _) = address_of(file, call)?;
     let (host, port) = match c_int::from(address.ss_family) {
         libc::AF_INET => {
             let address = &*(&raw const address).cast::<libc::sockaddr_in>();
