@@ -253,6 +253,9 @@ pub enum ErrorKind {
     /// The recorded input is not what it was.
     #[error("`{0}` is not the input that was recorded, so it is not read")]
     ChangedInput(String),
+    /// Warning: what the client of a server sent cannot be sent again.
+    #[error("replays run the client, since what it sent cannot be sent again: {0}")]
+    ClientNeeded(String),
     /// Warning: processes that were not recorded.
     #[error("{} not recorded", processes_were(*.0))]
     UnrecordedChildren(u64),

@@ -24,6 +24,7 @@ use trace::Ending;
 
 use crate::budget::{Budget, Cancellation};
 use crate::build;
+use crate::client_input::ClientInput;
 use crate::error::{Error, ErrorKind};
 use crate::observer::{Event, Observer, Stage, WarningsOnly};
 use crate::predict::PredictOptions;
@@ -50,6 +51,8 @@ pub struct HuntOptions {
     pub only_sync: bool,
     /// The client that a server is driven by.
     pub drive: Option<Drive>,
+    /// Who talks to the server in replays.
+    pub client_input: ClientInput,
     /// What is loaded of recordings.
     pub load: load::Options,
     /// How often each finding is replayed; 0: not at all.

@@ -9,6 +9,7 @@
 pub mod answer;
 pub mod budget;
 pub mod build;
+pub mod client_input;
 pub mod condition;
 pub mod confirm;
 pub mod doctor;

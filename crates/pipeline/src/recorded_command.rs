@@ -3,7 +3,8 @@
 //!
 //! - The program must be the one that was recorded, by build id and checksum, and be instrumented: what is run is a
 //!   program that somebody built on this machine to be recorded, never a shell.
-//! - The recorded input is opened only if its checksum is known and equal.
+//! - The recorded input is opened only if its checksum is known and equal. The same holds for what the clients of a server sent, which is sent
+//!   to that server only, where it listens.
 //! - The environment's values are this process's own, and so is what tells the loader which libraries to load.
 //! - Anything else takes a command that the user names, after `--`.
 //!
@@ -13,15 +14,15 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use report::ScheduleFile;
-use run::drive::{Drive, Ready};
+use run::drive::{Client, Drive};
 use run::environment::EnvironmentSource;
 use run::influences::{Influence, influences};
 use run::program::{Program, Sight, checksum};
 use run::replay::Command;
 use trace::{Binary, Metadata};
 
+use crate::client_input;
 use crate::error::{Error, ErrorKind};
-use crate::recording::{DRIVE, READY};
 
 /// Who chose the command of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +51,11 @@ pub fn command_of(metadata: &Metadata, chosen_by: ChosenBy) -> Result<Command, E
         environment_size: size(metadata),
         input: verified_input(metadata)?,
         only_sync: chosen_by == ChosenBy::User && is_only_sync(metadata),
-        drive: match chosen_by {
+        drive: client_input::client(metadata).or_else(|| match chosen_by {
             // A client is a line for a shell: nobody runs that because a file says so.
             ChosenBy::File => None,
             ChosenBy::User => client(metadata),
-        },
+        }),
         sleeping: match chosen_by {
             ChosenBy::File => wire::Sleeping::Real,
             ChosenBy::User => sleeping(metadata),
@@ -64,9 +65,7 @@ pub fn command_of(metadata: &Metadata, chosen_by: ChosenBy) -> Result<Command, E
 
 /// The client that a server was recorded with.
 pub fn client(metadata: &Metadata) -> Option<Drive> {
-    let client = metadata.settings.get(DRIVE)?;
-    let ready = metadata.settings.get(READY).map(String::as_str).unwrap_or_default();
-    Some(Drive { client: client.into(), ready: Ready::parse(ready).ok()? })
+    client_input::command(metadata)
 }
 
 /// Whether a program has to sleep really: unless it can neither read the time nor wait for something outside.
@@ -104,6 +103,7 @@ pub fn command_named(words: &[OsString], recorded: Option<&Metadata>) -> Command
         environment_size: recorded.and_then(size),
         input: if own_input { Some(PathBuf::from("/dev/stdin")) } else { recorded_input() },
         only_sync: recorded.is_some_and(is_only_sync) && has_runtime_preloaded,
+        drive: recorded.and_then(client_input::client),
         ..Command::default()
     }
 }
@@ -119,8 +119,12 @@ pub fn in_words(command: &Command) -> String {
     if let Some(directory) = &command.directory {
         line.push_str(&format!(", in {}", path(directory)));
     }
-    if let Some(drive) = &command.drive {
-        line.push_str(&format!(", driven by {}", quoted(&drive.client.to_string_lossy())));
+    match command.drive.as_ref().map(|drive| &drive.client) {
+        Some(Client::Command(client)) => {
+            line.push_str(&format!(", driven by {}", quoted(&client.to_string_lossy())));
+        }
+        Some(Client::Recorded(file)) => line.push_str(&format!(", sent what is in {}", path(file))),
+        None => {}
     }
     if let Some(input) = &command.input {
         line.push_str(&format!(", reading {}", path(input)));

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use load::{LoadError, Loaded, Options, Recorded};
-use run::drive::Drive;
+use run::drive::{Client, Drive};
 use run::environment::Environment;
 use run::failure::Failure;
 use run::program::{Program, Sight, checksum};
@@ -36,6 +36,8 @@ pub struct RecordOptions {
     pub output: Option<PathBuf>,
     /// The client that a server is driven by.
     pub drive: Option<Drive>,
+    /// Where what the client prints goes; none: where the program's output goes.
+    pub client_output: Option<PathBuf>,
     /// The program is not instrumented: see its locks and threads alone, and what instrumented libraries do that it loads.
     pub only_sync: bool,
     /// Record the processes it starts, too.
@@ -195,7 +197,8 @@ impl<'a> Recorder<'a> {
         let sight = if options.children && !options.only_sync { Sight::Full } else { sight };
         let (duration, output) = (options.duration, options.output.clone());
         let drive = options.drive.clone();
-        let settings = record::Settings { runtime, duration, output, drive, journal };
+        let client_output = options.client_output.clone();
+        let settings = record::Settings { runtime, duration, output, drive, client_output, journal };
         record::run(&options.command, &self.program.path, sight, &settings)
             .map_err(|error| Error::io("record", format!("`{}`", options.command[0].display()), error))
     }
@@ -221,9 +224,9 @@ impl<'a> Recorder<'a> {
         if options.only_sync {
             settings.push(("only-sync".into(), "yes".into()));
         }
-        if let Some(drive) = &options.drive {
-            settings.push((DRIVE.into(), drive.client.to_string_lossy().into_owned()));
-            settings.push((READY.into(), drive.ready.as_text()));
+        if let Some(Drive { client: Client::Command(client), ready }) = &options.drive {
+            settings.push((DRIVE.into(), client.to_string_lossy().into_owned()));
+            settings.push((READY.into(), ready.as_text()));
         }
         let path = program.path.canonicalize().unwrap_or_else(|_| program.path.clone());
         Metadata {

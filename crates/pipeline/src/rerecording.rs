@@ -37,6 +37,8 @@ pub fn write(
         environment_size: command.environment_size.unwrap_or(0),
         input: command.input.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
         input_checksum: recorded_as.input_checksum.clone(),
+        client_input: recorded_as.client_input.clone(),
+        client_input_checksum: recorded_as.client_input_checksum.clone(),
         settings: recorded_as.settings.clone(),
         binary: recorded_as.binary.clone(),
         ending: Some(replayed.ending),

@@ -1,10 +1,19 @@
 //! Servers: a client that is started with every run, once the server is ready, and a signal that ends the server when the client is done.
+//!
+//! The client is a command, or what clients sent in a recorded run ([`Script`]): then [`feeder`] sends it again, at the pace of [`pace`].
+
+mod client_file;
+mod feeder;
+mod listening;
+mod pace;
+mod script;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,21 +23,37 @@ use trace::Ending;
 
 use crate::record::code;
 use crate::signals;
+use crate::waiting;
+pub(crate) use client_file::{ClientFile, content};
+use feeder::{Feeder, Task};
+use listening::{is_listened_on, listens};
+pub use script::{Script, Unusable};
 
 /// How much of a server's output is searched for the line that says it is ready.
 const MOST_OUTPUT: usize = 1 << 20;
 /// How often it is looked whether a server is ready.
 const LOOK: Duration = Duration::from_millis(5);
+/// The same while a client of ours talks to it.
+const PACE: Duration = Duration::from_millis(1);
 /// How long a server may take to end after its client.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A client for a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drive {
-    /// The client, as a shell understands it.
-    pub client: OsString,
+    /// The client.
+    pub client: Client,
     /// When to start it.
     pub ready: Ready,
+}
+
+/// Who talks to a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Client {
+    /// A command, as a shell understands it.
+    Command(OsString),
+    /// What clients sent in another run: a file of its records ([`wire::ClientRecord`]).
+    Recorded(PathBuf),
 }
 
 /// When a server is ready.
@@ -72,55 +97,99 @@ impl Ready {
 #[derive(Debug)]
 pub(crate) struct Driver<'d> {
     drive: &'d Drive,
-    /// What both print.
+    /// What the server prints.
     output: Option<File>,
+    /// What a client prints that is a command; none: what we print to.
+    client_output: Option<File>,
     state: State,
     looked: Instant,
 }
 
 #[derive(Debug)]
 enum State {
-    /// The server is not ready.
-    Waiting,
+    /// The server is not ready. If we are the client, we wait, too.
+    Waiting(Option<Box<Feeder>>),
     /// The client runs.
     Driving(Child),
-    /// The client has ended, and the server was asked to.
-    Asked { client: ExitStatus, until: Instant },
+    /// We are the client.
+    Feeding(Box<Feeder>),
+    /// The client has ended, in this way if it is a command, and the server was asked to.
+    Asked { client: Option<ExitStatus>, until: Instant },
 }
 
 impl<'d> Driver<'d> {
-    /// A driver for a server that was just started. Both print to the same file, if there is one.
-    pub(crate) fn new(drive: &'d Drive, output: Option<File>) -> Driver<'d> {
-        Driver { drive, output, state: State::Waiting, looked: Instant::now() }
+    /// A driver for a server that was just started, and what it and a command print to. `directory` is that of the run; `file` is where the
+    /// server says what its clients send, if it does.
+    pub(crate) fn new(
+        drive: &'d Drive,
+        output: Option<File>,
+        client_output: Option<File>,
+        directory: &Path,
+        file: Option<ClientFile>,
+    ) -> io::Result<Driver<'d>> {
+        let feeder = match &drive.client {
+            Client::Command(_) => None,
+            Client::Recorded(path) => {
+                let script = Script::read(&fs::read(path)?)
+                    .map_err(|unusable| io::Error::new(io::ErrorKind::InvalidData, unusable.to_string()))?;
+                file.as_ref().map_or(Ok(()), ClientFile::offer_answers)?;
+                Some(Box::new(Feeder::new(script, file, directory.to_owned())))
+            }
+        };
+        Ok(Driver { drive, output, client_output, state: State::Waiting(feeder), looked: Instant::now() })
     }
 
     /// Does what is next for a server that still runs.
     pub(crate) fn advance(&mut self, server: u32) -> io::Result<()> {
+        let asked = |client| State::Asked { client, until: Instant::now() + GRACE };
         match &mut self.state {
-            State::Waiting if self.looked.elapsed() >= LOOK => {
+            State::Waiting(feeder) if self.looked.elapsed() >= LOOK => {
                 self.looked = Instant::now();
-                if self.is_ready(server) {
-                    self.state = State::Driving(self.start()?);
-                }
+                let mut feeder = feeder.take();
+                let may_begin = match &mut feeder {
+                    Some(feeder) => self.is_ready(server) || feeder.wait(server)?,
+                    None => self.is_ready(server),
+                };
+                self.state = match (&self.drive.client, feeder) {
+                    (_, feeder) if !may_begin => State::Waiting(feeder),
+                    (_, Some(feeder)) => State::Feeding(feeder),
+                    (Client::Command(command), None) => State::Driving(self.start(command)?),
+                    (Client::Recorded(_), None) => State::Waiting(None),
+                };
             }
             State::Driving(client) => {
                 if let Some(client) = client.try_wait()? {
                     signals::send(server as i32, libc::SIGTERM);
-                    self.state = State::Asked { client, until: Instant::now() + GRACE };
+                    self.state = asked(Some(client));
+                }
+            }
+            State::Feeding(feeder) => {
+                if feeder.advance(server)? == Task::Done {
+                    feeder.hang_up();
+                    signals::send(server as i32, libc::SIGTERM);
+                    self.state = asked(None);
                 }
             }
             State::Asked { until, .. } if Instant::now() >= *until => {
                 signals::send(server as i32, libc::SIGKILL);
             }
-            State::Waiting | State::Asked { .. } => {}
+            State::Waiting(_) | State::Asked { .. } => {}
         }
         Ok(())
     }
 
-    fn start(&self) -> io::Result<Child> {
+    /// When there may be something to do again.
+    pub(crate) fn interval(&self) -> Duration {
+        match self.state {
+            State::Feeding(_) => PACE,
+            _ => waiting::LOOK,
+        }
+    }
+
+    fn start(&self, command: &OsString) -> io::Result<Child> {
         let mut client = Command::new("/bin/sh");
-        client.arg("-c").arg(&self.drive.client).stdin(Stdio::null()).process_group(0);
-        if let Some(output) = &self.output {
+        client.arg("-c").arg(command).stdin(Stdio::null()).process_group(0);
+        if let Some(output) = &self.client_output {
             client.stdout(output.try_clone()?).stderr(output.try_clone()?);
         }
         client.spawn()
@@ -154,77 +223,18 @@ impl<'d> Driver<'d> {
             }
             State::Asked { client, .. } => Ok(match ending {
                 Ending::Exited(0) | Ending::Killed(libc::SIGTERM | libc::SIGKILL) => {
-                    Ending::Exited(i32::from(code(client)))
+                    Ending::Exited(client.map_or(0, |client| i32::from(code(client))))
                 }
                 other => other,
             }),
-            State::Waiting => Ok(ending),
+            State::Waiting(_) | State::Feeding(_) => Ok(ending),
         }
     }
-}
-
-/// Whether a process listens on a socket, of the internet or with a name in the file system.
-fn listens(process: u32) -> bool {
-    let files = fs::read_dir(format!("/proc/{process}/fd"));
-    let links = files.into_iter().flatten().flatten().filter_map(|file| fs::read_link(file.path()).ok());
-    let inode = |link: std::path::PathBuf| {
-        let link = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
-        link.parse::<u64>().ok()
-    };
-    let own: Vec<u64> = links.filter_map(inode).collect();
-    !own.is_empty() && listening().any(|socket| own.contains(&socket.inode))
-}
-
-fn is_listened_on(port: u16) -> bool {
-    listening().any(|socket| socket.port == Some(port))
-}
-
-/// A socket that somebody listens on.
-struct Listening {
-    inode: u64,
-    port: Option<u16>,
-}
-
-/// All of them, as the kernel lists them.
-fn listening() -> impl Iterator<Item = Listening> {
-    let lines = |file: &str| {
-        let text = fs::read_to_string(file).unwrap_or_default();
-        text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
-    };
-    // State 0A is LISTEN; the local address ends in its port, in hexadecimal.
-    let internet = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().flat_map(lines).filter_map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let port = u16::from_str_radix(words.get(1)?.rsplit_once(':')?.1, 16).ok();
-        let inode = words.get(9)?.parse().ok()?;
-        (*words.get(3)? == "0A").then_some(Listening { inode, port })
-    });
-    // The flag 0x10000 says that it accepts connections.
-    let named = lines("/proc/net/unix").into_iter().filter_map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let flags = u32::from_str_radix(words.get(3)?, 16).ok()?;
-        let inode = words.get(6)?.parse().ok()?;
-        (flags & 0x1_0000 != 0).then_some(Listening { inode, port: None })
-    });
-    internet.chain(named)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
-
-    #[test]
-    fn a_listening_socket_is_seen() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        assert!(is_listened_on(port) && listens(std::process::id()));
-        let mut child = Command::new("sleep").arg("5").spawn().unwrap();
-        assert!(!listens(child.id()));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        drop(listener);
-        assert!(!is_listened_on(port));
-    }
 
     #[test]
     fn what_ready_means_is_read_as_it_is_written() {

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use nix::libc;
 use trace::Ending;
 
-use crate::directory::{Interrupted, WorkDirectory};
-use crate::drive::{Drive, Driver};
+use crate::directory::{Interrupted, WorkDirectory, create_file};
+use crate::drive::{ClientFile, Drive, Driver, content};
 use crate::environment::Environment;
 use crate::mapping::{Mapping, map_file};
 use crate::output::OutputFile;
@@ -39,6 +39,8 @@ pub struct Settings {
     pub output: Option<PathBuf>,
     /// The client that a server is driven by.
     pub drive: Option<Drive>,
+    /// Where the output of the client goes; none: where the program's goes.
+    pub client_output: Option<PathBuf>,
     /// What is needed to make use of the recording if we are killed; none: it is not kept then.
     pub journal: Option<Vec<u8>>,
 }
@@ -103,6 +105,13 @@ impl Ran {
         self.directory.path().join(wire::UNRECORDED_FILE).metadata().map_or(0, |facts| facts.len())
     }
 
+    /// What the clients of a server sent: a file that a [`Script`](crate::drive::Script) is read from. None: no client has connected, or one has
+    /// failed, or the server has: then what a client says of a run counts.
+    pub fn client_input(&self) -> Option<Vec<u8>> {
+        let has_failed = matches!(self.ending, Ending::Exited(status) if status != 0);
+        content(self.directory.path()).filter(|_| !has_failed)
+    }
+
     /// Its status as a shell gives it.
     pub fn code(&self) -> u8 {
         code(self.status)
@@ -138,10 +147,9 @@ pub fn run(command: &[OsString], file: &Path, sight: Sight, settings: &Settings)
     if let Some(output) = &output {
         program.stdout(output.for_program()?).stderr(output.for_program()?);
     }
-    let driver = match (&settings.drive, &output) {
-        (Some(drive), Some(output)) => Some(Driver::new(drive, Some(output.for_program()?))),
-        (Some(drive), None) => Some(Driver::new(drive, None)),
-        (None, _) => None,
+    let driver = match &settings.drive {
+        Some(drive) => Some(driver(drive, settings, output.as_ref(), directory.path())?),
+        None => None,
     };
     let ended = run_to_end(&mut program, settings.duration, output.as_mut(), driver)?;
     output.map_or(Ok(()), OutputFile::finish)?;
@@ -151,6 +159,23 @@ pub fn run(command: &[OsString], file: &Path, sight: Sight, settings: &Settings)
         first.has_exited = status.code().is_some();
     }
     Ok(Ran { ending, status, elapsed, processes, environment_size, directory })
+}
+
+/// What drives a server.
+fn driver<'d>(
+    drive: &'d Drive,
+    settings: &Settings,
+    output: Option<&OutputFile>,
+    directory: &Path,
+) -> io::Result<Driver<'d>> {
+    // Without room for it, what clients send is not kept.
+    let file = ClientFile::create(directory).ok();
+    let printed = || output.map(OutputFile::for_program).transpose();
+    let by_client = match &settings.client_output {
+        Some(path) => Some(create_file(path)?),
+        None => printed()?,
+    };
+    Driver::new(drive, printed()?, by_client, directory, file)
 }
 
 /// A process that has ended.
@@ -248,7 +273,8 @@ impl Running<'_> {
                 driver.advance(child.id())?;
             }
             let left = until.map_or(LOOK, |until| until.saturating_duration_since(now));
-            watch.wait_at_most(LOOK.min(left));
+            let interval = driver.as_ref().map_or(LOOK, |driver| driver.interval());
+            watch.wait_at_most(interval.min(left));
         }
         signals::send(child.id() as i32, libc::SIGKILL);
         if self.group {

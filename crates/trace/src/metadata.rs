@@ -37,6 +37,12 @@ pub struct Metadata {
     /// A checksum of that file's content, in hexadecimal.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub input_checksum: String,
+    /// The file with what the clients of a server sent, if it was kept.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub client_input: String,
+    /// A checksum of that file's content, in hexadecimal.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub client_input_checksum: String,
     /// Where in the source calls are that give up by themselves, tries and waits with a time limit: no thread is blocked
     /// there for ever.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -3,13 +3,15 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use run::drive::{Drive, Ready};
+use clap::ValueEnum;
+use pipeline::client_input::ClientInput;
+use run::drive::{Client, Drive, Ready};
 
-/// A client that is started with every run of a server.
+/// A client for a server.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Driving {
-    /// The program is a server: run this client, a line for the shell, in every run, and end the server (SIGTERM) when the client is
-    /// done. Empty: there is none.
+    /// The program is a server: run this client, a line for the shell, with it, and end the server (SIGTERM) when the client is done.
+    /// Empty: there is none.
     #[arg(long, value_name = "CMD")]
     drive: Option<OsString>,
     /// Start the client when the server has printed something that this regular expression matches, or, for :PORT, when that TCP port
@@ -22,6 +24,24 @@ impl Driving {
     /// The client, if there is one.
     pub(super) fn drive(&self) -> Option<Drive> {
         let client = self.drive.clone().filter(|client| !client.is_empty())?;
-        Some(Drive { client, ready: self.ready.clone().unwrap_or_default() })
+        Some(Drive { client: Client::Command(client), ready: self.ready.clone().unwrap_or_default() })
+    }
+}
+
+/// `--client-input`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReplayedClient {
+    /// Send what the client sent.
+    Recorded,
+    /// Run the client again.
+    Live,
+}
+
+impl From<ReplayedClient> for ClientInput {
+    fn from(client: ReplayedClient) -> ClientInput {
+        match client {
+            ReplayedClient::Recorded => ClientInput::Recorded,
+            ReplayedClient::Live => ClientInput::Live,
+        }
     }
 }

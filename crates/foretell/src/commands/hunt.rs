@@ -16,7 +16,7 @@ use pipeline::{Bounds, Budget, saved};
 use report::{Harm, Stopped, StoppedBy};
 use wire::Policy;
 
-use super::driving::Driving;
+use super::driving::{Driving, ReplayedClient};
 use super::list::keep_newest;
 use super::predict::Search;
 use super::record::Children;
@@ -126,6 +126,10 @@ pub struct Hunt {
     max_events: u64,
     #[command(flatten)]
     driving: Driving,
+    /// What a server gets in replays: `recorded`, what the client sent in the recorded run, which is kept with the results; or
+    /// `live`, the client, run again.
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = ReplayedClient::Recorded, hide_possible_values = true)]
+    client_input: ReplayedClient,
     /// Instead of exploring, make one run and list the targets that are left: what workers of a fleet do.
     #[arg(long, hide = true)]
     step: bool,
@@ -244,6 +248,7 @@ impl Hunt {
             children: self.children == Children::Follow,
             only_sync: self.only_sync,
             drive: self.driving.drive(),
+            client_input: self.client_input.into(),
             load: load::Options {
                 include: self.include.iter().map(|text| Pattern::new(text)).collect(),
                 exclude: self.exclude.iter().map(|text| Pattern::new(text)).collect(),

@@ -185,6 +185,7 @@ impl Record {
             duration: self.duration,
             output: None,
             drive: self.driving.drive(),
+            client_output: None,
             only_sync: self.only_sync,
             children: self.children == Children::Follow,
             environment: match (self.keep_environment, self.no_environment) {

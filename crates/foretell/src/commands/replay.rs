@@ -11,6 +11,7 @@ use pipeline::recorded_command::{self, ChosenBy, client, command_named, command_
 use pipeline::replay::{ReplaySummary, Replayer, cannot_be_replayed};
 use pipeline::{Bounds, TraceFile, rerecording, saved};
 use report::ScheduleFile;
+use run::drive::{Client, Drive};
 use run::replay::{self, Command, Ending, OnDivergence, RaceOrder, ReplayVerdict};
 use trace::open::decode;
 
@@ -159,7 +160,9 @@ impl Replay {
     }
 
     fn settle(&self, replayer: &mut Replayer) {
-        replayer.command.drive = self.driving.drive();
+        if let Some(drive) = self.driving.drive() {
+            replayer.command.drive = Some(drive);
+        }
         replayer.times = self.times;
         replayer.limit = Duration::from_secs(self.timeout);
         replayer.until = self.until;
@@ -207,17 +210,15 @@ impl Replay {
         if opened.trace.notes().is_none() {
             return Err(cannot_be_replayed(&id).into());
         }
-        if let (Some(client), None) = (client(metadata), self.driving.drive()) {
-            let client = client.client.to_string_lossy();
-            return Err(Diagnostic::new("this server was recorded with a client, and waits for one")
-                .help(format!("name the client: `--drive {}`", recorded_command::quoted(&client))));
-        }
         let command = match self.command_given(Some(metadata)) {
             Some(command) => command,
             None => {
                 command_of(metadata, ChosenBy::File).map_err(|error| error.in_file(opened.name.as_str()))?
             }
         };
+        if let (Some(drive), None, None) = (client(metadata), &command.drive, self.driving.drive()) {
+            return Err(lacks_client(&drive));
+        }
         let observer = &mut TerminalObserver::new(self.mode);
         let found = saved::finding(&path, &opened, &id, &self.search.options(bounds), observer)?;
         if !self.command.is_empty() {
@@ -230,6 +231,18 @@ impl Replay {
             ..ConfirmOptions::default()
         };
         Ok(confirm::replayer(&opened, &found.findings[0], &options)?)
+    }
+}
+
+/// Nobody knows what to send to a server.
+fn lacks_client(drive: &Drive) -> Diagnostic {
+    let error = Diagnostic::new("this server was recorded with a client, and waits for one");
+    match &drive.client {
+        Client::Command(client) => {
+            let client = recorded_command::quoted(&client.to_string_lossy());
+            error.help(format!("name the client: `--drive {client}`"))
+        }
+        Client::Recorded(_) => error,
     }
 }
 

@@ -7,15 +7,18 @@
 use std::ffi::OsString;
 use std::fs;
 use std::num::NonZeroU64;
+use std::path::Path;
 use std::time::Duration;
 
 use run::failure::Failure;
+use run::record::Ran;
 use trace::{Ending, Metadata};
 use wire::Stop;
 
 use super::HuntOptions;
 use super::failures::RunCounts;
 use super::run_directory::RunDirectory;
+use crate::client_input::{self, ClientInput};
 use crate::error::Error;
 use crate::observer::{Event, Observer, Silent, Stage};
 use crate::recording::{RecordOptions, Recorder, nothing_recorded, warn_of_children};
@@ -74,6 +77,7 @@ pub(super) fn record(
         children: options.children,
         only_sync: options.only_sync,
         drive: options.drive.clone(),
+        client_output: keeps_input(options).then(|| directory.client_output()),
         load: options.load.clone(),
         ..RecordOptions::default()
     };
@@ -105,8 +109,9 @@ pub(super) fn record(
         observer.event(&Event::Failed { seed, message: failure.message.clone() });
         if let (true, Some(process)) = (is_new, ran.processes.first()) {
             let name = format!("failed-{}.ftr", failed.len() + 1);
-            let metadata = recorder.metadata_of(&ran, seed);
-            recorder.save(process, &metadata, &directory.recording(&name), &mut Silent)?;
+            let path = directory.recording(&name);
+            let metadata = metadata_of(options, &recorder, (&ran, seed), &path, &mut Silent)?;
+            recorder.save(process, &metadata, &path, &mut Silent)?;
             failed.push((failure, name));
         }
         seed = seed.wrapping_add(options.seed_step);
@@ -123,7 +128,7 @@ pub(super) fn record(
     // What the recorded run shows is shown there.
     let identity = failure.as_ref().map(Failure::identity);
     failed.retain(|(other, _)| Some(other.identity()) != identity);
-    let metadata = recorder.metadata_of(&ran, seed);
+    let metadata = metadata_of(options, &recorder, (&ran, seed), &directory.trace(), observer)?;
     // That it deadlocked is a finding, and needs no warning.
     let mut warned: &mut dyn Observer = observer;
     let mut silent = Silent;
@@ -154,12 +159,9 @@ pub(super) fn record(
         let is_new = counts.count(ran.ending, failure.as_ref());
         let Some(process) = ran.processes.first() else { continue };
         let name = format!("run-{run}.ftr");
-        recorder.save(
-            process,
-            &recorder.metadata_of(&ran, seed),
-            &directory.recording(&name),
-            &mut Silent,
-        )?;
+        let path = directory.recording(&name);
+        let metadata = metadata_of(options, &recorder, (&ran, seed), &path, &mut Silent)?;
+        recorder.save(process, &metadata, &path, &mut Silent)?;
         match failure {
             Some(failure) if is_new => failed.push((failure, name)),
             Some(_) => {}
@@ -177,6 +179,26 @@ pub(super) fn record(
         && threads <= 1
         && events < HARDLY_ANY;
     Ok(RecordedRuns { ending: ran.ending, output, failure, failed, others, counts, gave_up, cut_after })
+}
+
+/// Whether what a client sends is kept. Then what it prints is, too, but not with what the server prints: in replays there is no client.
+fn keeps_input(options: &HuntOptions) -> bool {
+    options.drive.is_some() && options.client_input == ClientInput::Recorded
+}
+
+/// How a run with a seed was recorded, for the trace in this file to say.
+fn metadata_of(
+    options: &HuntOptions,
+    recorder: &Recorder<'_>,
+    (ran, seed): (&Ran, u64),
+    trace: &Path,
+    observer: &mut dyn Observer,
+) -> Result<Metadata, Error> {
+    let metadata = recorder.metadata_of(ran, seed);
+    match keeps_input(options) {
+        true => client_input::keep(ran, trace, metadata, observer),
+        false => Ok(metadata),
+    }
 }
 
 /// As many events as can be loaded and searched in the time there is: what never ends would otherwise leave no time for that.

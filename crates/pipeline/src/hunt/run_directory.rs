@@ -75,6 +75,11 @@ impl RunDirectory {
         self.path.join("output.txt")
     }
 
+    /// What the client of a server printed.
+    pub(super) fn client_output(&self) -> PathBuf {
+        self.path.join("client.txt")
+    }
+
     /// The page for the browser.
     pub fn report(&self) -> PathBuf {
         self.path.join("report.html")

@@ -13,7 +13,7 @@ use trace::Ending;
 
 use crate::Cancellation;
 use crate::directory::WorkDirectory;
-use crate::drive::{Drive, Driver};
+use crate::drive::{ClientFile, Drive, Driver};
 use crate::environment::{Environment, EnvironmentSource};
 use crate::output::OutputFile;
 use crate::record::{ending, without_surprises};
@@ -102,14 +102,18 @@ pub(super) fn run(
 ) -> io::Result<Ran> {
     let directory = prepared(control, &wire::Settings { sleeping: command.sleeping, ..*settings })?;
     let program = as_recorded(command, environment(command, directory.path())?);
-    execute(program, command, directory, limit, cancellation)
+    // Without room for it, the server is not heard, and only time tells what it has received.
+    let file = command.drive.as_ref().and_then(|_| ClientFile::create(directory.path()).ok());
+    execute(program, command, directory, file, limit, cancellation)
 }
 
-/// Runs a program to its end, or until its time is over; its output goes into the directory.
+/// Runs a program to its end, or until its time is over; its output goes into the directory. A server that has the runtime says in the file what
+/// its clients send.
 pub(super) fn execute(
     mut program: std::process::Command,
     command: &Command,
     directory: WorkDirectory,
+    file: Option<ClientFile>,
     limit: Duration,
     cancellation: &Cancellation,
 ) -> io::Result<Ran> {
@@ -117,12 +121,13 @@ pub(super) fn execute(
     program.stdin(input(command)?).stdout(output.for_program()?).stderr(output.for_program()?);
     program.process_group(0);
     without_surprises(&mut program);
-    let started = Instant::now();
-    let mut child = program.spawn()?;
+    let printed = || output.for_program().map(Some);
     let mut driver = match &command.drive {
-        Some(drive) => Some(Driver::new(drive, Some(output.for_program()?))),
+        Some(drive) => Some(Driver::new(drive, printed()?, printed()?, directory.path(), file)?),
         None => None,
     };
+    let started = Instant::now();
+    let mut child = program.spawn()?;
     let waited = wait(&mut child, started + limit, cancellation, &mut output, driver.as_mut());
     // Whatever it started ends with it.
     signals::send(-(child.id() as i32), libc::SIGKILL);
@@ -198,6 +203,7 @@ fn wait(
         if let Some(driver) = &mut driver {
             driver.advance(child.id())?;
         }
-        watch.wait_at_most(LOOK.min(left));
+        let interval = driver.as_ref().map_or(LOOK, |driver| driver.interval());
+        watch.wait_at_most(interval.min(left));
     }
 }

@@ -122,6 +122,8 @@ fn every_kind() -> Trace {
         variables: vec![trace::Variable { name: "HOME".into(), length: 8 }],
         environment_size: 8192,
         input_checksum: "00ff".into(),
+        client_input: "/tmp/trace.clients".into(),
+        client_input_checksum: "11ff".into(),
         incomplete: "the disk was full".into(),
         dropped: 3,
     });
