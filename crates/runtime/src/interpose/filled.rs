@@ -17,6 +17,18 @@ fn log_fill(to: Bytes, size: usize, pc: u64) {
     }
 }
 
+/// How far above our own frame those are of the function that asks for the time.
+const OWN_FRAMES: u64 = 1 << 10;
+
+/// The same of the time. How often an event loop asks for it depends on the time itself, and the positions of a thread must not: what is in the
+/// frame of the function that asks is nobody else's.
+fn log_time(to: Bytes, size: usize, pc: u64) {
+    let here = 0_u8;
+    if (to as u64).wrapping_sub((&raw const here) as u64) >= OWN_FRAMES {
+        log_fill(to, size, pc);
+    }
+}
+
 /// Tells that this text was written, unless it is none.
 ///
 /// # Safety
@@ -33,13 +45,13 @@ unsafe {
 
 /// Functions that fill one object of a known size and say by their result whether they did.
 macro_rules! fills {
-    ($(fn $name:ident($($argument:ident: $type:ty),*; $pc:ident in $register:literal) -> $result:ty: $to:ident, $size:expr, $good:expr;)*) => {
+    ($how:ident: $(fn $name:ident($($argument:ident: $type:ty),*; $pc:ident in $register:literal) -> $result:ty: $to:ident, $size:expr, $good:expr;)*) => {
         hook! {
             $(fn $name($($argument: $type),*; $pc in $register) -> $result {
                 let result = real!($name($($argument => $type),*) -> $result);
                 let is_good: fn($result) -> bool = $good;
                 if is_good(result) {
-                    log_fill($to.cast(), $size, $pc);
+                    $how($to.cast(), $size, $pc);
                 }
                 result
             })*
@@ -61,9 +73,14 @@ fn some(result: Bytes) -> bool {
 }
 
 fills! {
+    log_time:
     fn time(to: Bytes; pc in "rsi") -> libc::time_t: to, TIME, |_| true;
     fn gettimeofday(to: Bytes, zone: Bytes; pc in "rdx") -> c_int: to, TIMESPEC, none;
     fn clock_gettime(clock: c_int, to: Bytes; pc in "rdx") -> c_int: to, TIMESPEC, none;
+}
+
+fills! {
+    log_fill:
     fn clock_getres(clock: c_int, to: Bytes; pc in "rdx") -> c_int: to, TIMESPEC, none;
     fn localtime_r(time: Bytes, to: Bytes; pc in "rdx") -> Bytes: to, CALENDAR, some;
     fn gmtime_r(time: Bytes, to: Bytes; pc in "rdx") -> Bytes: to, CALENDAR, some;
