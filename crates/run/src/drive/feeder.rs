@@ -100,6 +100,9 @@ impl Feeder {
         self.hear()?;
         self.listen();
         let still = self.activity.still_since(server, Instant::now());
+        if self.activity.is_free() {
+            self.pace.set_free();
+        }
         while let Some(due) = self.pace.due(Instant::now(), still) {
             match due {
                 Due::Connect(number) => self.connect(number, server)?,

@@ -20,7 +20,8 @@ use super::script::{Act, Conversation, Deed, Script, Standing};
 
 /// The server has done nothing for so long, so it waits for what comes next, whatever the script says.
 pub(super) const PATIENCE: Duration = Duration::from_millis(50);
-/// The same if it has done nothing with this connection.
+/// The same if it has done nothing with this connection, and follows no schedule, and if it does.
+const FREE_PATIENCE: Duration = Duration::from_millis(150);
 const LONG_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What is to be done now.
@@ -54,6 +55,8 @@ pub(super) struct Pace {
     /// When somebody last did something.
     changed: Instant,
     hearing: Hearing,
+    /// How long a connection may be without anything.
+    patience: Duration,
 }
 
 /// Whether the program says what it does with its connections.
@@ -104,7 +107,13 @@ impl Pace {
             accepted: Vec::new(),
             changed: now,
             hearing,
+            patience: LONG_PATIENCE,
         }
+    }
+
+    /// The program follows no schedule any more: no connection has to wait for others.
+    pub(super) fn set_free(&mut self) {
+        self.patience = FREE_PATIENCE;
     }
 
     pub(super) fn script(&self) -> &Script {
@@ -143,7 +152,8 @@ impl Pace {
         let open = self.script.conversations[..self.opened].iter().zip(&mut self.states).enumerate();
         for (number, (conversation, state)) in open {
             let Some(act) = conversation.acts.get(state.next) else { continue };
-            if !state.allows(act, self.hearing, now, idle) {
+            let has_waited = state.has_waited(now, idle, self.patience);
+            if !state.allows(act, self.hearing, has_waited) {
                 continue;
             }
             state.next += 1;
@@ -250,7 +260,7 @@ impl Pace {
             }
             let ends = conversation.acts.last().is_some_and(|act| act.what == Deed::Close);
             let is_at_end = state.has_come_to(&conversation.end) && (state.ended || !ends);
-            state.closed && !ends || is_at_end || state.has_waited(now, idle)
+            state.closed && !ends || is_at_end || state.has_waited(now, idle, self.patience)
         };
         self.opened == self.states.len() && self.script.conversations.iter().zip(&self.states).all(is_done)
     }
@@ -258,11 +268,10 @@ impl Pace {
 
 impl State {
     /// Whether it is time for an act.
-    fn allows(&self, act: &Act, hearing: Hearing, now: Instant, idle: Duration) -> bool {
+    fn allows(&self, act: &Act, hearing: Hearing, has_waited: bool) -> bool {
         let has_received = hearing == Hearing::Deaf || self.standing.received >= act.after.received;
         let was_there = self.asks && self.standing.looks >= act.after.looks;
-        act.with_last
-            || has_received && (was_there || self.has_come_to(&act.after) || self.has_waited(now, idle))
+        act.with_last || has_received && (was_there || self.has_come_to(&act.after) || has_waited)
     }
 
     fn has_come_to(&self, before: &Standing) -> bool {
@@ -270,8 +279,8 @@ impl State {
         self.standing.received >= received && self.standing.sent >= sent && self.standing.looks >= looks
     }
 
-    fn has_waited(&self, now: Instant, idle: Duration) -> bool {
-        idle >= PATIENCE || now.saturating_duration_since(self.changed) >= LONG_PATIENCE
+    fn has_waited(&self, now: Instant, idle: Duration, patience: Duration) -> bool {
+        idle >= PATIENCE || now.saturating_duration_since(self.changed) >= patience
     }
 }
 
@@ -382,6 +391,23 @@ mod tests {
         test.does(sent(0, 19));
         assert_eq!(test.due_after(PATIENCE / 2), None);
         assert_eq!(test.due_after(PATIENCE).as_deref(), Some("0: quit"));
+    }
+
+    #[test]
+    fn others_do_not_make_a_connection_wait_for_ever() {
+        for (is_free, patience) in [(false, LONG_PATIENCE), (true, FREE_PATIENCE)] {
+            let mut test = Test::of(&[port(0), received(0, b"time"), sent(0, 20), received(0, b"quit")]);
+            test.due();
+            test.accepts(0, 0);
+            test.does(received(0, b"time"));
+            if is_free {
+                test.pace.set_free();
+            }
+            test.now += patience - Duration::from_millis(1);
+            assert_eq!(test.due(), [""; 0], "the server is busy");
+            test.now += Duration::from_millis(1);
+            assert_eq!(test.due(), ["0: quit"]);
+        }
     }
 
     #[test]
