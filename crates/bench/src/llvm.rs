@@ -30,7 +30,7 @@ const LIMIT: &str = "240";
 const HUNT_LIMIT: u64 = 4;
 const SECOND_LIMIT: u64 = 40;
 
-/// What came of a run, the best first.
+/// The result of a run, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     /// Found, and confirmed by a replay.

@@ -260,7 +260,7 @@ fn output(command: &mut Command) -> Result<Output, String> {
         .map_err(|error| format!("cannot run {}: {error}", command.get_program().to_string_lossy()))
 }
 
-/// Whether more time may change what came of a hunt for the better.
+/// Whether more time may change the result of a hunt for the better.
 fn is_open(races: bool, verdict: Verdict) -> bool {
     match verdict {
         Verdict::Failed => true,

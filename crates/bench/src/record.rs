@@ -55,7 +55,7 @@ impl Bench<'_> {
     /// One row for each program, and the headline.
     fn speeds(&self) -> Result<(String, String), String> {
         let mut table = format!(
-            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded (the program alone), and all of `foretell record`, which writes the recording; whoever reads it first translates it into a trace (the next table). The hunt (`foretell hunt --rounds 1 --times 0`) records a run and searches it for all kinds of bugs, without replays. Medians of {RUNS} rounds of all five.\n\n\
+            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded (the program alone), and all of `foretell record`, which writes the recording; the first command that reads it translates it into a trace (the next table). The hunt (`foretell hunt --rounds 1 --times 0`) records a run and searches it for all kinds of bugs, without replays. Medians of {RUNS} rounds of all five.\n\n\
              | program | plain | ThreadSanitizer | recorded | `foretell record` | hunt | recorded / plain | recorded / ThreadSanitizer | `foretell record` / ThreadSanitizer | hunt / ThreadSanitizer |\n\
              |---|---|---|---|---|---|---|---|---|---|\n"
         );

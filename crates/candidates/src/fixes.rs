@@ -29,7 +29,7 @@ use crate::{Report, SearchSettings};
 
 /// A longer trace is not changed: each attempt is a trace of its own.
 pub const LONGEST_TRACE: usize = 1_000_000;
-/// So many locks are tried.
+/// The number of locks to try.
 const MOST_LOCKS: usize = 2;
 /// How far to look for deadlocks: what is left open is not suggested.
 const DEADLOCKS: DeadlockLimits = DeadlockLimits {

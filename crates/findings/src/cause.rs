@@ -1,7 +1,7 @@
 //! Causes: which findings are one bug to the person who fixes it.
 //!
 //! One variable and one pair of functions is one cause, whatever the lines. Elements of one array and blocks from one allocation are one
-//! variable, though each is listed, since nobody knows whether they mean the same; two fields, and two variables on the same line, never are. Memory on a stack that has no name is told apart by the lines that access it,
+//! variable, though each is listed, since they may mean different things; two fields, and two variables on the same line, never are. Memory on a stack that has no name is distinguished by the lines that access it,
 //! since all elements of an array may be there.
 
 use std::borrow::Cow;
@@ -63,7 +63,7 @@ pub(crate) fn objects(kind: FindingKind, object: &str) -> Vec<String> {
     objects
 }
 
-/// So many elements of one array are listed for the same places.
+/// How many elements of one array are listed for the same places, at most.
 pub const MOST_ELEMENTS: usize = 4;
 
 /// Whether a variable has no name of its own, but that of a place on a stack.

@@ -30,17 +30,17 @@ pub enum Shape {
     Workers,
     /// A ring buffer of ten slots with flags under one lock, N items sent and received.
     RingBuffer,
-    /// Sixty threads hold many locks each while they update an atomic variable so many times in turns.
+    /// Sixty threads hold many locks each while they update an atomic variable this number of times in turns.
     HeldLocks,
-    /// Two threads take two locks so many times each, in opposite orders, each time at another location.
+    /// Two threads take two locks this number of times each, in opposite orders, each time at another location.
     OppositeLocks,
-    /// One thread posts so many permits, another one takes them.
+    /// One thread posts this number of permits, another one takes them.
     Posts,
-    /// Of three threads, each waits so many times for a signal of the one before.
+    /// Of three threads, each waits this number of times for a signal of the one before.
     Relay,
-    /// One thread reads and writes a variable under so many nested locks, one more each time.
+    /// One thread reads and writes a variable under this number of nested locks, one more each time.
     LocksAroundAccesses,
-    /// So many threads access a variable under a lock of all and one of their own, and one more without a lock.
+    /// This number of threads access a variable under a lock of all and one of their own, and one more without a lock.
     OwnLocks,
 }
 

@@ -343,7 +343,8 @@ fn regions(cells: &mut Pages<Cell>, start: u64, length: u64, origin: u64) -> Vec
             close(&mut open, next);
         }
         for (offset, &cell) in cells.iter().enumerate() {
-            let address = at + offset as u64;
+            // Addresses come from the log, which may be damaged: the last one is as far as they go.
+            let address = at.saturating_add(offset as u64);
             let kept = cell & (MANY | WRITTEN) == MANY | WRITTEN;
             let same = cell & BOUNDARY == 0 && matches!(open, Some((_, before)) if before == kept);
             if !same {
@@ -351,7 +352,7 @@ fn regions(cells: &mut Pages<Cell>, start: u64, length: u64, origin: u64) -> Vec
                 open = Some((address, kept));
             }
         }
-        next = at + cells.len() as u64;
+        next = at.saturating_add(cells.len() as u64);
     });
     close(&mut open, next);
     found

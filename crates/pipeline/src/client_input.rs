@@ -16,7 +16,7 @@ use crate::recording::{DRIVE, READY};
 /// Who talks to a server in replays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClientInput {
-    /// Its client, anew.
+    /// Its client, run again.
     #[default]
     Live,
     /// What its client sent when it was recorded is sent again.

@@ -114,7 +114,7 @@ struct Taken {
     hunter: Hunter,
 }
 
-/// What came of the tests last time, if it is known.
+/// The results of the tests last time, if it is known.
 fn earlier(results: &Path) -> Option<Suite> {
     let directory = RunDirectory::latest(results).ok()?;
     saved::read(&directory.join(saved::FINDINGS)).ok()?.suite

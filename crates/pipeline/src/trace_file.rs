@@ -304,7 +304,7 @@ impl Source {
         take: &mut Take<'_>,
     ) -> Result<Completeness, Error> {
         let native = |bytes: &[u8], take: &mut Take<'_>| {
-            // Whoever reads events one by one warns of nothing but a trace that ends early.
+            // A command that reads events one by one warns only of a trace that ends early.
             let (bytes, _) = self.translated(bytes, bounds, observer)?;
             native::stream(&bytes, take).map_err(|error| self.refused_native(&error))
         };

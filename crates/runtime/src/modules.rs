@@ -59,7 +59,7 @@ pub(crate) fn is_c_library(pc: u64) -> bool {
     C_LIBRARY.contains(pc) || LOADER.contains(pc)
 }
 
-/// So many modules a program has when it starts, of those that are looked at.
+/// How many modules are looked at when a program starts, at most.
 const MODULES: usize = 128;
 
 /// What nobody can write in the modules that the program starts with, and that stay as long as it runs.

@@ -23,7 +23,7 @@ pub(crate) enum Taken {
     Text(Limit),
     /// The same, of wide characters.
     WideText(Limit),
-    /// The address where the count of what is printed goes, which has so many bytes.
+    /// The address where the count of what is printed goes, which has this number of bytes.
     Count(usize),
 }
 

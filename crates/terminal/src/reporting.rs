@@ -120,9 +120,9 @@ pub struct Reporting<'a> {
     pub options: &'a [String],
     /// Where the user's own code is; none: the project that was recorded.
     pub roots: &'a [PathBuf],
-    /// The directory of a suite, whose findings are of several recordings; none: findings are named beside their recording.
+    /// The directory of a suite, whose findings are of several recordings; none: findings are named with their recording.
     pub suite: Option<&'a Path>,
-    /// What may still be spent on what reports show besides.
+    /// What may still be spent on what reports show in addition.
     pub bounds: Bounds,
 }
 
@@ -262,7 +262,7 @@ impl Reporting<'_> {
         Ok(finding_in_words(context, finding, &question(context, finding)?, steps))
     }
 
-    /// Lines that a file of suppressions can have, of which one silences a finding and the other is a comment; beside JSON they go to standard error.
+    /// Lines that a file of suppressions can have, of which one silences a finding and the other is a comment; with JSON they go to standard error.
     fn print_suppressions(
         &self,
         contexts: &Contexts<'_>,

@@ -17,7 +17,7 @@
 //! | 36 | 4 | the number of the process that writes |
 //! | 40 | .. | the records |
 //!
-//! A record is a tag (1 byte), the number of the connection, from 0 in the order of acceptance (4 bytes), a length (4 bytes), and so many bytes:
+//! A record is a tag (1 byte), the number of the connection, from 0 in the order of acceptance (4 bytes), a length (4 bytes), and that number of bytes:
 //!
 //! | tag | record | bytes |
 //! |---|---|---|

@@ -57,13 +57,14 @@ pub fn shipping_build() -> Result<PathBuf, String> {
     built_in("shipping")
 }
 
-/// The program for fleets, likewise. It is built by itself: together, what one of both needs of a dependency would be in the other, too.
+/// The program for fleets, in the same profile. It is built separately: together, the features that one of both needs of a dependency would
+/// be in the other as well.
 pub fn shipping_build_of_fleet() -> Result<PathBuf, String> {
     cargo(&["build", "--profile", "shipping", "--package", "foretell-fleet"])?;
     Ok(built_in("shipping")?.with_file_name("foretell-fleet"))
 }
 
-/// Where a profile puts the program: beside the directory of this program.
+/// Where a profile puts the program: next to the directory of this program.
 fn built_in(profile: &str) -> Result<PathBuf, String> {
     let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let target = this.parent().and_then(Path::parent).ok_or("cannot find the target directory")?;

@@ -10,7 +10,7 @@ use xtask::cargo::{release_build, root};
 use xtask::machine::circumstances;
 use xtask::results::store_report;
 
-/// What came of a hunt.
+/// The result of a hunt.
 enum Result {
     /// As it should be.
     Right,

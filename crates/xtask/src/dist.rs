@@ -70,7 +70,7 @@ fn stage(foretell: &Path, fleet: &Path, tree: &Path) -> Outcome {
     copy(foretell, &tree.join("bin/foretell"))?;
     // What makes `cargo foretell` work; cargo builds it with the other.
     copy(&foretell.with_file_name("cargo-foretell"), &tree.join("bin/cargo-foretell"))?;
-    // What `foretell fleet` runs: it looks for it beside itself.
+    // What `foretell fleet` runs: it looks for it in its own directory.
     copy(fleet, &tree.join("bin/foretell-fleet"))?;
     copy(&root().join("include/foretell.h"), &tree.join("include/foretell.h"))?;
     for file in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {

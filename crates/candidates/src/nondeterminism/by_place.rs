@@ -311,7 +311,7 @@ impl Search<'_> {
         }
     }
 
-    /// What reads might see, for so many groups of writes, unless that would be too many comparisons or take too long.
+    /// What reads might see, for this number of groups of writes, unless that would be too many comparisons or take too long.
     fn views(&mut self, bands: &mut Bands<'_>, reads: &[EventId], groups: usize) -> Option<Views> {
         let mut views = Views { reads: reads.to_vec(), ..Views::default() };
         for &read in reads {

@@ -591,7 +591,7 @@ impl Passed {
     const ALL: Passed = Passed { index: 0, count: u32::MAX };
 }
 
-/// The first event of a pair is within its own ideal, which has at least so many events of its thread.
+/// The first event of a pair is within its own ideal, which has at least `count` events of its thread.
 struct Within(u32);
 
 /// The ideals of single events, as clocks. How many events there are of the event's own thread is known from its place, not from

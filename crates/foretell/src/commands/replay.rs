@@ -180,23 +180,8 @@ impl Replay {
             names_client: self.driving.drive().is_some(),
             minimize: self.minimize,
         };
-        if let (Some(drive), None, None) = (client(metadata), &command.drive, self.driving.drive()) {
-            return Err(lacks_client(&drive));
-        }
         let observer = &mut TerminalObserver::new(self.mode);
         Ok(Replayer::of_finding(&opened, finding, &self.search.options(bounds), observer)?)
-    }
-}
-
-/// Nobody knows what to send to a server.
-fn lacks_client(drive: &Drive) -> Diagnostic {
-    let error = Diagnostic::new("this server was recorded with a client, and waits for one");
-    match &drive.client {
-        Client::Command(client) => {
-            let client = recorded_command::quoted(&client.to_string_lossy());
-            error.help(format!("name the client: `--drive {client}`"))
-        }
-        Client::Recorded(_) => error,
     }
 }
 

@@ -198,7 +198,8 @@ fn main() {
     assert_has(&said[0], &["panic.rs:6", "take"]);
     assert_has(&said[1], &["panic::take", "panic.rs:6"]);
     assert!(!said[1].contains("foretell_") && !said[1].contains("libtsan"), "{}", said[1]);
-    assert_has(&said[2], &["  T1  ", "  T2  ", "take () at panic.rs:6"]);
+    // The other thread may have ended.
+    assert_has(&said[2], &["  main  ", "take () at panic.rs:6"]);
     assert_has(&said[3], &["Step "]);
 }
 

@@ -223,7 +223,7 @@ fn what_cannot_be_hunted_in_is_said() {
     let none = foretell(project.path(), &["test", "--", "./check.sh"]);
     assert_eq!(none.status.code(), Some(2), "{none:?}");
     let words = String::from_utf8_lossy(&none.stderr);
-    assert!(words.contains("it started no instrumented program"), "{words}");
+    assert!(words.contains("started no instrumented program"), "{words}");
     let missing = foretell(project.path(), &["test", "--", "./no-such-command"]);
     assert_eq!(missing.status.code(), Some(2), "{missing:?}");
     let nothing = foretell(project.path(), &["test", "--resume", "--results", "elsewhere"]);

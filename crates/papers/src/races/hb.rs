@@ -39,7 +39,7 @@ pub fn races(trace: &Trace) -> impl Iterator<Item = RacePair> + '_ {
     races_within(trace, Bounds::NONE)
 }
 
-/// Likewise, up to where the bounds are reached.
+/// The same, up to where the bounds are reached.
 pub fn races_within(trace: &Trace, bounds: Bounds) -> impl Iterator<Item = RacePair> + '_ {
     let mut hb = Hb::for_trace(trace);
     trace.events().take_while(move |_| !bounds.are_reached()).filter_map(move |(event, thread, op)| {

@@ -25,7 +25,7 @@ pub fn races(trace: &Trace) -> impl Iterator<Item = RacePair> + '_ {
     races_within(trace, Bounds::NONE)
 }
 
-/// Likewise, up to where the bounds are reached.
+/// The same, up to where the bounds are reached.
 fn races_within(trace: &Trace, bounds: Bounds) -> impl Iterator<Item = RacePair> + '_ {
     let mut lockset = Lockset::new();
     trace.events().take_while(move |_| !bounds.are_reached()).filter_map(move |(event, thread, op)| {
@@ -264,7 +264,7 @@ pub fn pairs(trace: &Trace) -> impl Iterator<Item = RacePair> + use<> {
     pairs_within(trace, Bounds::NONE)
 }
 
-/// Likewise, up to where the bounds are reached.
+/// The same, up to where the bounds are reached.
 pub fn pairs_within(trace: &Trace, bounds: Bounds) -> impl Iterator<Item = RacePair> + use<> {
     let (variables, sets) = racy_variables(trace, bounds);
     let in_time = variables.into_iter().take_while(move |_| !bounds.are_reached());

@@ -11,7 +11,7 @@ use report::{Finding, FindingKind, FixPlace, LockFix, NoFix, Words};
 
 /// What a question about a changed recording may cost.
 const BUDGET: u64 = 2_000_000;
-/// So many bugs of one cause are to have one fix at most.
+/// How many bugs of one cause one fix has to solve, at most.
 const MOST_QUESTIONS: usize = 32;
 /// Which share of the time that is left may be spent on fixes, and how much at most: that many findings in a long trace do not take
 /// forever. The first ones come first.

@@ -1,7 +1,7 @@
 //! The tests of a suite, and how far each has come: `suite.json` in the run's directory.
 //!
 //! That file is to be read, uploaded and merged, and may come from somebody else. So it has no values of environment variables, and nothing is
-//! run because it says so: who takes a suite up again makes the plan anew ([`resume`](super::resume)).
+//! run because it says so: resuming a suite makes a new plan ([`resume`](super::resume)).
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -359,7 +359,7 @@ impl Test {
         (&self.name, &self.program, self.seed) == (&other.name, &other.program, other.seed)
     }
 
-    /// What came of it earlier.
+    /// Its earlier result.
     pub(super) fn take_outcome_of(&mut self, earlier: Test) {
         let Test { outcome, interrupted, message, milliseconds, .. } = earlier;
         *self = Test { outcome, interrupted, message, milliseconds, ..self.clone() };

@@ -96,7 +96,7 @@ fn may_run(noted: Option<&Note>, directory: &Path) -> Result<(), Error> {
     }
 }
 
-/// The tests as they are started now, with what came of them earlier. Of a test that is not started any more, only what it has shown is left.
+/// The tests as they are started now, with their earlier results. Of a test that is not started any more, only what it has shown is left.
 fn continued(earlier: Plan, mut now: Plan) -> Plan {
     let mut known: Vec<Option<Test>> = earlier.tests.into_iter().map(Some).collect();
     let mut places: HashSet<String> = known.iter().flatten().map(|test| test.results.clone()).collect();

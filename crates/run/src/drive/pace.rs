@@ -1,7 +1,7 @@
 //! When a client that follows a script does what: the order rules, without any connection.
 //!
 //! A connection is opened after the one before it, and after those that the script ends before it. What is sent through it, and its end, waits
-//! until the server has received all that was sent before, has sent as much as it had sent then, and has looked for more in vain as often: so
+//! until the server has received all that was sent before, has sent as much as it had sent then, and has looked for more and found nothing as often: so
 //! each connection goes as it went. Connections do not wait for each other otherwise: schedules may have them in any order.
 //!
 //! Whether a look finds something depends on how fast a client is. So the program asks before it finds nothing: what had come by then in the

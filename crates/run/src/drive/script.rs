@@ -46,7 +46,7 @@ pub struct Script {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Conversation {
     pub(super) to: Destination,
-    /// It is opened after so many of the endings.
+    /// It is opened after this number of the endings.
     pub(super) after_endings: usize,
     /// The server has looked for connections so often before, and found none.
     pub(super) after_looks: u64,
@@ -210,7 +210,7 @@ impl Reading {
             new_numbers.push((!is_own).then_some(count));
             count += usize::from(!is_own);
         }
-        // So many of the first endings are those of clients.
+        // How many of the first endings are those of clients.
         let mut kept = vec![0];
         for &ending in &script.endings {
             kept.push(kept[kept.len() - 1] + usize::from(!own[ending]));

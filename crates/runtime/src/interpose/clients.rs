@@ -175,7 +175,7 @@ fn port(address: &libc::sockaddr_storage) -> u16 {
     u16::from_be(address.sin_port)
 }
 
-/// A call that takes what came through a file, into these ranges, has come to so many bytes.
+/// A call that takes what came through a file, into these ranges, has received this number of bytes.
 pub(super) fn received(file: c_int, taking: Taking, into: &[(u64, usize)], result: usize) {
     let Some(connection) = known(file) else { return };
     let room: usize = into.iter().map(|(_, length)| length).sum();

@@ -66,7 +66,7 @@ pub(super) fn log_use(how: Use, passage: Passage, pc: u64) {
     }
 }
 
-/// The parts of a message, as far as they hold so many bytes.
+/// The parts of a message, as far as they hold this number of bytes.
 pub(super) struct Ranges(pub(super) [(u64, usize); MOST_PARTS]);
 
 impl Ranges {
@@ -77,9 +77,9 @@ impl Ranges {
     }
 
     /// # Safety
-    /// There are so many parts.
+    /// The message has this number of parts.
     pub(super) unsafe fn of(parts: Parts, count: usize) -> Ranges {
-// SAFETY: there are so many parts.
+// SAFETY: the message has this number of parts.
 unsafe {
         let mut ranges = [(0, 0); MOST_PARTS];
         for (index, range) in ranges.iter_mut().enumerate().take(count) {
@@ -93,7 +93,7 @@ unsafe {
     /// # Safety
     /// The message is one.
     pub(super) unsafe fn of_message(message: *const libc::msghdr) -> Ranges {
-// SAFETY: the message is one, with so many parts.
+// SAFETY: the message is valid and has this number of parts.
 unsafe {
         Ranges::of((*message).msg_iov, (*message).msg_iovlen)
     }

@@ -1,7 +1,7 @@
 //! The lives of locks, condition variables, barriers and semaphores: when they are initialised and destroyed.
 //!
 //! Both are writes of the object, and each use of it is a read, as in ThreadSanitizer: a thread that may destroy a lock while another uses it
-//! races. Giving a lock back is a use, too, before it is given back: whoever destroys it may do so once it has taken it afterwards. An object that is never initialised by a call, as most static ones, has nobody who could race with its uses; they are not recorded.
+//! races. Giving a lock back is a use, too, before it is given back: the thread that destroys it may do so once it has taken it afterwards. An object that is never initialised by a call, as most static ones, has nobody who could race with its uses; they are not recorded.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicBool, Ordering};

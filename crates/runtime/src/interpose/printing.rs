@@ -28,7 +28,7 @@ fn log_read(from: u64, size: usize, pc: u64) {
 /// A text that is printed, up to its limit: the end is not looked for behind it.
 ///
 /// # Safety
-/// The text is null, or has its end or so many bytes.
+/// The text is null, or has its end or this number of bytes.
 unsafe fn log_text(text: Text, limit: usize, pc: u64) {
     if text.is_null() || is_constant(text as u64) {
         return;

@@ -11,7 +11,7 @@ use crate::real::real;
 type Bytes = *mut c_void;
 type Text = *mut c_char;
 
-/// How much of a text was read by a search that ended where it found something, which has so many bytes, or at the text's end.
+/// How much of a text was read by a search that ended where it found something, which has this number of bytes, or at the text's end.
 ///
 /// # Safety
 /// The text ends with a zero; what was found is in it, or null.

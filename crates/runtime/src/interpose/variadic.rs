@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
 
 /// The number of bytes of the registers that hold arguments which are not floating point numbers.
 const GENERAL: u32 = 48;
-/// So many bytes hold arguments altogether.
+/// The bytes that hold arguments altogether.
 const ALL: u32 = 176;
 
 impl Arguments {

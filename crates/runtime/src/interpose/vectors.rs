@@ -14,10 +14,10 @@ fn nothing() -> Ranges {
     Ranges::one(core::ptr::null_mut(), 0)
 }
 
-/// Tells what so many messages have received, and the lengths that were written.
+/// Logs what this number of messages have received, and the lengths that were written.
 ///
 /// # Safety
-/// There are so many, and they were received.
+/// There is this number of messages, and they were received.
 unsafe fn log_received(messages: Messages, count: usize, pc: u64) {
     for index in 0..count {
         // SAFETY: by this function's contract.

@@ -22,7 +22,7 @@ pub(crate) unsafe fn wide_length(text: Wide, most: usize) -> usize {
     }
 }
 
-/// So many characters, as a range.
+/// This number of characters, as a range.
 fn characters(text: Wide, count: usize) -> (u64, usize) {
     (text as u64, count.saturating_mul(size_of::<u32>()))
 }

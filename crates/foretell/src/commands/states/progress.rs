@@ -20,7 +20,7 @@ impl StatesProgress {
         StatesProgress { bar: StatesBar::new(doing, mode), heartbeat }
     }
 
-    /// So many states were looked at one by one.
+    /// The number of states that were looked at one by one.
     pub(super) fn update(&mut self, at: states::WalkProgress) {
         let (done, share) = (at.looked, Some(at.share));
         self.bar.update(done, share);
