@@ -1,4 +1,4 @@
-//! What the clients of a server sent in a recorded run: kept beside its trace, and sent again in replays.
+//! What the clients of a server sent in a recorded run: kept next to its trace, and sent again in replays.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub enum ClientInput {
 /// How the file is called that belongs to a trace.
 const EXTENSION: &str = "clients";
 
-/// Keeps what the clients of a run sent beside the trace of the run, and has the trace say so. If it cannot be sent again, replays need the
+/// Keeps what the clients of a run sent next to the trace of the run, and has the trace say so. If it cannot be sent again, replays need the
 /// client.
 pub(crate) fn keep(
     ran: &RecordedRun,
