@@ -90,7 +90,10 @@ fn plain_name(declared: &Declaration) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn named(symbols: &[(&str, Option<(&str, &str, &str, u64)>)]) -> Vec<String> {
+    /// A declaration: the name, the function, the file and the line.
+    type Declared = (&'static str, &'static str, &'static str, u64);
+
+    fn named(symbols: &[(&str, Option<Declared>)]) -> Vec<String> {
         let mut all: Vec<DataSymbol> = symbols
             .iter()
             .enumerate()

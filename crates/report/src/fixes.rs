@@ -56,7 +56,7 @@ fn own_places(finding: &Finding) -> String {
             places.push(place);
         }
     }
-    listed(places.into_iter())
+    listed(places)
 }
 
 /// Why no lock was looked for: `No fix was looked for: the time for it ran out.`

@@ -40,6 +40,9 @@ impl fmt::Display for Damage {
 
 impl std::error::Error for Damage {}
 
+/// How far beyond the threads that have run a log may name one, by which a small log cannot ask for much memory.
+const MOST_TO_COME: u64 = 1 << 16;
+
 /// What the reader knows of a thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Thread {
@@ -344,6 +347,12 @@ impl<'a> Reader<'a> {
                 Ok(())
             }
             Kind::Begin => Err(Trouble::Damage("no such table")),
+            // A thread that is named or joined may come later, but not so many others before it.
+            Kind::Join | Kind::Detach | Kind::ThreadName | Kind::JoinedAgain | Kind::AwaitsEnd
+                if arguments[0] > self.threads.len() as u64 + MOST_TO_COME =>
+            {
+                Err(Trouble::Damage("no such thread"))
+            }
             _ => Ok(()),
         }
     }

@@ -175,6 +175,20 @@ fn detailed_events_keep_their_arguments() {
     assert_eq!(events[5].place, None);
 }
 
+/// Else a log of a few bytes would make its readers allocate for billions of threads.
+#[test]
+fn a_thread_far_beyond_all_others_is_damage() {
+    for kind in [Kind::Join, Kind::Detach, Kind::ThreadName, Kind::JoinedAgain, Kind::AwaitsEnd] {
+        let mut writer = Writer::new(2, 1);
+        writer.switch(0);
+        writer.detailed(kind, 7, 0, &[u64::from(u32::MAX)], b"");
+        let file = writer.file();
+        let read: Vec<_> = Reader::new(&file).unwrap().collect();
+        let damage = read.last().copied().unwrap().unwrap_err();
+        assert_eq!(damage.what, "no such thread", "{kind:?}");
+    }
+}
+
 #[test]
 fn not_every_file_is_a_log() {
     assert!(Reader::new(b"").is_err());

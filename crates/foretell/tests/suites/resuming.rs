@@ -56,7 +56,7 @@ fn values_of_variables_stay_out_of_the_results() {
     let results = project.path().join(".foretell");
     let leaks = || files(&results).into_iter().filter(|file| has_secret(file)).collect::<Vec<_>>();
     interrupt_at(project.path(), "counter a:", &["--", "./check.sh"]);
-    assert_eq!(leaks(), [PathBuf::new(); 0]);
+    assert_eq!(leaks(), Vec::<PathBuf>::new());
     let output = foretell(project.path(), &["test", "--resume", "--json", "--timeout", "60"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     // The locked ones are so only with the values that the script sets.
@@ -66,7 +66,7 @@ fn values_of_variables_stay_out_of_the_results() {
         row("counter c", "hunted", false),
     ];
     assert_eq!(tests(&json(&output)), expected);
-    assert_eq!(leaks(), [PathBuf::new(); 0]);
+    assert_eq!(leaks(), Vec::<PathBuf>::new());
     assert!(files(&results).iter().any(|file| file.ends_with("suite.json")));
     assert!(files(&results).iter().any(|file| file.extension().is_some_and(|extension| extension == "ftr")));
 }
