@@ -78,14 +78,22 @@ pub(crate) fn fuzzing() -> Outcome {
     cargo_tools::FUZZ.install()
 }
 
-/// Fetches the crates that the programs of corpus/crates use: tests build some of them without the network.
+/// Fetches the crates that workspaces besides the main one use: tests build some of them without the network. Fails if a lock file does not fit
+/// its manifests, which the main workspace's own commands do not look at.
 fn fetch_crates() -> Outcome {
-    let manifest = root().join("corpus/crates/Cargo.toml");
-    let fetched = Command::new("cargo").args(["fetch", "--locked", "--manifest-path"]).arg(manifest).status();
-    match fetched.is_ok_and(|status| status.success()) {
-        true => Ok(()),
-        false => Err("the crates of corpus/crates cannot be fetched".to_owned()),
+    let failed: Vec<&str> = ["corpus/crates", "crates/python", "fuzz"]
+        .into_iter()
+        .filter(|workspace| {
+            let manifest = root().join(workspace).join("Cargo.toml");
+            let fetched =
+                Command::new("cargo").args(["fetch", "--locked", "--manifest-path"]).arg(manifest).status();
+            !fetched.is_ok_and(|status| status.success())
+        })
+        .collect();
+    if failed.is_empty() {
+        return Ok(());
     }
+    Err(format!("cannot fetch the crates of {}: is its Cargo.lock out of date?", failed.join(", ")))
 }
 
 fn install_packages() -> Outcome {
