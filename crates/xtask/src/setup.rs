@@ -59,6 +59,7 @@ pub(crate) fn run() -> Outcome {
         }
     }
     failures.extend(fetch_crates().err());
+    failures.extend(cargo_tools::install_nextest().err());
     failures.extend(tools().err());
     failures.extend(python::environment().err());
     if let Err(why) = toolchains::install_msrv() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use xtask::Outcome;
-use xtask::cargo::{cargo, root};
+use xtask::cargo::{cargo, cargo_can, root};
 
 /// A program that cargo can install.
 #[derive(Clone, Copy)]
@@ -18,7 +18,19 @@ pub(crate) const BOOK: Tool = Tool { name: "mdbook", version: "0.5.4" };
 pub(crate) const DEB: Tool = Tool { name: "cargo-deb", version: "3.8.0" };
 /// Not among all: only `cargo xtask fuzz-readers` uses it, and that no check does.
 pub(crate) const FUZZ: Tool = Tool { name: "cargo-fuzz", version: "0.13.2" };
+/// The version of nextest that is installed where there is none.
+const NEXTEST: &str = "0.9.143";
 pub(crate) const ALL: [Tool; 3] = [DENY, BOOK, DEB];
+
+/// Installs nextest where cargo finds its subcommands: it runs the tests, and some tests run it.
+pub(crate) fn install_nextest() -> Outcome {
+    if cargo_can(&["nextest", "--version"]) {
+        return Ok(());
+    }
+    println!("installing cargo-nextest {NEXTEST}");
+    let options = ["--quiet", "--locked", "--debug", "--config", "profile.dev.debug=0"];
+    cargo(&[&["install"], &options[..], &["--version", NEXTEST, "cargo-nextest"]].concat())
+}
 
 impl Tool {
     /// Where it is, if it is installed in the right version.

@@ -299,9 +299,10 @@ fn the_containers_of_kubernetes_work_together() {
     let kinds: Vec<&str> = parts.iter().map(|part| part["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["StatefulSet", "Service", "Deployment"]);
     let container = |part: &Value| part["spec"]["template"]["spec"]["containers"][0].clone();
-    let words = |container: &Value| -> Vec<String> {
-        container["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+    let listed = |container: &Value, key: &str| -> Vec<String> {
+        container[key].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
     };
+    let words = |container: &Value| listed(container, "args");
     for part in [&parts[0], &parts[2]] {
         let labels = &part["spec"]["template"]["metadata"]["labels"];
         assert_eq!(&part["spec"]["selector"]["matchLabels"], labels, "{}", part["kind"]);
@@ -312,6 +313,8 @@ fn the_containers_of_kubernetes_work_together() {
         assert!(mounted == claims || mounted == inside, "{}", part["kind"]);
     }
     let (server, worker) = (container(&parts[0]), container(&parts[2]));
+    // The image's own entry point is `foretell`.
+    assert_eq!(listed(&worker, "command"), ["foretell-fleet"]);
     let selected = &parts[1]["spec"]["selector"];
     assert_eq!(&parts[0]["spec"]["template"]["metadata"]["labels"], selected);
     let address = format!(
