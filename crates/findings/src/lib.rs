@@ -497,12 +497,14 @@ impl Finding {
 
     /// Whether a hunt shows it unless everything is asked for. What replays could not follow, and what may depend on
     /// values that no run has, is not shown; nor is a pattern of accesses that did nobody any harm, unless the program says
-    /// that it must be atomic.
+    /// that it must be atomic. What comes in this order in every run did no harm either: it does not tell a run that fails from
+    /// one that does not.
     pub fn is_shown_in_hunt(&self, has_regions: bool) -> bool {
         match self.rung {
             Rung::Diverged | Rung::Likely | Rung::Possible => false,
             Rung::Predicted | Rung::Confirmed => {
-                self.kind != FindingKind::Atomicity || has_regions || self.harm.is_some_and(Harm::is_visible)
+                let did_harm = !self.inherent && self.harm.is_some_and(Harm::is_visible);
+                self.kind != FindingKind::Atomicity || has_regions || did_harm
             }
         }
     }
@@ -565,6 +567,22 @@ mod tests {
         // How it is seen does not matter, but that it is.
         let harmful = |harm| finding(|f| f.harm = Some(harm)).rank();
         assert!(harmful(Harm::Failure) == harmful(Harm::Status) && harmful(Harm::Hang) < harmful(Harm::None));
+    }
+
+    #[test]
+    fn hunts_show_patterns_that_did_harm_and_other_runs_need_not_have() {
+        let pattern = |change: fn(&mut Finding)| {
+            finding(|f| {
+                (f.kind, f.rung, f.harm) = (FindingKind::Atomicity, Rung::Confirmed, Some(Harm::Failure));
+                change(f);
+            })
+        };
+        assert!(pattern(|_| ()).is_shown_in_hunt(false));
+        assert!(!pattern(|f| f.harm = Some(Harm::None)).is_shown_in_hunt(false));
+        assert!(!pattern(|f| f.inherent = true).is_shown_in_hunt(false));
+        // Regions are the user's own word.
+        assert!(pattern(|f| f.inherent = true).is_shown_in_hunt(true));
+        assert!(!pattern(|f| f.rung = Rung::Diverged).is_shown_in_hunt(true));
     }
 
     #[test]

@@ -73,6 +73,9 @@ pub fn statistics(predictions: &Predictions) -> Option<String> {
 pub fn hidden_in_words(hidden: &[Finding]) -> String {
     let reason = |finding: &Finding| match (finding.kind, finding.rung) {
         (_, Rung::Diverged | Rung::Likely | Rung::Possible) => (finding.rung.name(), finding.rung.name()),
+        (FindingKind::Atomicity, _) if finding.inherent => {
+            ("atomicity pattern that every run has", "atomicity patterns that every run has")
+        }
         (FindingKind::Atomicity, _) => {
             ("atomicity pattern without visible effect", "atomicity patterns without visible effect")
         }
