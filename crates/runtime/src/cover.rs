@@ -229,6 +229,6 @@ macro_rules! left_alone {
 }
 
 left_alone! {
-    fopen fopen64 fdopen freopen freopen64 fclose fflush fputc fileno opendir readdir closedir
-    localtime gmtime mktime getenv
+    fopen fopen64 fdopen freopen freopen64 fclose fflush fputc fileno opendir closedir
+    mktime getenv
 }

@@ -18,15 +18,20 @@ pub(crate) mod children;
 pub(crate) mod clients;
 pub(crate) mod conditions;
 pub(crate) mod containers;
+pub(crate) mod databases;
+pub(crate) mod encodings;
 pub(crate) mod epoll;
 pub(crate) mod failures;
 pub(crate) mod fibers;
 pub(crate) mod files;
 pub(crate) mod filled;
+pub(crate) mod inquiries;
 pub(crate) mod invisible;
 pub(crate) mod lifetimes;
+pub(crate) mod listings;
 pub(crate) mod mappings;
 pub(crate) mod marks;
+pub(crate) mod mathematics;
 pub(crate) mod memory;
 pub(crate) mod mutexes;
 pub(crate) mod once;
@@ -186,6 +191,43 @@ macro_rules! hook_of_seven {
     };
 }
 pub(crate) use hook_of_seven;
+
+/// Functions whose arguments fill six registers, with two more on the stack.
+macro_rules! hook_of_eight {
+    ($(fn $name:ident($($argument:ident: $type:ty),*; $seventh:ident: $seventh_type:ty, $eighth:ident: $eighth_type:ty, $pc:ident) -> $result:ty $body:block)*) => {
+        $(
+            const _: () = {
+                /// # Safety
+                /// See the head of this module.
+                unsafe extern "C" fn body($($argument: $type,)* $seventh: $seventh_type, $eighth: $eighth_type, $pc: u64) -> $result {
+                    // SAFETY: see the head of this module.
+                    unsafe { $body }
+                }
+
+                #[unsafe(no_mangle)]
+                #[unsafe(naked)]
+                unsafe extern "C" fn $name() {
+                    core::arch::naked_asm!(
+                        ".cfi_startproc",
+                        "push qword ptr [rsp]",
+                        ".cfi_adjust_cfa_offset 8",
+                        "push qword ptr [rsp + 24]",
+                        ".cfi_adjust_cfa_offset 8",
+                        "push qword ptr [rsp + 24]",
+                        ".cfi_adjust_cfa_offset 8",
+                        "call {}",
+                        "add rsp, 24",
+                        ".cfi_adjust_cfa_offset -24",
+                        "ret",
+                        ".cfi_endproc",
+                        sym body,
+                    );
+                }
+            };
+        )*
+    };
+}
+pub(crate) use hook_of_eight;
 
 /// The kinds of events of a lock, by how it is held.
 pub(crate) struct LockKinds {

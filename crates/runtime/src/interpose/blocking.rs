@@ -46,7 +46,6 @@ always! {
     fn semop(set: c_int, operations: Bytes, count: usize) -> c_int;
     fn system(command: *const c_char) -> c_int;
     fn pclose(stream: Bytes) -> c_int;
-    fn getaddrinfo(node: *const c_char, service: *const c_char, hints: Bytes, result: Bytes) -> c_int;
 }
 
 /// System calls by number. The return address goes where an eighth argument would be.

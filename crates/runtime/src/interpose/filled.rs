@@ -1,4 +1,5 @@
-//! Functions of the C library that fill memory of the program: their writes are recorded when they return.
+//! Functions of the C library that fill memory of the program, or return memory of its own that they have filled: their writes are recorded when
+//! they return.
 
 use core::ffi::{c_char, c_int, c_long, c_void};
 
@@ -10,7 +11,7 @@ type Bytes = *mut c_void;
 type Text = *mut c_char;
 
 /// Records that this number of bytes was written there, unless that is nowhere.
-fn log_fill(to: Bytes, size: usize, pc: u64) {
+pub(super) fn log_fill(to: Bytes, size: usize, pc: u64) {
     if !to.is_null() {
         log_ranges(pc, &[], &[(to as u64, size)]);
     }
@@ -32,7 +33,7 @@ fn log_time(to: Bytes, size: usize, pc: u64) {
 ///
 /// # Safety
 /// The text is null or ends with a zero.
-unsafe fn log_text(text: Text, pc: u64) -> Text {
+pub(super) unsafe fn log_text(text: Text, pc: u64) -> Text {
 // SAFETY: the text is not null.
 unsafe {
     if !text.is_null() {
@@ -57,13 +58,14 @@ macro_rules! fills {
         }
     };
 }
+pub(super) use fills;
 
 const TIME: usize = size_of::<libc::time_t>();
 const TIMESPEC: usize = size_of::<libc::timespec>();
 const CALENDAR: usize = size_of::<libc::tm>();
 const STATUS: usize = size_of::<libc::stat>();
 
-fn none(result: c_int) -> bool {
+pub(super) fn none(result: c_int) -> bool {
     result == 0
 }
 
@@ -127,6 +129,26 @@ hook! {
         }
         result
     }
+    fn localtime(time: Bytes; pc in "rsi") -> Bytes {
+        log_ranges(pc, &[(time as u64, TIME)], &[]);
+        let calendar = real!(localtime(time => Bytes) -> Bytes);
+        log_fill(calendar, CALENDAR, pc);
+        calendar
+    }
+    fn gmtime(time: Bytes; pc in "rsi") -> Bytes {
+        log_ranges(pc, &[(time as u64, TIME)], &[]);
+        let calendar = real!(gmtime(time => Bytes) -> Bytes);
+        log_fill(calendar, CALENDAR, pc);
+        calendar
+    }
+    fn ctime(time: Bytes; pc in "rsi") -> Text {
+        log_ranges(pc, &[(time as u64, TIME)], &[]);
+        log_text(real!(ctime(time => Bytes) -> Text), pc)
+    }
+    fn asctime(time: Bytes; pc in "rsi") -> Text {
+        log_ranges(pc, &[(time as u64, CALENDAR)], &[]);
+        log_text(real!(asctime(time => Bytes) -> Text), pc)
+    }
     fn ctime_r(time: Bytes, to: Text; pc in "rdx") -> Text {
         log_ranges(pc, &[(time as u64, TIME)], &[]);
         log_text(real!(ctime_r(time => Bytes, to => Text) -> Text), pc)
@@ -142,6 +164,15 @@ hook! {
             log_fill(to.cast(), length + 1, pc);
         }
         length
+    }
+    fn strptime(text: Text, format: Text, to: Bytes; pc in "rcx") -> Text {
+        let after = real!(strptime(text => Text, format => Text, to => Bytes) -> Text);
+        let read = if after.is_null() { length(text) + 1 } else { after as usize - text as usize };
+        log_ranges(pc, &[(text as u64, read)], &[]);
+        if !after.is_null() {
+            log_fill(to, CALENDAR, pc);
+        }
+        after
     }
     fn fgets(to: Text, size: c_int, stream: Bytes; pc in "rcx") -> Text {
         log_text(real!(fgets(to => Text, size => c_int, stream => Bytes) -> Text), pc)
@@ -199,22 +230,37 @@ hook! {
         log_text(real!(inet_ntop(family => c_int, address => Bytes, to => Text, size => u32) -> Text), pc)
     }
     fn strtol(text: Text, end: *mut Text, base: c_int; pc in "rcx") -> c_long {
-        // With a base that is none nothing is looked at, and where it ended is not told.
-        let mut after = text;
-        let value = real!(strtol(text => Text, &raw mut after => *mut Text, base => c_int) -> c_long);
-        log_ranges(pc, &[(text as u64, after as usize - text as usize + 1)], &[]);
-        if !end.is_null() {
-            log_ranges(pc, &[], &[(end as u64, size_of::<Text>())]);
-            *end = after;
-        }
-        value
+        log_number(text, end, pc, |after| real!(strtol(text => Text, after => *mut Text, base => c_int) -> c_long))
+    }
+    fn strtoimax(text: Text, end: *mut Text, base: c_int; pc in "rcx") -> c_long {
+        log_number(text, end, pc, |after| real!(strtoimax(text => Text, after => *mut Text, base => c_int) -> c_long))
+    }
+    fn strtoumax(text: Text, end: *mut Text, base: c_int; pc in "rcx") -> c_long {
+        log_number(text, end, pc, |after| real!(strtoumax(text => Text, after => *mut Text, base => c_int) -> c_long))
     }
     fn atoi(text: Text; pc in "rsi") -> c_int {
-        let mut after = text;
-        let value = real!(strtol(text => Text, &raw mut after => *mut Text, 10 => c_int) -> c_long);
-        log_ranges(pc, &[(text as u64, after as usize - text as usize + 1)], &[]);
-        value as c_int
+        let none = core::ptr::null_mut();
+        log_number(text, none, pc, |after| {
+            real!(strtol(text => Text, after => *mut Text, 10 => c_int) -> c_long)
+        }) as c_int
     }
+}
+
+/// Records how far a number was read, and that where it ended was written if somebody asks.
+///
+/// # Safety
+/// As for `strtol`.
+unsafe fn log_number(text: Text, end: *mut Text, pc: u64, really: impl FnOnce(*mut Text) -> c_long) -> c_long {
+    // With a base that is none nothing is looked at, and where it ended is not told.
+    let mut after = text;
+    let value = really(&raw mut after);
+    log_ranges(pc, &[(text as u64, after as usize - text as usize + 1)], &[]);
+    if !end.is_null() {
+        log_ranges(pc, &[], &[(end as u64, size_of::<Text>())]);
+        // SAFETY: by this function's contract.
+        unsafe { *end = after };
+    }
+    value
 }
 
 /// An entry of a directory and where it is, if it was read without error.

@@ -5,7 +5,7 @@ use super::ranges::log_ranges;
 use crate::real::real;
 
 /// A text of wide characters, which have four bytes each.
-type Wide = *mut u32;
+pub(super) type Wide = *mut u32;
 
 /// The length of a text, in characters, if it is not longer than this.
 ///
@@ -23,7 +23,7 @@ pub(crate) unsafe fn wide_length(text: Wide, most: usize) -> usize {
 }
 
 /// This number of characters, as a range.
-fn characters(text: Wide, count: usize) -> (u64, usize) {
+pub(super) fn characters(text: Wide, count: usize) -> (u64, usize) {
     (text as u64, count.saturating_mul(size_of::<u32>()))
 }
 
@@ -31,7 +31,7 @@ fn characters(text: Wide, count: usize) -> (u64, usize) {
 ///
 /// # Safety
 /// The text ends with a zero.
-unsafe fn whole(text: Wide) -> (u64, usize) {
+pub(super) unsafe fn whole(text: Wide) -> (u64, usize) {
     // SAFETY: by this function's contract.
     characters(text, unsafe { wide_length(text, usize::MAX) } + 1)
 }
