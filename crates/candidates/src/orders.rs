@@ -4,7 +4,10 @@
 //! - A [`Rule`] `A < B` names the violation, as `foretell decide --order A,B` would ask for it: `free.c:9 < use.c:4`.
 //! - *Use after free*: a free and an access to the same life of the block, asked as free < access.
 //! - *Use before allocation*: an access by another thread than the one that allocates, asked as access < allocation. The thread knows
-//!   the address from elsewhere: `realloc` has left the block where it was, and the access is of memory that it had freed.
+//!   the address from elsewhere.
+//! - *Use after reallocation*: the same where `realloc` allocates. It has left the block where it was, so the thread has the address of the old block,
+//!   which `realloc` has freed. That the access comes first is harmless, and only shows that nothing orders the two: if it can, allocation <
+//!   access is asked and reported.
 //! - *Read before initialisation*: a read of a block's variable that sees the value the memory had when it was
 //!   allocated ([`Question::Reads`]), although something in this life of the block initialises it and may come before. What
 //!   initialises is a write by a thread that has not accessed the variable before: `n += 1` does not, and what comes after the
@@ -24,9 +27,10 @@
 mod rules;
 
 use check::{Question, Source};
-use decide::{Index, must_order};
+use decide::{Index, Verdict, must_order};
 use order::MustOrder;
-use trace::{EventId, LocationId, Op};
+use rustc_hash::FxHashSet;
+use trace::{EventId, LocationId, Op, Trace};
 
 use crate::families::{Families, FamilyId};
 use crate::lives::{Life, lives};
@@ -69,14 +73,25 @@ pub fn search_for(
     let must = must_order(index, settings.model);
     let asking = PatternSearch::new(index, settings, limits, report);
     let families = Families::of(index.trace());
-    let mut search = Search { index, must, families, asking, counts: Counts::default() };
+    let mut search = Search {
+        index,
+        must,
+        families,
+        asking,
+        counts: Counts::default(),
+        reallocations: reallocations(index.trace()),
+        after_reallocation: FxHashSet::default(),
+    };
     rules.iter().enumerate().for_each(|(number, rule)| search.rule(number, rule));
     for life in lives.iter().take_while(|_| !index.bounds().are_reached()) {
         search.used_after_free(life);
         search.used_before_allocation(life);
         search.read_before_written(life);
     }
-    search.asking.second_look(ask);
+    let after_reallocation = &search.after_reallocation;
+    search
+        .asking
+        .second_look(|index, question, settings| judge(after_reallocation, index, question, settings));
     Counts { tally: search.asking.finish(), ..search.counts }
 }
 
@@ -95,6 +110,7 @@ enum Kind {
     Stated(usize),
     UsedAfterFree,
     UsedBeforeAllocation,
+    UsedAfterReallocation,
     ReadBeforeWritten,
 }
 
@@ -104,6 +120,10 @@ struct Search<'a> {
     families: Families,
     asking: PatternSearch<'a, Pattern>,
     counts: Counts,
+    /// Where `realloc` is called.
+    reallocations: FxHashSet<LocationId>,
+    /// An allocation of `realloc` and a use of the block, which must be able to come first.
+    after_reallocation: FxHashSet<[EventId; 2]>,
 }
 
 impl Search<'_> {
@@ -128,15 +148,57 @@ impl Search<'_> {
         }
     }
 
-    /// Uses that can come before the allocation are of memory that belongs to another block: `realloc` has freed it, perhaps in place.
+    /// Uses that can come before the allocation are of memory that belongs to another block.
     fn used_before_allocation(&mut self, life: &Life) {
         let trace = self.index.trace();
+        let allocate = life.allocate;
         let name = trace.symbols().block(life.block);
         let family = Some(self.families.of_block(life.block));
-        let others = life.uses.iter().filter(|&&access| trace.thread(access) != trace.thread(life.allocate));
+        let others = life.uses.iter().filter(|&&access| trace.thread(access) != trace.thread(allocate));
+        let is_reallocation = self.reallocations.contains(&trace.location(allocate));
         for &access in others {
-            let pair = [access, life.allocate];
-            self.order(Kind::UsedBeforeAllocation, family, pair, || Object::Named(name.to_owned()));
+            match is_reallocation {
+                true => self.used_after_reallocation(family, allocate, access, name),
+                false => {
+                    let pair = [access, allocate];
+                    self.order(Kind::UsedBeforeAllocation, family, pair, || Object::Named(name.to_owned()));
+                }
+            }
+        }
+    }
+
+    /// Asks whether a use can come after `realloc` although nothing keeps it there.
+    fn used_after_reallocation(
+        &mut self,
+        family: Option<FamilyId>,
+        allocate: EventId,
+        access: EventId,
+        name: &str,
+    ) {
+        self.counts.pairs += 1;
+        if self.comes_before(allocate, access) {
+            self.counts.ordered += 1;
+            return;
+        }
+        let pair = [allocate, access];
+        let pattern = self.pattern(Kind::UsedAfterReallocation, family, pair);
+        if !self.asking.is_settled(pattern) {
+            let object = Object::Named(self.reallocated(allocate).unwrap_or(name).to_owned());
+            self.after_reallocation.insert(pair);
+            self.ask(pattern, Question::Order(pair.to_vec()), pair, object);
+        }
+    }
+
+    /// The name of the block that `realloc` has freed, if the trace has it.
+    fn reallocated(&self, allocate: EventId) -> Option<&str> {
+        let (trace, threads) = (self.index.trace(), self.index.threads());
+        let before = threads.place(allocate).checked_sub(1)?;
+        let free = threads.of_thread(trace.thread(allocate))[before];
+        match trace.op(free) {
+            Op::Free(old) if trace.location(free) == trace.location(allocate) => {
+                Some(trace.symbols().block(old))
+            }
+            _ => None,
         }
     }
 
@@ -202,6 +264,39 @@ impl Search<'_> {
 
     fn ask(&mut self, pattern: PatternId, question: Question, events: [EventId; 2], object: Object) {
         let events = events.map(Some).to_vec();
-        self.asking.ask(pattern, Instance { question, events, object, remarks: Remarks::default() });
+        let instance = Instance { question, events, object, remarks: Remarks::default() };
+        if self.asking.looks_at(pattern, &instance.question) {
+            let after_reallocation = &self.after_reallocation;
+            self.asking.judge(pattern, instance, |index, question, settings| {
+                judge(after_reallocation, index, question, settings)
+            });
+        }
     }
+}
+
+/// The engine's verdict. A use after reallocation is none if it cannot come before as well.
+fn judge(
+    after_reallocation: &FxHashSet<[EventId; 2]>,
+    index: &Index<'_>,
+    question: &Question,
+    settings: SearchSettings,
+) -> Verdict {
+    if let Question::Order(events) = question
+        && let &[allocate, access] = &events[..]
+        && after_reallocation.contains(&[allocate, access])
+    {
+        let reversed = ask(index, &Question::Order(vec![access, allocate]), settings);
+        if !matches!(reversed, Verdict::Feasible(_)) {
+            return reversed;
+        }
+    }
+    ask(index, question, settings)
+}
+
+/// Where a recording has calls of `realloc`.
+fn reallocations(trace: &Trace) -> FxHashSet<LocationId> {
+    let known: FxHashSet<&str> = trace.metadata().reallocations.iter().map(String::as_str).collect();
+    let locations = trace.events().filter(|(_, _, op)| matches!(op, Op::Allocate(_)));
+    let locations = locations.map(|(event, _, _)| trace.location(event));
+    locations.filter(|&location| known.contains(trace.symbols().location(location))).collect()
 }

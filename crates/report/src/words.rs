@@ -6,6 +6,7 @@ use check::{Model, Question, Source};
 use trace::{EventId, MemoryOrder, Op, ThreadId, Trace};
 
 use crate::figures::counted;
+use findings::FindingKind;
 
 /// Says things about one trace in words.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +79,7 @@ impl<'t> Words<'t> {
             Op::Wait(_) => format!("wait for {object}"),
             Op::BarrierEnter(_) => format!("arrival at barrier {object}"),
             Op::BarrierExit(_) => format!("departure from barrier {object}"),
+            Op::Allocate(_) if self.is_reallocation(event) => format!("realloc to {object}"),
             Op::Allocate(_) => format!("allocation of {object}"),
             Op::Branch(_) => format!("{object} branches"),
             Op::Mark(_) => format!("mark {object}"),
@@ -100,6 +102,13 @@ impl<'t> Words<'t> {
         }
     }
 
+    /// Whether an event is the allocation of a call of `realloc`.
+    fn is_reallocation(&self, event: EventId) -> bool {
+        let place = self.trace.symbols().location(self.trace.location(event));
+        matches!(self.trace.op(event), Op::Allocate(_))
+            && self.trace.metadata().reallocations.iter().any(|known| known == place)
+    }
+
     /// What an event does: `write x`.
     pub fn operation(&self, event: EventId) -> String {
         let op = self.trace.op(event);
@@ -109,6 +118,7 @@ impl<'t> Words<'t> {
             Op::Branch(_) => "branches:".to_owned(),
             Op::RegionBegin(_) => "begin region".to_owned(),
             Op::RegionEnd(_) => "end region".to_owned(),
+            Op::Allocate(_) if self.is_reallocation(event) => "realloc to".to_owned(),
             _ => op.kind().words(),
         };
         let operation = format!("{verb} {}", self.object(op)).trim_end().to_owned();
@@ -165,7 +175,13 @@ impl<'t> Words<'t> {
         match question {
             Question::Race(a, b) => format!("{} can race with {}", self.event(*a), self.event(*b)),
             Question::Deadlock(blocked) => format!("{} can block each other forever", events(blocked)),
-            Question::Order(order) => format!("this order can happen: {}", self.in_order(order)),
+            Question::Order(order) => {
+                let freed = match order.first().is_some_and(|&first| self.is_reallocation(first)) {
+                    true => "; realloc has freed the old block by then",
+                    false => "",
+                };
+                format!("this order can happen: {}{freed}", self.in_order(order))
+            }
             Question::Reads(read, None) => {
                 format!("{} can see something other than {}", self.event(*read), self.recorded_source(*read))
             }
@@ -257,6 +273,47 @@ fn is_number(name: &str) -> bool {
 
 /// The longest name that is shown in full.
 const LONGEST: usize = 48;
+
+/// The longest message that is shown in full.
+const LONGEST_MESSAGE: usize = 100;
+
+/// What a finding is about, fit for one line: a failure's message, a deadlock's locks each by itself, or a name.
+pub fn shown_object(kind: FindingKind, object: &str) -> String {
+    match kind {
+        FindingKind::Failure => shown_message(object),
+        FindingKind::Deadlock => names(object).map(shown).collect::<Vec<_>>().join(", "),
+        _ => shown(object),
+    }
+}
+
+/// A message fit for one line: its first line, and shortened at the end only.
+fn shown_message(message: &str) -> String {
+    let first = message.lines().next().unwrap_or_default();
+    let text = printable(first);
+    let is_whole = first.len() == message.len() && text.chars().count() <= LONGEST_MESSAGE;
+    if is_whole {
+        return text;
+    }
+    let head: String = text.chars().take(LONGEST_MESSAGE - 1).collect();
+    format!("{}…", head.trim_end())
+}
+
+/// The names of a list, which may themselves have commas in brackets.
+fn names(list: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(list);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let is_end = |&(at, _): &(usize, &str)| {
+            let opened = text[..at].matches(['<', '(', '[', '{']).count();
+            // The arrow of `c->state` closes nothing.
+            let arrows = text[..at].matches("->").count();
+            opened + arrows == text[..at].matches(['>', ')', ']', '}']).count()
+        };
+        let end = text.match_indices(", ").find(is_end).map(|(at, _)| at);
+        rest = end.map(|at| &text[at + 2..]);
+        Some(end.map_or(text, |at| &text[..at]))
+    })
+}
 
 /// A name fit for one line: no hidden characters, and shortened when long. What says least is left out first: the directories of a file, the
 /// arguments of types and functions, the modules of a function; what is still too long is cut in the middle.
@@ -389,5 +446,19 @@ mod tests {
         );
         let long = "é".repeat(300);
         assert_eq!(shown(&long).chars().count(), 48);
+    }
+
+    #[test]
+    fn messages_lose_their_end_and_locks_are_shortened_one_by_one() {
+        let message = "panicked: assertion `left == right` failed: read too early";
+        assert_eq!(shown_object(FindingKind::Failure, message), message);
+        let two_lines = format!("{message}\n  left: 1");
+        assert_eq!(shown_object(FindingKind::Failure, &two_lines), format!("{message}…"));
+        let long = shown_object(FindingKind::Failure, &"x ".repeat(300));
+        assert!(long.chars().count() <= 100 && long.ends_with("x…"), "{long}");
+        let locks = "Account (bank.cc:17)[1].lock, Account (bank.cc:17)[2].lock, c->m";
+        assert_eq!(shown_object(FindingKind::Deadlock, locks), locks);
+        let templates = "c->Registry<std::string, std::vector<std::pair<int, char>>>::instance.lock, m";
+        assert_eq!(shown_object(FindingKind::Deadlock, templates), "c->Registry<…>::instance.lock, m");
     }
 }

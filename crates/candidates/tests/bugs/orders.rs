@@ -7,7 +7,7 @@ use candidates::races::lifetimes;
 use candidates::{Object, PatternLimits};
 use check::{Model, Question, Source};
 use decide::{Index, must_order, race_order};
-use trace::{EventId, LocationId, Op, Trace};
+use trace::{EventId, LocationId, Metadata, Op, Trace, TraceBuilder};
 
 use crate::support::{Reported, assert_schedules, ids, on_traces, read, settings, shown, tiny};
 
@@ -184,6 +184,47 @@ fn a_free_that_a_join_keeps_after_the_use() {
     let unjoined = joined.replace("T1|join(T2)\n", "T1|w(other)\n");
     let (reported, _) = run(&read(&unjoined), Model::ReadsFrom, &[], LIMITS);
     assert_eq!(reported.events(), [ids(&[5, 3])]);
+}
+
+/// The main thread reallocates a block, and another thread uses it.
+fn reallocated(has_old_block: bool, is_waited_for: bool) -> Trace {
+    let mut builder = TraceBuilder::new();
+    let [main, user] = ["main", "T1"].map(|name| builder.thread(name).unwrap());
+    let [malloc, realloc, used, created] =
+        ["a.c:1", "a.c:2", "a.c:3", "a.c:4"].map(|place| builder.location(place).unwrap());
+    let [old, new] = ["old", "new"].map(|name| builder.block(name).unwrap());
+    let field = builder.variable("new->field").unwrap();
+    if has_old_block {
+        builder.push(main, Op::Allocate(old), malloc);
+    }
+    if !is_waited_for {
+        builder.push(main, Op::Fork(user), created);
+    }
+    if has_old_block {
+        builder.push(main, Op::Free(old), realloc);
+    }
+    builder.push(main, Op::Allocate(new), realloc);
+    if is_waited_for {
+        builder.push(main, Op::Fork(user), created);
+    }
+    builder.push(user, Op::Write(field), used);
+    builder.set_metadata(Metadata { reallocations: vec!["a.c:2".to_owned()], ..Metadata::default() });
+    builder.finish().unwrap()
+}
+
+/// That the use can come first shows that nothing orders the two; the bug is that it can come after `realloc`.
+#[test]
+fn a_use_that_nothing_keeps_before_realloc_is_of_the_block_that_it_frees() {
+    for (has_old_block, events, name) in [(false, [1, 2], "new"), (true, [3, 4], "old")] {
+        for limits in [LIMITS, PatternLimits::ALL] {
+            let (reported, counts) = run(&reallocated(has_old_block, false), Model::ReadsFrom, &[], limits);
+            assert_eq!(reported.events(), [ids(&events)]);
+            assert_eq!(reported.found[0].object, Object::Named(name.to_owned()));
+            assert_eq!(counts.tally.unknown, 0);
+            let (reported, counts) = run(&reallocated(has_old_block, true), Model::ReadsFrom, &[], limits);
+            assert_eq!((reported.events(), counts.ordered), (Vec::new(), 1));
+        }
+    }
 }
 
 #[test]

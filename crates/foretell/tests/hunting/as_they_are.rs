@@ -59,7 +59,12 @@ fn flags_that_calloc_clears_may_be_looked_at_early() {
 fn a_block_that_realloc_takes_away_is_not_to_be_used() {
     let (status, report) = hunt("reallocated.c");
     assert_eq!(status, Some(1), "{report:#}");
-    assert!(!shown(&report).is_empty(), "{report:#}");
+    let shown = shown(&report);
+    let [use_after_realloc] = shown[..] else { panic!("{report:#}") };
+    assert_eq!(use_after_realloc["rung"], "confirmed", "{report:#}");
+    // The use comes after `realloc`: the other way round would be harmless.
+    let expected = serde_json::json!(["reallocated.c:17", "reallocated.c:7"]);
+    assert_eq!(use_after_realloc["locations"], expected, "{report:#}");
 }
 
 /// A wait that misses a signal is no deadlock if another signal ends it.
