@@ -200,6 +200,9 @@ pub struct Finding {
     /// Of a misuse: what is wrong, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misuse: Option<String>,
+    /// Of a misuse: what its call does, in a few words, as in `unlocks m`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
     /// All its accesses are in code that is not the user's own: a dependency's or the standard library's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub third_party: bool,
@@ -416,6 +419,7 @@ impl Finding {
             fix: None,
             no_fix: None,
             misuse: None,
+            call: None,
             third_party: false,
             schedule: Vec::new(),
             question,
@@ -479,13 +483,25 @@ impl Finding {
         self.kind == FindingKind::Deadlock && self.failure.as_ref().is_some_and(|failure| !failure.is_cycle)
     }
 
-    /// What is shown first: what fails, then what was seen doing harm, then the highest rungs. What is so in every run by
-    /// forks and joins comes after that, then what is not the user's own code, and last what is not shown at all, so that the ids of what is
+    /// Whether its locations are those of calls, which need not be events: where stuck threads wait, and the call that is a misuse.
+    pub fn is_at_calls(&self) -> bool {
+        self.is_stuck() || self.kind == FindingKind::Misuse
+    }
+
+    /// What is shown first: what fails, then what makes the program fail or hang, then what was seen doing other harm, then the highest rungs.
+    /// What is so in every run by forks and joins comes after that, then what is not the user's own code, and last what is not shown at all, so that the ids of what is
     /// shown have no gaps.
     pub fn rank(&self) -> impl Ord + use<> {
-        let visible = self.harm.is_some_and(Harm::is_visible);
+        // A deadlock that was seen happening is a hang, whether or not it was judged.
+        let is_deadlock = self.kind == FindingKind::Deadlock && self.rung == Rung::Confirmed;
+        let harm = match self.harm {
+            Some(Harm::Failure | Harm::Hang) => 2,
+            _ if is_deadlock => 2,
+            Some(Harm::Status | Harm::Output) => 1,
+            Some(Harm::None) | None => 0,
+        };
         let is_failure = self.kind == FindingKind::Failure;
-        let matters = std::cmp::Reverse((self.rung, visible));
+        let matters = std::cmp::Reverse((self.rung, harm));
         let is_hidden = self.shown == Some(false);
         (is_hidden, self.third_party, self.inherent, !is_failure, matters, self.kind, self.number())
     }
@@ -547,6 +563,10 @@ mod tests {
     fn findings_come_in_the_order_in_which_they_matter() {
         let ordered = [
             finding(|f| (f.kind, f.rung) = (FindingKind::Failure, Rung::Predicted)),
+            finding(|f| {
+                (f.kind, f.rung) = (FindingKind::Deadlock, Rung::Confirmed);
+                (f.harm, f.id) = (Some(Harm::Hang), "deadlock-1".to_owned());
+            }),
             finding(|f| (f.rung, f.harm) = (Rung::Confirmed, Some(Harm::Output))),
             finding(|f| (f.rung, f.harm) = (Rung::Confirmed, Some(Harm::None))),
             finding(|f| f.id = "race-1".to_owned()),
@@ -564,9 +584,11 @@ mod tests {
         }
         let shown = finding(|f| f.shown = Some(true));
         assert!(shown.rank() == finding(|_| ()).rank());
-        // How it is seen does not matter, but that it is.
         let harmful = |harm| finding(|f| f.harm = Some(harm)).rank();
-        assert!(harmful(Harm::Failure) == harmful(Harm::Status) && harmful(Harm::Hang) < harmful(Harm::None));
+        assert!(harmful(Harm::Failure) == harmful(Harm::Hang) && harmful(Harm::Hang) < harmful(Harm::Status));
+        assert!(
+            harmful(Harm::Status) == harmful(Harm::Output) && harmful(Harm::Output) < harmful(Harm::None)
+        );
     }
 
     #[test]

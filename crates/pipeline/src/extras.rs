@@ -8,7 +8,8 @@ use check::{Model, Question, Reason, Refutation, Step, check_refutation};
 use decide::{Index, Options, Verdict};
 use papers::races::lockset;
 use report::{
-    Context, Extras, Finding, FindingKind, Lattice, Predictions, RuledOut, explain, in_one_sentence, shown,
+    Context, Extras, Finding, FindingKind, Lattice, Predictions, RuledOut, explain, in_one_sentence,
+    shown_object,
 };
 use states::{Class, Loset, StateLimits};
 use trace::{LocationId, Trace};
@@ -172,7 +173,7 @@ fn explained(context: &Context<'_>, candidate: &Candidate, refutation: &Refutati
     RuledOut {
         kind: candidate.kind.name(),
         kind_title: candidate.kind.title(),
-        object: shown(&candidate.object),
+        object: shown_object(candidate.kind, &candidate.object),
         statement: words.impossible(question),
         explanation: if short { explanation } else { format!("{reason}.\n") },
         reason,

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use trace::{BlockId, BlockNames, EventId, LockId, Op, StackFrame, ThreadId, Trace};
 
 use crate::place::{SourcePlace, Sources, is_of_the_system};
-use crate::words::Words;
-use findings::Finding;
+use crate::words::{Words, printable, shown};
+use findings::{Finding, FindingKind};
 
 /// What is known around the events of some findings.
 pub struct Context<'t> {
@@ -142,6 +142,30 @@ impl<'t> Context<'t> {
             true => all().filter(is_users).collect(),
             false => all().collect(),
         }
+    }
+
+    /// The events that are the accesses and calls of a finding. The event of a misuse may be only the last one before the call: what is
+    /// around that one says nothing about the call.
+    pub fn shown_events(&self, finding: &Finding) -> Vec<EventId> {
+        let is_shown =
+            |event: &EventId| finding.kind != FindingKind::Misuse || self.is_call_of(finding, *event);
+        finding.named_events().filter(is_shown).collect()
+    }
+
+    /// Whether an event is the call that a misuse is, as its place and object say. A lock that is acquired is not misused: what is, is another call
+    /// in the same line.
+    fn is_call_of(&self, finding: &Finding, event: EventId) -> bool {
+        let op = self.trace.op(event);
+        let location = self.trace.symbols().location(self.trace.location(event));
+        !matches!(op, Op::Acquire(_) | Op::AcquireShared(_))
+            && finding.locations.first().is_some_and(|place| place == location)
+            && self.words().object(op) == shown(&finding.object)
+    }
+
+    /// What the call of a misuse is: `main unlocks m`.
+    pub fn misuse_in_words(&self, finding: &Finding, event: EventId) -> String {
+        let call = finding.call.as_deref().unwrap_or("misuses it");
+        format!("{} {}", self.words().thread_of(event), printable(call))
     }
 
     /// Where an event is in the source.

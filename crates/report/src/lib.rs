@@ -63,5 +63,5 @@ pub use summary::{Tally, hidden_in_words, statistics, summary, summary_of};
 pub use suppressions::{Suppression, SuppressionError, SuppressionProblem, Suppressions, ready_suppressions};
 pub use terminal::{finding_in_a_line, finding_in_words, quoted, reproduction, title, title_and_places};
 pub use values::{ChangedRead, changed_reads, unordered_reads};
-pub use words::{Words, character_start, demand, is_hidden, printable, shown};
+pub use words::{Words, character_start, demand, is_hidden, printable, shown, shown_object};
 pub use wrap::wrapped;

@@ -92,7 +92,12 @@ impl Writer<'_> {
     fn result(&self, left: &mut usize) -> Result {
         let finding = self.finding;
         let (rule_index, rule_id) = rules::of(finding.kind);
-        let mut places: Vec<Location> = finding.named_events().map(|event| self.place(event)).collect();
+        let mut places: Vec<Location> = match (finding.kind, finding.locations.first()) {
+            (FindingKind::Misuse, Some(at)) => {
+                finding.named_events().map(|event| self.call(at, event)).collect()
+            }
+            _ => finding.named_events().map(|event| self.place(event)).collect(),
+        };
         for (index, place) in places.iter_mut().enumerate() {
             place.id = Some(index + 1);
         }
@@ -172,7 +177,10 @@ impl Writer<'_> {
     fn message(&self) -> String {
         let words = self.context.words();
         let each = self.finding.named_events().enumerate().map(|(index, event)| {
-            let what = format!("{}'s {}", words.thread_of(event), words.operation(event));
+            let what = match self.finding.kind {
+                FindingKind::Misuse => statement(self.finding, String::new),
+                _ => format!("{}'s {}", words.thread_of(event), words.operation(event)),
+            };
             format!("[{}]({})", escaped(&what), index + 1)
         });
         let each: Vec<String> = each.collect();
@@ -215,6 +223,15 @@ impl Writer<'_> {
         self.location(trace.symbols().location(trace.location(event)), Some(message))
     }
 
+    fn is_shown(&self, event: EventId) -> bool {
+        self.context.shown_events(self.finding).contains(&event)
+    }
+
+    /// The call that a misuse is.
+    fn call(&self, location: &str, event: EventId) -> Location {
+        self.location(location, Some(self.context.misuse_in_words(self.finding, event)))
+    }
+
     fn place(&self, event: EventId) -> Location {
         let words = self.context.words();
         let held = self.context.held_in_words(event);
@@ -240,6 +257,14 @@ impl Writer<'_> {
             });
             threads[at].1.push(self.step(event, index + 1));
         }
+        if let (FindingKind::Misuse, Some(at), Some((_, steps))) =
+            (self.finding.kind, self.finding.locations.first(), threads.last_mut())
+            && let Some(event) = self.finding.named_events().find(|&event| !self.is_shown(event))
+        {
+            let location = self.call(at, event);
+            let execution_order = last + next.len() + 1;
+            steps.push(ThreadFlowLocation { location, execution_order, importance: "essential", kinds: &[] });
+        }
         if threads.is_empty() {
             return None;
         }
@@ -261,7 +286,7 @@ impl Writer<'_> {
     fn step(&self, event: EventId, execution_order: usize) -> ThreadFlowLocation {
         let words = self.context.words();
         let op = self.context.trace.op(event);
-        let named = self.finding.named_events().any(|named| named == event);
+        let named = self.is_shown(event);
         let importance = match op {
             _ if named => "essential",
             Op::Read(_) | Op::Write(_) | Op::Branch(_) => "unimportant",
@@ -293,7 +318,8 @@ impl Writer<'_> {
             let frame = |frame: &trace::StackFrame| self.frame(&frame.function, &frame.location);
             Stack { message: Message { text }, frames: frames.iter().map(frame).collect() }
         };
-        let events = self.finding.named_events().map(|event| of(event, words.event_without_id(event)));
+        let events = self.context.shown_events(self.finding).into_iter();
+        let events = events.map(|event| of(event, words.event_without_id(event)));
         let allocations = self.context.allocations(self.finding).into_iter().map(|(block, allocation)| {
             let name = shown(self.context.trace.symbols().block(block));
             of(allocation, format!("{name} was allocated by {}", words.thread_of(allocation)))
@@ -315,13 +341,16 @@ impl Writer<'_> {
         let parts =
             |of: &[&str]| hash([finding.kind.name(), &finding.object].into_iter().chain(of.iter().copied()));
         let mut prints = BTreeMap::from([("foretellPlaces/v1", parts(&places))]);
-        let line = |event| {
-            let place = self.context.place(event)?;
+        let line = |(index, event): (usize, EventId)| {
+            let own: Option<&String> =
+                finding.locations.get(index).filter(|_| finding.kind == FindingKind::Misuse);
+            let place = own.map_or_else(|| self.context.place(event), |at| SourcePlace::of(at))?;
             let text = self.context.source(place.file)?;
             let line = text.lines().nth(place.line as usize - 1)?.trim();
             Some(format!("{}\n{line}", place.file))
         };
-        if let Some(mut lines) = finding.named_events().map(line).collect::<Option<Vec<String>>>() {
+        if let Some(mut lines) = finding.named_events().enumerate().map(line).collect::<Option<Vec<String>>>()
+        {
             lines.sort_unstable();
             lines.dedup();
             prints.insert("foretellCode/v1", parts(&lines.iter().map(String::as_str).collect::<Vec<_>>()));

@@ -11,7 +11,7 @@ use crate::fixes::{fix_in_words, no_fix_in_words, orders_in_words};
 use crate::interleaving::{Steps, interleaving};
 use crate::outcome::{ThreadAtEnd, effect, frequency, statement, threads_at_end};
 use crate::place::{SourcePlace, telling_span};
-use crate::words::{listed, printable, shown};
+use crate::words::{listed, printable, shown, shown_object};
 use crate::wrap::wrapped;
 use findings::{Failure, Finding, FindingKind, FurtherPlaces, Rung};
 
@@ -43,12 +43,12 @@ pub fn finding_in_words(
 /// `data race on x`.
 pub fn title(finding: &Finding) -> String {
     if finding.kind == FindingKind::Failure {
-        return format!("failure: {}", shown(&finding.object));
+        return format!("failure: {}", shown_object(finding.kind, &finding.object));
     }
     let about = if finding.kind == FindingKind::Misuse { "of" } else { "on" };
     let object = match vptr_of(&finding.object).filter(|_| finding.kind == FindingKind::Race) {
         Some(owner) => format!("vptr of {}", shown(owner)),
-        None => shown(&finding.object),
+        None => shown_object(finding.kind, &finding.object),
     };
     format!("{} {about} {object}", finding.kind.title())
 }
@@ -165,9 +165,10 @@ impl FindingText<'_> {
         marked
     }
 
-    /// Where an event is in the source. A thread that is stuck is where it waits, not where its last event was.
+    /// Where an event is in the source. A thread that is stuck is where it waits, and a misuse where its call is, not where the thread's last
+    /// event was.
     fn place_of(&self, index: usize, event: EventId) -> Option<SourcePlace<'_>> {
-        match self.finding.locations.get(index).filter(|_| self.finding.is_stuck()) {
+        match self.finding.locations.get(index).filter(|_| self.finding.is_at_calls()) {
             Some(location) => SourcePlace::of(location),
             None => self.context.place(event),
         }
@@ -198,6 +199,9 @@ impl FindingText<'_> {
 
     /// What stands under a caret: `T1: write x, while holding m`.
     fn label(&self, event: EventId) -> String {
+        if self.finding.kind == FindingKind::Misuse {
+            return self.context.misuse_in_words(self.finding, event);
+        }
         let words = self.context.words();
         let held: Vec<String> = self.context.held(event).iter().map(|hold| words.lock(hold.lock)).collect();
         let held = match held.is_empty() {
@@ -251,7 +255,7 @@ impl FindingText<'_> {
     fn accesses(&self) -> String {
         let words = self.context.words();
         let mut text = String::new();
-        for event in self.finding.named_events() {
+        for event in self.context.shown_events(self.finding) {
             let held = self.context.held_in_words(event);
             text.push_str(&wrapped(&format!("{}: {held}.", words.brief(event)), 2, 4));
             text.push_str(&self.calls(event));
@@ -386,8 +390,7 @@ pub fn quoted(word: &str) -> String {
 /// ` a.c:12 in function`, as sanitizers end their summaries.
 fn summary_place(context: &Context<'_>, finding: &Finding) -> String {
     let Some(first) = finding.named_events().next() else { return String::new() };
-    let is_no_event = finding.kind == FindingKind::Misuse || finding.is_stuck();
-    if let (true, [location, ..]) = (is_no_event, &finding.locations[..]) {
+    if let (true, [location, ..]) = (finding.is_at_calls(), &finding.locations[..]) {
         // The call need not be an event.
         return format!(" {}", shown(location));
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use pipeline::saved;
-use report::{Comparison, Finding, FixedFinding, finding_in_a_line, shown};
+use report::{Comparison, Finding, FixedFinding, finding_in_a_line, shown, shown_object};
 use serde::Serialize;
 
 use crate::diagnostics::Diagnostic;
@@ -80,5 +80,10 @@ fn in_words(new: &[&Finding], comparison: &Comparison, quiet: bool) -> String {
 fn fixed_in_words(finding: &FixedFinding) -> String {
     let places: Vec<String> = finding.locations.iter().map(|location| shown(location)).collect();
     let places = if places.is_empty() { String::new() } else { format!(" at {}", places.join(", ")) };
-    format!("{}: {} on {}{places}\n", finding.id, finding.kind.title(), shown(&finding.object))
+    format!(
+        "{}: {} on {}{places}\n",
+        finding.id,
+        finding.kind.title(),
+        shown_object(finding.kind, &finding.object)
+    )
 }

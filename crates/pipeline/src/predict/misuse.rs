@@ -81,10 +81,35 @@ fn finding(
         functions: function_of(trace, event).into_iter().collect(),
         count,
         misuse: Some(in_words(trace, &misuse)),
+        call: Some(call_in_words(&misuse)),
         third_party: !first_party.has(trace, event),
         schedule,
         ..Finding::new(FindingKind::Misuse, rung, question.written(trace))
     })
+}
+
+/// What the call does: `unlocks m`.
+fn call_in_words(misuse: &Misuse) -> String {
+    let object = report::shown(&misuse.object);
+    match misuse.what {
+        MisuseKind::UnlockByAnother
+        | MisuseKind::UnlockOfUnlocked
+        | MisuseKind::ReadUnlockOfWriteLock
+        | MisuseKind::WriteUnlockOfReadLock => format!("unlocks {object}"),
+        MisuseKind::DoubleLock => format!("locks {object}"),
+        MisuseKind::DestroyOfLocked | MisuseKind::DestroyInUse => format!("destroys {object}"),
+        MisuseKind::LockHeldHere => format!("holds {object}"),
+        MisuseKind::UseAfterDestroy | MisuseKind::UseAfterFree | MisuseKind::NotInitialised => {
+            format!("uses {object}")
+        }
+        MisuseKind::TwoMutexes => format!("waits for {object}"),
+        MisuseKind::NotJoined => format!("creates {object}"),
+        MisuseKind::JoinedTwice => format!("joins or detaches {object}"),
+        MisuseKind::AllocationInHandler => "allocates or frees memory".to_owned(),
+        MisuseKind::LockInHandler => "takes a lock".to_owned(),
+        MisuseKind::IgnoringAtEnd => "begins to ignore accesses".to_owned(),
+        MisuseKind::ErrnoInHandler => "changes `errno`".to_owned(),
+    }
 }
 
 fn in_words(trace: &Trace, misuse: &Misuse) -> String {
@@ -93,54 +118,35 @@ fn in_words(trace: &Trace, misuse: &Misuse) -> String {
     let place = report::shown(&misuse.location);
     let object = report::shown(&misuse.object);
     let other = misuse.other.as_deref().map_or_else(|| "another thread".to_owned(), report::shown);
+    let call = format!("{thread} {} at {place}", call_in_words(misuse));
     match misuse.what {
-        MisuseKind::UnlockByAnother => format!(
-            "{thread} unlocks {object} at {place}, which {other} has locked: only the thread that locked a mutex may unlock it"
-        ),
-        MisuseKind::UnlockOfUnlocked => {
-            format!("{thread} unlocks {object} at {place}, which no thread has locked")
+        MisuseKind::UnlockByAnother => {
+            format!("{call}, which {other} has locked: only the thread that locked a mutex may unlock it")
         }
-        MisuseKind::DoubleLock if misuse.other.is_some() => {
-            format!("{thread} locks {object} at {place}, which {other} holds")
+        MisuseKind::UnlockOfUnlocked => format!("{call}, which no thread has locked"),
+        MisuseKind::DoubleLock if misuse.other.is_some() => format!("{call}, which {other} holds"),
+        MisuseKind::DoubleLock => format!("{call}, which it holds already and which cannot be locked twice"),
+        MisuseKind::ReadUnlockOfWriteLock => format!("{call} as a reader, but holds it as a writer"),
+        MisuseKind::WriteUnlockOfReadLock => format!("{call} as a writer, but holds it as a reader"),
+        MisuseKind::DestroyOfLocked => format!("{call}, which {other} holds"),
+        MisuseKind::DestroyInUse => format!("{call}, which other threads wait for"),
+        MisuseKind::LockHeldHere => format!("{call}, where the program says that no lock is held"),
+        MisuseKind::UseAfterDestroy => format!("{call} after it was destroyed"),
+        MisuseKind::UseAfterFree => format!("{call} after it has freed it"),
+        MisuseKind::NotInitialised => format!("{call}, which was never initialised"),
+        MisuseKind::TwoMutexes => {
+            format!("{call} with another mutex than {other}, which still waits for it")
         }
-        MisuseKind::DoubleLock => format!(
-            "{thread} locks {object} at {place}, which it holds already and which cannot be locked twice"
-        ),
-        MisuseKind::ReadUnlockOfWriteLock => {
-            format!("{thread} unlocks {object} at {place} as a reader, but holds it as a writer")
-        }
-        MisuseKind::WriteUnlockOfReadLock => {
-            format!("{thread} unlocks {object} at {place} as a writer, but holds it as a reader")
-        }
-        MisuseKind::DestroyOfLocked => {
-            format!("{thread} destroys {object} at {place}, which {other} holds")
-        }
-        MisuseKind::DestroyInUse => {
-            format!("{thread} destroys {object} at {place}, which other threads wait for")
-        }
-        MisuseKind::LockHeldHere => {
-            format!("{thread} holds {object} at {place}, where the program says that no lock is held")
-        }
-        MisuseKind::UseAfterDestroy => format!("{thread} uses {object} at {place} after it was destroyed"),
-        MisuseKind::UseAfterFree => format!("{thread} uses {object} at {place} after it has freed it"),
-        MisuseKind::NotInitialised => {
-            format!("{thread} uses {object} at {place}, which was never initialised")
-        }
-        MisuseKind::TwoMutexes => format!(
-            "{thread} waits for {object} at {place} with another mutex than {other}, which still waits for it"
-        ),
         MisuseKind::NotJoined => format!(
             "{object}, created at {place}, has ended and is neither joined nor detached: its memory is never freed"
         ),
-        MisuseKind::JoinedTwice => {
-            format!("{thread} joins or detaches {object} at {place}, which was joined or detached before")
-        }
+        MisuseKind::JoinedTwice => format!("{call}, which was joined or detached before"),
         MisuseKind::AllocationInHandler => format!(
-            "{thread} allocates or frees memory at {place} in a signal handler, which can deadlock or corrupt the heap: neither is async-signal-safe"
+            "{call} in a signal handler, which can deadlock or corrupt the heap: neither is async-signal-safe"
         ),
-        MisuseKind::LockInHandler => format!(
-            "{thread} takes a lock at {place} in a signal handler, which deadlocks if the interrupted code holds it"
-        ),
+        MisuseKind::LockInHandler => {
+            format!("{call} in a signal handler, which deadlocks if the interrupted code holds it")
+        }
         MisuseKind::IgnoringAtEnd => format!(
             "{object} ends while its accesses are ignored since {place}: an annotation that ends this is missing"
         ),

@@ -18,8 +18,8 @@ use crate::suite::result_in_words;
 use crate::summary::summary;
 use crate::terminal::{further_in_words, reproduction, title};
 use crate::values::changed_reads;
-use crate::words::{listed, printable, shown};
-use findings::{Failure, Finding, Harm, Predictions, Size, Suite, SuiteTest, TestOutcome};
+use crate::words::{listed, printable, shown, shown_object};
+use findings::{Failure, Finding, FindingKind, Harm, Predictions, Size, Suite, SuiteTest, TestOutcome};
 
 /// The most findings that a page lists.
 const MOST_FINDINGS: usize = 2_000;
@@ -184,7 +184,8 @@ struct FindingData {
 
 #[derive(Serialize)]
 struct Access {
-    event: u32,
+    /// Nothing for a call that is no event: what is around it is not known.
+    event: Option<u32>,
     text: String,
     held: String,
     stack: Vec<String>,
@@ -325,11 +326,20 @@ fn finding_data(context: &Context<'_>, finding: &Finding, windows: &Windows) -> 
         let seen = format!("Happened in {} of {}", replay.confirmed, counted(replay.times, "replay"));
         replay.divergence.as_ref().map_or(seen.clone(), |where_| format!("{seen}; {where_}"))
     });
-    let access = |event: EventId| Access {
-        event: event.0,
-        text: words.event_without_id(event),
-        held: context.held_in_words(event),
-        stack: context.shown_stack(event).iter().map(frame).collect(),
+    let shown_events = context.shown_events(finding);
+    let access = |(index, event): (usize, EventId)| match finding.locations.get(index) {
+        Some(at) if !shown_events.contains(&event) => Access {
+            event: None,
+            text: format!("{} at {}", context.misuse_in_words(finding, event), shown(at)),
+            held: String::new(),
+            stack: Vec::new(),
+        },
+        _ => Access {
+            event: Some(event.0),
+            text: words.event_without_id(event),
+            held: context.held_in_words(event),
+            stack: context.shown_stack(event).iter().map(frame).collect(),
+        },
     };
     let allocation = |(block, event): (BlockId, EventId)| Allocation {
         block: shown(context.trace.symbols().block(block)),
@@ -345,7 +355,7 @@ fn finding_data(context: &Context<'_>, finding: &Finding, windows: &Windows) -> 
         rung: finding.rung.name(),
         guaranteed: finding.guaranteed,
         count: finding.count,
-        object: shown(&finding.object),
+        object: shown_object(finding.kind, &finding.object),
         statement: statement(finding, || {
             question.as_ref().map(|question| words.possible(question)).unwrap_or_default()
         }),
@@ -358,11 +368,14 @@ fn finding_data(context: &Context<'_>, finding: &Finding, windows: &Windows) -> 
         frequency: finding.failure.as_ref().map(frequency),
         command: reproduction(context, finding),
         replay,
-        events: finding.events.clone(),
+        events: match finding.kind {
+            FindingKind::Misuse => shown_events.iter().map(|event| i64::from(event.0)).collect(),
+            _ => finding.events.clone(),
+        },
         locations: finding.locations.iter().map(|location| shown(location)).collect(),
         further: finding.more.iter().map(|places| further_in_words(finding, places)).collect(),
         tests: finding.tests.iter().map(|test| printable(test)).collect(),
-        accesses: finding.named_events().map(access).collect(),
+        accesses: finding.named_events().enumerate().map(access).collect(),
         allocations: context.allocations(finding).into_iter().map(allocation).collect(),
         threads: context.threads(finding).iter().map(|(thread, _)| thread.index()).collect(),
         observed: order(context.trace, &windows.observed, 0),

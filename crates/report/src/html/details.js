@@ -19,7 +19,7 @@ function detailCards(view) {
 function accessItem(access) {
   return el("li", {},
     el("b", {}, access.text),
-    el("p", {}, `event ${access.event} · ${access.held}`),
+    access.event !== null && el("p", {}, `event ${access.event} · ${access.held}`),
     stackOf(access));
 }
 
