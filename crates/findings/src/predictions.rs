@@ -100,8 +100,11 @@ pub struct Coverage {
     /// Reads that could see something else and were not tried.
     #[serde(default)]
     pub targets: u64,
-    /// Whether there is no other behaviour for this input, and none fails.
+    /// Whether there is no other behaviour for this input, and none fails or ends with another exit status.
     pub exhausted: bool,
+    /// The exit statuses of runs that did not fail, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statuses: Vec<i32>,
     /// Why there may be other behaviours, even if no target is left.
     #[serde(default)]
     pub doubts: Vec<String>,

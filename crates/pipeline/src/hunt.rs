@@ -9,6 +9,7 @@ mod failures;
 mod fixes;
 mod harm;
 mod ordinary;
+mod outcomes;
 mod record;
 mod rounds;
 mod run_directory;

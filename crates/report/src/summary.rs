@@ -1,7 +1,7 @@
 //! The last lines of a report: how many of what, and what was left open.
 
 use crate::figures::{counted, number};
-use findings::{Comparison, Finding, FindingKind, Predictions, Rung, Stopped, StoppedBy};
+use findings::{Comparison, Finding, FindingKind, Harm, Predictions, Rung, Stopped, StoppedBy};
 
 /// The number of findings of each kind and rung.
 #[derive(Clone, Debug, Default)]
@@ -71,11 +71,17 @@ pub fn statistics(predictions: &Predictions) -> Option<String> {
 
 /// The findings that are not shown, in a line: how many of what. Empty if there are none.
 pub fn hidden_in_words(hidden: &[Finding]) -> String {
+    // A replay that did not show it tells that much.
+    let was_tried_in_vain = |finding: &Finding| finding.replay.is_some() && finding.rung != Rung::Confirmed;
     let reason = |finding: &Finding| match (finding.kind, finding.rung) {
         (_, Rung::Diverged | Rung::Likely | Rung::Possible) => (finding.rung.name(), finding.rung.name()),
         (FindingKind::Atomicity, _) if finding.inherent => {
             ("atomicity pattern that every run has", "atomicity patterns that every run has")
         }
+        (FindingKind::Atomicity, _) if finding.harm.is_none() && !was_tried_in_vain(finding) => (
+            "atomicity pattern not judged: the time was up",
+            "atomicity patterns not judged: the time was up",
+        ),
         (FindingKind::Atomicity, _) => {
             ("atomicity pattern without visible effect", "atomicity patterns without visible effect")
         }
@@ -111,6 +117,7 @@ pub fn summary_of(predictions: &Predictions, tally: &Tally) -> String {
             predictions.method
         ));
     }
+    lines.extend(different_statuses(predictions));
     if predictions.suppressed > 0 {
         let found = counted(predictions.suppressed, "finding");
         lines.push(format!("{found} hidden by suppressions."));
@@ -149,6 +156,21 @@ pub fn summary_of(predictions: &Predictions, tally: &Tally) -> String {
         ),
     });
     lines.join("\n") + "\n"
+}
+
+/// That runs ended with different exit statuses, unless a finding says why.
+fn different_statuses(predictions: &Predictions) -> Option<String> {
+    let statuses = &predictions.coverage.as_ref()?.statuses;
+    let is_explained = |finding: &Finding| finding.shown != Some(false) && finding.harm == Some(Harm::Status);
+    let (first, others) = statuses.split_first().filter(|(_, others)| !others.is_empty())?;
+    if predictions.findings.iter().any(is_explained) {
+        return None;
+    }
+    let others: Vec<String> = others.iter().map(i32::to_string).collect();
+    Some(format!(
+        "The program ends with status {first} in some runs, {} in others; no finding explains it.",
+        others.join(" or ")
+    ))
 }
 
 /// How many findings are known, and how many of the baseline were not found again.

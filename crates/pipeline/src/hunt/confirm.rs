@@ -6,6 +6,7 @@ use check::Model;
 use report::{Finding, FindingKind, Harm, Replayed, Rung};
 use trace::Trace;
 
+use super::expected::RecordedViolations;
 use super::explore::{Explored, Explorer};
 use super::harm::{SeenRun, harm};
 use super::ordinary::OrdinaryRuns;
@@ -94,6 +95,20 @@ impl Confirmer<'_> {
         if done.is_visible() {
             ordinary.make_enough(explorer, self.file)?;
             (done, difference) = worst(ordinary, finding);
+        }
+        // A replay along the schedule of a run that went wrong goes wrong as well, whichever pattern of that run it is for.
+        if done.is_visible() && finding.kind == FindingKind::Atomicity {
+            let follows = matches!(done, Harm::Failure | Harm::Hang)
+                || RecordedViolations::new(&self.file.trace).has(finding);
+            let ended_well = |seen: &SeenRun| seen.failure.is_none() && seen.ending.is_own();
+            let is_harmless = || {
+                let found_in = &self.file.trace;
+                matches!(done, Harm::Failure | Harm::Hang) && seen.iter().any(ended_well)
+                    || ordinary.show_it_harmless(&explorer.ended_well, finding, found_in, self.recorded)
+            };
+            if follows && is_harmless() {
+                (done, difference) = (Harm::None, Vec::new());
+            }
         }
         (finding.harm, finding.difference) = (Some(done), difference);
         Ok(())

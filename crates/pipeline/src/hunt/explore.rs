@@ -19,6 +19,8 @@ use trace::Trace;
 use super::HuntOptions;
 use super::failures::RunCounts;
 use super::harm::SeenRun;
+use super::ordinary::OrdinaryRun;
+use super::outcomes::{Outcomes, UnusualRun};
 use super::run_directory::RunDirectory;
 use crate::budget::Budget;
 use crate::error::Error;
@@ -31,6 +33,8 @@ use crate::trace_file::TraceFile;
 const MOST: usize = 48;
 /// Events of long runs that are compared.
 const MOST_COMPARED: usize = 400_000;
+/// Events of runs that ended well and are kept in memory, to see which patterns do no harm, and the most such runs.
+const MOST_ENDED_WELL: (usize, usize) = (400_000, 48);
 /// How long a program may run that was let go.
 const LONGEST_RUN: Duration = Duration::from_secs(10);
 
@@ -54,6 +58,12 @@ pub(super) struct Explorer<'a> {
     pub(super) counts: RunCounts,
     /// Runs that failed as none before, with the files of their recordings.
     pub(super) failed: Vec<(RunFailure, String)>,
+    /// What runs that did not fail ended with.
+    pub(super) outcomes: Outcomes,
+    /// How many recordings of outcomes were written.
+    outcomes_written: usize,
+    /// Runs that did not fail, with their traces.
+    pub(super) ended_well: Vec<OrdinaryRun>,
     /// The behaviours that were run, and those that are left to be tried.
     pub(super) search: Search,
     /// Runs that are too long for the search, by the order of their first events.
@@ -86,6 +96,9 @@ impl<'a> Explorer<'a> {
             is_over: false,
             counts,
             failed: Vec::new(),
+            outcomes: Outcomes::default(),
+            outcomes_written: 0,
+            ended_well: Vec::new(),
             search: Search::new(limits_of(&options.budget)),
             long_runs: BTreeSet::new(),
         };
@@ -182,11 +195,30 @@ impl<'a> Explorer<'a> {
             (None, None) => Learned::default(),
         };
         let is_new = learned.new_pairs > 0 || is_new_order;
-        if !is_new || self.is_full() || replayed.failure.is_some() {
+        let is_kept = is_new && !self.is_full();
+        if replayed.failure.is_some() || !is_kept && !self.remembers(replayed) {
             return Ok(());
         }
         let trace = rerecording::trace_of(replayer, replayed);
-        self.keep(replayer, replayed, trace.as_ref(), file)
+        if is_kept {
+            self.keep(replayer, replayed, trace.as_ref(), file)?;
+        }
+        if let Some(trace) = trace.filter(|_| self.remembers(replayed)) {
+            let (ending, output) = (replayed.ending, replayed.output.clone());
+            self.ended_well.push(OrdinaryRun { ending, output, failure: None, trace: Some(trace) });
+        }
+        Ok(())
+    }
+
+    /// Whether the trace of this run stays in memory.
+    fn remembers(&self, replayed: &Replay) -> bool {
+        let (most_events, most_runs) = MOST_ENDED_WELL;
+        let events = self.ended_well.iter().filter_map(|run| Some(run.trace.as_ref()?.len())).sum::<usize>();
+        // An event takes a few bytes of a log.
+        let log = replayed.log().map_or(usize::MAX, <[u8]>::len);
+        replayed.ending.is_own()
+            && self.ended_well.len() < most_runs
+            && log.saturating_add(events) <= most_events
     }
 
     /// Counts a run, and keeps it if it failed as none before.
@@ -200,12 +232,32 @@ impl<'a> Explorer<'a> {
         let expected = matches!(replayer.plan.goal, Goal::Deadlock(_));
         let failure = replayed.failure.as_ref();
         let is_new = self.counts.count(replayed.ending, failure);
+        self.note_outcome(replayer, replayed, file)?;
         let Some(failure) = failure.filter(|_| is_new && !expected && rerecording::is_recorded(replayed))
         else {
             return Ok(());
         };
         let name = self.write(replayer, replayed, file)?;
         self.failed.push((failure.clone(), name));
+        Ok(())
+    }
+
+    /// Keeps the recording of a run that ended, or printed something, as none before.
+    fn note_outcome(
+        &mut self,
+        replayer: &Replayer,
+        replayed: &Replay,
+        file: &TraceFile,
+    ) -> Result<(), Error> {
+        let (ending, output, failure) = (replayed.ending, replayed.output.clone(), replayed.failure.clone());
+        let run = SeenRun { ending, output, failure };
+        let Some(log) = replayed.log().filter(|_| rerecording::is_recorded(replayed)) else { return Ok(()) };
+        if self.outcomes.is_new(&run, log.len()) {
+            self.outcomes_written += 1;
+            let recording = format!("outcome-{}.ftr", self.outcomes_written);
+            self.rewrite(&recording, replayer, replayed, file)?;
+            self.outcomes.unusual.push(UnusualRun { run, recording });
+        }
         Ok(())
     }
 

@@ -17,6 +17,8 @@ pub(super) struct RunCounts {
     ended: u64,
     /// How often each failure was met, by its identity.
     failed: BTreeMap<String, u64>,
+    /// The exit statuses of those that did not fail.
+    pub(super) statuses: BTreeSet<i32>,
     /// All runs.
     pub(super) all: u64,
     /// The first that failed.
@@ -28,7 +30,12 @@ impl RunCounts {
     pub(super) fn count(&mut self, ending: Ending, failure: Option<&RunFailure>) -> bool {
         self.all += 1;
         self.ended += u64::from(ending.is_own() || failure.is_some());
-        let Some(failure) = failure else { return false };
+        let Some(failure) = failure else {
+            if let Ending::Exited(status) = ending {
+                self.statuses.insert(status);
+            }
+            return false;
+        };
         self.first_failure.get_or_insert_with(|| FirstFailure {
             run: self.all,
             cpu_ms: run::processor_time().as_millis() as u64,

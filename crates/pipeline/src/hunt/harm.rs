@@ -1,7 +1,8 @@
 //! Harm: what the program did in a replay that it does not do otherwise.
 //!
 //! Output is compared as a bag of lines, since the order of lines varies. How long something took and where it lies in memory is no
-//! difference, and neither is a line that ordinary runs print with other numbers in it (a count that depends on the schedule).
+//! difference, and neither is a number that ordinary runs print as another one at the same place of the same line (a count that depends on the
+//! schedule). Other numbers of that line are compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,7 @@ use trace::Ending;
 use super::ordinary::OrdinaryRun;
 
 /// A replay in which the finding happened.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SeenRun {
     pub(super) ending: Ending,
     pub(super) output: Vec<u8>,
@@ -25,7 +26,8 @@ const MOST_LINES: usize = 6;
 /// The most characters of a line that are kept.
 const LONGEST_LINE: usize = 200;
 
-/// The worst that a run did which no ordinary run does, and how its output differs.
+/// The worst that a run did which no ordinary run does, and how it differs from the most similar of those: both exit statuses, and lines of
+/// its output.
 pub(super) fn harm(seen: &SeenRun, ordinary: &[&OrdinaryRun]) -> (Harm, Vec<String>) {
     if let Some(failure) = &seen.failure {
         let identity = failure.identity();
@@ -44,7 +46,8 @@ pub(super) fn harm(seen: &SeenRun, ordinary: &[&OrdinaryRun]) -> (Harm, Vec<Stri
     }
     let difference = difference(&seen.output, ordinary);
     if ordinary.iter().all(|run| run.ending != seen.ending) {
-        return (Harm::Status, difference);
+        let statuses = different_endings(ordinary[0].ending, seen.ending);
+        return (Harm::Status, [statuses, difference].concat());
     }
     match difference.is_empty() {
         true => (Harm::None, difference),
@@ -52,10 +55,23 @@ pub(super) fn harm(seen: &SeenRun, ordinary: &[&OrdinaryRun]) -> (Harm, Vec<Stri
     }
 }
 
+/// How two runs ended, as lines of a difference; none if they ended alike.
+pub(super) fn different_endings(ordinary: Ending, other: Ending) -> Vec<String> {
+    let in_words = |ending: Ending| match ending {
+        Ending::Exited(status) => format!("ends with status {status}"),
+        Ending::Killed(signal) => format!("ends by signal {signal}"),
+        Ending::Ended | Ending::Deadlocked | Ending::TimedOut => "does not end".to_owned(),
+    };
+    match ordinary == other {
+        true => Vec::new(),
+        false => vec![format!("- {}", in_words(ordinary)), format!("+ {}", in_words(other))],
+    }
+}
+
 /// Lines of the output that the most similar ordinary run does not have (`+`), and the other way round (`-`).
 fn difference(output: &[u8], ordinary: &[&OrdinaryRun]) -> Vec<String> {
     let outputs: Vec<Lines> = ordinary.iter().map(|run| Lines::of(&run.output)).collect();
-    let varying = varying(&outputs);
+    let varying = Varying::between(&outputs);
     let seen = Lines::of(output);
     let each = outputs.iter().map(|other| seen.differences(other, &varying));
     let mut nearest = each.min_by_key(Vec::len).unwrap_or_default();
@@ -63,26 +79,138 @@ fn difference(output: &[u8], ordinary: &[&OrdinaryRun]) -> Vec<String> {
     nearest
 }
 
-/// The lines of an output, and how often each is there.
-struct Lines(BTreeMap<String, usize>);
+/// A line of an output.
+struct Line {
+    /// As it was printed.
+    text: String,
+    /// Without its numbers.
+    shape: String,
+    /// Its numbers, decimal or hexadecimal, without times and addresses.
+    numbers: Vec<String>,
+}
+
+/// The lines of an output.
+pub(super) struct Lines(Vec<Line>);
 
 impl Lines {
-    fn of(output: &[u8]) -> Lines {
-        let mut lines = BTreeMap::new();
-        for line in String::from_utf8_lossy(output).lines() {
-            *lines.entry(without_addresses(&without_times(line.trim_end()))).or_default() += 1;
-        }
-        Lines(lines)
+    pub(super) fn of(output: &[u8]) -> Lines {
+        let text = String::from_utf8_lossy(output);
+        let line = |line: &str| {
+            let text = line.trim_end();
+            let (shape, numbers) = without_numbers(&without_addresses(&without_times(text)));
+            Line { text: text.to_owned(), shape, numbers }
+        };
+        Lines(text.lines().map(line).collect())
     }
 
-    fn differences(&self, other: &Lines, varying: &BTreeSet<String>) -> Vec<String> {
-        let missing = |from: &Lines, other: &Lines, sign: char| {
+    /// What is the same for all outputs with the same lines in any order.
+    pub(super) fn sorted(&self) -> Vec<(&str, &[String])> {
+        let mut lines: Vec<(&str, &[String])> =
+            self.0.iter().map(|line| (line.shape.as_str(), &line.numbers[..])).collect();
+        lines.sort_unstable();
+        lines
+    }
+
+    /// Lines that the other output does not have (`+`), and the other way round (`-`), besides what varies.
+    pub(super) fn differences(&self, other: &Lines, varying: &Varying) -> Vec<String> {
+        let (own, others) = (self.counted(varying), other.counted(varying));
+        let missing = |from: &Counted<'_>, other: &Counted<'_>, sign: char| {
             let more =
-                from.0.iter().filter(|(line, count)| other.0.get(*line).is_none_or(|there| there < count));
-            let steady = more.filter(|(line, _)| !varying.contains(&without_numbers(line)));
-            steady.map(|(line, _)| format!("{sign} {}", shortened(line))).collect::<Vec<String>>()
+                from.iter().filter(|(key, (count, _))| other.get(*key).is_none_or(|there| there.0 < *count));
+            more.map(|(_, (_, text))| format!("{sign} {}", shortened(text))).collect::<Vec<String>>()
         };
-        [missing(other, self, '-'), missing(self, other, '+')].concat()
+        [missing(&others, &own, '-'), missing(&own, &others, '+')].concat()
+    }
+
+    /// How often each line is there, by what does not vary of it, and one such line.
+    fn counted(&self, varying: &Varying) -> Counted<'_> {
+        let mut counted = Counted::new();
+        for line in &self.0 {
+            if let Some(steady) = varying.steady_numbers(line) {
+                counted.entry((&line.shape, steady)).or_insert((0, &line.text)).0 += 1;
+            }
+        }
+        counted
+    }
+
+    /// For each shape its lines' numbers.
+    fn by_shape(&self) -> BTreeMap<&str, Vec<&[String]>> {
+        let mut shapes: BTreeMap<&str, Vec<&[String]>> = BTreeMap::new();
+        for line in &self.0 {
+            shapes.entry(&line.shape).or_default().push(&line.numbers);
+        }
+        shapes
+    }
+}
+
+/// Lines by their shape and the numbers that do not vary: how many, and the text of the first.
+type Counted<'l> = BTreeMap<(&'l str, Vec<&'l str>), (usize, &'l str)>;
+
+/// What outputs of the same program differ in that should not: by the shape of a line.
+#[derive(Debug, Default)]
+pub(super) struct Varying(BTreeMap<String, VaryingPart>);
+
+/// What varies of the lines of a shape.
+#[derive(Debug, PartialEq, Eq)]
+enum VaryingPart {
+    /// Whether there is such a line, or how many.
+    Line,
+    /// The numbers at these places.
+    Numbers(BTreeSet<usize>),
+}
+
+impl Varying {
+    /// What differs between some of these outputs.
+    pub(super) fn between(outputs: &[Lines]) -> Varying {
+        let mut varying = Varying::default();
+        if let Some((first, others)) = outputs.split_first() {
+            let first = first.by_shape();
+            for other in others {
+                varying.note(&first, &other.by_shape());
+            }
+        }
+        varying
+    }
+
+    fn note(&mut self, one: &BTreeMap<&str, Vec<&[String]>>, other: &BTreeMap<&str, Vec<&[String]>>) {
+        for shape in one.keys().chain(other.keys()) {
+            let (Some(ones), Some(others)) = (one.get(shape), other.get(shape)) else {
+                self.0.insert((*shape).to_owned(), VaryingPart::Line);
+                continue;
+            };
+            if ones.len() != others.len() {
+                self.0.insert((*shape).to_owned(), VaryingPart::Line);
+                continue;
+            }
+            let column = |lines: &[&[String]], place: usize| {
+                let mut column: Vec<String> = lines.iter().map(|numbers| numbers[place].clone()).collect();
+                column.sort_unstable();
+                column
+            };
+            let places = 0..ones[0].len();
+            let differ: Vec<usize> =
+                places.filter(|&place| column(ones, place) != column(others, place)).collect();
+            if differ.is_empty() {
+                continue;
+            }
+            let known = self.0.entry((*shape).to_owned()).or_insert(VaryingPart::Numbers(BTreeSet::new()));
+            if let VaryingPart::Numbers(known) = known {
+                known.extend(differ);
+            }
+        }
+    }
+
+    /// The numbers of a line that do not vary; none if the line does.
+    fn steady_numbers<'l>(&self, line: &'l Line) -> Option<Vec<&'l str>> {
+        let numbers = line.numbers.iter().map(String::as_str);
+        match self.0.get(&line.shape) {
+            None => Some(numbers.collect()),
+            Some(VaryingPart::Line) => None,
+            Some(VaryingPart::Numbers(places)) => {
+                let steady = numbers.enumerate().filter(|(place, _)| !places.contains(place));
+                Some(steady.map(|(_, number)| number).collect())
+            }
+        }
     }
 }
 
@@ -92,20 +220,6 @@ fn shortened(line: &str) -> String {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => line.to_owned(),
     }
-}
-
-/// Lines, without their numbers, that are not the same in all ordinary runs.
-fn varying(outputs: &[Lines]) -> BTreeSet<String> {
-    let mut varying = BTreeSet::new();
-    if let Some((first, others)) = outputs.split_first() {
-        for other in others {
-            for (one, two) in [(first, other), (other, first)] {
-                let differ = one.0.iter().filter(|(line, count)| two.0.get(*line) != Some(count));
-                varying.extend(differ.map(|(line, _)| without_numbers(line)));
-            }
-        }
-    }
-    varying
 }
 
 /// Units of time, and whether a whole number with them is a time for certain: `3 s` may be something else.
@@ -163,17 +277,22 @@ fn without_addresses(line: &str) -> String {
     result
 }
 
-/// The line with every number, decimal or hexadecimal, replaced.
-fn without_numbers(line: &str) -> String {
-    let mut result = String::with_capacity(line.len());
+/// The line with every number, decimal or hexadecimal, replaced, and these numbers.
+pub(super) fn without_numbers(line: &str) -> (String, Vec<String>) {
+    let (mut shape, mut numbers) = (String::with_capacity(line.len()), Vec::new());
     for word in line.split_inclusive(|character: char| !character.is_ascii_alphanumeric()) {
         let text = word.trim_end_matches(|character: char| !character.is_ascii_alphanumeric());
         let is_number = text.chars().any(|character| character.is_ascii_digit())
             && text.trim_start_matches("0x").chars().all(|character| character.is_ascii_hexdigit());
-        result.push_str(if is_number { "#" } else { text });
-        result.push_str(&word[text.len()..]);
+        if is_number {
+            shape.push('#');
+            numbers.push(text.to_owned());
+        } else {
+            shape.push_str(text);
+        }
+        shape.push_str(&word[text.len()..]);
     }
-    result
+    (shape, numbers)
 }
 
 #[cfg(test)]
@@ -208,6 +327,31 @@ mod tests {
             differs("at 0x7fff12, total 20\n", &["at 0x7aaa, total 19\n", "at 0x12, total 18\n"]).is_empty()
         );
         assert_eq!(differs("total 19\n", &["total 20\n", "total 20\n"]), ["- total 20", "+ total 19"]);
+    }
+
+    #[test]
+    fn numbers_beside_those_that_vary_are_compared() {
+        let ordinary = ["[1.5] total 2\n", "[1.6] total 2\n"];
+        assert!(differs("[1.7] total 2\n", &ordinary).is_empty());
+        assert_eq!(differs("[1.7] total 1\n", &ordinary), ["- [1.5] total 2", "+ [1.7] total 1"]);
+        // What is printed by several threads comes in any order.
+        let lines = ["t1: 10 of 4\nt2: 20 of 4\n", "t2: 21 of 4\nt1: 11 of 4\n"];
+        assert!(differs("t1: 12 of 4\nt2: 9 of 4\n", &lines).is_empty());
+        assert!(!differs("t1: 12 of 3\nt2: 9 of 4\n", &lines).is_empty());
+    }
+
+    #[test]
+    fn both_statuses_are_named() {
+        let ordinary = OrdinaryRun::printing("a\n");
+        let seen = SeenRun { ending: Ending::Exited(7), output: b"b\n".to_vec(), failure: None };
+        let (done, difference) = harm(&seen, &[&ordinary]);
+        assert_eq!(done, Harm::Status);
+        assert_eq!(difference, ["- ends with status 0", "+ ends with status 7", "- a", "+ b"]);
+    }
+
+    #[test]
+    fn lines_are_shown_as_they_were_printed() {
+        assert_eq!(differs("1 in 0.31s\n", &["2 in 0.30s\n"]), ["- 2 in 0.30s", "+ 1 in 0.31s"]);
     }
 
     #[test]

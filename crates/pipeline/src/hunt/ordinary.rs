@@ -3,15 +3,17 @@
 //! The recorded run is the first of them. More are made when a replay did something that the recorded run did not: what ordinary runs do
 //! as well is no harm.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use report::{Finding, FindingKind};
+use report::{Finding, FindingKind, Harm, family};
 use run::failure::RunFailure;
 use run::replay::{Command, Goal, Plan, RaceOrder};
-use trace::{Ending, ExpectedFailure, LocationId, Trace, VariableId};
+use trace::{Ending, EventId, ExpectedFailure, LocationId, Trace, VariableId};
 
 use super::expected::{AccessSite, Effect, has_pattern};
 use super::explore::Explorer;
+use super::harm::{SeenRun, harm};
 use crate::budget::{Budget, Cancellation};
 use crate::error::Error;
 use crate::replay::Replayer;
@@ -23,13 +25,14 @@ const ENOUGH: usize = 9;
 /// How long each may take.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// A run that followed no schedule.
+/// A run that followed no schedule, or one whose pattern of accesses is looked at.
 #[derive(Debug)]
 pub(super) struct OrdinaryRun {
     pub(super) ending: Ending,
     pub(super) output: Vec<u8>,
     pub(super) failure: Option<RunFailure>,
-    trace: Option<Trace>,
+    /// None: that of the recorded run.
+    pub(super) trace: Option<Trace>,
 }
 
 /// All of them.
@@ -61,12 +64,34 @@ impl OrdinaryRuns {
 
     /// Those in which the finding, of the recording `found_in`, did not happen. `recorded` is the trace of the recorded run.
     pub(super) fn without(&self, finding: &Finding, found_in: &Trace, recorded: &Trace) -> Vec<&OrdinaryRun> {
-        let effects: Vec<Effect> = finding.named_events().map(|event| Effect::of(found_in, event)).collect();
-        let happened = |run: &&OrdinaryRun| {
-            finding.kind == FindingKind::Atomicity
-                && happened_in(finding, &effects, run.trace.as_ref().unwrap_or(recorded))
-        };
+        let effects = effects_of(finding, found_in);
+        let happened =
+            |run: &&OrdinaryRun| happened_in(finding, &effects, run.trace.as_ref().unwrap_or(recorded));
         self.runs.iter().filter(|run| !happened(run)).collect()
+    }
+
+    /// Whether there is a run, among these and `others`, in which the finding happened and did no harm: so it is not what does the harm
+    /// that was seen with it.
+    pub(super) fn show_it_harmless(
+        &self,
+        others: &[OrdinaryRun],
+        finding: &Finding,
+        found_in: &Trace,
+        recorded: &Trace,
+    ) -> bool {
+        let effects = effects_of(finding, found_in);
+        let (with, without): (Vec<&OrdinaryRun>, Vec<&OrdinaryRun>) = self
+            .runs
+            .iter()
+            .partition(|run| happened_in(finding, &effects, run.trace.as_ref().unwrap_or(recorded)));
+        let explored = others
+            .iter()
+            .filter(|run| happened_in(finding, &effects, run.trace.as_ref().unwrap_or(recorded)));
+        with.into_iter().chain(explored).any(|run| {
+            let OrdinaryRun { ending, output, failure, .. } = run;
+            let seen = SeenRun { ending: *ending, output: output.clone(), failure: failure.clone() };
+            failure.is_none() && ending.is_own() && harm(&seen, &without).0 == Harm::None
+        })
     }
 
     /// Makes as many as are enough, as far as there is time. They are runs like any other: one that fails is a finding.
@@ -97,8 +122,17 @@ impl OrdinaryRuns {
     }
 }
 
-/// Whether the pattern of an atomicity violation is in a trace of the same program, by the names of its variable and places.
+/// What the accesses of a finding do.
+fn effects_of(finding: &Finding, found_in: &Trace) -> Vec<Effect> {
+    finding.named_events().map(|event| Effect::of(found_in, event)).collect()
+}
+
+/// Whether the pattern of an atomicity violation is in a trace of the same program, by the names of its variable and places. Elements of an
+/// array and blocks of an allocation need not be the same ones.
 fn happened_in(finding: &Finding, effects: &[Effect], trace: &Trace) -> bool {
+    if finding.kind != FindingKind::Atomicity {
+        return false;
+    }
     let ([first, between, last], &[one, other, again]) = (&finding.locations[..], effects) else {
         return false;
     };
@@ -111,14 +145,20 @@ fn happened_in(finding: &Finding, effects: &[Effect], trace: &Trace) -> bool {
     };
     let sites = [(first, one), (between, other), (last, again)];
     let sites = sites.map(|(location, effect)| AccessSite { location, effect });
-    let mut variables = (0..symbols.variables.len()).map(VariableId::new);
-    let variable = variables.find(|&variable| symbols.variable(variable) == finding.object);
-    variable.is_some_and(|variable| {
-        let accesses = trace.events().filter_map(|(event, _, op)| {
-            op.access().filter(|access| access.variable == variable).map(|_| event)
-        });
-        has_pattern(trace, accesses, sites)
-    })
+    let named = family(&finding.object);
+    let mut accesses: BTreeMap<VariableId, Vec<EventId>> = (0..symbols.variables.len())
+        .map(VariableId::new)
+        .filter(|&variable| family(symbols.variable(variable)) == named)
+        .map(|variable| (variable, Vec::new()))
+        .collect();
+    for (event, _, op) in trace.events() {
+        if let Some(access) = op.access()
+            && let Some(events) = accesses.get_mut(&access.variable)
+        {
+            events.push(event);
+        }
+    }
+    accesses.into_values().any(|events| has_pattern(trace, events.into_iter(), sites))
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ use wire::Stop;
 
 use super::HuntOptions;
 use super::failures::RunCounts;
+use super::harm::SeenRun;
+use super::outcomes::UnusualRun;
 use super::run_directory::RunDirectory;
 use crate::client_input::{self, ClientInput};
 use crate::error::Error;
@@ -46,6 +48,8 @@ pub(super) struct RecordedRuns {
     pub(super) failed: Vec<(RunFailure, String)>,
     /// Further recordings: of other runs, and of processes that the program started.
     pub(super) others: Vec<String>,
+    /// How those of other runs ended.
+    pub(super) outcomes: Vec<UnusualRun>,
     /// All runs.
     pub(super) counts: RunCounts,
     /// The program gave up before it did anything.
@@ -141,7 +145,7 @@ pub(super) fn record(
     let saved = recorder.save(process, &metadata, &directory.trace(), warned)?;
     let (events, threads) = (saved.loaded.events, saved.loaded.threads);
     let cut_after = (saved.loaded.stop == Some(Stop::Limit)).then_some(events);
-    let mut others = Vec::new();
+    let (mut others, mut outcomes) = (Vec::new(), Vec::new());
     for (number, child) in ran.processes[1..].iter().enumerate() {
         let name = format!("child-{}.ftr", number + 1);
         // Nothing runs a process that another one started.
@@ -168,7 +172,11 @@ pub(super) fn record(
         match failure {
             Some(failure) if is_new => failed.push((failure, name)),
             Some(_) => {}
-            None => others.push(name),
+            None => {
+                let run = SeenRun { ending: ran.ending, output: printed, failure: None };
+                outcomes.push(UnusualRun { run, recording: name.clone() });
+                others.push(name);
+            }
         }
     }
     if options.runs > 1 {
@@ -181,7 +189,8 @@ pub(super) fn record(
         && matches!(ran.ending, Ending::Exited(status) if status != 0)
         && threads <= 1
         && events < HARDLY_ANY;
-    Ok(RecordedRuns { ending: ran.ending, output, failure, failed, others, counts, gave_up, cut_after })
+    let ending = ran.ending;
+    Ok(RecordedRuns { ending, output, failure, failed, others, outcomes, counts, gave_up, cut_after })
 }
 
 /// Whether what a client sends is kept. Then what it prints is, too, but not with what the server prints: in replays there is no client.

@@ -7,6 +7,7 @@ mod pace;
 pub(super) mod recordings;
 mod reduce;
 mod repeat;
+mod unusual;
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -17,14 +18,16 @@ use check::WrittenQuestion;
 use report::{Finding, FindingKind, Harm, HuntEnd, Predictions, Rung, ScheduleFile, Stopped, StoppedBy};
 use run::failure::RunFailure;
 use run::influences::hidden_synchronisers;
-use trace::{Op, Trace};
+use trace::{Ending, Op, Trace};
 
 use super::HuntOptions;
 use super::confirm::Confirmer;
 use super::expected::RecordedViolations;
 use super::explore::Explorer;
 use super::failures;
+use super::harm::SeenRun;
 use super::ordinary::OrdinaryRuns;
+use super::outcomes::Outcomes;
 use super::record::RecordedRuns;
 use super::run_directory::RunDirectory;
 use crate::error::{Error, ErrorKind};
@@ -35,6 +38,7 @@ use crate::trace_file::{ExploredTrace, TraceFile};
 use announcements::Announcements;
 use pace::Pace;
 use repeat::Repetitions;
+use unusual::SearchedOutcomes;
 
 /// The most recordings of failed runs that are searched.
 const MOST_SEARCHED_FAILURES: usize = 4;
@@ -69,6 +73,8 @@ pub(super) struct Rounds<'a> {
     recorded_run_failed: bool,
     /// How many recordings of runs that failed were searched.
     searched_failures: usize,
+    /// What runs with another outcome than the recorded one were searched for.
+    unusual: SearchedOutcomes,
     /// What is left to be replayed more often.
     repetitions: Repetitions,
     /// The program says which regions are to be atomic.
@@ -94,10 +100,21 @@ impl<'a> Rounds<'a> {
         recorded: RecordedRuns,
     ) -> Result<Self, Error> {
         let mut predictions = head(first, &options.predict.without_nondeterminism())?;
-        let RecordedRuns { ending, output, failure, failed, counts, others, cut_after, .. } = recorded;
+        let RecordedRuns { ending, output, failure, failed, counts, others, outcomes, cut_after, .. } =
+            recorded;
         predictions.stopped = cut_after.map(cut_recording);
         let mut explorer = Explorer::new(directory, first, options, counts);
         explorer.failed = failed;
+        // Of servers, what is printed and how they end depends on their clients.
+        let is_comparable =
+            failure.is_none() && matches!(ending, Ending::Exited(_)) && options.drive.is_none();
+        let usual = SeenRun { ending, output: output.clone(), failure: None };
+        explorer.outcomes = Outcomes::of(Some(usual).filter(|_| is_comparable));
+        for other in outcomes {
+            if explorer.outcomes.is_new(&other.run, 0) {
+                explorer.outcomes.unusual.push(other);
+            }
+        }
         let command = command_of(first.trace.metadata(), ChosenBy::User).ok();
         let recorded_run_failed = failure.is_some();
         let ordinary = Some((ending, output, failure.clone())).filter(|_| ending.is_own());
@@ -114,6 +131,7 @@ impl<'a> Rounds<'a> {
             others,
             recorded_run_failed,
             searched_failures: 0,
+            unusual: SearchedOutcomes::default(),
             repetitions: Repetitions::of(options.times),
             has_regions,
             hidden: hidden_synchronisers(
@@ -143,7 +161,7 @@ impl<'a> Rounds<'a> {
             return self.take_step(step, observer);
         }
         self.search_recorded(observer)?;
-        let explored = self.explore_behaviours(observer).and_then(|()| self.repeat_replays(observer));
+        let explored = self.explore_behaviours(observer).and_then(|()| self.settle_outcomes(observer));
         explored.or_else(|error| self.end_early(error, observer))?;
         // Whatever was done at that moment.
         if self.options.cancellation.is_cancelled() {

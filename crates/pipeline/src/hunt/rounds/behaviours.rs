@@ -143,7 +143,7 @@ impl Rounds<'_> {
             self.make_runs(wanted, command, limit, &mut spent)?;
             self.search_new(&mut spent, observer)?;
             if self.has_failure() || self.is_half_over() {
-                self.repeat_replays(observer)?;
+                self.settle_outcomes(observer)?;
             }
             observer.advance(Progress::Covered(self.covered()));
             if settings.is_empty() {
@@ -173,7 +173,7 @@ impl Rounds<'_> {
                 return Ok(end);
             }
             if made > SYSTEMATIC || self.has_failure() || self.is_half_over() {
-                self.repeat_replays(observer)?;
+                self.settle_outcomes(observer)?;
             }
             limit = self.run_limit(Some(longest));
             let tasks: Vec<Task> =
@@ -359,12 +359,18 @@ impl Rounds<'_> {
     /// What the hunt has covered.
     pub(super) fn covered(&self) -> Coverage {
         let search = &self.explorer.search;
+        let statuses = &self.explorer.counts.statuses;
+        let statuses: Vec<i32> = statuses.iter().filter(|_| statuses.len() > 1).copied().collect();
         Coverage {
             runs: self.explorer.counts.all,
             behaviours: self.explorer.behaviours(),
             targets: search.left(),
             doubts: search.doubts().map(|doubt| doubt.to_string()).collect(),
-            exhausted: search.is_exhausted() && !self.has_failure() && !self.recorded_run_failed,
+            exhausted: search.is_exhausted()
+                && !self.has_failure()
+                && !self.recorded_run_failed
+                && statuses.is_empty(),
+            statuses,
             ended: self.ended,
             first_failure: self.explorer.counts.first_failure,
         }

@@ -160,7 +160,7 @@ impl Reduction<'_> {
 }
 
 /// The last thread does not stop where it failed: the failure comes after its last event.
-fn to_the_end(mut route: Vec<Leg>) -> Vec<Leg> {
+pub(super) fn to_the_end(mut route: Vec<Leg>) -> Vec<Leg> {
     if let Some((_, until)) = route.last_mut() {
         *until = u64::MAX;
     }
@@ -198,7 +198,7 @@ fn joined(legs: impl Iterator<Item = Leg>) -> Vec<Leg> {
 }
 
 /// The legs of a recorded run; none if the recording does not say which events of its threads it has.
-fn legs_of_trace(trace: &Trace) -> Vec<Leg> {
+pub(super) fn legs_of_trace(trace: &Trace) -> Vec<Leg> {
     let Some(notes) = trace.notes() else { return Vec::new() };
     let events: Vec<EventId> = (0..trace.len()).map(EventId::new).collect();
     let Ok(places) = notes.places(trace, &events) else { return Vec::new() };
