@@ -347,7 +347,7 @@ impl<'a> Reader<'a> {
                 Ok(())
             }
             Kind::Begin => Err(Trouble::Damage("no such table")),
-            // A thread that is named or joined may come later, but not so many others before it.
+            // A thread that is named or joined may come later, but not this number of others before it.
             Kind::Join | Kind::Detach | Kind::ThreadName | Kind::JoinedAgain | Kind::AwaitsEnd
                 if arguments[0] > self.threads.len() as u64 + MOST_TO_COME =>
             {

@@ -28,7 +28,7 @@ const MOST: usize = 4;
 /// How long a run may take that is made again.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// What became of outcomes so far.
+/// The outcomes that were searched so far.
 #[derive(Debug, Default)]
 pub(super) struct SearchedOutcomes {
     /// Their classes.
