@@ -78,6 +78,9 @@ pub fn hidden_in_words(hidden: &[Finding]) -> String {
         (FindingKind::Atomicity, _) if finding.inherent => {
             ("atomicity pattern that every run has", "atomicity patterns that every run has")
         }
+        (FindingKind::Atomicity, _) if finding.harm.is_some_and(Harm::is_visible) => {
+            ("atomicity pattern that a race explains", "atomicity patterns that a race explains")
+        }
         (FindingKind::Atomicity, _) if finding.harm.is_none() && !was_tried_in_vain(finding) => (
             "atomicity pattern not judged: the time was up",
             "atomicity patterns not judged: the time was up",

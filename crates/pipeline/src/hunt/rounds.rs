@@ -402,13 +402,15 @@ impl<'a> Rounds<'a> {
     pub(super) fn save(&mut self) -> Result<(), Error> {
         let has_regions = self.has_regions;
         let has_hidden_orders = !self.hidden.is_empty();
+        let explained = join_with_races(&mut self.predictions.findings);
         for finding in &mut self.predictions.findings {
             let may_be_impossible =
                 has_hidden_orders && finding.rung == Rung::Predicted && finding.kind.depends_on_order();
             let may_be_meant = is_read_of_cleared_memory(finding, &self.first.trace)
                 && !finding.harm.is_some_and(Harm::is_visible);
-            finding.shown =
-                Some(finding.is_shown_in_hunt(has_regions) && !may_be_impossible && !may_be_meant);
+            let is_explained = explained.contains(&finding.id);
+            let is_hidden = may_be_impossible || may_be_meant || is_explained;
+            finding.shown = Some(finding.is_shown_in_hunt(has_regions) && !is_hidden);
         }
         self.explorer.counts.settle(&mut self.predictions.findings);
         self.predictions.coverage = Some(self.covered());
@@ -470,6 +472,33 @@ fn cut_recording(events: u64) -> Stopped {
     let reason =
         format!("the recording ends after {} events, before the program does", report::number(events));
     Stopped { by: StoppedBy::Events, reason, unfinished: Vec::new(), left_out: 0 }
+}
+
+/// What the accesses of a race do when they come in the other order is the harm of the race: it is told there. The ids of the atomicity
+/// violations that say the same once more.
+fn join_with_races(findings: &mut [Finding]) -> BTreeSet<String> {
+    let mut explained = BTreeSet::new();
+    for at in 0..findings.len() {
+        let violation = &findings[at];
+        // What makes the program fail is told with all that leads to it.
+        let differs = matches!(violation.harm, Some(Harm::Status | Harm::Output));
+        if violation.kind != FindingKind::Atomicity || !differs {
+            continue;
+        }
+        let is_race_of_it = |race: &Finding| {
+            race.kind == FindingKind::Race
+                && race.rung == Rung::Confirmed
+                && race.object == violation.object
+                && race.locations.iter().all(|place| violation.locations.contains(place))
+        };
+        let Some(race) = findings.iter().position(is_race_of_it) else { continue };
+        explained.insert(violation.id.clone());
+        if !findings[race].harm.is_some_and(Harm::is_visible) {
+            let (harm, difference) = (violation.harm, violation.difference.clone());
+            (findings[race].harm, findings[race].difference) = (harm, difference);
+        }
+    }
+    explained
 }
 
 /// Whether a finding says that memory is read before it is initialised, although `calloc` has cleared it: the language allows that, so it is

@@ -43,6 +43,9 @@ impl Rounds<'_> {
     /// Replays as often as asked for what was replayed once, and looks at runs with another outcome than the recorded run.
     pub(super) fn settle_outcomes(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
         self.repeat_replays(observer)?;
+        if self.options.rounds == 1 {
+            return Ok(());
+        }
         let Ok(command) = command_of(self.first.trace.metadata(), ChosenBy::User) else { return Ok(()) };
         while self.options.times > 0 && !self.is_over() {
             let Some(usual) = self.explorer.outcomes.usual().cloned() else { return Ok(()) };
