@@ -1,5 +1,5 @@
 //! `cargo xtask bench openmp`: the C programs of DataRaceBench, each hunted once with 2 and with 8 threads, compared with ThreadSanitizer and, where it is
-//! installed, Archer. The name of each program says whether it races.
+//! installed, Archer. `FORETELL` may name a binary to be measured. The name of each program says whether it races.
 //!
 //! They are not in this repository. `FORETELL_DATARACEBENCH` names a checkout of it. Programs for GPUs and for SIMD units are left out, because
 //! neither compiler's threads run them. As many programs as there are cores are run side by side, or `FORETELL_BENCH_JOBS` of them.
@@ -12,9 +12,9 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::measure::measured_binary;
 use crate::parallel;
 use xtask::Outcome;
-use xtask::cargo::release_build;
 use xtask::machine::circumstances;
 use xtask::results::store_report;
 use xtask::scratch::with_directory;
@@ -80,7 +80,7 @@ pub(crate) fn run() -> Outcome {
         return Err("set FORETELL_DATARACEBENCH to a checkout of DataRaceBench".to_owned());
     };
     let programs = programs(&suite.join("micro-benchmarks"))?;
-    let built = release_build()?;
+    let (built, build) = measured_binary()?;
     let archer = archer();
     let mut tools = vec![Tool::Foretell, Tool::ThreadSanitizer];
     tools.extend(archer.as_ref().map(|_| Tool::Archer));
@@ -98,7 +98,7 @@ pub(crate) fn run() -> Outcome {
         "with 8 threads {confirmed} of {of} racy programs confirmed, {alarms} of {} race-free ones reported",
         total(&rows, false)
     );
-    store_report("openmp", &headline, &report(&rows, &tools))
+    store_report("openmp", &headline, &report(&rows, &tools, build))
 }
 
 /// The programs of the suite: C, without GPUs and SIMD.
@@ -310,11 +310,11 @@ fn alarms(rows: &[Row], tool: Tool, threads: usize) -> usize {
         + count(rows, tool, threads, false, Verdict::Reported)
 }
 
-fn report(rows: &[Row], tools: &[Tool]) -> String {
-    let mut text = format!("## OpenMP: DataRaceBench\n\n{}", circumstances());
+fn report(rows: &[Row], tools: &[Tool], build: &str) -> String {
+    let mut text = format!("## OpenMP: DataRaceBench\n\n{} {build}\n", circumstances().trim_end());
     let _ = write!(
         text,
-        "\n`FORETELL_DATARACEBENCH=.. cargo xtask bench openmp`: {} C programs of DataRaceBench (no GPU, no SIMD), {} of which race, built with `-g -fopenmp`; Foretell is a release build. \
+        "\n`FORETELL_DATARACEBENCH=.. cargo xtask bench openmp`: {} C programs of DataRaceBench (no GPU, no SIMD), {} of which race, built with `-g -fopenmp`. \
          A hunt has {HUNT_LIMIT} seconds and its defaults, and once more {SECOND_LIMIT}, the default, if a race is not confirmed then; a race counts if it is confirmed. Whatever a hunt shows of a race-free program is a false alarm. Archer is LLVM's tool \
          for OpenMP on ThreadSanitizer, with clang.\n\n\
          | tool | threads | racy: confirmed | racy: reported only | racy: missed | race-free: silent | race-free: false alarm | no answer |\n|---|---|---|---|---|---|---|---|\n",

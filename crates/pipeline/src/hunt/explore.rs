@@ -60,8 +60,6 @@ pub(super) struct Explorer<'a> {
     pub(super) failed: Vec<(RunFailure, String)>,
     /// What runs that did not fail ended with.
     pub(super) outcomes: Outcomes,
-    /// How many recordings of outcomes were written.
-    outcomes_written: usize,
     /// Runs that did not fail, with their traces.
     pub(super) ended_well: Vec<OrdinaryRun>,
     /// The behaviours that were run, and those that are left to be tried.
@@ -97,7 +95,6 @@ impl<'a> Explorer<'a> {
             counts,
             failed: Vec::new(),
             outcomes: Outcomes::default(),
-            outcomes_written: 0,
             ended_well: Vec::new(),
             search: Search::new(limits_of(&options.budget)),
             long_runs: BTreeSet::new(),
@@ -242,21 +239,19 @@ impl<'a> Explorer<'a> {
         Ok(())
     }
 
-    /// Keeps the recording of a run that ended, or printed something, as none before.
+    /// Keeps the recording of a run that ended with another status than all before.
     fn note_outcome(
         &mut self,
         replayer: &Replayer,
         replayed: &Replay,
         file: &TraceFile,
     ) -> Result<(), Error> {
-        let (ending, output, failure) = (replayed.ending, replayed.output.clone(), replayed.failure.clone());
-        let run = SeenRun { ending, output, failure };
-        let Some(log) = replayed.log().filter(|_| rerecording::is_recorded(replayed)) else { return Ok(()) };
-        if self.outcomes.is_new(&run, log.len()) {
-            self.outcomes_written += 1;
-            let recording = format!("outcome-{}.ftr", self.outcomes_written);
+        let is_whole = replayed.failure.is_none() && rerecording::is_recorded(replayed);
+        let Some(log) = replayed.log().filter(|_| is_whole) else { return Ok(()) };
+        if let Some(status) = self.outcomes.new_status(replayed.ending, log.len()) {
+            let recording = format!("outcome-{status}.ftr");
             self.rewrite(&recording, replayer, replayed, file)?;
-            self.outcomes.unusual.push(UnusualRun { run, recording });
+            self.outcomes.unusual.push(UnusualRun { status, recording });
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ pub(super) fn harm(seen: &SeenRun, ordinary: &[&OrdinaryRun]) -> (Harm, Vec<Stri
 }
 
 /// How two runs ended, as lines of a difference; none if they ended alike.
-pub(super) fn different_endings(ordinary: Ending, other: Ending) -> Vec<String> {
+fn different_endings(ordinary: Ending, other: Ending) -> Vec<String> {
     let in_words = |ending: Ending| match ending {
         Ending::Exited(status) => format!("ends with status {status}"),
         Ending::Killed(signal) => format!("ends by signal {signal}"),
@@ -90,10 +90,10 @@ struct Line {
 }
 
 /// The lines of an output.
-pub(super) struct Lines(Vec<Line>);
+struct Lines(Vec<Line>);
 
 impl Lines {
-    pub(super) fn of(output: &[u8]) -> Lines {
+    fn of(output: &[u8]) -> Lines {
         let text = String::from_utf8_lossy(output);
         let line = |line: &str| {
             let text = line.trim_end();
@@ -103,16 +103,8 @@ impl Lines {
         Lines(text.lines().map(line).collect())
     }
 
-    /// What is the same for all outputs with the same lines in any order.
-    pub(super) fn sorted(&self) -> Vec<(&str, &[String])> {
-        let mut lines: Vec<(&str, &[String])> =
-            self.0.iter().map(|line| (line.shape.as_str(), &line.numbers[..])).collect();
-        lines.sort_unstable();
-        lines
-    }
-
     /// Lines that the other output does not have (`+`), and the other way round (`-`), besides what varies.
-    pub(super) fn differences(&self, other: &Lines, varying: &Varying) -> Vec<String> {
+    fn differences(&self, other: &Lines, varying: &Varying) -> Vec<String> {
         let (own, others) = (self.counted(varying), other.counted(varying));
         let missing = |from: &Counted<'_>, other: &Counted<'_>, sign: char| {
             let more =
@@ -148,7 +140,7 @@ type Counted<'l> = BTreeMap<(&'l str, Vec<&'l str>), (usize, &'l str)>;
 
 /// What outputs of the same program differ in that should not: by the shape of a line.
 #[derive(Debug, Default)]
-pub(super) struct Varying(BTreeMap<String, VaryingPart>);
+struct Varying(BTreeMap<String, VaryingPart>);
 
 /// What varies of the lines of a shape.
 #[derive(Debug, PartialEq, Eq)]
@@ -161,7 +153,7 @@ enum VaryingPart {
 
 impl Varying {
     /// What differs between some of these outputs.
-    pub(super) fn between(outputs: &[Lines]) -> Varying {
+    fn between(outputs: &[Lines]) -> Varying {
         let mut varying = Varying::default();
         if let Some((first, others)) = outputs.split_first() {
             let first = first.by_shape();
@@ -278,7 +270,7 @@ fn without_addresses(line: &str) -> String {
 }
 
 /// The line with every number, decimal or hexadecimal, replaced, and these numbers.
-pub(super) fn without_numbers(line: &str) -> (String, Vec<String>) {
+fn without_numbers(line: &str) -> (String, Vec<String>) {
     let (mut shape, mut numbers) = (String::with_capacity(line.len()), Vec::new());
     for word in line.split_inclusive(|character: char| !character.is_ascii_alphanumeric()) {
         let text = word.trim_end_matches(|character: char| !character.is_ascii_alphanumeric());

@@ -17,8 +17,6 @@ use wire::Stop;
 
 use super::HuntOptions;
 use super::failures::RunCounts;
-use super::harm::SeenRun;
-use super::outcomes::UnusualRun;
 use super::run_directory::RunDirectory;
 use crate::client_input::{self, ClientInput};
 use crate::error::Error;
@@ -48,8 +46,8 @@ pub(super) struct RecordedRuns {
     pub(super) failed: Vec<(RunFailure, String)>,
     /// Further recordings: of other runs, and of processes that the program started.
     pub(super) others: Vec<String>,
-    /// How those of other runs ended.
-    pub(super) outcomes: Vec<UnusualRun>,
+    /// How those of other runs ended, and their files.
+    pub(super) outcomes: Vec<(Ending, String)>,
     /// All runs.
     pub(super) counts: RunCounts,
     /// The program gave up before it did anything.
@@ -173,8 +171,7 @@ pub(super) fn record(
             Some(failure) if is_new => failed.push((failure, name)),
             Some(_) => {}
             None => {
-                let run = SeenRun { ending: ran.ending, output: printed, failure: None };
-                outcomes.push(UnusualRun { run, recording: name.clone() });
+                outcomes.push((ran.ending, name.clone()));
                 others.push(name);
             }
         }

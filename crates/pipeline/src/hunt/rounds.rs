@@ -18,16 +18,15 @@ use check::WrittenQuestion;
 use report::{Finding, FindingKind, Harm, HuntEnd, Predictions, Rung, ScheduleFile, Stopped, StoppedBy};
 use run::failure::RunFailure;
 use run::influences::hidden_synchronisers;
-use trace::{Ending, Op, Trace};
+use trace::{Op, Trace};
 
 use super::HuntOptions;
 use super::confirm::Confirmer;
 use super::expected::RecordedViolations;
 use super::explore::Explorer;
 use super::failures;
-use super::harm::SeenRun;
 use super::ordinary::OrdinaryRuns;
-use super::outcomes::Outcomes;
+use super::outcomes::{Outcomes, UnusualRun};
 use super::record::RecordedRuns;
 use super::run_directory::RunDirectory;
 use crate::error::{Error, ErrorKind};
@@ -38,7 +37,7 @@ use crate::trace_file::{ExploredTrace, TraceFile};
 use announcements::Announcements;
 use pace::Pace;
 use repeat::Repetitions;
-use unusual::SearchedOutcomes;
+use unusual::SearchedStatuses;
 
 /// The most recordings of failed runs that are searched.
 const MOST_SEARCHED_FAILURES: usize = 4;
@@ -73,8 +72,8 @@ pub(super) struct Rounds<'a> {
     recorded_run_failed: bool,
     /// How many recordings of runs that failed were searched.
     searched_failures: usize,
-    /// What runs with another outcome than the recorded one were searched for.
-    unusual: SearchedOutcomes,
+    /// What was searched for the reason of other exit statuses.
+    searched_statuses: SearchedStatuses,
     /// What is left to be replayed more often.
     repetitions: Repetitions,
     /// The program says which regions are to be atomic.
@@ -105,14 +104,12 @@ impl<'a> Rounds<'a> {
         predictions.stopped = cut_after.map(cut_recording);
         let mut explorer = Explorer::new(directory, first, options, counts);
         explorer.failed = failed;
-        // Of servers, what is printed and how they end depends on their clients.
-        let is_comparable =
-            failure.is_none() && matches!(ending, Ending::Exited(_)) && options.drive.is_none();
-        let usual = SeenRun { ending, output: output.clone(), failure: None };
-        explorer.outcomes = Outcomes::of(Some(usual).filter(|_| is_comparable));
-        for other in outcomes {
-            if explorer.outcomes.is_new(&other.run, 0) {
-                explorer.outcomes.unusual.push(other);
+        // How servers end depends on their clients.
+        let is_comparable = failure.is_none() && options.drive.is_none();
+        explorer.outcomes = Outcomes::of(Some(ending).filter(|_| is_comparable));
+        for (ending, recording) in outcomes {
+            if let Some(status) = explorer.outcomes.new_status(ending, 0) {
+                explorer.outcomes.unusual.push(UnusualRun { status, recording });
             }
         }
         let command = command_of(first.trace.metadata(), ChosenBy::User).ok();
@@ -131,7 +128,7 @@ impl<'a> Rounds<'a> {
             others,
             recorded_run_failed,
             searched_failures: 0,
-            unusual: SearchedOutcomes::default(),
+            searched_statuses: SearchedStatuses::default(),
             repetitions: Repetitions::of(options.times),
             has_regions,
             hidden: hidden_synchronisers(
