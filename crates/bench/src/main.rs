@@ -82,7 +82,7 @@ const BENCHMARKS: &[Benchmark] = &[
     ),
     Benchmark::new(
         "search",
-        "runs until programs fail that are known to (FORETELL_PEERS names them), compared with policies and stress",
+        "runs until programs fail that are known to (FORETELL_SUITES names their suites), compared with policies and stress",
         search::run,
     ),
 ];

@@ -15,8 +15,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-pub(crate) use self::manifest::{Failing, Sources};
-use self::manifest::{Judgement, Program, Verdict};
+use self::manifest::{Judgement, Program, Sources, Verdict};
 use self::reports::Pair;
 use self::trial::{Finding, ROUNDS, Row, SHORT_RUN, Trial};
 use xtask::Outcome;

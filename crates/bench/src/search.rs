@@ -1,13 +1,13 @@
 //! `cargo xtask bench search`: how many runs and how much CPU time it takes to make programs fail that are known to: our search, our policies
 //! `random` and `pct` alone, and plain stress.
 //!
-//! The programs are in the directory that `FORETELL_PEERS` names, and its `peers.toml` says how each is built (`[[failing]]`). Nothing of them is in
-//! this repository. `FORETELL` may name a binary to be measured instead of a release build of this source. What was measured is kept in
+//! bench/search.toml lists the programs; `FORETELL_SUITES` names a directory with checkouts of their suites. `FORETELL` may name a binary to be measured instead of a release build of this source. What was measured is kept in
 //! `target/search-cells.jsonl`: the command can be interrupted, and measures only what is missing when it is started again.
 //! `FORETELL_SEARCH_SECONDS` says for how long it measures: programs that are not done by then are listed as not measured.
 //! `FORETELL_SEARCH_RUNS` says how many runs a policy may make (100 unless told otherwise).
 
 mod cells;
+mod manifest;
 
 use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
@@ -23,8 +23,8 @@ use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
 use crate::measure::{measured_binary, median};
-use crate::peers::{Failing, Sources};
 use cells::{Cell, Cells};
+use manifest::Failing;
 
 /// How often each way is tried, with another seed each time.
 const SEEDS: u64 = 5;
@@ -45,7 +45,10 @@ const TIMEOUT_STATUS: i32 = 124;
 
 pub(crate) fn run() -> Outcome {
     let (foretell, build) = measured_binary()?;
-    let sources = Sources::of_the_user()?.ok_or("FORETELL_PEERS names no directory with a peers.toml")?;
+    let suites = std::env::var_os("FORETELL_SUITES").ok_or(
+        "FORETELL_SUITES must name a directory with checkouts of the suites that bench/search.toml lists",
+    )?;
+    let programs = manifest::programs(Path::new(&suites))?;
     let mut section = format!("## The search for failures\n\n{} {build}\n", circumstances().trim_end());
     let seconds = std::env::var("FORETELL_SEARCH_SECONDS").ok();
     let limit = seconds.map(|text| text.parse().map(Duration::from_secs)).transpose();
@@ -58,7 +61,7 @@ pub(crate) fn run() -> Outcome {
     let mut cells = Cells::open(&root().join("target/search-cells.jsonl"), Path::new(&foretell), limit)?;
     eprintln!("{} cells are known", cells.len());
     section.push_str(&with_directory(|directory| {
-        measure(&foretell, &sources, policy_runs, &mut cells, directory)
+        measure(&foretell, &programs, policy_runs, &mut cells, directory)
     })?);
     let headline = section.lines().rev().find(|line| line.starts_with("Of ")).unwrap_or("?");
     store_report("search", headline.trim_end_matches('.'), &section)
@@ -66,15 +69,15 @@ pub(crate) fn run() -> Outcome {
 
 fn measure(
     foretell: &str,
-    sources: &Sources,
+    programs: &[Failing],
     policy_runs: u64,
     cells: &mut Cells,
     directory: &Path,
 ) -> Result<String, String> {
     let (mut rows, mut skipped) = (Vec::new(), String::new());
-    for program in &sources.manifest.failing {
+    for program in programs {
         eprintln!("measuring: {}", program.name);
-        let trial = Trial { foretell, program, peers: &sources.directory, place: directory, policy_runs };
+        let trial = Trial { foretell, program, place: directory, policy_runs };
         match trial.row(cells) {
             Ok(row) => rows.push(row),
             Err(reason) => {
@@ -84,7 +87,7 @@ fn measure(
         }
     }
     if rows.is_empty() {
-        return Err("nothing was measured: the peers.toml has no [[failing]] that can be built".to_owned());
+        return Err("nothing was measured: no program could be built".to_owned());
     }
     Ok([introduction(policy_runs), table(&rows, policy_runs), skipped].concat())
 }
@@ -134,7 +137,6 @@ struct Row {
 struct Trial<'a> {
     foretell: &'a str,
     program: &'a Failing,
-    peers: &'a Path,
     place: &'a Path,
     /// How many runs a policy may make.
     policy_runs: u64,
@@ -178,8 +180,9 @@ impl Trial<'_> {
         let built = Command::new("sh")
             .args(["-ec", &self.program.build])
             .envs([("CC", cc), ("CXX", cxx)])
+            .env("NAME", &self.program.name)
             .env("PROGRAM", &made)
-            .current_dir(self.peers.join(&self.program.directory))
+            .current_dir(&self.program.directory)
             .output()
             .map_err(|error| format!("cannot run the shell: {error}"))?;
         match built.status.success() {
@@ -295,7 +298,7 @@ fn kinds(found: &Value) -> String {
 
 fn introduction(policy_runs: u64) -> String {
     format!(
-        "\n`FORETELL_PEERS=.. cargo xtask bench search`: programs that are known to fail, fetched and not kept, built as their suites do (-O0). *Hunt* is `foretell hunt` of {} s, \
+        "\n`FORETELL_SUITES=.. cargo xtask bench search`: programs that are known to fail, fetched and not kept, built as their suites do (-O0). *Hunt* is `foretell hunt` of {} s, \
          and of {} s with the seeds that do not fail in that time, up to the first run that crashes, aborts, fails an assertion or hangs; *random* and *pct* are runs under these policies alone, up to {policy_runs}, each with the next seed; *stress* is \
          the plain program, up to {STRESS_RUNS} runs or {} s. Runs, and CPU seconds of everything including the tool, until the first failure: medians of those of {SEEDS} seeds with which it failed, and how many these are if not all. A dash: it did not fail.\n\n",
         HUNTS[0],

@@ -13,11 +13,10 @@ use xtask::debian;
 /// One of the two files.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Manifest {
+pub(super) struct Manifest {
     pub(super) program: Vec<Program>,
     pub(super) suite: Vec<Suite>,
     pub(super) judged: Vec<Judgement>,
-    pub(crate) failing: Vec<Failing>,
 }
 
 /// A program that is built in a copy of its sources, and run.
@@ -54,22 +53,6 @@ pub(super) struct Suite {
     pub(super) build: String,
 }
 
-/// A program that fails under some schedules.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Failing {
-    pub(crate) name: String,
-    /// The heading it is under.
-    pub(crate) group: String,
-    /// Where it is built.
-    pub(crate) directory: PathBuf,
-    /// For the shell, with `$CC` and `$CXX`: makes `$PROGRAM`.
-    pub(crate) build: String,
-    /// What it is run with, as its suite does.
-    #[serde(default)]
-    pub(crate) arguments: Vec<String>,
-}
-
 /// What is known of findings of a program, from reading its source.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -90,9 +73,9 @@ pub(super) enum Verdict {
 }
 
 /// A manifest and the directory it is about.
-pub(crate) struct Sources {
-    pub(crate) manifest: Manifest,
-    pub(crate) directory: PathBuf,
+pub(super) struct Sources {
+    pub(super) manifest: Manifest,
+    pub(super) directory: PathBuf,
 }
 
 impl Sources {
@@ -103,7 +86,7 @@ impl Sources {
     }
 
     /// What the user has, if anything.
-    pub(crate) fn of_the_user() -> Result<Option<Sources>, String> {
+    pub(super) fn of_the_user() -> Result<Option<Sources>, String> {
         let Some(directory) = std::env::var_os("FORETELL_PEERS").map(PathBuf::from) else { return Ok(None) };
         let manifest = read(&directory.join("peers.toml"))?;
         Ok(Some(Sources { manifest, directory }))
