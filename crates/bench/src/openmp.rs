@@ -391,7 +391,7 @@ mod tests {
             Verdict::Failed,
             "a tool that did not run has no answer"
         );
-        let text = report(&rows, &[Tool::Foretell]);
+        let text = report(&rows, &[Tool::Foretell], "A development build.");
         assert!(text.contains("| Foretell, one hunt | 2 | 1 | 0 | 1 | 0 | 1 | 0 |"), "{text}");
         assert!(text.contains("| DRB179-x | 2 | Silent | Both iterations are on one thread"), "{text}");
     }
