@@ -13,6 +13,9 @@ use trace::{Metadata, Variable};
 
 /// The variable that takes up room.
 pub const PADDING_VARIABLE: &str = "FORETELL_PAD";
+/// What makes panics of Rust print their stack. To read the debug information for it takes most of a second, in each run that fails, and
+/// the report shows that stack anyway.
+const BACKTRACE_VARIABLE: &str = "RUST_BACKTRACE";
 /// A recording takes up whole steps, so that a replay whose values are somewhat longer finds room.
 const STEP: usize = 4096;
 const SLACK: usize = 512;
@@ -61,10 +64,18 @@ impl EnvironmentSource {
 pub struct Environment(Vec<(OsString, OsString)>);
 
 impl Environment {
-    /// Ours, without what is there because we are recorded ourselves.
+    /// Ours, without what is there because we are recorded ourselves, and without backtraces.
     pub fn ours() -> Environment {
         let is_theirs = |name: &OsStr| name != wire::RUN_VARIABLE && name != PADDING_VARIABLE;
-        Environment(std::env::vars_os().filter(|(name, _)| is_theirs(name)).collect())
+        Environment(std::env::vars_os().filter(|(name, _)| is_theirs(name)).collect()).without_backtraces()
+    }
+
+    /// Turns backtraces off where they are asked for.
+    fn without_backtraces(mut self) -> Environment {
+        for (_, value) in self.0.iter_mut().filter(|(name, _)| name == BACKTRACE_VARIABLE) {
+            *value = "0".into();
+        }
+        self
     }
 
     /// The variables that a source has. Those that tell the loader what to load are always ours: a file must not choose what code runs.
@@ -83,7 +94,7 @@ impl Environment {
                     Environment(stored.map(|(name, value)| (name.into(), value.into())).collect());
                 let own = ours.0.into_iter().filter(|(name, _)| name.to_str().is_some_and(chooses_code));
                 own.for_each(|(name, value)| variables.set(&name, value));
-                variables
+                variables.without_backtraces()
             }
         }
     }
@@ -226,6 +237,14 @@ mod tests {
         let environment = Environment::of(&source);
         assert_eq!(environment.get(OsStr::new("HOME")), Some(OsStr::new("/home/me")));
         assert!(environment.0.iter().all(|(_, value)| value != "/tmp/evil.so" && value != "/tmp"));
+    }
+
+    #[test]
+    fn no_run_prints_backtraces() {
+        let source = EnvironmentSource::Stored(vec!["RUST_BACKTRACE=full".into(), "A=1".into()]);
+        assert_eq!(Environment::of(&source).get(OsStr::new("RUST_BACKTRACE")), Some(OsStr::new("0")));
+        let unset = environment(&[("A", "1")]);
+        assert_eq!(unset.clone().without_backtraces(), unset);
     }
 
     #[test]
