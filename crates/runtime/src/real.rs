@@ -1,12 +1,31 @@
 //! The functions that ours stand before: found by name, once, in the libraries after this one.
 
-use core::ffi::{CStr, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// Calls the real function of this name and type: `real!(fork() -> i32)`, or one of a library that may not be loaded: `real!(in
+/// c"libm.so.6"; modf(..) -> f64)`.
+macro_rules! real {
+    (in $library:expr; $name:ident($($value:expr => $type:ty),* $(,)?) $(-> $result:ty)?) => {
+        $crate::real::real!(@ $crate::real::Real::of($library, concat!(stringify!($name), "\0")); $($value => $type),*; $($result)?)
+    };
+    ($name:ident($($value:expr => $type:ty),* $(,)?) $(-> $result:ty)?) => {
+        $crate::real::real!(@ $crate::real::Real::named(concat!(stringify!($name), "\0")); $($value => $type),*; $($result)?)
+    };
+    (@ $real:expr; $($value:expr => $type:ty),*; $($result:ty)?) => {{
+        static REAL: $crate::real::Real = $real;
+        let function: unsafe extern "C" fn($($type),*) $(-> $result)? = core::mem::transmute(REAL.get());
+        function($($value),*)
+    }};
+}
+pub(crate) use real;
 
 /// A function found at its first use.
 pub(crate) struct Real {
     name: &'static CStr,
+    /// Where to look if no library after this one has it.
+    library: Option<&'static CStr>,
     found: AtomicPtr<c_void>,
 }
 
@@ -14,9 +33,16 @@ impl Real {
     /// The function with this name, which has a zero at its end.
     pub(crate) const fn named(name: &'static str) -> Real {
         match CStr::from_bytes_with_nul(name.as_bytes()) {
-            Ok(name) => Real { name, found: AtomicPtr::new(ptr::null_mut()) },
+            Ok(name) => Real { name, library: None, found: AtomicPtr::new(ptr::null_mut()) },
             Err(_) => panic!(),
         }
+    }
+
+    /// The same of a library that a program may be without, or have out of sight: a call that is linked to our function needs none, and a
+    /// library that was loaded while the program ran has its own.
+    pub(crate) const fn of(library: &'static CStr, name: &'static str) -> Real {
+        let Real { name, found, .. } = Real::named(name);
+        Real { name, library: Some(library), found }
     }
 
     /// Its address; null if no library has it.
@@ -29,18 +55,17 @@ impl Real {
     #[cold]
     fn find(&self) -> *mut c_void {
         // SAFETY: the name is a string; dlsym may allocate, which our allocating functions can take at any time.
-        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        let mut found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        if let Some(library) = self.library
+            && found.is_null()
+        {
+            // SAFETY: both names are strings. Nobody is told of the library: it has no instrumented code.
+            found = unsafe {
+                let library = real!(dlopen(library.as_ptr() => *const c_char, libc::RTLD_NOW => c_int) -> *mut c_void);
+                if library.is_null() { library } else { libc::dlsym(library, self.name.as_ptr()) }
+            };
+        }
         self.found.store(found, Ordering::Relaxed);
         found
     }
 }
-
-/// Calls the real function of this name and type: `real!(fork() -> i32)`.
-macro_rules! real {
-    ($name:ident($($value:expr => $type:ty),* $(,)?) $(-> $result:ty)?) => {{
-        static REAL: $crate::real::Real = $crate::real::Real::named(concat!(stringify!($name), "\0"));
-        let function: unsafe extern "C" fn($($type),*) $(-> $result)? = core::mem::transmute(REAL.get());
-        function($($value),*)
-    }};
-}
-pub(crate) use real;

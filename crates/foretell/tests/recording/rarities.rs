@@ -355,6 +355,7 @@ fn what_is_looked_up_is_written() {
             "hints",
             "host",
             "library_version",
+            "matched",
             "mount",
             "narrow",
             "narrow_moved",

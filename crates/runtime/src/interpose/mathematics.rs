@@ -1,6 +1,6 @@
 //! Functions of the mathematical library that have more than one result: what they write into memory is recorded.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 
 use super::filled::log_fill;
 use super::hook;
@@ -9,6 +9,8 @@ use crate::real::{Real, real};
 
 type Bytes = *mut c_void;
 
+/// Where they are.
+const LIBRARY: &CStr = c"libm.so.6";
 const DOUBLE: usize = size_of::<f64>();
 const FLOAT: usize = size_of::<f32>();
 /// A `long double`, as programs copy it.
@@ -20,7 +22,7 @@ macro_rules! also_writes {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $number:ty: $to:ident, $size:expr; $pc:ident in $register:literal;)*) => {
         hook! {
             $(fn $name($($argument: $type,)* $to: Bytes; $pc in $register) -> $number {
-                let value = real!($name($($argument => $type,)* $to => Bytes) -> $number);
+                let value = real!(in LIBRARY; $name($($argument => $type,)* $to => Bytes) -> $number);
                 log_fill($to, $size, $pc);
                 value
             })*
@@ -41,11 +43,11 @@ also_writes! {
 
 hook! {
     fn sincos(angle: f64, sine: Bytes, cosine: Bytes; pc in "rdx") {
-        real!(sincos(angle => f64, sine => Bytes, cosine => Bytes));
+        real!(in LIBRARY; sincos(angle => f64, sine => Bytes, cosine => Bytes));
         log_ranges(pc, &[], &[(sine as u64, DOUBLE), (cosine as u64, DOUBLE)]);
     }
     fn sincosf(angle: f32, sine: Bytes, cosine: Bytes; pc in "rdx") {
-        real!(sincosf(angle => f32, sine => Bytes, cosine => Bytes));
+        real!(in LIBRARY; sincosf(angle => f32, sine => Bytes, cosine => Bytes));
         log_ranges(pc, &[], &[(sine as u64, FLOAT), (cosine as u64, FLOAT)]);
     }
 }
@@ -56,7 +58,7 @@ macro_rules! long_doubles {
     ($(fn $name:ident($($to:ident, $size:expr);*);)*) => {
         $(
             const _: () = {
-                static REAL: Real = Real::named(concat!(stringify!($name), "\0"));
+                static REAL: Real = Real::of(LIBRARY, concat!(stringify!($name), "\0"));
 
                 extern "C" fn record($($to: u64,)* pc: u64) -> *mut c_void {
                     log_ranges(pc, &[], &[$(($to, $size)),*]);

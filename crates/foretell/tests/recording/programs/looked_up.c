@@ -61,8 +61,8 @@ char first_name;
 
 static void *writes(void *arg)
 {
-    /* What is read comes first: who reads it comes after this, and so would be ordered with what came before. */
-    to_convert[0] = 'a', to_widen[0] = 'a', date[0] = '2', matched[0] = 'a', hints.ai_family = AF_UNSPEC;
+    /* What is read comes first, in the order in which it is read: who reads it comes after this, and so is ordered with what came before. */
+    to_widen[0] = 'a', to_convert[0] = 'a', date[0] = '2', hints.ai_family = AF_UNSPEC, matched[0] = 'a';
     sine = cosine = whole_part = 0, sine_f = cosine_f = whole_part_f = 0, sine_l = cosine_l = whole_part_l = 0;
     exponent = exponent_f = exponent_l = quotient = quotient_f = quotient_l = sign = sign_f = sign_l = 0;
     wide[0] = wide_moved[0] = wide_transformed[0] = 0;
