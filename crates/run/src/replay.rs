@@ -114,7 +114,9 @@ pub fn replay(plan: &Plan, command: &Command, settings: ReplaySettings) -> Resul
         &settings.cancellation,
     )?;
     let outcome = Outcome::read(&ran.outcome());
-    let log = ran.log();
+    // A program that is ended while it starts has begun no log.
+    let has_begun = |log: &[u8]| ran.ending != Ending::TimedOut || wire::Header::read(log).is_some();
+    let log = ran.log().filter(|(log, _)| has_begun(log));
     if let Some(lost) = log.as_ref().and_then(|(log, _)| lost(log)) {
         return Err(ReplayError::Lost(lost));
     }

@@ -145,6 +145,11 @@ fn limits_of_hunts_and_replays() {
     let timed = replay(&["--timeout", "1.5s"]);
     assert_eq!(timed.status.code(), Some(1), "{timed:?}");
     assert!(json(&timed)["times"].as_u64().unwrap() < 1_000_000);
+    // Whatever the program is at when the time is over: starting, for example.
+    for hundredths in 5..25 {
+        let timed = replay(&["--timeout", &format!("0.{hundredths:02}s")]);
+        assert_ne!(timed.status.code(), Some(2), "{timed:?}");
+    }
     let full = replay(&["--memory", "4k"]);
     assert_eq!(full.status.code(), Some(3), "{full:?}");
     let full = hunt(&["--memory", "4k"]);
