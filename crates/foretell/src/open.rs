@@ -25,7 +25,7 @@ pub struct Reading {
 
 impl Reading {
     fn options(self) -> ReadOptions {
-        ReadOptions { wait: self.wait.unwrap_or_default(), lenient: self.lenient }
+        ReadOptions { wait: self.wait.unwrap_or_default(), lenient: self.lenient, ..ReadOptions::default() }
     }
 }
 

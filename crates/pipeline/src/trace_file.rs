@@ -355,7 +355,7 @@ impl Source {
         observer: &Shared<'_>,
     ) -> Result<(TraceFile, Vec<Error>), Error> {
         let mut remarks = Vec::new();
-        let text = |input: &mut dyn Read, remarks: &mut Vec<Error>| {
+        let text = |input: &mut dyn Read, options: ReadOptions, remarks: &mut Vec<Error>| {
             let read = text::read_as(input, options).map_err(|error| self.refused_text(error))?;
             remarks.extend(remarks_on(&read));
             Ok::<Trace, Error>(read.trace)
@@ -371,7 +371,8 @@ impl Source {
                 (trace, FileContent::Native, completeness)
             }
             (FileContent::Text, ..) => {
-                (text(&mut input, &mut remarks)?, FileContent::Text, Completeness::Complete)
+                let options = ReadOptions { length: bytes, ..options };
+                (text(&mut input, options, &mut remarks)?, FileContent::Text, Completeness::Complete)
             }
             _ => {
                 let mut start = Vec::with_capacity(SNIFF_LENGTH);
@@ -384,7 +385,7 @@ impl Source {
                     (trace, form, completeness)
                 } else {
                     let mut whole = Cursor::new(start).chain(input);
-                    (text(&mut whole, &mut remarks)?, FileContent::Text, Completeness::Complete)
+                    (text(&mut whole, options, &mut remarks)?, FileContent::Text, Completeness::Complete)
                 }
             }
         };

@@ -73,6 +73,11 @@ impl TraceBuilder {
         location: locations => LocationId,
     }
 
+    /// Makes room for this many further events, if there is memory for them.
+    pub(crate) fn reserve(&mut self, events: usize) {
+        self.columns.reserve(events);
+    }
+
     /// The id of a mark with this name and value, new or known.
     pub fn mark(&mut self, name: &str, value: i64) -> Result<MarkId, TooManyNames> {
         let mark = Mark { name: self.mark_names.intern(name)?, value };

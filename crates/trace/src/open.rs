@@ -34,7 +34,7 @@ pub fn sniff(start: &[u8]) -> FileContent {
 }
 
 /// An input whose start has been looked at and put back.
-type PeekedReader<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
+type PeekedReader<R> = Chain<Cursor<Vec<u8>>, R>;
 
 /// An input without its compression, if it has one: [`decode`] makes it.
 pub struct Decompressor<R: Read> {
@@ -43,9 +43,10 @@ pub struct Decompressor<R: Read> {
 }
 
 enum Stream<R: Read> {
+    /// Who reads it asks for a block at a time, so it needs no buffer.
     Plain(PeekedReader<R>),
-    Gzip(Box<MultiGzDecoder<PeekedReader<R>>>),
-    Zstd(zstd::stream::read::Decoder<'static, PeekedReader<R>>),
+    Gzip(Box<MultiGzDecoder<BufReader<PeekedReader<R>>>>),
+    Zstd(zstd::stream::read::Decoder<'static, BufReader<PeekedReader<R>>>),
 }
 
 /// Looks at the start of an input and takes its compression away, one level of it.
@@ -53,10 +54,11 @@ pub fn decode<R: Read>(mut input: R) -> io::Result<Decompressor<R>> {
     let mut start = Vec::with_capacity(SNIFF_LENGTH);
     input.by_ref().take(SNIFF_LENGTH as u64).read_to_end(&mut start)?;
     let form = sniff(&start);
-    let whole = BufReader::with_capacity(128 << 10, Cursor::new(start).chain(input));
+    let whole = Cursor::new(start).chain(input);
+    let buffered = |whole| BufReader::with_capacity(128 << 10, whole);
     let stream = match form {
-        FileContent::Gzip => Stream::Gzip(Box::new(MultiGzDecoder::new(whole))),
-        FileContent::Zstd => Stream::Zstd(zstd::stream::read::Decoder::with_buffer(whole)?),
+        FileContent::Gzip => Stream::Gzip(Box::new(MultiGzDecoder::new(buffered(whole)))),
+        FileContent::Zstd => Stream::Zstd(zstd::stream::read::Decoder::with_buffer(buffered(whole))?),
         FileContent::Native | FileContent::Text => Stream::Plain(whole),
     };
     Ok(Decompressor { form, stream })

@@ -39,6 +39,14 @@ impl Columns {
         }
     }
 
+    /// Makes room for this many further events, if there is memory for them.
+    pub(crate) fn reserve(&mut self, events: usize) {
+        for column in [&mut self.heads, &mut self.targets, &mut self.locations] {
+            // Without it, the columns grow as they are filled.
+            let _ = column.try_reserve(events);
+        }
+    }
+
     /// How many events there are.
     #[inline]
     pub fn len(&self) -> usize {
@@ -144,7 +152,9 @@ impl Columns {
 
     /// All events in order, their operations as kind and raw target.
     #[inline]
-    pub(crate) fn packed(&self) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Kind, u32)> + '_ {
+    pub(crate) fn packed(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (EventId, ThreadId, Kind, u32)> + DoubleEndedIterator + '_ {
         self.heads.iter().zip(&self.targets).enumerate().map(|(index, (&head, &target))| {
             (EventId(index as u32), ThreadId(head >> KIND_BITS), kind_of(head), target)
         })

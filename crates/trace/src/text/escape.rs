@@ -7,6 +7,30 @@ use std::borrow::Cow;
 
 const DECODED: [(&str, char); 5] = [("%7C", '|'), ("%0A", '\n'), ("%0D", '\r'), ("%25", '%'), ("%23", '#')];
 
+/// Whether some names of a text may have to be decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Escapes {
+    #[default]
+    None,
+    Some,
+}
+
+impl Escapes {
+    /// Those of a text, which is looked at once for all of its names.
+    pub(super) fn of(text: &str) -> Escapes {
+        if memchr::memchr(b'%', text.as_bytes()).is_some() { Escapes::Some } else { Escapes::None }
+    }
+
+    /// The name that is spelled so in the text.
+    #[inline]
+    pub(super) fn decode(self, spelled: &str) -> Cow<'_, str> {
+        match self {
+            Escapes::None => Cow::Borrowed(spelled),
+            Escapes::Some => decode(spelled),
+        }
+    }
+}
+
 /// The name that is spelled so.
 pub(super) fn decode(spelled: &str) -> Cow<'_, str> {
     if !spelled.as_bytes().contains(&b'%') {

@@ -17,6 +17,7 @@ use crate::trace::Trace;
 use super::cut::cut_event;
 use super::directive::Directives;
 use super::error::{Problem, ReadError, TextPosition};
+use super::escape::Escapes;
 use super::line_map::LineMap;
 use super::naming::Naming;
 use super::recent::{Recent, Repeated};
@@ -50,6 +51,8 @@ pub struct ReadOptions {
     pub wait: WaitConvention,
     /// Leave events out that cannot have happened where they stand.
     pub lenient: bool,
+    /// How many bytes the text has, if that is known: there is room for its events before they come.
+    pub length: Option<u64>,
 }
 
 /// A trace, and what there is to say of how it was read.
@@ -67,7 +70,10 @@ pub struct ReadTrace {
 pub fn read_as(input: impl Read, options: ReadOptions) -> Result<ReadTrace, ReadError> {
     let mut tell = |_| ();
     let mut parser = Parser::new(&mut tell);
-    parser.all(input, &mut |_| ControlFlow::Continue(()))?;
+    parser.all(input, &mut |parser| {
+        parser.make_room(options.length);
+        ControlFlow::Continue(())
+    })?;
     parser.finish_as(options)
 }
 
@@ -84,6 +90,7 @@ pub fn stream(input: impl Read, take: &mut Take<'_>) -> Result<(), ReadError> {
     let mut parser = Parser::new(&mut tell);
     parser.all(input, &mut |parser| {
         parser.naming.look_at_new_events(&parser.builder);
+        parser.noted = NotedEvents::default();
         parser.builder.pass_on(take)
     })
 }
@@ -122,6 +129,27 @@ fn read_full(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, ReadErro
     Ok(filled)
 }
 
+/// Events whose meaning is settled when all are known. They are rare in most traces, and noted so that nobody has to look for them.
+#[derive(Debug, Default)]
+struct NotedEvents {
+    /// Begins and ends.
+    lives: Vec<EventId>,
+    /// Waits, signals and broadcasts.
+    conditions: Vec<EventId>,
+}
+
+impl NotedEvents {
+    #[cold]
+    fn life(&mut self, event: EventId) {
+        self.lives.push(event);
+    }
+
+    #[cold]
+    fn condition(&mut self, event: EventId) {
+        self.conditions.push(event);
+    }
+}
+
 /// Everything that is known between one block of lines and the next.
 struct Parser<'t> {
     builder: TraceBuilder,
@@ -136,7 +164,9 @@ struct Parser<'t> {
     variables: Recent<{ 1 << 15 }>,
     locks: Recent<{ 1 << 10 }>,
     locations: Recent<{ 1 << 14 }>,
-    has_begin_or_end: bool,
+    /// Whether names of the block that is being parsed have to be decoded.
+    escapes: Escapes,
+    noted: NotedEvents,
     /// Memory orders of events of the block that is being parsed.
     orders: Vec<(EventId, MemoryOrder)>,
     most_events: usize,
@@ -157,7 +187,8 @@ impl<'t> Parser<'t> {
             variables: Recent::default(),
             locks: Recent::default(),
             locations: Recent::default(),
-            has_begin_or_end: false,
+            escapes: Escapes::None,
+            noted: NotedEvents::default(),
             orders: Vec::new(),
             most_events: MAX_EVENTS,
             tell,
@@ -190,6 +221,15 @@ impl<'t> Parser<'t> {
             buffer.copy_within(parsed..filled, 0);
             filled -= parsed;
         }
+    }
+
+    /// Makes room for the events of the whole text after its first block, at the rate that they came so far.
+    fn make_room(&mut self, length: Option<u64>) {
+        let (events, bytes) = (self.builder.len() as u64, self.bytes);
+        let Some(length) = length.filter(|&length| bytes <= BLOCK as u64 && bytes < length) else { return };
+        // No event is shorter, so that what is not needed after all is a few times the text.
+        let all = events.saturating_mul(length) / bytes.max(1);
+        self.builder.reserve((all - events.min(all)) as usize + 1);
     }
 
     /// Parses the complete lines that the text starts with and returns their length.
@@ -253,6 +293,7 @@ impl<'t> Parser<'t> {
 
     /// Parses complete lines. The plain event is cut here; every other line takes the slow way.
     fn all_lines(&mut self, text: &str) -> Result<(), ReadError> {
+        self.escapes = Escapes::of(text);
         let bytes = text.as_bytes();
         let mut start = 0;
         while start < bytes.len() {
@@ -303,16 +344,14 @@ impl<'t> Parser<'t> {
     }
 
     fn finish_as(mut self, options: ReadOptions) -> Result<ReadTrace, ReadError> {
-        if self.has_begin_or_end {
-            let resolved = transactions::resolve(&mut self.builder);
-            let place = TextPosition { line: self.line, column: 0, length: 0 };
-            resolved.map_err(|error| self.refuse(place, error.into(), b""))?;
-        }
+        let resolved = transactions::resolve(&mut self.builder, &self.noted.lives);
+        let place = TextPosition { line: self.line, column: 0, length: 0 };
+        resolved.map_err(|error| self.refuse(place, error.into(), b""))?;
         let convention = match options.wait {
             WaitConvention::Detect => self.directives.wait.unwrap_or_default(),
             said => said,
         };
-        let (waits, origins) = waits::resolve(&mut self.builder, convention);
+        let (waits, origins) = waits::resolve(&mut self.builder, &self.noted.conditions, convention);
         let lines = self.lines;
         let line = |event: EventId| match &origins {
             Some(origins) => lines.line(EventId(origins[event.index()])),

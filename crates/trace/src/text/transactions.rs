@@ -5,9 +5,10 @@
 //! are transactions.
 
 use crate::builder::TraceBuilder;
-use crate::ids::EventId;
+use crate::ids::{EventId, ThreadId};
 use crate::names::TooManyNames;
 use crate::op::{Kind, Op};
+use crate::trace::Columns;
 
 use super::TRANSACTION;
 
@@ -19,8 +20,48 @@ struct Life {
     is_transactional: bool,
 }
 
-/// Rewrites the begins and ends that are transactions as regions. Linear time.
-pub(super) fn resolve(builder: &mut TraceBuilder) -> Result<(), TooManyNames> {
+/// Whether each of these begins is the first event of its thread, and each end the last. Only as much of the trace is looked at as shows it.
+fn are_outermost(columns: &Columns, threads: usize, lives: &[EventId]) -> bool {
+    let of_kind = |wanted: Kind| lives.iter().copied().filter(move |&event| columns.kind(event) == wanted);
+    are_met_first(columns.packed(), columns, threads, of_kind(Kind::Begin))
+        && are_met_first(columns.packed().rev(), columns, threads, of_kind(Kind::End))
+}
+
+/// Whether each of the chosen events comes before all others of its thread, in the order of `events`.
+fn are_met_first(
+    mut events: impl Iterator<Item = (EventId, ThreadId, Kind, u32)>,
+    columns: &Columns,
+    threads: usize,
+    chosen: impl Iterator<Item = EventId>,
+) -> bool {
+    // By thread: the chosen event that is still to be met.
+    let mut awaited: Vec<Option<EventId>> = vec![None; threads];
+    let mut missing = 0;
+    for event in chosen {
+        if awaited[columns.thread(event).index()].replace(event).is_some() {
+            return false;
+        }
+        missing += 1;
+    }
+    while missing > 0 {
+        let Some((event, thread, ..)) = events.next() else { break };
+        match &mut awaited[thread.index()] {
+            None => {}
+            Some(first) if *first != event => return false,
+            met => {
+                *met = None;
+                missing -= 1;
+            }
+        }
+    }
+    true
+}
+
+/// Rewrites the begins and ends that are transactions as regions; `lives` are all begins and ends. Linear time.
+pub(super) fn resolve(builder: &mut TraceBuilder, lives: &[EventId]) -> Result<(), TooManyNames> {
+    if are_outermost(builder.columns(), builder.threads(), lives) {
+        return Ok(());
+    }
     let mut lives = vec![Life::default(); builder.threads()];
     builder.columns().packed().for_each(|(_, thread, kind, _)| {
         let life = &mut lives[thread.index()];

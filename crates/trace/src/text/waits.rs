@@ -99,16 +99,18 @@ impl WaitCounts {
 }
 
 /// The waits of a trace, read as they are meant: what was seen, and for each event which one of the text it was, if that changed.
+/// `noted` are all waits, signals and broadcasts, in order.
 pub(super) fn resolve(
     builder: &mut TraceBuilder,
+    noted: &[EventId],
     convention: WaitConvention,
 ) -> (WaitCounts, Option<Vec<u32>>) {
     // Most traces have no waits, and need no closer look.
-    let has_conditions = !builder.locks_and_conditions().1.is_empty();
-    if !has_conditions || !builder.columns().packed().any(|(_, _, kind, _)| kind == Kind::Wait) {
+    if !noted.iter().any(|&event| builder.columns().kind(event) == Kind::Wait) {
         return (WaitCounts::of(&[], &[], convention), None);
     }
-    let waits = Wait::all(builder.columns(), builder.threads());
+    let waits = Wait::around(builder.columns(), noted)
+        .unwrap_or_else(|| Wait::all(builder.columns(), builder.threads()));
     let (locks, conditions) = builder.locks_and_conditions();
     let monitors = monitors(locks, conditions);
     let mut depths = held_at_waits(builder.columns(), &waits, &monitors, true);
@@ -148,6 +150,7 @@ fn monitors(locks: &Names, conditions: &Names) -> Vec<Option<LockId>> {
 }
 
 /// A wait and what is around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Wait {
     event: EventId,
     thread: ThreadId,
@@ -211,6 +214,52 @@ impl Wait {
             }
         });
         waits
+    }
+
+    /// The same, where only what is around the waits is looked at. Nothing if that takes longer than a look at all events: where threads wait
+    /// for long, or there are many waits.
+    fn around(columns: &Columns, noted: &[EventId]) -> Option<Vec<Wait>> {
+        let mut left = columns.len();
+        let mut waits: Vec<Wait> = Vec::new();
+        // By condition: the signals.
+        let mut signals: Vec<Vec<EventId>> = Vec::new();
+        for &event in noted {
+            let (thread, condition) = (columns.thread(event), ConditionId(columns.targets()[event.index()]));
+            if signals.len() <= condition.index() {
+                signals.resize(condition.index() + 1, Vec::new());
+            }
+            if columns.kind(event) != Kind::Wait {
+                signals[condition.index()].push(event);
+                continue;
+            }
+            let mut is_of_thread = |other: &EventId| {
+                left = left.saturating_sub(1);
+                left == 0 || columns.thread(*other) == thread
+            };
+            let previous = (0..event.0).rev().map(EventId).find(&mut is_of_thread);
+            let next = (event.0 + 1..columns.len() as u32).map(EventId).find(&mut is_of_thread);
+            if left == 0 {
+                return None;
+            }
+            waits.push(Wait {
+                event,
+                thread,
+                condition,
+                previous,
+                next,
+                signal_before: signals[condition.index()].last().copied() > previous,
+                signal_after: false,
+                is_followed_by_acquire: next
+                    .is_some_and(|next| matches!(columns.kind(next), Kind::Acquire | Kind::Request)),
+            });
+        }
+        for wait in &mut waits {
+            let signals = &signals[wait.condition.index()];
+            let first_after = signals.partition_point(|&signal| signal < wait.event);
+            wait.signal_after =
+                signals.get(first_after).copied().zip(wait.next).is_some_and(|(signal, next)| signal < next);
+        }
+        Some(waits)
     }
 
     /// After which event it begins: its own place, or its thread's previous event.
@@ -308,4 +357,55 @@ fn rewritten(
         }
     }
     (new, origins)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ids::{LocationId, VariableId};
+
+    proptest! {
+        /// The naive twin is the look at all events.
+        #[test]
+        fn looking_around_waits_sees_what_looking_at_all_events_sees(
+            events in prop::collection::vec((0..4u32, 0..8u32, 0..3u32), 0..60),
+        ) {
+            let mut columns = Columns::with_capacity(0);
+            let mut noted = Vec::new();
+            for (thread, what, target) in events {
+                let condition = ConditionId(target);
+                let op = match what {
+                    0 => Op::Wait(condition),
+                    1 => Op::Signal(condition),
+                    2 => Op::Broadcast(condition),
+                    3 => Op::Acquire(LockId(target)),
+                    4 => Op::Request(LockId(target)),
+                    _ => Op::Read(VariableId(target)),
+                };
+                if what < 3 {
+                    noted.push(EventId::new(columns.len()));
+                }
+                columns.push(ThreadId(thread), op, LocationId(0));
+            }
+            let all = Wait::all(&columns, 4);
+            match Wait::around(&columns, &noted) {
+                Some(around) => prop_assert_eq!(around, all),
+                None => prop_assert!(!all.is_empty(), "there is nothing to look around"),
+            }
+        }
+    }
+
+    #[test]
+    fn looking_around_a_wait_is_cheap_in_a_long_trace() {
+        let mut columns = Columns::with_capacity(0);
+        let access =
+            |columns: &mut Columns| columns.push(ThreadId(0), Op::Read(VariableId(0)), LocationId(0));
+        (0..50).for_each(|_| access(&mut columns));
+        let wait = EventId::new(columns.len());
+        columns.push(ThreadId(0), Op::Wait(ConditionId(0)), LocationId(0));
+        (0..50).for_each(|_| access(&mut columns));
+        assert_eq!(Wait::around(&columns, &[wait]), Some(Wait::all(&columns, 1)));
+    }
 }

@@ -174,7 +174,7 @@ fn whatever_is_left_out_the_rest_is_a_run() {
             text.push_str(&format!("{thread}|{}|1\n", ops[random(ops.len())]));
         }
         let wait = [WaitConvention::Detect, WaitConvention::Begins, WaitConvention::Woken][random(3)];
-        let read = read(&text, ReadOptions { wait, lenient: true });
+        let read = read(&text, ReadOptions { wait, lenient: true, ..ReadOptions::default() });
         dropped += read.dropped.len();
         let mut written = Vec::new();
         write(&read.trace, &mut written).unwrap();

@@ -39,16 +39,16 @@ impl Parser<'_> {
         if cut.second + 1 == cut.stop {
             return Err((Part::Location, Problem::NoLocation));
         }
-        let (builder, naming) = (&mut self.builder, &self.naming);
+        let (builder, naming, escapes) = (&mut self.builder, &self.naming, self.escapes);
         let thread = self.threads.id(text, cut.start, cut.first, |name| {
-            naming.thread(&decode(name), builder).map(|thread| thread.0)
+            naming.thread(&escapes.decode(name), builder).map(|thread| thread.0)
         });
         let thread = ThreadId(thread.map_err(|error| (Part::Thread, error.into()))?);
         let op = self.op(text, thread, cut)?;
         let builder = &mut self.builder;
-        let location = self
-            .locations
-            .id(text, cut.second + 1, cut.stop, |name| builder.location(&decode(name)).map(|id| id.0));
+        let location = self.locations.id(text, cut.second + 1, cut.stop, |name| {
+            builder.location(&escapes.decode(name)).map(|id| id.0)
+        });
         let location = LocationId(location.map_err(|error| (Part::Location, error.into()))?);
         self.builder.push(thread, op, location);
         Ok(())
@@ -58,11 +58,12 @@ impl Parser<'_> {
     #[inline]
     fn op(&mut self, text: &str, thread: ThreadId, cut: Cut) -> Result<Op, Refusal> {
         let bytes = &text.as_bytes()[cut.first + 1..cut.second];
+        let escapes = self.escapes;
         // By far most operations are these two and need no more than this.
         if let [op @ (b'r' | b'w'), b'(', _, .., b')'] = bytes {
             let builder = &mut self.builder;
             let variable = self.variables.id(text, cut.first + 3, cut.second - 1, |name| {
-                builder.variable(&decode(name)).map(|id| id.0)
+                builder.variable(&escapes.decode(name)).map(|id| id.0)
             });
             let variable = VariableId(variable.map_err(|error| (Part::Object, error.into()))?);
             return Ok(if *op == b'r' { Op::Read(variable) } else { Op::Write(variable) });
@@ -70,9 +71,9 @@ impl Parser<'_> {
         // And of the others these two.
         if let [b'a', b'c', b'q', b'(', _, .., b')'] | [b'r', b'e', b'l', b'(', _, .., b')'] = bytes {
             let builder = &mut self.builder;
-            let lock = self
-                .locks
-                .id(text, cut.first + 5, cut.second - 1, |name| builder.lock(&decode(name)).map(|id| id.0));
+            let lock = self.locks.id(text, cut.first + 5, cut.second - 1, |name| {
+                builder.lock(&escapes.decode(name)).map(|id| id.0)
+            });
             let lock = LockId(lock.map_err(|error| (Part::Object, error.into()))?);
             return Ok(if bytes[0] == b'a' { Op::Acquire(lock) } else { Op::Release(lock) });
         }
@@ -113,7 +114,7 @@ impl Parser<'_> {
     fn op_without_object(&mut self, kind: Kind) -> Result<Op, Refusal> {
         match kind {
             Kind::Begin | Kind::End => {
-                self.has_begin_or_end = true;
+                self.noted.life(EventId::new(self.builder.len()));
                 Ok(Op::from_parts(kind, 0))
             }
             Kind::Fence => Err((Part::Op, Problem::NoParentheses { op: op_name(kind) })),
@@ -127,9 +128,10 @@ impl Parser<'_> {
         }
         let name = &*decode(object);
         let builder = &mut self.builder;
+        let event = EventId::new(builder.len());
         Ok(match kind {
             Kind::Begin | Kind::End => {
-                self.has_begin_or_end = true;
+                self.noted.life(event);
                 Op::from_parts(kind, 0)
             }
             Kind::Fence if object.is_empty() => Op::Fence,
@@ -147,9 +149,10 @@ impl Parser<'_> {
             Kind::RequestShared => Op::RequestShared(builder.lock(name)?),
             Kind::AcquireShared => Op::AcquireShared(builder.lock(name)?),
             Kind::ReleaseShared => Op::ReleaseShared(builder.lock(name)?),
-            Kind::Wait => Op::Wait(builder.condition(name)?),
-            Kind::Signal => Op::Signal(builder.condition(name)?),
-            Kind::Broadcast => Op::Broadcast(builder.condition(name)?),
+            Kind::Wait | Kind::Signal | Kind::Broadcast => {
+                self.noted.condition(event);
+                Op::from_parts(kind, builder.condition(name)?.0)
+            }
             Kind::BarrierEnter => Op::BarrierEnter(builder.barrier(name)?),
             Kind::BarrierExit => Op::BarrierExit(builder.barrier(name)?),
             Kind::Post => Op::Post(builder.semaphore(name)?),
