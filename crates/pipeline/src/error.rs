@@ -125,6 +125,10 @@ pub enum ErrorKind {
     #[error("there was no hunt in any of the tests")]
     NothingHunted,
 
+    /// A `foretell.toml` that says something else than options: an error, or a warning if it is not used.
+    #[error("{0}")]
+    Project(String),
+
     /// A source file in no language that can be built.
     #[error("`{}` does not have the extension of a C, C++ or Rust source file", .0.display())]
     UnknownLanguage(PathBuf),

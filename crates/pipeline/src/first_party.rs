@@ -9,6 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use report::{SourcePlace, is_of_the_system};
 use trace::{EventId, LocationId, Trace};
 
+use crate::project;
+
 /// Tells the user's own code from other code.
 #[derive(Clone, Debug)]
 pub struct FirstParty {
@@ -19,7 +21,7 @@ pub struct FirstParty {
 }
 
 /// What a directory has that is the root of a project.
-const ROOT_MARKS: [&str; 2] = [".git", "foretell.toml"];
+const ROOT_MARKS: [&str; 2] = [".git", project::FILE];
 
 /// Parts of paths that only fetched code has.
 const FETCHED: [&str; 2] = ["/registry/src/", "/git/checkouts/"];

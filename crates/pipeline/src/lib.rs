@@ -25,6 +25,7 @@ pub mod minimize;
 pub mod observer;
 mod parallel;
 pub mod predict;
+pub mod project;
 pub mod question;
 pub mod recorded_command;
 pub mod recording;

@@ -1,4 +1,4 @@
-//! The files in crates/foretell/integrations/ with small projects: CMake, Meson, Autotools, and Bazel's scripts by themselves.
+//! The files in crates/pipeline/integrations/ with small projects: CMake, Meson, Autotools, and Bazel's scripts by themselves.
 
 use std::fs;
 use std::path::Path;

@@ -70,7 +70,7 @@ fn the_action_says_when_nothing_can_be_hunted_in() {
 fn the_gitlab_template_hunts_and_leaves_its_artifacts() {
     let project = project();
     let here = project.path().join("below");
-    let template = yaml(&root().join("crates/foretell/integrations/gitlab/foretell.gitlab-ci.yml"));
+    let template = yaml(&root().join("crates/pipeline/integrations/gitlab/foretell.gitlab-ci.yml"));
     let job = &template[".foretell"];
     let variables = job["variables"].as_object().unwrap();
     let mut known: Vec<(&str, &str)> =
