@@ -38,6 +38,7 @@ pub mod saved;
 pub mod schedules;
 pub mod scrubbing;
 pub mod sources;
+pub mod state;
 pub mod suite;
 mod suppress;
 pub mod survey;

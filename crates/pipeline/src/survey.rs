@@ -3,7 +3,12 @@
 //! Two passes over the events and tables no larger than the names: the first counts, the second
 //! finds out which threads touch the few hottest objects. Nothing is kept per event.
 
+mod figures;
+
+use serde::Serialize;
 use trace::{Access, EventId, Kind, LockId, Op, ThreadId, Trace, VariableId};
+
+pub use figures::TraceFigures;
 
 /// What is in a trace.
 #[derive(Clone, Debug)]
@@ -44,7 +49,7 @@ pub struct ThreadFigures {
 }
 
 /// How the variables are used. Every accessed variable is in exactly one of the three.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Sharing {
     /// Variables that one thread alone accesses, and the accesses to them.
     pub local: VariableUse,
@@ -55,7 +60,7 @@ pub struct Sharing {
 }
 
 /// Some of the variables, and the accesses to them.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct VariableUse {
     pub variables: u64,
@@ -63,9 +68,10 @@ pub struct VariableUse {
 }
 
 /// A variable among the hottest. An atomic update counts as a read and as a write.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct HotVariable {
+    #[serde(skip)]
     pub variable: VariableId,
     pub accesses: u64,
     pub reads: u64,
@@ -74,9 +80,10 @@ pub struct HotVariable {
 }
 
 /// A lock among the hottest. Recursive acquires have no effect and are counted apart.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct HotLock {
     /// The lock.
+    #[serde(skip)]
     pub lock: LockId,
     /// Sections of it, exclusive and shared.
     pub acquires: u64,
@@ -84,16 +91,17 @@ pub struct HotLock {
     pub shared: u64,
     /// Acquires within a section of the same lock.
     pub recursive: u64,
+    /// How many threads take it.
+    pub threads: u64,
     /// How often it passed from one thread to another.
     pub handovers: u64,
     /// The most locks a thread held when it had just taken this one.
+    #[serde(rename = "most_held")]
     pub deepest: u32,
-    /// How many threads take it.
-    pub threads: u64,
 }
 
 /// How many locks were held, by number of locks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Nesting {
     /// Acquires by the number of locks held just after.
     pub acquires: Vec<u64>,
@@ -102,7 +110,7 @@ pub struct Nesting {
 }
 
 /// What the reads saw.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct ReadFigures {
     pub own_write: u64,

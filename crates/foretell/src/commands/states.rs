@@ -10,6 +10,7 @@ mod text;
 use std::ffi::OsString;
 
 use clap::Args;
+use pipeline::state::StateClasses;
 use report::SCHEMA;
 use serde::Serialize;
 use states::{Class, Exhausted, Loset, StateLimits};
@@ -112,7 +113,7 @@ struct Report<'a> {
     threads: Vec<&'a str>,
     count: Option<String>,
     states: Option<Vec<Vec<u32>>>,
-    cut: Option<one::Classes>,
+    cut: Option<StateClasses>,
     holds: Option<bool>,
     path: Option<&'static str>,
     schedule: Option<Vec<trace::EventId>>,

@@ -1,6 +1,5 @@
 //! `foretell stats`: what is in a trace.
 
-mod json;
 mod text;
 
 use std::ffi::OsString;
@@ -13,7 +12,7 @@ use crate::limits::TimeAndMemory;
 use crate::mode::OutputMode;
 use crate::open::{Reading, open_as};
 use crate::output;
-use pipeline::survey::Survey;
+use pipeline::survey::{Survey, TraceFigures};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,7 +45,7 @@ impl Stats {
         let opened = open_as(&self.trace, self.reading, self.limits.start(), self.mode)?;
         let survey = Survey::of(&opened.trace, self.top);
         if self.mode.json {
-            output::print_json(&json::Report::of(&opened, &survey))?;
+            output::print_json(&TraceFigures::of(&opened, &survey))?;
         } else {
             output::print(&text::render(&opened, &survey, self.top))?;
         }

@@ -1,12 +1,10 @@
 //! One state: which classes it is in, and evidence that it can or cannot be reached.
 
-use check::{Model, Question, Refutation};
-use pipeline::Budget;
-use pipeline::answer::{Answer, answer};
-use pipeline::question::QuestionText;
+use check::{Model, Question};
+use pipeline::answer::Answer;
+use pipeline::state::{QuestionedState, StateClasses, ask_state};
 use report::{Steps, explain, in_one_sentence, interleaving, wrapped};
-use serde::Serialize;
-use states::{Class, Exhausted};
+use states::Class;
 
 use super::{Report, StatesQuery, text};
 use crate::diagnostics::Diagnostic;
@@ -15,40 +13,14 @@ use crate::output;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
-/// The classes of a state. The contract is docs/json.md.
-#[derive(Serialize)]
-pub(super) struct Classes {
-    state: Vec<u32>,
-    consistent: bool,
-    feasible: bool,
-    strong: bool,
-    reachable: bool,
-    lock_free: bool,
-    greatest_lock_free_below: Vec<u32>,
-    refutation: Option<Refutation>,
-}
-
 impl StatesQuery<'_> {
     /// Tells all about the state a cut names.
     pub(super) fn one(&self, cut: &str) -> Result<Exit, Diagnostic> {
-        let question = QuestionText::Cut(cut).parse(self.trace)?;
-        let budget = Budget { bounds: self.limits.bounds, steps: self.limits.steps };
-        let evidence = match answer(self.trace, &question, Model::Sync, &budget)? {
-            Answer::Unknown { bound: Some(_), .. } => return self.exhausted(Exhausted::Bounds),
-            Answer::Unknown { budget, bound: None } => return self.exhausted(Exhausted::Steps(budget)),
-            evidence => evidence,
-        };
-        let Question::Cut(state) = question else { unreachable!("a cut is asked about") };
-        let mut classes = Classes {
-            consistent: self.loset.is_consistent(&state),
-            feasible: self.loset.is_feasible(&state),
-            strong: self.loset.is_strong(&state),
-            reachable: matches!(evidence, Answer::Feasible { .. }),
-            lock_free: self.loset.is_lock_free(&state),
-            greatest_lock_free_below: self.loset.greatest_lock_free(&state),
-            refutation: None,
-            state,
-        };
+        let QuestionedState { mut classes, evidence } =
+            match ask_state(self.trace, &self.loset, cut, self.limits)? {
+                Ok(questioned) => questioned,
+                Err(exhausted) => return self.exhausted(exhausted),
+            };
         let is_in = classes.has(self.class());
         if self.states.mode.json {
             let mut report = Report { count: Some(u8::from(is_in).to_string()), ..self.report() };
@@ -66,7 +38,7 @@ impl StatesQuery<'_> {
         Ok(if is_in { Exit::Findings } else { Exit::Nothing })
     }
 
-    fn tell(&self, classes: &Classes, evidence: &Answer) -> String {
+    fn tell(&self, classes: &StateClasses, evidence: &Answer) -> String {
         let question = Question::Cut(classes.state.clone());
         let verdict = if classes.reachable { "reachable" } else { "unreachable" };
         let mut told = format!("{BOLD}{verdict}{BOLD:#}: {}\n", text::state(self.trace, &classes.state));
@@ -95,17 +67,5 @@ impl StatesQuery<'_> {
             }
         }
         told
-    }
-}
-
-impl Classes {
-    fn has(&self, class: Class) -> bool {
-        match class {
-            Class::Consistent => self.consistent,
-            Class::Feasible => self.feasible,
-            Class::Strong => self.strong,
-            Class::Reachable => self.reachable,
-            Class::LockFree => self.lock_free,
-        }
     }
 }

@@ -1,15 +1,16 @@
-//! The figures as JSON. The contract is docs/json.md: fields may be added, not changed.
+//! All figures of a trace, as JSON has them. The contract is docs/json.md: fields may be added, not changed.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use trace::{Kind, Metadata, Op};
+use trace::{EventId, Kind, Metadata, Op};
 
-use pipeline::TraceFile;
-use pipeline::survey::{ReadFigures, Sharing, Survey, ThreadFigures};
+use super::{HotLock, HotVariable, Nesting, ReadFigures, Sharing, Survey, ThreadFigures};
+use crate::trace_file::TraceFile;
 
-#[derive(Serialize)]
-pub(super) struct Report<'a> {
+/// All figures of a trace and its file.
+#[derive(Debug, Serialize)]
+pub struct TraceFigures<'a> {
     schema: u32,
     file: File<'a>,
     trace: Sizes,
@@ -20,13 +21,21 @@ pub(super) struct Report<'a> {
     kinds: BTreeMap<&'static str, u64>,
     sharing: Sharing,
     reads_from: ReadFigures,
-    hottest_variables: Vec<Variable<'a>>,
-    hottest_locks: Vec<Lock<'a>>,
-    nesting: Nesting<'a>,
+    hottest_variables: Vec<Named<'a, HotVariable>>,
+    hottest_locks: Vec<Named<'a, HotLock>>,
+    nesting: &'a Nesting,
     open_sections: OpenSections<'a>,
 }
 
-#[derive(Serialize)]
+/// An object among the hottest, with its name.
+#[derive(Debug, Serialize)]
+struct Named<'a, Figures> {
+    name: &'a str,
+    #[serde(flatten)]
+    figures: Figures,
+}
+
+#[derive(Debug, Serialize)]
 struct File<'a> {
     name: &'a str,
     form: &'static str,
@@ -35,7 +44,7 @@ struct File<'a> {
     complete: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Sizes {
     events: usize,
     threads: usize,
@@ -50,69 +59,44 @@ struct Sizes {
     locations: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Memory {
     events: usize,
     names: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Thread<'a> {
     name: &'a str,
     events: u64,
-    first: Option<u32>,
-    last: Option<u32>,
+    first: Option<EventId>,
+    last: Option<EventId>,
     forked_by: Option<&'a str>,
-    fork: Option<u32>,
+    fork: Option<EventId>,
     ended: bool,
 }
 
-#[derive(Serialize)]
-struct Variable<'a> {
-    name: &'a str,
-    accesses: u64,
-    reads: u64,
-    writes: u64,
-    threads: u64,
-}
-
-#[derive(Serialize)]
-struct Lock<'a> {
-    name: &'a str,
-    acquires: u64,
-    shared: u64,
-    recursive: u64,
-    threads: u64,
-    handovers: u64,
-    most_held: u32,
-}
-
-#[derive(Serialize)]
-struct Nesting<'a> {
-    acquires: &'a [u64],
-    accesses: &'a [u64],
-}
-
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct OpenSections<'a> {
     count: u64,
     first: Vec<OpenSection<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct OpenSection<'a> {
     lock: &'a str,
     thread: &'a str,
-    acquire: u32,
+    acquire: EventId,
     location: &'a str,
 }
 
-impl<'a> Report<'a> {
-    pub(super) fn of(opened: &'a TraceFile, survey: &'a Survey) -> Self {
+impl<'a> TraceFigures<'a> {
+    /// What a survey of this trace found.
+    pub fn of(opened: &'a TraceFile, survey: &'a Survey) -> Self {
         let trace = &opened.trace;
         let symbols = trace.symbols();
         let (events, names) = trace.memory();
-        Report {
+        TraceFigures {
             schema: 1,
             file: File {
                 name: &opened.name,
@@ -141,9 +125,17 @@ impl<'a> Report<'a> {
             kinds: kinds(survey),
             sharing: survey.sharing,
             reads_from: survey.reads,
-            hottest_variables: variables(opened, survey),
-            hottest_locks: locks(opened, survey),
-            nesting: Nesting { acquires: &survey.nesting.acquires, accesses: &survey.nesting.accesses },
+            hottest_variables: survey
+                .hot_variables
+                .iter()
+                .map(|&figures| Named { name: symbols.variable(figures.variable), figures })
+                .collect(),
+            hottest_locks: survey
+                .hot_locks
+                .iter()
+                .map(|&figures| Named { name: symbols.lock(figures.lock), figures })
+                .collect(),
+            nesting: &survey.nesting,
             open_sections: open_sections(opened, survey),
         }
     }
@@ -154,10 +146,10 @@ fn thread<'a>(opened: &'a TraceFile, figures: &ThreadFigures) -> Thread<'a> {
     Thread {
         name: trace.symbols().thread(figures.thread),
         events: figures.events,
-        first: figures.span.map(|(first, _)| first.0),
-        last: figures.span.map(|(_, last)| last.0),
+        first: figures.span.map(|(first, _)| first),
+        last: figures.span.map(|(_, last)| last),
         forked_by: figures.fork.map(|fork| trace.symbols().thread(trace.thread(fork))),
-        fork: figures.fork.map(|fork| fork.0),
+        fork: figures.fork,
         ended: figures.ended,
     }
 }
@@ -168,30 +160,6 @@ fn kinds(survey: &Survey) -> BTreeMap<&'static str, u64> {
     counts.filter(|&(_, count)| count > 0).collect()
 }
 
-fn variables<'a>(opened: &'a TraceFile, survey: &Survey) -> Vec<Variable<'a>> {
-    let row = |hot: &pipeline::survey::HotVariable| Variable {
-        name: opened.trace.symbols().variable(hot.variable),
-        accesses: hot.accesses,
-        reads: hot.reads,
-        writes: hot.writes,
-        threads: hot.threads,
-    };
-    survey.hot_variables.iter().map(row).collect()
-}
-
-fn locks<'a>(opened: &'a TraceFile, survey: &Survey) -> Vec<Lock<'a>> {
-    let row = |hot: &pipeline::survey::HotLock| Lock {
-        name: opened.trace.symbols().lock(hot.lock),
-        acquires: hot.acquires,
-        shared: hot.shared,
-        recursive: hot.recursive,
-        threads: hot.threads,
-        handovers: hot.handovers,
-        most_held: hot.deepest,
-    };
-    survey.hot_locks.iter().map(row).collect()
-}
-
 fn open_sections<'a>(opened: &'a TraceFile, survey: &Survey) -> OpenSections<'a> {
     let (trace, symbols) = (&opened.trace, opened.trace.symbols());
     let sections = survey.open_examples.iter().map(|&acquire| OpenSection {
@@ -200,7 +168,7 @@ fn open_sections<'a>(opened: &'a TraceFile, survey: &Survey) -> OpenSections<'a>
             other => unreachable!("{other:?} does not open a section"),
         },
         thread: symbols.thread(trace.thread(acquire)),
-        acquire: acquire.0,
+        acquire,
         location: symbols.location(trace.location(acquire)),
     });
     OpenSections { count: survey.open_sections, first: sections.collect() }
