@@ -32,11 +32,20 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// What it says.
+    pub fn verdict(&self) -> ClaimedVerdict {
+        match self {
+            Answer::Feasible { .. } => ClaimedVerdict::Feasible,
+            Answer::Infeasible(_) => ClaimedVerdict::Infeasible,
+            Answer::Unknown { .. } => ClaimedVerdict::Unknown,
+        }
+    }
+
     /// The answer with its evidence, as JSON has it.
     pub fn evidence(&self, trace: &Trace, question: &Question, model: Model, about: About) -> Evidence {
         let mut evidence = Evidence {
             schema: SCHEMA,
-            verdict: ClaimedVerdict::Unknown,
+            verdict: self.verdict(),
             guaranteed: None,
             model,
             schedule: None,
@@ -47,14 +56,10 @@ impl Answer {
         };
         match self {
             Answer::Feasible { schedule, guaranteed } => {
-                evidence.verdict = ClaimedVerdict::Feasible;
                 evidence.guaranteed = Some(*guaranteed);
                 evidence.schedule = Some(schedule.clone());
             }
-            Answer::Infeasible(refutation) => {
-                evidence.verdict = ClaimedVerdict::Infeasible;
-                evidence.refutation = Some(refutation.clone());
-            }
+            Answer::Infeasible(refutation) => evidence.refutation = Some(refutation.clone()),
             Answer::Unknown { budget, .. } => evidence.budget = Some(*budget),
         }
         evidence

@@ -7,6 +7,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod answer;
 mod context;
 mod edges;
 mod evidence;
@@ -34,6 +35,7 @@ mod values;
 mod words;
 mod wrap;
 
+pub use answer::AnswerInWords;
 pub use context::{Context, Contexts, HeldLock};
 pub use edges::{Edge, EdgeKind, edges};
 pub use evidence::{About, ClaimedVerdict, Evidence, EvidenceError, SCHEMA, events_named};

@@ -3,7 +3,6 @@
 //! Whatever is printed or written has been verified by [`check`] first.
 
 mod asking;
-mod text;
 
 use std::ffi::OsString;
 
@@ -13,7 +12,7 @@ use pipeline::answer::{Answer, answer};
 use pipeline::budget::in_words;
 use pipeline::predict::refuse_without_branches;
 use pipeline::{Bounds, Budget, TraceFile};
-use report::{About, Fingerprint, ScheduleFile, Steps};
+use report::{About, AnswerInWords, Fingerprint, ScheduleFile, Steps};
 use trace::Trace;
 
 use pipeline::predict::MemoryOrders;
@@ -174,8 +173,8 @@ impl Decide {
         answer: &Answer,
         bounds: Bounds,
     ) -> String {
-        let text = text::AnswerText { trace, question, model };
-        let verdict = text.verdict(answer);
+        let text = AnswerInWords { trace, question, model };
+        let verdict = text.verdict(answer.verdict());
         if self.mode.quiet {
             return verdict;
         }
@@ -184,7 +183,7 @@ impl Decide {
             Answer::Feasible { schedule, guaranteed } => text.feasible(schedule, *guaranteed, steps),
             Answer::Infeasible(refutation) if self.explain => text.explained(refutation),
             Answer::Infeasible(refutation) => text.infeasible(refutation),
-            Answer::Unknown { bound: Some(bound), .. } => text.stopped(&in_words(bounds, *bound)),
+            Answer::Unknown { bound: Some(bound), .. } => format!("Stopped: {}.\n", in_words(bounds, *bound)),
             Answer::Unknown { budget, bound: None } => text.unknown(*budget),
         };
         format!("{verdict}{rest}")

@@ -1,40 +1,49 @@
-//! The verdict for a person.
+//! The answer to one question, for a person: the verdict, and its evidence in words.
 
 use check::{Model, Question, Refutation};
-use report::{Steps, Words, changed_reads, explain, in_one_sentence, interleaving, unordered_reads, wrapped};
 use trace::{EventId, Trace};
 
-use crate::table::{counted, number};
-use pipeline::answer::Answer;
+use crate::evidence::ClaimedVerdict;
+use crate::explain::{explain, in_one_sentence};
+use crate::figures::{counted, number};
+use crate::interleaving::{Steps, interleaving};
+use crate::values::{changed_reads, unordered_reads};
+use crate::words::Words;
+use crate::wrap::wrapped;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
-/// The answer to one question, in words.
-pub(super) struct AnswerText<'a> {
-    pub(super) trace: &'a Trace,
-    pub(super) question: &'a Question,
-    pub(super) model: Model,
+/// What an answer is about. Its parts have been verified by who has them said.
+#[derive(Clone, Copy, Debug)]
+pub struct AnswerInWords<'a> {
+    /// The trace that was asked about.
+    pub trace: &'a Trace,
+    /// What was asked.
+    pub question: &'a Question,
+    /// What reads had to see.
+    pub model: Model,
 }
 
-impl AnswerText<'_> {
+impl AnswerInWords<'_> {
     /// One line that says it all.
-    pub(super) fn verdict(&self, answer: &Answer) -> String {
+    pub fn verdict(&self, verdict: ClaimedVerdict) -> String {
         let words = Words::new(self.trace);
         let model = self.model.name();
-        match answer {
-            Answer::Feasible { .. } => {
+        match verdict {
+            ClaimedVerdict::Feasible => {
                 format!("{BOLD}feasible{BOLD:#} under `{model}`: {}\n", words.possible(self.question))
             }
-            Answer::Infeasible(_) => {
+            ClaimedVerdict::Infeasible => {
                 format!("{BOLD}infeasible{BOLD:#} under `{model}`: {}\n", words.impossible(self.question))
             }
-            Answer::Unknown { .. } => {
+            ClaimedVerdict::Unknown => {
                 format!("{BOLD}unknown{BOLD:#} under `{model}`: {}\n", words.whether(self.question))
             }
         }
     }
 
-    pub(super) fn feasible(&self, schedule: &[EventId], guaranteed: bool, steps: Steps) -> String {
+    /// The schedule, and whether the program is certain to follow it.
+    pub fn feasible(&self, schedule: &[EventId], guaranteed: bool, steps: Steps) -> String {
         if schedule.is_empty() && self.question.named().is_empty() {
             return "Every run starts in this state.\n".to_owned();
         }
@@ -85,20 +94,19 @@ impl AnswerText<'_> {
         next.into_iter().find(|&event| self.trace.thread(event) == self.trace.thread(read))
     }
 
-    pub(super) fn infeasible(&self, refutation: &Refutation) -> String {
+    /// Why there is no schedule, in a sentence.
+    pub fn infeasible(&self, refutation: &Refutation) -> String {
         let why = in_one_sentence(self.trace, self.question, self.model, refutation);
         format!("{}`--explain` shows the steps.\n", wrapped(&format!("Why: {why}."), 0, 0))
     }
 
-    pub(super) fn explained(&self, refutation: &Refutation) -> String {
+    /// Why there is no schedule, step by step.
+    pub fn explained(&self, refutation: &Refutation) -> String {
         format!("\n{}", explain(self.trace, self.question, self.model, refutation))
     }
 
-    pub(super) fn stopped(&self, reason: &str) -> String {
-        format!("Stopped: {reason}.\n")
-    }
-
-    pub(super) fn unknown(&self, budget: u64) -> String {
+    /// What to try if this number of steps was not enough.
+    pub fn unknown(&self, budget: u64) -> String {
         let more = number(budget.saturating_mul(10).max(10)).replace(',', "_");
         format!("The budget of {} ran out. Try `--budget {more}`.\n", counted(budget, "step"))
     }
