@@ -153,7 +153,10 @@ pub struct ReplayRun {
 pub struct ReplayedEvent {
     /// Whose event.
     pub thread: String,
-    /// What it does, and to what.
+    /// What it does.
+    #[serde(skip)]
+    pub kind: Kind,
+    /// The same, and to what.
     pub operation: String,
     /// Where.
     pub location: String,
@@ -426,6 +429,7 @@ impl Replayer {
         let ObservedEvent { event, before, after, stack } = observed;
         ReplayedEvent {
             thread: self.plan.thread_name(&event.thread),
+            kind: event.kind,
             operation: format!("{}({})", trace::text::op_name(event.kind), event.object),
             location: event.location.clone(),
             before: before.as_deref().map(value),

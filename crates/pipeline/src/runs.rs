@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use serde::{Serialize, Serializer};
+
 use crate::error::Error;
 use crate::saved;
 use crate::suite::Plan;
@@ -15,27 +17,33 @@ const KEPT: usize = 50;
 /// What a run's directory may hold, so that nothing else is taken for one.
 const OF_A_RUN: [&str; 5] = [saved::FINDINGS, saved::TRACE, "output.txt", "report.html", "suite.json"];
 
-/// A run that is kept.
-#[derive(Clone, Debug)]
-pub struct Run {
+/// A run that is kept. As JSON, its contract is docs/json.md.
+#[derive(Clone, Debug, Serialize)]
+pub struct KeptRun {
     /// Its number.
     pub number: u64,
     /// Its directory.
+    #[serde(rename = "directory", serialize_with = "displayed")]
     pub path: PathBuf,
-    /// When it was last written to.
-    pub modified: SystemTime,
+    /// The program and its arguments, or the test command.
+    pub command: String,
     /// How much room it takes.
     pub bytes: u64,
+    /// How long ago it was last written to.
+    pub seconds_ago: u64,
     /// The tests of a suite.
     pub tests: Option<usize>,
     /// How many findings it shows; none: it was interrupted before it found out.
     pub findings: Option<usize>,
-    /// The program and its arguments, or the test command.
-    pub command: String,
+}
+
+/// A path as text, whatever its bytes are.
+fn displayed<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&path.display())
 }
 
 /// The runs in a directory of results, the oldest first. Without the directory there are none.
-pub fn runs(results: &Path) -> Result<Vec<Run>, Error> {
+pub fn runs(results: &Path) -> Result<Vec<KeptRun>, Error> {
     let cannot = |error| Error::io("read", format!("`{}`", results.display()), error);
     let entries = match fs::read_dir(results) {
         Ok(entries) => entries,
@@ -56,7 +64,7 @@ pub fn runs(results: &Path) -> Result<Vec<Run>, Error> {
     Ok(runs)
 }
 
-fn run(number: u64, path: PathBuf) -> Option<Run> {
+fn run(number: u64, path: PathBuf) -> Option<KeptRun> {
     let is_run = OF_A_RUN.iter().any(|name| path.join(name).exists());
     let is_empty = || fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_none());
     if !is_run && !is_empty() {
@@ -72,8 +80,9 @@ fn run(number: u64, path: PathBuf) -> Option<Run> {
         None => command_of(&path.join(saved::TRACE)),
     };
     let modified = fs::metadata(&path).and_then(|facts| facts.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    let seconds_ago = SystemTime::now().duration_since(modified).unwrap_or_default().as_secs();
     let tests = plan.map(|plan| plan.tests.len());
-    Some(Run { number, bytes: size(&path), path, modified, tests, findings: shown, command })
+    Some(KeptRun { number, command, bytes: size(&path), path, seconds_ago, tests, findings: shown })
 }
 
 /// The command that a trace was recorded of; empty if it cannot be read.
@@ -95,7 +104,7 @@ fn size(path: &Path) -> u64 {
 }
 
 /// Removes all runs but the `keep` newest. Returns those that were removed.
-pub fn prune(results: &Path, keep: usize) -> Result<Vec<Run>, Error> {
+pub fn prune(results: &Path, keep: usize) -> Result<Vec<KeptRun>, Error> {
     let mut runs = runs(results)?;
     runs.truncate(runs.len().saturating_sub(keep));
     for run in &runs {
@@ -128,9 +137,12 @@ mod tests {
         std::os::unix::fs::symlink("10", at("latest")).unwrap();
         std::os::unix::fs::symlink("/", at("5")).unwrap();
         fs::write(at("7"), "a file").unwrap();
-        let numbers = |runs: Vec<Run>| runs.iter().map(|run| run.number).collect::<Vec<_>>();
+        let numbers = |runs: Vec<KeptRun>| runs.iter().map(|run| run.number).collect::<Vec<_>>();
         assert_eq!(numbers(runs(results.path()).unwrap()), [1, 2, 4, 10]);
-        assert_eq!(runs(results.path()).unwrap()[0].bytes, 5);
+        let first = serde_json::to_value(&runs(results.path()).unwrap()[0]).unwrap();
+        assert_eq!(first["directory"], at("1").display().to_string());
+        assert_eq!((&first["bytes"], &first["findings"]), (&5.into(), &serde_json::Value::Null));
+        assert!(first["seconds_ago"].as_u64().unwrap() < 3600, "{first}");
         assert_eq!(numbers(prune(results.path(), 2).unwrap()), [1, 2]);
         assert_eq!(numbers(runs(results.path()).unwrap()), [4, 10]);
         assert!(at("3").join("thesis.tex").exists() && at("7").exists() && at("5").exists());

@@ -49,19 +49,21 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 
 const BYTES: &str = "expected an amount such as 500M, 4G or 2GiB";
 
-/// A time in seconds: `60`, `0.5`, `90s`, `10m`, `2h`.
+/// A time in seconds: `60`, `0.5`, `500ms`, `90s`, `10m`, `2h`.
 pub fn seconds(text: &str) -> Result<Duration, String> {
-    let (digits, unit) = match text.char_indices().next_back() {
-        Some((at, 's')) => (&text[..at], 1.0),
-        Some((at, 'm')) => (&text[..at], 60.0),
-        Some((at, 'h')) => (&text[..at], 3600.0),
-        _ => (text, 1.0),
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => f64::NAN,
     };
     let number =
         digits.starts_with(|c: char| c.is_ascii_digit()).then(|| digits.parse::<f64>().ok()).flatten();
     let time = number.and_then(|number| Duration::try_from_secs_f64(number * unit).ok());
     time.filter(|time| !time.is_zero())
-        .ok_or_else(|| "expected seconds such as 60 or 0.5, or 10m or 2h".to_owned())
+        .ok_or_else(|| "expected a time such as 60, 0.5, 500ms, 10m or 2h".to_owned())
 }
 
 /// A whole number of objects.
@@ -101,10 +103,11 @@ mod tests {
         }
         let millis = |text| seconds(text).map(|time| time.as_millis());
         assert_eq!(
-            (millis("60"), millis("0.5"), millis("10m"), millis("1.5h")),
-            (Ok(60_000), Ok(500), Ok(600_000), Ok(5_400_000))
+            (millis("60"), millis("0.5"), millis("500ms"), millis("10m"), millis("1.5h")),
+            (Ok(60_000), Ok(500), Ok(500), Ok(600_000), Ok(5_400_000))
         );
-        assert!(["", "0", "-1", "s", "inf", "1e300", "1d", "é"].iter().all(|text| seconds(text).is_err()));
+        let refused = ["", "0", "-1", "s", "-1s", "5 s", "inf", "1e300", "1e400h", "1d", "3x", "é"];
+        assert!(refused.iter().all(|text| seconds(text).is_err()));
         assert_eq!(
             (bytes("500M"), bytes("1GB"), bytes("2GiB"), bytes("4096")),
             (Ok(500_000_000), Ok(1_000_000_000), Ok(2 << 30), Ok(4096))

@@ -21,7 +21,6 @@ use wire::{Children, Policy};
 
 use super::driving::{Driving, ReplayedClient};
 use super::predict::Search;
-use super::test::shard;
 use crate::arguments::{Arguments, Command, children, policy};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
@@ -98,7 +97,7 @@ pub struct Hunt {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     runs: u64,
     /// Take part I of N parts of the seeds, for several machines; `foretell merge` joins what they find.
-    #[arg(long, value_name = "I/N", value_parser = shard)]
+    #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
     /// How the next thread is chosen while the program is recorded: `random`, `pct`, `round-robin` or `os`.
     #[arg(long, value_name = "POLICY", default_value = Policy::Random.name(), value_parser = policy(), hide_possible_values = true)]

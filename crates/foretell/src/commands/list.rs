@@ -3,10 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::SystemTime;
 
 use clap::Args;
-use pipeline::runs::{Run, prune, runs};
+use pipeline::runs::{KeptRun, prune, runs};
 use pipeline::saved;
 use serde::Serialize;
 
@@ -30,44 +29,18 @@ pub struct List {
 #[derive(Serialize)]
 struct Report {
     schema: u32,
-    runs: Vec<Entry>,
-}
-
-#[derive(Serialize)]
-struct Entry {
-    number: u64,
-    directory: String,
-    command: String,
-    bytes: u64,
-    seconds_ago: u64,
-    tests: Option<usize>,
-    findings: Option<usize>,
-}
-
-impl Entry {
-    fn of(run: Run) -> Entry {
-        let ago = SystemTime::now().duration_since(run.modified).unwrap_or_default();
-        Entry {
-            number: run.number,
-            directory: run.path.display().to_string(),
-            command: run.command,
-            bytes: run.bytes,
-            seconds_ago: ago.as_secs(),
-            tests: run.tests,
-            findings: run.findings,
-        }
-    }
+    runs: Vec<KeptRun>,
 }
 
 impl List {
     /// Lists them, the newest last.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let entries: Vec<Entry> = runs(&self.results)?.into_iter().map(Entry::of).collect();
+        let runs = runs(&self.results)?;
         if self.mode.json {
-            output::print_json(&Report { schema: 1, runs: entries })?;
+            output::print_json(&Report { schema: 1, runs })?;
             return Ok(Exit::Nothing);
         }
-        if entries.is_empty() {
+        if runs.is_empty() {
             output::print(&format!("no runs in {}\n", self.results.display()))?;
             return Ok(Exit::Nothing);
         }
@@ -78,12 +51,11 @@ impl List {
             ("findings", Align::Right),
             ("command", Align::Left),
         ]);
-        for entry in &entries {
-            let findings = entry.findings.map_or("interrupted".to_owned(), |count| count.to_string());
-            let tests = entry.tests.map(|tests| format!(" ({})", counted(tests as u64, "test")));
-            let command = name(&entry.command) + &tests.unwrap_or_default();
-            let size = bytes(entry.bytes);
-            table.row([entry.number.to_string(), age(entry.seconds_ago), size, findings, command]);
+        for run in &runs {
+            let findings = run.findings.map_or("interrupted".to_owned(), |count| count.to_string());
+            let tests = run.tests.map(|tests| format!(" ({})", counted(tests as u64, "test")));
+            let command = name(&run.command) + &tests.unwrap_or_default();
+            table.row([run.number.to_string(), age(run.seconds_ago), bytes(run.bytes), findings, command]);
         }
         output::print(&table.render())?;
         Ok(Exit::Nothing)
@@ -119,8 +91,7 @@ impl Clean {
         let removed = prune(&self.results, self.keep)?;
         let freed: u64 = removed.iter().map(|run| run.bytes).sum();
         if self.mode.json {
-            let runs = removed.into_iter().map(Entry::of).collect();
-            output::print_json(&Report { schema: 1, runs })?;
+            output::print_json(&Report { schema: 1, runs: removed })?;
         } else if !self.mode.quiet {
             let runs = counted(removed.len() as u64, "run");
             output::print(&format!("removed {runs}, {}\n", bytes(freed)))?;

@@ -22,7 +22,7 @@ use crate::exit::Exit;
 use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::output::{self, Form, OutputTarget};
-use crate::quantity::quantity;
+use crate::quantity::{quantity, seconds};
 use crate::table::{bytes, counted};
 
 const EXAMPLES: &str = "\
@@ -73,7 +73,7 @@ pub struct Record {
     #[arg(long, value_name = "N", value_parser = quantity)]
     max_events: Option<u64>,
     /// End the program after this time, such as 500ms, 10s or 2m.
-    #[arg(long, visible_alias = "timeout", value_name = "D", value_parser = duration)]
+    #[arg(long, visible_alias = "timeout", value_name = "D", value_parser = seconds)]
     duration: Option<Duration>,
     /// Only variables accessed by functions or files whose names contain PATTERN; atomics are always included. `*` matches
     /// anything.
@@ -252,40 +252,8 @@ impl<'a> Trace<'a> {
     }
 }
 
-/// A time such as 500ms, 10s or 2m; a bare number is seconds.
-fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("expected a time such as 500ms, 10s or 2m".to_owned()),
-    };
-    let number = digits.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-    let seconds = number.map(|number| number * unit);
-    seconds
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .ok_or_else(|| "expected a time such as 500ms, 10s or 2m".to_owned())
-}
-
 /// A share from 0 to 1.
 fn share(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
     number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_as_people_write_them() {
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
-        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
-        for text in ["", "s", "-1s", "0", "5 s", "inf", "1e400", "3d", "é"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
-    }
 }

@@ -60,7 +60,7 @@ pub(super) struct SuiteArguments {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// Hunt in part I of N parts of the tests, chosen by their names and seeds.
-    #[arg(long, value_name = "I/N", value_parser = shard)]
+    #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
     /// Whether to record the processes that a test starts as well: `ignore` or `follow`. Each is also a separate test.
     #[arg(long, value_parser = children(), default_value = Children::Ignore.name(), hide_possible_values = true)]
@@ -185,28 +185,4 @@ pub(super) fn report(outcome: SuiteOutcome, outputs: &Outputs, mode: OutputMode)
         Exit::Nothing if suite.count(TestOutcome::NotReached) > 0 => Exit::Budget,
         exit => exit,
     })
-}
-
-/// A part of the tests, such as `2/8`.
-pub(super) fn shard(text: &str) -> Result<Shard, String> {
-    let parts =
-        text.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
-    match parts {
-        Some((part, parts)) if 1 <= part && part <= parts => Ok(Shard { part, parts }),
-        _ => Err("expected a part and a number of parts, such as 2/8".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shards_as_people_write_them() {
-        assert_eq!(shard("2/8"), Ok(Shard { part: 2, parts: 8 }));
-        assert_eq!(shard("1/1"), Ok(Shard::WHOLE));
-        for text in ["", "0/8", "9/8", "1/0", "2", "a/b", "1/2/3", "-1/2"] {
-            assert!(shard(text).is_err(), "{text}");
-        }
-    }
 }

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use report::TestOutcome;
 use run::environment::Environment;
@@ -98,6 +99,19 @@ pub struct Shard {
     pub part: u64,
     /// How many parts there are.
     pub parts: u64,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    /// A part and the number of parts, such as `2/8`.
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let (part, parts) = text.split_once('/').unwrap_or_default();
+        let shard = part.parse().ok().zip(parts.parse().ok()).map(|(part, parts)| Shard { part, parts });
+        shard
+            .filter(|shard| shard.exists())
+            .ok_or_else(|| "expected a part and a number of parts, such as 2/8".to_owned())
+    }
 }
 
 impl Shard {
@@ -432,6 +446,15 @@ fn file_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shards_as_people_write_them() {
+        assert_eq!("2/8".parse(), Ok(Shard { part: 2, parts: 8 }));
+        assert_eq!("1/1".parse(), Ok(Shard::WHOLE));
+        for text in ["", "0/8", "9/8", "1/0", "2", "a/b", "1/2/3", "-1/2"] {
+            assert!(text.parse::<Shard>().is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn each_test_is_in_one_shard() {

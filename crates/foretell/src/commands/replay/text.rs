@@ -57,7 +57,7 @@ fn push_run(text: &mut String, replayer: &Replayer, run: &ReplayRun, first: bool
             let names: Vec<&str> = events.iter().map(|seen| seen.thread.as_str()).collect();
             let _ = writeln!(text, "  {}: {} first", order.name(), names.first().unwrap_or(&""));
             for seen in events {
-                push_values(text, replayer, seen);
+                push_values(text, seen);
             }
         }
     }
@@ -105,21 +105,15 @@ fn push_hold(text: &mut String, replayer: &Replayer, run: &ReplayRun) {
             let _ = writeln!(text, "        from {frame}");
         }
         if !matches!(replayer.plan.goal, Goal::Race(..) | Goal::Deadlock(_)) {
-            push_values(text, replayer, seen);
+            push_values(text, seen);
         }
     }
 }
 
 /// What an access saw and left.
-fn push_values(text: &mut String, replayer: &Replayer, seen: &ReplayedEvent) {
-    let named = replayer.plan.goal.named();
-    let event = named.iter().find(|event| {
-        event.location == seen.location
-            && seen.operation == format!("{}({})", trace::text::op_name(event.kind), event.object)
-    });
-    let Some(kind) = event.map(|event| event.kind) else { return };
-    let reads = matches!(kind, Kind::Read | Kind::AtomicRead | Kind::AtomicUpdate);
-    let writes = matches!(kind, Kind::Write | Kind::AtomicWrite | Kind::AtomicUpdate);
+fn push_values(text: &mut String, seen: &ReplayedEvent) {
+    let reads = matches!(seen.kind, Kind::Read | Kind::AtomicRead | Kind::AtomicUpdate);
+    let writes = matches!(seen.kind, Kind::Write | Kind::AtomicWrite | Kind::AtomicUpdate);
     let mut said = Vec::new();
     if let (true, Some(before)) = (reads, &seen.before) {
         let recorded = seen.recorded.as_ref().map(|recorded| format!(" (in the recorded order: {recorded})"));
