@@ -29,8 +29,8 @@ pub struct Leg {
 
 /// The result of the search for a route.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    Route(Route),
+pub(crate) enum RouteSearch {
+    Found(Route),
     /// There is none.
     None,
     /// The search was given up.
@@ -83,7 +83,7 @@ pub(crate) fn find(
     changed: &RunStep,
     sources: &[Option<EventRef>],
     effect: ChangedEvent,
-) -> Answer {
+) -> RouteSearch {
     let item = |order: u32, step: &RunStep| {
         let is_changed = step.event == changed.event;
         let reading = step.parts.iter().filter(|part| part.effect.reads());
@@ -128,21 +128,21 @@ pub(crate) fn find(
 }
 
 impl Search<'_> {
-    fn find(mut self, lengths: &[u64]) -> Answer {
+    fn find(mut self, lengths: &[u64]) -> RouteSearch {
         // Where a choice was made: how much was performed before, and what is left to be tried.
         let mut choices: Vec<(usize, Vec<usize>)> = Vec::new();
         loop {
             self.read_all();
             if self.is_done() {
-                return Answer::Route(self.route(lengths));
+                return RouteSearch::Found(self.route(lengths));
             }
             if self.visited.len() > MOST_STATES {
-                return Answer::GaveUp;
+                return RouteSearch::GaveUp;
             }
             let next = if self.visited.insert(self.state) { self.writable() } else { Vec::new() };
             choices.push((self.performed.len(), next));
             loop {
-                let Some((performed, next)) = choices.last_mut() else { return Answer::None };
+                let Some((performed, next)) = choices.last_mut() else { return RouteSearch::None };
                 let performed = *performed;
                 let Some(thread) = next.pop() else {
                     choices.pop();

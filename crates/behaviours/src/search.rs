@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::doubt::Doubt;
 use crate::prefix::Changed;
-use crate::route::{self, Answer, ChangedEvent, Route};
+use crate::route::{self, ChangedEvent, Route, RouteSearch};
 use crate::run::{Run, SitePair};
 use crate::targets::{Target, TargetLimits, Targets};
 
@@ -189,7 +189,7 @@ impl Search {
         let mut gave_up = false;
         for &effect in effects {
             match find(effect) {
-                Answer::Route(route) => {
+                RouteSearch::Found(route) => {
                     let tried = self.pairs.entry(target.pair).or_default();
                     *tried += 1;
                     let is_loose = step.may_change && effect == ChangedEvent::Reads;
@@ -201,8 +201,8 @@ impl Search {
                         is_loose,
                     });
                 }
-                Answer::None => {}
-                Answer::GaveUp => gave_up = true,
+                RouteSearch::None => {}
+                RouteSearch::GaveUp => gave_up = true,
             }
         }
         if gave_up {

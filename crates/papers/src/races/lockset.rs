@@ -83,9 +83,9 @@ struct SeenAccess {
     event: EventId,
 }
 
-/// What an access was answered. It is the answer to all of its class until another thread makes an access that none covers.
+/// The last access of a kind, and what it races with. That is the answer to all of its class until another thread makes an access that none covers.
 #[derive(Clone, Copy, Debug)]
-struct Answer {
+struct LastAccess {
     class: Class,
     /// [`NOBODY`] if there is none.
     partner: EventId,
@@ -94,9 +94,9 @@ struct Answer {
 /// Stands for no event, and as an index for no access.
 const NOBODY: EventId = EventId(u32::MAX);
 
-const NO_ANSWER: Answer = Answer { class: NO_CLASS, partner: NOBODY };
+const NO_LAST_ACCESS: LastAccess = LastAccess { class: NO_CLASS, partner: NOBODY };
 
-impl Answer {
+impl LastAccess {
     #[inline]
     fn partner(self) -> Option<EventId> {
         (self.partner != NOBODY).then_some(self.partner)
@@ -108,8 +108,8 @@ impl Answer {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Summary {
-    /// The last answers, to a read and to a write.
-    answers: [Answer; 2],
+    /// The last read and the last write.
+    last: [LastAccess; 2],
     /// The locks held at every access so far, and at every write: who is kept out by them need not look further.
     common: Option<LockSetId>,
     common_to_writes: Option<LockSetId>,
@@ -122,7 +122,7 @@ struct Summary {
 impl Default for Summary {
     fn default() -> Self {
         Summary {
-            answers: [NO_ANSWER; 2],
+            last: [NO_LAST_ACCESS; 2],
             common: None,
             common_to_writes: None,
             partners: [NOBODY.0; 2],
@@ -132,19 +132,19 @@ impl Default for Summary {
 }
 
 impl Summary {
-    /// Takes in an access that the last answers are not for.
+    /// Takes in an access that is not like the last ones.
     fn look(&mut self, new: SeenAccess, sets: &mut LockSets) -> Option<EventId> {
         let class = new.class;
         let partner = self.partner(class, sets);
         if self.add(new, sets) {
-            for answer in &mut self.answers {
-                if !answer.class.is_of_thread_of(class) {
-                    *answer = NO_ANSWER;
+            for last in &mut self.last {
+                if !last.class.is_of_thread_of(class) {
+                    *last = NO_LAST_ACCESS;
                 }
             }
         }
-        self.answers[usize::from(class.kind().writes())] =
-            Answer { class, partner: partner.unwrap_or(NOBODY) };
+        self.last[usize::from(class.kind().writes())] =
+            LastAccess { class, partner: partner.unwrap_or(NOBODY) };
         partner
     }
 
@@ -215,9 +215,9 @@ impl Lockset {
         };
         let class = Class::new(thread, self.held.by(thread), kind);
         let summary = slot(&mut self.variables, op.target() as usize);
-        let answer = summary.answers[usize::from(class.kind().writes())];
-        if answer.class == class {
-            return answer.partner();
+        let last = summary.last[usize::from(class.kind().writes())];
+        if last.class == class {
+            return last.partner();
         }
         summary.look(SeenAccess { class, event }, self.held.sets_mut())
     }

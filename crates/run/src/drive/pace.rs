@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use wire::{ClientRecord, Endpoint};
 
-use super::script::{Act, Conversation, Deed, Script, Standing};
+use super::script::{ClientAction, ClientStep, Conversation, Script, ServerProgress};
 
 /// The server has done nothing for so long, so it waits for what comes next, whatever the script says.
 pub(super) const PATIENCE: Duration = Duration::from_millis(50);
@@ -71,10 +71,10 @@ pub(super) enum Hearing {
 /// Where a connection of the script stands.
 #[derive(Debug)]
 struct State {
-    /// The next act.
+    /// The next step.
     next: usize,
     /// How far the server has come.
-    standing: Standing,
+    progress: ServerProgress,
     is_accepted: bool,
     /// The server looks for something.
     asks: bool,
@@ -89,7 +89,7 @@ impl Pace {
     pub(super) fn new(script: Script, hearing: Hearing, now: Instant) -> Pace {
         let state = |_: &Conversation| State {
             next: 0,
-            standing: Standing::default(),
+            progress: ServerProgress::default(),
             is_accepted: false,
             asks: false,
             ended: false,
@@ -151,15 +151,15 @@ impl Pace {
     fn act_due(&mut self, now: Instant, idle: Duration) -> Option<Due> {
         let open = self.script.conversations[..self.opened].iter().zip(&mut self.states).enumerate();
         for (number, (conversation, state)) in open {
-            let Some(act) = conversation.acts.get(state.next) else { continue };
+            let Some(step) = conversation.steps.get(state.next) else { continue };
             let has_waited = state.has_waited(now, idle, self.patience);
-            if !state.allows(act, self.hearing, has_waited) {
+            if !state.allows(step, self.hearing, has_waited) {
                 continue;
             }
             state.next += 1;
-            match &act.what {
-                Deed::Send(range) => return Some(Due::Send(number, range.clone())),
-                Deed::Close => {
+            match &step.what {
+                ClientAction::Send(range) => return Some(Due::Send(number, range.clone())),
+                ClientAction::Close => {
                     state.closed = true;
                     self.count_endings();
                     return Some(Due::Close(number));
@@ -184,10 +184,10 @@ impl Pace {
 
     /// The server has closed a connection: nothing more can be sent.
     pub(super) fn closed(&mut self, conversation: usize, now: Instant) {
-        let acts = self.script.conversations[conversation].acts.len();
+        let steps = self.script.conversations[conversation].steps.len();
         let state = &mut self.states[conversation];
-        if !state.closed || state.next < acts {
-            (state.closed, state.next, state.changed, self.changed) = (true, acts, now, now);
+        if !state.closed || state.next < steps {
+            (state.closed, state.next, state.changed, self.changed) = (true, steps, now, now);
             self.count_endings();
         }
     }
@@ -215,12 +215,14 @@ impl Pace {
                 self.state(connection).into_iter().for_each(|state| state.asks = true);
             }
             ClientRecord::Received { connection, bytes, .. } => {
-                self.stand(connection, now, |standing| standing.received += bytes.len() as u64);
+                self.advance(connection, now, |progress| progress.received += bytes.len() as u64);
             }
             ClientRecord::Sent { connection, bytes } => {
-                self.stand(connection, now, |standing| standing.sent = standing.sent.saturating_add(bytes));
+                self.advance(connection, now, |progress| progress.sent = progress.sent.saturating_add(bytes));
             }
-            ClientRecord::Empty { connection } => self.stand(connection, now, |standing| standing.looks += 1),
+            ClientRecord::Empty { connection } => {
+                self.advance(connection, now, |progress| progress.looks += 1)
+            }
             ClientRecord::Ended { connection } => {
                 if let Some(state) = self.state(connection) {
                     (state.ended, state.changed) = (true, now);
@@ -239,9 +241,9 @@ impl Pace {
         self.states.get_mut(conversation)
     }
 
-    fn stand(&mut self, connection: u32, now: Instant, change: impl FnOnce(&mut Standing)) {
+    fn advance(&mut self, connection: u32, now: Instant, change: impl FnOnce(&mut ServerProgress)) {
         if let Some(state) = self.state(connection) {
-            change(&mut state.standing);
+            change(&mut state.progress);
             (state.asks, state.changed) = (false, now);
         }
     }
@@ -255,10 +257,10 @@ impl Pace {
     pub(super) fn is_done(&self, now: Instant, still: Instant) -> bool {
         let idle = now.saturating_duration_since(still.max(self.changed));
         let is_done = |(conversation, state): (&Conversation, &State)| {
-            if state.next < conversation.acts.len() {
+            if state.next < conversation.steps.len() {
                 return false;
             }
-            let ends = conversation.acts.last().is_some_and(|act| act.what == Deed::Close);
+            let ends = conversation.steps.last().is_some_and(|step| step.what == ClientAction::Close);
             let is_at_end = state.has_come_to(&conversation.end) && (state.ended || !ends);
             state.closed && !ends || is_at_end || state.has_waited(now, idle, self.patience)
         };
@@ -267,16 +269,16 @@ impl Pace {
 }
 
 impl State {
-    /// Whether it is time for an act.
-    fn allows(&self, act: &Act, hearing: Hearing, has_waited: bool) -> bool {
-        let has_received = hearing == Hearing::Deaf || self.standing.received >= act.after.received;
-        let was_there = self.asks && self.standing.looks >= act.after.looks;
-        act.with_last || has_received && (was_there || self.has_come_to(&act.after) || has_waited)
+    /// Whether it is time for a step.
+    fn allows(&self, step: &ClientStep, hearing: Hearing, has_waited: bool) -> bool {
+        let has_received = hearing == Hearing::Deaf || self.progress.received >= step.after.received;
+        let was_there = self.asks && self.progress.looks >= step.after.looks;
+        step.with_last || has_received && (was_there || self.has_come_to(&step.after) || has_waited)
     }
 
-    fn has_come_to(&self, before: &Standing) -> bool {
-        let Standing { received, sent, looks } = *before;
-        self.standing.received >= received && self.standing.sent >= sent && self.standing.looks >= looks
+    fn has_come_to(&self, before: &ServerProgress) -> bool {
+        let ServerProgress { received, sent, looks } = *before;
+        self.progress.received >= received && self.progress.sent >= sent && self.progress.looks >= looks
     }
 
     fn has_waited(&self, now: Instant, idle: Duration, patience: Duration) -> bool {

@@ -50,9 +50,9 @@ pub(super) struct Conversation {
     pub(super) after_endings: usize,
     /// The server has looked for connections so often before, and found none.
     pub(super) after_looks: u64,
-    pub(super) acts: Vec<Act>,
+    pub(super) steps: Vec<ClientStep>,
     /// How far the server came with it.
-    pub(super) end: Standing,
+    pub(super) end: ServerProgress,
 }
 
 /// What a connection is made to.
@@ -66,7 +66,7 @@ pub(super) enum Destination {
 
 /// How far the server has come with a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct ServerProgress {
     /// The bytes that it has received.
     pub(super) received: u64,
     /// The bytes that it has sent.
@@ -77,17 +77,17 @@ pub(super) struct Standing {
 
 /// What a client does with a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Act {
-    pub(super) what: Deed,
+pub(super) struct ClientStep {
+    pub(super) what: ClientAction,
     /// How far the server had come.
-    pub(super) after: Standing,
+    pub(super) after: ServerProgress,
     /// The server had no room for more before, so this may have been sent with what came before.
     pub(super) with_last: bool,
 }
 
 /// Sending something, or the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum ClientAction {
     Send(Range<usize>),
     Close,
 }
@@ -111,8 +111,8 @@ impl Script {
         if script.bytes.is_empty() {
             return Err(Unusable::Nothing);
         }
-        let first = |conversation: &Conversation| match conversation.acts.first().map(|act| &act.what) {
-            Some(Deed::Send(range)) => script.sent(range).starts_with(&TLS_HANDSHAKE),
+        let first = |conversation: &Conversation| match conversation.steps.first().map(|step| &step.what) {
+            Some(ClientAction::Send(range)) => script.sent(range).starts_with(&TLS_HANDSHAKE),
             _ => false,
         };
         if script.conversations.iter().any(first) {
@@ -121,7 +121,7 @@ impl Script {
         Ok(script)
     }
 
-    /// The bytes of a deed.
+    /// The bytes that are sent.
     pub(super) fn sent(&self, range: &Range<usize>) -> &[u8] {
         &self.bytes[range.clone()]
     }
@@ -156,8 +156,8 @@ impl Reading {
                     Endpoint::Named(name) => Destination::Named(name.to_vec()),
                 };
                 let (after_endings, after_looks) = (self.script.endings.len(), self.looks);
-                let (acts, end) = (Vec::new(), Standing::default());
-                self.conversations.push(Conversation { to, after_endings, after_looks, acts, end });
+                let (steps, end) = (Vec::new(), ServerProgress::default());
+                self.conversations.push(Conversation { to, after_endings, after_looks, steps, end });
                 self.own.push(false);
                 self.filled.push(false);
             }
@@ -167,10 +167,14 @@ impl Reading {
                 let range = start..self.script.bytes.len();
                 let with_last = std::mem::replace(self.filled.get_mut(connection as usize)?, filled);
                 let conversation = self.conversation(connection)?;
-                if conversation.acts.last().is_some_and(|act| act.what == Deed::Close) {
+                if conversation.steps.last().is_some_and(|step| step.what == ClientAction::Close) {
                     return None;
                 }
-                conversation.acts.push(Act { what: Deed::Send(range), after: conversation.end, with_last });
+                conversation.steps.push(ClientStep {
+                    what: ClientAction::Send(range),
+                    after: conversation.end,
+                    with_last,
+                });
                 conversation.end.received += bytes.len() as u64;
             }
             ClientRecord::Empty { connection } => {
@@ -187,9 +191,10 @@ impl Reading {
             ClientRecord::Ended { connection } => {
                 let conversation = self.conversation(connection)?;
                 // Who looks again learns it again.
-                if conversation.acts.last().is_none_or(|act| act.what != Deed::Close) {
-                    let act = Act { what: Deed::Close, after: conversation.end, with_last: false };
-                    conversation.acts.push(act);
+                if conversation.steps.last().is_none_or(|step| step.what != ClientAction::Close) {
+                    let step =
+                        ClientStep { what: ClientAction::Close, after: conversation.end, with_last: false };
+                    conversation.steps.push(step);
                     self.script.endings.push(connection as usize);
                 }
             }
@@ -279,12 +284,12 @@ pub(super) mod tests {
         let script =
             script(&[port(0), received(0, b"get"), sent(0, 5), empty(0), received(0, b"quit"), ended(0)]);
         let [conversation] = &script.conversations[..] else { panic!("{script:?}") };
-        let [first, second, end] = &conversation.acts[..] else { panic!("{conversation:?}") };
-        assert_eq!(first.after, Standing::default());
-        assert_eq!(second.after, Standing { received: 3, sent: 5, looks: 1 });
-        assert_eq!(end.after, Standing { received: 7, sent: 5, looks: 1 });
-        let Deed::Send(range) = &second.what else { panic!("{second:?}") };
-        assert_eq!((script.sent(range), end.what.clone()), (&b"quit"[..], Deed::Close));
+        let [first, second, end] = &conversation.steps[..] else { panic!("{conversation:?}") };
+        assert_eq!(first.after, ServerProgress::default());
+        assert_eq!(second.after, ServerProgress { received: 3, sent: 5, looks: 1 });
+        assert_eq!(end.after, ServerProgress { received: 7, sent: 5, looks: 1 });
+        let ClientAction::Send(range) = &second.what else { panic!("{second:?}") };
+        assert_eq!((script.sent(range), end.what.clone()), (&b"quit"[..], ClientAction::Close));
         assert_eq!(script.endings, [0]);
     }
 
@@ -298,7 +303,7 @@ pub(super) mod tests {
             sent(0, 1),
             received(0, b"e"),
         ]);
-        let together: Vec<bool> = script.conversations[0].acts.iter().map(|act| act.with_last).collect();
+        let together: Vec<bool> = script.conversations[0].steps.iter().map(|step| step.with_last).collect();
         assert_eq!(together, [false, true, false, false]);
     }
 
