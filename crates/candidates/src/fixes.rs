@@ -1,6 +1,6 @@
 //! Fixes: which lock to hold where, so that a race or an atomicity violation cannot happen.
 //!
-//! The lock is one that other accesses of the same variable hold. The change is made to the recording (`edit.rs`): at every
+//! The lock is one that most other accesses of the same variable hold, of those that can come at the same time. The change is made to the recording (`edit.rs`): at every
 //! event of the same operation at the same place in the source, since a change there concerns them all. Then the engine is
 //! asked again.
 //!
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use check::{Model, Question};
 use decide::{Index, Options, Verdict};
 use findings::LockMistake;
-use order::{HeldLocks, LockHold};
+use order::{HeldLocks, LockHold, ReadOrder};
 use trace::{EventId, LocationId, LockId, Op, Trace, VariableId};
 
 pub use edit::{Edited, Span};
@@ -31,6 +31,8 @@ use crate::{Report, SearchSettings};
 pub const LONGEST_TRACE: usize = 1_000_000;
 /// The number of locks to try.
 const MOST_LOCKS: usize = 2;
+/// From this number of accesses on it says something that most of them do not hold a lock.
+const ENOUGH_TO_TELL: usize = 8;
 /// How far to look for deadlocks: what is left open is not suggested.
 const DEADLOCKS: DeadlockLimits = DeadlockLimits {
     each: crate::PatternLimits { instances: 4, share: 100, tries: 64, ..crate::PatternLimits::GENEROUS },
@@ -64,6 +66,30 @@ struct AccessHolds {
     holds: Vec<LockHold>,
 }
 
+impl AccessHolds {
+    fn has(&self, lock: LockId) -> bool {
+        self.holds.iter().any(|hold| hold.lock == lock)
+    }
+}
+
+/// Whether an access can come at the same time as one of the named ones, as far as forks, joins, signals and barriers leave a choice. Others, by
+/// who creates the threads before and after they run, need no lock.
+fn may_contend(setup: &Index<'_>, access: EventId, named: &[EventId]) -> bool {
+    let must = setup.must_order(ReadOrder::Free);
+    let trace = setup.trace();
+    named.iter().any(|&other| {
+        trace.thread(other) != trace.thread(access)
+            && !must.precedes(setup, access, other)
+            && !must.precedes(setup, other, access)
+    })
+}
+
+/// Whether at least half of these accesses hold a lock, if there are enough of them to tell: one that few hold is there for something else.
+fn is_usual_at(lock: LockId, accesses: &[&AccessHolds]) -> bool {
+    accesses.len() < ENOUGH_TO_TELL
+        || 2 * accesses.iter().filter(|access| access.has(lock)).count() >= accesses.len()
+}
+
 /// A lock that makes races and atomicity violations (`a < c < b`) infeasible, all of them together; none if no other access holds one
 /// that does.
 pub fn suggest_lock(setup: &Index<'_>, questions: &[Question], options: Options) -> Option<VerifiedLock> {
@@ -86,9 +112,12 @@ pub fn suggest_lock(setup: &Index<'_>, questions: &[Question], options: Options)
     let places: HashSet<(Op, LocationId)> = named.iter().map(|&event| place(trace, event)).collect();
     let is_named = |event: EventId| places.contains(&place(trace, event));
     let others: Vec<&AccessHolds> = accesses.iter().filter(|access| !is_named(access.event)).collect();
-    ranked(&accesses, &is_named).into_iter().take(MOST_LOCKS).find_map(|lock| {
+    let contending: Vec<&AccessHolds> =
+        others.iter().filter(|access| may_contend(setup, access.event, &named)).copied().collect();
+    let locks = ranked(&accesses, &is_named).into_iter();
+    locks.filter(|&lock| is_usual_at(lock, &contending)).take(MOST_LOCKS).find_map(|lock| {
         let attempt = Attempt { setup, questions, options, accesses: &accesses, variables: &variables, lock };
-        let held = others.iter().filter(|access| access.holds.iter().any(|hold| hold.lock == lock)).count();
+        let held = others.iter().filter(|access| access.has(lock)).count();
         attempt.fix(&stretches, held as u64, others.len() as u64)
     })
 }

@@ -119,6 +119,21 @@ fn a_lock_is_missing_at_one_access() {
     assert_eq!(fix.edited.trace.len(), trace.len() + 2);
 }
 
+/// A clock that one thread sets and many read, some of them under a lock that is there for something else.
+#[test]
+fn a_lock_that_few_accesses_hold_is_not_suggested() {
+    let clock = |unlocked: usize| {
+        let free: String = (0..unlocked).map(|line| format!("T2|r(x)|{}\n", 10 + line)).collect();
+        let trace = read(&format!(
+            "main|fork(T1)|1\nmain|fork(T2)|2\nT2|acq(m)|3\nT2|r(x)|4\nT2|rel(m)|5\n{free}T1|w(x)|6\nT2|r(x)|7\n"
+        ));
+        let last = trace.len() as u32 - 1;
+        suggest(&trace, &race(last - 1, last)).map(|fix| (fix.held, fix.accesses))
+    };
+    assert_eq!(clock(1), Some((1, 2)));
+    assert_eq!(clock(7), None);
+}
+
 /// Both halves of an increment, wherever it is done.
 #[test]
 fn a_lock_covers_all_of_a_statement() {
