@@ -302,11 +302,15 @@ fn long_names_take_two_lines() {
     page.looks(400, 800, "light");
     page.open(&report(directory.path(), "long", &trace));
     let lines = "(e => e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight))";
-    for heading in ["main h2", ".item b"] {
+    for (heading, most) in [("main h2", 2.5), (".item b", 3.5)] {
         let height =
             page.value(&format!("{lines}(document.querySelector('{heading}'))")).as_f64().unwrap_or(9.0);
-        assert!(height < 2.5, "{heading} has {height} lines");
+        assert!(height < most, "{heading} has {height} lines");
     }
+    // Two of the lines are the name's, and are filled.
+    let object = "document.querySelector('.item b .object').getBoundingClientRect().width";
+    let item = "document.querySelector('.item b').getBoundingClientRect().width";
+    assert_eq!(page.value(&format!("{object} > 0.9 * {item}")), json!(true));
 }
 
 /// A line that does not fit goes on below itself, not below its number.

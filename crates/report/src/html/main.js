@@ -11,13 +11,20 @@ let playing = null;
 
 const ENTRIES = [
   ...DATA.findings.map((finding) => ({ finding, id: finding.id, kind: finding.kind, rung: finding.rung,
-    title: `${capital(finding.kind_title)}: ${finding.object}`, places: shortPlaces(finding.locations),
+    about: capital(finding.kind_title), object: finding.object, places: shortPlaces(finding.locations),
     text: [finding.id, finding.title, finding.statement, ...finding.locations].join(" ").toLowerCase() })),
   ...DATA.ruled_out.map((candidate, index) => ({ candidate, id: `ruled-out-${index + 1}`, kind: candidate.kind, rung: "ruled-out",
-    title: `${capital(candidate.kind_title)}: ${candidate.object}`, places: shortPlaces(candidate.locations),
+    about: capital(candidate.kind_title), object: candidate.object, places: shortPlaces(candidate.locations),
     text: [candidate.statement, ...candidate.locations].join(" ").toLowerCase() })),
 ];
-if (DATA.suite) ENTRIES.unshift({ suite: DATA.suite, id: "tests", kind: "tests", rung: "tests", title: "All tests", places: plural(DATA.suite.tests.length, "test"), text: "tests" });
+if (DATA.suite) ENTRIES.unshift({ suite: DATA.suite, id: "tests", kind: "tests", rung: "tests", about: "All tests", places: plural(DATA.suite.tests.length, "test"), text: "tests" });
+
+/** What an entry is about. A name is one long word: it may break anywhere, so that more of it is there. */
+function entryTitle({ kind, about, object }) {
+  if (object === undefined) return el("b", {}, about);
+  const words = kind === "failure" ? "object sentence" : "object";
+  return el("b", { title: `${about}: ${object}` }, `${about}: `, el("span", { class: words }, object));
+}
 
 function list() {
   const [text, kind, rung] = [byId("text").value.trim().toLowerCase(), byId("kind").value, byId("rung").value];
@@ -34,7 +41,7 @@ function list() {
     group = heading;
     items.push(el("li", {}, el("button", { type: "button", class: "item", "data-id": entry.id,
       "aria-current": current?.id === entry.id ? "true" : null, on: { click: () => show(entry) } },
-      el("b", { title: entry.title }, entry.title), el("span", { class: `badge ${entry.rung}` }, entry.rung === "ruled-out" ? "ruled out" : entry.rung),
+      entryTitle(entry), el("span", { class: `badge ${entry.rung}` }, entry.rung === "ruled-out" ? "ruled out" : entry.rung),
       el("small", {}, entry.places))));
   }
   byId("findings").replaceChildren(...(items.length ? items : [el("li", { class: "empty" }, DATA.findings.length ? "No finding matches these filters." : "Nothing found.")]));

@@ -373,8 +373,9 @@ class Timeline {
       g.fillStyle = colour("--ink");
       g.font = `600 13px ${colour("--sans")}`;
       g.textBaseline = "middle";
+      // The last lane may be wider than the others, or partly out of sight: then its name is cut off at the edge, as its events are.
       const last = lane === this.order.threads.length - 1;
-      const room = last ? this.width - MAP - x - 26 : this.laneWidth - 26;
+      const room = Math.max(this.laneWidth - 26, last ? this.width - MAP - x - 26 : 0);
       g.fillText(this.fitted(g, DATA.threads[thread], room), x + 22, TOP / 2);
     });
     g.restore();
