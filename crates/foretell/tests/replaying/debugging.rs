@@ -88,6 +88,8 @@ fn the_schedule_is_gone_through_in_both_directions() {
         "foretell step",
         "backtrace",
         "foretell back",
+        "foretell goto 2",
+        "foretell threads",
     ];
     let said = gdb(&program.shop, &["run.ftr", &id, "--order", "ba"], &commands);
     assert_has(&said[0], &["Step 9 of 11.", "Next: T2: w(session)"]);
@@ -106,6 +108,10 @@ fn the_schedule_is_gone_through_in_both_directions() {
     assert_has(&said[12], &["serve (unused="]);
     assert!(!said[12].contains("libtsan"), "{}", said[12]);
     assert_has(&said[13], &["Step 11 of 11."]);
+    // T1 has not begun: it still has the name of its creator, but it is main that comes next.
+    assert_has(&said[14], &["Step 2 of 11.", "Next: main: fork(T2)"]);
+    assert!(!said[14].contains("not in the program's code"), "{}", said[14]);
+    assert_has(&said[15], &["main  start () at scenario.h", "new thread  not in the program's code"]);
 }
 
 #[test]

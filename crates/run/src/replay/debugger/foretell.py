@@ -121,10 +121,16 @@ def in_words(step):
     return "%s: %s%s" % (step["thread"], step["operation"], where)
 
 
+def name_of(thread):
+    """The name of a thread. A thread that has not begun still has that of its creator, who is older."""
+    older = (other for other in gdb.selected_inferior().threads() if other.num < thread.num)
+    return "new thread" if any(other.name == thread.name for other in older) else thread.name
+
+
 def select_thread(name):
     """Selects the thread with this name, if there is one."""
     for thread in gdb.selected_inferior().threads():
-        if thread.name == name:
+        if name_of(thread) == name:
             thread.switch()
             return
 
@@ -180,7 +186,7 @@ def settle(always=False):
     frame = users_frame()
     if frame is None:
         if always:
-            print("%s is not in the program's code." % thread.name)
+            print("%s is not in the program's code." % name_of(thread))
     elif always or not is_users(gdb.newest_frame()):
         frame.select()
         gdb.execute("frame")
@@ -353,7 +359,7 @@ Usage: foretell threads"""
 
     def invoke(self, argument, from_tty):
         for thread, where, is_selected in users_threads():
-            print("%s %d  %s  %s" % ("*" if is_selected else " ", thread.num, thread.name, where))
+            print("%s %d  %s  %s" % ("*" if is_selected else " ", thread.num, name_of(thread), where))
 
 
 class InfoThreads(gdb.Command):
@@ -376,7 +382,7 @@ Without IDs the runtime's own threads are left out. `thread apply all backtrace 
         if not rows:
             print("No threads.")
             return
-        targets = ['Thread (LWP %d) "%s"' % (thread.ptid[1], thread.name) for thread, _, _ in rows]
+        targets = ['Thread (LWP %d) "%s"' % (thread.ptid[1], name_of(thread)) for thread, _, _ in rows]
         width = max(len(target) for target in targets)
         print("  %-4s %-*s Frame" % ("Id", width, "Target Id"))
         for (thread, where, is_selected), target in zip(rows, targets):
