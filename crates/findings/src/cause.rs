@@ -81,7 +81,8 @@ fn unnamed_stack(name: &str) -> Option<&str> {
     local.or_else(|| stack.starts_with("stack of ").then_some(stack)).filter(|_| is_place)
 }
 
-/// The name of a variable without what tells apart the elements of one array (`[3]`), the blocks of one allocation (`#3`), and places on a stack.
+/// The name of a variable without what tells apart the elements of one array (`[3]`), the parts of a pool (`[+3]`), the blocks of one allocation
+/// (`#3`), and places on a stack.
 pub fn family(name: &str) -> Cow<'_, str> {
     let name = without_thread(name);
     if let Some(stack) = unnamed_stack(name) {
@@ -94,15 +95,16 @@ pub fn family(name: &str) -> Cow<'_, str> {
     let mut rest = name;
     while let Some(at) = rest.find(['[', '#']) {
         let (before, after) = rest.split_at(at + 1);
-        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-        let is_element = before.ends_with('[') && after[digits..].starts_with(']');
+        let sign = usize::from(before.ends_with('[') && after.starts_with('+'));
+        let digits = after[sign..].bytes().take_while(u8::is_ascii_digit).count();
+        let is_element = before.ends_with('[') && after[sign + digits..].starts_with(']');
         let is_block = before.ends_with('#') && !after[digits..].starts_with(|c: char| c.is_alphanumeric());
         if digits > 0 && is_block {
             family.push_str(&before[..at]);
         } else {
             family.push_str(before);
         }
-        rest = if digits > 0 && (is_element || is_block) { &after[digits..] } else { after };
+        rest = if digits > 0 && (is_element || is_block) { &after[sign + digits..] } else { after };
     }
     family.push_str(rest);
     Cow::Owned(family)
@@ -241,6 +243,8 @@ mod tests {
         assert_eq!(family("grid[2][31]"), "grid[][]");
         assert_eq!(family("block (a.c:3)#12+320"), "block (a.c:3)+320");
         assert_eq!(family("conn (a.c:3)#2->state"), "conn (a.c:3)->state");
+        assert_eq!(family("item (a.c:3)[+96]->next"), "item (a.c:3)[]->next");
+        assert_eq!(family("odd[+x]"), "odd[+x]");
         assert_eq!(family("map[key]"), "map[key]");
         assert_eq!(family("main::{{closure}}#0::X"), "main::{{closure}}::X");
         assert_eq!(family("odd[#"), "odd[#");

@@ -84,7 +84,7 @@ pub(super) struct Sample {
 /// Callers of an allocating function that are asked for a type, functions of the system apart.
 const MOST_CALLERS: usize = 6;
 /// A block that is this many times larger than what a caller gets from it is a pool.
-const SMALL: u64 = 64;
+pub(super) const SMALL: u64 = 64;
 /// The bytes of a pointer.
 const POINTER: u64 = 8;
 /// Accesses that are looked at to find the type of a block.
@@ -158,6 +158,13 @@ impl BlockType {
         let Some((kind, debug)) = self.kind.zip(modules.debug_of(self.module)) else { return false };
         let own = debug.types().size(kind);
         self.layout == Layout::One && own > 0 && size / own > SMALL
+    }
+
+    /// Whether all that is known of it is that it holds bytes.
+    pub(super) fn is_bytes(&self, modules: &mut Modules) -> bool {
+        let Some((kind, debug)) = self.kind.zip(modules.debug_of(self.module)) else { return false };
+        let types = debug.types();
+        self.layout == Layout::Array && types.size(kind) == 1 && !types.is_structure(kind)
     }
 
     /// What lies so far into the block, as it is written behind the block's name.

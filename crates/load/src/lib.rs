@@ -26,6 +26,7 @@ mod modules;
 mod naming;
 mod objects;
 mod pages;
+mod pool;
 mod published;
 mod repeated;
 mod rust;

@@ -165,9 +165,15 @@ impl Memory {
             let offset = address - placed.start;
             match self.origins.get(&placed.number).cloned() {
                 Some(Origin::Heap(name, site)) => {
-                    return match &site.holds {
-                        Some(holds) => name + &holds.part(modules, offset, length),
-                        None => format!("{name}+{offset}"),
+                    let is_typed = site.holds.as_ref().is_some_and(|holds| !holds.is_bytes(modules));
+                    let in_pool = match is_typed {
+                        true => None,
+                        false => modules.in_pool(&name, placed.length, offset, length, first_use.pc),
+                    };
+                    return match (in_pool, &site.holds) {
+                        (Some(name), _) => name,
+                        (None, Some(holds)) => name + &holds.part(modules, offset, length),
+                        (None, None) => format!("{name}+{offset}"),
                     };
                 }
                 Some(Origin::Stack(thread, name)) => {

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use trace::{Module, is_of_the_system};
 
 use super::debug::{Code, DebugInfo, FrameBase, Local};
+use super::pool::ReachedMember;
 use super::source::{SourceFiles, Token, tokens};
 use super::statics::{name_apart, needs_declarations};
 use super::typing::without_indices;
@@ -72,6 +73,8 @@ pub(super) struct Modules {
     sources: SourceFiles,
     /// What [`Modules::local_by_line`] has found before. An array has as many variables as it has elements, and asks as often.
     named_by_line: FxHashMap<(u64, u64, Option<u64>), Option<String>>,
+    /// What lines reach through pointers, by the address after the access and its length.
+    pub(super) reached_members: FxHashMap<(u64, Option<u64>), Option<ReachedMember>>,
     /// What it may take to read what they say.
     bounds: Bounds,
     /// The address of the variable that has a name alone.
@@ -117,6 +120,7 @@ impl Modules {
             frames: FxHashMap::default(),
             sources: SourceFiles::default(),
             named_by_line: FxHashMap::default(),
+            reached_members: FxHashMap::default(),
             bounds: Bounds::NONE,
             owners: FxHashMap::default(),
         }

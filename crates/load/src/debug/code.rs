@@ -97,6 +97,38 @@ impl Code {
     }
 }
 
+/// A register, as instructions number it: not as debug information does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Register(u8);
+
+const RAX: Register = Register(0);
+const RDI: Register = Register(7);
+/// Those that keep their values over a call: rbx, rbp, and r12 to r15.
+const KEPT: [Register; 6] =
+    [Register(3), Register(5), Register(12), Register(13), Register(14), Register(15)];
+
+impl Register {
+    /// What is written into the byte of the operands.
+    fn low(self) -> u8 {
+        self.0 & 7
+    }
+
+    /// The prefix of an instruction of 64 bits that has it as its register operand.
+    fn prefix_of_operand(self) -> u8 {
+        if self.0 < 8 { 0x48 } else { 0x4c }
+    }
+
+    /// The same for the operand that can be memory.
+    fn prefix_of_target(self) -> u8 {
+        if self.0 < 8 { 0x48 } else { 0x49 }
+    }
+
+    /// The instruction that copies it into the register of the first argument.
+    fn into_rdi(self) -> [u8; 3] {
+        [self.prefix_of_operand(), 0x89, 0xc0 | self.low() << 3 | RDI.low()]
+    }
+}
+
 /// The instructions that are looked at take no more bytes.
 const BEFORE: usize = 32;
 const AFTER: usize = 16;
@@ -114,9 +146,7 @@ fn first_argument(before: &[u8], after: &[u8]) -> Option<FirstArgument> {
 /// Whether the argument is a copy of a register that keeps its value over the call: where it was computed is not in sight, but the
 /// access itself needs nothing from memory to find its address.
 fn keeps_address(bytes: &[u8]) -> bool {
-    let kept =
-        [[0x4c, 0x89, 0xe7], [0x4c, 0x89, 0xef], [0x4c, 0x89, 0xf7], [0x4c, 0x89, 0xff], [0x48, 0x89, 0xdf]];
-    bytes.last_chunk().is_some_and(|last| kept.contains(last))
+    bytes.last_chunk().is_some_and(|last| KEPT.iter().any(|kept| kept.into_rdi() == *last))
 }
 
 /// The place in memory that an instruction accesses, if it is relative to the frame pointer or the stack pointer.
@@ -164,18 +194,18 @@ fn without<'b>(bytes: &'b [u8], opcode: &[u8], operands: usize) -> Option<&'b [u
 
 fn before_call(bytes: &[u8]) -> Option<FirstArgument> {
     let bytes = without_numbers(bytes);
-    // lea rdi, ..
-    if let Some(found) = address_into(bytes, 7) {
+    // lea rdi, ..; or mov rdi, rsp
+    if let Some(found) = address_into(bytes, RDI) {
         return Some(found);
     }
-    // mov rdi, rsp
-    if without(bytes, &[0x48, 0x89, 0xe7], 0).is_some() {
-        return Some(FirstArgument { register: RSP, offset: 0 });
+    // lea rbx, ..; perhaps mov esi, immediate; mov rdi, rbx
+    if let Some(kept) = KEPT.into_iter().find(|kept| without(bytes, &kept.into_rdi(), 0).is_some()) {
+        return address_into(without_numbers(without(bytes, &kept.into_rdi(), 0)?), kept);
     }
     // lea rax, ..; perhaps add rax, immediate; perhaps mov esi, immediate; mov rdi, rax
-    let bytes = without_numbers(without(bytes, &[0x48, 0x89, 0xc7], 0)?);
+    let bytes = without_numbers(without(bytes, &RAX.into_rdi(), 0)?);
     let (bytes, part) = without_addition(bytes);
-    address_into(bytes, 0).map(|found| FirstArgument { offset: found.offset + part, ..found })
+    address_into(bytes, RAX).map(|found| FirstArgument { offset: found.offset + part, ..found })
 }
 
 /// The bytes before an instruction that adds a number to `rax`, and the number: the place of a part in a variable.
@@ -207,14 +237,17 @@ fn without_numbers(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// What a `lea` at the end puts into a register, if it is relative to the frame pointer or the stack pointer.
-fn address_into(bytes: &[u8], register: u8) -> Option<FirstArgument> {
-    let form = |mode: u8, base: u8| mode << 6 | register << 3 | base;
-    let lea = [0x48, 0x8d];
+/// What a `lea` at the end puts into a register, if it is relative to the frame pointer or the stack pointer; or a `mov` of the latter.
+fn address_into(bytes: &[u8], into: Register) -> Option<FirstArgument> {
+    let form = |mode: u8, base: u8| mode << 6 | into.low() << 3 | base;
+    let lea = [into.prefix_of_operand(), 0x8d];
     let last = |count: usize| &bytes[bytes.len() - count..];
     let byte = || i64::from(last(1)[0] as i8);
     let word = || last(4).try_into().map(i32::from_le_bytes).map(i64::from).unwrap_or_default();
     let with = |more: &[u8]| [&lea[..], more].concat();
+    if without(bytes, &[into.prefix_of_target(), 0x89, 0xe0 | into.low()], 0).is_some() {
+        return Some(FirstArgument { register: RSP, offset: 0 });
+    }
     if without(bytes, &with(&[form(1, 5)]), 1).is_some() {
         return Some(FirstArgument { register: RBP, offset: byte() });
     }
@@ -267,6 +300,15 @@ mod tests {
         // lea 0x40(%rsp),%rdi; mov $1,%edx; xor %esi,%esi; call
         let three = [0x48, 0x8d, 0x7c, 0x24, 0x40, 0xba, 1, 0, 0, 0, 0x31, 0xf6];
         assert_eq!(argument(&[&three[..], &call].concat()), Some((RSP, 0x40)));
+        // lea 0x10(%rsp),%rbx; mov $0x50,%edx; mov $0,%esi; mov %rbx,%rdi; call
+        let cleared = [0x48, 0x8d, 0x5c, 0x24, 0x10, 0xba, 0x50, 0, 0, 0, 0xbe, 0, 0, 0, 0, 0x48, 0x89, 0xdf];
+        assert_eq!(argument(&[&cleared[..], &call].concat()), Some((RSP, 0x10)));
+        // lea -0x60(%rbp),%r13; mov %r13,%rdi; call
+        let high = [0x4c, 0x8d, 0x6d, 0xa0, 0x4c, 0x89, 0xef];
+        assert_eq!(argument(&[&high[..], &call].concat()), Some((RBP, -0x60)));
+        // mov %rsp,%r12; mov %r12,%rdi; call
+        let start = [0x49, 0x89, 0xe4, 0x4c, 0x89, 0xe7];
+        assert_eq!(argument(&[&start[..], &call].concat()), Some((RSP, 0)));
         // mov %rbx,%rdi; call: from anywhere.
         assert_eq!(argument(&[&[0x48, 0x89, 0xdf][..], &call].concat()), None);
         // mov %r12,%rdi; call; movl $0,0x3c(%rsp): the access itself says where it is.
