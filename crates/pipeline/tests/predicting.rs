@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use check::Model;
 use pipeline::predict::{PredictOptions, predict, predict_each};
 use pipeline::{Bounds, Budget, Error, ErrorKind, Event, Observer, Silent, Stage, TraceFile};
 use report::{Finding, FindingKind, Rung};
@@ -159,4 +160,28 @@ fn waits_with_one_mutex_or_that_never_overlap_are_no_misuse() {
         .replace("signal(changed)|a.c:9", "signal(other)|a.c:9")
         .replace("B|wait(changed)", "B|wait(other)");
     assert_eq!(misuses(&own).len(), 0);
+}
+
+/// Of the pairs of events at the same two places, the one that the program is likeliest to come to.
+#[test]
+fn what_changes_the_fewest_reads_stands_for_the_others() {
+    let text = "\
+main|fork(A)|a.c:1
+main|fork(B)|a.c:1
+B|r(x)|a.c:9
+B|aw(ready)|a.c:10
+A|ar(ready)|a.c:3
+A|ar(ready)|a.c:4
+A|w(x)|a.c:5
+A|aw(done)|a.c:6
+B|ar(done)|a.c:11
+B|r(x)|a.c:9
+";
+    let file = TraceFile::in_memory(trace::text::read(text.as_bytes()).unwrap(), "test");
+    let options = PredictOptions { model: Model::Sync, ..only(&[FindingKind::Race]) };
+    let findings = predict(&file, &options, &mut Silent).unwrap().findings;
+    let found: Vec<(&[i64], u64, Rung)> =
+        findings.iter().map(|finding| (&finding.events[..], finding.count, finding.rung)).collect();
+    // Before the first read of x, A would have to see what B has not yet written, twice.
+    assert_eq!(found, [(&[6, 9][..], 2, Rung::Possible)]);
 }

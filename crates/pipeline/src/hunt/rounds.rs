@@ -324,7 +324,12 @@ impl<'a> Rounds<'a> {
                 self.predictions.unknown += of_kind.unknown;
             }
             if recording.is_none() {
-                self.note_unfinished(of_kind.stopped);
+                let is_shown = self.has_regions || options.only != [FindingKind::Atomicity];
+                self.note_unfinished(of_kind.stopped.map(|stopped| match is_shown {
+                    true => stopped,
+                    // What no replay has shown doing harm is no finding.
+                    false => Stopped { left_out: 0, ..stopped },
+                }));
                 self.predictions.funnel = of_kind.funnel.or(self.predictions.funnel.take());
             }
             let before = new.len();

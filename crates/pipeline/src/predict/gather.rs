@@ -8,7 +8,8 @@ use candidates::Bug;
 use check::Model;
 use decide::{Index, Options, Verdict};
 use report::{Cause, Finding, FindingKind, MOST_ELEMENTS, Rung, family};
-use trace::{EventId, LocationId, Trace};
+use rustc_hash::FxHashMap;
+use trace::{EventId, LocationId, Op, ThreadId, Trace, VariableId};
 
 use super::allocation::Allocations;
 use super::ids::{Ids, KnownIds};
@@ -21,6 +22,11 @@ use crate::parallel::cores;
 
 /// How many findings of a kind are passed on however late it is, so that they are not lost.
 const IN_ANY_CASE: usize = 16;
+
+/// How many bugs at the same places are compared by how far their schedules are from the recorded run, and the events of a run up to which
+/// they are.
+const MOST_COMPARED: u64 = 64;
+const LONGEST_COMPARED: usize = 100_000;
 
 /// What findings are merged by: kind, variable, the set of locations, and what is done there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +57,8 @@ struct Group {
     racy: bool,
     /// A thread writes by what it read before another wrote.
     stale: bool,
+    /// Reads that see something else than in the recorded run before it happens: the fewer there are, the likelier is the program to follow.
+    strays: usize,
     /// The same about other elements of the array, the first few of them.
     elements: Vec<Element>,
 }
@@ -93,7 +101,7 @@ impl Group {
     fn rank(&self, kind: FindingKind) -> impl Ord + use<> {
         let last = last(&self.found);
         let (racy, stale) = (Reverse(self.racy), Reverse(self.stale));
-        (self.found.remarks.inherent, Reverse(self.rung), kind, racy, stale, last)
+        (self.found.remarks.inherent, Reverse(self.rung), kind, racy, stale, self.strays, last)
     }
 }
 
@@ -210,12 +218,16 @@ impl<'s> Gatherer<'s> {
             _ => rung,
         };
         let stale = kind == FindingKind::Atomicity && is_stale(trace, &found.events);
-        let new = Group { found, rung, count: 1, racy, stale, elements: Vec::new() };
+        let mut new = Group { found, rung, count: 1, racy, stale, strays: 0, elements: Vec::new() };
         if self.all {
             let prediction = self.prediction(kind, new);
             return self.pass_on(vec![prediction]);
         }
         let key = self.key(kind, &new.found);
+        if rung < Rung::Predicted {
+            let known = self.groups.get(&key).map_or(0, |group| group.count);
+            new.strays = if known < MOST_COMPARED { strays(self.index, &new.found) } else { usize::MAX };
+        }
         match self.groups.get_mut(&key) {
             None => {
                 self.groups.insert(key, new);
@@ -331,6 +343,29 @@ fn is_stale(trace: &Trace, events: &[Option<EventId>]) -> bool {
     let &[Some(read), Some(between), Some(write)] = events else { return false };
     let writes = |event| trace.op(event).writes().is_some();
     !writes(read) && writes(between) && writes(write)
+}
+
+/// How many reads of a bug's schedule see another write than in the trace.
+fn strays(index: &Index<'_>, found: &Bug) -> usize {
+    let trace = index.trace();
+    if trace.len() > LONGEST_COMPARED {
+        return 0;
+    }
+    let (counts, tail) = found.witness.cut_and_tail(index);
+    let is_in_cut = |&(event, thread, _): &(EventId, ThreadId, Op)| {
+        (index.threads().place(event) as u32) < counts[thread.index()]
+    };
+    let events = trace.events().filter(is_in_cut).map(|(event, _, op)| (event, op));
+    let mut last: FxHashMap<VariableId, EventId> = FxHashMap::default();
+    let mut strays = 0;
+    for (event, op) in events.chain(tail.iter().map(|&event| (event, trace.op(event)))) {
+        let Some(access) = op.access() else { continue };
+        strays += usize::from(access.reads && trace.reads_from(event) != last.get(&access.variable).copied());
+        if access.writes {
+            last.insert(access.variable, event);
+        }
+    }
+    strays
 }
 
 /// The latest event that makes a bug up, and the others: what comes earliest is shown first.

@@ -17,7 +17,7 @@ use crate::observer::{Observer, Silent, Stage};
 use crate::predict::{PredictOptions, has_branches, predict};
 use crate::trace_file::TraceFile;
 
-/// How many candidates of a kind are tried in a recording, the earliest first.
+/// How many candidates of a kind are tried in a recording: first those whose schedules change the fewest reads, and of those the earliest.
 const MOST: usize = 24;
 
 impl Rounds<'_> {
