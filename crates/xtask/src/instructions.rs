@@ -39,8 +39,9 @@ pub(crate) fn run(keep: bool) -> Outcome {
             "valgrind, which counts instructions, is not installed: run `cargo xtask setup`".to_owned()
         );
     }
-    // With what the tests were built with, so that nothing is built again.
-    cargo(&["build", "--quiet", "--workspace", "--bin", "foretell"])?;
+    // With what the tests were built with in CI, so that nothing is built again there: incremental builds inline less.
+    let without_incremental = ["--config", "build.incremental=false"];
+    cargo(&[&["build", "--quiet", "--workspace", "--bin", "foretell"], &without_incremental[..]].concat())?;
     let foretell = root().join("target/debug/foretell");
     let counts = with_directory(|directory| count_all(&foretell.to_string_lossy(), directory))?;
     let compiler = output_of("rustc", &["--version"]);
