@@ -94,7 +94,7 @@ pub(crate) fn lenient(bytes: &[u8]) {
     use trace::text::{ReadOptions, WaitConvention, read_as};
     for wait in [WaitConvention::Detect, WaitConvention::Begins, WaitConvention::Woken] {
         for lenient in [false, true] {
-            let _ = read_as(bytes, ReadOptions { wait, lenient });
+            let _ = read_as(bytes, ReadOptions { wait, lenient, length: None });
         }
     }
 }
