@@ -27,6 +27,8 @@ use event::{Part, Refusal, place_of};
 
 /// How much is read and parsed at a time: it stays in the cache from one to the other.
 const BLOCK: usize = 64 << 10;
+/// For how many events there is room before they come.
+const MOST_ROOM: u64 = 1 << 20;
 /// How often progress is reported, in bytes.
 const PROGRESS_STEP: u64 = 1 << 20;
 
@@ -223,12 +225,13 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Makes room for the events of the whole text after its first block, at the rate that they came so far.
+    /// Makes room for the events of the whole text after its first block, at the rate that they came so far, but for no more than is cheap:
+    /// a file can be said to be of any length.
     fn make_room(&mut self, length: Option<u64>) {
         let (events, bytes) = (self.builder.len() as u64, self.bytes);
         let Some(length) = length.filter(|&length| bytes <= BLOCK as u64 && bytes < length) else { return };
         // No event is shorter, so that what is not needed after all is a few times the text.
-        let all = events.saturating_mul(length) / bytes.max(1);
+        let all = (events.saturating_mul(length) / bytes.max(1)).min(MOST_ROOM);
         self.builder.reserve((all - events.min(all)) as usize + 1);
     }
 

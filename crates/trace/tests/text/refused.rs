@@ -7,6 +7,16 @@ use trace::{Op, TraceBuilder};
 
 use crate::{check_refused, read};
 
+/// A sparse file, for example: what it is said to have is no reason to ask for memory.
+#[test]
+fn a_text_that_is_said_to_be_endless_is_read() {
+    let events = "T|r(x)|1\n".repeat(20_000);
+    for length in [0, 1, 1 << 45, u64::MAX] {
+        let options = text::ReadOptions { length: Some(length), ..text::ReadOptions::default() };
+        assert_eq!(text::read_as(events.as_bytes(), options).unwrap().trace.len(), 20_000);
+    }
+}
+
 #[test]
 fn every_mistake_is_refused_in_its_own_words() {
     let cases: &[(&str, &str)] = &[
