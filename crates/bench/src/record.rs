@@ -15,6 +15,8 @@ use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
 const RUNS: usize = 7;
+/// Ways in which each program is run.
+const WAYS: usize = 6;
 
 /// The programs of bench/programs, and how much they do.
 const PROGRAMS: [(&str, &str, &str); 4] = [
@@ -55,22 +57,25 @@ impl Bench<'_> {
     /// One row for each program, and the headline.
     fn speeds(&self) -> Result<(String, String), String> {
         let mut table = format!(
-            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded (the program alone), and all of `foretell record`, which writes the recording; the first command that reads it translates it into a trace (the next table). The hunt (`foretell hunt --rounds 1 --times 0`) records a run and searches it for all kinds of bugs, without replays. Medians of {RUNS} rounds of all five.\n\n\
-             | program | plain | ThreadSanitizer | recorded | `foretell record` | hunt | recorded / plain | recorded / ThreadSanitizer | `foretell record` / ThreadSanitizer | hunt / ThreadSanitizer |\n\
-             |---|---|---|---|---|---|---|---|---|---|\n"
+            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded (the program alone), the same with branches (`foretell cc --branches`), and all of `foretell record`, which writes the recording; the first command that reads it translates it into a trace (the next table). The hunt (`foretell hunt --rounds 1 --times 0`) records a run and searches it for all kinds of bugs, without replays. Medians of {RUNS} rounds of all six.\n\n\
+             | program | plain | ThreadSanitizer | recorded | with branches | `foretell record` | hunt | recorded / plain | recorded / ThreadSanitizer | with branches / recorded | `foretell record` / ThreadSanitizer | hunt / ThreadSanitizer |\n\
+             |---|---|---|---|---|---|---|---|---|---|---|---|\n"
         );
         let (mut against, mut whole_against, mut hunt_against) = (Vec::new(), Vec::new(), Vec::new());
+        let mut most_for_branches = f64::MIN;
         for (name, what, size) in PROGRAMS {
             eprintln!("measuring: {what}");
-            let [plain, sanitized, recorded, whole, hunt] = self.rounds(name, size)?;
+            let [plain, sanitized, recorded, branching, whole, hunt] = self.rounds(name, size)?;
             against.push(recorded / sanitized);
             whole_against.push(whole / sanitized);
             hunt_against.push(hunt / sanitized);
+            most_for_branches = most_for_branches.max(branching / recorded - 1.0);
             let _ = writeln!(
                 table,
-                "| {what} | {plain:.3} | {sanitized:.3} | {recorded:.3} | {whole:.3} | {hunt:.3} | {:.1} | {:.2} | {:.2} | {:.2} |",
+                "| {what} | {plain:.3} | {sanitized:.3} | {recorded:.3} | {branching:.3} | {whole:.3} | {hunt:.3} | {:.1} | {:.2} | {:.2} | {:.2} | {:.2} |",
                 recorded / plain,
                 recorded / sanitized,
+                branching / recorded,
                 whole / sanitized,
                 hunt / sanitized
             );
@@ -82,44 +87,54 @@ impl Bench<'_> {
         let (alone, whole, hunt) = (middle(against), middle(whole_against), middle(hunt_against));
         let _ = writeln!(
             table,
-            "\nThe medians of the last three columns are {alone:.2}, {whole:.2} and {hunt:.2}."
+            "\nThe medians of recorded, `foretell record` and hunt against ThreadSanitizer are {alone:.2}, {whole:.2} and {hunt:.2}."
         );
         let headline = format!(
-            "recorded programs take {alone:.2} times the CPU time that they take under ThreadSanitizer, all of `foretell record` {whole:.2} times, a hunt without replays {hunt:.2} times (medians)"
+            "recorded programs take {alone:.2} times the CPU time that they take under ThreadSanitizer, all of `foretell record` {whole:.2} times, a hunt without replays {hunt:.2} times (medians); noting branches adds at most {:.0} %",
+            100.0 * most_for_branches
         );
         Ok((table, headline))
     }
 
-    /// The medians of the CPU times of a program: plain, sanitized, recorded, recorded with everything around it, and hunted in without
-    /// replays.
-    fn rounds(&self, name: &str, size: &str) -> Result<[f64; 5], String> {
+    /// The medians of the CPU times of a program: plain, sanitized, recorded, recorded with branches, recorded with everything around it, and
+    /// hunted in without replays.
+    fn rounds(&self, name: &str, size: &str) -> Result<[f64; WAYS], String> {
         let (plain, sanitized) = (
             self.compile("gcc", &[], name, "plain")?,
             self.compile("gcc", &["-fsanitize=thread"], name, "tsan")?,
         );
         let recorded = self.compile(self.foretell, &["cc"], name, "recorded")?;
+        let branching = self.compile(self.foretell, &["cc", "--branches"], name, "branching")?;
         let trace = self.directory.join("rounds.ftr").to_string_lossy().into_owned();
         let results = self.directory.join("results").to_string_lossy().into_owned();
-        let mut seconds = [const { Vec::new() }; 5];
+        let mut seconds = [const { Vec::new() }; WAYS];
         for _ in 0..RUNS {
             let run = run_directory(self.directory)?;
             let variable = format!("FORETELL_RUN={}", run.display());
+            // A second program would be taken for a child of the first.
+            let elsewhere =
+                tempfile::tempdir_in(self.directory).map_err(failed("cannot make a directory"))?;
+            let branching_run = run_directory(elsewhere.path())?;
+            let branching_variable = format!("FORETELL_RUN={}", branching_run.display());
             let hunt = ["hunt", "-q", "--json", "--rounds", "1", "--times", "0", "--timeout", "10m"];
             let hunt =
                 [&[self.foretell], &hunt[..], &["--results", &results, "--", &recorded, size]].concat();
-            let commands: [&[&str]; 5] = [
+            let commands: [&[&str]; WAYS] = [
                 &[&plain, size],
                 &[&sanitized, size],
                 &["env", &variable, &recorded, size],
+                &["env", &branching_variable, &branching, size],
                 &[self.foretell, "record", "-q", "-o", &trace, "--", &recorded, size],
                 &hunt,
             ];
             for (command, seconds) in commands.iter().zip(&mut seconds) {
                 seconds.push(cost_of(command)?.cpu.as_secs_f64());
             }
-            let logged = std::fs::read_dir(&run).map_err(failed("cannot read"))?.flatten();
-            if !logged.into_iter().any(|file| file.path().extension().is_some_and(|e| e == "log")) {
-                return Err(format!("{name} was not recorded"));
+            for run in [&run, &branching_run] {
+                let mut logged = std::fs::read_dir(run).map_err(failed("cannot read"))?.flatten();
+                if !logged.any(|file| file.path().extension().is_some_and(|e| e == "log")) {
+                    return Err(format!("{name} was not recorded"));
+                }
             }
             std::fs::remove_dir_all(&run).map_err(failed("cannot clean up"))?;
         }

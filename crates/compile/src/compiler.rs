@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub use find::{Family, Language, NoCompiler};
-use reading::Reading;
+use reading::{Assembly, Reading};
 
 use crate::embedded;
 
@@ -103,13 +103,18 @@ fn added(
         added.push("-fsanitize=thread".into());
     }
     if reading.compiles() {
-        added.extend(compile_flags(family, extras, reading, &installed.include));
+        added.extend(compile_flags(family, extras, reading, installed));
     }
     if reading.links() {
         if let Some(flag) = reading.fully_static() {
             return Err(CompilerError::Static(flag));
         }
         added.extend(link_flags(family, reading, &installed.library));
+        // With -flto the linker has it compiled.
+        let is_compiled_later = !reading.compiles() && reading.assembly() == Assembly::OfOther;
+        if extras.branches && family == Family::Gcc && is_compiled_later {
+            added.push(HOOK.into());
+        }
     }
     Ok(added)
 }
@@ -117,7 +122,16 @@ fn added(
 /// Has libstdc++ make its semaphores of the C library's, which are seen as semaphores; its own are atomic operations and system calls.
 const POSIX_SEMAPHORES: &str = "-D_GLIBCXX_USE_POSIX_SEMAPHORE=1";
 
-fn compile_flags(family: Family, extras: &Extras, reading: &Reading, include: &Path) -> Vec<OsString> {
+/// Has gcc call a hook in every basic block.
+const HOOK: &str = "-fsanitize-coverage=trace-pc";
+
+fn compile_flags(
+    family: Family,
+    extras: &Extras,
+    reading: &Reading,
+    installed: &embedded::Installed,
+) -> Vec<OsString> {
+    let include = installed.include.clone();
     let mut flags: Vec<OsString> = vec!["-idirafter".into(), include.into(), POSIX_SEMAPHORES.into()];
     if !reading.asks_for_debug_information() {
         flags.push("-g".into());
@@ -130,7 +144,7 @@ fn compile_flags(family: Family, extras: &Extras, reading: &Reading, include: &P
             // It warns of fences, which its own ThreadSanitizer does not know. We do.
             flags.push("-Wno-tsan".into());
             if extras.branches {
-                flags.push("-fsanitize-coverage=trace-pc".into());
+                flags.extend(noting_branches(reading, &installed.branches));
             }
         }
         Family::Clang => {
@@ -142,6 +156,17 @@ fn compile_flags(family: Family, extras: &Extras, reading: &Reading, include: &P
         }
     }
     flags
+}
+
+/// Has what gcc compiles leave a bit behind at each branch. The assembler does that with a store at each conditional jump; calls of a hook
+/// in every basic block cost more, and keep loops from being vectorised.
+fn noting_branches(reading: &Reading, branches: &Path) -> Vec<OsString> {
+    let first = |file: OsString| ["-Xassembler".into(), file];
+    match reading.assembly() {
+        Assembly::OfOther => vec![HOOK.into()],
+        Assembly::InFile => first(branches.into()).into(),
+        Assembly::Piped => [first(branches.into()), first("/dev/stdin".into())].concat(),
+    }
 }
 
 /// Links the runtime before everything else, so that its functions are found before libc's. The program finds it
@@ -169,13 +194,18 @@ mod tests {
     use super::*;
 
     fn added_to(family: Family, line: &str) -> Result<String, CompilerError> {
+        added_with(family, &Extras::default(), line)
+    }
+
+    fn added_with(family: Family, extras: &Extras, line: &str) -> Result<String, CompilerError> {
         let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
         let installed = embedded::Installed {
             library: "/r/libtsan.so.2".into(),
             include: "/i".into(),
             shim: "/s".into(),
+            branches: "/b".into(),
         };
-        let added = added(family, &Extras::default(), &Reading::of(&arguments), &installed)?;
+        let added = added(family, extras, &Reading::of(&arguments), &installed)?;
         Ok(added.join(" ".as_ref()).into_string().unwrap())
     }
 
@@ -211,6 +241,31 @@ mod tests {
         assert_eq!(added_to(Family::Clang, "a.o").unwrap(), format!("-fsanitize=thread {link}"));
         let compile = "-fsanitize=thread -idirafter /i -D_GLIBCXX_USE_POSIX_SEMAPHORE=1 -g -mllvm -tsan-instrument-read-before-write";
         assert_eq!(added_to(Family::Clang, "-c a.cc").unwrap(), compile);
+    }
+
+    #[test]
+    fn branches_are_noted_by_the_assembler_where_that_can_be() {
+        let extras = Extras { branches: true, compiler: None };
+        let of = |family: Family, line: &str| {
+            let added = added_with(family, &extras, line).unwrap();
+            let by_hook = added.contains("-fsanitize-coverage=");
+            (
+                added.matches("-Xassembler /b").count(),
+                added.matches("-Xassembler /dev/stdin").count(),
+                by_hook,
+            )
+        };
+        for line in ["-c a.c", "a.c -o p", "-fPIE -c a.c", "-fPIC -fno-pic -c a.c"] {
+            assert_eq!(of(Family::Gcc, line), (1, 0, false), "{line}");
+        }
+        assert_eq!(of(Family::Gcc, "-pipe -c a.c"), (1, 1, false));
+        let others = ["-fPIC -c a.c", "-shared a.c -o p.so", "-flto=auto -c a.c", "-S a.c", "-m32 -c a.c"];
+        for line in others.into_iter().chain(["-masm=intel -c a.c", "a.c b.s", "a.c -x assembler b"]) {
+            assert_eq!(of(Family::Gcc, line), (0, 0, true), "{line}");
+        }
+        assert_eq!(of(Family::Gcc, "a.o -o p"), (0, 0, false));
+        assert_eq!(of(Family::Gcc, "-flto a.o -o p"), (0, 0, true));
+        assert_eq!(of(Family::Clang, "-c a.c"), (0, 0, true));
     }
 
     #[test]

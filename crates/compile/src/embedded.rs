@@ -1,6 +1,6 @@
 //! The files that `foretell` contains: the runtime that is linked into recorded programs, the shim that is
-//! preloaded under ThreadSanitizer, and the header `foretell.h`. So installing one file is enough; these are
-//! unpacked when they are needed.
+//! preloaded under ThreadSanitizer, the header `foretell.h`, and what the assembler reads first. So installing one file is
+//! enough; these are unpacked when they are needed.
 
 use std::env;
 use std::fs;
@@ -15,6 +15,7 @@ use crate::fingerprint;
 const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan.so.2"));
 const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libforetell_shim.so"));
 const HEADER: &[u8] = include_bytes!("../embedded/foretell.h");
+const BRANCHES: &[u8] = include_bytes!("compiler/branches.s");
 
 /// Where the runtime, the header and the shim are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Installed {
     pub include: PathBuf,
     /// The shim.
     pub shim: PathBuf,
+    /// What the assembler reads first, so that branches leave a bit behind.
+    pub branches: PathBuf,
 }
 
 /// Whether there is a runtime for this system.
@@ -76,12 +79,13 @@ pub fn own_directory(is_fit: impl Fn(&Path) -> bool) -> io::Result<PathBuf> {
 
 fn unpack_below(cache: &Path) -> io::Result<Installed> {
     make_own_directory(cache)?;
-    let directory = cache.join(format!("{:016x}", fingerprint(&[RUNTIME, SHIM, HEADER])));
+    let directory = cache.join(format!("{:016x}", fingerprint(&[RUNTIME, SHIM, HEADER, BRANCHES])));
     let (lib, include) = (directory.join("lib"), directory.join("include"));
     let library = lib.join("libtsan.so.2");
     let header = include.join("foretell.h");
     let shim = directory.join("shim/libforetell_shim.so");
-    for (path, content) in [(&library, RUNTIME), (&header, HEADER), (&shim, SHIM)] {
+    let branches = directory.join("assembler/branches.s");
+    for (path, content) in [(&library, RUNTIME), (&header, HEADER), (&shim, SHIM), (&branches, BRANCHES)] {
         // Programs run what is in it, so it must be what we would put there, to the last byte.
         if !is_content(path, content) {
             put(path, content)?;
@@ -94,7 +98,7 @@ fn unpack_below(cache: &Path) -> io::Result<Installed> {
             _ => {}
         }
     }
-    Ok(Installed { library, include, shim })
+    Ok(Installed { library, include, shim, branches })
 }
 
 /// Whether a file, not a link to one, has this content.
@@ -148,6 +152,7 @@ mod tests {
         assert_eq!(fs::read(&installed.library).unwrap(), RUNTIME);
         assert_eq!(fs::read(installed.library.with_file_name("libtsan.so")).unwrap(), RUNTIME);
         assert_eq!(fs::read(installed.include.join("foretell.h")).unwrap(), HEADER);
+        assert_eq!(fs::read(&installed.branches).unwrap(), BRANCHES);
         fs::write(&installed.library, b"half").unwrap();
         assert_eq!(unpack_below(&cache).unwrap(), installed);
         assert_eq!(fs::read(&installed.library).unwrap(), RUNTIME);

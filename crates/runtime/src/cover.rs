@@ -4,12 +4,14 @@
 //! Programs may be built with more coverage hooks (`trace-cmp`, `inline-8bit-counters` and so on): those are there, so that
 //! they link, and do nothing.
 //!
-//! A branch only leaves a bit behind, which the thread's next event takes along: these hooks are called as often as accesses are.
+//! A branch only leaves a bit behind, which the thread's next event takes along: these hooks are called as often as accesses are. What
+//! `foretell cc` compiles with gcc for a program, not for a library, leaves the bit without calling them (compile/src/compiler/branches.s).
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
 use crate::real::Real;
+use crate::thread;
 
 /// Hooks that the program calls for every basic block.
 macro_rules! branches {
@@ -19,9 +21,12 @@ macro_rules! branches {
             #[unsafe(naked)]
             extern "C" fn $name() {
                 core::arch::naked_asm!(
-                    "mov rax, qword ptr [rip + foretell_branched@GOTTPOFF]",
+                    "mov rax, qword ptr [rip + {at}]",
+                    "test rax, rax",
+                    "jz 2f",
                     "mov dword ptr fs:[rax], 1",
-                    "ret",
+                    "2: ret",
+                    at = sym thread::BRANCHED_AT,
                 );
             }
         )*

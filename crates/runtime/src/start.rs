@@ -70,6 +70,7 @@ extern "C" fn init() {
     if !is_wanted(settings()) {
         return;
     }
+    thread::find_branched();
     client_log::open(settings());
     if settings().asked.mode == wire::Mode::Replay
         && let Some(replay) = replay::load(settings())

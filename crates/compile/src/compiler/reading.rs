@@ -63,6 +63,17 @@ enum Stage {
     Link,
 }
 
+/// How the compiler hands its assembly to the assembler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Assembly {
+    /// In a file: assembly for a program of 64 bits, in AT&T's syntax, and nothing else is assembled.
+    InFile,
+    /// The same through a pipe.
+    Piped,
+    /// It is something else, or it is not assembled now.
+    OfOther,
+}
+
 /// What a command line asks for.
 #[derive(Debug)]
 pub(super) struct Reading {
@@ -74,6 +85,16 @@ pub(super) struct Reading {
     /// Some input is not a header, which would be precompiled.
     more_than_headers: bool,
     debug: bool,
+    /// Some input is assembly.
+    assembly: bool,
+    /// The code is for a program, not for a library that can lie anywhere.
+    for_program: bool,
+    /// A library is linked.
+    is_library: bool,
+    /// The compiler's assembly is what it usually is, and is assembled at once.
+    usual_assembly: bool,
+    /// Steps are connected by pipes.
+    pipes: bool,
     /// The compiler is not to link its own libraries.
     bare: bool,
     fully_static: Option<&'static str>,
@@ -89,6 +110,11 @@ impl Reading {
             inputs: false,
             more_than_headers: false,
             debug: false,
+            assembly: false,
+            for_program: true,
+            is_library: false,
+            usual_assembly: true,
+            pipes: false,
             bare: false,
             fully_static: None,
         };
@@ -108,6 +134,7 @@ impl Reading {
             } else {
                 reading.inputs = true;
                 reading.sources |= is_source(argument, language.as_deref());
+                reading.assembly |= is_assembly(argument, language.as_deref());
                 reading.more_than_headers |= !is_header(argument, language.as_deref());
             }
         }
@@ -116,7 +143,10 @@ impl Reading {
 
     fn option(&mut self, option: &str) {
         match option {
-            "-c" | "-S" | "-E" | "-M" | "-MM" | "-fsyntax-only" => self.stage = Stage::Compile,
+            "-c" | "-S" | "-E" | "-M" | "-MM" | "-fsyntax-only" => {
+                self.stage = Stage::Compile;
+                self.usual_assembly &= option != "-S";
+            }
             "-r" | "-Wl,-r" | "-Wl,--relocatable" if self.stage == Stage::Link => {
                 self.stage = Stage::Relocatable;
             }
@@ -124,6 +154,12 @@ impl Reading {
             "-static-pie" => self.fully_static = Some("-static-pie"),
             "-static-libtsan" => self.fully_static = Some("-static-libtsan"),
             "-nostdlib" | "-nodefaultlibs" => self.bare = true,
+            "-fPIC" | "-fpic" => self.for_program = false,
+            "-fPIE" | "-fpie" | "-fno-PIC" | "-fno-pic" => self.for_program = true,
+            "-shared" | "--shared" => self.is_library = true,
+            "-pipe" => self.pipes = true,
+            "-m32" | "-mx32" | "-m16" | "-masm=intel" => self.usual_assembly = false,
+            _ if option.starts_with("-flto") => self.usual_assembly = false,
             _ if option.starts_with("-g") && !option.starts_with("-gcc") => self.debug = true,
             _ => {}
         }
@@ -160,6 +196,16 @@ impl Reading {
         self.debug
     }
 
+    /// How what is compiled gets to the assembler.
+    pub(super) fn assembly(&self) -> Assembly {
+        let is_fit = self.for_program && !self.is_library && self.usual_assembly && !self.assembly;
+        match (is_fit, self.pipes) {
+            (false, _) => Assembly::OfOther,
+            (true, false) => Assembly::InFile,
+            (true, true) => Assembly::Piped,
+        }
+    }
+
     /// The flag that makes the program a static one.
     pub(super) fn fully_static(&self) -> Option<&'static str> {
         self.fully_static
@@ -176,6 +222,14 @@ fn is_header(input: &str, language: Option<&str>) -> bool {
 
 fn extension(input: &str) -> &str {
     Path::new(input).extension().and_then(|extension| extension.to_str()).unwrap_or("")
+}
+
+/// Whether an input is assembly.
+fn is_assembly(input: &str, language: Option<&str>) -> bool {
+    match language.filter(|&language| language != "none") {
+        Some(language) => language.starts_with("assembler"),
+        None => matches!(extension(input), "s" | "S" | "sx"),
+    }
 }
 
 /// Whether an input is source in a language that is instrumented, rather than assembly, an object or a library.

@@ -1,6 +1,6 @@
 //! Real builds: the wrappers stand where a build system expects a compiler.
 
-use crate::support::{Workshop, assert_in_order, count, succeeded};
+use crate::support::{Workshop, assert_in_order, count, events, succeeded};
 
 const LIST_C: &str = "#include \"list.h\"\nint length;\nvoid add(void) { length++; }\n";
 const LIST_H: &str = "#ifdef __cplusplus\nextern \"C\"\n#endif\nvoid add(void);\nextern int length;\n";
@@ -256,4 +256,77 @@ fn branches_are_counted_when_asked_for() {
     let recorded = workshop.record(&["--branches"]);
     assert!(count(&recorded.trace, "branch(") > 0);
     assert!(!String::from_utf8_lossy(&recorded.output.stderr).contains("no branches"));
+}
+
+/// A value that is only passed on, and values that decide what comes next: by a jump, a call of a computed address, a table of jumps, and in
+/// a library.
+const DECIDING_C: &str = r#"
+#include <pthread.h>
+volatile int passed, decided, chosen, library, written;
+static void write_four(void) { written = 4; }
+void (*volatile called)(void) = write_four;
+int decide_in_library(volatile int *variable);
+static void *work(void *argument)
+{
+    written = passed + 1;
+    if (decided)
+        written = 2;
+    called();
+    switch (chosen & 7) {
+    case 0: __asm__ volatile("nop"); written = 3; break;
+    case 1: __asm__ volatile("cld"); written = 5; break;
+    case 2: __asm__ volatile("nop; nop"); written = 8; break;
+    case 3: __asm__ volatile("cld; cld"); written = 1; break;
+    case 4: __asm__ volatile("nop; cld"); written = 9; break;
+    case 5: __asm__ volatile("cld; nop"); written = 7; break;
+    case 6: __asm__ volatile("nop; nop; nop"); written = 6; break;
+    case 7: __asm__ volatile("cld; cld; cld"); written = 2; break;
+    }
+    written = decide_in_library(&library);
+    __asm__ volatile("jne 1f\n1:");
+    return argument;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, 0, work, 0);
+    passed = decided = chosen = library = written = 0;
+    called = write_four;
+    return pthread_join(thread, 0);
+}
+"#;
+const LIBRARY_C: &str = "int decide_in_library(volatile int *variable)\n{\n    if (*variable)\n        return 4;\n    return 3;\n}\n";
+
+#[test]
+fn branches_are_noted_however_a_program_is_built() {
+    let gcc =
+        ["-O0", "-O2", "-O2 -pipe", "-O2 -fPIC", "-O2 -flto", "-O2 -masm=intel"].map(|how| ("gcc", how));
+    for (compiler, how) in gcc.into_iter().chain([("clang", "-O0"), ("clang", "-O2")]) {
+        if !testing::has(compiler) {
+            continue;
+        }
+        let workshop = Workshop::new();
+        workshop.write("main.c", DECIDING_C);
+        workshop.write("library.c", LIBRARY_C);
+        let build = |arguments: &str| {
+            let words: Vec<&str> = arguments.split_whitespace().collect();
+            let mut command = workshop.foretell(&[&["cc", "--branches"], &words[..]].concat());
+            succeeded(command.env("FORETELL_CC", compiler));
+        };
+        build(&format!("{how} -fPIC -shared library.c -o liblibrary.so"));
+        build(&format!("{how} -c main.c -o main.o"));
+        build(&format!("{how} main.o -o program -pthread -L. -llibrary -Wl,-rpath,."));
+        let recorded = workshop.record(&["--branches"]);
+        let own: Vec<String> =
+            events(&recorded.trace).into_iter().filter(|event| event.starts_with("T1|")).collect();
+        let after = |variable: &str| {
+            let at = own.iter().position(|event| *event == format!("T1|r({variable})"));
+            own[at.unwrap_or_else(|| panic!("{compiler} {how}: no read of {variable} in {own:#?}")) + 1]
+                .as_str()
+        };
+        assert_eq!(after("passed"), "T1|w(written)", "{compiler} {how}");
+        for variable in ["decided", "called", "chosen", "library"] {
+            assert!(after(variable).starts_with("T1|branch("), "{compiler} {how}: {variable} in {own:#?}");
+        }
+    }
 }
