@@ -45,6 +45,8 @@ pub(super) enum Next {
     Await,
     /// The policy chooses.
     Choose,
+    /// The instructions end here: the thread that ran last goes on if it can, else the policy chooses.
+    GoOn,
 }
 
 /// Something about a replay that its user is to learn. What memory holds is read when it is written.
@@ -151,7 +153,7 @@ impl Replay {
             let Some(&instruction) = self.control.instructions.get(self.at) else {
                 world.report(Report::Freed);
                 self.phase = Phase::Free;
-                break;
+                return Next::GoOn;
             };
             let next = match instruction {
                 Instruction::Run { thread, until } => self.run(thread, until, entries, world),

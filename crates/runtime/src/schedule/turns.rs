@@ -43,6 +43,12 @@ impl Schedule {
             Next::Run(thread) => Some(thread),
             Next::Await => None,
             Next::Choose => self.choose(current, gave_up, world),
+            Next::GoOn => {
+                match current.filter(|&thread| gave_up == GaveUp::Quantum && self.can_run(thread)) {
+                    Some(thread) => Some(thread),
+                    None => self.choose(current, gave_up, world),
+                }
+            }
         };
         match next {
             Some(thread) => self.run(thread, world),

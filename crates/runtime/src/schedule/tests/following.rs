@@ -164,3 +164,23 @@ fn what_a_thread_is_about_to_do_is_seen() {
     let memory = MemoryRange { address: 1, length: 1 };
     assert_eq!(reports[1..], [Report::MemoryContent { thread: 1, memory }, Report::Freed]);
 }
+
+/// It has just seen or done what the instructions are for: what it does next is what nobody has seen.
+#[test]
+fn the_last_thread_of_the_instructions_goes_on() {
+    let scripts =
+        || vec![vec![Op::Spawn(1), Op::Spawn(2), Op::Work(9)], vec![Op::Work(9)], vec![Op::Work(9)]];
+    for policy in [Policy::Random, Policy::Pct, Policy::RoundRobin] {
+        for last in [1, 2] {
+            let instructions = vec![run(0, 2), run(1, 2), run(2, 2), run(last, 4)];
+            let (outcome, simulation) = follow(scripts(), instructions, policy);
+            assert_eq!(outcome, Outcome::AllDone);
+            let turns: Vec<usize> = simulation.turns.iter().map(|&(thread, _)| thread).collect();
+            let after =
+                simulation.turns.iter().position(|&(thread, until)| thread == last as usize && until > 4);
+            let others =
+                turns[..after.expect("it goes on")].iter().filter(|&&thread| thread != last as usize);
+            assert!(others.count() <= 3, "{policy:?}, {last}: {:?}", simulation.turns);
+        }
+    }
+}
