@@ -66,3 +66,47 @@ fn the_first_failure_comes_before_repeated_replays() {
         assert!(finding["harm"].is_string(), "{finding:#}");
     }
 }
+
+/// Two threads take two locks in opposite orders; without a switch between its two locks a thread gets both.
+const CROSSED: &str = "\
+#include <pthread.h>
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+static void *forwards(void *unused)
+{
+    pthread_mutex_lock(&first);
+    pthread_mutex_lock(&second);
+    pthread_mutex_unlock(&second);
+    pthread_mutex_unlock(&first);
+    return unused;
+}
+static void *backwards(void *unused)
+{
+    pthread_mutex_lock(&second);
+    pthread_mutex_lock(&first);
+    pthread_mutex_unlock(&first);
+    pthread_mutex_unlock(&second);
+    return unused;
+}
+int main(void)
+{
+    pthread_t one, other;
+    pthread_create(&one, 0, forwards, 0);
+    pthread_create(&other, 0, backwards, 0);
+    pthread_join(one, 0);
+    pthread_join(other, 0);
+    return 0;
+}
+";
+
+#[test]
+fn a_deadlock_that_a_replay_confirms_is_a_failure_of_that_run() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("crossed.c"), CROSSED).unwrap();
+    let found =
+        json(&foretell(directory.path(), &["hunt", "crossed.c", "--json", "--quiet", "--timeout", "120"]));
+    assert_eq!(found["findings"][0]["kind"], "deadlock", "{found:#}");
+    assert_eq!(found["findings"][0]["rung"], "confirmed", "{found:#}");
+    // The recorded run is the first, and the deadlock is what is replayed first.
+    let first = found["first_failure"]["run"].as_u64().unwrap();
+    assert!(first <= 2, "the first failure was in run {first}: {found:#}");
+}

@@ -229,6 +229,9 @@ impl<'a> Explorer<'a> {
         let expected = matches!(replayer.plan.goal, Goal::Deadlock(_));
         let failure = replayed.failure.as_ref();
         let is_new = self.counts.count(replayed.ending, failure);
+        if expected && replayed.verdict == ReplayVerdict::Confirmed {
+            self.counts.note_failure();
+        }
         self.note_outcome(replayer, replayed, file)?;
         let Some(failure) = failure.filter(|_| is_new && !expected && rerecording::is_recorded(replayed))
         else {

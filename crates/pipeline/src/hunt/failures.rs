@@ -36,13 +36,18 @@ impl RunCounts {
             }
             return false;
         };
+        self.note_failure();
+        let times = self.failed.entry(failure.identity()).or_default();
+        *times += 1;
+        *times == 1
+    }
+
+    /// The run that was counted last failed, or was led into a deadlock and ended there.
+    pub(super) fn note_failure(&mut self) {
         self.first_failure.get_or_insert_with(|| FirstFailure {
             run: self.all,
             cpu_ms: run::processor_time().as_millis() as u64,
         });
-        let times = self.failed.entry(failure.identity()).or_default();
-        *times += 1;
-        *times == 1
     }
 
     /// Counts runs that only have a number.
