@@ -12,6 +12,8 @@ pub(crate) struct Life {
     pub(crate) block: BlockId,
     pub(crate) allocate: EventId,
     pub(crate) free: Option<EventId>,
+    /// What other threads free once more.
+    pub(crate) freed_again: Vec<EventId>,
     /// The accesses to its variables, in the order of the trace.
     pub(crate) uses: Vec<EventId>,
     /// The writes that give each variable a value that does not come from itself: the first access of a thread, if it writes
@@ -29,6 +31,7 @@ impl Life {
             block,
             allocate,
             free: None,
+            freed_again: Vec::new(),
             uses: Vec::new(),
             initialising: FxHashMap::default(),
             stale: FxHashMap::default(),
@@ -51,7 +54,11 @@ pub(crate) fn lives(trace: &Trace) -> Vec<Life> {
             }
             Op::Free(block) => {
                 if let Some(&life) = current.get(&block) {
-                    lives[life].free.get_or_insert(event);
+                    let life = &mut lives[life];
+                    let first = *life.free.get_or_insert(event);
+                    if trace.thread(first) != thread {
+                        life.freed_again.push(event);
+                    }
                 }
             }
             _ => {}

@@ -2,7 +2,8 @@
 //! that is used after it is freed, before it is allocated, or read before it is written.
 //!
 //! - A [`Rule`] `A < B` names the violation, as `foretell decide --order A,B` would ask for it: `free.c:9 < use.c:4`.
-//! - *Use after free*: a free and an access to the same life of the block, asked as free < access.
+//! - *Use after free*: a free and an access to the same life of the block, asked as free < access. A second free by another thread is a
+//!   use, too: the C library notices only some.
 //! - *Use before allocation*: an access by another thread than the one that allocates, asked as access < allocation. The thread knows
 //!   the address from elsewhere.
 //! - *Use after reallocation*: the same where `realloc` allocates. It has left the block where it was, so the thread has the address of the old block,
@@ -143,7 +144,7 @@ impl Search<'_> {
         let Some(free) = life.free else { return };
         let name = self.index.trace().symbols().block(life.block);
         let family = Some(self.families.of_block(life.block));
-        for &access in &life.uses {
+        for &access in life.uses.iter().chain(&life.freed_again) {
             self.order(Kind::UsedAfterFree, family, [free, access], || Object::Named(name.to_owned()));
         }
     }

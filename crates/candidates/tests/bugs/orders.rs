@@ -186,6 +186,24 @@ fn a_free_that_a_join_keeps_after_the_use() {
     assert_eq!(reported.events(), [ids(&[5, 3])]);
 }
 
+#[test]
+fn a_second_free_is_a_use_if_another_thread_frees() {
+    let unordered = "T1|alloc(p)\nT1|fork(T2)\nT1|free(p)\nT2|free(p)";
+    let (reported, _) = run(&read(unordered), Model::ReadsFrom, &[], LIMITS);
+    assert_eq!(reported.events(), [ids(&[2, 3])]);
+    let joined = "T1|alloc(p)\nT1|fork(T2)\nT2|free(p)\nT1|join(T2)\nT1|free(p)";
+    let (reported, _) = run(&read(joined), Model::ReadsFrom, &[], LIMITS);
+    assert_eq!(reported.events(), [ids(&[2, 4])]);
+    // The C library notices what one thread does twice, and a block that is allocated again is another.
+    for correct in [
+        "T1|alloc(p)\nT1|free(p)\nT1|free(p)",
+        "T1|alloc(p)\nT1|fork(T2)\nT1|free(p)\nT2|alloc(p)\nT2|free(p)",
+    ] {
+        let (reported, _) = run(&read(correct), Model::ReadsFrom, &[], LIMITS);
+        assert_eq!(reported.events(), Vec::<Vec<_>>::new(), "{correct}");
+    }
+}
+
 /// The main thread reallocates a block, and another thread uses it.
 fn reallocated(has_old_block: bool, is_waited_for: bool) -> Trace {
     let mut builder = TraceBuilder::new();
