@@ -16,12 +16,13 @@ const fn bug(name: &'static str, kinds: &'static [&'static str], object: &'stati
     Bug { name, kinds, object }
 }
 
-const MEMORY: [Bug; 10] = [
+const MEMORY: [Bug; 11] = [
     bug("memory/double_free.c", &["failure"], "double free"),
     bug("memory/freed_by_both.c", &["order"], "freed_by_both.c:"),
     bug("memory/allocated_relaxed.c", &["race"], "int (allocated_relaxed.c:"),
     bug("memory/vptr.cc", &["race"], "->_vptr"),
     bug("memory/unmapped.c", &["order"], "unmapped.c:"),
+    bug("memory/unmapped_part.c", &["race", "failure"], ""),
     bug("memory/uninitialised.c", &["order"], "uninitialised.c:"),
     bug("memory/scanned.c", &["race"], "height"),
     bug("memory/lines.c", &["race"], "first"),
