@@ -122,6 +122,8 @@ pub(super) struct Translator<S: Sink> {
     misuses: Vec<Misuse>,
     /// The addresses of locks and the like that were destroyed, and not initialised again.
     destroyed: BTreeSet<u64>,
+    /// The last of these that was written over: by which thread, by which call, and which one.
+    written_over: Option<(u32, u64, u64)>,
     /// Threads and the locks they took while the program did not want orders to be seen.
     unordered: FxHashSet<(u32, u64)>,
     /// Whether anything was left out because the program did not want orders to be seen.
@@ -182,6 +184,7 @@ impl<S: Sink> Translator<S> {
             wrong: None,
             misuses: Vec::new(),
             destroyed: BTreeSet::new(),
+            written_over: None,
             unordered: FxHashSet::default(),
             ignores_orders: false,
             carrier: None,
@@ -237,7 +240,7 @@ impl<S: Sink> Translator<S> {
         match event.op {
             Raw::Read { address, size } => self.access(event, address, size.into(), Access::Read),
             Raw::Write { address, size } => {
-                self.forget_destroyed(address, size.into());
+                self.forget_destroyed(event, address, size.into());
                 self.access(event, address, size.into(), Access::Write)
             }
             Raw::ReadWrite { address, size } => {
@@ -253,7 +256,7 @@ impl<S: Sink> Translator<S> {
             }
             Raw::ReadRange { address, length } => self.access(event, address, length, Access::Read),
             Raw::WriteRange { address, length } => {
-                self.forget_destroyed(address, length);
+                self.forget_destroyed(event, address, length);
                 self.access(event, address, length, Access::Write)
             }
             Raw::FunctionEntry { call } => {
@@ -413,7 +416,8 @@ impl<S: Sink> Translator<S> {
             Raw::Create { .. } if self.output.sink.wants_source(event) => self.creation(event)?,
             _ => self.at(event)?,
         };
-        if let Raw::Allocate { .. } = event.op {
+        if let Raw::Allocate { address, size } = event.op {
+            self.forget_destroyed(event, address, size);
             let state = &mut self.threads[event.thread as usize];
             state.allocated = Some((state.calls.current(), event.pc));
         }

@@ -8,7 +8,7 @@ use crate::rust::program;
 use crate::{foretell, json};
 
 /// Each program, what is misused, and words of what is said about it.
-const MISUSES: [(&str, &str, &str); 25] = [
+const MISUSES: [(&str, &str, &str); 26] = [
     ("unlock_of_unlocked.c", "lock", "which no thread has locked"),
     ("unlock_by_another.c", "gate", "which main has locked"),
     ("unlock_refused.c", "gate", "which main has locked"),
@@ -19,6 +19,7 @@ const MISUSES: [(&str, &str, &str); 25] = [
     ("destroy_of_locked.c", "lock", "which main holds"),
     ("destroy_of_read_lock.c", "lock", "which main holds"),
     ("use_after_destroy.c", "lock", "after it was destroyed"),
+    ("destroyed_twice.c", "meeting", "after it was destroyed"),
     ("rwlock_after_destroy.c", "lock", "after it was destroyed"),
     ("not_initialised.c", "lock", "which was never initialised"),
     ("lock_held_here.c", "lock", "where the program says that no lock is held"),

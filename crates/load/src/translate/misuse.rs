@@ -71,12 +71,13 @@ impl<S: Sink> Translator<S> {
 
     /// The program writes memory itself: what lay there before is not what lies there now.
     #[inline]
-    pub(super) fn forget_destroyed(&mut self, address: u64, length: u64) {
+    pub(super) fn forget_destroyed(&mut self, event: &Event<'_>, address: u64, length: u64) {
         if self.destroyed.is_empty() {
             return;
         }
         while let Some(&object) = self.destroyed.range(address..address.saturating_add(length)).next() {
             self.destroyed.remove(&object);
+            self.written_over = Some((event.thread, event.pc, object));
         }
     }
 
@@ -87,7 +88,8 @@ impl<S: Sink> Translator<S> {
                 let (_, holders) = self.objects.lock_if_known(object);
                 if let Some(holder) = holders.and_then(Holders::anyone) {
                     self.misuses(MisuseKind::DestroyOfLocked, object, Some(holder), first_use);
-                } else if self.destroyed.contains(&object) {
+                } else if self.written_over == Some((event.thread, event.pc, object)) {
+                    // The call that destroys it is a write of it as well, which came just before.
                     self.misuses(MisuseKind::UseAfterDestroy, object, None, first_use);
                 }
                 self.destroyed.insert(object);
