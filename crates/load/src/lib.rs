@@ -21,6 +21,7 @@ mod frames;
 mod handed;
 mod heap;
 pub mod inspect;
+mod lock_order;
 mod memory;
 mod modules;
 mod naming;

@@ -183,6 +183,11 @@ impl Objects {
         (holders.is_some(), holders)
     }
 
+    /// The lock at an address, if one is known there.
+    pub(super) fn known_lock(&self, address: u64) -> Option<LockId> {
+        self.locks.known.get(&self.key(address)).map(|&(number, _)| LockId(number))
+    }
+
     /// The address of a lock that a thread holds, if it holds any.
     pub(super) fn lock_held_by(&self, thread: u32) -> Option<u64> {
         let held = self.locks.known.iter().filter(|(_, (_, holders))| holders.have(thread));

@@ -20,6 +20,7 @@ use super::annotations::Annotations;
 use super::chosen::Chosen;
 use super::directives::Directives;
 use super::heap::Site;
+use super::lock_order::{Cycle, LockOrders};
 use super::memory::{FirstUse, Output};
 use super::modules::{CodeOwner, Frame};
 use super::objects::Objects;
@@ -119,6 +120,11 @@ pub(super) struct Translator<S: Sink> {
     is_of_rust: bool,
     /// What the event that is translated does wrong, until its number is known.
     wrong: Option<Wrong>,
+    lock_orders: LockOrders,
+    /// The cycle of locks that the event which is translated closes in its thread, until its number is known.
+    closed: Option<Cycle>,
+    /// All of them.
+    cycles: Vec<(Cycle, Misuse)>,
     misuses: Vec<Misuse>,
     /// The addresses of locks and the like that were destroyed, and not initialised again.
     destroyed: BTreeSet<u64>,
@@ -182,6 +188,9 @@ impl<S: Sink> Translator<S> {
             takers: FxHashMap::default(),
             is_of_rust: false,
             wrong: None,
+            lock_orders: LockOrders::default(),
+            closed: None,
+            cycles: Vec::new(),
             misuses: Vec::new(),
             destroyed: BTreeSet::new(),
             written_over: None,
@@ -439,6 +448,7 @@ impl<S: Sink> Translator<S> {
         }
         self.order = MemoryOrder::SeqCst;
         self.keep_misuse(event, at);
+        self.keep_cycle(event, at);
         Ok(())
     }
 
@@ -449,6 +459,7 @@ impl<S: Sink> Translator<S> {
         }
         self.unjoined();
         self.ignoring();
+        self.in_both_orders();
         for (semaphore, permits) in self.objects.permits() {
             self.output.sink.permits(semaphore, permits)?;
         }

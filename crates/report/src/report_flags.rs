@@ -62,7 +62,9 @@ impl ReportFlag {
                     |event: EventId| context.trace.op(event).access().is_some_and(|access| access.atomic);
                 finding.kind == FindingKind::Race && finding.named_events().any(is_atomic)
             }
-            ReportFlag::Deadlocks => finding.kind == FindingKind::Deadlock,
+            ReportFlag::Deadlocks => {
+                finding.kind == FindingKind::Deadlock || misuse == Some(MisuseKind::BothOrders)
+            }
             ReportFlag::UninstrumentedCode => {
                 let libraries = &context.trace.metadata().libraries;
                 libraries
@@ -92,6 +94,7 @@ fn is_about_locks(misuse: MisuseKind) -> bool {
         | MisuseKind::UseAfterDestroy
         | MisuseKind::NotInitialised => true,
         MisuseKind::DestroyInUse
+        | MisuseKind::BothOrders
         | MisuseKind::TwoMutexes
         | MisuseKind::NotJoined
         | MisuseKind::JoinedTwice
@@ -104,7 +107,7 @@ fn is_about_locks(misuse: MisuseKind) -> bool {
 }
 
 /// What a finding says is misused, as its trace has it.
-fn misuse_of(trace: &Trace, finding: &Finding) -> Option<MisuseKind> {
+pub(crate) fn misuse_of(trace: &Trace, finding: &Finding) -> Option<MisuseKind> {
     if finding.kind != FindingKind::Misuse {
         return None;
     }

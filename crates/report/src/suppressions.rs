@@ -7,11 +7,11 @@
 //! `deadlock_top:` and so on only the innermost frames; `mutex:` the locks of deadlocks and of misuse; `called_from_lib:` the source file or the library an
 //! event itself lies in; `thread:` the names of the threads; `signal:` what a signal handler must not do.
 
-use trace::{EventId, Op};
+use trace::{EventId, MisuseKind, Op};
 
 use crate::context::Context;
 use crate::place::SourcePlace;
-use crate::report_flags::has_event_in;
+use crate::report_flags::{has_event_in, misuse_of};
 use crate::words::is_hidden;
 use findings::{Finding, FindingKind};
 
@@ -172,11 +172,16 @@ impl Suppression {
     }
 }
 
-/// Whether suppressions of this kind are meant for a finding. ThreadSanitizer calls it a race if memory is used after it was freed.
+/// Whether suppressions of this kind are meant for a finding. ThreadSanitizer calls it a race if memory is used after it was freed, and a
+/// deadlock if one thread takes locks in several orders.
 fn is_of_kind(kind: FindingKind, context: &Context<'_>, finding: &Finding) -> bool {
     let frees = |event: EventId| matches!(context.trace.op(event), Op::Free(_));
     let is_use_after_free = || finding.kind == FindingKind::Order && finding.named_events().any(frees);
-    kind == finding.kind || kind == FindingKind::Race && is_use_after_free()
+    match kind {
+        FindingKind::Race if is_use_after_free() => true,
+        FindingKind::Deadlock if misuse_of(context.trace, finding) == Some(MisuseKind::BothOrders) => true,
+        kind => kind == finding.kind,
+    }
 }
 
 /// Suppressions that would silence a finding, each by itself: by the innermost of the user's own functions, and by the object. `is_own` says which

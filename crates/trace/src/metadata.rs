@@ -145,9 +145,12 @@ pub struct Misuse {
     pub object: String,
     /// Where the call is in the source.
     pub location: String,
-    /// The name of another thread that has to do with it.
+    /// The name of another thread that has to do with it, or of another lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<String>,
+    /// Where its thread did otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<String>,
 }
 
 /// What is wrong with a call.
@@ -164,6 +167,8 @@ pub enum MisuseKind {
     ReadUnlockOfWriteLock,
     /// It unlocks as a writer what its thread holds as a reader.
     WriteUnlockOfReadLock,
+    /// It takes locks in another order than its thread did elsewhere.
+    BothOrders,
     /// It destroys a lock that is held.
     DestroyOfLocked,
     /// It destroys a condition variable, barrier or semaphore that threads wait for.

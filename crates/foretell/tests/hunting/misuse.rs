@@ -8,7 +8,7 @@ use crate::rust::program;
 use crate::{foretell, json};
 
 /// Each program, what is misused, and words of what is said about it.
-const MISUSES: [(&str, &str, &str); 26] = [
+const MISUSES: [(&str, &str, &str); 27] = [
     ("unlock_of_unlocked.c", "lock", "which no thread has locked"),
     ("unlock_by_another.c", "gate", "which main has locked"),
     ("unlock_refused.c", "gate", "which main has locked"),
@@ -33,6 +33,7 @@ const MISUSES: [(&str, &str, &str); 26] = [
     ("lock_in_handler.c", "signal handler", "takes a lock at"),
     ("errno_in_handler.c", "errno", "does not restore it"),
     ("ignoring_at_end.c", "T1", "ends while its accesses are ignored since"),
+    ("both_orders.c", "accounts", "while it holds journal, but takes them in another order at"),
     ("alone.c", "lock", "which main holds"),
     ("use_after_free_alone.c", "message", "after it has freed it"),
 ];
@@ -84,6 +85,24 @@ fn a_lock_that_is_made_or_destroyed_while_another_thread_may_take_it_is_a_race()
         assert_eq!((status, &race["rung"]), (Some(1), &"confirmed".into()), "{race:#}");
         assert!(race["object"].as_str().unwrap().starts_with(object), "{race:#}");
     }
+}
+
+/// What ThreadSanitizer calls a lock-order-inversion is turned off as such, and gone if the orders agree.
+#[test]
+fn both_orders_of_two_locks_are_turned_off_like_deadlocks() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::copy(program("misuse/both_orders.c"), directory.path().join("both_orders.c")).unwrap();
+    std::fs::write(directory.path().join("supp"), "deadlock:audit\n").unwrap();
+    let hunt = ["hunt", "both_orders.c", "--json", "--quiet", "--timeout", "4"];
+    let kinds = |more: &[&str]| {
+        let report = json(&foretell(directory.path(), &[hunt.as_slice(), more].concat()));
+        let findings = report["findings"].as_array().unwrap().clone();
+        let shown = findings.into_iter().filter(|finding| finding["shown"] == true);
+        shown.map(|finding| finding["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&[]), ["misuse"]);
+    assert_eq!(kinds(&["--suppressions", "supp"]), [""; 0]);
+    assert_eq!(kinds(&["--flags=-g -DFIXED"]), [""; 0]);
 }
 
 /// Giving a lock back is a use of it, so the race leads the hunt to the schedule in which the lock is destroyed while it is held.

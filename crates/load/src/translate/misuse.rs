@@ -32,7 +32,7 @@ impl<S: Sink> Translator<S> {
             let thread = &self.threads[event.thread as usize];
             let location = self.stacks.location(at.location).unwrap_or_default().to_owned();
             let other = other.map(|other| self.threads[other as usize].name.clone());
-            self.misuses.push(Misuse { what, event: thread.last, object, location, other });
+            self.misuses.push(Misuse { what, event: thread.last, object, location, other, earlier: None });
         }
     }
 
@@ -93,6 +93,9 @@ impl<S: Sink> Translator<S> {
                     self.misuses(MisuseKind::UseAfterDestroy, object, None, first_use);
                 }
                 self.destroyed.insert(object);
+                if let Some(lock) = self.objects.known_lock(object) {
+                    self.lock_orders.destroy(lock);
+                }
             }
             Raw::NoLock => {
                 if let Some(lock) = self.objects.lock_held_by(event.thread) {
@@ -157,6 +160,9 @@ impl<S: Sink> Translator<S> {
         }
         let (id, holders) = self.objects.lock(lock, first_use, &mut self.output)?;
         let held = holders.give_back(first_use.thread, hold);
+        if held.is_some() {
+            self.lock_orders.release(first_use.thread, id);
+        }
         let is_free = *holders == Holders::default();
         let wrong = match (hold, held) {
             (_, None) if is_free => Some(MisuseKind::UnlockOfUnlocked),
@@ -205,6 +211,33 @@ impl<S: Sink> Translator<S> {
         Ok(Some(Some(Op::Post(semaphore))))
     }
 
+    /// Keeps the cycle that the event which was translated closes among the locks of its thread.
+    pub(super) fn keep_cycle(&mut self, event: &Event<'_>, at: At) {
+        let Some(cycle) = self.closed.take().filter(|_| !self.is_full()) else { return };
+        let first_use = FirstUse::by(event);
+        let mut name = |address| self.objects.memory.name_in(address, None, first_use, &mut self.output);
+        let (object, held) = (name(cycle.wanted.address), name(cycle.held.address));
+        let location = |id| self.stacks.location(id).unwrap_or_default().to_owned();
+        let misuse = Misuse {
+            what: MisuseKind::BothOrders,
+            event: self.threads[event.thread as usize].last,
+            object,
+            location: location(at.location),
+            other: Some(held),
+            earlier: Some(location(cycle.earlier)),
+        };
+        self.cycles.push((cycle, misuse));
+    }
+
+    /// The locks that one thread alone takes in several orders.
+    pub(super) fn in_both_orders(&mut self) {
+        for (cycle, misuse) in std::mem::take(&mut self.cycles) {
+            if self.lock_orders.is_of_one_thread(&cycle) {
+                self.misuses.push(misuse);
+            }
+        }
+    }
+
     /// A thread is created: its creation is where it was to be joined or detached from.
     pub(super) fn note_creation(&mut self, event: &Event<'_>, child: u32, at: At) {
         let location = self.stacks.location(at.location).unwrap_or_default().to_owned();
@@ -232,6 +265,7 @@ impl<S: Sink> Translator<S> {
                     object: thread.name.clone(),
                     location: location.clone(),
                     other: None,
+                    earlier: None,
                 });
             }
         }
@@ -262,6 +296,7 @@ impl<S: Sink> Translator<S> {
                     object: thread.name.clone(),
                     location: location.clone(),
                     other: None,
+                    earlier: None,
                 });
             }
         }

@@ -67,13 +67,16 @@ impl<S: Sink> Translator<S> {
             }
             Raw::Request { lock, hold } => {
                 let (lock, _) = objects.lock(lock, first_use, output)?;
+                self.lock_orders.request(event.thread, lock);
                 Some(match hold {
                     Hold::Exclusive => Op::Request(lock),
                     Hold::Shared => Op::RequestShared(lock),
                 })
             }
             Raw::Acquire { lock, hold } => {
+                let address = lock;
                 let lock = objects.lock_taken(lock, hold, first_use, output)?;
+                self.closed = self.lock_orders.acquire(event.thread, lock, address, hold, at.location);
                 Some(match hold {
                     Hold::Exclusive => Op::Acquire(lock),
                     Hold::Shared => Op::AcquireShared(lock),

@@ -96,7 +96,7 @@ fn call_in_words(misuse: &Misuse) -> String {
         | MisuseKind::UnlockOfUnlocked
         | MisuseKind::ReadUnlockOfWriteLock
         | MisuseKind::WriteUnlockOfReadLock => format!("unlocks {object}"),
-        MisuseKind::DoubleLock => format!("locks {object}"),
+        MisuseKind::DoubleLock | MisuseKind::BothOrders => format!("locks {object}"),
         MisuseKind::DestroyOfLocked | MisuseKind::DestroyInUse => format!("destroys {object}"),
         MisuseKind::LockHeldHere => format!("holds {object}"),
         MisuseKind::UseAfterDestroy | MisuseKind::UseAfterFree | MisuseKind::NotInitialised => {
@@ -126,6 +126,10 @@ fn in_words(trace: &Trace, misuse: &Misuse) -> String {
         MisuseKind::UnlockOfUnlocked => format!("{call}, which no thread has locked"),
         MisuseKind::DoubleLock if misuse.other.is_some() => format!("{call}, which {other} holds"),
         MisuseKind::DoubleLock => format!("{call}, which it holds already and which cannot be locked twice"),
+        MisuseKind::BothOrders => format!(
+            "{call} while it holds {other}, but takes them in another order at {}: two threads that do this at once can deadlock",
+            report::shown(misuse.earlier.as_deref().unwrap_or_default())
+        ),
         MisuseKind::ReadUnlockOfWriteLock => format!("{call} as a reader, but holds it as a writer"),
         MisuseKind::WriteUnlockOfReadLock => format!("{call} as a writer, but holds it as a reader"),
         MisuseKind::DestroyOfLocked => format!("{call}, which {other} holds"),

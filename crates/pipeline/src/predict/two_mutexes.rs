@@ -78,6 +78,7 @@ pub(super) fn search(index: &Index<'_>, options: Options) -> Vec<Case> {
                 object: object.to_owned(),
                 location: trace.symbols().location(trace.location(second.returns)).to_owned(),
                 other: Some(trace.symbols().thread(trace.thread(first.release)).to_owned()),
+                earlier: None,
             },
             schedule,
             rung,

@@ -101,6 +101,7 @@ fn every_kind() -> Trace {
             object: "gate".to_owned(),
             location: "a.c:4".to_owned(),
             other: Some("T1".to_owned()),
+            earlier: Some("a.c:2".to_owned()),
         }],
         libraries: vec![trace::Library {
             path: "/lib/libraw.so".into(),
