@@ -327,7 +327,8 @@ fn next_of_thread(trace: &Trace, threads: &ThreadEvents, event: EventId) -> Opti
 fn rest_of_line(trace: &Trace, threads: &ThreadEvents, event: EventId) -> String {
     let mut rest = String::new();
     push_name(&mut rest, trace.symbols().thread(trace.thread(event)));
-    rest.push_str(&format!("|{}|", threads.place(event)));
+    // Writing to a string cannot fail.
+    let _ = write!(rest, "|{}|", threads.place(event));
     push_op(&mut rest, trace, event);
     rest.push('|');
     push_name(&mut rest, trace.symbols().location(trace.location(event)));
@@ -395,7 +396,7 @@ impl Line {
         let mut fields = self.rest.splitn(4, '|').skip(2);
         let (op, location) = (fields.next()?, fields.next()?);
         let (word, object) = op.split_once('(')?;
-        let kind = Kind::ALL.iter().copied().find(|&kind| trace::text::op_name(kind) == word)?;
+        let kind = Kind::from_text_name(word.as_bytes())?;
         Some((kind, parse::decoded(object.strip_suffix(')')?), parse::decoded(location)))
     }
 }

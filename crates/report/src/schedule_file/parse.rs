@@ -210,5 +210,9 @@ fn parse_command(text: &str) -> Vec<String> {
 
 /// What `push_name` spelled. The percent sign comes last, since what is left of it then starts no code.
 pub(super) fn decoded(spelled: &str) -> String {
+    // Nearly all names are spelled as they are.
+    if !spelled.contains('%') {
+        return spelled.to_owned();
+    }
     spelled.replace("%7C", "|").replace("%0A", "\n").replace("%0D", "\r").replace("%25", "%")
 }
