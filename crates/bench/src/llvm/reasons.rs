@@ -34,13 +34,7 @@ const REASONS: &[(&str, &str)] = &[
         "race_on_barrier2",
         "POSIX allows a barrier to be destroyed as soon as nobody is blocked on it, and the C library sees to the rest.",
     ),
-    ("mutex_cycle", "One thread takes the locks in a cycle, which cannot deadlock."),
-    ("deadlock_detector_stress", "One thread takes the locks in a cycle, which cannot deadlock."),
     ("real_deadlock_detector_stress", "It runs longer than the time given."),
-    (
-        "restore_stack",
-        "Its run has 6.8 million events, and a machine this busy needs the 60 seconds of a user's hunt for them: `foretell hunt` predicts the race then.",
-    ),
     ("static_init7", "It runs longer than the time given on a busy machine."),
     ("deep_stack1", "It runs longer than the time given on a busy machine."),
     (
