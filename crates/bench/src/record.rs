@@ -112,9 +112,9 @@ impl Bench<'_> {
             let run = run_directory(self.directory)?;
             let variable = format!("FORETELL_RUN={}", run.display());
             // A second program would be taken for a child of the first.
-            let elsewhere =
-                tempfile::tempdir_in(self.directory).map_err(failed("cannot make a directory"))?;
-            let branching_run = run_directory(elsewhere.path())?;
+            let elsewhere = self.directory.join("elsewhere");
+            std::fs::create_dir_all(&elsewhere).map_err(failed("cannot make a directory"))?;
+            let branching_run = run_directory(&elsewhere)?;
             let branching_variable = format!("FORETELL_RUN={}", branching_run.display());
             let hunt = ["hunt", "-q", "--json", "--rounds", "1", "--times", "0", "--timeout", "10m"];
             let hunt =
@@ -136,7 +136,9 @@ impl Bench<'_> {
                     return Err(format!("{name} was not recorded"));
                 }
             }
-            std::fs::remove_dir_all(&run).map_err(failed("cannot clean up"))?;
+            for run in [&run, &branching_run] {
+                std::fs::remove_dir_all(run).map_err(failed("cannot clean up"))?;
+            }
         }
         Ok(seconds.map(median))
     }
