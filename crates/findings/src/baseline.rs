@@ -2,11 +2,15 @@
 //!
 //! Findings are compared by their [`Cause`]: kind, variable and functions. So lines may move, and a known bug that a replay has confirmed since
 //! stays known. Where functions are unknown, as in text traces, source locations take their place, and those must be equal.
+//!
+//! Some causes have lines in them: where a block was allocated, or where an assertion stands. What is left over is compared without these, one by
+//! one: two assertions with the same words in one file are two bugs, wherever they are now.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::cause::Moved;
 use crate::{Cause, Finding, FindingKind};
 
 /// The findings of an earlier search.
@@ -48,12 +52,25 @@ impl Baseline {
 
     /// Compares the findings of a later search.
     pub fn compare(&self, findings: &[Finding]) -> Comparison {
-        let shown = || findings.iter().filter(|finding| finding.shown != Some(false));
         let found: HashSet<Cause> = findings.iter().map(Cause::of).collect();
-        let known = shown().filter(|finding| self.causes.contains(&Cause::of(finding)));
-        let fixed = self.findings.iter().filter(|finding| !found.contains(&Cause::of(finding)));
+        let left = self.findings.iter().filter(|finding| !found.contains(&Cause::of(finding)));
+        let mut fixed = HashMap::<Moved, Vec<&Finding>>::new();
+        left.for_each(|finding| fixed.entry(Moved::of(finding)).or_default().push(finding));
+        let mut is_known = |finding: &Finding| {
+            self.causes.contains(&Cause::of(finding))
+                || fixed.get_mut(&Moved::of(finding)).and_then(Vec::pop).is_some()
+        };
+        // What is shown has the first choice.
+        let (shown, hidden): (Vec<&Finding>, Vec<&Finding>) =
+            findings.iter().partition(|finding| finding.shown != Some(false));
+        let known: Vec<&Finding> = shown.into_iter().filter(|finding| is_known(finding)).collect();
+        for finding in hidden {
+            is_known(finding);
+        }
+        let fixed: HashSet<&str> = fixed.values().flatten().map(|finding| finding.id.as_str()).collect();
+        let fixed = self.findings.iter().filter(|finding| fixed.contains(finding.id.as_str()));
         Comparison {
-            known: known.map(|finding| finding.id.clone()).collect(),
+            known: known.into_iter().map(|finding| finding.id.clone()).collect(),
             fixed: fixed.map(FixedFinding::of).collect(),
         }
     }
@@ -102,6 +119,48 @@ mod tests {
         assert!(comparison.knows(&new[1]) && !comparison.knows(&new[0]) && !comparison.knows(&new[2]));
         let fixed: Vec<_> = comparison.fixed.iter().map(|fixed| (&*fixed.id, &*fixed.object)).collect();
         assert_eq!(fixed, [("race-2", "total")]);
+    }
+
+    #[test]
+    fn lines_in_names_move_as_well() {
+        let of = |id: &str, object: &str, line: u32| finding(id, object, ["add", "audit"], [line, line + 1]);
+        let old = Baseline::new(vec![
+            of("race-1", "conn (names.c:22)->state", 30),
+            of("race-2", "conn (names.c:25)->state", 30),
+            of("race-3", "local of add in T1 at -296", 40),
+        ]);
+        let new = [
+            of("race-1", "conn (names.c:24)->state", 32),
+            of("race-2", "conn (names.c:27)->state", 32),
+            of("race-3", "conn (names.c:90)->state", 32),
+            of("race-4", "local of add in T2 at -8", 42),
+            of("race-5", "conn (other.c:24)->state", 32),
+        ];
+        let comparison = old.compare(&new);
+        // There were two such blocks, and now there are three.
+        assert_eq!(comparison.known, ["race-1", "race-2", "race-4"]);
+        assert_eq!(comparison.fixed, []);
+        let back = Baseline::new(new.to_vec()).compare(&old.findings);
+        assert_eq!(back.known, ["race-1", "race-2", "race-3"]);
+        assert_eq!(back.fixed.len(), 2);
+    }
+
+    #[test]
+    fn assertions_move() {
+        let failure = |id: &str, line: u32| {
+            let failed = serde_json::json!({
+                "message": "assertion `n` failed", "identity": format!("assertion `n` failed at a.c:{line}"), "signal": 6,
+                "status": null, "thread": "main", "stack": [], "threads": [], "failed_runs": 1, "runs": 1, "every_run": false
+            });
+            let found = finding(id, "assertion `n` failed", ["main", "main"], [line, line]);
+            let failure = Some(serde_json::from_value(failed).expect("a failure"));
+            Finding { kind: FindingKind::Failure, failure, ..found }
+        };
+        let old = Baseline::new(vec![failure("failure-1", 7)]);
+        let comparison = old.compare(&[failure("failure-1", 9)]);
+        assert_eq!((comparison.known.len(), comparison.fixed.len()), (1, 0));
+        let comparison = old.compare(&[failure("failure-1", 7), failure("failure-2", 9)]);
+        assert_eq!(comparison.known, ["failure-1"]);
     }
 
     #[test]

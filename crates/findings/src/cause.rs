@@ -53,6 +53,49 @@ impl Cause {
     }
 }
 
+/// What findings with the same cause have in common that a change of other lines leaves as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Moved(Cause);
+
+impl Moved {
+    /// That of a finding.
+    pub(crate) fn of(finding: &Finding) -> Moved {
+        let mut cause = Cause::of(finding);
+        let Finding { functions, locations, .. } = finding;
+        // Of a failure, its message and its file are enough; of an unnamed place on a stack, who uses it.
+        let known = functions.len() == locations.len() && functions.iter().all(|name| !name.is_empty());
+        if known && is_unnamed(&finding.object) {
+            cause.scopes.clone_from(functions);
+            cause.scopes.sort_unstable();
+            cause.scopes.dedup();
+        }
+        for object in &mut cause.objects {
+            *object = without_lines(object);
+        }
+        Moved(cause)
+    }
+}
+
+/// A text without the numbers of the lines that it names: `conn (a.c:3)->state` is `conn (a.c)->state`.
+pub fn without_lines(text: &str) -> String {
+    let mut shorter = String::with_capacity(text.len());
+    let (mut rest, mut was_line) = (text, false);
+    while let Some(at) = rest.find(':') {
+        let (before, after) = rest.split_at(at);
+        let digits = after[1..].bytes().take_while(u8::is_ascii_digit).count();
+        shorter.push_str(before);
+        let is_file = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        // A column follows a line that was taken out.
+        let is_column = at == 0 && was_line;
+        was_line = digits > 0 && (is_file || is_column);
+        if !was_line {
+            shorter.push_str(&after[..=digits]);
+        }
+        rest = &after[1 + digits..];
+    }
+    shorter + rest
+}
+
 /// What a finding is about, comparable: the locks of a cycle in any order.
 pub(crate) fn objects(kind: FindingKind, object: &str) -> Vec<String> {
     let mut objects: Vec<String> = match kind {
@@ -234,6 +277,17 @@ mod tests {
         assert!(!first.fix.as_ref().unwrap().partial);
         first.absorb(race_on("x", ["a.c:3", "a.c:1"]));
         assert!(first.fix.as_ref().unwrap().partial);
+    }
+
+    #[test]
+    fn lines_are_taken_out_of_names() {
+        assert_eq!(without_lines("conn (a.c:3)->io.state"), "conn (a.c)->io.state");
+        assert_eq!(without_lines("mutex (src/bank.h:61)[1]"), "mutex (src/bank.h)[1]");
+        assert_eq!(without_lines("assertion `x` failed at a.c:7"), "assertion `x` failed at a.c");
+        assert_eq!(without_lines("panicked at lib.rs:10:5"), "panicked at lib.rs");
+        for name in ["x", "a::b::{closure#0}", "std::1", "a:b", ":", "a:", ""] {
+            assert_eq!(without_lines(name), name);
+        }
     }
 
     #[test]

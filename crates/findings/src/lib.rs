@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use trace::EventId;
 
 pub use baseline::{Baseline, Comparison, FixedFinding};
-pub use cause::{Cause, FurtherPlaces, MOST_ELEMENTS, family, group_by_cause, number_by_rank};
+pub use cause::{Cause, FurtherPlaces, MOST_ELEMENTS, family, group_by_cause, number_by_rank, without_lines};
 pub use predictions::{Coverage, FirstFailure, Funnel, HuntEnd, Predictions, Size, Stopped, StoppedBy};
 pub use suite::{Suite, SuiteTest, TestOutcome, TestStatus};
 
