@@ -38,7 +38,7 @@ pub struct Survey {
 /// An instrumented process, and what it takes to start it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SurveyedProcess {
-    /// The file of the program.
+    /// The file of the program, by the name that it was started with.
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
@@ -150,15 +150,18 @@ fn processes(directory: &Path, libraries: &Path, hung: &[u32]) -> io::Result<Vec
 fn surveyed(record: &ProcessRecord<'_>, libraries: &Path) -> SurveyedProcess {
     let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
     let words = record.command.strip_suffix(b"\0").unwrap_or(record.command);
-    let words = words.split(|&byte| byte == 0).skip(1);
+    let mut words = words.split(|&byte| byte == 0);
+    let name = OsStr::from_bytes(words.next().unwrap_or_default());
     let mut environment = Environment::from_kernel(record.environment);
     environment.remove(wire::RUN_VARIABLE);
     environment.remove(PADDING_VARIABLE);
     environment.remove_from_list("LD_LIBRARY_PATH", libraries.as_os_str());
+    let directory = path(record.directory);
+    let program = path(record.program);
     SurveyedProcess {
-        program: path(record.program),
+        program: started_as(name, &directory, &environment, &program).unwrap_or(program),
         arguments: words.map(|word| OsStr::from_bytes(word).to_owned()).collect(),
-        directory: path(record.directory),
+        directory,
         environment,
         input: Some(path(record.input)).filter(|input| input.is_file()),
         has_threads: false,
@@ -166,9 +169,47 @@ fn surveyed(record: &ProcessRecord<'_>, libraries: &Path) -> SurveyedProcess {
     }
 }
 
+/// The link to a program by which it was started, if there is one. Programs look at their names: Python finds its virtual environment by
+/// it, and a program may have several names for several things that it does.
+fn started_as(name: &OsStr, directory: &Path, environment: &Environment, program: &Path) -> Option<PathBuf> {
+    if name.is_empty() {
+        return None;
+    }
+    let is_it = |path: &PathBuf| path != program && path.canonicalize().is_ok_and(|found| found == program);
+    if name.as_bytes().contains(&b'/') {
+        return Some(directory.join(name)).filter(is_it);
+    }
+    let path = environment.get(OsStr::new("PATH")).unwrap_or_default();
+    // As a shell finds it: the first that is there.
+    let found = std::env::split_paths(path).map(|place| directory.join(place).join(name));
+    found.into_iter().find(|path| path.is_file()).filter(is_it)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_started_by_the_link_that_it_was_started_by() {
+        let place = tempfile::tempdir().unwrap();
+        let here = place.path().canonicalize().unwrap();
+        let at = |name: &str| here.join(name);
+        fs::create_dir(at("bin")).unwrap();
+        fs::write(at("python3.11"), "").unwrap();
+        fs::write(at("other"), "").unwrap();
+        std::os::unix::fs::symlink("../python3.11", at("bin/python")).unwrap();
+        let mut environment = Environment::default();
+        environment.set("PATH", format!("{}:bin", at("nowhere").display()));
+        let of = |name: &str| started_as(OsStr::new(name), &here, &environment, &at("python3.11"));
+        for name in ["python", "bin/python", "./bin/python"] {
+            let found = of(name).unwrap();
+            assert!(found.is_absolute() && found.ends_with("bin/python"), "{}", found.display());
+        }
+        // Its own name, names that are other programs, and what is no name.
+        for name in ["./python3.11", "other", "./other", "-python", ""] {
+            assert_eq!(of(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn processes_are_read_in_the_order_in_which_they_started() {

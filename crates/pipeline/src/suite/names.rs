@@ -58,10 +58,12 @@ impl Runner {
     }
 
     fn listed_name(&self, process: &SurveyedProcess) -> Option<String> {
-        let full = |program: &str| PathBuf::from(program).canonicalize().unwrap_or_else(|_| program.into());
+        let full = |program: &Path| program.canonicalize().unwrap_or_else(|_| program.into());
+        let own = full(&process.program);
         let is_its = |command: &Vec<String>| {
             let Some((program, arguments)) = command.split_first() else { return false };
-            full(program) == process.program && process.arguments.iter().eq(arguments.iter().map(OsStr::new))
+            let is_program = full(Path::new(program)) == own;
+            is_program && process.arguments.iter().eq(arguments.iter().map(OsStr::new))
         };
         self.listed.iter().find(|(_, command)| is_its(command)).map(|(name, _)| name.clone())
     }
