@@ -178,7 +178,8 @@ fn programs_that_load_instrumented_libraries_are_hunted_in() {
     );
 }
 
-/// Takes the options of a program with Catch 2.13: it lists its cases with their number as its status, and runs those that are named.
+/// Takes the options of a program with Catch 2.13: it lists its cases with their number as its status, and runs those that have the names of
+/// all its arguments together.
 const CATCH: &str = "\
 #include <pthread.h>
 #include <stdio.h>
@@ -195,7 +196,13 @@ static void run(void *(*first)(void *), void *(*second)(void *)) {
 }
 int main(int count, char **words) {
     const char *word = count > 1 ? words[1] : \"\";
-    if (!strcmp(word, \"--list-test-names-only\")) { puts(\"racy, [twice]\\nfine\"); return 2; }
+    if (!strcmp(words[count - 1], \"--list-test-names-only\")) {
+        if (count == 2 || *word == '[') { puts(\"racy, [twice]\\nfine\"); return 2; }
+        puts(*word == 'r' ? \"racy, [twice]\" : \"fine\");
+        return 1;
+    }
+    if (count > 2) return 0;
+    if (*word == '[') word = \"\";
     if (!*word || !strcmp(word, \"racy\\\\, \\\\[twice]\")) run(hit, hit);
     if (!*word || !strcmp(word, \"fine\")) run(set, 0);
     return 0;
@@ -208,13 +215,20 @@ fn cases_of_a_program_with_catch_are_hunted_in_by_themselves() {
     fs::write(directory.path().join("cases.c"), CATCH).unwrap();
     let built = foretell(directory.path(), &["cc", "-g", "-O1", "-pthread", "cases.c", "-o", "cases"]);
     assert!(built.status.success(), "{built:?}");
-    let output = foretell(
-        directory.path(),
-        &["test", "--split", "--json", "--quiet", "--timeout", "30", "--", "./cases"],
-    );
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let hunt = |arguments: &[&str]| {
+        let common = ["test", "--split", "--json", "--quiet", "--timeout", "30", "--", "./cases"];
+        let output = foretell(directory.path(), &[&common, arguments].concat());
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        tests(&json(&output))
+    };
     let expected = [row("cases racy, [twice]", "hunted", true), row("cases fine", "hunted", false)];
-    assert_eq!(tests(&json(&output)), expected);
+    assert_eq!(hunt(&[]), expected);
+    // A filter goes: with it, no case would be selected.
+    let expected =
+        [row("cases [all] racy, [twice]", "hunted", true), row("cases [all] fine", "hunted", false)];
+    assert_eq!(hunt(&["[all]"]), expected);
+    // One case is no more than what the program runs anyway, and is called so.
+    assert_eq!(hunt(&["racy\\, \\[twice]"]), [row("cases racy\\, \\[twice]", "hunted", true)]);
 }
 
 #[test]

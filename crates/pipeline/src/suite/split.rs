@@ -91,17 +91,42 @@ impl Framework {
         }
     }
 
-    /// Of the arguments that a program had, those that are kept when a case is selected. Libtest and Criterion would take both filters, and run
-    /// what either selects.
+    /// Of the arguments that a program had, those that are kept when a case is selected: no filters. Libtest and Criterion would run what
+    /// either selects, Catch what has the names of both.
     fn arguments_for_case(self, arguments: &[OsString]) -> Vec<OsString> {
+        let kept = self.without_filters(arguments);
         match self {
-            Framework::GoogleTest | Framework::Catch | Framework::Catch2 => arguments.to_vec(),
-            Framework::Libtest => without_filters(arguments),
             // A benchmark repeats its work for seconds. What its threads can do wrong, they can in one pass.
             Framework::Criterion => {
                 let once = |word: OsString| if word == "--bench" { "--test".into() } else { word };
-                without_filters(arguments).into_iter().map(once).collect()
+                kept.into_iter().map(once).collect()
             }
+            Framework::GoogleTest | Framework::Catch | Framework::Catch2 | Framework::Libtest => kept,
+        }
+    }
+
+    /// The arguments that select no cases.
+    fn without_filters(self, arguments: &[OsString]) -> Vec<OsString> {
+        let mut is_value = false;
+        let is_kept = |word: &&OsString| {
+            let is_option = word.as_encoded_bytes().starts_with(b"-");
+            let is_kept = match self {
+                // A filter is an option there, and what is no option is the program's own.
+                Framework::GoogleTest => !word.as_encoded_bytes().starts_with(b"--gtest_filter="),
+                _ => is_option || is_value,
+            };
+            is_value = is_option && self.with_values().iter().any(|option| *word == option);
+            is_kept
+        };
+        arguments.iter().filter(is_kept).cloned().collect()
+    }
+
+    /// The options whose value may be the next word.
+    fn with_values(self) -> &'static [&'static str] {
+        match self {
+            Framework::GoogleTest => &[],
+            Framework::Catch | Framework::Catch2 => OF_CATCH,
+            Framework::Libtest | Framework::Criterion => OF_LIBTEST,
         }
     }
 
@@ -148,7 +173,7 @@ fn is_disabled(name: &str) -> bool {
 }
 
 /// Options of libtest and Criterion whose value may be the next word.
-const WITH_VALUES: &[&str] = &[
+const OF_LIBTEST: &[&str] = &[
     "--skip",
     "--test-threads",
     "--format",
@@ -176,17 +201,40 @@ const WITH_VALUES: &[&str] = &[
     "--output-format",
 ];
 
-/// The options among the arguments, with their values.
-fn without_filters(arguments: &[OsString]) -> Vec<OsString> {
-    let mut is_value = false;
-    let is_kept = |word: &&OsString| {
-        let is_option = word.as_encoded_bytes().starts_with(b"-");
-        let is_kept = is_option || is_value;
-        is_value = is_option && WITH_VALUES.iter().any(|option| *word == option);
-        is_kept
-    };
-    arguments.iter().filter(is_kept).cloned().collect()
-}
+/// Options of Catch, in all its versions, whose value may be the next word.
+const OF_CATCH: &[&str] = &[
+    "-r",
+    "--reporter",
+    "-o",
+    "--out",
+    "-n",
+    "--name",
+    "-x",
+    "--abortx",
+    "-w",
+    "--warn",
+    "-d",
+    "--durations",
+    "-D",
+    "--min-duration",
+    "-f",
+    "--input-file",
+    "-c",
+    "--section",
+    "-v",
+    "--verbosity",
+    "--order",
+    "--rng-seed",
+    "--use-colour",
+    "--colour-mode",
+    "--wait-for-keypress",
+    "--benchmark-samples",
+    "--benchmark-resamples",
+    "--benchmark-confidence-interval",
+    "--benchmark-warmup-time",
+    "--shard-count",
+    "--shard-index",
+];
 
 fn framework(test: &Test) -> Option<Framework> {
     Framework::of(&map_file(&test.program).ok()?)
@@ -247,7 +295,14 @@ mod tests {
             Framework::Criterion.arguments_for_case(&words("--bench ring --sample-size 10")),
             words("--test --sample-size 10")
         );
-        assert_eq!(Framework::Catch.arguments_for_case(&words("push [fast]")), words("push [fast]"));
+        assert_eq!(
+            Framework::Catch.arguments_for_case(&words("push [fast] -s -r junit -b --order rand ~slow")),
+            words("-s -r junit -b --order rand")
+        );
+        assert_eq!(
+            Framework::GoogleTest.arguments_for_case(&words("own --gtest_filter=A.* --gtest_color=no")),
+            words("own --gtest_color=no")
+        );
     }
 
     #[test]
