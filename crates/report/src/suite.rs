@@ -1,6 +1,6 @@
 //! The tests of a suite, in words.
 
-use findings::{Suite, SuiteTest, TestOutcome};
+use findings::{Suite, SuiteTest, TestOutcome, TestStatus};
 use textwrap::core::display_width;
 
 use crate::figures::counted;
@@ -49,6 +49,9 @@ pub fn suite_in_words(suite: &Suite) -> String {
 pub(crate) fn result_in_words(test: &SuiteTest) -> String {
     match (&test.findings[..], &test.message) {
         ([], Some(message)) => format!("{}: {}", test.outcome.in_words(), printable(message)),
+        ([], None) if test.status == TestStatus::Failed => {
+            format!("{}, but the recorded run failed", test.outcome.in_words())
+        }
         ([], None) if test.exhausted => "nothing found, all behaviours were run".to_owned(),
         ([], None) => test.outcome.in_words().to_owned(),
         (ids, _) => ids.join(", "),
@@ -75,8 +78,6 @@ fn counts_in_words(suite: &Suite) -> String {
 
 #[cfg(test)]
 mod tests {
-    use findings::TestStatus;
-
     use super::*;
 
     fn test(name: &str, outcome: TestOutcome, findings: &[&str]) -> SuiteTest {

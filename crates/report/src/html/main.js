@@ -304,7 +304,10 @@ function start() {
   const [events, threads, locks] = DATA.size;
   const name = DATA.name ?? "a trace";
   document.title = `${name} · Foretell`;
-  byId("about").textContent = [name, DATA.command, plural(events, "event"), plural(threads, "thread"), plural(locks, "lock"),
+  // The page of a suite is about all of its recordings.
+  const about = DATA.suite ? [DATA.suite.command, plural(DATA.suite.tests.length, "test")]
+    : [DATA.command, plural(events, "event"), plural(threads, "thread"), plural(locks, "lock")];
+  byId("about").textContent = [name, ...about,
     DATA.unknown > 0 ? `${plural(DATA.unknown, "question")} left open` : "", DATA.suppressed > 0 ? `${DATA.suppressed} suppressed` : "",
     DATA.left_out > 0 ? `${plural(DATA.left_out, "finding")} not on this page` : ""].filter(Boolean).join(" · ");
   const counts = RUNGS.map((rung) => [rung, DATA.findings.filter((finding) => finding.rung === rung).length]).filter(([, count]) => count > 0);
