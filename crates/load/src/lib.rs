@@ -309,9 +309,9 @@ pub fn lost_in_words(losses: Losses) -> Option<&'static str> {
     match losses {
         losses if losses.include(Losses::NO_ROOM) => Some("there was no room for the rest of the log"),
         losses if losses.include(Losses::CUT) => Some("the log was cut short while it was written"),
-        losses if losses.include(Losses::OTHER_FILE) => {
-            Some("there was no room for the list of modules, so names may be missing")
-        }
+        losses if losses.include(Losses::OTHER_FILE) => Some(
+            "the list of modules could not be written, so names may be missing: there was no room, or the program now runs as another user",
+        ),
         losses if losses.include(Losses::NO_END) => Some(
             "the log does not say how the program ended: the rest of it could not be written, or the program exited by a direct system call",
         ),
