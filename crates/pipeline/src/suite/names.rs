@@ -1,7 +1,7 @@
 //! What a test is called: as its runner calls it where that is known, otherwise by its program and arguments.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use run::survey::SurveyedProcess;
