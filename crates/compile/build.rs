@@ -1,4 +1,5 @@
-//! Builds the runtime, the library that lives inside recorded programs, and the shim that is preloaded under ThreadSanitizer, so that they can be embedded.
+//! Builds the runtime, the library that lives inside recorded programs, and the shim that is preloaded under ThreadSanitizer, and compresses them, so that they
+//! can be embedded.
 //!
 //! It is another artifact than this crate: a shared object with its own panic strategy, always optimised. So another
 //! cargo builds it, from the sources in `embedded/`, into a target directory of its own (the outer cargo's is locked), with none of
@@ -6,9 +7,14 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::hash::Hasher;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 
 /// What the outer build sets for itself: flags and wrappers (clippy, coverage) that are not the runtime's.
 const OUTER: [&str; 9] = [
@@ -28,13 +34,14 @@ fn main() {
     let package = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let sources = package.join("embedded");
     watch(&sources).expect("embedded/ can be read");
-    let libraries = [("runtime", "libtsan.so.2"), ("shim", "libforetell_shim.so")];
+    let libraries = ["runtime", "shim"];
     let supported =
         variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ARCH") == "x86_64";
+    let embed = |library: &str, content: &[u8]| {
+        embed(&out, library, content).unwrap_or_else(|error| panic!("cannot embed the {library}: {error}"));
+    };
     if !supported {
-        for (_, name) in libraries {
-            fs::write(out.join(name), []).expect("OUT_DIR can be written");
-        }
+        libraries.iter().for_each(|library| embed(library, &[]));
         return;
     }
     let (workspace, target) = (out.join("workspace"), out.join("runtime"));
@@ -42,11 +49,28 @@ fn main() {
     if !build(&package, &workspace, &target) {
         panic!("the runtime (crates/runtime, crates/shim) could not be built; its errors are above");
     }
-    for (library, name) in libraries {
+    for library in libraries {
         let built = target.join(format!("release/libforetell_{library}.so"));
-        fs::copy(&built, out.join(name))
-            .unwrap_or_else(|error| panic!("cannot copy {}: {error}", built.display()));
+        let content = fs::read(&built).unwrap_or_else(|error| panic!("{}: {error}", built.display()));
+        embed(library, &content);
     }
+}
+
+/// Leaves a library for src/embedded.rs: `LIBRARY.deflate`, and `LIBRARY.rs`, an expression that says what it is.
+fn embed(out: &Path, library: &str, content: &[u8]) -> io::Result<()> {
+    let compressed = out.join(format!("{library}.deflate"));
+    let mut encoder = DeflateEncoder::new(fs::File::create(&compressed)?, Compression::best());
+    encoder.write_all(content)?;
+    encoder.finish()?;
+    // The function `fingerprint` of the crate.
+    let mut hasher = fnv::FnvHasher::default();
+    hasher.write(content);
+    let packed = format!(
+        "Packed {{ compressed: include_bytes!({compressed:?}), length: {}, fingerprint: {:#x} }}",
+        content.len(),
+        hasher.finish()
+    );
+    fs::write(out.join(format!("{library}.rs")), packed)
 }
 
 /// Has cargo run this again when a source changes. What is a link is watched where it leads.

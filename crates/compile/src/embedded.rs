@@ -4,18 +4,49 @@
 
 use std::env;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use flate2::read::DeflateDecoder;
+
 use crate::fingerprint;
 
 /// The runtime, as build.rs built it. Empty on systems it does not exist for.
-const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan.so.2"));
-const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libforetell_shim.so"));
+const RUNTIME: Packed = include!(concat!(env!("OUT_DIR"), "/runtime.rs"));
+const SHIM: Packed = include!(concat!(env!("OUT_DIR"), "/shim.rs"));
 const HEADER: &[u8] = include_bytes!("../embedded/foretell.h");
 const BRANCHES: &[u8] = include_bytes!("compiler/branches.s");
+
+/// A file, compressed. What is unpacked is compared with its fingerprint, so that nothing is decompressed each time.
+struct Packed {
+    compressed: &'static [u8],
+    length: u64,
+    fingerprint: u64,
+}
+
+impl Packed {
+    /// Whether a file, not a link to one, has this content.
+    fn is_at(&self, path: &Path) -> bool {
+        is_file(path, self.length) && fs::read(path).is_ok_and(|found| self.is_content(&found))
+    }
+
+    fn is_content(&self, content: &[u8]) -> bool {
+        content.len() as u64 == self.length && fingerprint(&[content]) == self.fingerprint
+    }
+
+    fn content(&self) -> io::Result<Vec<u8>> {
+        let mut content = Vec::with_capacity(self.length as usize);
+        DeflateDecoder::new(self.compressed).read_to_end(&mut content)?;
+        match self.is_content(&content) {
+            true => Ok(content),
+            false => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "this program is damaged: install it again"))
+            }
+        }
+    }
+}
 
 /// Where the runtime, the header and the shim are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +63,7 @@ pub struct Installed {
 
 /// Whether there is a runtime for this system.
 pub fn has_runtime() -> bool {
-    !RUNTIME.is_empty()
+    RUNTIME.length > 0
 }
 
 /// Unpacks them into the user's cache directory, unless they are there: the directory is named for their
@@ -79,15 +110,21 @@ pub fn own_directory(is_fit: impl Fn(&Path) -> bool) -> io::Result<PathBuf> {
 
 fn unpack_below(cache: &Path) -> io::Result<Installed> {
     make_own_directory(cache)?;
-    let directory = cache.join(format!("{:016x}", fingerprint(&[RUNTIME, SHIM, HEADER, BRANCHES])));
+    let [runtime, shim] = [RUNTIME, SHIM].map(|packed| packed.fingerprint.to_le_bytes());
+    let directory = cache.join(format!("{:016x}", fingerprint(&[&runtime, &shim, HEADER, BRANCHES])));
     let (lib, include) = (directory.join("lib"), directory.join("include"));
     let library = lib.join("libtsan.so.2");
     let header = include.join("foretell.h");
     let shim = directory.join("shim/libforetell_shim.so");
     let branches = directory.join("assembler/branches.s");
-    for (path, content) in [(&library, RUNTIME), (&header, HEADER), (&shim, SHIM), (&branches, BRANCHES)] {
-        // Programs run what is in it, so it must be what we would put there, to the last byte.
-        if !is_content(path, content) {
+    // Programs run what is in it, so it must be what we would put there.
+    for (path, packed) in [(&library, RUNTIME), (&shim, SHIM)] {
+        if !packed.is_at(path) {
+            put(path, &packed.content()?)?;
+        }
+    }
+    for (path, content) in [(&header, HEADER), (&branches, BRANCHES)] {
+        if !is_file(path, content.len() as u64) || fs::read(path)? != content {
             put(path, content)?;
         }
     }
@@ -101,11 +138,9 @@ fn unpack_below(cache: &Path) -> io::Result<Installed> {
     Ok(Installed { library, include, shim, branches })
 }
 
-/// Whether a file, not a link to one, has this content.
-fn is_content(path: &Path, content: &[u8]) -> bool {
-    let is_file =
-        fs::symlink_metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() == content.len() as u64);
-    is_file && fs::read(path).is_ok_and(|found| found == content)
+/// Whether it is a file of this length, not a link to one.
+fn is_file(path: &Path, length: u64) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() == length)
 }
 
 /// Writes a file so that it appears whole or not at all.
@@ -149,23 +184,26 @@ mod tests {
         let cache = tempfile::tempdir().unwrap();
         let cache = cache.path().join("foretell");
         let installed = unpack_below(&cache).unwrap();
-        assert_eq!(fs::read(&installed.library).unwrap(), RUNTIME);
-        assert_eq!(fs::read(installed.library.with_file_name("libtsan.so")).unwrap(), RUNTIME);
+        let runtime = RUNTIME.content().unwrap();
+        assert!(runtime.starts_with(b"\x7fELF") && RUNTIME.compressed.len() * 2 < runtime.len());
+        assert!(fs::read(&installed.shim).unwrap() == SHIM.content().unwrap());
+        assert_eq!(fs::read(&installed.library).unwrap(), runtime);
+        assert_eq!(fs::read(installed.library.with_file_name("libtsan.so")).unwrap(), runtime);
         assert_eq!(fs::read(installed.include.join("foretell.h")).unwrap(), HEADER);
         assert_eq!(fs::read(&installed.branches).unwrap(), BRANCHES);
         fs::write(&installed.library, b"half").unwrap();
         assert_eq!(unpack_below(&cache).unwrap(), installed);
-        assert_eq!(fs::read(&installed.library).unwrap(), RUNTIME);
+        assert_eq!(fs::read(&installed.library).unwrap(), runtime);
         // Of the right length, but somebody else's code.
-        fs::write(&installed.library, vec![0x90; RUNTIME.len()]).unwrap();
+        fs::write(&installed.library, vec![0x90; runtime.len()]).unwrap();
         assert_eq!(unpack_below(&cache).unwrap(), installed);
-        assert_eq!(fs::read(&installed.library).unwrap(), RUNTIME);
+        assert_eq!(fs::read(&installed.library).unwrap(), runtime);
         let elsewhere = cache.join("elsewhere");
         fs::rename(&installed.library, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &installed.library).unwrap();
         assert_eq!(unpack_below(&cache).unwrap(), installed);
         assert!(!installed.library.is_symlink());
-        assert_eq!(fs::read(&installed.library).unwrap(), RUNTIME);
+        assert_eq!(fs::read(&installed.library).unwrap(), runtime);
     }
 
     #[test]
