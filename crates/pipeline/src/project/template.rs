@@ -57,6 +57,9 @@ fn template(root: &Path) -> String {
 # timeout = 300
 # Hunt in each case of GoogleTest, Catch2, libtest and Criterion programs separately.
 # split = true
+# Reports for other tools.
+# sarif = \"foretell.sarif\"
+# junit = \"foretell.xml\"
 "
     )
 }
@@ -75,7 +78,8 @@ mod tests {
             .collect();
         let table: toml::Table = taken.parse().unwrap();
         assert_eq!(table.keys().collect::<Vec<_>>(), ["all", "hunt", "test"]);
-        assert_eq!(table["all"].as_table().unwrap().len(), 5);
+        let keys = ["all", "hunt", "test"].map(|section| table[section].as_table().unwrap().len());
+        assert_eq!(keys, [5, 3, 4]);
         assert!(text.parse::<toml::Table>().is_ok());
     }
 }
