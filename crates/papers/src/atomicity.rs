@@ -73,7 +73,7 @@ pub fn search_by(
         }
         Method::Under => {
             let marked = MarkedTrace::new(index.trace());
-            search_within(index, settings, &Under::new(&marked), intent, limits, report)
+            search_within(index, settings, &Under::new(&marked, index.bounds()), intent, limits, report)
         }
     }
 }

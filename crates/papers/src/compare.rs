@@ -4,6 +4,7 @@ mod atomicity;
 mod nondeterminism;
 mod races;
 
+use bounds::Bounds;
 use candidates::SearchSettings;
 use check::Model;
 use decide::{Index, Options};
@@ -36,12 +37,21 @@ impl TableKind {
 }
 
 /// A row for each trace in each table. Tables that were not asked for are empty.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Comparison {
     #[serde(rename = "rows")]
     races: Vec<races::Row>,
     atomicity: Vec<atomicity::Row>,
     nondeterminism: Vec<nondeterminism::Row>,
+}
+
+/// A row that is missing, because the time or the memory ran out before it was whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MissingRow {
+    /// The trace.
+    pub trace: String,
+    /// The kind of bug that the table is about.
+    pub table: &'static str,
 }
 
 /// A table as text.
@@ -58,17 +68,37 @@ pub struct Table {
 impl Comparison {
     /// Runs the methods on a trace, and adds a row to each of these tables. Each question may take `budget` steps.
     pub fn add(&mut self, name: &str, trace: &Trace, kinds: &[TableKind], budget: u64) {
-        let index = Index::new(trace);
+        self.add_within(name, trace, kinds, budget, Bounds::NONE);
+    }
+
+    /// The same; rows that the bounds do not leave time for are missing.
+    pub fn add_within(
+        &mut self,
+        name: &str,
+        trace: &Trace,
+        kinds: &[TableKind],
+        budget: u64,
+        bounds: Bounds,
+    ) -> Vec<MissingRow> {
+        let index = Index::within(trace, bounds);
+        let mut missing = Vec::new();
         for kind in kinds {
             let size = Size::of(name, trace);
-            match kind {
-                TableKind::Races => self.races.push(races::row(size, &index, budget)),
-                TableKind::Atomicity => self.atomicity.push(atomicity::row(size, &index, budget)),
-                TableKind::Nondeterminism => {
-                    self.nondeterminism.push(nondeterminism::row(size, &index, budget));
+            // What a search counts until it is stopped is less than there is, so it is no row.
+            let is_whole = match kind {
+                TableKind::Races => push_whole(&mut self.races, races::row(size, &index, budget), bounds),
+                TableKind::Atomicity => {
+                    push_whole(&mut self.atomicity, atomicity::row(size, &index, budget), bounds)
                 }
+                TableKind::Nondeterminism => {
+                    push_whole(&mut self.nondeterminism, nondeterminism::row(size, &index, budget), bounds)
+                }
+            };
+            if !is_whole {
+                missing.push(MissingRow { trace: name.to_owned(), table: kind.name() });
             }
         }
+        missing
     }
 
     /// A table with the rows so far.
@@ -93,6 +123,15 @@ impl Comparison {
     }
 }
 
+/// Adds a row unless the bounds were reached while it was made; whether it was added.
+fn push_whole<R>(rows: &mut Vec<R>, row: R, bounds: Bounds) -> bool {
+    let is_whole = !bounds.are_reached();
+    if is_whole {
+        rows.push(row);
+    }
+    is_whole
+}
+
 /// How all tables ask the engine.
 fn settings(budget: u64) -> SearchSettings {
     SearchSettings { model: Model::ReadsFrom, options: Options { budget, ..Options::default() } }
@@ -107,7 +146,7 @@ fn with_unknown(count: u64, unknown: u64) -> String {
 }
 
 /// What a trace is made of: the first columns of every table.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct Size {
     trace: String,
     threads: usize,

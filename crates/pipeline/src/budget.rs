@@ -1,10 +1,13 @@
 //! What work may cost. It comes in as a value: nothing here knows of arguments.
 
+use std::io::{self, Write};
 use std::time::Duration;
 
 pub use bounds::{Bound, Bounds};
 use report::{Stopped, StoppedBy};
 pub use run::Cancellation;
+
+use crate::error::{Error, ErrorKind};
 
 /// What work may cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +63,36 @@ pub fn in_words(bounds: Bounds, bound: Bound) -> String {
             format!("the memory of {} MB was used up", bounds.memory().unwrap_or_default() / 1_000_000)
         }
         Bound::Interrupt => "interrupted".to_owned(),
+    }
+}
+
+/// That the time or the memory ran out for good, if it did.
+pub fn ensure_within(bounds: Bounds) -> Result<(), Error> {
+    match bounds.reached().filter(|_| bounds.are_final()) {
+        Some(bound) => Err(ErrorKind::OutOfBounds(in_words(bounds, bound)).into()),
+        None => Ok(()),
+    }
+}
+
+/// A writer that ends when there is no time or memory left. Then [`ensure_within`] says why.
+#[derive(Debug)]
+pub struct BoundedWriter<W> {
+    /// What is written to.
+    pub inner: W,
+    /// What ends it.
+    pub bounds: Bounds,
+}
+
+impl<W: Write> Write for BoundedWriter<W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match self.bounds.are_final() {
+            true => Err(io::Error::other("there is no time or memory left")),
+            false => self.inner.write(buffer),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
     }
 }
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use report::{Predictions, Suite, TestOutcome};
 
-use crate::budget::Cancellation;
+use crate::budget::{Bounds, Cancellation, ensure_within};
 use crate::error::{Error, ErrorKind};
 use crate::hunt::RunDirectory;
 use crate::observer::{Event, Observer, Stage};
@@ -102,7 +102,7 @@ pub fn suite(options: &SuiteOptions, observer: &mut dyn Observer) -> Result<Suit
     };
     let options = SuiteOptions { hunter, selection: plan.selection, ..options.clone() };
     queue::hunt(&options, &directory, &mut plan, earlier.as_ref(), observer)?;
-    let outcome = together(&directory, &plan, observer)?;
+    let outcome = together(&directory, &plan, Bounds::NONE, observer)?;
     runs::keep_newest(&options.results);
     Ok(outcome)
 }
@@ -175,12 +175,14 @@ pub fn test_command(root: &Path) -> Option<&'static str> {
 pub fn merge(
     directory: &Path,
     suites: &[PathBuf],
+    bounds: Bounds,
     observer: &mut dyn Observer,
 ) -> Result<SuiteOutcome, Error> {
     let plans = suites.iter().map(|suite| Plan::load_or_hunt(suite)).collect::<Result<Vec<Plan>, Error>>()?;
     private_directory(directory)?;
     let copied = plans.into_iter().zip(suites).enumerate().map(|(number, (mut plan, suite))| {
         let is_hunt = plan.is_hunt();
+        ensure_within(bounds)?;
         for test in plan.tests.iter_mut().filter(|test| test.outcome == TestOutcome::Hunted) {
             let from = if is_hunt { suite.clone() } else { suite.join(&test.results).join(queue::LATEST) };
             // Tests of different suites may have the same place.
@@ -191,7 +193,7 @@ pub fn merge(
     });
     let plan = Plan::merged(copied.collect::<Result<Vec<Plan>, Error>>()?);
     plan.save(directory)?;
-    together(directory, &plan, observer)
+    together(directory, &plan, bounds, observer)
 }
 
 fn private_directory(directory: &Path) -> Result<(), Error> {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use pipeline::budget::in_words;
 use pipeline::files::remove_unfinished;
 use pipeline::{Bounds, Cancellation};
 
@@ -115,9 +116,10 @@ fn end_at_last(bounds: Bounds) -> ! {
         // Another thread does it.
         thread::sleep(TICK);
     }
-    progress::say(
-        "stopped: a step exceeded the time limit; earlier findings are above or, after a hunt, in `foretell report`",
-    );
+    let reason = bounds.reached().map_or("interrupted".to_owned(), |bound| in_words(bounds, bound));
+    progress::say(&format!(
+        "stopped in the middle of a step: {reason}; what was found before is printed or, after a hunt, in `foretell report`"
+    ));
     remove_unfinished();
     let words = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(words) = words.filter(|_| !REPORTING.swap(true, Ordering::SeqCst)) {

@@ -17,6 +17,7 @@ use pipeline::predict::MemoryOrders;
 use crate::arguments::one_of;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::limits::TimeAndMemory;
 use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::open::{Reading, open_as};
@@ -36,7 +37,8 @@ Examples:
   foretell decide - --race 4,9 --json < t.ftr | foretell check - --trace t.ftr
 
 Exit status: 0 the evidence holds, 1 it is wrong, 2 it cannot be checked: it
-cannot be read, belongs to another trace, or its verdict is unknown.";
+cannot be read, belongs to another trace, or its verdict is unknown, 3 a limit
+was reached before it was verified.";
 
 /// Verify a schedule or a refutation that `decide` wrote.
 #[derive(Debug, Args)]
@@ -56,6 +58,8 @@ pub struct Check {
     reading: Reading,
     #[command(flatten)]
     mode: OutputMode,
+    #[command(flatten)]
+    limits: TimeAndMemory,
 }
 
 /// The contract is docs/json.md.
@@ -71,9 +75,10 @@ struct Report<'a> {
 impl Check {
     /// Verifies, and prints the result.
     pub fn run(self) -> Result<Exit, Diagnostic> {
+        let bounds = self.limits.start();
         let file = self.read()?;
         file.require_verdict()?;
-        let trace = self.open_trace(&file)?;
+        let trace = self.open_trace(&file, bounds)?;
         let evidence = &file.evidence;
         let verified = file.verify(&trace, &mut TerminalObserver::new(self.mode));
         if self.mode.json {
@@ -100,7 +105,7 @@ impl Check {
         Ok(EvidenceFile::read(&name, file)?)
     }
 
-    fn open_trace(&self, file: &EvidenceFile) -> Result<Trace, Diagnostic> {
+    fn open_trace(&self, file: &EvidenceFile, bounds: Bounds) -> Result<Trace, Diagnostic> {
         let own = (self.file != "-").then(|| Path::new(&self.file));
         let path = match &self.trace {
             Some(argument) => argument.clone(),
@@ -110,8 +115,9 @@ impl Check {
             return Err(Diagnostic::new("the evidence and the trace cannot both come from standard input"));
         }
         let opened =
-            open_as(&path, self.reading, Bounds::NONE, self.mode).map_err(|diagnostic| match self.trace {
+            open_as(&path, self.reading, bounds, self.mode).map_err(|diagnostic| match self.trace {
                 Some(_) => diagnostic,
+                None if bounds.are_final() => diagnostic,
                 None => diagnostic.help("if the trace is elsewhere, name it with `--trace T`"),
             })?;
         require_same_trace(&file.evidence.trace, &opened.trace, &opened.name)?;

@@ -17,6 +17,8 @@ use crate::open::{Reading, open_as};
 use crate::output::{self, Form, OutputTarget};
 use crate::progress::{self, Watched};
 use crate::table::{bytes, counted, number};
+use pipeline::Bounds;
+use pipeline::budget::{BoundedWriter, ensure_within};
 
 const EXAMPLES: &str = "\
 The extension of B chooses its format: `.ftr` is the native format; everything
@@ -66,10 +68,18 @@ impl Convert {
     pub fn run(self) -> Result<Exit, Diagnostic> {
         let target = OutputTarget::named(&self.to)?;
         self.refuse_contradictions(&target)?;
-        let opened = open_as(&self.from, self.reading, self.limits.start(), self.mode)?;
+        let bounds = self.limits.start();
+        let opened = open_as(&self.from, self.reading, bounds, self.mode)?;
         let trace = &opened.trace;
 
-        let Some((written, dropped)) = self.write(trace, &target)? else {
+        let written = match self.write(trace, &target, bounds) {
+            Ok(written) => written,
+            Err(failed) => {
+                ensure_within(bounds)?;
+                return Err(failed);
+            }
+        };
+        let Some((written, dropped)) = written else {
             return Ok(Exit::Nothing);
         };
         if let Some(dropped) = dropped.as_ref().filter(|dropped| dropped.total() > 0) {
@@ -108,10 +118,11 @@ impl Convert {
         &self,
         trace: &Trace,
         target: &OutputTarget,
+        bounds: Bounds,
     ) -> Result<Option<(u64, Option<DropCounts>)>, Diagnostic> {
         let bar = progress::of_unknown("writing", self.mode);
         let result = target.write(|out| {
-            let mut out = Watched { inner: out, bar: bar.clone() };
+            let mut out = Watched { inner: BoundedWriter { inner: out, bounds }, bar: bar.clone() };
             let dropped = self.write_form(trace, target.form(), &mut out)?;
             out.flush()?;
             Ok(dropped)

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use pipeline::budget::ensure_within;
 use pipeline::saved;
 use report::{Comparison, Finding, FixedFinding, finding_in_a_line, shown, shown_object};
 use serde::Serialize;
 
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::limits::TimeAndMemory;
 use crate::mode::OutputMode;
 use crate::output;
 
@@ -22,13 +24,14 @@ make a finding new. Where functions are unknown, as in text traces, the lines
 must be equal. `hunt`, `predict` and `report` compare with `--baseline` in the
 same way.
 
-Exit status: 0 nothing new, 1 new findings, 2 usage or input error.";
+Exit status: 0 nothing new, 1 new findings, 2 usage or input error, 3 a limit
+was reached.";
 
 /// Compare the findings of two searches: new, known and fixed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Diff {
-    /// The earlier findings: a hunt's directory, or a file files from `predict --json`.
+    /// The earlier findings: a hunt's directory, or a file from `predict --json`.
     #[arg(value_name = "OLD")]
     old: PathBuf,
     /// The later findings.
@@ -36,6 +39,8 @@ pub struct Diff {
     new: PathBuf,
     #[command(flatten)]
     mode: OutputMode,
+    #[command(flatten)]
+    limits: TimeAndMemory,
 }
 
 /// The contract is docs/json.md.
@@ -50,8 +55,10 @@ struct Report<'a> {
 impl Diff {
     /// Reads both, compares and reports.
     pub fn run(self) -> Result<Exit, Diagnostic> {
+        let bounds = self.limits.start();
         let old = saved::baseline(&self.old)?;
         let findings = saved::read(&saved::findings_of(&self.new))?.findings;
+        ensure_within(bounds)?;
         let comparison = old.compare(&findings);
         let is_new = |finding: &&Finding| finding.shown != Some(false) && !comparison.knows(finding);
         let new: Vec<&Finding> = findings.iter().filter(is_new).collect();

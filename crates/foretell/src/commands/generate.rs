@@ -9,11 +9,14 @@ use serde::Serialize;
 
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::limits::TimeAndMemory;
 use crate::mode::OutputMode;
 use crate::output::{self, Form, OutputTarget};
 use crate::progress;
 use crate::quantity::{count, percent, quantity};
 use crate::table::{bytes, counted};
+use pipeline::Bounds;
+use pipeline::budget::{BoundedWriter, ensure_within};
 
 const EXAMPLES: &str = "\
 The same settings and seed give the same trace. Events are written as they are
@@ -73,6 +76,8 @@ pub struct Generate {
     output: OsString,
     #[command(flatten)]
     mode: OutputMode,
+    #[command(flatten)]
+    limits: TimeAndMemory,
 }
 
 /// The contract is docs/json.md.
@@ -94,7 +99,15 @@ impl Generate {
         }
         let settings = self.settings();
         let generator = Generator::new(&settings).map_err(|error| impossible(&error))?;
-        let Some(events) = self.write(generator, &target)? else {
+        let bounds = self.limits.start();
+        let events = match self.write(generator, &target, bounds) {
+            Ok(events) => events,
+            Err(failed) => {
+                ensure_within(bounds)?;
+                return Err(failed);
+            }
+        };
+        let Some(events) = events else {
             return Ok(Exit::Nothing);
         };
         let written = target.size().unwrap_or(0);
@@ -124,10 +137,16 @@ impl Generate {
     }
 
     /// How many events were written. `None`: the reader of standard output went away.
-    fn write(&self, generator: Generator, target: &OutputTarget) -> Result<Option<u64>, Diagnostic> {
+    fn write(
+        &self,
+        generator: Generator,
+        target: &OutputTarget,
+        bounds: Bounds,
+    ) -> Result<Option<u64>, Diagnostic> {
         let bar = progress::of_events("generating", self.events.unwrap_or(0), self.mode);
         let tell = |events: u64| bar.set_position(events);
-        let written = target.write(|mut out: &mut dyn Write| -> io::Result<u64> {
+        let written = target.write(|out: &mut dyn Write| -> io::Result<u64> {
+            let mut out = BoundedWriter { inner: out, bounds };
             match target.form() {
                 Form::Native => generate::write_native(generator, &mut out, tell),
                 Form::Text(_) => generate::write_text(generator, &mut out, tell),

@@ -8,6 +8,7 @@ use pipeline::suite::merge;
 use super::test::report;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::limits::TimeAndMemory;
 use crate::mode::OutputMode;
 use crate::observer::TerminalObserver;
 use crate::reporting::Outputs;
@@ -36,12 +37,16 @@ pub struct Merge {
     mode: OutputMode,
     #[command(flatten)]
     outputs: Outputs,
+    #[command(flatten)]
+    limits: TimeAndMemory,
 }
 
 impl Merge {
     /// Reads all of them, and reports them as one.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let outcome = merge(&self.output, &self.directories, &mut TerminalObserver::new(self.mode))?;
-        report(outcome, &self.outputs, self.mode)
+        let bounds = self.limits.start();
+        let observer = &mut TerminalObserver::new(self.mode);
+        let outcome = merge(&self.output, &self.directories, bounds, observer)?;
+        report(outcome, &self.outputs, bounds, self.mode)
     }
 }

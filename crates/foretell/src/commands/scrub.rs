@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::diagnostics::Diagnostic;
 use crate::exit::Exit;
+use crate::limits::TimeAndMemory;
 use crate::mode::OutputMode;
 use crate::output;
 use crate::table::counted;
@@ -36,6 +37,8 @@ pub struct Scrub {
     output: Option<PathBuf>,
     #[command(flatten)]
     mode: OutputMode,
+    #[command(flatten)]
+    limits: TimeAndMemory,
 }
 
 /// The contract is docs/json.md.
@@ -49,7 +52,7 @@ struct Report<'a> {
 impl Scrub {
     /// Scrubs the trace, and says how much there was to remove.
     pub fn run(self) -> Result<Exit, Diagnostic> {
-        let scrubbed = scrubbing::scrub(&self.trace, self.output.as_deref())?;
+        let scrubbed = scrubbing::scrub(&self.trace, self.output.as_deref(), self.limits.start())?;
         let file = self.output.as_deref().map_or(self.trace.to_string_lossy(), |path| path.to_string_lossy());
         if self.mode.json {
             output::print_json(&Report { schema: 1, file: &file, values: scrubbed })?;

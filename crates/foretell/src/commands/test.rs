@@ -111,7 +111,7 @@ impl SuiteArguments {
     pub(super) fn run(&self, command: Vec<OsString>, results: PathBuf) -> Result<Exit, Diagnostic> {
         let options = self.options(command, results, this_program()?);
         let outcome = suite(&options, &mut TerminalObserver::new(self.mode))?;
-        report(outcome, &self.outputs, self.mode)
+        report(outcome, &self.outputs, Bounds::NONE, self.mode)
     }
 
     fn options(&self, command: Vec<OsString>, results: PathBuf, this: PathBuf) -> SuiteOptions {
@@ -154,7 +154,12 @@ fn for_recording(command: &[OsString], this: &Path) -> Vec<OsString> {
 }
 
 /// Reports what was found in all tests.
-pub(super) fn report(outcome: SuiteOutcome, outputs: &Outputs, mode: OutputMode) -> Result<Exit, Diagnostic> {
+pub(super) fn report(
+    outcome: SuiteOutcome,
+    outputs: &Outputs,
+    bounds: Bounds,
+    mode: OutputMode,
+) -> Result<Exit, Diagnostic> {
     let SuiteOutcome { directory, file, recordings, predictions } = outcome;
     let mut outputs = outputs.clone();
     let page = directory.join("report.html");
@@ -169,7 +174,7 @@ pub(super) fn report(outcome: SuiteOutcome, outputs: &Outputs, mode: OutputMode)
         options: &[],
         roots: &[],
         suite: suite_directory,
-        bounds: Bounds::NONE,
+        bounds,
     };
     let exit = reporting.deliver(predictions)?;
     if !mode.quiet && !mode.json {

@@ -77,7 +77,11 @@ fn newlines(place: &Workplace, name: &str, bytes: usize) {
 fn the_time_ends_the_reading_of_what_never_ends() {
     let place = Workplace::new();
     newlines(&place, "n.std.gz", 1 << 30);
-    let commands: [&[&str]; 6] = [
+    place.write("e.std", "T0|w(x)|1\nT1|w(x)|2\n");
+    place.write("e.json", place.run(&["decide", "e.std", "--race", "0,1", "--json"]).stdout);
+    let commands: [&[&str]; 8] = [
+        &["check", "e.json", "--trace", "n.std.gz"],
+        &["compare", "n.std.gz", "--only", "race"],
         &["predict", "n.std.gz"],
         &["stats", "n.std.gz"],
         &["convert", "n.std.gz", "n.ftr"],
@@ -89,7 +93,10 @@ fn the_time_ends_the_reading_of_what_never_ends() {
         let started = Instant::now();
         let ran = place.run(&[command, &["--timeout", "0.3"]].concat());
         assert_eq!(ran.code, Some(3), "{command:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains("the trace was not read to its end"), "{command:?}: {}", ran.stderr);
+        // The comparison says which rows are missing.
+        let why =
+            if command[0] == "compare" { "race of n.std.gz" } else { "the trace was not read to its end" };
+        assert!(ran.stderr.contains(why), "{command:?}: {}", ran.stderr);
         assert!(started.elapsed() < Duration::from_secs(10), "{command:?}: {:?}", started.elapsed());
     }
     assert!(!place.path("n.ftr").exists());

@@ -73,6 +73,16 @@ fn a_raw_report_says_what_ended_it() {
     assert!(ran.text().starts_with("Stopped: the memory of 0 MB was used up.\nSUMMARY:"), "{}", ran.text());
 }
 
+/// What a method looks up of two threads is made for those that it is asked about: all pairs would take a gigabyte here.
+#[test]
+fn a_method_for_pairs_of_threads_does_not_make_all_of_them() {
+    let place = Workplace::new();
+    place.write("t.std", Shape::Workers.text(4_000));
+    let ran =
+        place.run(&["predict", "t.std", "--only", "atomicity", "--method", "avfilter", "--memory", "500M"]);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}{}", ran.text(), ran.stderr);
+}
+
 /// What states need is known before it is asked for.
 #[test]
 fn states_of_too_many_locks_are_refused() {
@@ -124,6 +134,10 @@ fn memory_ends_a_command_before_it_has_begun() {
     place.write("t.std", Shape::Writes.text(40_000));
     let found = place.run(&["predict", "t.std", "--only", "race", "--json", "--timeout", "1"]);
     place.write("found.json", found.text());
+    place.write("evidence.json", place.run(&["decide", "t.std", "--race", "0,1", "--json"]).stdout);
+    place.run(&["generate", "--events", "100", "-o", "s.ftr"]).succeeded();
+    std::fs::create_dir(place.path("hunted")).expect("it can be made");
+    place.write("hunted/findings.json", found.text().replace("t.std", "../t.std"));
     for command in [
         vec!["predict", "t.std"],
         vec!["states", "t.std"],
@@ -132,6 +146,14 @@ fn memory_ends_a_command_before_it_has_begun() {
         vec!["report", "found.json", "--html", "report.html"],
         vec!["replay", "t.std", "race-1"],
         vec!["predict", "t.std", "--raw", "--method", "lockset"],
+        vec!["compare", "t.std", "t.std"],
+        vec!["check", "evidence.json"],
+        vec!["diff", "found.json", "found.json"],
+        vec!["stats", "t.std"],
+        vec!["convert", "t.std", "t.ftr"],
+        vec!["scrub", "s.ftr"],
+        vec!["merge", "hunted", "-o", "merged"],
+        vec!["generate", "--events", "1k", "-o", "g.std"],
     ] {
         let mut arguments = command.clone();
         arguments.extend(["--memory", "4k"]);
@@ -161,6 +183,52 @@ fn states_are_counted_until_there_is_no_time() {
     assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().is_ok_and(|s| s.success()));
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The rows that are whole are printed, and those that are not are named.
+#[test]
+fn a_comparison_ends_with_the_rows_that_it_has() {
+    let place = endless();
+    place.write("small.std", example());
+    let compare = ["compare", "small.std", "t.std", "small.std", "--only", "race"];
+    let limited = [compare.as_slice(), &["--timeout", "2"]].concat();
+    let ran = place.run(&limited);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.text(), ran.stderr);
+    assert!(!ran.stderr.contains(LAST_RESORT), "{}", ran.stderr);
+    let rows = ran.text().lines().filter(|line| line.starts_with("small.std")).count();
+    let is_cut = ran.text().lines().any(|line| line.starts_with("t.std"));
+    assert_eq!((rows, is_cut), (1, false), "{}", ran.text());
+    let left = "Stopped: the time of 2 s was up. Rows left out: race of t.std, race of small.std.";
+    assert!(ran.stderr.contains(left), "{}", ran.stderr);
+    let json = place.run(&[limited.as_slice(), &["--json"]].concat()).json();
+    assert_eq!(json["rows"].as_array().map(Vec::len), Some(1));
+    assert_eq!(json["stopped"]["by"], "time");
+    assert_eq!(json["stopped"]["missing"][0], serde_json::json!({"trace": "t.std", "table": "race"}));
+    let child = place.command(&compare).spawn().expect("it starts");
+    std::thread::sleep(Duration::from_secs(2));
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().is_ok_and(|s| s.success()));
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("Stopped: interrupted."), "{said}");
+}
+
+/// What is not whole when the time is up is no file.
+#[test]
+fn files_that_are_not_finished_in_time_do_not_appear() {
+    let place = Workplace::new();
+    let generate = ["generate", "--events", "4e9", "-o", "t.ftr", "--timeout", "1"];
+    let ran = place.run(&generate);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(ran.stderr.contains("stopped: the time of 1 s was up"), "{}", ran.stderr);
+    assert!(place.files().is_empty(), "{:?}", place.files());
+    let mut child = place.command(&generate[..5]).spawn().expect("it starts");
+    std::thread::sleep(Duration::from_secs(1));
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().is_ok_and(|s| s.success()));
+    assert_eq!(child.wait().expect("it ends").code(), Some(3));
+    assert!(place.files().is_empty(), "{:?}", place.files());
 }
 
 #[test]

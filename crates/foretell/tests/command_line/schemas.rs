@@ -75,6 +75,7 @@ fn outputs_are_what_the_schemas_say() {
         ("states", "states account.std --json"),
         ("states", "states account.std --json --possibly done(auditor)==1"),
         ("compare", "compare --json account.std table.std"),
+        ("compare", "compare --json account.std table.std --memory 4k"),
         ("diff", "diff --json fewer.json findings.json"),
         ("list", "list --json"),
     ];

@@ -6,8 +6,9 @@
 //! algorithm's. Its `br` of an event is what the branch events right before it in its thread count. Its `max` or `min` over
 //! nothing makes a condition false. An atomic update reads and writes.
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::ops::Range;
+use std::rc::Rc;
 
 use candidates::atomicity::{Criterion, Triple};
 use decide::Index;
@@ -25,8 +26,8 @@ pub struct AvFilter<'s> {
     accesses: FxHashMap<Own, Vec<EventId>>,
     /// Of each thread, the events with a branch right before them.
     branched: Vec<Vec<EventId>>,
-    /// By reader and then by writer.
-    neighbours: Vec<OnceCell<Neighbours>>,
+    /// Of the pairs that were asked about: all pairs of many threads would be too many.
+    neighbours: RefCell<FxHashMap<ThreadPair, Rc<Neighbours>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,10 +76,8 @@ impl<'s> AvFilter<'s> {
             seen: FxHashMap::default(),
             accesses: FxHashMap::default(),
             branched: branched(trace),
-            neighbours: Vec::new(),
+            neighbours: RefCell::default(),
         };
-        let threads = index.threads().threads();
-        filter.neighbours.resize_with(threads * threads, OnceCell::new);
         for (event, thread, op) in trace.events() {
             let Some(access) = op.access() else { continue };
             let own = Own { thread, variable: access.variable };
@@ -160,10 +159,10 @@ impl<'s> AvFilter<'s> {
         Some(from..self.place(*last))
     }
 
-    fn neighbours(&self, reader: ThreadId, writer: ThreadId) -> &Neighbours {
-        let threads = self.index.threads().threads();
-        self.neighbours[reader.index() * threads + writer.index()]
-            .get_or_init(|| Neighbours::of(self.index, ThreadPair { reader, writer }))
+    fn neighbours(&self, reader: ThreadId, writer: ThreadId) -> Rc<Neighbours> {
+        let pair = ThreadPair { reader, writer };
+        let mut known = self.neighbours.borrow_mut();
+        Rc::clone(known.entry(pair).or_insert_with(|| Rc::new(Neighbours::of(self.index, pair))))
     }
 }
 

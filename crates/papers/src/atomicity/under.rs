@@ -7,6 +7,7 @@
 //! copied with a mark right before and right after every access that may be named; `a < c < b` is then an order of
 //! marks. Marks constrain nothing, so the copy has the same schedules.
 
+use bounds::Bounds;
 use candidates::atomicity::Criterion;
 use candidates::{SearchSettings, ask};
 use check::{Model, Question};
@@ -62,8 +63,8 @@ pub(super) struct Under<'m> {
 }
 
 impl<'m> Under<'m> {
-    pub(super) fn new(marked: &'m MarkedTrace) -> Self {
-        Under { marked, index: Index::new(&marked.trace) }
+    pub(super) fn new(marked: &'m MarkedTrace, bounds: Bounds) -> Self {
+        Under { marked, index: Index::within(&marked.trace, bounds) }
     }
 }
 

@@ -12,7 +12,7 @@ use super::{Size, settings, with_unknown};
 use crate::atomicity::{Method, search_by};
 
 /// One trace.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Row {
     #[serde(flatten)]
     size: Size,
@@ -20,7 +20,7 @@ pub(super) struct Row {
 }
 
 /// What one method found in one trace.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct Outcome {
     method: &'static str,
     violations: u64,

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::{Size, settings, with_unknown};
 
 /// One trace.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Row {
     #[serde(flatten)]
     size: Size,

@@ -13,7 +13,7 @@ use super::{Size, settings, with_unknown};
 use crate::races::{Method, for_each_pair, lockset};
 
 /// One trace.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Row {
     #[serde(flatten)]
     size: Size,
@@ -22,7 +22,7 @@ pub(super) struct Row {
 }
 
 /// What one method found in one trace.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct Outcome {
     method: &'static str,
     /// `null`: the trace is too large for the method.
@@ -32,7 +32,7 @@ struct Outcome {
 }
 
 pub(super) fn row(size: Size, index: &Index<'_>, budget: u64) -> Row {
-    let candidates = lockset::pairs(index.trace()).count() as u64;
+    let candidates = lockset::pairs_within(index.trace(), index.bounds()).count() as u64;
     let methods = Method::ALL.iter().map(|&method| outcome(method, index, candidates, budget)).collect();
     Row { size, candidates, methods }
 }

@@ -23,6 +23,7 @@ use trace::{Ending, Viewpoint};
 pub(super) fn together(
     directory: &Path,
     plan: &Plan,
+    bounds: Bounds,
     observer: &mut dyn Observer,
 ) -> Result<SuiteOutcome, Error> {
     let here = std::env::current_dir().unwrap_or_default().display().to_string();
@@ -54,10 +55,11 @@ pub(super) fn together(
     predictions.suite = Some(suite);
     save(directory, &predictions)?;
     let path = directory.join(predictions.trace.path.clone().unwrap_or_default());
-    let file = TraceFile::open(path.as_os_str(), &mut WarningsOnly(observer))?.seen_from_here();
+    let file =
+        TraceFile::open_within(path.as_os_str(), bounds, &mut WarningsOnly(observer))?.seen_from_here();
     let findings = directory.join(saved::FINDINGS);
     let recordings: Vec<ExploredTrace> =
-        saved::others(&findings, &predictions, Bounds::NONE, &mut WarningsOnly(observer))?;
+        saved::others(&findings, &predictions, bounds, &mut WarningsOnly(observer))?;
     Ok(SuiteOutcome { directory: directory.to_owned(), file, recordings, predictions })
 }
 
