@@ -49,7 +49,7 @@ impl Modules {
         Some(format!("{} ({allocated}[+{start}]->{}", member.structure, member.part.trim_start_matches('.')))
     }
 
-    /// The only member that the line of an access, with so many bytes, can mean.
+    /// The only member that the line of an access, with this number of bytes, can mean.
     fn reached_member(&mut self, pc: u64, length: u64) -> Option<ReachedMember> {
         let address = pc.saturating_sub(1);
         let frame = self.frames(address).iter().find(|frame: &&Frame| frame.is_users()).cloned()?;
