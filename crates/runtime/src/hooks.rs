@@ -122,6 +122,8 @@ macro_rules! hooks {
                 $path(Kind::$kind, address, pc);
             }
             $(
+                /// # Safety
+                /// Called by code of the compiler, with the arguments that it gives.
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 unsafe extern "C" fn $name() {
@@ -129,6 +131,8 @@ macro_rules! hooks {
                 }
             )*
             $(
+                /// # Safety
+                /// Called by code of the compiler, with the arguments that it gives.
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 unsafe extern "C" fn $with_pc() {
@@ -183,6 +187,8 @@ unsafe extern "C" fn vptr_update(address: *mut *mut u8, value: *mut u8, pc: u64)
 macro_rules! with_caller {
     ($($name:ident => $body:ident with $register:literal;)*) => {
         $(
+            /// # Safety
+            /// Called by code of the compiler, with the arguments that it gives.
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             unsafe extern "C" fn $name() {

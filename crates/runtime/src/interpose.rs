@@ -76,6 +76,8 @@ macro_rules! hook {
                 }
 
                 $(#[$attribute])*
+                /// # Safety
+                /// See the head of `interpose`.
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 unsafe extern "C" fn $name() {
@@ -85,6 +87,8 @@ macro_rules! hook {
                 /// # Safety
                 /// See the head of this module.
                 $(#[$attribute])*
+                /// # Safety
+                /// See the head of `interpose`.
                 #[unsafe(export_name = concat!("__interceptor_", stringify!($name)))]
                 #[unsafe(naked)]
                 unsafe extern "C" fn interceptor() {
@@ -103,6 +107,8 @@ macro_rules! safe_hook {
             const _: () = {
                 extern "C" fn body($($argument: $type,)* $pc: u64) $(-> $result)? $body
 
+                /// # Safety
+                /// See the head of `interpose`.
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 unsafe extern "C" fn $name() {
@@ -126,6 +132,8 @@ macro_rules! hook_of_six {
                     unsafe { $body }
                 }
 
+                /// # Safety
+                /// See the head of `interpose`.
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 unsafe extern "C" fn $name() {
@@ -167,6 +175,8 @@ macro_rules! hook_of_seven {
                     unsafe { $body }
                 }
 
+                /// # Safety
+                /// See the head of `interpose`.
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 unsafe extern "C" fn $name() {
@@ -204,6 +214,8 @@ macro_rules! hook_of_eight {
                     unsafe { $body }
                 }
 
+                /// # Safety
+                /// See the head of `interpose`.
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 unsafe extern "C" fn $name() {

@@ -16,6 +16,8 @@ use crate::start;
 macro_rules! always {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
         $(
+            /// # Safety
+            /// See the head of `interpose`.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> $result {
                 // SAFETY: see the head of `interpose`.

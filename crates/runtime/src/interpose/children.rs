@@ -217,6 +217,8 @@ type Texts = *const Text;
 macro_rules! replacing {
     ($(fn $name:ident($($argument:ident: $type:ty),*);)*) => {
         $(
+            /// # Safety
+            /// See the head of `interpose`.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
                 // SAFETY: see the head of `interpose`.

@@ -97,6 +97,8 @@ macro_rules! entries {
     ($($entry:ty: $($text:ident)*; $($list:ident)*;)*) => {
         $(
             impl Entry for $entry {
+                /// # Safety
+                /// As the trait says.
                 unsafe fn add_to(&self, parts: &mut Parts) {
                     // SAFETY: by the contract of the trait.
                     unsafe {
@@ -118,6 +120,8 @@ entries! {
 }
 
 impl Entry for libc::hostent {
+    /// # Safety
+    /// As the trait says.
     unsafe fn add_to(&self, parts: &mut Parts) {
         // SAFETY: by the contract of the trait.
         unsafe {

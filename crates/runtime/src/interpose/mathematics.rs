@@ -65,6 +65,8 @@ macro_rules! long_doubles {
                     REAL.get()
                 }
 
+                /// # Safety
+                /// See the head of `interpose`.
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 unsafe extern "C" fn $name() {

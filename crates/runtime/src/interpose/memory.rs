@@ -204,6 +204,8 @@ macro_rules! operators {
             const _: () = {
                 static REAL: crate::real::Real = crate::real::Real::named(concat!(stringify!($name), "\0"));
 
+                /// # Safety
+                /// See the head of `interpose`.
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 unsafe extern "C" fn $name() {

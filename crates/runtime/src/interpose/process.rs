@@ -69,6 +69,8 @@ macro_rules! loaders {
             const _: () = {
                 static REAL: Real = Real::named(concat!(stringify!($name), "\0"));
 
+                /// # Safety
+                /// See the head of `interpose`.
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 unsafe extern "C" fn $name() {

@@ -85,6 +85,8 @@ macro_rules! variadic {
                 }
 
                 $(#[$attribute])*
+                /// # Safety
+                /// See the head of `interpose`.
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 unsafe extern "C" fn $name() {
