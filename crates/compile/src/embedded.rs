@@ -19,7 +19,8 @@ const SHIM: Packed = include!(concat!(env!("OUT_DIR"), "/shim.rs"));
 const HEADER: &[u8] = include_bytes!("../embedded/foretell.h");
 const BRANCHES: &[u8] = include_bytes!("compiler/branches.s");
 
-/// A file, compressed. What is unpacked is compared with its fingerprint, so that nothing is decompressed each time.
+/// A file, compressed. What is unpacked is compared with its fingerprint, so that nothing is decompressed each time. That finds damage;
+/// that nobody else writes there is for the directory to see to.
 struct Packed {
     compressed: &'static [u8],
     length: u64,
