@@ -10,6 +10,13 @@ use pipeline::{Bounds, Silent, saved};
 use report::{Evidence, ScheduleFile, Suppressions};
 use states::Predicate;
 use trace::{Metadata, Trace, text};
+use wire::Kind;
+
+use writer::Writer;
+
+#[path = "../crates/wire/tests/writer/mod.rs"]
+#[allow(dead_code, reason = "the tests of `wire` use the rest")]
+mod writer;
 
 /// A trace with something of everything, which evidence, findings, rules and predicates may be about.
 pub(crate) static TRACE: LazyLock<Trace> = LazyLock::new(|| {
@@ -23,6 +30,49 @@ pub(crate) fn raw_log(bytes: &[u8]) {
         load_into(recorded, &Metadata::default(), &Options::default(), InMemory::default())
     {
         let _ = memory.finish();
+    }
+}
+
+/// A raw log of whole records in any order and with any arguments, a few bytes to an event: what a program does that Foretell has not foreseen.
+pub(crate) fn events(bytes: &[u8]) {
+    let mut bytes = bytes.iter().copied();
+    let mut writer = Writer::new(THREADS, 1);
+    while let (Some(kind), Some(thread), Some(pc)) = (bytes.next(), bytes.next(), bytes.next()) {
+        let kind = Kind::ALL[usize::from(kind) % Kind::ALL.len()];
+        let pc = 0x40_1000 + 16 * u64::from(pc);
+        writer.switch(usize::from(thread) % THREADS);
+        let address = number(bytes.next()).wrapping_add(if kind.is_schedulable() { HEAP } else { 0 });
+        if let Some(arguments) = kind.arguments() {
+            let arguments: Vec<u64> = (0..arguments).map(|_| number(bytes.next())).collect();
+            let length = if kind.has_text() { bytes.next().unwrap_or(0) % 40 } else { 0 };
+            let text: Vec<u8> = bytes.by_ref().take(length.into()).collect();
+            writer.detailed(kind, pc, address, &arguments, &text);
+        } else {
+            writer.simple(kind, pc, address);
+        }
+    }
+    raw_log(&writer.file());
+}
+
+const THREADS: usize = 8;
+/// Where most objects lie.
+const HEAP: u64 = 0x1000_0000;
+
+/// Small numbers mostly, so that events meet; a few that readers trip over.
+fn number(byte: Option<u8>) -> u64 {
+    match byte.unwrap_or(0) {
+        byte @ 0..240 => byte.into(),
+        byte @ 240..246 => HEAP + 8 * u64::from(byte - 240),
+        246 => 0x7ff8,
+        247 => 4096,
+        248 => 1 << 20,
+        249 => u64::from(u32::MAX),
+        250 => 1 << 32,
+        251 => 1 << 63,
+        252 => u64::MAX - HEAP,
+        253 => u64::MAX / 2,
+        254 => u64::MAX - HEAP - 7,
+        255 => (1 << 40) - HEAP,
     }
 }
 

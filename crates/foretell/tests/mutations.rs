@@ -103,6 +103,7 @@ macro_rules! judges {
 
 judges! {
     raw_log "raw_log";
+    events "events";
     evidence "evidence";
     schedule "schedule";
     findings "findings";

@@ -3,85 +3,11 @@
 use std::ops::ControlFlow;
 
 use proptest::prelude::*;
-use wire::{
-    Branched, Context, Damage, Event, Header, Key, Kind, LogProgress, MAX_RECORD, Op, Reader, STREAM_START,
-    Sink, Stop, Table, Waker, write_detailed, write_run, write_simple, write_switch,
-};
+use wire::{Branched, Damage, Event, Header, Kind, LogProgress, Op, Reader, STREAM_START, Stop, Waker};
 
-/// A writer as the runtime has one, over a growing vector.
-struct Writer {
-    bytes: Vec<u8>,
-    run: u64,
-    tables: Vec<Table>,
-    contexts: Vec<Context>,
-    current: usize,
-}
+use writer::Writer;
 
-impl Writer {
-    fn new(threads: usize, tables: usize) -> Writer {
-        let mut writer = Writer {
-            bytes: Vec::new(),
-            run: 0,
-            tables: vec![Table::default(); tables],
-            contexts: vec![Context::default(); threads],
-            current: 0,
-        };
-        for thread in 0..threads {
-            if thread > 0 {
-                writer.detailed(Kind::Create, 0, 0, &[thread as u64], b"");
-            }
-        }
-        for thread in 0..threads {
-            writer.switch(thread);
-            writer.detailed(Kind::Begin, 0, 0x7000, &[0x8000, (thread % tables) as u64, 77, 0x7f00], b"");
-        }
-        writer
-    }
-
-    fn record(&mut self, write: impl FnOnce(&mut Sink<'_>, &mut Table, &mut Context)) {
-        let mut buffer = [0; MAX_RECORD];
-        let mut sink = Sink::new(&mut buffer);
-        write_run(&mut sink, std::mem::take(&mut self.run));
-        let table = self.current % self.tables.len();
-        write(&mut sink, &mut self.tables[table], &mut self.contexts[self.current]);
-        let used = sink.used();
-        self.bytes.extend(&buffer[..used]);
-    }
-
-    fn switch(&mut self, thread: usize) {
-        if thread != self.current {
-            self.record(|sink, _, _| write_switch(sink, thread as u32));
-            self.current = thread;
-        }
-    }
-
-    fn simple(&mut self, kind: Kind, pc: u64, address: u64) {
-        self.simple_after(Branched::default(), kind, pc, address);
-    }
-
-    fn simple_after(&mut self, branched: Branched, kind: Kind, pc: u64, address: u64) {
-        let table = self.current % self.tables.len();
-        let key = Key::new(kind, pc).after(branched);
-        if self.tables[table].hit(&mut self.contexts[self.current], key, address) {
-            self.run += 1;
-        } else {
-            self.record(|sink, table, context| write_simple(sink, table, context, key, address));
-        }
-    }
-
-    fn detailed(&mut self, kind: Kind, pc: u64, address: u64, arguments: &[u64], text: &[u8]) {
-        self.record(|sink, _, context| write_detailed(sink, context, kind, pc, address, arguments, text));
-    }
-
-    fn file(&self) -> Vec<u8> {
-        let progress = LogProgress::new(self.bytes.len() as u64, self.run);
-        let mut file = Header::new(12, progress).to_bytes().to_vec();
-        file.resize(STREAM_START, 0);
-        file.extend(&self.bytes);
-        file.resize(file.len() + 1000, 0xAA);
-        file
-    }
-}
+mod writer;
 
 fn events(file: &[u8]) -> Vec<Event<'_>> {
     Reader::new(file).unwrap().map(Result::unwrap).collect()

@@ -1,21 +1,26 @@
 //! `cargo xtask fuzz-readers`: the readers of files under libFuzzer, one target after the other, and what that came to.
 //!
-//! The targets and their judges are in fuzz/. A target that breaks ends the chore: cargo-fuzz says where the input is.
+//! The targets and their judges are in fuzz/. A target that breaks ends the chore: cargo-fuzz says where the input is. The figures of targets that
+//! are not run stay as they were.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::process::{Command, Stdio};
 
+use nix::sys::resource::{UsageWho, getrusage};
 use xtask::Outcome;
 use xtask::cargo::root;
-use xtask::machine::circumstances;
-use xtask::results::store_report;
+use xtask::machine::{circumstances, output_of};
+use xtask::results::{report, rows, store_report};
 
-use crate::tools::FUZZ;
+use crate::tools::{FUZZ, done};
+
+const REPORT: &str = "fuzz-readers";
 
 /// The targets, each with the directory of its seeds.
 const TARGETS: &[(&str, &str)] = &[
     ("raw_log", "raw_log"),
+    ("events", "events"),
     ("evidence", "evidence"),
     ("schedule", "schedule"),
     ("findings", "findings"),
@@ -36,6 +41,7 @@ const LARGEST: &str = "-rss_limit_mb=2048";
 struct Run {
     target: &'static str,
     seconds: u64,
+    processor_seconds: u64,
     inputs: u64,
     /// Places in the code that were reached.
     coverage: u64,
@@ -51,12 +57,10 @@ pub(crate) fn run(seconds: u64, targets: &[&str]) -> Outcome {
         return Err(format!("there is no target {unknown}; there are {}", known.join(", ")));
     }
     let chosen = TARGETS.iter().filter(|(target, _)| targets.is_empty() || targets.contains(target));
-    let mut runs = Vec::new();
     for (target, seeds) in chosen {
         println!("{target}: {seconds} s");
-        runs.push(fuzz(target, seeds, seconds)?);
-        // What was done so far is kept, whatever comes.
-        store(&runs)?;
+        // Each is stored at once, whatever comes after it.
+        store(&fuzz(target, seeds, seconds)?)?;
     }
     Ok(())
 }
@@ -65,22 +69,39 @@ fn fuzz(target: &'static str, seeds: &str, seconds: u64) -> Result<Run, String> 
     let corpus = root().join("fuzz/corpus").join(target);
     fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
     let seeds = root().join("fuzz/seeds").join(seeds);
-    let mut command: Command = FUZZ.command()?;
-    command.env("RUSTUP_TOOLCHAIN", "nightly").args(["fuzz", "run", target]).arg(corpus).arg(seeds);
+    // Built first, so that the processor time is that of the fuzzer.
+    done(fuzzer("build", target)?.stdin(Stdio::null()))?;
+    let before = processor_seconds()?;
+    let mut command = fuzzer("run", target)?;
+    command.arg(corpus).arg(seeds);
     command.args(["--", &format!("-max_total_time={seconds}"), "-print_final_stats=1", LONGEST, LARGEST]);
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cargo-fuzz: {error}"))?;
+    let processor_seconds = processor_seconds()? - before;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         let last: Vec<&str> = said.lines().rev().take(40).collect();
         let last: Vec<&str> = last.into_iter().rev().collect();
         return Err(format!("{target} breaks:\n{}", last.join("\n")));
     }
-    Run::of(target, &said).ok_or_else(|| format!("libFuzzer has printed no figures for {target}"))
+    let run = Run::of(target, &said, processor_seconds);
+    run.ok_or_else(|| format!("libFuzzer has printed no figures for {target}"))
+}
+
+fn fuzzer(what: &str, target: &str) -> Result<Command, String> {
+    let mut command = FUZZ.command()?;
+    command.env("RUSTUP_TOOLCHAIN", "nightly").args(["fuzz", what, target]);
+    Ok(command)
+}
+
+/// What all programs that have ended so far took.
+fn processor_seconds() -> Result<u64, String> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|error| error.to_string())?;
+    Ok((usage.user_time().tv_sec() + usage.system_time().tv_sec()).cast_unsigned())
 }
 
 impl Run {
     /// What libFuzzer printed.
-    fn of(target: &'static str, said: &str) -> Option<Run> {
+    fn of(target: &'static str, said: &str, processor_seconds: u64) -> Option<Run> {
         let done = said.lines().rev().find(|line| line.starts_with("Done "))?;
         let numbers: Vec<u64> = done.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let statistic = |name: &str| {
@@ -96,6 +117,7 @@ impl Run {
         Some(Run {
             target,
             seconds: *numbers.get(1)?,
+            processor_seconds,
             inputs: *numbers.first()?,
             coverage: after("cov:")?,
             kept: after("corp:")?,
@@ -104,21 +126,37 @@ impl Run {
     }
 }
 
-fn store(runs: &[Run]) -> Outcome {
+/// Puts a run in the place of the target's last one.
+fn store(run: &Run) -> Outcome {
+    let before = report(REPORT).unwrap_or_default();
     let mut page = format!(
-        "## Fuzzing the readers\n\n{}\n`cargo xtask fuzz-readers`: libFuzzer with AddressSanitizer and debug assertions, one target after the \
-         other, no input longer than 20 s or larger than 2 GB. Nothing broke.\n\n\
-         | target | seconds | inputs | places reached | inputs kept | peak MB |\n|---|--:|--:|--:|--:|--:|\n",
+        "## Fuzzing the readers\n\n{}\n`cargo xtask fuzz-readers`: libFuzzer with AddressSanitizer and debug assertions, no input longer than \
+         20 s or larger than 2 GB. Each target's last run; the line above is about the newest of them. Nothing broke.\n\n\
+         | target | measured | seconds | CPU seconds | inputs | places reached | inputs kept | peak MB |\n|---|---|--:|--:|--:|--:|--:|--:|\n",
         circumstances()
     );
-    for run in runs {
-        let Run { target, seconds, inputs, coverage, kept, megabytes } = run;
-        let _ = writeln!(page, "| {target} | {seconds} | {inputs} | {coverage} | {kept} | {megabytes} |");
+    let today = output_of("date", &["-u", "+%Y-%m-%d"]);
+    let (mut targets, mut inputs, mut seconds) = (0, 0, 0);
+    for row in TARGETS.iter().filter_map(|(target, _)| row_of(target, run, &today, &before)) {
+        let number = |column: usize| row.get(column).and_then(|cell| cell.parse::<u64>().ok()).unwrap_or(0);
+        (targets, inputs, seconds) = (targets + 1, inputs + number(4), seconds + number(3));
+        let _ = writeln!(page, "| {} |", row.join(" | "));
     }
-    let (inputs, seconds) = runs.iter().fold((0, 0), |sum, run| (sum.0 + run.inputs, sum.1 + run.seconds));
     let headline =
-        format!("{} targets, {inputs} inputs in {} minutes, nothing broke", runs.len(), seconds / 60);
-    store_report("fuzz-readers", &headline, &page)
+        format!("{targets} targets, {inputs} inputs in {} minutes of CPU time, nothing broke", seconds / 60);
+    store_report(REPORT, &headline, &page)
+}
+
+/// The row of a target: of this run, if it is the target's, or as it was.
+fn row_of(target: &str, run: &Run, today: &str, before: &str) -> Option<Vec<String>> {
+    if run.target != target {
+        let row = rows(before, target).into_iter().next()?;
+        return Some(row.into_iter().map(str::to_owned).collect());
+    }
+    let Run { seconds, processor_seconds, inputs, coverage, kept, megabytes, .. } = run;
+    let figures = [seconds, processor_seconds, inputs, coverage, kept, megabytes];
+    let names = [target.to_owned(), today.to_owned()];
+    Some(names.into_iter().chain(figures.into_iter().map(u64::to_string)).collect())
 }
 
 #[cfg(test)]
@@ -130,10 +168,29 @@ mod tests {
         let said = "INFO: seed corpus: files: 3\n#2\tINITED cov: 100 ft: 120 corp: 3/1Kb exec/s: 0 rss: 30Mb\n\
                     #1048576\tpulse  cov: 2094 ft: 6543 corp: 812/64Kb lim: 4096 exec/s: 524288 rss: 190Mb\n\
                     Done 1234567 runs in 61 second(s)\nstat::number_of_executed_units: 1234567\nstat::peak_rss_mb: 211\n";
-        let run = Run::of("text", said).unwrap();
+        let run = Run::of("text", said, 59).unwrap();
         assert_eq!((run.inputs, run.seconds, run.coverage), (1_234_567, 61, 2094));
         assert_eq!((run.kept, run.megabytes), (812, 211));
-        assert!(Run::of("text", "no figures").is_none());
+        assert!(Run::of("text", "no figures", 0).is_none());
+    }
+
+    #[test]
+    fn other_targets_keep_their_rows() {
+        let run = Run {
+            target: "text",
+            seconds: 60,
+            processor_seconds: 58,
+            inputs: 9,
+            coverage: 8,
+            kept: 7,
+            megabytes: 6,
+        };
+        let before =
+            "| text | 2026-01-01 | 1 | 1 | 1 | 1 | 1 | 1 |\n| rules | 2026-01-02 | 2 | 2 | 2 | 2 | 2 | 2 |\n";
+        let row = |target| row_of(target, &run, "2026-01-03", before).map(|row| row.join(" "));
+        assert_eq!(row("text").unwrap(), "text 2026-01-03 60 58 9 8 7 6");
+        assert_eq!(row("rules").unwrap(), "rules 2026-01-02 2 2 2 2 2 2");
+        assert_eq!(row("native"), None);
     }
 
     #[test]
