@@ -203,14 +203,9 @@ impl Sharing {
             return;
         }
         let owner = owner_of(thread);
-        let mut boundary = BOUNDARY;
-        self.cells.update(address, length, |cells| {
-            for cell in cells {
-                *cell = touched(*cell, owner, written) | boundary;
-                boundary = 0;
-            }
-        });
-        self.cells.update(address + length, 1, |cells| cells[0] |= BOUNDARY);
+        self.cells.update(address, length, |cell| touched(cell, owner, written));
+        self.cells.update(address, 1, |cell| cell | BOUNDARY);
+        self.cells.update(address + length, 1, |cell| cell | BOUNDARY);
     }
 
     /// What a free touches: all that was touched of the block. Of one that is not large, the rest as well: a thread that touches it
@@ -219,17 +214,16 @@ impl Sharing {
         let Some(placed) = self.blocks.at(address).filter(|placed| placed.start == address) else { return };
         let owner = owner_of(thread);
         if placed.length <= LARGE {
-            self.cells.update(placed.start, placed.length, |cells| {
-                cells.iter_mut().filter(|cell| **cell & OWNER == 0).for_each(|cell| *cell |= owner | WRITTEN);
-            });
+            let freed = |cell| if cell & OWNER == 0 { cell | owner | WRITTEN } else { cell };
+            self.cells.update(placed.start, placed.length, freed);
         }
         let mut starts = Vec::new();
         self.cells.look(placed.start, placed.length, |at, cells| starts.push((at, cells.len() as u64)));
         for (at, length) in starts {
-            self.cells.update(at, length, |cells| {
-                for cell in cells.iter_mut().filter(|cell| **cell & OWNER != 0) {
-                    *cell |= if *cell & OWNER == owner { WRITTEN } else { WRITTEN | MANY };
-                }
+            self.cells.update(at, length, |cell| match cell & OWNER {
+                0 => cell,
+                other if other == owner => cell | WRITTEN,
+                _ => cell | WRITTEN | MANY,
             });
         }
     }
@@ -243,8 +237,8 @@ impl Sharing {
         }
         let before = &mut self.before;
         self.cells.look(placed.start, placed.length, |at, cells| {
-            if cells.iter().any(|&cell| cell != 0) {
-                before.update(at, cells.len() as u64, |known| merge(known, cells));
+            if cells.cells.iter().any(|&cell| cell != 0) {
+                before.merge(at, cells, merged);
             }
         });
         self.cells.clear(placed.start, placed.length);
@@ -273,7 +267,7 @@ impl Sharing {
         for start in self.cells.starts() {
             let before = &mut self.before;
             self.cells.look(start, PAGE as u64, |at, cells| {
-                before.update(at, cells.len() as u64, |known| merge(known, cells));
+                before.merge(at, cells, merged);
             });
         }
         let mut all = Vec::new();
@@ -291,13 +285,11 @@ impl Sharing {
     }
 }
 
-/// Adds to what is known of some bytes what is known of them from another time.
-fn merge(known: &mut [Cell], more: &[Cell]) {
-    for (known, &more) in known.iter_mut().zip(more) {
-        let owners = (*known & OWNER, more & OWNER);
-        let many = if owners.0 == 0 || owners.1 == 0 || owners.0 == owners.1 { 0 } else { MANY };
-        *known |= more | many;
-    }
+/// What is known of a byte with what is known of it from another time.
+fn merged(known: Cell, more: Cell) -> Cell {
+    let owners = (known & OWNER, more & OWNER);
+    let many = if owners.0 == 0 || owners.1 == 0 || owners.0 == owners.1 { 0 } else { MANY };
+    known | more | many
 }
 
 /// What another thread uses first, by its address, of a block that threads do not share.
@@ -306,7 +298,7 @@ fn used_by_another(cells: &mut Pages<Cell>, block: Placed, allocator: u32) -> Op
     let mut found: Option<(u64, u64)> = None;
     let mut is_over = false;
     cells.look(block.start, block.length, |at, cells| {
-        for (address, &cell) in (at..).zip(cells) {
+        for (address, cell) in (at..).zip(cells.iter()) {
             if is_over {
                 return;
             }
@@ -342,7 +334,9 @@ fn regions(cells: &mut Pages<Cell>, start: u64, length: u64, origin: u64) -> Vec
         if at != next {
             close(&mut open, next);
         }
-        for (offset, &cell) in cells.iter().enumerate() {
+        // Where cells are the same, nothing begins after the first, unless an access begins at each.
+        let is_one = cells.times > 1 && cells.cells[0] & BOUNDARY == 0;
+        for (offset, cell) in cells.iter().enumerate().take(if is_one { 1 } else { usize::MAX }) {
             // Addresses come from the log, which may be damaged: the last one is as far as they go.
             let address = at.saturating_add(offset as u64);
             let kept = cell & (MANY | WRITTEN) == MANY | WRITTEN;

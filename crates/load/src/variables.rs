@@ -105,7 +105,7 @@ impl Variables {
         let is_marked = block.length <= LARGEST_MARKED && self.marked + block.length <= MOST_MARKED;
         if is_marked && !self.keeps_all_blocks && !self.shared.is_shared(block.number) {
             self.marked += block.length;
-            self.cells.update(block.start, block.length, |cells| cells.fill(FREED));
+            self.cells.update(block.start, block.length, |_| FREED);
         }
     }
 
@@ -126,7 +126,7 @@ impl Variables {
             let address = origin + start;
             self.slots.push(VariableLocation { address, length, retention });
             let slot = self.slots.len() as u32;
-            self.cells.update(address, length, |cells| cells.fill(slot));
+            self.cells.update(address, length, |_| slot);
         }
     }
 
@@ -140,7 +140,7 @@ impl Variables {
                 break;
             }
             let (from, to) = (address.max(start), (address + length).min(end));
-            self.cells.update(from, to - from, |cells| cells.fill(index as u32 + 1));
+            self.cells.update(from, to - from, |_| index as u32 + 1);
         }
     }
 
@@ -165,7 +165,7 @@ impl Variables {
         let length = length.min(super::LONGEST_ACCESS).min(u64::MAX - address);
         let mut last = 0;
         self.cells.look(address, length, |_, cells| {
-            for &cell in cells {
+            for &cell in cells.cells {
                 if cell != last {
                     last = cell;
                     if cell != 0 && cell != FREED {
