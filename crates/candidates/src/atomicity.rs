@@ -74,6 +74,11 @@ pub trait Criterion {
         true
     }
 
+    /// Which instances are looked at.
+    fn instances(&self) -> Instances {
+        Instances::Any
+    }
+
     /// Whether the reads of a violation may see other values than in the trace, as [`Question::Order`] has it. If not, only
     /// [`Criterion::verdict`] knows whether a schedule will do.
     fn exempts_named_reads(&self) -> bool {
@@ -86,11 +91,35 @@ pub trait Criterion {
     }
 }
 
+/// Which instances of a pattern are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instances {
+    /// Those that can happen.
+    Any,
+    /// Those that happened in the trace.
+    Recorded,
+}
+
 /// Whatever is feasible under the model is a violation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exact;
 
 impl Criterion for Exact {}
+
+/// What happened in the trace itself is a violation: of a run that went wrong, it may be the reason. The cost is that of [`Exact`] without its
+/// questions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Recorded;
+
+impl Criterion for Recorded {
+    fn covers_regions(&self) -> bool {
+        false
+    }
+
+    fn instances(&self) -> Instances {
+        Instances::Recorded
+    }
+}
 
 /// The number of possible violations by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -317,9 +346,14 @@ impl Search<'_> {
     }
 
     /// The accesses that are neither before the first nor after the second in every schedule. What the three see
-    /// themselves is free, so what must come before them is what must have happened for them to be next.
+    /// themselves is free, so what must come before them is what must have happened for them to be next. If only what happened counts, those
+    /// between the two.
     fn band(&self, must: &MustOrder, pair: &Pair, own: ThreadId, points: &PointGroup) -> Range<usize> {
         let (threads, events) = (self.index.threads(), &points.events);
+        if self.criterion.instances() == Instances::Recorded {
+            let start = events.partition_point(|&event| event < pair.first);
+            return start..start + events[start..].partition_point(|&event| event < pair.second);
+        }
         let least = must.run_up(self.index, pair.first, points.thread);
         let last = threads.place(pair.second) as u32;
         let start = events.partition_point(|&event| (threads.place(event) as u32) < least);

@@ -164,7 +164,8 @@ pub fn predict_each(
             FindingKind::Race => races::search(options.race_method(), gatherer, &mut predictions)?,
             FindingKind::Deadlock => kinds::deadlocks(gatherer, &mut predictions),
             FindingKind::Atomicity => {
-                kinds::atomicity(options.atomicity_method(), &intent, gatherer, &mut predictions);
+                let (method, instances) = (options.atomicity_method(), options.instances);
+                kinds::atomicity(method, instances, &intent, gatherer, &mut predictions);
             }
             FindingKind::Order => kinds::orders(&rules, gatherer, &mut predictions),
             FindingKind::Nondeterminism => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use candidates::PatternLimits;
-use candidates::atomicity::{Calls, Counts, Exact, Intent, LIMITS, search_within};
+use candidates::atomicity::{Calls, Counts, Exact, Intent, LIMITS, Recorded, search_within};
 use check::Model;
 use decide::Index;
 use trace::native::{self, Note, StackId, Table, Writer};
@@ -101,6 +101,47 @@ fn exactly_the_violations_of_the_oracle() {
         over_two_threads > 500 && over_more > 200,
         "{over_two_threads} over two threads, {over_more} over more"
     );
+}
+
+/// Of what is feasible, what came in this order in the trace.
+#[test]
+fn what_happened_is_found_and_nothing_else() {
+    let mut all = 0;
+    on_traces(2_000, tiny, |seed, trace| {
+        let model = Model::ReadsFrom;
+        let feasible = feasible(trace, model).into_iter();
+        let expected: BTreeSet<Events> =
+            feasible.filter(|events| events.len() == 3 && events.is_sorted()).collect();
+        let index = Index::new(trace);
+        let mut found = BTreeSet::new();
+        let (intent, limits) = (Intent::Stated, PatternLimits::ALL);
+        let counts = search_within(&index, settings(model), &Recorded, &intent, limits, &mut |report| {
+            let mut reported = Reported::default();
+            reported.take(report);
+            found.extend(reported.events());
+        });
+        assert_eq!(found, expected, "seed {seed}\n{}", shown(trace));
+        assert_eq!(counts.tally.asked, 0, "nothing has to be asked");
+        all += expected.len();
+    });
+    assert!(all > 300, "only {all}");
+}
+
+/// Either thread may come between the accesses of the other, but only one did.
+#[test]
+fn a_pattern_is_settled_by_what_happened_if_that_is_wanted() {
+    let trace = read(
+        "T1|r(x)|a.c:1
+         T2|r(x)|a.c:1
+         T2|w(x)|a.c:2
+         T1|w(x)|a.c:2",
+    );
+    let index = Index::new(&trace);
+    let mut reported = Reported::default();
+    search_within(&index, settings(Model::ReadsFrom), &Recorded, &Intent::Stated, LIMITS, &mut |report| {
+        reported.take(report);
+    });
+    assert_eq!(reported.events(), [ids(&[0, 2, 3])]);
 }
 
 #[test]

@@ -79,6 +79,24 @@ fn mistakes_are_found() {
     }
 }
 
+/// Each of two threads compares a maximum and stores its own value. Only if the lesser value comes last does it matter that the other came
+/// between: which thread it is decides.
+#[test]
+fn the_update_that_was_lost_is_shown_with_the_failure() {
+    for (file, lines) in [("atomic_maximum_bug.cc", [11, 12, 12]), ("scoped_maximum_bug.rs", [6, 7, 7])] {
+        let (status, report) = hunt_for(file, "30");
+        assert_eq!(status, Some(1), "{file}: {report:#}");
+        let shown = Program::shown(&report);
+        let kinds: Vec<&str> = shown.iter().filter_map(|finding| finding["kind"].as_str()).collect();
+        assert_eq!(kinds, ["failure", "atomicity"], "{file}: {report:#}");
+        let [failure, lost] = &shown[..] else { unreachable!("there are two") };
+        assert_eq!((&lost["harm"], &lost["rung"]), (&"failure".into(), &"confirmed".into()), "{lost:#}");
+        assert_eq!(lost["recording"], failure["recording"], "{file}: it is that of the run which failed");
+        let places: Vec<String> = lines.iter().map(|line| format!("{file}:{line}")).collect();
+        assert_eq!(lost["locations"], serde_json::json!(places), "{lost:#}");
+    }
+}
+
 /// libstdc++ spins and yields before it waits, and a futex takes the wake-up of another thread.
 #[test]
 fn a_waiter_that_nobody_wakes_is_a_deadlock_that_replays() {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use check::Model;
 use report::{Finding, FindingKind, Harm, Replayed, Rung};
+use run::failure::RunFailure;
 use trace::Trace;
 
 use super::expected::RecordedViolations;
@@ -29,16 +30,18 @@ pub(super) struct Confirmer<'a> {
     /// The trace of the recorded run.
     pub(super) recorded: &'a Trace,
     /// When to say what harm a finding does.
-    pub(super) judging: Judging,
+    pub(super) judging: Judging<'a>,
 }
 
 /// When to say what harm a finding does: that may take runs for comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Judging {
+pub(super) enum Judging<'a> {
     /// Now.
     Now,
     /// When it is replayed again.
     Later,
+    /// Now. It is known to be in the run of this failure, by its identity, and in none that ended well.
+    AsCauseOf(&'a str),
 }
 
 impl Confirmer<'_> {
@@ -65,7 +68,7 @@ impl Confirmer<'_> {
         if tried {
             apply(finding, summary, &replayer);
         }
-        let is_clear = self.judging == Judging::Now || finding.kind == FindingKind::Deadlock;
+        let is_clear = self.judging != Judging::Later || finding.kind == FindingKind::Deadlock;
         let is_open = finding.rung == Rung::Confirmed && finding.failure.is_none() && finding.harm.is_none();
         if is_open && is_clear {
             self.judge(finding, &seen, ordinary, explorer)?;
@@ -83,6 +86,17 @@ impl Confirmer<'_> {
     ) -> Result<(), Error> {
         if finding.kind == FindingKind::Deadlock {
             finding.harm = Some(Harm::Hang);
+            return Ok(());
+        }
+        if let Judging::AsCauseOf(identity) = self.judging {
+            let failures: Vec<&RunFailure> = seen.iter().filter_map(|seen| seen.failure.as_ref()).collect();
+            let is_cause =
+                failures.len() == seen.len() && failures.iter().all(|failure| failure.identity() == identity);
+            finding.harm = Some(match failures.first().filter(|_| is_cause) {
+                Some(failure) if failure.is_hang() => Harm::Hang,
+                Some(_) => Harm::Failure,
+                None => Harm::None,
+            });
             return Ok(());
         }
         let worst = |ordinary: &OrdinaryRuns, finding: &Finding| {
@@ -111,6 +125,10 @@ impl Confirmer<'_> {
             }
         }
         (finding.harm, finding.difference) = (Some(done), difference);
+        if matches!(done, Harm::Failure | Harm::Hang) && !finding.inherent {
+            let failures = seen.iter().filter_map(|seen| seen.failure.as_ref());
+            explorer.explained.extend(failures.map(RunFailure::identity));
+        }
         Ok(())
     }
 }

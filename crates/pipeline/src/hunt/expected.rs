@@ -4,7 +4,7 @@
 
 use report::{Finding, FindingKind};
 use rustc_hash::FxHashMap;
-use trace::{EventId, LocationId, Op, Trace, VariableId};
+use trace::{EventId, LocationId, Op, ThreadId, Trace, VariableId};
 
 /// A recording, ready to be asked about many findings.
 pub(super) struct RecordedViolations<'t> {
@@ -52,7 +52,7 @@ impl<'t> RecordedViolations<'t> {
             (Some(a), Some(b), Some(c)) if a == b && b == c => {
                 let accesses = self.accesses.get(&a).into_iter().flatten().copied();
                 let sites = [first, between, last].map(|&event| AccessSite::of(self.trace, event));
-                has_pattern(self.trace, accesses, sites)
+                has_pattern(self.trace, accesses, sites, PatternThreads::Any)
             }
             _ => false,
         }
@@ -86,22 +86,49 @@ impl AccessSite {
     }
 }
 
+/// Whose accesses make a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PatternThreads {
+    /// Those of any two threads.
+    Any,
+    /// The first and the last access are of one of these, the one in between is of the other.
+    These { outer: ThreadId, between: ThreadId },
+}
+
+impl PatternThreads {
+    fn have_outer(self, thread: ThreadId) -> bool {
+        match self {
+            PatternThreads::Any => true,
+            PatternThreads::These { outer, .. } => outer == thread,
+        }
+    }
+
+    fn have_between(self, thread: ThreadId) -> bool {
+        match self {
+            PatternThreads::Any => true,
+            PatternThreads::These { between, .. } => between == thread,
+        }
+    }
+}
+
 /// Whether the accesses of a variable have one like the second between two consecutive ones of another thread like the first and the
 /// third.
 pub(super) fn has_pattern(
     trace: &Trace,
     accesses: impl Iterator<Item = EventId>,
     [first, between, last]: [AccessSite; 3],
+    of: PatternThreads,
 ) -> bool {
     // For each thread its last access, and whether the access in between was seen since.
     let mut threads: Vec<(Option<AccessSite>, bool)> = vec![(None, false); trace.symbols().threads.len()];
     for event in accesses {
-        let (thread, here) = (trace.thread(event).index(), AccessSite::of(trace, event));
+        let (own, here) = (trace.thread(event), AccessSite::of(trace, event));
+        let thread = own.index();
         let (before, apart) = threads[thread];
-        if apart && before == Some(first) && here == last {
+        if apart && before == Some(first) && here == last && of.have_outer(own) {
             return true;
         }
-        if here == between {
+        if here == between && of.have_between(own) {
             for (other, state) in threads.iter_mut().enumerate() {
                 state.1 |= other != thread;
             }
@@ -109,4 +136,21 @@ pub(super) fn has_pattern(
         threads[thread] = (Some(here), false);
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two threads read and then write; the second does both between the accesses of the first.
+    #[test]
+    fn a_pattern_of_these_threads_is_none_of_others() {
+        let trace = trace::text::read("A|r(x)|a.c:1\nB|r(x)|a.c:1\nB|w(x)|a.c:2\nA|w(x)|a.c:2\n".as_bytes());
+        let trace = trace.unwrap();
+        let site = |event| AccessSite::of(&trace, EventId(event));
+        let has = |of| has_pattern(&trace, (0..4).map(EventId), [site(0), site(2), site(3)], of);
+        let [outer, between] = [0, 2].map(|event| trace.thread(EventId(event)));
+        assert!(has(PatternThreads::Any) && has(PatternThreads::These { outer, between }));
+        assert!(!has(PatternThreads::These { outer: between, between: outer }));
+    }
 }

@@ -58,6 +58,8 @@ pub(super) struct Explorer<'a> {
     pub(super) counts: RunCounts,
     /// Runs that failed as none before, with the files of their recordings.
     pub(super) failed: Vec<(RunFailure, String)>,
+    /// The failures, by identity, of which a finding of another kind is the cause.
+    pub(super) explained: BTreeSet<String>,
     /// What runs that did not fail ended with.
     pub(super) outcomes: Outcomes,
     /// Runs that did not fail, with their traces.
@@ -94,6 +96,7 @@ impl<'a> Explorer<'a> {
             is_over: false,
             counts,
             failed: Vec::new(),
+            explained: BTreeSet::new(),
             outcomes: Outcomes::default(),
             ended_well: Vec::new(),
             search: Search::new(limits_of(&options.budget)),

@@ -2,6 +2,7 @@
 
 mod announcements;
 mod behaviours;
+mod causes;
 mod ladder;
 mod pace;
 pub(super) mod recordings;
@@ -72,6 +73,8 @@ pub(super) struct Rounds<'a> {
     recorded_run_failed: bool,
     /// How many recordings of runs that failed were searched.
     searched_failures: usize,
+    /// The failures, by identity, whose runs were searched for what came apart in them.
+    searched_for_causes: BTreeSet<String>,
     /// What was searched for the reason of other exit statuses.
     searched_statuses: SearchedStatuses,
     /// What is left to be replayed more often.
@@ -128,6 +131,7 @@ impl<'a> Rounds<'a> {
             others,
             recorded_run_failed,
             searched_failures: 0,
+            searched_for_causes: BTreeSet::new(),
             searched_statuses: SearchedStatuses::default(),
             repetitions: Repetitions::of(options.times),
             has_regions,
@@ -158,7 +162,10 @@ impl<'a> Rounds<'a> {
             return self.take_step(step, observer);
         }
         self.search_recorded(observer)?;
-        let explored = self.explore_behaviours(observer).and_then(|()| self.settle_outcomes(observer));
+        let explored = self
+            .explore_behaviours(observer)
+            .and_then(|()| self.settle_outcomes(observer))
+            .and_then(|()| self.explain_failures(observer));
         explored.or_else(|error| self.end_early(error, observer))?;
         // Whatever was done at that moment.
         if self.options.cancellation.is_cancelled() {

@@ -1,6 +1,6 @@
 //! Deadlocks, atomicity violations, order violations and nondeterministic reads.
 
-use candidates::atomicity::{self, Intent};
+use candidates::atomicity::{self, Instances, Intent, Recorded};
 use candidates::races::poly::Places;
 use candidates::{
     Bug, Extent, PatternLimits, Report, SearchSettings, deadlocks as dead, nondeterminism as nondet,
@@ -26,6 +26,7 @@ pub(super) fn deadlocks(gatherer: &mut Gatherer<'_>, predictions: &mut Predictio
 /// Searches for atomicity violations.
 pub(super) fn atomicity(
     method: Method,
+    instances: Instances,
     intent: &Intent,
     gatherer: &mut Gatherer<'_>,
     predictions: &mut Predictions,
@@ -35,9 +36,13 @@ pub(super) fn atomicity(
         Method::Exact => Gatherer::take,
         Method::Over | Method::AvFilter | Method::Under => Gatherer::take_climbing,
     };
-    let counts = gathered(FindingKind::Atomicity, gatherer, take, |index, settings, report| {
-        search_by(method, index, settings, intent, limits, report)
-    });
+    let counts =
+        gathered(FindingKind::Atomicity, gatherer, take, |index, settings, report| match instances {
+            Instances::Any => search_by(method, index, settings, intent, limits, report),
+            Instances::Recorded => {
+                atomicity::search_within(index, settings, &Recorded, intent, limits, report)
+            }
+        });
     predictions.candidates += counts.tally.candidates;
     predictions.unknown += counts.tally.unknown;
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use candidates::atomicity::{Calls, Intent};
+use candidates::atomicity::{Calls, Instances, Intent};
 use candidates::orders::Rule;
 use check::Model;
 use papers::{atomicity, races};
@@ -28,6 +28,8 @@ pub struct PredictOptions {
     pub memory_order: MemoryOrders,
     /// How to find races or atomicity violations; none: exactly.
     pub method: Option<Method>,
+    /// Which instances of atomicity violations to look at.
+    pub instances: Instances,
     /// Look for atomicity violations of what lies within one of these.
     pub atomic_within: Option<AtomicWithin>,
     /// Orders that must not be: `A < B`, events by id or location.
@@ -57,6 +59,7 @@ impl Default for PredictOptions {
             model: Model::ReadsFrom,
             memory_order: MemoryOrders::Recorded,
             method: None,
+            instances: Instances::Any,
             atomic_within: None,
             orders: Vec::new(),
             rules: None,

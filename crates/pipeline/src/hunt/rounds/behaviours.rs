@@ -145,6 +145,9 @@ impl Rounds<'_> {
             if self.has_failure() || self.is_half_over() {
                 self.settle_outcomes(observer)?;
             }
+            if self.is_half_over() {
+                self.explain_failures(observer)?;
+            }
             observer.advance(Progress::Covered(self.covered()));
             if settings.is_empty() {
                 seed = seed.wrapping_add(self.options.seed_step);
@@ -174,6 +177,9 @@ impl Rounds<'_> {
             }
             if made > SYSTEMATIC || self.has_failure() || self.is_half_over() {
                 self.settle_outcomes(observer)?;
+            }
+            if self.is_half_over() {
+                self.explain_failures(observer)?;
             }
             limit = self.run_limit(Some(longest));
             let tasks: Vec<Task> =

@@ -41,7 +41,7 @@ impl Rounds<'_> {
     }
 
     /// Whether it is said at once what harm a finding does.
-    pub(super) fn judging_at_first(&self) -> Judging {
+    pub(super) fn judging_at_first(&self) -> Judging<'static> {
         if self.repetitions.are_made { Judging::Now } else { Judging::Later }
     }
 
