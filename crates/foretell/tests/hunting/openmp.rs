@@ -63,6 +63,15 @@ fn sections_race_though_one_thread_could_do_both() {
     assert_eq!(races[0]["rung"], "confirmed", "{report:#}");
 }
 
+/// A thread begins its part when all of its team are there: a replay brings those there first.
+#[test]
+fn threads_of_a_large_team_race() {
+    let (status, report) = hunt("many_threads.c");
+    let races = shown(&report, "race");
+    assert_eq!((status, races.len()), (Some(1), 1), "{report:#}");
+    assert_eq!(races[0]["rung"], "confirmed", "{report:#}");
+}
+
 #[test]
 fn iterations_that_wait_for_the_wrong_one_race() {
     let (status, report) = hunt("doacross_race.c");
