@@ -19,6 +19,7 @@ pub mod evidence;
 mod extras;
 pub mod files;
 pub mod first_party;
+mod fullest;
 pub mod hunt;
 mod jobs;
 pub mod minimize;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use check::Model;
 use report::{Finding, FindingKind, Harm, Replayed, Rung};
 use run::failure::RunFailure;
-use trace::Trace;
+use trace::{EventId, Trace};
 
 use super::expected::RecordedViolations;
 use super::explore::{Explored, Explorer};
@@ -15,6 +15,7 @@ use super::run_directory::RunDirectory;
 use crate::budget::{Budget, Cancellation};
 use crate::confirm::rung_after;
 use crate::error::Error;
+use crate::fullest::fullest_schedule;
 use crate::recorded_command::{ChosenBy, command_of};
 use crate::replay::{ReplaySummary, Replayer};
 use crate::trace_file::TraceFile;
@@ -44,6 +45,13 @@ pub(super) enum Judging<'a> {
     AsCauseOf(&'a str),
 }
 
+/// What replays along one schedule have shown.
+struct Attempt {
+    seen: Vec<SeenRun>,
+    /// Whether the program was run.
+    tried: bool,
+}
+
 impl Confirmer<'_> {
     /// Writes the finding's schedule, and replays it if there is time; whether there was. Other paths that the program takes
     /// meanwhile are kept. What was replayed before is replayed as often again.
@@ -53,10 +61,31 @@ impl Confirmer<'_> {
         explorer: &mut Explorer<'_>,
         ordinary: &mut OrdinaryRuns,
     ) -> Result<bool, Error> {
+        let Some(Attempt { mut seen, tried }) = self.attempt(finding, explorer)? else { return Ok(false) };
+        if finding.rung == Rung::Diverged
+            && let Some(full) = self.fuller(finding)
+        {
+            let shortest = std::mem::replace(&mut finding.schedule, full);
+            seen.extend(self.attempt(finding, explorer)?.into_iter().flat_map(|attempt| attempt.seen));
+            if finding.rung != Rung::Confirmed {
+                finding.schedule = shortest;
+                self.directory.write_schedule(self.file, finding, self.model)?;
+            }
+        }
+        let is_clear = self.judging != Judging::Later || finding.kind == FindingKind::Deadlock;
+        let is_open = finding.rung == Rung::Confirmed && finding.failure.is_none() && finding.harm.is_none();
+        if is_open && is_clear {
+            self.judge(finding, &seen, ordinary, explorer)?;
+        }
+        Ok(tried)
+    }
+
+    /// Replays the finding along its schedule, if there is time.
+    fn attempt(&self, finding: &mut Finding, explorer: &mut Explorer<'_>) -> Result<Option<Attempt>, Error> {
         let schedule = self.directory.write_schedule(self.file, finding, self.model)?;
         let left = self.budget.time_left().unwrap_or(LONGEST_REPLAY);
         let command = command_of(self.file.trace.metadata(), ChosenBy::User).ok();
-        let (Some(command), 1.., false) = (command, self.times, left.is_zero()) else { return Ok(false) };
+        let (Some(command), 1.., false) = (command, self.times, left.is_zero()) else { return Ok(None) };
         let mut replayer = Replayer::new(finding.id.clone(), &schedule, command)?;
         replayer.expect(finding);
         replayer.times = self.times;
@@ -68,12 +97,14 @@ impl Confirmer<'_> {
         if tried {
             apply(finding, summary, &replayer);
         }
-        let is_clear = self.judging != Judging::Later || finding.kind == FindingKind::Deadlock;
-        let is_open = finding.rung == Rung::Confirmed && finding.failure.is_none() && finding.harm.is_none();
-        if is_open && is_clear {
-            self.judge(finding, &seen, ordinary, explorer)?;
-        }
-        Ok(tried)
+        Ok(Some(Attempt { seen, tried }))
+    }
+
+    /// A longer schedule for a race whose own one the program has left.
+    fn fuller(&self, finding: &Finding) -> Option<Vec<EventId>> {
+        let trace = &self.file.trace;
+        let question = finding.question.about(trace).ok()?;
+        fullest_schedule(trace, &question).filter(|full| full.len() > finding.schedule.len())
     }
 
     /// Says what harm the finding did when it was seen.
