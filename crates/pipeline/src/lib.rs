@@ -49,6 +49,6 @@ pub mod verify;
 pub use budget::{Bound, Bounds, Budget, Cancellation};
 pub use error::{Error, ErrorKind};
 pub use extras::extras;
-pub use observer::{Event, Observer, Progress, Silent, Stage};
+pub use observer::{Event, NotReplayed, Observer, Progress, Silent, Stage};
 pub use suppress::{Unwanted, suppress};
 pub use trace_file::{ExploredTrace, TraceFile};

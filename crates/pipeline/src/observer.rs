@@ -175,9 +175,20 @@ pub enum Event {
         confirmed: u64,
         /// Findings that were not replayed.
         left: u64,
-        /// Whether that is because the user wanted to stop; otherwise time was up.
-        interrupted: bool,
+        /// Why they were not.
+        why: NotReplayed,
     },
+}
+
+/// Why findings are not replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotReplayed {
+    /// The time was up.
+    TimeUp,
+    /// The user wanted to stop.
+    Interrupted,
+    /// They are of a process that the program started: only the program itself is run again.
+    OfChild,
 }
 
 /// Hears nothing.

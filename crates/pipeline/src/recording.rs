@@ -367,8 +367,7 @@ fn as_io(error: LoadError) -> io::Error {
 pub(crate) fn warn_of_children(ran: &RecordedRun, observer: &mut dyn Observer) {
     let unrecorded = ran.unrecorded();
     if unrecorded > 0 {
-        let help =
-            "`foretell record --children follow` records each in its own trace, for `foretell predict`";
+        let help = "`--children follow` records each in a trace of its own";
         observer.warning(Error::from(ErrorKind::UnrecordedChildren(unrecorded)).help(help));
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use indicatif::ProgressBar;
 use pipeline::ending::signal_name;
-use pipeline::observer::{Coverage, Event, Observer, Progress, Stage};
+use pipeline::observer::{Coverage, Event, NotReplayed, Observer, Progress, Stage};
 use report::{Finding, TestOutcome};
 use trace::Ending;
 
@@ -238,8 +238,14 @@ fn in_words(event: &Event) -> String {
             format!("hunted in {}{left}", counted(*hunted, "test"))
         }
         Event::Confirmed { title, after } => format!("confirmed after {:.1} s: {title}", after.as_secs_f64()),
-        Event::Replayed { confirmed, left, interrupted } => {
-            let why = if *interrupted { "interrupted" } else { "the time was up" };
+        Event::Replayed { confirmed, left, why } => {
+            let why = match why {
+                NotReplayed::TimeUp => "the time was up",
+                NotReplayed::Interrupted => "interrupted",
+                NotReplayed::OfChild => {
+                    "only the program itself is run again, not the processes that it starts"
+                }
+            };
             match left {
                 0 => format!("replayed: {confirmed} confirmed"),
                 left => format!(

@@ -95,6 +95,12 @@ fn children_are_searched_if_they_are_followed() {
     let race =
         report["findings"].as_array().unwrap().iter().find(|finding| finding["kind"] == "race").unwrap();
     assert_eq!(race["recording"], "child-1.ftr");
+    let said = |options: &[&str]| {
+        let command = [&["hunt", "--timeout", "20"], options, &["--", "./count", "in-a-child"]].concat();
+        String::from_utf8(foretell(project.path(), &command).stderr).unwrap()
+    };
+    assert!(said(&[]).contains("`--children follow` records each"));
+    assert!(said(&["--children", "follow"]).contains("not the processes that it starts"));
 }
 
 #[test]

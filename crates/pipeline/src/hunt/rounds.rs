@@ -31,7 +31,7 @@ use super::outcomes::{Outcomes, UnusualRun};
 use super::record::RecordedRuns;
 use super::run_directory::RunDirectory;
 use crate::error::{Error, ErrorKind};
-use crate::observer::{Event, Observer, Progress, Stage, WithoutFindings};
+use crate::observer::{Event, NotReplayed, Observer, Progress, Stage, WithoutFindings};
 use crate::predict::{PredictOptions, head, predict};
 use crate::recorded_command::{ChosenBy, command_of};
 use crate::trace_file::{ExploredTrace, TraceFile};
@@ -464,8 +464,12 @@ impl<'a> Rounds<'a> {
         }
         self.save()?;
         let left = ids.len() as u64 - tried;
-        let interrupted = self.options.cancellation.is_cancelled();
-        observer.end(Some(&Event::Replayed { confirmed, left, interrupted }));
+        let why = match command_of(file.trace.metadata(), ChosenBy::User) {
+            _ if self.options.cancellation.is_cancelled() => NotReplayed::Interrupted,
+            Ok(_) => NotReplayed::TimeUp,
+            Err(_) => NotReplayed::OfChild,
+        };
+        observer.end(Some(&Event::Replayed { confirmed, left, why }));
         Ok(())
     }
 
