@@ -71,6 +71,8 @@ struct ThreadState {
     starts: Starts,
     /// Where it starts, and ends.
     start: Option<At>,
+    /// Where it was created: its code is there as well, if that is a function without a name which became part of the library's own.
+    made_at: Option<u64>,
     /// Where it last allocated memory.
     allocated: Option<(Chain, u64)>,
 }
@@ -320,7 +322,7 @@ impl<S: Sink> Translator<S> {
         }
         let Output { modules, sink } = &mut self.output;
         let mut users = |pc: u64| modules.frames(pc.saturating_sub(1)).iter().any(Frame::is_users);
-        let pc = state.starts.addresses().find(|&pc| users(pc)).unwrap_or(event.pc);
+        let pc = state.starts.addresses().chain(state.made_at).find(|&pc| users(pc)).unwrap_or(event.pc);
         let start = self.stacks.at(Chain::default(), pc, modules, sink)?;
         self.threads[event.thread as usize].start = Some(start);
         Ok(start)
@@ -331,11 +333,17 @@ impl<S: Sink> Translator<S> {
     fn creation(&mut self, event: &Event<'_>) -> io::Result<At> {
         let state = &self.threads[event.thread as usize];
         let chain = state.calls.current();
-        let Output { modules, sink } = &mut self.output;
-        let frames = modules.frames(event.pc.saturating_sub(1));
+        let frames = self.output.modules.frames(event.pc.saturating_sub(1));
         let is_library = frames.iter().all(|frame| frame.owner == CodeOwner::Unknown);
         let allocated = state.allocated.filter(|&(other, _)| is_library && other == chain);
-        self.stacks.at(chain, allocated.map_or(event.pc, |(_, pc)| pc), modules, sink)
+        let pc = allocated.map_or(event.pc, |(_, pc)| pc);
+        if let Raw::Create { child } = event.op
+            && let Some(child) = self.threads.get_mut(child as usize)
+        {
+            child.made_at = Some(pc);
+        }
+        let Output { modules, sink } = &mut self.output;
+        self.stacks.at(chain, pc, modules, sink)
     }
 
     /// The call stack of a thread at an address of the code.

@@ -12,6 +12,8 @@ int main()
 {
     std::thread thread(run);
     thread.join();
+    std::thread other([] { shared++; });
+    other.join();
     std::printf("%d\n", shared);
     return 0;
 }
