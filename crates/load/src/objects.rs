@@ -291,6 +291,9 @@ impl Objects {
             Some(Passage::Everything) => "finalizers".to_owned(),
             Some(Passage::Counter(number)) => format!("{EVENTFD}{number}"),
             Some(Passage::Interest(number)) => format!("{EPOLL}{number}"),
+            Some(Passage::Futex(address)) => {
+                format!("order at {}", self.memory.name_in(address, None, first_use, output))
+            }
             Some(Passage::Signal(Signal::ANY, _)) => format!("{SIGNAL}of any kind"),
             Some(Passage::Signal(Signal(number), _)) => format!("{SIGNAL}{number}"),
             None => format!("order at {}", self.memory.name_in(object, None, first_use, output)),

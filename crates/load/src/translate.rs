@@ -96,6 +96,8 @@ pub(super) struct Translator<S: Sink> {
     reallocations: BTreeSet<LocationId>,
     /// Where memory was freed last: by which thread, and by which call.
     freed: Option<(u32, u64)>,
+    /// By the address of a call about a futex: whether it is in a library that is not instrumented.
+    unseen_futexes: FxHashMap<u64, bool>,
     /// Where blocks were allocated whose accesses were looked at.
     looked_ahead: FxHashSet<(Chain, u64)>,
     touched: Vec<Slot>,
@@ -174,6 +176,7 @@ impl<S: Sink> Translator<S> {
             cleared: BTreeSet::new(),
             reallocations: BTreeSet::new(),
             freed: None,
+            unseen_futexes: FxHashMap::default(),
             looked_ahead: FxHashSet::default(),
             touched: Vec::new(),
             together: Vec::new(),
@@ -441,7 +444,7 @@ impl<S: Sink> Translator<S> {
         let first_use = FirstUse::by(event);
         self.look_for_destroyed(event, first_use);
         let operation = match self.handed_over(event, first_use)? {
-            _ if self.is_unordered(event) => None,
+            _ if self.is_unordered(event) || self.is_seen_futex(event) => None,
             Some(operation) => operation,
             None => self.operation(event, first_use, at)?,
         };

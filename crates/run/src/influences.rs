@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use object::read::{Object, ObjectSymbol};
+use object::read::{Object, ObjectSection, ObjectSymbol};
 
 use crate::mapping::map_file;
 
@@ -132,8 +132,11 @@ pub fn influences<'a>(files: impl IntoIterator<Item = &'a Path>) -> BTreeSet<Inf
 /// What a library calls that makes threads and lets them wait in ways of its own: by system calls, or by spinning.
 const OWN_WAITING: &[&str] = &["syscall", "sched_yield"];
 
+/// What a call `syscall(SYS_futex, ..)` has: the instruction that loads the number, 202.
+const LOADS_FUTEX: [u8; 5] = [0xbf, 202, 0, 0, 0];
+
 /// Libraries among these files that are not instrumented and order threads out of sight, by name: they start threads, and wait in other ways than by
-/// the C library's functions.
+/// the C library's functions; or they use futexes by themselves.
 pub fn hidden_synchronisers<'a>(files: impl IntoIterator<Item = &'a Path>) -> BTreeSet<String> {
     let names = files.into_iter().filter(|path| path.is_absolute()).filter_map(|path| {
         let name = path.file_name()?.to_string_lossy().into_owned();
@@ -145,7 +148,7 @@ pub fn hidden_synchronisers<'a>(files: impl IntoIterator<Item = &'a Path>) -> BT
 
 fn synchronises_unseen(bytes: &[u8]) -> bool {
     let Ok(file) = object::File::parse(bytes) else { return false };
-    let (mut starts, mut waits) = (false, false);
+    let (mut starts, mut waits, mut calls) = (false, false, false);
     for symbol in file.dynamic_symbols().filter(|symbol| symbol.is_undefined()) {
         let name = symbol.name().unwrap_or_default();
         if name.starts_with("__tsan_") {
@@ -153,8 +156,16 @@ fn synchronises_unseen(bytes: &[u8]) -> bool {
         }
         starts |= name == "pthread_create";
         waits |= OWN_WAITING.contains(&name);
+        calls |= name == "syscall";
     }
-    starts && waits
+    starts && waits || calls && uses_futexes(&file)
+}
+
+/// Whether code of a file asks the kernel for futexes.
+fn uses_futexes(file: &object::File<'_>) -> bool {
+    let code = file.sections().filter(|section| section.kind() == object::SectionKind::Text);
+    code.filter_map(|section| section.data().ok())
+        .any(|code| code.windows(LOADS_FUTEX.len()).any(|bytes| bytes == LOADS_FUTEX))
 }
 
 fn of_file(bytes: &[u8]) -> BTreeSet<Influence> {

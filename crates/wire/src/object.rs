@@ -36,6 +36,9 @@ pub enum Passage {
     Fiber(u32),
     /// What all threads did so far, for one that runs finalizers.
     Everything,
+    /// The word at an address, as what threads wait for by system calls of their own. It carries an order only in libraries that are not instrumented:
+    /// elsewhere, the operations on the word do.
+    Futex(u64),
     /// A signal, on its way to one thread or to anyone.
     Signal(Signal, SignalTarget),
 }
@@ -98,6 +101,7 @@ impl Passage {
             Passage::Everything => (12, 0),
             Passage::Counter(number) => (13, number as u64),
             Passage::Interest(number) => (14, number as u64),
+            Passage::Futex(address) => (15, address),
         };
         NO_ADDRESS | kind << OWN_BITS | own & ((1 << OWN_BITS) - 1)
     }
@@ -123,6 +127,7 @@ impl Passage {
             12 => Passage::Everything,
             13 => Passage::Counter(own as u32),
             14 => Passage::Interest(own as u32),
+            15 => Passage::Futex(own),
             _ => return None,
         })
     }
@@ -148,6 +153,7 @@ mod tests {
             Passage::Connection(7),
             Passage::Counter(3),
             Passage::Interest(4),
+            Passage::Futex(0x7fff_0123_4564),
             Passage::Descriptor(3),
             Passage::Fiber(3),
             Passage::Task(3),

@@ -146,3 +146,27 @@ fn calls_from_a_library_can_be_suppressed() {
         assert_eq!(hunted.status.code(), Some(expected), "{options}: {report:#}");
     }
 }
+
+/// A hand-over by a futex in a library that is not instrumented is an order, and the library is named, for what it orders without the kernel.
+#[test]
+fn futexes_of_libraries_order_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for name in ["hand_over.c", "hand_over_user.c"] {
+        std::fs::copy(program(&format!("as_they_are/{name}")), here.join(name)).unwrap();
+    }
+    let flags = ["-g", "-O1", "-fPIC", "-shared", "hand_over.c", "-o", "libhand.so"];
+    let built = Command::new("gcc").args(flags).current_dir(here).status();
+    if !built.is_ok_and(|status| status.success()) {
+        return testing::skip("there is no gcc");
+    }
+    let flags = ["hand_over_user.c", "-o", "user", "-pthread", "-L.", "-lhand", "-Wl,-rpath,$ORIGIN"];
+    assert!(foretell(here, &[&["cc", "-g"], &flags[..]].concat()).status.success());
+    assert!(foretell(here, &["record", "--quiet", "-o", "user.ftr", "--", "./user"]).status.success());
+    let predicted = foretell(here, &["predict", "--json", "--quiet", "user.ftr", "--only", "race"]);
+    assert_eq!(predicted.status.code(), Some(0), "{predicted:?}");
+    let hunted = foretell(here, &["hunt", "--timeout", "8", "--", "./user"]);
+    let said = String::from_utf8_lossy(&hunted.stderr);
+    assert_eq!(hunted.status.code(), Some(0), "{hunted:?}");
+    assert!(said.contains("libhand.so") && said.contains("orders threads in ways"), "{said}");
+}

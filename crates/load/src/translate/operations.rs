@@ -13,6 +13,18 @@ use crate::stacks::At;
 use crate::sync::Permits;
 
 impl<S: Sink> Translator<S> {
+    /// Whether an event is about a futex whose word is accessed by instrumented code: that has all the order there is.
+    pub(super) fn is_seen_futex(&mut self, event: &Event<'_>) -> bool {
+        let (Raw::HappensBefore { object } | Raw::HappensAfter { object }) = event.op else { return false };
+        if !matches!(Passage::of(object), Some(Passage::Futex(_))) {
+            return false;
+        }
+        let modules = &self.output.modules;
+        let is_unseen =
+            || modules.library_at(event.pc).is_some_and(|library| !modules.is_instrumented(library));
+        !*self.unseen_futexes.entry(event.pc).or_insert_with(is_unseen)
+    }
+
     /// Whether an event would order threads where the program does not want that.
     pub(super) fn is_unordered(&mut self, event: &Event<'_>) -> bool {
         if self.directives.orders(event.thread) {

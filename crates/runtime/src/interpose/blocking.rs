@@ -3,7 +3,7 @@
 
 use core::ffi::{c_char, c_int, c_long, c_void};
 
-use wire::{Kind, Stop, Waker};
+use wire::{Kind, Passage, Stop, Waker};
 
 use super::{children, outside, rust, signals, threads};
 use crate::clock::{self, Wait};
@@ -165,6 +165,7 @@ unsafe {
             let ended = loop {
                 if look(&inside, word, pc) != value {
                     inside.simple(Kind::Awaits, pc, 0);
+                    carry(&inside, Kind::HappensAfter, word, pc);
                     return Some(fail(libc::EAGAIN));
                 }
                 let ended = inside.block(Key::address(key), end);
@@ -175,6 +176,9 @@ unsafe {
             };
             inside.simple(Kind::Awaits, pc, 0);
             rust::after_wait(&inside, word as u64, ended);
+            if matches!(ended, Ended::Woken(_)) {
+                carry(&inside, Kind::HappensAfter, word, pc);
+            }
             Some(match ended {
                 Ended::Woken(_) => 0,
                 Ended::TimedOut => fail(libc::ETIMEDOUT),
@@ -182,6 +186,7 @@ unsafe {
             })
         }
         libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => {
+            carry(&inside, Kind::HappensBefore, word, pc);
             let waiters = inside.waiters(key).min(value as usize);
             let by = if value == EVERYONE { Waker::Broadcast } else { Waker::Signal };
             for _ in 0..waiters {
@@ -193,6 +198,14 @@ unsafe {
         _ => None,
     }
 }
+}
+
+/// Writes that a futex carries an order from one thread to another, if nothing else says so: what Rust's std does with its own words is understood
+/// without it, and what instrumented code does is left out when the log is read.
+fn carry(inside: &Inside, kind: Kind, word: *mut u32, pc: u64) {
+    if !rust::has_hidden_std() {
+        inside.simple(kind, pc, Passage::Futex(word as u64).object());
+    }
 }
 
 /// What the kernel reads before a thread waits for a futex. It is an event: whether the thread waits depends on who was here
