@@ -1,5 +1,6 @@
 //! Measurements of Foretell, one file each: `cargo xtask bench NAME` runs them and stores what they measured in bench/data, with a line in bench/RESULTS.md.
 
+mod cells;
 mod expectations;
 mod fleet;
 mod growth;
@@ -79,6 +80,11 @@ const BENCHMARKS: &[Benchmark] = &[
         "peers",
         "hunting in real programs (Debian's, and those FORETELL_PEERS names), compared with ThreadSanitizer and Helgrind",
         peers::run,
+    ),
+    Benchmark::new(
+        "projects",
+        "hunting in real projects of Debian's and crates.io's as they are",
+        peers::projects::run,
     ),
     Benchmark::new(
         "search",

@@ -3,9 +3,11 @@
 //!
 //! Debian's programs (bench/peers.toml) are fetched by `apt-get source`; `FORETELL_PEERS` names a directory with more of them and
 //! a `peers.toml` that tells how they are built and run. What cannot be had is skipped, and the section says so. A bug is a pair of places in the source.
-//! What we report that is not judged in one of the two files, from reading the source, is listed as not judged.
+//! What we report that is not judged in one of the two files, from reading the source, is listed as not judged. What was measured of programs is kept
+//! in `target/peers-cells.jsonl`: the command can be interrupted, and goes on where it was.
 
 mod manifest;
+pub(crate) mod projects;
 mod reports;
 mod server;
 mod suite;
@@ -15,9 +17,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use self::manifest::{Judgement, Program, Sources, Verdict};
+use self::manifest::{Judgement, Program, Sources, Verdict, judgement_of};
 use self::reports::Pair;
 use self::trial::{Finding, ROUNDS, Row, SHORT_RUN, Trial};
+use crate::cells::Cells;
 use xtask::Outcome;
 use xtask::cargo::release_build;
 use xtask::machine::{circumstances, output_of};
@@ -48,7 +51,8 @@ pub(crate) fn run() -> Outcome {
     section.push_str(&with_directory(|directory| measure(&foretell, directory))?);
     let headline = section.lines().find(|line| line.starts_with("The median of recorded"));
     let headline = headline.and_then(|line| line.split(". ").next()).unwrap_or("?");
-    store_report("peers", headline, &section)
+    store_report("peers", headline, &section)?;
+    projects::run()
 }
 
 fn measure(built: &str, directory: &Path) -> Result<String, String> {
@@ -66,11 +70,12 @@ fn measure(built: &str, directory: &Path) -> Result<String, String> {
         None => println!("skipped: FORETELL_PEERS names no directory with a peers.toml"),
     }
     let bench = Bench { foretell: &foretell.to_string_lossy(), directory, input: &input, served };
+    let mut cells = Cells::of("peers", &foretell, None)?;
     let (mut rows, mut skipped, mut suites) = (Vec::new(), Vec::new(), String::new());
     for source in &sources {
         for program in &source.manifest.program {
             eprintln!("measuring: {}", program.name);
-            match bench.row(source, program) {
+            match cells.get(&program.name, || bench.row(source, program)) {
                 Ok(row) => rows.push(row),
                 Err(reason) => {
                     let first = reason.lines().next().unwrap_or_default();
@@ -138,17 +143,6 @@ fn introduction() -> String {
     )
 }
 
-/// What is known of a finding.
-fn verdict<'j>(row: &Row, finding: &Finding, judged: &[&'j Judgement]) -> Option<&'j Judgement> {
-    judged
-        .iter()
-        .find(|judged| {
-            judged.program == row.program.name
-                && finding.places.iter().all(|place| judged.places.contains(place))
-        })
-        .copied()
-}
-
 fn pairs(row: &Row) -> BTreeSet<Pair> {
     row.findings.iter().filter_map(Finding::pair).collect()
 }
@@ -173,8 +167,9 @@ fn bugs(rows: &[Row], judged: &[&Judgement]) -> String {
         let ours = pairs(row);
         let theirs = row.tsan.last().cloned().unwrap_or_default();
         let of = |wanted: Option<Verdict>| {
-            let judged =
-                |finding: &&Finding| verdict(row, finding, judged).map(|judged| judged.verdict) == wanted;
+            let judged = |finding: &&Finding| {
+                judgement_of(&row.program.name, finding, judged).map(|judged| judged.verdict) == wanted
+            };
             row.findings.iter().filter(judged).filter_map(Finding::pair).collect::<BTreeSet<_>>().len()
         };
         let tsan = |index: usize| row.tsan.get(index).map_or("-".to_owned(), |found| found.len().to_string());
@@ -251,14 +246,8 @@ fn findings_one_by_one(rows: &[Row], judged: &[&Judgement]) -> String {
     for row in rows {
         let (ours, theirs) = (pairs(row), row.tsan.last().cloned().unwrap_or_default());
         for finding in &row.findings {
-            let words = match verdict(row, finding, judged) {
-                Some(Judgement { verdict: Verdict::Bug, why, .. }) => format!("a bug: {why}"),
-                Some(Judgement { verdict: Verdict::Harmless, why, .. }) => {
-                    format!("real, but harmless: {why}")
-                }
-                Some(Judgement { verdict: Verdict::FalseAlarm, why, .. }) => format!("a false alarm: {why}"),
-                None => "not judged".to_owned(),
-            };
+            let judgement = judgement_of(&row.program.name, finding, judged);
+            let words = judgement.map_or("not judged".to_owned(), Judgement::words);
             let Finding { kind, object, places, rung } = finding;
             let _ = writeln!(
                 text,

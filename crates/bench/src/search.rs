@@ -6,7 +6,6 @@
 //! `FORETELL_SEARCH_SECONDS` says for how long it measures: programs that are not done by then are listed as not measured.
 //! `FORETELL_SEARCH_RUNS` says how many runs a policy may make (100 unless told otherwise).
 
-mod cells;
 mod manifest;
 
 use std::fmt::Write as _;
@@ -15,15 +14,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use xtask::Outcome;
-use xtask::cargo::root;
 use xtask::machine::circumstances;
 use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
+use crate::cells::Cells;
 use crate::measure::{measured_binary, median};
-use cells::{Cell, Cells};
 use manifest::Failing;
 
 /// How often each way is tried, with another seed each time.
@@ -58,8 +57,7 @@ pub(crate) fn run() -> Outcome {
     let policy_runs = runs.ok().filter(|runs| (1..=SEED_STEP).contains(runs));
     let policy_runs =
         policy_runs.ok_or_else(|| format!("FORETELL_SEARCH_RUNS is not a number from 1 to {SEED_STEP}"))?;
-    let mut cells = Cells::open(&root().join("target/search-cells.jsonl"), Path::new(&foretell), limit)?;
-    eprintln!("{} cells are known", cells.len());
+    let mut cells = Cells::of("search", Path::new(&foretell), limit)?;
     section.push_str(&with_directory(|directory| {
         measure(&foretell, &programs, policy_runs, &mut cells, directory)
     })?);
@@ -71,7 +69,7 @@ fn measure(
     foretell: &str,
     programs: &[Failing],
     policy_runs: u64,
-    cells: &mut Cells,
+    cells: &mut Cells<Cell>,
     directory: &Path,
 ) -> Result<String, String> {
     let (mut rows, mut skipped) = (Vec::new(), String::new());
@@ -121,6 +119,15 @@ impl Way {
     }
 }
 
+/// What came of one way and one seed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Cell {
+    /// The run that failed, and the CPU seconds until then; none: it did not fail.
+    failed: Option<(u64, f64)>,
+    /// What was confirmed instead.
+    confirmed: String,
+}
+
 /// The result of a program.
 struct Row {
     name: String,
@@ -143,27 +150,29 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn row(&self, cells: &mut Cells) -> Result<Row, String> {
+    fn row(&self, cells: &mut Cells<Cell>) -> Result<Row, String> {
         let ours =
             self.build("ours", &format!("{0} cc", self.foretell), &format!("{0} c++", self.foretell))?;
         let plain = self.build("plain", "gcc", "g++")?;
         let name = &self.program.name;
         let (mut hunt, mut confirmed) = (Way::default(), String::new());
         for seed in 0..SEEDS {
-            let cell = cells.get(name, "hunt", seed, || self.hunt(&ours, seed))?;
+            let cell = cells.get(&format!("{name} hunt {seed}"), || self.hunt(&ours, seed))?;
             hunt.failed.extend(cell.failed);
             confirmed = if cell.failed.is_none() { cell.confirmed } else { confirmed };
         }
         let mut policy = |policy: &str| {
             let mut way = Way::default();
             for seed in 0..SEEDS {
-                let cell = cells.get(name, &self.way(policy), seed, || self.policy(&ours, policy, seed))?;
+                let cell = cells.get(&format!("{name} {} {seed}", self.way(policy)), || {
+                    self.policy(&ours, policy, seed)
+                })?;
                 way.failed.extend(cell.failed);
             }
             Ok::<Way, String>(way)
         };
         let (random, pct) = (policy("random")?, policy("pct")?);
-        let stress = cells.get(name, "stress", 0, || self.stress(&plain))?.failed;
+        let stress = cells.get(&format!("{name} stress"), || self.stress(&plain))?.failed;
         Ok(Row {
             name: name.clone(),
             group: self.program.group.clone(),

@@ -20,9 +20,12 @@ const LIBRARIES: &[(&str, &str)] = &[
     ("bzlib.h", "libbz2-dev"),
     // clang's OpenMP has no header there.
     ("../lib/llvm-14/lib/libomp.so", "libomp-dev"),
+    // Its ThreadSanitizer, which Archer needs.
+    ("../lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.tsan-x86_64.a", "libclang-rt-14-dev"),
     ("c++/v1/version", "libc++-dev"),
     ("../lib/x86_64-linux-gnu/libc++abi.so", "libc++abi-dev"),
     ("oneapi/tbb.h", "libtbb-dev"),
+    ("event2/event.h", "libevent-dev"),
 ];
 
 /// A command, and the package that has it.
@@ -35,6 +38,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("ninja", "ninja-build"),
     ("clang", "clang"),
     ("autoreconf", "autoconf"),
+    ("tclsh", "tcl"),
     ("automake", "automake"),
     ("libtoolize", "libtool"),
     ("gdb", "gdb"),

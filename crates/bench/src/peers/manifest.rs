@@ -4,9 +4,12 @@
 //! others lie below their file, which also says how they are built.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::trial::Finding;
 use xtask::cargo::root;
 use xtask::debian;
 
@@ -16,11 +19,12 @@ use xtask::debian;
 pub(super) struct Manifest {
     pub(super) program: Vec<Program>,
     pub(super) suite: Vec<Suite>,
+    pub(super) project: Vec<Project>,
     pub(super) judged: Vec<Judgement>,
 }
 
 /// A program that is built in a copy of its sources, and run.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Program {
     pub(super) name: String,
@@ -53,6 +57,63 @@ pub(super) struct Suite {
     pub(super) build: String,
 }
 
+/// A project that is built as it is, and hunted in with the defaults.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Project {
+    pub(super) name: String,
+    /// Debian's source package, or else a release on crates.io.
+    pub(super) package: Option<String>,
+    pub(super) release: Option<Release>,
+    /// Lines for the shell, with `$CC`, `$CXX`, `$FORETELL`, and `$PROGRAMS`, the directory of programs of our own.
+    #[serde(default)]
+    pub(super) build: String,
+    /// The same; it prints the report of a hunt as JSON.
+    pub(super) hunt: String,
+}
+
+/// A release of a crate.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Release {
+    #[serde(rename = "crate")]
+    name: String,
+    version: String,
+}
+
+impl Release {
+    /// Its source, from cargo's own cache, where it is fetched to; and its version.
+    pub(super) fn source(&self, directory: &Path) -> Result<(PathBuf, String), String> {
+        let asking = directory.join(format!("{}-{}", self.name, self.version));
+        let write = |file: &str, text: &str| {
+            let file = asking.join(file);
+            std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
+        };
+        std::fs::create_dir_all(asking.join("src"))
+            .map_err(|error| format!("cannot make a directory: {error}"))?;
+        write("src/lib.rs", "")?;
+        write(
+            "Cargo.toml",
+            &format!(
+                "[package]\nname = \"asking\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n[dependencies]\n{} = \"={}\"\n",
+                self.name, self.version
+            ),
+        )?;
+        let mut cargo = Command::new("cargo");
+        let output = cargo.args(["metadata", "--format-version", "1"]).current_dir(&asking).output();
+        let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
+        let metadata: Value = serde_json::from_slice(&output.stdout)
+            .map_err(|_| format!("{} {} cannot be fetched", self.name, self.version))?;
+        let packages = metadata["packages"].as_array().into_iter().flatten();
+        let manifest = packages
+            .filter(|package| package["name"] == self.name.as_str())
+            .find_map(|package| package["manifest_path"].as_str());
+        let source = manifest.and_then(|manifest| Path::new(manifest).parent());
+        let source = source.ok_or_else(|| format!("{} {} is not there", self.name, self.version))?;
+        Ok((source.to_owned(), self.version.clone()))
+    }
+}
+
 /// What is known of findings of a program, from reading its source.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -62,6 +123,30 @@ pub(super) struct Judgement {
     pub(super) places: Vec<String>,
     pub(super) verdict: Verdict,
     pub(super) why: String,
+}
+
+impl Judgement {
+    /// The verdict and why.
+    pub(super) fn words(&self) -> String {
+        let verdict = match self.verdict {
+            Verdict::Bug => "a bug",
+            Verdict::Harmless => "real, but harmless",
+            Verdict::FalseAlarm => "a false alarm",
+        };
+        format!("{verdict}: {}", self.why)
+    }
+}
+
+/// What is known of a finding of a program.
+pub(super) fn judgement_of<'j>(
+    program: &str,
+    finding: &Finding,
+    judged: &[&'j Judgement],
+) -> Option<&'j Judgement> {
+    let is_of = |judged: &&&Judgement| {
+        judged.program == program && finding.places.iter().all(|place| judged.places.contains(place))
+    };
+    judged.iter().find(is_of).copied()
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]

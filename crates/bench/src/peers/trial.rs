@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::manifest::Program;
@@ -25,7 +26,7 @@ const LIMIT: u32 = 30;
 pub(super) const KINDS: [&str; 6] = ["--only", "race", "--only", "deadlock", "--only", "order"];
 
 /// A finding of ours.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Finding {
     pub(super) kind: String,
     pub(super) object: String,
@@ -54,7 +55,7 @@ impl Finding {
 }
 
 /// The result of a program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Row {
     pub(super) program: Program,
     pub(super) findings: Vec<Finding>,
