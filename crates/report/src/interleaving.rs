@@ -1,7 +1,8 @@
 //! A schedule as a table, one column a thread.
 //!
 //! A long schedule is abbreviated to its start, its end, what happens around the last times another thread
-//! goes on, and the events the question names: that is where a person looks.
+//! goes on, and the events the question names: that is where a person looks. Counts of branches are left out: they say nothing about
+//! other threads.
 
 use std::collections::{HashMap, HashSet};
 
@@ -57,7 +58,9 @@ enum Row {
 
 fn rows(trace: &Trace, question: &Question, schedule: &[EventId], steps: Steps) -> Vec<Row> {
     let remarks = remarks(trace, question, schedule);
-    let shown = shown_steps(trace, question, schedule, steps);
+    let is_shown = |event: &EventId| steps == Steps::All || !matches!(trace.op(*event), Op::Branch(_));
+    let schedule: Vec<EventId> = schedule.iter().copied().filter(is_shown).collect();
+    let shown = shown_steps(trace, question, &schedule, steps);
     let mut rows = Vec::new();
     let mut omitted: Vec<ThreadId> = Vec::new();
     let mut omitted_steps = 0;
@@ -239,4 +242,25 @@ fn line(cells: &[String], widths: &[usize], margin: char) -> String {
         }
     }
     line.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_branches_are_left_out() {
+        let text = "a|w(x)|1\nb|r(x)|2\nb|branch(3)|3\nb|w(y)|4\na|w(y)|5\n";
+        let trace = trace::text::read(text.as_bytes()).unwrap();
+        let schedule: Vec<EventId> = (0..4).map(EventId::new).collect();
+        let question = Question::Order(vec![EventId::new(3), EventId::new(4)]);
+        let steps_of = |steps| -> Vec<String> {
+            let table = interleaving(&trace, &question, &schedule, steps);
+            let plain = anstream::adapter::strip_str(&table).to_string();
+            let rows = plain.lines().skip(1).map(|line| line.split_whitespace().take(3).collect::<Vec<_>>());
+            rows.map(|row| row[usize::from(row[0] == ">")..][..2].join(" ")).collect()
+        };
+        assert_eq!(steps_of(Steps::Telling), ["1 0", "2 1", "3 3"]);
+        assert_eq!(steps_of(Steps::All), ["1 0", "2 1", "3 2", "4 3"]);
+    }
 }
