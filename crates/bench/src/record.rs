@@ -57,7 +57,7 @@ impl Bench<'_> {
     /// One row for each program, and the headline.
     fn speeds(&self) -> Result<(String, String), String> {
         let mut table = format!(
-            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded (the program alone), the same with branches (`foretell cc --branches`), and all of `foretell record`, which writes the recording; the first command that reads it translates it into a trace (the next table). The hunt (`foretell hunt --rounds 1 --times 0`) records a run and searches it for all kinds of bugs, without replays. Medians of {RUNS} rounds of all six.\n\n\
+            "\n`cargo xtask bench record`: CPU seconds of programs with 4 threads, built with gcc -O2 (bench/programs): plain, with -fsanitize=thread and gcc's own runtime, recorded without branches (`foretell cc --no-branches`, the program alone), the same with branches, as `foretell cc` builds it, and all of `foretell record`, which writes the recording; the first command that reads it translates it into a trace (the next table). The hunt (`foretell hunt --rounds 1 --times 0`) records a run and searches it for all kinds of bugs, without replays. Medians of {RUNS} rounds of all six.\n\n\
              | program | plain | ThreadSanitizer | recorded | with branches | `foretell record` | hunt | recorded / plain | recorded / ThreadSanitizer | with branches / recorded | `foretell record` / ThreadSanitizer | hunt / ThreadSanitizer |\n\
              |---|---|---|---|---|---|---|---|---|---|---|---|\n"
         );
@@ -103,8 +103,8 @@ impl Bench<'_> {
             self.compile("gcc", &[], name, "plain")?,
             self.compile("gcc", &["-fsanitize=thread"], name, "tsan")?,
         );
-        let recorded = self.compile(self.foretell, &["cc"], name, "recorded")?;
-        let branching = self.compile(self.foretell, &["cc", "--branches"], name, "branching")?;
+        let recorded = self.compile(self.foretell, &["cc", "--no-branches"], name, "recorded")?;
+        let branching = self.compile(self.foretell, &["cc"], name, "branching")?;
         let trace = self.directory.join("rounds.ftr").to_string_lossy().into_owned();
         let results = self.directory.join("results").to_string_lossy().into_owned();
         let mut seconds = [const { Vec::new() }; WAYS];

@@ -43,11 +43,34 @@ pub enum CompilerError {
     },
 }
 
+/// Which branches leave a bit behind, so that there is a model `branch`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Branches {
+    /// Those of code in which that costs little: what gcc or clang hands to GNU's assembler as usual.
+    #[default]
+    WhereCheap,
+    /// All.
+    All,
+    /// None.
+    None,
+}
+
+impl Branches {
+    /// What the environment asks for.
+    pub fn asked() -> Branches {
+        match std::env::var_os("FORETELL_BRANCHES") {
+            Some(value) if value == "1" => Branches::All,
+            Some(value) if value == "0" => Branches::None,
+            _ => Branches::WhereCheap,
+        }
+    }
+}
+
 /// What the wrapper was asked for beyond what the compiler is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
-    /// Count the branches taken.
-    pub branches: bool,
+    /// Which branches are noted.
+    pub branches: Branches,
     /// The compiler to use; none: the one that the environment names, or a usual one.
     pub compiler: Option<OsString>,
 }
@@ -112,7 +135,7 @@ fn added(
         added.extend(link_flags(family, reading, &installed.library));
         // With -flto the linker has it compiled.
         let is_compiled_later = !reading.compiles() && reading.assembly() == Assembly::OfOther;
-        if extras.branches && family == Family::Gcc && is_compiled_later {
+        if extras.branches == Branches::All && family == Family::Gcc && is_compiled_later {
             added.push(HOOK.into());
         }
     }
@@ -124,6 +147,8 @@ const POSIX_SEMAPHORES: &str = "-D_GLIBCXX_USE_POSIX_SEMAPHORE=1";
 
 /// Has gcc call a hook in every basic block.
 const HOOK: &str = "-fsanitize-coverage=trace-pc";
+/// The same for clang.
+const CLANGS_HOOK: &str = "-fsanitize-coverage=edge,trace-pc-guard";
 
 fn compile_flags(
     family: Family,
@@ -143,29 +168,32 @@ fn compile_flags(
             flags.push("-fno-tree-loop-distribute-patterns".into());
             // It warns of fences, which its own ThreadSanitizer does not know. We do.
             flags.push("-Wno-tsan".into());
-            if extras.branches {
-                flags.extend(noting_branches(reading, &installed.branches));
-            }
         }
         Family::Clang => {
             // Without it the read of `x++` is not told.
             flags.extend(["-mllvm", "-tsan-instrument-read-before-write"].map(OsString::from));
-            if extras.branches {
-                flags.push("-fsanitize-coverage=edge,trace-pc-guard".into());
-            }
         }
     }
+    flags.extend(noting_branches(family, extras.branches, reading, &installed.branches));
     flags
 }
 
-/// Has what gcc compiles leave a bit behind at each branch. The assembler does that with a store at each conditional jump; calls of a hook
+/// Has compiled code leave a bit behind at each branch. The assembler does that with a store at each conditional jump; calls of a hook
 /// in every basic block cost more, and keep loops from being vectorised.
-fn noting_branches(reading: &Reading, branches: &Path) -> Vec<OsString> {
-    let first = |file: OsString| ["-Xassembler".into(), file];
-    match reading.assembly() {
-        Assembly::OfOther => vec![HOOK.into()],
-        Assembly::InFile => first(branches.into()).into(),
-        Assembly::Piped => [first(branches.into()), first("/dev/stdin".into())].concat(),
+fn noting_branches(family: Family, branches: Branches, reading: &Reading, macros: &Path) -> Vec<OsString> {
+    let first = |file: &Path| ["-Xassembler".into(), file.into()];
+    let assembly = match family {
+        Family::Clang if !reading.can_leave_clang() || !find::has_gnu_assembler() => Assembly::OfOther,
+        _ => reading.assembly(),
+    };
+    match (branches, assembly, family) {
+        (Branches::None, ..) | (Branches::WhereCheap, Assembly::OfOther, _) => Vec::new(),
+        (Branches::All, Assembly::OfOther, Family::Gcc) => vec![HOOK.into()],
+        (Branches::All, Assembly::OfOther, Family::Clang) => vec![CLANGS_HOOK.into()],
+        // It writes a file even if it is asked for pipes.
+        (_, _, Family::Clang) => [&["-fno-integrated-as".into()], &first(macros)[..]].concat(),
+        (_, Assembly::InFile, Family::Gcc) => first(macros).into(),
+        (_, Assembly::Piped, Family::Gcc) => [first(macros), first(Path::new("/dev/stdin"))].concat(),
     }
 }
 
@@ -194,10 +222,11 @@ mod tests {
     use super::*;
 
     fn added_to(family: Family, line: &str) -> Result<String, CompilerError> {
-        added_with(family, &Extras::default(), line)
+        added_with(family, Branches::None, line)
     }
 
-    fn added_with(family: Family, extras: &Extras, line: &str) -> Result<String, CompilerError> {
+    fn added_with(family: Family, branches: Branches, line: &str) -> Result<String, CompilerError> {
+        let extras = Extras { branches, compiler: None };
         let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
         let installed = embedded::Installed {
             library: "/r/libtsan.so.2".into(),
@@ -205,7 +234,7 @@ mod tests {
             shim: "/s".into(),
             branches: "/b".into(),
         };
-        let added = added(family, extras, &Reading::of(&arguments), &installed)?;
+        let added = added(family, &extras, &Reading::of(&arguments), &installed)?;
         Ok(added.join(" ".as_ref()).into_string().unwrap())
     }
 
@@ -245,9 +274,8 @@ mod tests {
 
     #[test]
     fn branches_are_noted_by_the_assembler_where_that_can_be() {
-        let extras = Extras { branches: true, compiler: None };
-        let of = |family: Family, line: &str| {
-            let added = added_with(family, &extras, line).unwrap();
+        let of = |family: Family, branches: Branches, line: &str| {
+            let added = added_with(family, branches, line).unwrap();
             let by_hook = added.contains("-fsanitize-coverage=");
             (
                 added.matches("-Xassembler /b").count(),
@@ -255,17 +283,38 @@ mod tests {
                 by_hook,
             )
         };
-        for line in ["-c a.c", "a.c -o p", "-fPIE -c a.c", "-fPIC -fno-pic -c a.c"] {
-            assert_eq!(of(Family::Gcc, line), (1, 0, false), "{line}");
+        let both = [Branches::WhereCheap, Branches::All];
+        for branches in both {
+            for line in ["-c a.c", "a.c -o p", "-fPIE -c a.c", "-fPIC -c a.c", "-shared a.c -o p.so"] {
+                assert_eq!(of(Family::Gcc, branches, line), (1, 0, false), "{line}");
+            }
+            assert_eq!(of(Family::Gcc, branches, "-pipe -c a.c"), (1, 1, false));
+            assert_eq!(of(Family::Gcc, branches, "a.o -o p"), (0, 0, false));
         }
-        assert_eq!(of(Family::Gcc, "-pipe -c a.c"), (1, 1, false));
-        let others = ["-fPIC -c a.c", "-shared a.c -o p.so", "-flto=auto -c a.c", "-S a.c", "-m32 -c a.c"];
-        for line in others.into_iter().chain(["-masm=intel -c a.c", "a.c b.s", "a.c -x assembler b"]) {
-            assert_eq!(of(Family::Gcc, line), (0, 0, true), "{line}");
+        let others =
+            ["-flto=auto -c a.c", "-S a.c", "-m32 -c a.c", "-masm=intel -c a.c", "a.c b.s", "-E a.c"];
+        for line in others.into_iter().chain(["a.c -x assembler b", "-MM a.c", "a.h"]) {
+            assert_eq!(of(Family::Gcc, Branches::All, line), (0, 0, true), "{line}");
+            assert_eq!(of(Family::Gcc, Branches::WhereCheap, line), (0, 0, false), "{line}");
         }
-        assert_eq!(of(Family::Gcc, "a.o -o p"), (0, 0, false));
-        assert_eq!(of(Family::Gcc, "-flto a.o -o p"), (0, 0, true));
-        assert_eq!(of(Family::Clang, "-c a.c"), (0, 0, true));
+        assert_eq!(of(Family::Gcc, Branches::All, "-flto a.o -o p"), (0, 0, true));
+        assert_eq!(of(Family::Gcc, Branches::WhereCheap, "-flto a.o -o p"), (0, 0, false));
+        assert_eq!(of(Family::Gcc, Branches::None, "-c a.c"), (0, 0, false));
+        if find::has_gnu_assembler() {
+            for line in ["-c a.c", "-pipe -fPIC -c a.c"] {
+                assert_eq!(of(Family::Clang, Branches::WhereCheap, line), (1, 0, false), "{line}");
+            }
+        }
+        for line in ["-c -fintegrated-as a.c", "-c -emit-llvm a.c", "-c -gsplit-dwarf a.c", "-flto a.c"] {
+            assert_eq!(of(Family::Clang, Branches::WhereCheap, line), (0, 0, false), "{line}");
+            assert_eq!(of(Family::Clang, Branches::All, line), (0, 0, true), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_assembler_and_the_runtime_mean_the_same_byte() {
+        let place = format!(".long {:#x}\n", wire::BRANCHED_AT);
+        assert!(include_str!("compiler/branches.s").contains(&place));
     }
 
     #[test]

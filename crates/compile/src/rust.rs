@@ -20,6 +20,7 @@ use std::process::Command;
 pub use cargo::{Cargo, CargoError, Runner, Std};
 pub use links::without_runner_name;
 
+use crate::compiler::Branches;
 use crate::embedded;
 
 /// The target that is built for: naming it keeps build scripts and macros out of the instrumented part.
@@ -36,10 +37,18 @@ const FLAGS: [&str; 6] = [
     "-Cstrip=none",
 ];
 
+/// Has LLVM call a hook on every edge between basic blocks. Its own assembler cannot note branches as GNU's does (compiler/branches.s), so
+/// this costs up to a fifth of a run, and is left out unless all branches are asked for.
+const NOTING_BRANCHES: [&str; 3] = [
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=3",
+    "-Cllvm-args=-sanitizer-coverage-trace-pc",
+];
+
 /// The command that compiles one file to a program.
 pub fn rustc(source: &Path, program: &Path, more: &[OsString]) -> io::Result<Command> {
     let mut command = compiler(None);
-    command.args(flags(None, Std::Shipped)?).args(["--edition", "2024", "-Copt-level=1"]);
+    command.args(flags(None, Std::Shipped, Branches::asked())?).args(["--edition", "2024", "-Copt-level=1"]);
     command.arg("--target").arg(TARGET).args(more).arg(source).arg("-o").arg(program);
     Ok(command)
 }
@@ -67,9 +76,12 @@ fn named(variable: &str, otherwise: &str) -> OsString {
 }
 
 /// The options for rustc. If std is built with the program, more are added once it has been built.
-fn flags(toolchain: Option<&OsStr>, std: Std) -> io::Result<Vec<String>> {
+fn flags(toolchain: Option<&OsStr>, std: Std, branches: Branches) -> io::Result<Vec<String>> {
     let library = embedded::unpack()?.library;
     let mut flags = flags_with(&library);
+    if branches == Branches::All {
+        flags.extend(NOTING_BRANCHES.map(str::to_owned));
+    }
     if std == Std::Shipped {
         let directory = library.parent().unwrap_or(Path::new("."));
         let cache = directory.parent().unwrap_or(directory);

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use compile::compiler::{self, CompilerError, Extras, Language};
+use compile::compiler::{self, Branches, CompilerError, Extras, Language};
 
 use crate::error::{Error, ErrorKind};
 
@@ -31,7 +31,8 @@ pub fn build(source: &Path, program: &Path, flags: &str) -> Result<(), Error> {
             }
             arguments.extend([source.into(), "-o".into(), program.into()]);
             arguments.extend(flags);
-            let prepared = compiler::prepare(language, &Extras::default(), &arguments);
+            let extras = Extras { branches: Branches::asked(), ..Extras::default() };
+            let prepared = compiler::prepare(language, &extras, &arguments);
             prepared.map_err(|error| refusal(language, error))?
         }
         SourceLanguage::InRust => compile::rust::rustc(source, program, &flags).map_err(no_rust)?,

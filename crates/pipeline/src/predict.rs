@@ -202,7 +202,7 @@ pub fn refuse_without_branches(trace: &Trace) -> Result<(), Error> {
     Err(Error::from(ErrorKind::NoBranches)
         .note("without them, no read would have to keep its value")
         .help(
-            "record a program that was built with `foretell cc --branches`; in text, branch counts are lines such as `T1|branch(1)|a.c:7`",
+            "build the program with `foretell cc`, with the option `--branches` if it uses -flto; Rust: `foretell cargo --branches`. In text, branch counts are lines such as `T1|branch(1)|a.c:7`",
         )
         .help("or use `--model rf`, in which every read keeps its value"))
 }

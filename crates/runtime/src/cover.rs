@@ -11,7 +11,6 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
 use crate::real::Real;
-use crate::thread;
 
 /// Hooks that the program calls for every basic block.
 macro_rules! branches {
@@ -20,14 +19,7 @@ macro_rules! branches {
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             extern "C" fn $name() {
-                core::arch::naked_asm!(
-                    "mov rax, qword ptr [rip + {at}]",
-                    "test rax, rax",
-                    "jz 2f",
-                    "mov dword ptr fs:[rax], 1",
-                    "2: ret",
-                    at = sym thread::BRANCHED_AT,
-                );
+                core::arch::naked_asm!("mov byte ptr fs:[{at}], 1", "ret", at = const wire::BRANCHED_AT);
             }
         )*
     };

@@ -70,7 +70,6 @@ extern "C" fn init() {
     if !is_wanted(settings()) {
         return;
     }
-    thread::find_branched();
     client_log::open(settings());
     if settings().asked.mode == wire::Mode::Replay
         && let Some(replay) = replay::load(settings())

@@ -22,36 +22,8 @@ global_asm!(
     "foretell_current:",
     ".zero 8",
     ".size foretell_current, 8",
-    // Whether the thread has taken a branch since its last event: 1 if so. For programs that have no such variable of their own.
-    ".globl foretell_own_branched",
-    ".hidden foretell_own_branched",
-    ".type foretell_own_branched,@object",
-    "foretell_own_branched:",
-    ".zero 8",
-    ".size foretell_own_branched, 8",
     ".popsection",
-    // That of the program: code that was compiled with gcc writes to it by itself.
-    ".weak foretell_branched",
 );
-
-/// Where the word is that says whether a thread has taken a branch since its last event, counted from its thread pointer. 0: not known yet.
-pub(crate) static BRANCHED_AT: AtomicI64 = AtomicI64::new(0);
-
-/// Finds the word in which branches are noted. Before this nobody takes note of them.
-pub(crate) fn find_branched() {
-    let (programs, own): (i64, i64);
-    // SAFETY: reads where the linker has put two variables; a weak one that nobody has is at 0.
-    unsafe {
-        asm!(
-            "mov {0}, qword ptr [rip + foretell_branched@GOTTPOFF]",
-            "mov {1}, qword ptr [rip + foretell_own_branched@GOTTPOFF]",
-            out(reg) programs,
-            out(reg) own,
-            options(nostack, readonly, preserves_flags),
-        );
-    }
-    BRANCHED_AT.store(if programs == 0 { own } else { programs }, Ordering::Relaxed);
-}
 
 /// The calling thread. None: the runtime is passive, or has not met the thread yet.
 #[inline(always)]
@@ -74,15 +46,13 @@ pub(crate) fn current() -> Option<&'static Thread> {
 #[inline(always)]
 pub(crate) fn take_branched() -> Branched {
     let branched: u32;
-    // SAFETY: reads and clears the thread's own variable, which was found before there was an event.
+    // SAFETY: reads and clears the thread's own byte.
     unsafe {
         asm!(
-            "mov {0}, qword ptr [rip + {at}]",
-            "mov {1:e}, dword ptr fs:[{0}]",
-            "mov dword ptr fs:[{0}], 0",
-            out(reg) _,
-            out(reg) branched,
-            at = sym BRANCHED_AT,
+            "movzx {branched:e}, byte ptr fs:[{at}]",
+            "mov byte ptr fs:[{at}], 0",
+            branched = out(reg) branched,
+            at = const wire::BRANCHED_AT,
             options(nostack, preserves_flags),
         );
     }

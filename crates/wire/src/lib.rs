@@ -90,7 +90,7 @@ pub use order::{CallOrder, OrderedCall, SyncCall, write_call_order};
 pub use outcome::{
     MAX_MEMORY, Memory, MemoryRange, OUTCOME_RECORD, Obstacle, OutcomeRecord, PendingAccess, WaitsFor,
 };
-pub use predict::{Branched, Context, Key, MAX_TABLES, Table};
+pub use predict::{BRANCHED_AT, Branched, Context, Key, MAX_TABLES, Table};
 pub use settings::{AtDeadlock, Children, Mode, NewThreads, Policy, RuntimeSettings, Sleeping, TestBarriers};
 pub use state::ThreadState;
 pub use std_call::StdCall;

@@ -54,6 +54,11 @@ impl Key {
     }
 }
 
+/// Where the byte is in which a thread's branches leave a 1, counted from its thread pointer. Code of the program writes it, wherever it is
+/// linked, so it is at a fixed place: among the 512 bytes from `0x80` on of the C library's own header of a thread, which it leaves unused and keeps
+/// because other tools rely on the header's size (`__glibc_unused2` in glibc's `tcbhead_t`). crates/compile/src/compiler/branches.s has the same number.
+pub const BRANCHED_AT: usize = 0x260;
+
 /// Whether a thread has taken a branch since its last event. Zero bytes: it has not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(transparent)]

@@ -1,26 +1,16 @@
-# Read by the assembler before what gcc has compiled. From here on a conditional jump stores a 1 in the thread's own variable
-# `foretell_branched`, and so does a jump or call to an address that was computed. The runtime takes the 1 along with the thread's next event.
+# Read by the assembler before what a compiler has made. From here on a conditional jump stores a 1 in a byte of the thread's own
+# (`BRANCHED_AT` in crates/wire), and so does a jump or call to an address that was computed. The runtime takes the 1 along with the thread's
+# next event. The byte has a fixed place, so this works in programs and in libraries alike, and needs no register and nothing of the linker.
 #
 # The macros have the names of the instructions. In them `{load}`, which means nothing to a jump, stands before the instruction: a line that
 # does not start with the name of a macro is not expanded once more. The store is written as bytes, so that it is right in inline assembly
 # of both syntaxes. It leaves flags and registers alone.
 
-# One for the program, however many objects have it. The runtime finds it by its name.
-.section .tbss.foretell_branched, "awTG", @nobits, foretell_branched, comdat
-.weak foretell_branched
-.type foretell_branched, @object
-.size foretell_branched, 8
-.balign 8
-foretell_branched:
-.zero 8
-.text
-
-# movl $1, %fs:foretell_branched@tpoff
+# movb $1, %fs:0x260
 .macro foretell_branch
-.byte 0x64, 0xc7, 0x04, 0x25
-.reloc ., R_X86_64_TPOFF32, foretell_branched
-.long 0
-.long 1
+.byte 0x64, 0xc6, 0x04, 0x25
+.long 0x260
+.byte 1
 .endm
 
 # The same if the target starts with a star.
@@ -40,7 +30,7 @@ foretell_branch
 .endm
 .endr
 
-.irp name, jmp, call
+.irp name, jmp, jmpq, call, callq
 .macro \name target:vararg
 foretell_computed \target
 {load} \name \target

@@ -126,6 +126,20 @@ fn family_of_name(program: &OsStr) -> Option<Family> {
     }
 }
 
+/// Whether there is an assembler of GNU's that reads what clang writes: debug information in DWARF 5, which 2.35 does not know in full.
+pub(super) fn has_gnu_assembler() -> bool {
+    let output = Command::new("as").arg("--version").output();
+    output.is_ok_and(|output| is_gnu_since(&String::from_utf8_lossy(&output.stdout), [2, 36]))
+}
+
+/// Whether an assembler says that it is GNU's, of this version or a later one.
+fn is_gnu_since(said: &str, version: [u32; 2]) -> bool {
+    let first = said.lines().next().unwrap_or_default();
+    let numbers = first.rsplit(' ').next().unwrap_or_default().split(['.', '-']);
+    let found: Vec<u32> = numbers.map_while(|number| number.parse().ok()).take(2).collect();
+    first.starts_with("GNU assembler") && found.as_slice() >= version.as_slice()
+}
+
 fn contains(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window == word)
 }
@@ -141,6 +155,15 @@ mod tests {
         assert_eq!(family("g++"), Some(Family::Gcc));
         assert_eq!(family("clang++-19"), Some(Family::Clang));
         assert_eq!(family("cc"), None);
+    }
+
+    #[test]
+    fn an_assembler_says_its_version() {
+        let since = |said: &str| is_gnu_since(said, [2, 36]);
+        assert!(since("GNU assembler (GNU Binutils for Debian) 2.40\nCopyright"));
+        assert!(since("GNU assembler version 2.41-37.fc40"));
+        assert!(!since("GNU assembler (GNU Binutils for Ubuntu) 2.34"));
+        assert!(!since("clang version 14.0.6") && !since(""));
     }
 
     #[test]

@@ -66,7 +66,7 @@ enum Stage {
 /// How the compiler hands its assembly to the assembler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Assembly {
-    /// In a file: assembly for a program of 64 bits, in AT&T's syntax, and nothing else is assembled.
+    /// In a file: assembly of 64 bits, in AT&T's syntax, and nothing else is assembled.
     InFile,
     /// The same through a pipe.
     Piped,
@@ -87,12 +87,10 @@ pub(super) struct Reading {
     debug: bool,
     /// Some input is assembly.
     assembly: bool,
-    /// The code is for a program, not for a library that can lie anywhere.
-    for_program: bool,
-    /// A library is linked.
-    is_library: bool,
     /// The compiler's assembly is what it usually is, and is assembled at once.
     usual_assembly: bool,
+    /// No option has clang make something else than a file for an assembler.
+    can_leave_clang: bool,
     /// Steps are connected by pipes.
     pipes: bool,
     /// The compiler is not to link its own libraries.
@@ -111,9 +109,8 @@ impl Reading {
             more_than_headers: false,
             debug: false,
             assembly: false,
-            for_program: true,
-            is_library: false,
             usual_assembly: true,
+            can_leave_clang: true,
             pipes: false,
             bare: false,
             fully_static: None,
@@ -145,7 +142,7 @@ impl Reading {
         match option {
             "-c" | "-S" | "-E" | "-M" | "-MM" | "-fsyntax-only" => {
                 self.stage = Stage::Compile;
-                self.usual_assembly &= option != "-S";
+                self.usual_assembly &= option == "-c";
             }
             "-r" | "-Wl,-r" | "-Wl,--relocatable" if self.stage == Stage::Link => {
                 self.stage = Stage::Relocatable;
@@ -154,11 +151,10 @@ impl Reading {
             "-static-pie" => self.fully_static = Some("-static-pie"),
             "-static-libtsan" => self.fully_static = Some("-static-libtsan"),
             "-nostdlib" | "-nodefaultlibs" => self.bare = true,
-            "-fPIC" | "-fpic" => self.for_program = false,
-            "-fPIE" | "-fpie" | "-fno-PIC" | "-fno-pic" => self.for_program = true,
-            "-shared" | "--shared" => self.is_library = true,
             "-pipe" => self.pipes = true,
             "-m32" | "-mx32" | "-m16" | "-masm=intel" => self.usual_assembly = false,
+            "-fintegrated-as" | "-integrated-as" | "-emit-llvm" | "-emit-ast" | "--analyze"
+            | "--precompile" | "-gsplit-dwarf" => self.can_leave_clang = false,
             _ if option.starts_with("-flto") => self.usual_assembly = false,
             _ if option.starts_with("-g") && !option.starts_with("-gcc") => self.debug = true,
             _ => {}
@@ -198,12 +194,17 @@ impl Reading {
 
     /// How what is compiled gets to the assembler.
     pub(super) fn assembly(&self) -> Assembly {
-        let is_fit = self.for_program && !self.is_library && self.usual_assembly && !self.assembly;
+        let is_fit = self.usual_assembly && !self.assembly && self.more_than_headers;
         match (is_fit, self.pipes) {
             (false, _) => Assembly::OfOther,
             (true, false) => Assembly::InFile,
             (true, true) => Assembly::Piped,
         }
+    }
+
+    /// Whether clang can hand what it compiles to another assembler than its own.
+    pub(super) fn can_leave_clang(&self) -> bool {
+        self.can_leave_clang
     }
 
     /// The flag that makes the program a static one.

@@ -8,6 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::compiler::Branches;
+
 use super::own_flags::{self, Configuration, FlagsOf};
 use super::{TARGET, built_std, compiler, flags, linker, links, named};
 
@@ -109,7 +111,13 @@ impl<'a> Cargo<'a> {
     }
 
     /// The command that builds, and runs what it runs, tests and programs, in this way.
-    pub fn command(&self, this: &Path, runner: &Runner, std: Std) -> Result<Command, CargoError> {
+    pub fn command(
+        &self,
+        this: &Path,
+        runner: &Runner,
+        std: Std,
+        branches: Branches,
+    ) -> Result<Command, CargoError> {
         let mut cargo = self.cargo();
         let mut for_rustdoc = Vec::new();
         match runner {
@@ -127,7 +135,7 @@ impl<'a> Cargo<'a> {
         let mut asked = self.cargo();
         asked.args(own_flags::configuring(self.arguments));
         let configuration = Configuration::ask(asked, compiler(self.toolchain), TARGET);
-        let mut ours = flags(self.toolchain, std)?;
+        let mut ours = flags(self.toolchain, std, branches)?;
         ours.extend(linker::option(this, configuration.linker().as_deref(), &mut cargo)?);
         for whose in [FlagsOf::Rustc, FlagsOf::Rustdoc] {
             let for_rustdoc = for_rustdoc.iter().filter(|_| whose == FlagsOf::Rustdoc).cloned();

@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
 use clap::Args;
+use compile::compiler::Branches;
 use compile::rust::{self, CargoError, Std};
 
 pub use own_options::with_own_options_first;
@@ -35,6 +36,9 @@ std's locks and other synchronisation are recorded. Memory accesses in
 precompiled std code are not. If std's source is installed (rustup component
 add rust-src), core and alloc are compiled with the program and recorded, which
 takes a minute the first time; --no-build-std turns this off.
+
+Branches, for `--model branch`, are counted only with --branches: it makes a
+recorded run up to a fifth slower. C code can be cheaper: `foretell cc --help`.
 
 Examples:
   foretell cargo test -p queue
@@ -68,6 +72,9 @@ pub struct Cargo {
     /// Use the precompiled std even if its source is installed.
     #[arg(long)]
     no_build_std: bool,
+    /// Count branches, for `--model branch`. Also FORETELL_BRANCHES=1.
+    #[arg(long)]
+    branches: bool,
     /// Arguments for cargo: build, run, test and their options.
     #[arg(value_name = "ARGS", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
@@ -93,7 +100,11 @@ impl Cargo {
         // Reports name it in commands to copy.
         let here = std::env::current_dir().unwrap_or_default();
         let results = results.strip_prefix(&here).map_or(results.clone(), PathBuf::from);
-        let own = [Some("--no-record"), self.no_build_std.then_some("--no-build-std")];
+        let own = [
+            Some("--no-record"),
+            self.no_build_std.then_some("--no-build-std"),
+            self.branches.then_some("--branches"),
+        ];
         let mut command = vec![this_program()?.into_os_string(), "cargo".into()];
         command.extend(own.into_iter().flatten().map(OsString::from));
         command.extend(self.arguments.iter().cloned());
@@ -111,7 +122,8 @@ impl Cargo {
         if std == Std::Shipped && !cargo.is_quiet() {
             eprintln!("note: {SHIPPED}");
         }
-        cargo.command(&this, &runner, std).map_err(refusal)
+        let branches = if self.branches { Branches::All } else { Branches::asked() };
+        cargo.command(&this, &runner, std, branches).map_err(refusal)
     }
 
     /// The arguments of `foretell` that record what cargo runs.

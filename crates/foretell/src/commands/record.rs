@@ -62,7 +62,7 @@ pub struct Record {
     /// How many events a thread runs on average before another gets its turn.
     #[arg(long, value_name = "N", value_parser = quantity)]
     quantum: Option<u64>,
-    /// Warn if the program does not count branches (build it with `foretell cc --branches`).
+    /// Warn if the program does not count branches (`foretell cc --help` says when it does).
     #[arg(long)]
     branches: bool,
     /// Record a program that is not instrumented: only its locks and threads, plus everything in instrumented
@@ -219,7 +219,7 @@ impl Record {
         if self.branches && loaded.branches == 0 {
             Diagnostic::new("no branches were counted")
                 .in_file(trace.name.as_str())
-                .help("build the program with `foretell cc --branches`, or FORETELL_BRANCHES=1 in the environment")
+                .help("build the program with `foretell cc`, and with FORETELL_BRANCHES=1 in the environment if it uses -flto or is written in Rust")
                 .print_warning();
         }
         if !self.mode.quiet && !self.mode.json {

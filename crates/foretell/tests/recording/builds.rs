@@ -247,15 +247,29 @@ fn a_compiler_behind_another_program_is_used() {
 }
 
 #[test]
-fn branches_are_counted_when_asked_for() {
+fn branches_are_counted_unless_that_is_turned_off() {
     let workshop = Workshop::new();
     let main = MAIN_C.replace("add();\n", "if (length < 9) add();\n");
     workshop.write("list.h", LIST_H);
     workshop.write("main.c", &format!("{LIST_C}{main}"));
-    succeeded(&mut workshop.foretell(&["cc", "--branches", "main.c", "-o", "program", "-pthread"]));
-    let recorded = workshop.record(&["--branches"]);
-    assert!(count(&recorded.trace, "branch(") > 0);
-    assert!(!String::from_utf8_lossy(&recorded.output.stderr).contains("no branches"));
+    let counts = |first: &[&str], asked: Option<&str>| {
+        let mut command =
+            workshop.foretell(&[&["cc"], first, &["-O1", "main.c", "-o", "program", "-pthread"]].concat());
+        asked.map(|asked| command.env("FORETELL_BRANCHES", asked));
+        succeeded(&mut command);
+        let recorded = workshop.record(&["--branches"]);
+        let warns = String::from_utf8_lossy(&recorded.output.stderr).contains("no branches");
+        let counts = count(&recorded.trace, "branch(") > 0;
+        assert_eq!(counts, !warns);
+        counts
+    };
+    assert!(counts(&[], None));
+    assert!(!counts(&["--no-branches"], None));
+    assert!(!counts(&[], Some("0")));
+    assert!(counts(&["--branches"], Some("0")));
+    // With these, counting would cost more.
+    assert!(!counts(&["-masm=intel"], None));
+    assert!(counts(&["-masm=intel"], Some("1")));
 }
 
 /// A value that is only passed on, and values that decide what comes next: by a jump, a call of a computed address, a table of jumps, and in
@@ -295,7 +309,17 @@ int main(void)
     return pthread_join(thread, 0);
 }
 "#;
-const LIBRARY_C: &str = "int decide_in_library(volatile int *variable)\n{\n    if (*variable)\n        return 4;\n    return 3;\n}\n";
+/// The optimiser must not find the choice in a table or an instruction that moves one of two values.
+const LIBRARY_C: &str = r#"
+int decide_in_library(volatile int *variable)
+{
+    if (*variable) {
+        __asm__ volatile("nop");
+        return 4;
+    }
+    return 3;
+}
+"#;
 
 #[test]
 fn branches_are_noted_however_a_program_is_built() {

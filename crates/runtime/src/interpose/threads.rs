@@ -139,6 +139,8 @@ unsafe extern "C" fn first_turn(thread: &'static Thread) -> Start {
 // SAFETY: the thread waited for its turn, so it has the token; it was made with a routine.
 unsafe {
     thread::set_current(Some(thread));
+    // The C library gives new threads the memory of ended ones.
+    let _ = thread::take_branched();
     thread.seat.presence.enter();
     thread.kernel_id.store(sys::gettid(), Ordering::Relaxed);
     scheduler().await_turn(thread.slot);
