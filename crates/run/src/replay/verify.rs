@@ -111,7 +111,7 @@ impl<'a> Verifying<'a> {
         found: &InspectedEvent,
         objects: &mut Objects<'a>,
     ) -> Option<String> {
-        let expected = found.actions.iter().find(|(kind, _)| *kind == step.kind);
+        let expected = found.actions.iter().find(|(kind, _)| is_same(step.kind, *kind));
         let action = expected.or_else(|| self.changed_read(step, found));
         let is_elsewhere = !matches!(step.kind, Kind::Begin | Kind::End) && found.location != step.location;
         let Some((_, bytes)) = action.filter(|_| !is_elsewhere) else {
@@ -273,6 +273,19 @@ impl<'a> Verifying<'a> {
 
 fn in_words(event: &PlannedEvent) -> String {
     format!("{}({}) at {}", trace::text::op_name(event.kind), event.object, event.location)
+}
+
+/// Whether an event of one kind is what was planned as another: a lock that one thread takes and another gives back is a semaphore in the trace of
+/// that run, and a lock in those of other runs.
+fn is_same(planned: Kind, found: Kind) -> bool {
+    planned == found
+        || matches!(
+            (planned, found),
+            (Kind::Acquire, Kind::Take)
+                | (Kind::Take, Kind::Acquire)
+                | (Kind::Release, Kind::Post)
+                | (Kind::Post, Kind::Release)
+        )
 }
 
 /// What variables are called among the objects.
