@@ -44,6 +44,7 @@ impl Counts {
         match (self, offset) {
             (Counts::Rust, 0) => Some("strong"),
             (Counts::Rust, 8) => Some("weak"),
+            // The pipeline knows these names.
             (Counts::SharedPtr, 8) => Some("use_count"),
             (Counts::SharedPtr, 12) => Some("weak_count"),
             _ => None,

@@ -23,8 +23,22 @@ const GUARDS: [&str; 3] = ["mutex.rs", "rwlock.rs", "reentrant_lock.rs"];
 pub(super) fn is_of_libraries(trace: &Trace, kind: FindingKind, events: &[Option<EventId>]) -> bool {
     let kind = matches!(kind, FindingKind::Atomicity | FindingKind::Nondeterminism | FindingKind::Order);
     kind && events.iter().flatten().all(|&event| {
-        is_in_std(trace, event) || is_atomic_of_a_crate(trace, event) || is_in_kernel(trace, event)
+        is_in_std(trace, event)
+            || is_atomic_of_a_crate(trace, event)
+            || is_in_kernel(trace, event)
+            || is_count_of_owners(trace, event)
     })
+}
+
+/// Whether an event changes or reads how many `std::shared_ptr` own a thing. The library does so wherever the user copies one.
+fn is_count_of_owners(trace: &Trace, event: EventId) -> bool {
+    let variable = trace.op(event).access().map(|access| access.variable);
+    variable.is_some_and(|variable| is_count(trace.symbols().variable(variable)))
+}
+
+/// Whether a variable of this name is such a count, as the loader names it.
+fn is_count(name: &str) -> bool {
+    name.starts_with("shared ") && ["->use_count", "->weak_count"].iter().any(|count| name.ends_with(count))
 }
 
 /// Whether an event uses what the kernel keeps for threads to wait for each other. What comes between two such uses is what they are for.
@@ -84,6 +98,12 @@ fn is_about_threads(file: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_of_owners_are_the_librarys() {
+        assert!(is_count("shared mutex (a.cc:10)->use_count") && is_count("shared A (a.cc:1)#2->weak_count"));
+        assert!(!is_count("cache (a.cc:10)->use_count") && !is_count("shared A (a.cc:1)->value"));
+    }
 
     #[test]
     fn files_tell_whose_code_it_is() {
