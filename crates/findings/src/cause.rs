@@ -114,13 +114,14 @@ fn is_unnamed(object: &str) -> bool {
     unnamed_stack(object).is_some()
 }
 
-/// The stack that a place without a name of its own is on: `stack of main at -8`, or the function that it belongs to: `local of f in T1 at -296`.
+/// The stack that a place without a name of its own is on: `stack of main at -8`, or the function that it belongs to or that uses it:
+/// `local of f in T1 at -296`, `stack used by f in T1 at -296`.
 /// Threads that run one function make the same mistake in each of their stacks.
 fn unnamed_stack(name: &str) -> Option<&str> {
     let (stack, place) = name.rsplit_once(" at -")?;
     let is_place = !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_digit());
-    let local =
-        stack.starts_with("local of ").then(|| stack.rsplit_once(" in ").map_or(stack, |(local, _)| local));
+    let is_of_function = ["local of ", "stack used by "].iter().any(|start| stack.starts_with(start));
+    let local = is_of_function.then(|| stack.rsplit_once(" in ").map_or(stack, |(local, _)| local));
     local.or_else(|| stack.starts_with("stack of ").then_some(stack)).filter(|_| is_place)
 }
 
@@ -305,6 +306,7 @@ mod tests {
         assert_ne!(family("a[1].x"), family("a[1].y"));
         assert_eq!(family("local of f in T1 at -296"), "local of f");
         assert_eq!(family("local of f in T1 at -296"), family("local of f in T12 at -8"));
+        assert_eq!(family("stack used by f in T1 at -296"), "stack used by f");
         assert_eq!(family("errors[2].code of T3"), "errors[].code");
         assert_eq!(family("stack of main at -8"), family("stack of main at -16"));
         assert_eq!(family("stack of main at -x"), "stack of main at -x");

@@ -61,6 +61,7 @@ use memory::Output;
 use modules::Modules;
 pub use naming::Pattern;
 pub use objects::is_signal;
+use pool::PoolAccesses;
 use sharing::{Shared, Sharing};
 pub use sink::{InMemory, Nowhere, Sink};
 pub use stillness::ends_in_standstill;
@@ -278,6 +279,9 @@ pub fn load_into<S: Sink>(
                 let Some(event) = fibers::of_trace(&mut fibers, event) else { continue };
                 if translator.wants_accesses(&event)? {
                     translator.learn(&event, &heap::look_ahead(reader.clone(), &event))?;
+                }
+                if translator.wants_pool_accesses(&event)? {
+                    translator.note_pool(PoolAccesses::look_ahead(reader.clone(), &event));
                 }
                 translator.event(&event)?;
             }

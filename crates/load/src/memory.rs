@@ -11,6 +11,7 @@ use super::blocks::{BlockNumber, Placed};
 use super::frames::Frames;
 use super::heap::Site;
 use super::modules::{Frame, Modules};
+use super::pool::{PoolAccesses, PoolPart};
 use super::sink::Sink;
 use super::variables::Variables;
 
@@ -85,6 +86,11 @@ impl FirstUse {
     }
 }
 
+/// Whether the function that uses an object has its address from its own frame.
+fn is_own(first_use: FirstUse, modules: &mut Modules) -> bool {
+    first_use.argument.and_then(|argument| modules.frame_base(first_use.pc, argument)).is_some()
+}
+
 /// What names come from, and where they go.
 pub(super) struct Output<S: Sink> {
     pub(super) modules: Modules,
@@ -95,6 +101,8 @@ pub(super) struct Output<S: Sink> {
 pub(super) struct Memory {
     pub(super) variables: Variables,
     origins: FxHashMap<BlockNumber, Origin>,
+    /// What accesses the parts of large blocks.
+    pools: FxHashMap<BlockNumber, PoolAccesses>,
     pub(super) frames: Frames,
     /// The names of threads by their thread pointers: variables that each thread has its own of lie below. The memory of a thread that ended
     /// may become another's.
@@ -103,8 +111,8 @@ pub(super) struct Memory {
 
 impl Memory {
     pub(super) fn new(variables: Variables) -> Memory {
-        let (origins, frames) = (FxHashMap::default(), Frames::default());
-        Memory { variables, origins, frames, thread_pointers: BTreeMap::new() }
+        let (origins, frames, pools) = (FxHashMap::default(), Frames::default(), FxHashMap::default());
+        Memory { variables, origins, pools, frames, thread_pointers: BTreeMap::new() }
     }
 
     /// The number of the block that an address belongs to.
@@ -116,8 +124,14 @@ impl Memory {
     pub(super) fn place(&mut self, placed: Placed, gone: &[Placed], origin: Origin) {
         for block in gone {
             self.origins.remove(&block.number);
+            self.pools.remove(&block.number);
         }
         self.origins.insert(placed.number, origin);
+    }
+
+    /// Notes what accesses the parts of a block.
+    pub(super) fn note_pool(&mut self, block: BlockNumber, accesses: PoolAccesses) {
+        self.pools.insert(block, accesses);
     }
 
     /// The name of a block that was allocated.
@@ -168,7 +182,10 @@ impl Memory {
                     let is_typed = site.holds.as_ref().is_some_and(|holds| !holds.is_bytes(modules));
                     let in_pool = match is_typed {
                         true => None,
-                        false => modules.in_pool(&name, placed.length, offset, length, first_use.pc),
+                        false => {
+                            let part = PoolPart { name: &name, size: placed.length, offset, length };
+                            modules.in_pool(part, first_use.pc, self.pools.get_mut(&placed.number))
+                        }
                     };
                     return match (in_pool, &site.holds) {
                         (Some(name), _) => name,
@@ -181,8 +198,13 @@ impl Memory {
                         let below = placed.length - offset;
                         let pc = (first_use.thread == thread).then_some(first_use.pc);
                         let of = pc.and_then(|pc| self.users_call(thread, pc, modules));
+                        let is_own = of == Some(first_use.pc) && is_own(first_use, modules);
                         match of.and_then(|call| modules.function(call.saturating_sub(1))) {
-                            Some(function) => format!("local of {function} in {name} at -{below}"),
+                            Some(function) if is_own => {
+                                format!("local of {function} in {name} at -{below}")
+                            }
+                            // It may have the address from who called it.
+                            Some(function) => format!("stack used by {function} in {name} at -{below}"),
                             None => format!("stack of {name} at -{below}"),
                         }
                     });

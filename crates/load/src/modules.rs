@@ -15,7 +15,7 @@ use super::debug::{Code, DebugInfo, FrameBase, Local};
 use super::pool::ReachedMember;
 use super::source::{SourceFiles, Token, tokens};
 use super::statics::{name_apart, needs_declarations};
-use super::typing::without_indices;
+use super::typing::{Typing, without_indices};
 
 /// One frame of a place in the code, inlined functions apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -337,6 +337,11 @@ impl Modules {
         let (_, own, debug) = self.debug_at(address)?;
         let scope = debug.scope(own)?;
         let distance = scope.base?.distance();
+        // `*sum += 1`: what a pointer leads to may lie on the same stack.
+        let reached = Typing { debug, scope: Some(&*scope) }.reached(&tokens);
+        if reached.iter().any(|reached| reached.places(debug, length).next().is_some()) {
+            return None;
+        }
         let mut parts: Vec<String> = Vec::new();
         for local in &scope.locals {
             let (Some(kind), Some(offset)) = (local.kind().and_then(|kind| debug.number(kind)), local.offset)

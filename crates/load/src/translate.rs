@@ -24,6 +24,7 @@ use super::lock_order::{Cycle, LockOrders};
 use super::memory::{FirstUse, Output};
 use super::modules::{CodeOwner, Frame};
 use super::objects::Objects;
+use super::pool::PoolAccesses;
 use super::repeated::Repetitions;
 use super::rust::{Locks, Role};
 use super::sink::Sink;
@@ -100,6 +101,9 @@ pub(super) struct Translator<S: Sink> {
     unseen_futexes: FxHashMap<u64, bool>,
     /// Where blocks were allocated whose accesses were looked at.
     looked_ahead: FxHashSet<(Chain, u64)>,
+    /// How many pools there were whose accesses were looked at, and those of the one that is allocated next.
+    pools: usize,
+    next_pool: Option<PoolAccesses>,
     touched: Vec<Slot>,
     /// What each of some accesses touches.
     together: Vec<Touched>,
@@ -178,6 +182,8 @@ impl<S: Sink> Translator<S> {
             freed: None,
             unseen_futexes: FxHashMap::default(),
             looked_ahead: FxHashSet::default(),
+            pools: 0,
+            next_pool: None,
             touched: Vec::new(),
             together: Vec::new(),
             repetitions: options.drop_repeated.then(Repetitions::default),

@@ -16,6 +16,24 @@ pub(super) struct Reached {
     pub(super) part: String,
 }
 
+/// The largest structure that is looked into.
+const LARGEST: u64 = 4096;
+
+impl Reached {
+    /// Where in what the pointer points to something of a length lies that this can be.
+    pub(super) fn places<'d>(
+        &'d self,
+        debug: &'d DebugInfo,
+        length: Option<u64>,
+    ) -> impl Iterator<Item = u64> + 'd {
+        let types = debug.types();
+        (0..types.size(self.pointee).min(LARGEST)).filter(move |&into| {
+            let path = types.path(self.pointee, into, length);
+            path.is_exact && without_indices(&path.text) == self.part
+        })
+    }
+}
+
 /// Where the names of a line are looked up.
 pub(super) struct Typing<'d> {
     pub(super) debug: &'d mut DebugInfo,
@@ -141,7 +159,10 @@ impl Typing<'_> {
             all.extend(kind);
         }
         for at in 0..tokens.len() {
+            // `sizeof(conn *)` is about a pointer, not about what it points to.
+            let is_measured = at > 0 && tokens[at - 1] == Token::Word("sizeof");
             if tokens[at] == Token::Sign("(")
+                && !is_measured
                 && let Some((kind, length)) = self.named(&tokens[at + 1..])
                 && tokens[at + 1 + length..].starts_with(&[Token::Sign("*"), Token::Sign(")")])
             {

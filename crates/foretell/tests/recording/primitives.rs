@@ -233,10 +233,23 @@ fn whoever_finds_a_node_comes_before_who_removes_it() {
 fn a_pool_is_not_named_for_its_parts() {
     each("pool.c", |recorded| {
         let variables: Vec<&str> = recorded.trace.symbols().variables.iter().collect();
-        for name in ["item (pool.c:19)[+0]->count", "item (pool.c:19)[+1024]->count"] {
+        for name in ["item (pool.c:20)[+0]->count", "item (pool.c:20)[+1024]->count"] {
             assert!(variables.contains(&name), "{name} is not among {variables:?}");
         }
         assert!(!variables.iter().any(|name| name.contains("->data[")), "{variables:?}");
+    });
+}
+
+/// `sizeof(conn *)` says that a block holds pointers, and what a pointer leads to on the stack is no variable of who follows it.
+#[test]
+fn pointers_do_not_lead_names_astray() {
+    each("pointers_in_names.c", |recorded| {
+        let variables: Vec<&str> = recorded.trace.symbols().variables.iter().collect();
+        for name in ["conn * (pointers_in_names.c:37)[3]", "conn (pointers_in_names.c:39)->state"] {
+            assert!(variables.contains(&name), "{name} is not among {variables:?}");
+        }
+        let is_of_add = |name: &&&str| name.starts_with("add::") || name.starts_with("local of add");
+        assert_eq!(variables.iter().find(is_of_add), None, "{variables:?}");
     });
 }
 

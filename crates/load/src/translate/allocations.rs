@@ -9,6 +9,7 @@ use wire::{Event, Op as Raw};
 use super::Translator;
 use crate::heap::{Sample, Site};
 use crate::memory::Origin;
+use crate::pool::{self, PoolAccesses};
 use crate::sink::Sink;
 use crate::stacks::At;
 
@@ -18,6 +19,8 @@ const MOST_CALLS: usize = 32;
 const MOST_SITES: usize = 1 << 16;
 /// Allocations whose accesses are looked at to find out what they hold.
 const MOST_LOOKS: usize = 256;
+/// Pools whose accesses are looked at.
+const MOST_POOLS: usize = 4;
 /// Names of cleared blocks that are kept.
 const MOST_CLEARED: usize = 4096;
 
@@ -41,6 +44,9 @@ impl<S: Sink> Translator<S> {
         *count += 1;
         let name = if *count == 1 { name } else { format!("{name}#{count}") };
         self.objects.block(placed, &gone, Origin::Heap(name, site));
+        if let Some(accesses) = self.next_pool.take() {
+            self.objects.memory.note_pool(placed.number, accesses);
+        }
         let block = self.objects.block_id(placed.number, &mut self.output.sink)?;
         // `realloc` frees and allocates at one place, at once.
         if block.is_some() && self.freed == Some((event.thread, event.pc)) {
@@ -95,6 +101,24 @@ impl<S: Sink> Translator<S> {
         let at = self.at(event)?;
         let chain = self.threads[event.thread as usize].calls.current();
         Ok(self.site(event, at).holds.is_none() && self.looked_ahead.insert((chain, event.pc)))
+    }
+
+    /// Whether the block that this event allocates may be a pool, whose accesses say what its parts are.
+    pub(crate) fn wants_pool_accesses(&mut self, event: &Event<'_>) -> io::Result<bool> {
+        let Raw::Allocate { size: pool::SMALLEST.., .. } = event.op else { return Ok(false) };
+        if !S::WANTS_NAMES || self.pools == MOST_POOLS || !self.objects.memory.variables.keeps_some_of_next()
+        {
+            return Ok(false);
+        }
+        let at = self.at(event)?;
+        let site = self.site(event, at);
+        Ok(site.holds.as_ref().is_none_or(|holds| holds.is_bytes(&mut self.output.modules)))
+    }
+
+    /// Takes note of the accesses to a pool before it is allocated.
+    pub(crate) fn note_pool(&mut self, accesses: PoolAccesses) {
+        self.pools += 1;
+        self.next_pool = Some(accesses);
     }
 
     /// Learns what a block holds from accesses to it.

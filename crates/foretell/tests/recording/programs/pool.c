@@ -1,7 +1,8 @@
-// A pool: one large block, of which parts are handed out. The callers' types are not the block's.
+// A pool: one large block, which is written over as a whole and of which parts are handed out. The callers' types are not the block's.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct item {
     int id;
@@ -19,6 +20,7 @@ static void *take(size_t size)
         char *page = malloc(1 << 16);
         if (!page)
             abort();
+        memset(page, 7, 1 << 16);
         pool = page;
     }
     void *part = pool + used;
