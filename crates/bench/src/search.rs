@@ -119,7 +119,7 @@ impl Way {
     }
 }
 
-/// What came of one way and one seed.
+/// The result of one way and one seed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Cell {
     /// The run that failed, and the CPU seconds until then; none: it did not fail.

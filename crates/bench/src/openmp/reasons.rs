@@ -34,7 +34,7 @@ const REASONS: [(&str, &str); 11] = [
         "Its runs have more than three million events: on a busy machine, recording one takes most of the time, and the races that are predicted are not \
          replayed.",
     ),
-    ("DRB181", "Its runs have so many events that the recording ends before the loop that races."),
+    ("DRB181", "Its runs are long: the recording ends before the loop that races."),
     (
         "DRB199",
         "Its threads wait by spinning with a lock: a run has millions of events, and the search does not come to an end in time on a busy machine.",

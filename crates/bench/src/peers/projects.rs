@@ -25,7 +25,7 @@ use xtask::scratch::with_directory;
 /// What a build may take, and a hunt, in seconds. Hunts end by themselves before that.
 const LIMIT: u32 = 900;
 
-/// What came of a project.
+/// The result of a project.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Row {
     name: String,
