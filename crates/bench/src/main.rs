@@ -6,6 +6,7 @@ mod fleet;
 mod growth;
 mod hostile;
 mod llvm;
+mod manifest;
 mod measure;
 mod openmp;
 mod papers;
@@ -13,6 +14,7 @@ mod parallel;
 mod peers;
 mod plot;
 mod races;
+mod racy;
 mod rapid;
 mod record;
 mod scenarios;
@@ -85,6 +87,11 @@ const BENCHMARKS: &[Benchmark] = &[
         "projects",
         "hunting in real projects of Debian's and crates.io's as they are",
         peers::projects::run,
+    ),
+    Benchmark::new(
+        "racy",
+        "hunting in programs that Goblint's and Valgrind's tests say race (FORETELL_SUITES names them), compared with ThreadSanitizer",
+        racy::run,
     ),
     Benchmark::new(
         "search",

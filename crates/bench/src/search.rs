@@ -6,8 +6,6 @@
 //! `FORETELL_SEARCH_SECONDS` says for how long it measures: programs that are not done by then are listed as not measured.
 //! `FORETELL_SEARCH_RUNS` says how many runs a policy may make (100 unless told otherwise).
 
-mod manifest;
-
 use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -22,8 +20,8 @@ use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
 use crate::cells::Cells;
+use crate::manifest::{self, Program};
 use crate::measure::{measured_binary, median};
-use manifest::Failing;
 
 /// How often each way is tried, with another seed each time.
 const SEEDS: u64 = 5;
@@ -44,10 +42,7 @@ const TIMEOUT_STATUS: i32 = 124;
 
 pub(crate) fn run() -> Outcome {
     let (foretell, build) = measured_binary()?;
-    let suites = std::env::var_os("FORETELL_SUITES").ok_or(
-        "FORETELL_SUITES must name a directory with checkouts of the suites that bench/search.toml lists",
-    )?;
-    let programs = manifest::programs(Path::new(&suites))?;
+    let programs = manifest::programs("search.toml", &manifest::suites()?)?;
     let mut section = format!("## The search for failures\n\n{} {build}\n", circumstances().trim_end());
     let seconds = std::env::var("FORETELL_SEARCH_SECONDS").ok();
     let limit = seconds.map(|text| text.parse().map(Duration::from_secs)).transpose();
@@ -67,7 +62,7 @@ pub(crate) fn run() -> Outcome {
 
 fn measure(
     foretell: &str,
-    programs: &[Failing],
+    programs: &[Program],
     policy_runs: u64,
     cells: &mut Cells<Cell>,
     directory: &Path,
@@ -143,7 +138,7 @@ struct Row {
 
 struct Trial<'a> {
     foretell: &'a str,
-    program: &'a Failing,
+    program: &'a Program,
     place: &'a Path,
     /// How many runs a policy may make.
     policy_runs: u64,
@@ -186,18 +181,8 @@ impl Trial<'_> {
 
     fn build(&self, name: &str, cc: &str, cxx: &str) -> Result<PathBuf, String> {
         let made = self.place.join(name);
-        let built = Command::new("sh")
-            .args(["-ec", &self.program.build])
-            .envs([("CC", cc), ("CXX", cxx)])
-            .env("NAME", &self.program.name)
-            .env("PROGRAM", &made)
-            .current_dir(&self.program.directory)
-            .output()
-            .map_err(|error| format!("cannot run the shell: {error}"))?;
-        match built.status.success() {
-            true => Ok(made),
-            false => Err(format!("does not build: {}", String::from_utf8_lossy(&built.stderr))),
-        }
+        self.program.build(&made, cc, cxx)?;
+        Ok(made)
     }
 
     fn hunt(&self, program: &Path, seed: u64) -> Result<Cell, String> {
