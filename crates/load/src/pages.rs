@@ -21,7 +21,7 @@ pub(super) struct Pages<T> {
     uniform: FxHashMap<u64, T>,
 }
 
-/// The cells of some bytes that follow each other: these cells, so many times.
+/// The cells of some bytes that follow each other: these cells, repeated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cells<'p, T> {
     pub(super) cells: &'p [T],

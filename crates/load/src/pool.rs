@@ -22,7 +22,7 @@ const LARGEST: u64 = 4096;
 /// What lies in a pool starts at a multiple of this.
 const ALIGNMENT: u64 = 4;
 
-/// A block of so many bytes may be a pool.
+/// A block of at least this number of bytes may be a pool.
 pub(super) const SMALLEST: u64 = 1 << 14;
 /// Events that are passed over to find accesses to a pool.
 const FARTHEST: usize = 1 << 18;
