@@ -243,3 +243,26 @@ fn a_suite_cannot_have_anything_run() {
     assert!(said.contains("is a link"), "{said}");
     assert!(workshop.path("precious/file").exists());
 }
+
+/// The names of a trace and what the program prints are shown so that they are what they seem to be.
+#[test]
+fn a_replay_shows_what_cannot_be_seen() {
+    let hidden = "a\u{202e}b\u{200b}c\u{1b}[2J";
+    let workshop = Workshop::new();
+    workshop.write(
+        "program.c",
+        &format!(
+            "#include <pthread.h>\n#include <stdio.h>\nstatic int x;\n#line 1 \"{hidden}.c\"\n\
+             static void *add(void *none) {{ x++; return none; }}\n\
+             int main(void) {{ pthread_t t; puts(\"{hidden}\\tend\"); pthread_create(&t, NULL, add, NULL);\n\
+             x++; pthread_join(t, NULL); return 0; }}\n"
+        ),
+    );
+    succeeded(&mut workshop.foretell(&["cc", "-g", "-O1", "-pthread", "program.c", "-o", "program"]));
+    succeeded(&mut workshop.foretell(&["record", "-q", "--", "./program"]));
+    let (status, said) = replay(&workshop, &["foretell.ftr", "race-1"]);
+    assert_eq!(status, Some(1), "{said}");
+    let found = said.chars().find(|&c| report::is_hidden(c) && c != '\n' && c != '\t');
+    assert_eq!(found, None, "{said:?}");
+    assert!(said.contains(r"a\u{202e}b\u{200b}c") && said.contains("\tend"), "{said}");
+}

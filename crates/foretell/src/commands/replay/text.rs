@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use pipeline::ending::signal_name;
 use pipeline::replay::{ReplayRun, ReplaySummary, ReplayedEvent, Replayer};
+use report::printable;
 use run::replay::{Ending, Goal, RaceOrder, ReplayVerdict};
 use trace::Kind;
 
 /// The summary for a person. Quietly: its first line only.
 pub(super) fn in_words(replayer: &Replayer, summary: &ReplaySummary, quiet: bool) -> String {
     let ReplaySummary { finding, result, times, confirmed, .. } = summary;
-    let mut text = format!("{finding}: {}", result.name());
+    let mut text = format!("{}: {}", printable(finding), result.name());
     // Writing to a string cannot fail.
     if *times > 1 {
         let _ = write!(text, ", {confirmed} of {times}");
@@ -21,9 +22,9 @@ pub(super) fn in_words(replayer: &Replayer, summary: &ReplaySummary, quiet: bool
     }
     if let Some(left) = &summary.divergence {
         let at = replayer.step_in_words(left);
-        let _ = writeln!(text, "  the program left the schedule at {at}, in {}", left.thread);
-        let _ = writeln!(text, "    expected: {}", left.expected);
-        let _ = writeln!(text, "    found:    {}", left.came);
+        let _ = writeln!(text, "  the program left the schedule at {at}, in {}", printable(&left.thread));
+        let _ = writeln!(text, "    expected: {}", printable(&left.expected));
+        let _ = writeln!(text, "    found:    {}", printable(&left.came));
     }
     for (index, run) in summary.runs.iter().enumerate() {
         push_run(&mut text, replayer, run, index == 0);
@@ -33,13 +34,13 @@ pub(super) fn in_words(replayer: &Replayer, summary: &ReplaySummary, quiet: bool
             if opinion.reported { "says:" } else { "reports nothing in a run with this synchronisation" };
         let _ = writeln!(text, "  ThreadSanitizer {said}");
         for line in opinion.report.lines() {
-            let _ = writeln!(text, "    | {line}");
+            let _ = writeln!(text, "    | {}", visible(line));
         }
     }
     for race in &summary.races {
-        let [one, other] = &race.locations;
-        let _ =
-            writeln!(text, "  these runs have another data race, on `{}`: {one} and {other}", race.object);
+        let [one, other] = race.locations.each_ref().map(|location| printable(location));
+        let object = printable(&race.object);
+        let _ = writeln!(text, "  these runs have another data race, on `{object}`: {one} and {other}");
     }
     text
 }
@@ -54,8 +55,8 @@ fn push_run(text: &mut String, replayer: &Replayer, run: &ReplayRun, first: bool
             if order == RaceOrder::Ba {
                 events.reverse();
             }
-            let names: Vec<&str> = events.iter().map(|seen| seen.thread.as_str()).collect();
-            let _ = writeln!(text, "  {}: {} first", order.name(), names.first().unwrap_or(&""));
+            let first = events.first().map(|seen| printable(&seen.thread)).unwrap_or_default();
+            let _ = writeln!(text, "  {}: {first} first", order.name());
             for seen in events {
                 push_values(text, seen);
             }
@@ -74,16 +75,21 @@ fn push_run(text: &mut String, replayer: &Replayer, run: &ReplayRun, first: bool
     let _ = writeln!(text, "  {end}");
     let lines: Vec<&str> = run.output.lines().collect();
     for line in &lines[lines.len().saturating_sub(6)..] {
-        let _ = writeln!(text, "    | {line}");
+        let _ = writeln!(text, "    | {}", visible(line));
     }
+}
+
+/// A line that the program printed, its tabs as they are.
+fn visible(line: &str) -> String {
+    line.split('\t').map(printable).collect::<Vec<_>>().join("\t")
 }
 
 /// Where the threads stood.
 fn push_threads(text: &mut String, run: &ReplayRun) {
     for standing in &run.threads {
-        let _ = writeln!(text, "    {} ({})", standing.thread, standing.state.name());
+        let _ = writeln!(text, "    {} ({})", printable(&standing.thread), standing.state.name());
         for frame in &standing.stack {
-            let _ = writeln!(text, "        in {frame}");
+            let _ = writeln!(text, "        in {}", printable(&frame.to_string()));
         }
     }
 }
@@ -100,9 +106,11 @@ fn push_hold(text: &mut String, replayer: &Replayer, run: &ReplayRun) {
     };
     let _ = writeln!(text, "  {title}");
     for seen in &run.events {
-        let _ = writeln!(text, "    {}: {} at {}", seen.thread, seen.operation, seen.location);
+        let [thread, operation, location] =
+            [&seen.thread, &seen.operation, &seen.location].map(|part| printable(part));
+        let _ = writeln!(text, "    {thread}: {operation} at {location}");
         for frame in seen.stack.iter().skip(1) {
-            let _ = writeln!(text, "        from {frame}");
+            let _ = writeln!(text, "        from {}", printable(frame));
         }
         if !matches!(replayer.plan.goal, Goal::Race(..) | Goal::Deadlock(_)) {
             push_values(text, seen);
@@ -123,6 +131,6 @@ fn push_values(text: &mut String, seen: &ReplayedEvent) {
         said.push(format!("changed {before} to {after}"));
     }
     if !said.is_empty() {
-        let _ = writeln!(text, "      {} {}", seen.thread, said.join(" and "));
+        let _ = writeln!(text, "      {} {}", printable(&seen.thread), said.join(" and "));
     }
 }
