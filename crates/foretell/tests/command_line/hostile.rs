@@ -100,12 +100,18 @@ fn the_time_ends_the_reading_of_what_never_ends() {
         assert!(started.elapsed() < Duration::from_secs(10), "{command:?}: {:?}", started.elapsed());
     }
     assert!(!place.path("n.ftr").exists());
-    // What cannot be evidence is not unpacked.
-    let started = Instant::now();
-    let ran = place.run(&["check", "n.std.gz"]);
-    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("this is not evidence"), "{}", ran.stderr);
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    // What cannot be evidence, or a schedule, is not unpacked.
+    let others: [(&[&str], &str); 2] = [
+        (&["check", "n.std.gz"], "this is not evidence"),
+        (&["replay", "--schedule", "n.std.gz"], "this is not a schedule file"),
+    ];
+    for (command, why) in others {
+        let started = Instant::now();
+        let ran = place.run(command);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains(why), "{}", ran.stderr);
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    }
 }
 
 /// `A` holds `p` and waits on the monitor `q`; `B` needs `p` before it can notify. The trace logs `wait` where waiting begins, as Java's tools do.

@@ -17,17 +17,7 @@ const START: u64 = 1 << 16;
 impl EvidenceFile {
     /// Reads evidence, which may be compressed. `name` is what the user calls it.
     pub fn read(name: &str, input: impl Read) -> Result<EvidenceFile, Error> {
-        let cannot = |error| Error::io("read", format!("`{name}`"), error);
-        let mut bytes = Vec::new();
-        let mut decoded = decode(input).map_err(cannot)?;
-        decoded.by_ref().take(START).read_to_end(&mut bytes).map_err(cannot)?;
-        if !is_evidence(&bytes) {
-            return Err(not_evidence(name));
-        }
-        decoded.take(LARGEST + 1 - START).read_to_end(&mut bytes).map_err(cannot)?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(ErrorKind::LargeEvidence(name.to_owned()).into());
-        }
+        let bytes = content(name, input, is_evidence)?.ok_or_else(|| not_evidence(name))?;
         EvidenceFile::parse(name, &bytes)
     }
 
@@ -44,6 +34,26 @@ impl EvidenceFile {
         let evidence = Evidence::parse(bytes).map_err(|error| wrong_json(&name, bytes, &error))?;
         Ok(EvidenceFile { name, evidence, schedule_file: None })
     }
+}
+
+/// The content of a file, which may be compressed and may then be much larger than it looks; none if it does not start as it should.
+pub(crate) fn content(
+    name: &str,
+    input: impl Read,
+    starts_well: fn(&[u8]) -> bool,
+) -> Result<Option<Vec<u8>>, Error> {
+    let cannot = |error| Error::io("read", format!("`{name}`"), error);
+    let mut bytes = Vec::new();
+    let mut decoded = decode(input).map_err(cannot)?;
+    decoded.by_ref().take(START).read_to_end(&mut bytes).map_err(cannot)?;
+    if !starts_well(&bytes) {
+        return Ok(None);
+    }
+    decoded.take(LARGEST + 1 - START).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(ErrorKind::LargeEvidence(name.to_owned()).into());
+    }
+    Ok(Some(bytes))
 }
 
 /// Whether a file that starts so can be evidence.

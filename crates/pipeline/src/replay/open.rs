@@ -2,16 +2,16 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 
 use report::ScheduleFile;
 use run::drive::{Client, Drive};
 use run::program::Program;
-use trace::open::decode;
 
 use super::{Replayer, cannot_be_replayed};
 use crate::confirm::{self, ConfirmOptions};
 use crate::error::{Error, ErrorKind};
+use crate::evidence;
 use crate::observer::Observer;
 use crate::predict::PredictOptions;
 use crate::recorded_command::{ChosenBy, client, command_named, command_of, command_of_schedule, quoted};
@@ -38,9 +38,9 @@ impl Replayer {
     pub fn of_file(file: &OsStr, command: &[OsString]) -> Result<Replayer, Error> {
         let name = file.to_string_lossy().into_owned();
         let cannot = |error| Error::io("read", format!("`{name}`"), error);
-        let mut bytes = Vec::new();
         let input = BufReader::new(File::open(file).map_err(cannot)?);
-        decode(input).and_then(|mut content| content.read_to_end(&mut bytes)).map_err(cannot)?;
+        let bytes =
+            evidence::content(&name, input, ScheduleFile::is_one)?.ok_or_else(|| not_schedule(&name))?;
         let schedule = ScheduleFile::parse(&bytes).map_err(|error| {
             let line = format!("line {}", error.line);
             Error::from(ErrorKind::Schedule(error.to_string())).in_file(name.as_str()).note(line)
@@ -85,6 +85,12 @@ impl Replayer {
         };
         confirm::replayer(opened, &found.findings[0], &options)
     }
+}
+
+fn not_schedule(name: &str) -> Error {
+    Error::from(ErrorKind::Schedule("this is not a schedule file".to_owned()))
+        .in_file(name)
+        .help("`foretell decide` writes one with `--schedule-out FILE`")
 }
 
 /// Nothing says what to send to a server.
