@@ -129,13 +129,7 @@ fn unpack_below(cache: &Path) -> io::Result<Installed> {
             put(path, content)?;
         }
     }
-    let link = lib.join("libtsan.so");
-    if !link.exists() {
-        match std::os::unix::fs::symlink("libtsan.so.2", &link) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
-    }
+    put_link(&lib.join("libtsan.so"), "libtsan.so.2")?;
     Ok(Installed { library, include, shim, branches })
 }
 
@@ -151,6 +145,20 @@ fn put(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(content)?;
     file.persist(path)?;
+    Ok(())
+}
+
+/// Makes a link to a file beside it, in place of whatever else has its name: `-ltsan` takes what it points to.
+fn put_link(path: &Path, target: &str) -> io::Result<()> {
+    if fs::read_link(path).is_ok_and(|there| there == Path::new(target)) {
+        return Ok(());
+    }
+    let directory = path.parent().unwrap_or(Path::new("."));
+    // Made elsewhere and moved, so that a compiler that runs at the same time finds the one or the other.
+    let made = tempfile::Builder::new()
+        .make_in(directory, |name| std::os::unix::fs::symlink(target, name))?
+        .into_temp_path();
+    made.persist(path)?;
     Ok(())
 }
 
@@ -199,6 +207,16 @@ mod tests {
         fs::write(&installed.library, vec![0x90; runtime.len()]).unwrap();
         assert_eq!(unpack_below(&cache).unwrap(), installed);
         assert_eq!(fs::read(&installed.library).unwrap(), runtime);
+        // What a program is linked with is the library, whatever the link was.
+        let link = installed.library.with_file_name("libtsan.so");
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink("/lib/elsewhere.so", &link).unwrap();
+        assert_eq!(unpack_below(&cache).unwrap(), installed);
+        assert_eq!(fs::read(&link).unwrap(), runtime);
+        fs::remove_file(&link).unwrap();
+        fs::write(&link, "INPUT(/lib/elsewhere.so)").unwrap();
+        assert_eq!(unpack_below(&cache).unwrap(), installed);
+        assert_eq!(fs::read(&link).unwrap(), runtime);
         let elsewhere = cache.join("elsewhere");
         fs::rename(&installed.library, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &installed.library).unwrap();
