@@ -15,6 +15,13 @@ struct Ignored {
     writes: u32,
     atomics: u32,
     orders: u32,
+    /// Those of [`Ignored::orders`] that come with a lock's signal.
+    signals: u32,
+}
+
+/// Whether a stretch is the inside of a lock's signal.
+pub(super) fn is_signal(ignored: wire::Ignored) -> bool {
+    ignored.atomics && ignored.orders
 }
 
 /// All directives so far.
@@ -35,12 +42,14 @@ impl Directives {
                 ignored.writes += u32::from(more.writes);
                 ignored.atomics += u32::from(more.atomics);
                 ignored.orders += u32::from(more.orders);
+                ignored.signals += u32::from(is_signal(more));
             }
             Op::IgnoreEnd(less) => {
                 ignored.reads = ignored.reads.saturating_sub(u32::from(less.reads));
                 ignored.writes = ignored.writes.saturating_sub(u32::from(less.writes));
                 ignored.atomics = ignored.atomics.saturating_sub(u32::from(less.atomics));
                 ignored.orders = ignored.orders.saturating_sub(u32::from(less.orders));
+                ignored.signals = ignored.signals.saturating_sub(u32::from(is_signal(less)));
             }
             Op::Benign { address, length } => self.mean_races(address, address.saturating_add(length)),
             _ => {}
@@ -55,7 +64,9 @@ impl Directives {
     /// Whether the thread is in a stretch that it has opened itself. Those of locks come with the lock.
     pub(super) fn is_ignoring(&self, thread: u32) -> bool {
         self.ignored.get(&thread).is_some_and(|ignored| {
-            ignored.reads > ignored.atomics || ignored.writes > ignored.atomics || ignored.orders > 0
+            ignored.reads > ignored.atomics
+                || ignored.writes > ignored.atomics
+                || ignored.orders > ignored.signals
         })
     }
 

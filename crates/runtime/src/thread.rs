@@ -173,6 +173,8 @@ pub(crate) struct Thread {
     /// How many locks that the program announces it is inside, and how often it has touched memory there.
     pub(crate) locks_inside: Cell<u32>,
     pub(crate) tries: Cell<u32>,
+    /// Whether it is inside to signal, not to lock.
+    pub(crate) signals: Cell<bool>,
     /// The fiber that runs; 0: the thread's own.
     pub(crate) fiber: Cell<u64>,
     pub(crate) pending: Cell<[libc::siginfo_t; PUT_OFF]>,

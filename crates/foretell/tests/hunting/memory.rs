@@ -30,9 +30,10 @@ const MEMORY: [Bug; 11] = [
     bug("memory/at_thread_exit.cc", &["race"], "by_object"),
 ];
 
-const ANNOTATIONS: [Bug; 7] = [
+const ANNOTATIONS: [Bug; 8] = [
     bug("annotations/acquire_release.c", &["race"], "data"),
     bug("annotations/own_lock.c", &["race"], "counted"),
+    bug("annotations/signal.c", &["race"], "value"),
     bug("annotations/macros.c", &["race"], "counted"),
     bug("annotations/unseen.c", &["race"], "statistic"),
     bug("annotations/fibers_apart.c", &["race"], "shared"),

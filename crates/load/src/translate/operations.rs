@@ -7,6 +7,7 @@ use wire::{Event, Hold, Op as Raw, Passage, Waker};
 
 use super::Translator;
 use super::waits::AwaitedObject;
+use crate::directives::is_signal;
 use crate::memory::FirstUse;
 use crate::sink::Sink;
 use crate::stacks::At;
@@ -182,6 +183,8 @@ impl<S: Sink> Translator<S> {
                 None
             }
             Raw::IgnoreBegin { .. } | Raw::IgnoreEnd { .. } | Raw::Benign { .. } => {
+                // Who waits for the signal comes after it, in every run and whatever the trace says.
+                self.ignores_orders |= matches!(event.op, Raw::IgnoreBegin(ignored) if is_signal(ignored));
                 self.directives.see(event);
                 self.note_ignoring(event, at);
                 None

@@ -7,8 +7,9 @@ use candidates::{Bug, Object, PatternLimits, Remarks, Report, SearchSettings, or
 use check::{Model, Question};
 use decide::{Index, Verdict, Witness, race_order};
 use order::MustOrder;
-use papers::races::{Method, for_each_pair};
+use papers::races::{Method, for_each_pair, hb};
 use report::{FindingKind, Predictions, Rung};
+use trace::EventId;
 
 use super::gather::Gatherer;
 use crate::error::{Error, ErrorKind};
@@ -51,8 +52,10 @@ fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
     let settings = SearchSettings { model: gatherer.model, options: gatherer.options };
     gatherer.observer.begin(&Stage::Searching(FindingKind::Race));
     let index = gatherer.index;
+    let recorded = RecordedRaces::of(index);
     let funnel = poly::races_within(index, settings, limits(gatherer), &mut |report| match report {
         Report::Bug(found) => {
+            let found = recorded.prefer(gatherer, found);
             gatherer.note_race(&found);
             gatherer.take(FindingKind::Race, found);
         }
@@ -71,6 +74,34 @@ fn exactly(gatherer: &mut Gatherer<'_>, predictions: &mut Predictions) {
     predictions.candidates += funnel.pairs - funnel.ordered + with_memory.tally.candidates;
     predictions.unknown += funnel.unknown + with_memory.tally.unknown;
     predictions.funnel = Some(funnel);
+}
+
+/// The races that the recorded order itself has, where the program has orders ignored. A replay cannot bring two accesses together that such an
+/// order keeps apart; it can only follow the recorded order and find them unordered. So of the pairs at the same places, one of these is the
+/// finding.
+struct RecordedRaces(Vec<RacePair>);
+
+impl RecordedRaces {
+    fn of(index: &Index<'_>) -> Self {
+        let is_wanted = index.trace().metadata().ignores_orders;
+        let races = is_wanted.then(|| hb::races_within(index.trace(), index.bounds()));
+        RecordedRaces(races.into_iter().flatten().collect())
+    }
+
+    /// A race of the recorded order at the places of this one, if there is one and it is feasible.
+    fn prefer(&self, gatherer: &Gatherer<'_>, found: Bug) -> Bug {
+        let Question::Race(first, second) = found.question else { return found };
+        let trace = gatherer.index.trace();
+        let place = |event: EventId| (trace.op(event), trace.location(event));
+        let is_at = |a: EventId, b: EventId| place(a) == place(first) && place(b) == place(second);
+        let is_there = |pair: &&RacePair| is_at(pair.first, pair.second) || is_at(pair.second, pair.first);
+        let Some(&pair) = self.0.iter().find(is_there) else { return found };
+        let question = Question::Race(pair.first, pair.second);
+        match decide::decide(gatherer.index, &question, gatherer.model, gatherer.options) {
+            Ok(Verdict::Feasible(witness)) => bug_of(gatherer, question, pair, witness),
+            _ => found,
+        }
+    }
 }
 
 /// Races in the order of the trace's own synchronisation. Each comes with the schedule that shows it, under every model.

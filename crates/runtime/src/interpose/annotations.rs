@@ -105,6 +105,8 @@ const IGNORED: u64 = 3;
 const INSIDE_A_LOCK: u64 = 7;
 /// What would order threads.
 const IGNORED_ORDERS: u64 = 8;
+/// Whatever orders threads in the implementation of a signal is not part of what the signal promises.
+const INSIDE_A_SIGNAL: u64 = INSIDE_A_LOCK | IGNORED_ORDERS;
 
 /// # Safety
 /// The name is a string with its end.
@@ -122,9 +124,24 @@ fn held(reads: bool) -> &'static super::LockKinds {
     if reads { &SHARED } else { &EXCLUSIVE }
 }
 
+/// What is ignored where the thread is inside.
+fn ignored_inside() -> u64 {
+    match enter() {
+        Some(inside) if inside.thread().signals.get() => INSIDE_A_SIGNAL,
+        _ => INSIDE_A_LOCK,
+    }
+}
+
+/// The thread signals by a lock from now on, or does so no longer.
+fn set_signals(signals: bool) {
+    if let Some(inside) = enter() {
+        inside.thread().signals.set(signals);
+    }
+}
+
 /// The thread goes inside a lock.
 fn go_inside(pc: u64) {
-    log_remark(Kind::IgnoreBegin, 0, INSIDE_A_LOCK, pc);
+    log_remark(Kind::IgnoreBegin, 0, ignored_inside(), pc);
     if let Some(inside) = enter() {
         let thread = inside.thread();
         thread.locks_inside.set(thread.locks_inside.get() + 1);
@@ -143,7 +160,7 @@ fn come_out(pc: u64) {
             thread.seat.presence.remove(gate::LOCKING);
         }
     }
-    log_remark(Kind::IgnoreEnd, 0, INSIDE_A_LOCK, pc);
+    log_remark(Kind::IgnoreEnd, 0, ignored_inside(), pc);
 }
 
 safe_hook! {
@@ -211,10 +228,12 @@ safe_hook! {
     }
     fn __tsan_mutex_pre_signal(_lock: Object, _flags: u32; pc in "rdx") {
         drop(enter_point());
+        set_signals(true);
         go_inside(pc);
     }
     fn __tsan_mutex_post_signal(_lock: Object, _flags: u32; pc in "rdx") {
         come_out(pc);
+        set_signals(false);
     }
     fn __tsan_mutex_pre_divert(_lock: Object, _flags: u32; pc in "rdx") {
         come_out(pc);
