@@ -31,6 +31,16 @@ B|fence.acquire()|flag.c:22
 B|r(late)|flag.c:23
 ";
 
+/// The flag goes through another thread's hands, which takes and gives it relaxed.
+const RELAYED: &str = "\
+A|w(data)|flag.c:10
+A|aw.release(flag)|flag.c:11
+B|ar.relaxed(flag)|flag.c:20
+B|aw.relaxed(flag)|flag.c:21
+C|ar.acquire(flag)|flag.c:30
+C|r(data)|flag.c:31
+";
+
 fn predict(trace: &str, options: &[&str]) -> Ran {
     let place = Workplace::new();
     place.write("flag.std", trace);
@@ -45,6 +55,17 @@ fn each_operation_is_shown_with_its_order() {
 #[test]
 fn the_culprit_of_a_relaxed_flag_is_named() {
     insta::assert_snapshot!(predict(RELAXED, &[]).seen());
+}
+
+#[test]
+fn the_culprits_of_a_relayed_flag_are_named() {
+    let found = predict(RELAYED, &["--json"]).json();
+    let orders = found["findings"][0]["memory_orders"].as_array().unwrap_or_else(|| panic!("{found:#}"));
+    let change = |change: &serde_json::Value| {
+        [&change["location"], &change["to"]].map(|word| word.as_str().unwrap_or_default().to_owned())
+    };
+    let orders: Vec<[String; 2]> = orders.iter().map(change).collect();
+    assert_eq!(orders, [["flag.c:20", "acquire"], ["flag.c:21", "release"]], "{found:#}");
 }
 
 /// Traces in both forms, and the answer to a single question as well.

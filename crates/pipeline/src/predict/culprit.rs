@@ -26,16 +26,18 @@ fn are_infeasible(trace: &Trace, changes: &[(EventId, MemoryOrder)], questions: 
 
 /// The changes of memory orders after which the race of a schedule is infeasible; none if the race is not because of an order, or if none
 /// of those tried helps.
-pub(super) fn culprits(trace: &Trace, question: &Question, schedule: &[EventId]) -> Vec<OrderChange> {
-    let model = Model::ReadsFrom;
+pub(super) fn culprits(index: &Index<'_>, question: &Question, schedule: &[EventId]) -> Vec<OrderChange> {
+    let (model, trace) = (Model::ReadsFrom, index.trace());
     if trace.is_sequential() || trace.len() > LONGEST {
         return Vec::new();
     }
     let Ok(reads) = unordered_reads(trace, question, model, schedule) else { return Vec::new() };
     let mut attempts: Vec<Vec<EventId>> = reads.iter().take(MOST).map(|&read| vec![read]).collect();
+    let with_relays = with_relays(index, &reads);
     if reads.len() > 1 {
         attempts.push(reads);
     }
+    attempts.extend(with_relays);
     let solves = |changes: &Vec<(EventId, MemoryOrder)>| {
         are_infeasible(trace, changes, std::slice::from_ref(question))
     };
@@ -43,6 +45,25 @@ pub(super) fn culprits(trace: &Trace, question: &Question, schedule: &[EventId])
     let fix = fixes.into_iter().find(solves).unwrap_or_default();
     let words = Words::new(trace);
     fix.into_iter().map(|(event, order)| change(&words, trace, event, order)).collect()
+}
+
+/// These reads, and those of the threads that passed on to them what they had read without synchronising; none if there are none of those.
+/// A flag may go through several hands, and the schedule of the race has the last of them only.
+fn with_relays(index: &Index<'_>, reads: &[EventId]) -> Option<Vec<EventId>> {
+    let (trace, weak) = (index.trace(), index.synchronisation()?);
+    let mut all = reads.to_vec();
+    let mut next = 0;
+    while next < all.len() && all.len() <= MOST {
+        let write = trace.reads_from(all[next]);
+        next += 1;
+        let Some(write) = write else { continue };
+        let before = index.threads().of_thread(trace.thread(write)).iter().rev();
+        let relayed =
+            before.filter(|&&event| event < write && weak.is_unordered(event) && !all.contains(&event));
+        let relayed: Vec<EventId> = relayed.take(MOST).copied().collect();
+        all.extend(relayed);
+    }
+    (all.len() > reads.len()).then_some(all)
 }
 
 /// Makes each read synchronise with the write it saw.

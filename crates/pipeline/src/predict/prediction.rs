@@ -143,7 +143,7 @@ impl<'s> Prediction<'s> {
             let schedule = simplify(pending.index, &named, &pending.schedule());
             finding.guaranteed = pending.verify(&schedule)?;
             if pending.shown_under() == Model::ReadsFrom {
-                finding.memory_orders = culprits(pending.index.trace(), &pending.found.question, &schedule);
+                finding.memory_orders = culprits(pending.index, &pending.found.question, &schedule);
             }
             finding.schedule = schedule;
             let is_order = !finding.memory_orders.is_empty();
