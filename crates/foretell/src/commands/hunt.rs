@@ -217,11 +217,7 @@ impl Hunt {
             let shown = || predictions.findings.iter().filter(|finding| finding.shown != Some(false));
             let printed = match json {
                 true => output::print_json(&predictions),
-                false => output::print(&format!(
-                    "{}{}",
-                    shown().map(|finding| format!("{}\n", report::title(finding))).collect::<String>(),
-                    report::summary(&predictions)
-                )),
+                false => output::print(&in_brief(&predictions)),
             };
             match (printed, shown().count()) {
                 (Ok(()), 1..) => Exit::Findings,
@@ -334,6 +330,12 @@ impl Hunt {
     }
 }
 
+/// What is printed where there is no time to present it: each finding in a line.
+fn in_brief(predictions: &report::Predictions) -> String {
+    let shown = predictions.findings.iter().filter(|finding| finding.shown != Some(false));
+    shown.map(report::finding_in_a_line).collect::<String>() + &report::summary(predictions)
+}
+
 #[cfg(test)]
 mod tests {
     use pipeline::TraceFile;
@@ -371,12 +373,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let kept = directory.path().join(saved::FINDINGS);
         assert_eq!(hunt.last_words(kept.clone())(), Exit::Budget, "nothing was kept yet");
-        for (text, exit) in [("T0|w(x)|1\n", Exit::Budget), ("T0|w(x)|1\nT1|w(x)|2\n", Exit::Findings)] {
+        let race = "T0|w(x)|a.c:1\nT1|w(x)|a.c:2\n";
+        for (text, exit) in [("T0|w(x)|1\n", Exit::Budget), (race, Exit::Findings)] {
             let trace = trace::text::read_bytes(text.as_bytes()).unwrap();
             let file = TraceFile::in_memory(trace, "test");
             let found = predict(&file, &PredictOptions::default(), &mut Silent).unwrap();
             std::fs::write(&kept, serde_json::to_vec(&found).unwrap()).unwrap();
             assert_eq!(hunt.last_words(kept.clone())(), exit, "{text}");
+            let says_where =
+                in_brief(&found).starts_with("race-1: data race on x at a.c:1 and a.c:2, predicted\n");
+            assert_eq!(says_where, exit == Exit::Findings);
         }
     }
 }
