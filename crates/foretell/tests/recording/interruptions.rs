@@ -1,6 +1,7 @@
 //! However a recording is ended, from inside or outside: it ends soon, nothing of it survives, and what was recorded is kept.
 
 use std::io::Read;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -30,12 +31,17 @@ fn send(signal: &str, process: u32) {
     assert!(sent.expect("it runs").success());
 }
 
-/// Whether a process of this command still runs.
+/// Whether a process of this command still runs, or one that was about to become it when its recorder was killed.
 fn survives(workshop: &Workshop) -> bool {
-    let program = workshop.path("program");
+    let canonical = |path: PathBuf| path.canonicalize().expect("it is there");
+    let [program, foretell, here] =
+        [workshop.path("program"), env!("CARGO_BIN_EXE_foretell").into(), workshop.path("")].map(canonical);
     let processes = std::fs::read_dir("/proc").expect("there are processes").flatten();
-    let mut files = processes.filter_map(|process| std::fs::read_link(process.path().join("exe")).ok());
-    files.any(|file| file == program.canonicalize().expect("it is there"))
+    let mut runs = processes.filter_map(|process| {
+        let link = |name: &str| std::fs::read_link(process.path().join(name)).ok();
+        Some((link("exe")?, link("cwd")?))
+    });
+    runs.any(|(file, directory)| file == program || file == foretell && directory == here)
 }
 
 #[track_caller]
