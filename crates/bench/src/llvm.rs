@@ -80,8 +80,8 @@ pub(crate) fn run() -> Outcome {
             "set FORETELL_LLVM_TSAN to the directory compiler-rt/test/tsan of LLVM's sources".to_owned()
         );
     };
-    // Nothing is timed, so any build will do; this one is there already.
-    cargo(&["build", "--quiet", "--workspace", "--bin", "foretell"])?;
+    // A hunt has a time limit, so what it comes to depends on the build: this is the one that users have.
+    cargo(&["build", "--quiet", "--release", "--package", "foretell"])?;
     let mut names = names(&tests)?;
     // A few by name are for looking at them: nothing is kept.
     let asked = std::env::var("FORETELL_LLVM_ONLY").ok();
@@ -91,7 +91,7 @@ pub(crate) fn run() -> Outcome {
     let rows = with_directory(|directory| {
         // A copy, so that building can go on meanwhile.
         let foretell = directory.join("foretell").to_string_lossy().into_owned();
-        std::fs::copy(root().join("target/debug/foretell"), &foretell)
+        std::fs::copy(root().join("target/release/foretell"), &foretell)
             .map_err(|error| format!("cannot copy foretell: {error}"))?;
         Suite { foretell: &foretell, tests: &tests, directory }.rows(&names)
     })?;
