@@ -92,7 +92,7 @@ extern "C" fn init() {
 }
 
 unsafe extern "C" {
-    fn on_exit(handler: Option<extern "C" fn(c_int, *mut c_void)>, argument: *mut c_void) -> c_int;
+    pub(crate) fn on_exit(handler: Option<extern "C" fn(c_int, *mut c_void)>, argument: *mut c_void) -> c_int;
 }
 
 /// Whether this program is the one that was started, or children are wanted, too. The first process puts its number

@@ -11,6 +11,7 @@ mod fixes;
 mod grouping;
 mod interrupts;
 mod ladder;
+mod libomp;
 mod memory;
 mod misuse;
 mod openmp;

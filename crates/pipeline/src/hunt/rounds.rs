@@ -191,11 +191,11 @@ impl<'a> Rounds<'a> {
         }
         let names: Vec<&str> = self.hidden.iter().map(String::as_str).collect();
         let warning = Error::from(ErrorKind::HiddenSynchronisation(names.join(", ")));
-        observer.warning(warning.help(if names.iter().any(|name| name.starts_with("libomp.so")) {
-            "compile OpenMP programs with gcc: Foretell knows its library, libgomp"
-        } else {
-            "build it with `foretell cc` or `foretell c++`, or annotate it (see docs/recording.md)"
-        }));
+        observer.warning(
+            warning.help(
+                "build it with `foretell cc` or `foretell c++`, or annotate it (see docs/recording.md)",
+            ),
+        );
     }
 
     /// Replays what the recorded run itself has shown, and searches it.

@@ -1,8 +1,8 @@
-//! OpenMP as gcc compiles it: the entry points of libgomp.
+//! OpenMP as gcc and clang compile it: the entry points of libgomp, and of libomp ([`libomp`]). What both need is here.
 //!
-//! libgomp makes the threads and shares out loops. Its waiting is out of our sight, by spinning and by system calls of its own, so barriers and
+//! The library makes the threads and shares out loops. Its waiting is out of our sight, by spinning and by system calls of its own, so barriers and
 //! tasks are ours: threads of a team wait in the scheduler, and run tasks from a queue of ours meanwhile. Then the same schedule gives the same run.
-//! A thread gives up the token before it goes into libgomp for something that may wait all the same, and while it is there the functions it
+//! A thread gives up the token before it goes into the library for something that may wait all the same, and while it is there the functions it
 //! calls are not recorded ([`gate::LIBRARY`]).
 //!
 //! What orders threads is recorded: a region comes after what its creator did, and before what it does next; barriers are barriers; critical
@@ -10,6 +10,7 @@
 
 mod blocks;
 mod dependences;
+mod libomp;
 mod locks;
 mod reductions;
 mod task;
@@ -58,6 +59,8 @@ pub(crate) struct Team {
     reductions: *mut u64,
     function: Function,
     data: Data,
+    /// The place in the program where its threads begin and end.
+    pc: u64,
     /// Its number, by which its parts are recorded.
     number: u32,
     size: Cell<usize>,
@@ -77,6 +80,10 @@ pub(crate) struct Team {
     /// How many loops are nested in the current one whose iterations wait for each other.
     depth: Cell<usize>,
     is_cancelled: Cell<bool>,
+    /// A loop or sections were cancelled after this many barriers (clang only: libgomp keeps that by itself).
+    cancelled_before: Cell<Option<usize>>,
+    /// One thread runs the region in the function that contains it (clang only).
+    is_serial: Cell<bool>,
 }
 
 /// What is recorded of a team.
@@ -92,11 +99,12 @@ enum Part {
 }
 
 impl Team {
-    fn new(function: Function, data: Data, reductions: *mut u64) -> Team {
+    fn new(function: Function, data: Data, reductions: *mut u64, pc: u64) -> Team {
         Team {
             reductions,
             function,
             data,
+            pc,
             number: TEAMS.fetch_add(1, Ordering::Relaxed) + 1,
             size: Cell::new(1),
             start: 0,
@@ -110,6 +118,8 @@ impl Team {
             copied: [const { Cell::new(ptr::null_mut()) }; 2],
             depth: Cell::new(0),
             is_cancelled: Cell::new(false),
+            cancelled_before: Cell::new(None),
+            is_serial: Cell::new(false),
         }
     }
 
@@ -149,7 +159,7 @@ fn team_size() -> usize {
     size.max(1) as usize
 }
 
-/// The calling thread goes into libgomp, without the token.
+/// The calling thread goes into the library, without the token.
 fn go_out(inside: Inside) {
     inside.thread().in_library.set(true);
     inside.thread().seat.presence.add(gate::LIBRARY);
@@ -165,15 +175,15 @@ fn come_in() {
     }
 }
 
-/// Calls libgomp for something that may wait.
-fn in_libgomp<R>(inside: Inside, call: impl FnOnce() -> R) -> R {
+/// Calls the library for something that may wait.
+fn in_library<R>(inside: Inside, call: impl FnOnce() -> R) -> R {
     go_out(inside);
     let result = call();
     come_in();
     result
 }
 
-/// Creates a thread for libgomp, at a place of the program's: where the region begins that it is for. The thread starts in libgomp, and gives
+/// Creates a thread for the library, at a place of the program's: where the region begins that it is for. The thread starts in the library, and gives
 /// the token up until it comes to the program's code.
 pub(crate) fn while_creating(pc: u64, create: impl FnOnce(u64) -> c_int) -> c_int {
     let creator = thread::current().filter(|thread| thread.in_library.get());
@@ -191,21 +201,21 @@ pub(crate) fn while_creating(pc: u64, create: impl FnOnce(u64) -> c_int) -> c_in
     result
 }
 
-/// Where the threads of libgomp's gather before a region: each is there before any other goes on.
+/// Where the threads of the library's gather before a region: each is there before any other goes on.
 const POOL: u64 = Passage::Team(0).object();
 
-/// The calling thread was created by libgomp.
+/// The calling thread was created by the library.
 pub(crate) fn begin_in_library(inside: Inside) {
     inside.simple(Kind::HappensBefore, inside.thread().start(), POOL);
     go_out(inside);
 }
 
-/// A thread of libgomp's ends.
+/// A thread of the library's ends.
 pub(crate) fn end_in_library() {
     come_in();
 }
 
-/// Waits until all threads of a team are there, so that what follows is up to the scheduler and not to libgomp. A replay says itself who runs when, and
+/// Waits until all threads of a team are there, so that what follows is up to the scheduler and not to the library. A replay says itself who runs when, and
 /// knows nothing of this.
 fn gather(inside: &Inside, place: u64, size: usize) {
     if scheduler().with_lock(|schedule, _| schedule.is_replaying()) {
@@ -223,24 +233,26 @@ fn gather(inside: &Inside, place: u64, size: usize) {
 /// # Safety
 /// The argument is a team whose region begins.
 unsafe extern "C" fn run(argument: Data) {
-// SAFETY: the team is there until all its threads have met at the end; its function is the program's, for this data.
-unsafe {
-    let team = &*argument.cast::<Team>();
-    let pc = team.function as usize as u64 + 1;
+    // SAFETY: the team is there until all its threads have met at the end; its function is the program's, for this data.
+    unsafe { run_part(&*argument.cast::<Team>(), team_size, |team| (team.function)(team.data)) };
+}
+
+/// The part of the calling thread in a region, from the library's code and back to it.
+fn run_part(team: &Team, size: impl FnOnce() -> usize, call: impl FnOnce(&Team)) {
+    let pc = team.pc;
     come_in();
-    let Some(inside) = enter() else { return (team.function)(team.data) };
-    let outer = inside.thread().team.replace(argument);
+    let Some(inside) = enter() else { return call(team) };
     let own = Task::implicit(&inside, &team.group);
-    let outer_task = inside.thread().task.replace((&raw const own).cast_mut().cast());
-    team.size.set(team_size());
+    let outer = begin_part(&inside, team, &own);
+    team.size.set(size());
     gather(&inside, address(&team.start), team.size.get());
     inside.simple(Kind::HappensAfter, pc, POOL);
     inside.simple(Kind::HappensAfter, pc, team.part(Part::Fork));
     drop(inside);
-    (team.function)(team.data);
+    call(team);
     let Some(inside) = enter_point() else { return };
     inside.simple(Kind::HappensBefore, pc, team.part(Part::Join));
-    // libgomp has a barrier of its own behind ours: every thread that is released here must get there.
+    // The library has a barrier of its own behind ours: every thread that is released here must get there.
     let set_leaving = |leaves| {
         let own = thread::current().map(|thread| thread.slot);
         scheduler().with_lock(|schedule, _| own.into_iter().for_each(|own| schedule.set_leaving(own, leaves)));
@@ -250,10 +262,28 @@ unsafe {
     set_leaving(false);
     let Some(inside) = inside else { return };
     task::end_implicit(&inside, &own);
-    inside.thread().team.set(outer);
-    inside.thread().task.set(outer_task);
+    end_part(&inside, outer);
     go_out(inside);
 }
+
+/// The team and the task that a thread had before it became one of another team.
+#[derive(Clone, Copy)]
+struct Outer {
+    team: Data,
+    task: Data,
+}
+
+/// The calling thread is one of this team from now on, and runs this implicit task.
+fn begin_part(inside: &Inside, team: &Team, own: &Task) -> Outer {
+    Outer {
+        team: inside.thread().team.replace(ptr::from_ref(team).cast_mut().cast()),
+        task: inside.thread().task.replace(ptr::from_ref(own).cast_mut().cast()),
+    }
+}
+
+fn end_part(inside: &Inside, outer: Outer) {
+    inside.thread().team.set(outer.team);
+    inside.thread().task.set(outer.task);
 }
 
 /// Runs a parallel region: calls libgomp with what its threads run.
@@ -269,12 +299,16 @@ fn region_with(
     libgomp: impl FnOnce(Function, Data) -> c_uint,
 ) -> c_uint {
     let Some(inside) = enter_point() else { return libgomp(function, data) };
-    let pc = function as usize as u64 + 1;
-    let mut team = Team::new(function, data, reductions);
-    let (join, tasks) = (team.part(Part::Join), team.part(Part::Tasks));
+    let mut team = Team::new(function, data, reductions, function as usize as u64 + 1);
+    around(inside, &mut team, |team| libgomp(run, team))
+}
+
+/// Calls the library for a region of this team, which comes after what the thread did and before what it does next.
+fn around<R>(inside: Inside, team: &mut Team, library: impl FnOnce(Data) -> R) -> R {
+    let (pc, join, tasks) = (team.pc, team.part(Part::Join), team.part(Part::Tasks));
     inside.simple(Kind::HappensBefore, pc, team.part(Part::Fork));
     let outer = inside.thread().region.replace(pc);
-    let result = in_libgomp(inside, || libgomp(run, (&raw mut team).cast()));
+    let result = in_library(inside, || library(ptr::from_mut(team).cast()));
     if let Some(inside) = enter() {
         inside.thread().region.set(outer);
         inside.simple(Kind::HappensAfter, pc, join);
@@ -314,6 +348,9 @@ fn pass_barrier(inside: Inside, pc: u64) -> bool {
     inside.point();
     inside.simple(Kind::BarrierExit, pc, barrier);
     inside.simple(Kind::HappensAfter, pc, team.part(Part::Tasks));
+    if let Some(task) = current(&inside) {
+        task.loops.set(0);
+    }
     false
 }
 

@@ -16,7 +16,7 @@ pub(super) type Depend = *const *const c_void;
 
 /// What a task does with an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
+pub(super) enum Access {
     In,
     /// Also `mutexinoutset`: its tasks exclude each other, which an order does, too.
     Out,
@@ -61,13 +61,14 @@ impl Dependences {
     /// As for [`Dependences::add`].
     pub(super) unsafe fn follow(&self, inside: &Inside, task: &Task, list: Depend) {
         // SAFETY: by the contract of this function.
-        unsafe {
-            each(list, |address, access| {
-                let Some(known) = self.find(address) else { return };
-                let joins = access != Access::Out && access == known.access.get();
-                follow_all(inside, task, if joins { &known.previous } else { &known.current });
-            });
-        }
+        unsafe { each(list, |address, access| self.follow_one(inside, task, address, access)) };
+    }
+
+    /// What only waits for what was done with this address follows those that came before.
+    pub(super) fn follow_one(&self, inside: &Inside, task: &Task, address: u64, access: Access) {
+        let Some(known) = self.find(address) else { return };
+        let joins = access != Access::Out && access == known.access.get();
+        follow_all(inside, task, if joins { &known.previous } else { &known.current });
     }
 
     fn find(&self, address: u64) -> Option<&Address> {
@@ -82,7 +83,8 @@ impl Dependences {
         None
     }
 
-    fn add_one(&self, inside: &Inside, task: &Task, address: u64, access: Access) {
+    /// A new child depends on this address.
+    pub(super) fn add_one(&self, inside: &Inside, task: &Task, address: u64, access: Access) {
         let known = match self.find(address) {
             Some(known) => known,
             None => {

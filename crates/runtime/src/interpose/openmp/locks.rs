@@ -17,14 +17,14 @@ static UNNAMED: AtomicU32 = AtomicU32::new(0);
 static ATOMIC: AtomicU32 = AtomicU32::new(0);
 
 /// Enters a critical section, whose lock is this word.
-fn lock(inside: &Inside, word: &AtomicU32, pc: u64) {
+pub(super) fn lock(inside: &Inside, word: &AtomicU32, pc: u64) {
     acquire(inside, &EXCLUSIVE, address(word), None, pc, || match word.swap(1, Ordering::Relaxed) {
         0 => 0,
         _ => libc::EBUSY,
     });
 }
 
-fn unlock(inside: &Inside, word: &AtomicU32, pc: u64) {
+pub(super) fn unlock(inside: &Inside, word: &AtomicU32, pc: u64) {
     word.store(0, Ordering::Relaxed);
     inside.simple(Kind::Release, pc, address(word));
     inside.wake_all(address(word), Waker::Signal);

@@ -121,6 +121,8 @@ pub(super) struct Group {
 pub(super) struct Task {
     pub(super) function: Function,
     pub(super) data: Data,
+    /// The place in the program that it begins at.
+    pub(super) pc: u64,
     number: Number,
     pub(super) parent: *const Task,
     /// The group it is in, and the innermost one that it has opened.
@@ -143,6 +145,8 @@ pub(super) struct Task {
     next: Cell<*const Task>,
     /// It has got a share of a loop or of sections (implicit tasks only).
     pub(super) has_share: Cell<bool>,
+    /// How many loops it has begun since the last barrier (implicit tasks that clang compiled only).
+    pub(super) loops: Cell<u32>,
     pub(super) is_final: bool,
     pub(super) has_ended: Cell<bool>,
     /// It has run, but its event has not happened (`detach`).
@@ -155,6 +159,8 @@ pub(super) struct Task {
 /// How a task is made.
 pub(super) struct Creation {
     pub(super) function: Function,
+    /// The place in the program that it begins at.
+    pub(super) pc: u64,
     /// How much data it has, and how they lie.
     pub(super) size: usize,
     pub(super) alignment: usize,
@@ -166,13 +172,13 @@ pub(super) struct Creation {
 ///
 /// # Safety
 /// Any call is safe: it does nothing. It is `unsafe` for the type of a task's function.
-unsafe extern "C" fn nothing(_: Data) {}
+pub(super) unsafe extern "C" fn nothing(_: Data) {}
 
 impl Task {
     /// The implicit task of a thread of a team, for its frame.
     pub(super) fn implicit(inside: &Inside, group: &Group) -> Task {
         let creation =
-            Creation { function: nothing, size: 0, alignment: 1, is_final: false, awaits_event: false };
+            Creation { function: nothing, pc: 0, size: 0, alignment: 1, is_final: false, awaits_event: false };
         Task::new(inside, &creation, ptr::null(), group, (ptr::null_mut(), 0))
     }
 
@@ -186,6 +192,7 @@ impl Task {
         Task {
             function: creation.function,
             data,
+            pc: creation.pc,
             number: Number::new(inside),
             parent,
             member_of: group,
@@ -200,6 +207,7 @@ impl Task {
             is_queued: Cell::new(false),
             next: Cell::new(ptr::null()),
             has_share: Cell::new(false),
+            loops: Cell::new(0),
             is_final: creation.is_final,
             has_ended: Cell::new(false),
             has_run: Cell::new(false),
@@ -312,10 +320,6 @@ impl Task {
     /// Writes that the task is there for others to take.
     pub(super) fn log_creation(&self, inside: &Inside, pc: u64) {
         inside.simple(Kind::HappensBefore, pc, self.number.created());
-    }
-
-    fn pc(&self) -> u64 {
-        self.function as usize as u64 + 1
     }
 
     /// Opens a group.
@@ -463,7 +467,7 @@ pub(super) fn run_until(
         }
         match team.tasks.take(allowed) {
             Some(task) => {
-                log_take(&inside, team, task.pc());
+                log_take(&inside, team, task.pc);
                 inside = run(inside, team, task)?;
                 is_idle = false;
             }
@@ -478,7 +482,7 @@ pub(super) fn run_until(
 
 /// Runs a task here and now.
 pub(super) fn run(inside: Inside, team: &Team, task: &Task) -> Option<Inside> {
-    let pc = task.pc();
+    let pc = task.pc;
     inside.simple(Kind::HappensAfter, pc, task.number.created());
     let inside = run_in_place(inside, task, team.is_cancelled.get())?;
     if task.awaits_event.get() {
@@ -492,7 +496,7 @@ pub(super) fn run(inside: Inside, team: &Team, task: &Task) -> Option<Inside> {
 
 /// Runs the function of a task whose end is somebody else's matter.
 pub(super) fn run_in_place(inside: Inside, task: &Task, is_cancelled: bool) -> Option<Inside> {
-    task.join_predecessors(&inside, task.pc());
+    task.join_predecessors(&inside, task.pc);
     if is_cancelled || task.is_cancelled() {
         return Some(inside);
     }
@@ -512,13 +516,32 @@ pub(super) fn fulfil(inside: &Inside, team: &Team, task: &Task) {
         end(inside, team, task);
     } else {
         // Its end comes after this, whichever thread runs it.
-        inside.simple(Kind::HappensBefore, task.pc(), task.number.ended());
+        inside.simple(Kind::HappensBefore, task.pc, task.number.ended());
     }
+}
+
+/// A task that was made as a pattern for others does not run.
+pub(super) fn discard(inside: &Inside, task: &Task) {
+    // SAFETY: parents and groups are there as long as they have children and members.
+    unsafe {
+        let parent = &*task.parent;
+        parent.children.set(parent.children.get() - 1);
+        if let Some(group) = task.member_of.as_ref() {
+            group.unfinished.set(group.unfinished.get() - 1);
+        }
+    }
+    task.release(inside);
+}
+
+/// Begins a task whose code the program calls by itself; what the thread runs apart from it.
+pub(super) fn begin_in_place(inside: &Inside, task: &Task) -> Data {
+    task.join_predecessors(inside, task.pc);
+    inside.thread().task.replace(ptr::from_ref(task).cast_mut().cast())
 }
 
 /// A task has ended: those that wait for it can go on.
 pub(super) fn end(inside: &Inside, team: &Team, task: &Task) {
-    inside.simple(Kind::HappensBefore, task.pc(), task.number.ended());
+    inside.simple(Kind::HappensBefore, task.pc, task.number.ended());
     task.has_ended.set(true);
     while let Some(next) = task.successors.pop(inside) {
         // SAFETY: a task that waits for another has not ended, so it is there.

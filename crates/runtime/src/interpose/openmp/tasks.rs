@@ -7,7 +7,7 @@ use wire::Waker;
 
 use super::dependences::Depend;
 use super::task::{self, Allowed, Creation, Task, run_until};
-use super::{Data, Function, Team, current, in_libgomp, team};
+use super::{Data, Function, Team, current, in_library, team};
 use crate::inside::{Inside, enter, enter_point};
 use crate::interpose::hook;
 use crate::real::real;
@@ -17,27 +17,27 @@ use crate::schedule::GaveUp;
 type Copy = Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>;
 
 /// Flags of tasks and of loops of tasks, as gcc sets them.
-mod flag {
+pub(super) mod flag {
     use core::ffi::c_uint;
 
-    pub(super) const FINAL: c_uint = 1 << 1;
-    pub(super) const DEPEND: c_uint = 1 << 3;
+    pub(in super::super) const FINAL: c_uint = 1 << 1;
+    pub(in super::super) const DEPEND: c_uint = 1 << 3;
     /// A loop counts up.
-    pub(super) const UP: c_uint = 1 << 8;
-    pub(super) const GRAIN_SIZE: c_uint = 1 << 9;
+    pub(in super::super) const UP: c_uint = 1 << 8;
+    pub(in super::super) const GRAIN_SIZE: c_uint = 1 << 9;
     /// Tasks of a loop may wait: there is no `if` clause that says otherwise.
-    pub(super) const IF: c_uint = 1 << 10;
-    pub(super) const NO_GROUP: c_uint = 1 << 11;
-    pub(super) const REDUCTION: c_uint = 1 << 12;
-    pub(super) const DETACH: c_uint = 1 << 13;
-    pub(super) const STRICT: c_uint = 1 << 14;
+    pub(in super::super) const IF: c_uint = 1 << 10;
+    pub(in super::super) const NO_GROUP: c_uint = 1 << 11;
+    pub(in super::super) const REDUCTION: c_uint = 1 << 12;
+    pub(in super::super) const DETACH: c_uint = 1 << 13;
+    pub(in super::super) const STRICT: c_uint = 1 << 14;
 }
 
 /// The most tasks of each thread that wait; further ones run at once.
 const MOST: usize = 64;
 
 /// Whether tasks run at once that may wait.
-fn is_full(team: &Team, current: &Task) -> bool {
+pub(super) fn is_full(team: &Team, current: &Task) -> bool {
     current.is_final || team.tasks.unfinished() > MOST * team.size.get()
 }
 
@@ -63,8 +63,8 @@ unsafe fn fill(inside: Inside, task: &Task, data: Data, copy: Copy, size: usize)
 }
 
 /// A task is there: it can run when those have ended that it depends on, or runs now.
-fn launch(inside: Inside, team: &Team, task: &Task, waits: bool) {
-    let pc = task.function as usize as u64 + 1;
+pub(super) fn launch(inside: Inside, team: &Team, task: &Task, waits: bool) {
+    let pc = task.pc;
     team.tasks.count_one();
     if waits {
         task.is_queued.set(true);
@@ -112,6 +112,7 @@ unsafe {
     let (Some(team), Some(current)) = (team(&inside), current(&inside)) else { return in_libgomp_here(inside, libgomp) };
     let creation = Creation {
         function,
+        pc: function as usize as u64 + 1,
         size: size.max(0) as usize,
         alignment: alignment.max(1) as usize,
         is_final: flags & flag::FINAL != 0 || current.is_final,
@@ -143,8 +144,8 @@ fn in_libgomp_here(inside: Inside, libgomp: impl FnOnce()) {
 }
 
 /// How the iterations of a loop become tasks.
-struct Split {
-    tasks: u64,
+pub(super) struct Split {
+    pub(super) tasks: u64,
     /// What each has, and how many of the first have one more.
     each: u64,
     larger: u64,
@@ -153,7 +154,7 @@ struct Split {
 }
 
 impl Split {
-    fn new(total: u64, flags: c_uint, asked: u64, threads: usize) -> Split {
+    pub(super) fn new(total: u64, flags: c_uint, asked: u64, threads: usize) -> Split {
         let is_size = flags & flag::GRAIN_SIZE != 0;
         if is_size && flags & flag::STRICT != 0 {
             let each = asked.max(1);
@@ -169,7 +170,7 @@ impl Split {
     }
 
     /// The first iteration of a task, and the one after its last.
-    fn part(&self, index: u64) -> (u64, u64) {
+    pub(super) fn part(&self, index: u64) -> (u64, u64) {
         let begin = |index: u64| (index * self.each + index.min(self.larger)).min(self.total);
         (begin(index), if index + 1 == self.tasks { self.total } else { begin(index + 1) })
     }
@@ -266,6 +267,7 @@ macro_rules! taskloops {
                     let Some(entered) = inside.or_else(enter) else { return };
                     let creation = Creation {
                         function,
+                        pc,
                         size: size.max(0) as usize,
                         alignment: alignment.max(8) as usize,
                         is_final: flags & flag::FINAL != 0 || current.is_final,
@@ -307,7 +309,7 @@ hook! {
     fn GOMP_taskwait(; pc in "rdi") {
         let libgomp = || real!(GOMP_taskwait());
         let Some(inside) = enter_point() else { return libgomp() };
-        let (Some(team), Some(current)) = (team(&inside), current(&inside)) else { return in_libgomp(inside, libgomp) };
+        let (Some(team), Some(current)) = (team(&inside), current(&inside)) else { return in_library(inside, libgomp) };
         let inside = run_until(inside, team, Allowed::Children(current), |_| !current.has_children());
         if let Some(inside) = inside {
             current.join_children(&inside, pc);
@@ -316,7 +318,7 @@ hook! {
     fn GOMP_taskwait_depend(depend: Depend; pc in "rsi") {
         let libgomp = || real!(GOMP_taskwait_depend(depend => Depend));
         let Some(inside) = enter_point() else { return libgomp() };
-        let (Some(team), Some(current)) = (team(&inside), current(&inside)) else { return in_libgomp(inside, libgomp) };
+        let (Some(team), Some(current)) = (team(&inside), current(&inside)) else { return in_library(inside, libgomp) };
         // It stands for a task that does nothing, with these dependences.
         let waiter = Task::implicit(&inside, &team.group);
         current.dependences.follow(&inside, &waiter, depend);
@@ -338,7 +340,7 @@ hook! {
         let Some(inside) = enter_point() else { return libgomp() };
         match (team(&inside), current(&inside)) {
             (Some(team), Some(current)) => end_group(inside, team, current, pc),
-            _ => in_libgomp(inside, libgomp),
+            _ => in_library(inside, libgomp),
         }
     }
     fn GOMP_taskyield(; _pc in "rdi") {

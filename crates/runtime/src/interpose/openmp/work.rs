@@ -4,14 +4,14 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use wire::{Kind, Passage};
 
-use super::{Data, Part, Team, current, in_libgomp, log_work, pass_barrier, team};
+use super::{Data, Part, Team, current, in_library, log_work, pass_barrier, team};
 use crate::inside::{Inside, enter, enter_point};
 use crate::interpose::{hook, hook_of_six};
 use crate::real::{Real, real};
 use crate::schedule::GaveUp;
 
 /// Notes that the thread asks for its first share of some work, and returns the real function to go on with.
-extern "C" fn ask_for_work(real: &Real, pc: u64, _argument: u64) -> *mut c_void {
+pub(super) extern "C" fn ask_for_work(real: &Real, pc: u64, _argument: u64) -> *mut c_void {
     if let Some(inside) = enter_point()
         && let Some(team) = team(&inside)
     {
@@ -27,7 +27,7 @@ fn note_share(inside: &Inside) -> bool {
 }
 
 /// The same for further shares. Others get theirs first: what one thread does is in its order, and shows nothing.
-extern "C" fn ask_for_more(real: &Real, pc: u64, _argument: u64) -> *mut c_void {
+pub(super) extern "C" fn ask_for_more(real: &Real, pc: u64, _argument: u64) -> *mut c_void {
     if let Some(inside) = enter_point()
         && let Some(team) = team(&inside)
     {
@@ -92,6 +92,8 @@ macro_rules! work {
     };
 }
 
+pub(super) use work;
+
 work! {
     ask_for_work:
     GOMP_single_start GOMP_scope_start GOMP_sections_start GOMP_sections2_start GOMP_loop_start
@@ -141,16 +143,16 @@ fn iteration(team: &Team, indices: &[i64]) -> u64 {
 }
 
 /// Writes that an iteration has come so far that others may go on.
-fn log_post(inside: &Inside, indices: &[i64], pc: u64) {
+pub(super) fn log_post(inside: &Inside, indices: &[i64], pc: u64) {
     if let Some(team) = team(inside) {
         inside.simple(Kind::HappensBefore, pc, iteration(team, indices));
     }
 }
 
 /// Waits for an iteration in libgomp.
-fn await_iteration(inside: Inside, indices: &[i64], pc: u64, libgomp: impl FnOnce()) {
+pub(super) fn await_iteration(inside: Inside, indices: &[i64], pc: u64, libgomp: impl FnOnce()) {
     let team = team(&inside);
-    in_libgomp(inside, libgomp);
+    in_library(inside, libgomp);
     if let (Some(team), Some(inside)) = (team, enter()) {
         inside.simple(Kind::HappensAfter, pc, iteration(team, indices));
     }
@@ -160,7 +162,7 @@ fn await_iteration(inside: Inside, indices: &[i64], pc: u64, libgomp: impl FnOnc
 ///
 /// # Safety
 /// There are as many as the loop nest of the team is deep.
-unsafe fn indices<'a>(inside: &Inside, first: *const i64) -> &'a [i64] {
+pub(super) unsafe fn indices<'a>(inside: &Inside, first: *const i64) -> &'a [i64] {
     let depth = team(inside).map_or(0, |team| team.depth.get().min(DEPTH));
     // SAFETY: by the contract of this function.
     unsafe { core::slice::from_raw_parts(first, depth) }
@@ -241,7 +243,7 @@ hook! {
     fn GOMP_single_copy_start(; pc in "rdi") -> Data {
         let libgomp = || real!(GOMP_single_copy_start() -> Data);
         let Some(inside) = enter_point() else { return libgomp() };
-        let Some(team) = team(&inside) else { return in_libgomp(inside, libgomp) };
+        let Some(team) = team(&inside) else { return in_library(inside, libgomp) };
         log_work(&inside, team, pc);
         if real!(GOMP_single_start() -> bool) {
             return core::ptr::null_mut();
@@ -253,7 +255,7 @@ hook! {
     fn GOMP_single_copy_end(data: Data; pc in "rsi") {
         let libgomp = || real!(GOMP_single_copy_end(data => Data));
         let Some(inside) = enter_point() else { return libgomp() };
-        let Some(team) = team(&inside) else { return in_libgomp(inside, libgomp) };
+        let Some(team) = team(&inside) else { return in_library(inside, libgomp) };
         team.copied[team.barrier.round.get() % 2].set(data);
         pass_barrier(inside, pc);
     }
@@ -261,7 +263,7 @@ hook! {
         let libgomp = || real!(GOMP_ordered_start());
         let Some(inside) = enter_point() else { return libgomp() };
         let team = team(&inside);
-        in_libgomp(inside, libgomp);
+        in_library(inside, libgomp);
         if let (Some(team), Some(inside)) = (team, enter()) {
             inside.simple(Kind::HappensAfter, pc, team.part(Part::Ordered));
         }
