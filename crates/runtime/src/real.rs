@@ -65,7 +65,66 @@ impl Real {
                 if library.is_null() { library } else { libc::dlsym(library, self.name.as_ptr()) }
             };
         }
+        if found.is_null() && is_of_openmp(self.name) {
+            // SAFETY: the name is a string.
+            found = unsafe { find_anywhere(self.name) };
+        }
         self.found.store(found, Ordering::Relaxed);
         found
     }
+}
+
+/// Whether it is a function of an OpenMP library. A program may load one together with a module that needs it, for that module alone; the
+/// module's calls come to ours all the same, which are there for everyone.
+fn is_of_openmp(name: &CStr) -> bool {
+    ["GOMP_", "__kmpc_", "omp_", "kmp_"].iter().any(|start| name.to_bytes().starts_with(start.as_bytes()))
+}
+
+/// What the loader keeps of a library, as far as it is public.
+#[repr(C)]
+struct Loaded {
+    address: usize,
+    name: *const c_char,
+    dynamic: *const c_void,
+    next: *const Loaded,
+}
+
+/// The function with this name in any library but ours; null if there is none.
+///
+/// # Safety
+/// The name is a string.
+#[cold]
+unsafe fn find_anywhere(name: &CStr) -> *mut c_void {
+    // SAFETY: the loader's list is complete, and libraries that are asked for again stay; a handle that is not closed does no harm.
+    unsafe {
+        let open = |library: *const c_char| {
+            const FLAGS: c_int = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
+            real!(dlopen(library => *const c_char, FLAGS => c_int) -> *mut c_void)
+        };
+        let mut next: *const Loaded = ptr::null();
+        libc::dlinfo(open(ptr::null()), libc::RTLD_DI_LINKMAP, (&raw mut next).cast());
+        while let Some(loaded) = next.as_ref() {
+            let handle = open(loaded.name);
+            if !handle.is_null() {
+                let found = libc::dlsym(handle, name.as_ptr());
+                if !found.is_null() && !is_ours(found) {
+                    return found;
+                }
+            }
+            next = loaded.next;
+        }
+        ptr::null_mut()
+    }
+}
+
+/// Whether this is code of ours.
+fn is_ours(code: *const c_void) -> bool {
+    let base = |code: *const c_void| {
+        // SAFETY: zero bytes are such a value, and the loader only looks the address up.
+        unsafe {
+            let mut known: libc::Dl_info = core::mem::zeroed();
+            if libc::dladdr(code, &raw mut known) == 0 { ptr::null_mut() } else { known.dli_fbase }
+        }
+    };
+    base(code) == base(is_ours as *const c_void)
 }

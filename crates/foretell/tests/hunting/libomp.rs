@@ -8,14 +8,22 @@ use serde_json::Value;
 use crate::rust::program;
 use crate::{json, line_of};
 
-/// Hunts in a program of ours that clang compiles. None: there is no clang with OpenMP.
-fn run(directory: &Path, name: &str, options: &[&str]) -> Option<Output> {
+/// Whether there is a clang with OpenMP.
+fn has_clang() -> bool {
     let mut compilers = std::fs::read_dir("/usr/lib").unwrap().flatten();
     if !testing::has("clang") {
-        return None;
+        return false;
     }
-    if !compilers.any(|entry| entry.path().join("lib/libomp.so").exists()) {
+    let has_library = compilers.any(|entry| entry.path().join("lib/libomp.so").exists());
+    if !has_library {
         testing::skip("there is no libomp (libomp-dev)");
+    }
+    has_library
+}
+
+/// Hunts in a program of ours that clang compiles. None: there is no clang with OpenMP.
+fn run(directory: &Path, name: &str, options: &[&str]) -> Option<Output> {
+    if !has_clang() {
         return None;
     }
     std::fs::copy(program(&format!("openmp/{name}")), directory.join(name)).unwrap();
@@ -126,4 +134,11 @@ fn threads_are_created_at_the_region() {
     let source = std::fs::read_to_string(program("openmp/sections_race.c")).unwrap();
     let line = line_of(&source, "#pragma omp parallel");
     assert!(said.contains(&format!("was created by main at sections_race.c:{line}")), "{said}");
+}
+
+#[test]
+fn a_module_brings_its_library_along() {
+    if has_clang() {
+        crate::openmp::check_module("clang");
+    }
 }

@@ -1,5 +1,7 @@
 //! OpenMP programs as gcc compiles them: what OpenMP orders is ordered, and what it does not is found.
 
+use std::process::Command;
+
 use serde_json::Value;
 
 use crate::rust::program;
@@ -117,4 +119,28 @@ fn locks_taken_in_opposite_order_deadlock() {
     let deadlocks = shown(&report, "deadlock");
     assert_eq!((status, deadlocks.len()), (Some(1), 1), "{report:#}");
     assert_eq!(deadlocks[0]["rung"], "confirmed", "{report:#}");
+}
+
+/// The program itself needs no OpenMP library, and looks none up among its own.
+#[test]
+fn a_module_brings_its_library_along() {
+    check_module("gcc");
+}
+
+/// Records a program that loads a module which this compiler has built.
+pub(crate) fn check_module(compiler: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["module.c", "loads_module.c"] {
+        std::fs::copy(program(&format!("openmp/{name}")), directory.path().join(name)).unwrap();
+    }
+    let mut command = Command::new(compiler);
+    command.args(["-fopenmp", "-shared", "-fPIC", "module.c", "-o", "module.so"]);
+    let built = command.current_dir(directory.path()).output().unwrap();
+    assert!(built.status.success(), "{built:?}");
+    for arguments in
+        [["cc", "loads_module.c", "-o", "program", "-ldl"], ["record", "-o", "a.ftr", "--", "./program"]]
+    {
+        let output = foretell(directory.path(), &arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
+    }
 }
