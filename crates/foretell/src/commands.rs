@@ -2,6 +2,7 @@
 
 mod cargo;
 mod check;
+mod clocks;
 mod compare;
 mod compile;
 mod convert;

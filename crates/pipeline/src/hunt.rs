@@ -55,6 +55,8 @@ pub struct HuntOptions {
     pub children: Children,
     /// Whether the program is not instrumented: only its locks and threads are seen, and what instrumented libraries do that it loads.
     pub only_sync: bool,
+    /// What the clocks of the program show.
+    pub clock: wire::Clock,
     /// The client that a server is driven by.
     pub drive: Option<Drive>,
     /// Who talks to the server in replays.

@@ -16,13 +16,15 @@ use std::path::{Path, PathBuf};
 use report::ScheduleFile;
 use run::drive::{Client, Drive};
 use run::environment::EnvironmentSource;
-use run::influences::{Influence, influences};
 use run::program::{Program, Recordability, checksum};
 use run::replay::Command;
 use trace::{Binary, Metadata};
 
 use crate::client_input;
 use crate::error::{Error, ErrorKind};
+
+/// Which of a trace's settings says what the clocks showed.
+const CLOCK: &str = "clock";
 
 /// Who chose the command of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +58,7 @@ pub fn command_of(metadata: &Metadata, chosen_by: ChosenBy) -> Result<Command, E
             ChosenBy::File => None,
             ChosenBy::User => client(metadata),
         }),
-        sleeping: match chosen_by {
-            ChosenBy::File => wire::Sleeping::Real,
-            ChosenBy::User => sleeping(metadata),
-        },
+        clock: clock(metadata),
     })
 }
 
@@ -68,17 +67,10 @@ pub fn client(metadata: &Metadata) -> Option<Drive> {
     client_input::command(metadata)
 }
 
-/// Whether a program has to sleep really: unless it can neither read the time nor wait for something outside.
-fn sleeping(metadata: &Metadata) -> wire::Sleeping {
-    let modules = metadata.modules.iter().map(|module| Path::new(&module.path));
-    let notices = |influence: &Influence| match influence {
-        Influence::Time | Influence::Input | Influence::Uninstrumented => true,
-        Influence::Chance => false,
-    };
-    match metadata.modules.is_empty() || influences(modules).iter().any(notices) {
-        true => wire::Sleeping::Real,
-        false => wire::Sleeping::Skipped,
-    }
+/// What the clocks showed in the recorded run: the same in every replay.
+fn clock(metadata: &Metadata) -> wire::Clock {
+    let recorded = metadata.settings.get(CLOCK);
+    recorded.map_or_else(wire::Clock::default, |text| wire::Clock::parse(text.as_bytes()))
 }
 
 /// What is to be run for a schedule file, if it may be.
@@ -104,6 +96,7 @@ pub fn command_named(words: &[OsString], recorded: Option<&Metadata>) -> Command
         input: if own_input { Some(PathBuf::from("/dev/stdin")) } else { recorded_input() },
         only_sync: recorded.is_some_and(is_only_sync) && has_runtime_preloaded,
         drive: recorded.and_then(client_input::client),
+        clock: recorded.map(clock).unwrap_or_default(),
         ..Command::default()
     }
 }

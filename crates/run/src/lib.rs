@@ -6,6 +6,7 @@
 #![doc = include_str!("../README.md")]
 
 mod cancellation;
+pub mod clock;
 pub mod directory;
 pub mod drive;
 pub mod environment;

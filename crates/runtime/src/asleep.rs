@@ -76,7 +76,8 @@ impl SleepingCall {
     }
 }
 
-fn has_no_child() -> bool {
+/// Whether the process has no child.
+pub(crate) fn has_no_child() -> bool {
     const ANY: usize = 0;
     let options = (libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL) as usize;
     // SAFETY: takes numbers; nothing is written.
@@ -122,6 +123,19 @@ fn files_of(mut entries: &[u8]) -> impl Iterator<Item = i32> + '_ {
         let end = name.iter().position(|&byte| byte == 0)?;
         core::str::from_utf8(&name[..end]).ok()?.parse().ok()
     })
+}
+
+/// Whether a file is one that this process alone makes ready, by writing to it or closing it: an event counter, a pipe, or one of a pair of sockets.
+pub(crate) fn is_made_ready_here(file: i32) -> bool {
+    let mut path = [0; 64];
+    let mut link = [0; LENGTH];
+    let target = sys::read_link(path_of(&mut path, b"/proc/self/fd/", file as u32, b"\0"), &mut link);
+    match target {
+        b"anon_inode:[eventfd]" => true,
+        _ if target.starts_with(b"pipe:") => file != libc::STDIN_FILENO,
+        _ if target.starts_with(b"socket:") => is_of_pair(file),
+        _ => false,
+    }
 }
 
 fn is_own(file: i32) -> bool {

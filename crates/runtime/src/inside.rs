@@ -265,12 +265,17 @@ impl Inside {
         unsafe { self.0.with_predictor(|_, context| writer::with(|writer| writer.take_back(context, mark))) };
     }
 
+    /// The virtual time.
+    pub(crate) fn now(&self) -> u64 {
+        scheduler().with_lock(|schedule, program| schedule.now(self.0.slot, program))
+    }
+
     /// When a wait that starts now ends.
     pub(crate) fn end_of(&self, wait: Wait) -> End {
         self.account();
         scheduler().with_lock(|schedule, program| {
             schedule.give_budget(self.0.slot, program);
-            End { virtual_time: schedule.after(wait.length), real_time: wait.real_end }
+            End { virtual_time: wait.end(schedule.now(self.0.slot, program)), real_time: wait.real_end() }
         })
     }
 
@@ -315,10 +320,10 @@ impl Inside {
         scheduler().waiters(Key::address(address))
     }
 
-    /// Gives the token up: the thread is about to block outside. It has it again when it next enters.
-    pub(crate) fn leave(self) {
+    /// Gives the token up: the thread is about to block outside, until this virtual time at the latest. It has it again when it next enters.
+    pub(crate) fn leave(self, end: u64) {
         self.account();
-        scheduler().leave(self.0.slot);
+        scheduler().leave(self.0.slot, end);
     }
 
     /// The thread has ended. Its memory may be another thread's afterwards.

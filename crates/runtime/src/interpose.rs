@@ -16,6 +16,7 @@ pub(crate) mod blocking;
 pub(crate) mod c11;
 pub(crate) mod children;
 pub(crate) mod clients;
+pub(crate) mod clocks;
 pub(crate) mod conditions;
 pub(crate) mod containers;
 pub(crate) mod databases;
@@ -36,6 +37,7 @@ pub(crate) mod memory;
 pub(crate) mod mutexes;
 pub(crate) mod once;
 pub(crate) mod openmp;
+pub(crate) mod own_files;
 pub(crate) mod passages;
 pub(crate) mod printing;
 pub(crate) mod process;
@@ -50,6 +52,7 @@ pub(crate) mod signals;
 pub(crate) mod sleeping;
 pub(crate) mod syscalls;
 pub(crate) mod threads;
+pub(crate) mod timers;
 pub(crate) mod variadic;
 pub(crate) mod vectors;
 pub(crate) mod wide;
@@ -58,9 +61,11 @@ use core::ffi::c_int;
 
 use wire::Kind;
 
+use crate::clock::Wait;
 use crate::inside::{Ended, Inside, enter};
 use crate::program::scheduler;
-use crate::schedule::{End, Key};
+use crate::schedule::{End, Key, NEVER};
+use crate::sys;
 
 /// Defines exported functions that get their return address in a register after (or instead of) their arguments. Each is also there
 /// under the name that ThreadSanitizer gives its own, for programs that replace a function of the C library and call that.
@@ -322,12 +327,35 @@ pub(crate) fn log_attempt(
 
 /// Calls something that may block outside the program; other threads run in the meantime.
 pub(crate) fn outside<R>(inside: Inside, call: impl FnOnce() -> R) -> R {
-    if scheduler().with_lock(|schedule, _| schedule.is_alone()) {
-        drop(inside);
-    } else {
-        inside.leave();
-    }
+    outside_limited(inside, None, call, |_| false)
+}
+
+/// The same with a time limit. If it ran out, which the result says, it is that time.
+pub(crate) fn outside_limited<R>(
+    inside: Inside,
+    limit: Option<Wait>,
+    call: impl FnOnce() -> R,
+    ran_out: impl FnOnce(&R) -> bool,
+) -> R {
+    let end = limit.map_or(NEVER, |limit| limit.end(inside.now()));
+    let since = match scheduler().with_lock(|schedule, _| schedule.is_alone()) {
+        true => {
+            drop(inside);
+            Some(sys::now(libc::CLOCK_MONOTONIC))
+        }
+        false => {
+            inside.leave(end);
+            None
+        }
+    };
     let result = call();
-    drop(enter());
+    let passed = since.map_or(0, |since| sys::now(libc::CLOCK_MONOTONIC).saturating_sub(since));
+    let has_run_out = end != NEVER && ran_out(&result);
+    if let Some(_inside) = enter() {
+        scheduler().with_lock(|schedule, _| match has_run_out {
+            true => schedule.pass_until(end),
+            false => schedule.pass_alone(passed),
+        });
+    }
     result
 }

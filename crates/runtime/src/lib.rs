@@ -23,7 +23,6 @@
 #![cfg_attr(test, expect(dead_code, reason = "used by modules that are not part of a test binary"))]
 
 mod asleep;
-mod clock;
 mod conversions;
 mod numbers;
 mod printed;
@@ -45,5 +44,5 @@ macro_rules! only_inside_a_program {
 }
 
 only_inside_a_program! {
-    atomics client_log cover hooks inside interpose kernel_status losses modules program real requests start survey thread watchdog writer
+    atomics client_log clock cover hooks inside interpose kernel_status losses modules program real requests start survey thread watchdog writer
 }

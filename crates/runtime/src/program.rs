@@ -8,11 +8,13 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fe
 
 use wire::{Kind, Losses, MAX_TABLES, Stop, Table};
 
+use crate::asleep;
+use crate::clock;
 use crate::inside::Inside;
-use crate::interpose::signals;
+use crate::interpose::{files, signals, timers};
 use crate::losses;
 use crate::replay;
-use crate::schedule::{Chooser, Fixed, UnlockedView, Report, Room, Schedule, Slot, World};
+use crate::schedule::{Chooser, Fixed, UnlockedView, Pace, Report, Room, Schedule, Sleep, Slot, Witness, World};
 use crate::scheduler::{Platform, Scheduler};
 use crate::start;
 use crate::sys;
@@ -61,6 +63,12 @@ pub(crate) fn is_following() -> bool {
     UNLOCKED_VIEW.is_following()
 }
 
+/// The virtual time, as far as it is counted.
+#[inline]
+pub(crate) fn virtual_now() -> u64 {
+    UNLOCKED_VIEW.now()
+}
+
 /// The thread in this slot.
 pub(crate) fn thread_in(slot: Slot) -> &'static Thread {
     let thread = THREADS[slot.0 as usize].load(Ordering::Relaxed);
@@ -89,10 +97,13 @@ pub(crate) unsafe fn begin(first_stack: (u64, u64)) {
     }
     EXITING.store(0, Ordering::Relaxed);
     let settings = &start::settings().asked;
+    clock::start(start::clock());
+    let pace = if clock::is_virtual() { Pace::Virtual } else { Pace::Real };
     let first = SCHEDULER.with_lock(|schedule, program| {
         if !schedule.has_room() {
             schedule.set_room(room()?);
         }
+        schedule.set_pace(pace);
         let quantum = settings.quantum.map_or(0, NonZeroU64::get);
         let chooser = Chooser::new(settings.policy, settings.seed, quantum).with_new_threads(settings.new_threads);
         schedule.begin(chooser, settings.max_events.map_or(u64::MAX, NonZeroU64::get), program)
@@ -118,7 +129,9 @@ fn room() -> Option<Room> {
 
 /// Stops scheduling for good: every hook returns at once.
 pub(crate) fn stop() {
-    ACTIVE.store(false, Ordering::Relaxed);
+    if ACTIVE.swap(false, Ordering::Relaxed) {
+        clock::stop();
+    }
     shut_gates(gate::PASSIVE);
 }
 
@@ -216,6 +229,16 @@ impl World for Program {
         thread_in(thread).std_activity.get().hidden_object()
     }
 
+    fn witness(&self) -> Witness {
+        if timers::is_any_set() || !asleep::has_no_child() {
+            Witness::OwnTimers
+        } else if files::may_reach_out() {
+            Witness::Peers
+        } else {
+            Witness::Nothing
+        }
+    }
+
     fn signals_may_arrive(&self) -> bool {
         signals::may_arrive()
     }
@@ -291,12 +314,19 @@ impl Platform for Program {
         wait_for_exiting();
     }
 
-    fn sleep_until(&self, time: u64) {
-        // A signal that a timer sends comes first if it is due first.
-        if start::settings().asked.sleeping == wire::Sleeping::Skipped && !self.signals_may_arrive() {
-            return;
+    fn sleep(&self, thread: Slot, sleep: Sleep) -> Option<u64> {
+        let begin = self.real_time();
+        let end = if clock::is_virtual() { begin.saturating_add(sleep.length) } else { sleep.real_end };
+        loop {
+            let now = self.real_time();
+            if now >= end {
+                return None;
+            }
+            if self.has_signals(thread) {
+                return Some(now - begin);
+            }
+            sys::sleep(end - now);
         }
-        sys::sleep(time.saturating_sub(sys::now(libc::CLOCK_MONOTONIC)));
     }
 }
 

@@ -10,12 +10,13 @@
 //! - At most one thread is [`State::Running`], and it is the one that [`Schedule::running`] names: it holds the token.
 //! - A thread waits for a [`Key`] or a deadline exactly while it is [`State::Waiting`]; a wake-up of the key makes it ready.
 //! - The same seed and the same calls give the same decisions. Real time decides only under [`Policy::Os`](wire::Policy)
-//!   and in [`Schedule::catch_up`].
+//!   and while threads are outside ([`time`]).
 
 mod fixed;
 mod policy;
 mod replay;
 mod roster;
+mod time;
 mod turns;
 mod waits;
 
@@ -26,18 +27,17 @@ mod tests;
 pub(crate) use tests::room_for_tests;
 
 use core::ops::{Index, IndexMut};
-use core::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 
 use wire::{PendingAccess, Waker};
 
 pub(crate) use fixed::Fixed;
 pub(crate) use policy::{Chooser, GaveUp};
 pub(crate) use replay::{Replay, Report};
+pub(crate) use time::{Pace, Witness};
 pub(crate) use turns::Return;
-pub(crate) use waits::Resumed;
+pub(crate) use waits::{Resumed, Sleep};
 pub(crate) use wire::ThreadState as State;
-
-use crate::clock::EVENT;
 
 /// No deadline.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -97,7 +97,7 @@ pub(crate) struct Entry {
     pub(crate) number: u32,
     pub(crate) state: State,
     pub(crate) key: Key,
-    /// Until when it waits, in virtual nanoseconds.
+    /// Until when it waits, or is outside, in virtual nanoseconds.
     pub(crate) deadline: u64,
     /// The same in real nanoseconds.
     pub(crate) real_deadline: u64,
@@ -109,8 +109,9 @@ pub(crate) struct Entry {
     /// What ended its last wait.
     pub(crate) woken: Waker,
     pub(crate) timed_out: bool,
-    /// It got the token because nobody else could run, and sleeps until its deadline.
-    pub(crate) sleeps_out: bool,
+    /// It got the token because nobody else could run, and has to sleep until this virtual time.
+    pub(crate) sleeps_out: Option<u64>,
+    readings: time::Readings,
     /// Its position, in schedulable events, when its budget was granted, and how large that was.
     position_at_grant: u64,
     granted: i64,
@@ -137,7 +138,8 @@ impl Entry {
             yields: 0,
             woken: Waker::Signal,
             timed_out: false,
-            sleeps_out: false,
+            sleeps_out: None,
+            readings: time::Readings::default(),
             position_at_grant: 0,
             granted: 0,
             role: None,
@@ -180,6 +182,8 @@ pub(crate) trait World {
     fn prepare(&self, thread: Slot, number: u32) -> bool;
     /// The time on the monotonic clock, in nanoseconds.
     fn real_time(&self) -> u64;
+    /// What is outside that can tell whether time passes.
+    fn witness(&self) -> Witness;
     /// Whether a signal may still change what threads wait for.
     fn signals_may_arrive(&self) -> bool;
     /// The events that follow are of the thread with this number.
@@ -248,11 +252,17 @@ pub(crate) struct UnlockedView {
     waiting: [AtomicU16; 256],
     /// Whether a replay's instructions are being followed.
     following: AtomicBool,
+    /// The virtual time, as far as it is counted.
+    now: AtomicU64,
 }
 
 impl UnlockedView {
     pub(crate) const fn new() -> UnlockedView {
-        UnlockedView { waiting: [const { AtomicU16::new(0) }; 256], following: AtomicBool::new(false) }
+        UnlockedView {
+            waiting: [const { AtomicU16::new(0) }; 256],
+            following: AtomicBool::new(false),
+            now: AtomicU64::new(0),
+        }
     }
 
     /// Whether anyone may be waiting for this key.
@@ -265,6 +275,16 @@ impl UnlockedView {
     #[inline]
     pub(crate) fn is_following(&self) -> bool {
         self.following.load(Ordering::Relaxed)
+    }
+
+    /// The virtual time, as far as it is counted.
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    fn set_now(&self, now: u64) {
+        self.now.store(now, Ordering::Relaxed);
     }
 
     /// Counts one waiter more. The schedule's owner alone changes the counts.
@@ -295,8 +315,13 @@ pub(crate) struct Schedule {
     next_number: u32,
     /// Threads in [`State::Outside`].
     outside: u32,
-    /// Virtual nanoseconds.
+    /// Virtual nanoseconds. Changed by [`time`] alone.
     now: u64,
+    pace: Pace,
+    pause: Option<time::Pause>,
+    anchor: Option<time::Anchor>,
+    /// How often it was the time at once that all threads waited for.
+    jumps: u32,
     /// Schedulable events of all threads.
     events: u64,
     max_events: u64,
@@ -327,6 +352,10 @@ impl Schedule {
             next_number: 0,
             outside: 0,
             now: 0,
+            pace: Pace::Virtual,
+            pause: None,
+            anchor: None,
+            jumps: 0,
             events: 0,
             max_events: u64::MAX,
             ticket: 0,
@@ -353,7 +382,8 @@ impl Schedule {
         self.free.clear();
         self.candidates.clear();
         self.running = None;
-        (self.next_number, self.outside, self.now, self.events, self.ticket) = (0, 0, 0, 0, 0);
+        (self.next_number, self.outside, self.events, self.ticket) = (0, 0, 0, 0);
+        self.begin_time();
         for count in &self.unlocked_view.waiting {
             count.store(0, Ordering::Relaxed);
         }
@@ -412,7 +442,8 @@ impl Schedule {
         let done = self.entries.used(thread, world);
         self.entries.grant(thread, 0, world);
         self.events += done;
-        self.now += done * EVENT;
+        self.pass(done * time::EVENT);
+        self.is_not_stuck();
     }
 
     /// The thread, which has no budget left, is about to make this access.

@@ -14,7 +14,7 @@ mod tests;
 
 use wire::{PendingAccess, Waker};
 
-use crate::schedule::{End, GaveUp, Key, Resumed, Return, Schedule, Slot, UnlockedView, World};
+use crate::schedule::{End, GaveUp, Key, Resumed, Return, Schedule, Sleep, Slot, UnlockedView, World};
 use crate::token::{Lock, Machine, Seat, Shared, gate};
 
 /// What a scheduler runs on.
@@ -25,8 +25,8 @@ pub(crate) trait Platform: Machine + World + Sized {
     fn has_signals(&self, thread: Slot) -> bool;
     /// The calling thread has got the token from another thread.
     fn arrive(&self);
-    /// Sleeps until this time of the monotonic clock.
-    fn sleep_until(&self, time: u64);
+    /// The thread, which is the caller, sleeps. After how many nanoseconds signals interrupted it, if they did.
+    fn sleep(&self, thread: Slot, sleep: Sleep) -> Option<u64>;
 }
 
 /// The scheduler of a process.
@@ -117,9 +117,11 @@ impl<P: Platform> Scheduler<P> {
             schedule.count(thread, platform);
             schedule.wait(thread, key, end);
         });
-        let resumed = self.with_lock(|schedule, _| schedule.resume(thread));
-        if let Some(time) = resumed.sleep_until {
-            self.platform.sleep_until(time);
+        let mut resumed = self.with_lock(|schedule, _| schedule.resume(thread));
+        if let Some(sleep) = resumed.sleep {
+            let interrupted_after = self.platform.sleep(thread, sleep);
+            self.with_lock(|schedule, _| schedule.has_slept(sleep, interrupted_after));
+            resumed.timed_out = interrupted_after.is_none();
         }
         resumed
     }
@@ -143,12 +145,12 @@ impl<P: Platform> Scheduler<P> {
         if self.unlocked_view.may_wait(key) { self.with_lock(|schedule, _| schedule.waiters(key)) } else { 0 }
     }
 
-    /// The calling thread, which has the token, goes on without it: it is about to block outside.
-    pub(crate) fn leave(&self, thread: Slot) {
+    /// The calling thread, which has the token, goes on without it: it is about to block outside, until this time at the latest.
+    pub(crate) fn leave(&self, thread: Slot, end: u64) {
         self.hand_over(thread, GaveUp::Willingly, |schedule, platform| {
             schedule.count(thread, platform);
             platform.seat(thread).presence.add(gate::AWAY);
-            schedule.leave(thread);
+            schedule.leave(thread, end);
         });
     }
 
@@ -171,13 +173,13 @@ impl<P: Platform> Scheduler<P> {
     }
 
     /// Takes the token from its holder, which is stuck outside our sight, if others can run and the holder is not inside the runtime and
-    /// has not made progress after all. By the watchdog.
-    pub(crate) fn take_away(&self, holder: Slot, has_progressed: impl FnOnce() -> bool) {
+    /// has not made progress after all. It is stuck since this real time. By the watchdog.
+    pub(crate) fn take_away(&self, holder: Slot, since: u64, has_progressed: impl FnOnce() -> bool) {
         let next = self.with_lock(|schedule, platform| {
             if schedule.running() != Some(holder) {
                 return None;
             }
-            schedule.catch_up(platform);
+            schedule.pass_while_stuck(since, platform);
             let takes =
                 schedule.others_can_run(holder) && platform.seat(holder).presence.shut_out(has_progressed);
             if takes { schedule.take_away(holder, platform) } else { None }

@@ -104,6 +104,7 @@ fn is_wanted(settings: &Settings) -> bool {
     let process = settings::decimal(u64::from(sys::getpid()), &mut digits);
     let file = sys::open(path, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL);
     if file >= 0 {
+        IS_FIRST.store(true, Ordering::Relaxed);
         // A replay without this number has no log, and says so.
         sys::write_all(file, process);
         sys::close(file);
@@ -114,6 +115,17 @@ fn is_wanted(settings: &Settings) -> bool {
         note_unrecorded();
     }
     is_followed
+}
+
+/// This process, or the one that it was forked from, is the one that was started.
+static IS_FIRST: AtomicBool = AtomicBool::new(false);
+
+/// What the clocks show. A program that was executed later begins when it does.
+pub(crate) fn clock() -> wire::Clock {
+    match settings().asked.clock {
+        wire::Clock::Virtual(_) if !IS_FIRST.load(Ordering::Relaxed) => wire::Clock::VIRTUAL,
+        clock => clock,
+    }
 }
 
 /// This process is a child that is not recorded and has not said so.

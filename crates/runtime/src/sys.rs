@@ -39,7 +39,8 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
     }
 }
 
-fn to_timespec(nanoseconds: u64) -> libc::timespec {
+/// A number of nanoseconds in two parts.
+pub(crate) fn to_timespec(nanoseconds: u64) -> libc::timespec {
     libc::timespec {
         tv_sec: (nanoseconds / 1_000_000_000) as i64,
         tv_nsec: (nanoseconds % 1_000_000_000) as i64,

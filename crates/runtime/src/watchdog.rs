@@ -14,7 +14,7 @@ use wire::Stop;
 use crate::asleep;
 use crate::client_log;
 use crate::inside::Inside;
-use crate::interpose::{signals, threads};
+use crate::interpose::{threads, timers};
 use crate::kernel_status;
 use crate::program::{Program, scheduler, thread_in};
 use crate::schedule::{Schedule, Slot, World};
@@ -129,7 +129,9 @@ unsafe extern "C" fn clone_into(flags: usize, stack: *mut u8, storage: *mut u8) 
 struct LastTick {
     /// Who had the token, and the log's progress.
     holder: Option<(Slot, u64)>,
-    /// The processor time that the holder had used when it was first found like this.
+    /// When the holder was first found like this.
+    since: u64,
+    /// The processor time that it had used then.
     processor_time: u64,
     /// Ticks without a change.
     still: u32,
@@ -147,7 +149,7 @@ struct Holder {
 
 extern "C" fn watch() -> ! {
     thread::set_current(threads::nobody());
-    let mut last = LastTick { holder: None, processor_time: 0, still: 0, idle: 0 };
+    let mut last = LastTick { holder: None, since: 0, processor_time: 0, still: 0, idle: 0 };
     for tick in 0u32.. {
         sys::sleep(TICK);
         look(&mut last);
@@ -164,7 +166,13 @@ fn look(last: &mut LastTick) {
     let processor_clock = processor_clock(holder.kernel_id);
     let found = Some((holder.slot, holder.progress));
     if found != last.holder {
-        *last = LastTick { holder: found, processor_time: sys::now(processor_clock), still: 0, idle: 0 };
+        *last = LastTick {
+            holder: found,
+            since: sys::now(libc::CLOCK_MONOTONIC),
+            processor_time: sys::now(processor_clock),
+            still: 0,
+            idle: 0,
+        };
         return;
     }
     last.still += 1;
@@ -185,7 +193,7 @@ fn look(last: &mut LastTick) {
         || sys::now(processor_clock).saturating_sub(last.processor_time) > BUSY;
     if is_stuck {
         let progress = || writer::progress().map_or(0, |progress| progress.load(Ordering::SeqCst));
-        scheduler().take_away(holder.slot, || progress() != holder.progress);
+        scheduler().take_away(holder.slot, last.since, || progress() != holder.progress);
     }
 }
 
@@ -211,7 +219,7 @@ fn nobody_runs(last: &mut LastTick) {
         last.idle += 1;
         let next = pick(schedule, program, last.idle);
         let is_dead = next.is_none() && schedule.outside() == 0 && schedule.someone_waits();
-        if is_dead && last.idle > DEAD_TICKS && !writer::is_closed() && !signals::timer_is_set() {
+        if is_dead && last.idle > DEAD_TICKS && !writer::is_closed() && !timers::is_set() {
             program.deadlock(None);
         }
         next
@@ -231,7 +239,7 @@ fn pick(schedule: &mut Schedule, program: &Program, idle: u32) -> Option<Slot> {
     let is_hopeless = schedule.awaited().map(thread_in).is_some_and(|thread| {
         let kernel_id = thread.kernel_id.load(Ordering::Relaxed);
         let sleeps = || state_of(kernel_id) == Some(b'S');
-        let is_held = || !signals::timer_is_set() && asleep::waits_for_own_process(kernel_id);
+        let is_held = || !timers::is_set() && asleep::waits_for_own_process(kernel_id);
         thread.gated(gate::LIBRARY) && sleeps() || idle.is_multiple_of(HELD_TICKS) && sleeps() && is_held()
     });
     let is_served = idle > SERVED_TICKS && client_log::launcher_waits();

@@ -53,6 +53,7 @@
 
 mod access;
 mod client;
+mod clock;
 mod control;
 mod decimal;
 mod decode;
@@ -73,6 +74,7 @@ mod survey;
 
 pub use access::{Plain, PlainAccess};
 pub use client::{ClientHeader, ClientRecord, Endpoint};
+pub use clock::{Clock, ClockStart};
 pub use control::{Control, Instruction, OnDivergence, Origin, ThreadName, write_control};
 pub use decimal::{decimal, parse_decimal};
 pub use decode::{Damage, NotALog, Reader};
@@ -91,7 +93,7 @@ pub use outcome::{
     MAX_MEMORY, Memory, MemoryRange, OUTCOME_RECORD, Obstacle, OutcomeRecord, PendingAccess, WaitsFor,
 };
 pub use predict::{BRANCHED_AT, Branched, Context, Key, MAX_TABLES, Table};
-pub use settings::{AtDeadlock, Children, Mode, NewThreads, Policy, RuntimeSettings, Sleeping, TestBarriers};
+pub use settings::{AtDeadlock, Children, Mode, NewThreads, Policy, RuntimeSettings, TestBarriers};
 pub use state::ThreadState;
 pub use std_call::StdCall;
 pub use survey::{PROCESS_EXTENSION, ProcessRecord, THREADS_EXTENSION};

@@ -6,6 +6,7 @@
 use core::fmt;
 use core::num::NonZeroU64;
 
+use crate::clock::Clock;
 use crate::decimal::parse_decimal;
 
 /// How the next thread is chosen.
@@ -98,16 +99,6 @@ pub enum NewThreads {
     Last,
 }
 
-/// What happens when all threads that could go on sleep.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sleeping {
-    /// The program sleeps.
-    #[default]
-    Real,
-    /// The first to wake goes on at once. For programs that cannot tell, since they do not read the time.
-    Skipped,
-}
-
 /// What the barrier does that libtsan's own tests arrange their runs with. It is in no trace, since it must not order threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TestBarriers {
@@ -137,8 +128,8 @@ pub struct RuntimeSettings {
     pub at_deadlock: AtDeadlock,
     /// Who goes on when a thread has created another.
     pub new_threads: NewThreads,
-    /// What happens when all threads that could go on sleep.
-    pub sleeping: Sleeping,
+    /// What the program's clocks show.
+    pub clock: Clock,
     /// What the barrier of libtsan's own tests does.
     pub test_barriers: TestBarriers,
 }
@@ -152,7 +143,7 @@ mod key {
     pub(super) const CHILDREN: &str = "children";
     pub(super) const DEADLOCK: &str = "deadlock";
     pub(super) const NEW_THREADS: &str = "new-threads";
-    pub(super) const SLEEPING: &str = "sleeping";
+    pub(super) const CLOCK: &str = "clock";
     pub(super) const TEST_BARRIERS: &str = "test-barriers";
 }
 
@@ -162,7 +153,6 @@ const FOLLOW: &str = "follow";
 const HANG: &str = "hang";
 const FIRST: &str = "first";
 const LAST: &str = "last";
-const SKIPPED: &str = "skipped";
 const PASS: &str = "pass";
 
 impl RuntimeSettings {
@@ -176,7 +166,7 @@ impl RuntimeSettings {
         children: Children::Ignore,
         at_deadlock: AtDeadlock::Stop,
         new_threads: NewThreads::Either,
-        sleeping: Sleeping::Real,
+        clock: Clock::VIRTUAL,
         test_barriers: TestBarriers::Wait,
     };
 
@@ -213,8 +203,8 @@ impl RuntimeSettings {
             self.children = if says(FOLLOW) { Children::Follow } else { Children::Ignore };
         } else if is(key::DEADLOCK) {
             self.at_deadlock = if says(HANG) { AtDeadlock::Hang } else { AtDeadlock::Stop };
-        } else if is(key::SLEEPING) {
-            self.sleeping = if says(SKIPPED) { Sleeping::Skipped } else { Sleeping::Real };
+        } else if is(key::CLOCK) {
+            self.clock = Clock::parse(value);
         } else if is(key::TEST_BARRIERS) {
             self.test_barriers = if says(PASS) { TestBarriers::Pass } else { TestBarriers::Wait };
         } else if is(key::NEW_THREADS) {
@@ -254,8 +244,8 @@ impl fmt::Display for RuntimeSettings {
             NewThreads::First => writeln!(f, "{}={FIRST}", key::NEW_THREADS)?,
             NewThreads::Last => writeln!(f, "{}={LAST}", key::NEW_THREADS)?,
         }
-        if self.sleeping == Sleeping::Skipped {
-            writeln!(f, "{}={SKIPPED}", key::SLEEPING)?;
+        if self.clock != Clock::VIRTUAL {
+            writeln!(f, "{}={}", key::CLOCK, self.clock)?;
         }
         if self.test_barriers == TestBarriers::Pass {
             writeln!(f, "{}={PASS}", key::TEST_BARRIERS)?;

@@ -4,17 +4,22 @@ use std::num::NonZeroU64;
 
 use proptest::prelude::*;
 use wire::{
-    AtDeadlock, Children, Control, Instruction, Kind, Memory, Mode, NewThreads, Obstacle, OnDivergence,
-    Origin, OutcomeRecord, PendingAccess, Policy, RuntimeSettings, Sleeping, TestBarriers, ThreadName,
+    AtDeadlock, Children, Clock, ClockStart, Control, Instruction, Kind, Memory, Mode, NewThreads, Obstacle,
+    OnDivergence, Origin, OutcomeRecord, PendingAccess, Policy, RuntimeSettings, TestBarriers, ThreadName,
     ThreadState, WaitsFor, write_control,
 };
+
+fn any_clock() -> impl Strategy<Value = Clock> {
+    let start = |(realtime, monotonic)| Clock::Virtual(Some(ClockStart { realtime, monotonic }));
+    prop_oneof![Just(Clock::Real), Just(Clock::VIRTUAL), any::<(u64, u64)>().prop_map(start)]
+}
 
 fn any_settings() -> impl Strategy<Value = RuntimeSettings> {
     let policy = proptest::sample::select(Policy::ALL.to_vec());
     let some = || any::<Option<NonZeroU64>>();
     let new_threads = proptest::sample::select(vec![NewThreads::Either, NewThreads::First, NewThreads::Last]);
-    (any::<[bool; 5]>(), any::<u64>(), policy, some(), some(), new_threads).prop_map(
-        |([replays, follows, hangs, skips, passes], seed, policy, quantum, max_events, new_threads)| {
+    (any::<[bool; 4]>(), any::<u64>(), policy, some(), some(), new_threads, any_clock()).prop_map(
+        |([replays, follows, hangs, passes], seed, policy, quantum, max_events, new_threads, clock)| {
             RuntimeSettings {
                 mode: if replays { Mode::Replay } else { Mode::Record },
                 seed,
@@ -24,7 +29,7 @@ fn any_settings() -> impl Strategy<Value = RuntimeSettings> {
                 children: if follows { Children::Follow } else { Children::Ignore },
                 at_deadlock: if hangs { AtDeadlock::Hang } else { AtDeadlock::Stop },
                 new_threads,
-                sleeping: if skips { Sleeping::Skipped } else { Sleeping::Real },
+                clock,
                 test_barriers: if passes { TestBarriers::Pass } else { TestBarriers::Wait },
             }
         },

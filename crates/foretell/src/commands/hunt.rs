@@ -19,6 +19,7 @@ use pipeline::{Bounds, Budget, saved};
 use report::{Harm, Stopped, StoppedBy};
 use wire::{Children, Policy};
 
+use super::clocks::Clocks;
 use super::driving::{Driving, ReplayedClient};
 use super::predict::Search;
 use crate::arguments::{Arguments, Command, children, policy};
@@ -130,6 +131,8 @@ pub struct Hunt {
     /// Record at most N events, and 500,000 for each second of --timeout; the program then continues unrecorded.
     #[arg(long, value_name = "N", default_value = "50M", value_parser = quantity)]
     max_events: u64,
+    #[command(flatten)]
+    clocks: Clocks,
     #[command(flatten)]
     driving: Driving,
     /// What a server gets in replays: `recorded`, what the client sent in the recorded run, which is kept with the results; or
@@ -248,6 +251,7 @@ impl Hunt {
             policy: self.policy,
             children: self.children,
             only_sync: self.only_sync,
+            clock: self.clocks.clock(),
             drive: self.driving.drive(),
             client_input: self.client_input.into(),
             load: load::Options {

@@ -13,6 +13,7 @@ use pipeline::recording::{
 use run::drive::{Drive, Ready};
 use serde::Serialize;
 
+use super::clocks::Clocks;
 use super::driving::Driving;
 use wire::{Children, Policy};
 
@@ -88,6 +89,8 @@ pub struct Record {
     /// Leave out repeated accesses; saves little and hides atomicity violations.
     #[arg(long)]
     drop_repeated: bool,
+    #[command(flatten)]
+    clocks: Clocks,
     /// What to do with processes that the program starts.
     #[arg(long, value_parser = children(), default_value = Children::Ignore.name())]
     children: Children,
@@ -170,6 +173,7 @@ impl Record {
             policy: self.policy,
             quantum: self.quantum.and_then(NonZeroU64::new),
             max_events: self.max_events.and_then(NonZeroU64::new),
+            clock: self.clocks.clock(),
             ..wire::RuntimeSettings::DEFAULT
         };
         let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect();

@@ -11,6 +11,7 @@ use pipeline::replay::{FindingToReplay, ReplaySummary, Replayer};
 use pipeline::{Bounds, rerecording, saved};
 use run::replay::{self, Ending, OnDivergence, RaceOrder, ReplayVerdict};
 
+use super::clocks::Clocks;
 use super::driving::Driving;
 use super::predict::Search;
 use crate::arguments::one_of;
@@ -91,6 +92,8 @@ pub struct Replay {
     #[arg(long, value_name = "FILE")]
     record: Option<OsString>,
     #[command(flatten)]
+    clocks: Clocks,
+    #[command(flatten)]
     driving: Driving,
     #[command(flatten)]
     mode: OutputMode,
@@ -155,6 +158,9 @@ impl Replay {
     fn settle(&self, replayer: &mut Replayer) {
         if let Some(drive) = self.driving.drive() {
             replayer.command.drive = Some(drive);
+        }
+        if let Some(clock) = self.clocks.clock_of_replay() {
+            replayer.command.clock = clock;
         }
         replayer.times = self.times;
         replayer.limit = self.timeout;

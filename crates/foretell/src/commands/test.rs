@@ -65,9 +65,12 @@ pub(super) struct SuiteArguments {
     /// Whether to record the processes that a test starts as well: `ignore` or `follow`. Each is also a separate test.
     #[arg(long, value_parser = children(), default_value = Children::Ignore.name(), hide_possible_values = true)]
     children: Children,
+    /// Let the programs read the machine's clocks and sleep as long as they say: see `foretell hunt --help`.
+    #[arg(long)]
+    real_time: bool,
     /// Continue the last suite with its options: run its command again, and hunt in the tests that are not done. A suite that
     /// was started elsewhere or by another user needs its command.
-    #[arg(long, conflicts_with_all = ["split", "shard", "seeds", "children"])]
+    #[arg(long, conflicts_with_all = ["split", "shard", "seeds", "children", "real_time"])]
     resume: bool,
     /// More options for each hunt, such as '--only deadlock --policy pct'.
     #[arg(
@@ -119,7 +122,13 @@ impl SuiteArguments {
         // A client in foretell.toml is for the server, not for its tests.
         let arguments = ["hunt", "--quiet", "--drive="].map(OsString::from).to_vec();
         let children = (self.children == Children::Follow).then_some("--children=follow");
-        let chosen = children.into_iter().chain(self.hunt.split_whitespace()).map(OsString::from).collect();
+        let real_time = self.real_time.then_some("--real-time");
+        let chosen = children
+            .into_iter()
+            .chain(real_time)
+            .chain(self.hunt.split_whitespace())
+            .map(OsString::from)
+            .collect();
         interrupts::heed();
         SuiteOptions {
             command,

@@ -14,4 +14,5 @@ mod refusals;
 mod room;
 mod secrets;
 mod support;
+mod time;
 mod tools;

@@ -69,6 +69,7 @@ pub(super) fn record(
         max_events: NonZeroU64::new(options.max_events.min(most_events(options))),
         new_threads: wire::NewThreads::Last,
         policy: options.policy,
+        clock: options.clock,
         ..wire::RuntimeSettings::DEFAULT
     };
     let undisturbed = RecordOptions {

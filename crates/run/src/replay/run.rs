@@ -40,8 +40,8 @@ pub struct Command {
     pub only_sync: bool,
     /// The client that drives it, if it is a server.
     pub drive: Option<Drive>,
-    /// Whether it really sleeps.
-    pub sleeping: wire::Sleeping,
+    /// What its clocks show.
+    pub clock: wire::Clock,
 }
 
 impl Command {
@@ -100,7 +100,7 @@ pub(super) fn run(
     limit: Duration,
     cancellation: &Cancellation,
 ) -> io::Result<ReplayedRun> {
-    let directory = prepared(control, &wire::RuntimeSettings { sleeping: command.sleeping, ..*settings })?;
+    let directory = prepared(control, settings, command.clock)?;
     let program = as_recorded(command, environment(command, directory.path())?);
     // Without room for it, the server is not heard, and only time tells what it has received.
     let file = command.drive.as_ref().and_then(|_| ClientFile::create(directory.path()).ok());
@@ -138,8 +138,13 @@ pub(super) fn execute(
     Ok(ReplayedRun { ending, elapsed: started.elapsed(), directory })
 }
 
-/// A directory for a run under this control file.
-pub(super) fn prepared(control: &[u8], settings: &wire::RuntimeSettings) -> io::Result<WorkDirectory> {
+/// A directory for a run under this control file, with these clocks.
+pub(super) fn prepared(
+    control: &[u8],
+    settings: &wire::RuntimeSettings,
+    clock: wire::Clock,
+) -> io::Result<WorkDirectory> {
+    let settings = wire::RuntimeSettings { clock, ..*settings };
     // Without a limit the log may be longer than memory.
     let is_short = settings.max_events.is_some_and(|most| most.get() <= MOST_IN_MEMORY);
     let directory = if is_short { WorkDirectory::create_in_memory() } else { WorkDirectory::create() }?;

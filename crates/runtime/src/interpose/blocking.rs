@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_long, c_void};
 
 use wire::{Kind, Passage, Stop, Waker};
 
-use super::{children, outside, rust, signals, threads};
+use super::{children, clocks, outside, rust, signals, sleeping, threads};
 use crate::clock::{self, Wait};
 use crate::inside::{Ended, Inside, enter};
 use crate::real::real;
@@ -95,6 +95,9 @@ unsafe {
     {
         return result;
     }
+    if let Some(result) = clocks::system_call(number, a, b).or_else(|| sleeping::system_call(number, a, b, c, d)) {
+        return result;
+    }
     let really = || {
         real!(syscall(
             number => c_long, a => usize, b => usize, c => usize, d => usize, e => usize, f => usize
@@ -156,7 +159,7 @@ unsafe {
             let end = if limit.is_null() {
                 End::NEVER
             } else if command == libc::FUTEX_WAIT {
-                inside.end_of(Wait::nanoseconds(clock::nanoseconds(limit)?))
+                inside.end_of(Wait::For(clock::nanoseconds(limit)?))
             } else {
                 let real = operation & libc::FUTEX_CLOCK_REALTIME != 0;
                 let clock = if real { libc::CLOCK_REALTIME } else { libc::CLOCK_MONOTONIC };

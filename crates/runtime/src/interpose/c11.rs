@@ -98,7 +98,7 @@ extern "C" fn thrd_yield() {
 unsafe extern "C" fn thrd_sleep(length: Time, rest: *mut libc::timespec) -> c_int {
 // SAFETY: the arguments are as the real function demands them, by the contract of this one.
 unsafe {
-    sleeping::sleep_for(length)
+    sleeping::sleep_for(length, rest)
         .unwrap_or_else(|| real!(thrd_sleep(length => Time, rest => *mut libc::timespec) -> c_int))
 }
 }

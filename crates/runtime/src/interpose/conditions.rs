@@ -7,8 +7,8 @@ use wire::{Kind, Waker};
 
 use super::lifetimes::enter_use;
 use super::mutexes::{self, Lock, Patience};
-use super::{hook, log_limited, outside, threads};
-use crate::clock::Wait;
+use super::{hook, log_limited, outside_limited, threads};
+use crate::clock::{self, Wait};
 use crate::inside::Ended;
 use crate::real::real;
 use crate::schedule::{End, Key};
@@ -35,6 +35,16 @@ pub(crate) enum Limit {
     Clock(c_int, Time),
 }
 
+/// The clock that time limits are of, unless another is named.
+///
+/// # Safety
+/// The condition variable is one.
+unsafe fn own_clock(condition: Cond) -> c_int {
+    // SAFETY: the condition variable is one.
+    let is_monotonic = unsafe { (*condition).flags } & FLAG_MONOTONIC != 0;
+    if is_monotonic { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
+}
+
 /// # Safety
 /// The condition variable and the mutex are ones, and the time limit, if any, is a `timespec`'s.
 unsafe fn really_wait(condition: Cond, mutex: Lock, limit: Limit) -> c_int {
@@ -43,11 +53,15 @@ unsafe {
     match limit {
         Limit::None => real!(pthread_cond_wait(condition => Cond, mutex => Lock) -> c_int),
         Limit::Own(time) => {
-            real!(pthread_cond_timedwait(condition => Cond, mutex => Lock, time => Time) -> c_int)
+            let time = clock::by_machine(own_clock(condition), time);
+            real!(pthread_cond_timedwait(condition => Cond, mutex => Lock, &raw const time => Time) -> c_int)
         }
-        Limit::Clock(clock, time) => real!(pthread_cond_clockwait(
-            condition => Cond, mutex => Lock, clock => c_int, time => Time
-        ) -> c_int),
+        Limit::Clock(clock, time) => {
+            let time = clock::by_machine(clock, time);
+            real!(pthread_cond_clockwait(
+                condition => Cond, mutex => Lock, clock => c_int, &raw const time => Time
+            ) -> c_int)
+        }
     }
 }
 }
@@ -60,16 +74,15 @@ pub(crate) unsafe fn wait(condition: Cond, mutex: Lock, limit: Limit, pc: u64) -
 // SAFETY: the condition variable, the mutex and the time are what this function's contract says.
 unsafe {
     let Some(inside) = enter_use(condition as u64, pc) else { return really_wait(condition, mutex, limit) };
-    if (*condition).flags & FLAG_SHARED != 0 {
-        return outside(inside, || really_wait(condition, mutex, limit));
-    }
-    let own_clock =
-        if (*condition).flags & FLAG_MONOTONIC != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME };
     let time = match limit {
         Limit::None => None,
-        Limit::Own(time) => Some(Wait::until(own_clock, time)),
+        Limit::Own(time) => Some(Wait::until(own_clock(condition), time)),
         Limit::Clock(clock, time) => Some(Wait::until(clock, time)),
     };
+    if (*condition).flags & FLAG_SHARED != 0 {
+        let really = || really_wait(condition, mutex, limit);
+        return outside_limited(inside, time.flatten(), really, |&result| result == libc::ETIMEDOUT);
+    }
     let end = match time {
         None => End::NEVER,
         Some(None) => return libc::EINVAL,

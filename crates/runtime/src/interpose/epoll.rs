@@ -8,8 +8,11 @@ use wire::Passage;
 
 use super::files::{Use, log_use, opened};
 use super::passages::{passage, remember_own};
-use super::{hook, outside};
+use super::readiness::{length, milliseconds};
+use super::{hook, outside, outside_limited, own_files};
+use crate::clock::Wait;
 use crate::inside::{enter, enter_point};
+use crate::program::scheduler;
 use crate::real::real;
 use crate::sys;
 
@@ -138,11 +141,19 @@ fn left(limit: c_int, since: u64) -> c_int {
 fn wait(epoll: c_int, limit: c_int, really: impl Fn(c_int) -> c_int) -> c_int {
     let since = sys::now(libc::CLOCK_MONOTONIC);
     let mut inside = enter_point();
+    let end = inside.as_ref().and_then(|inside| Some(milliseconds(limit)?.end(inside.now())));
     loop {
         let Some(within) = inside else { return really(limit) };
         let (result, left) = (really(0), left(limit, since));
         if result != 0 || left == 0 {
+            if let Some(end) = end.filter(|_| result == 0) {
+                scheduler().with_lock(|schedule, _| schedule.pass_until(end));
+            }
             return result;
+        }
+        if limit > 0 && waits_for_own_files(epoll) {
+            let left = Wait::For(end.unwrap_or(0).saturating_sub(within.now()));
+            return own_files::wait(&within, left, || really(0));
         }
         let mut what = libc::pollfd { fd: epoll, events: libc::POLLIN, revents: 0 };
         let told = outside(within, || {
@@ -156,10 +167,16 @@ fn wait(epoll: c_int, limit: c_int, really: impl Fn(c_int) -> c_int) -> c_int {
     }
 }
 
+/// Whether all files of an epoll are known, and made ready by this process alone.
+fn waits_for_own_files(epoll: c_int) -> bool {
+    USED.load(Ordering::Relaxed) < MOST
+        && own_files::may_wait(Registration::of(epoll).map(Registration::file))
+}
+
 /// Waits with a mask of signals: waiting and letting signals in are one call.
-fn wait_masked(really: impl FnOnce() -> c_int) -> c_int {
+fn wait_masked(limit: Option<Wait>, really: impl FnOnce() -> c_int) -> c_int {
     match enter_point() {
-        Some(inside) => outside(inside, really),
+        Some(inside) => outside_limited(inside, limit, really, |&result| result == 0),
         None => really(),
     }
 }
@@ -175,6 +192,7 @@ hook! {
         log_use(Use::Sends, passage(epoll), pc);
         let result = real!(epoll_ctl(epoll => c_int, operation => c_int, file => c_int, event => Events) -> c_int);
         if result == 0 {
+            own_files::used();
             let known = Registration::find(epoll, file);
             match operation {
                 libc::EPOLL_CTL_DEL => known.into_iter().for_each(Registration::clear),
@@ -199,12 +217,12 @@ hook! {
                 epoll => c_int, events => Events, count => c_int, limit => c_int, mask => *mut c_void
             ) -> c_int)
         };
-        let result = if mask.is_null() { wait(epoll, limit, really) } else { wait_masked(|| really(limit)) };
+        let result = if mask.is_null() { wait(epoll, limit, really) } else { wait_masked(milliseconds(limit), || really(limit)) };
         log_events(epoll, events, result, pc);
         result
     }
     fn epoll_pwait2(epoll: c_int, events: Events, count: c_int, limit: *const libc::timespec, mask: *mut c_void; pc in "r9") -> c_int {
-        let result = wait_masked(|| {
+        let result = wait_masked(length(limit), || {
             real!(epoll_pwait2(
                 epoll => c_int, events => Events, count => c_int, limit => *const libc::timespec, mask => *mut c_void
             ) -> c_int)

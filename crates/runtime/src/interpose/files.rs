@@ -6,14 +6,17 @@
 //! happened before it was sent, or before the other end was closed: see [`super::passages`].
 
 use core::ffi::{c_int, c_long, c_void};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use wire::{Kind, Passage};
 
 use super::clients::{self, Question, Taking};
 use super::epoll;
+use super::own_files;
 use super::passages::{copy_own, forget_own, passage, remember_own, remember_pair};
 use super::ranges::log_ranges;
-use super::{hook, hook_of_six, outside};
+use super::{hook, hook_of_six, outside, outside_limited, readiness};
+use crate::clock::Wait;
 use crate::inside::{enter, enter_point};
 use crate::real::real;
 use crate::sys;
@@ -24,6 +27,14 @@ pub(super) type Parts = *const libc::iovec;
 /// The most parts of a message that are looked at.
 const MOST_PARTS: usize = 16;
 
+/// The program has made a socket that can be connected.
+static REACHES_OUT: AtomicBool = AtomicBool::new(false);
+
+/// Whether another process may be at the other end of a socket.
+pub(crate) fn may_reach_out() -> bool {
+    REACHES_OUT.load(Ordering::Relaxed)
+}
+
 /// Whether the file is ready for this, now.
 fn is_ready(file: c_int, events: i16) -> bool {
 // SAFETY: the kernel writes into what we own.
@@ -31,6 +42,20 @@ unsafe {
     let mut what = libc::pollfd { fd: file, events, revents: 0 };
     sys::call(libc::SYS_poll, [(&raw mut what) as usize, 1, 0, 0, 0, 0]) != 0
 }
+}
+
+/// How long a call waits for what comes through a socket; none if there is no limit, or it is no socket.
+fn limit_of(file: c_int) -> Option<Wait> {
+    let mut limit = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let mut length = size_of::<libc::timeval>() as u32;
+    let (limit_at, length_at) = ((&raw mut limit) as usize, (&raw mut length) as usize);
+    let (level, name) = (libc::SOL_SOCKET as usize, libc::SO_RCVTIMEO as usize);
+    // SAFETY: the kernel writes into what we own.
+    let answer =
+        unsafe { sys::call(libc::SYS_getsockopt, [file as usize, level, name, limit_at, length_at, 0]) };
+    // SAFETY: it is our own.
+    let limit = unsafe { readiness::length_in_microseconds(&raw const limit) };
+    limit.filter(|limit| answer == 0 && !limit.is_none())
 }
 
 /// What a thread does with what a file carries.
@@ -150,13 +175,17 @@ fn receive_as(
         really()
     } else {
         let question = Question::ask(&inside, file, taking);
-        outside(inside, || {
+        // SAFETY: the thread's own error number.
+        let ran_out = |&result: &isize| result < 0 && unsafe { *libc::__errno_location() } == libc::EAGAIN;
+        let call = || {
             question.into_iter().for_each(Question::wait);
             really()
-        })
+        };
+        outside_limited(inside, limit_of(file), call, ran_out)
     };
     if result >= 0 {
         let into = into();
+        own_files::used();
         clients::received(file, taking, &into.0, result as usize);
         log_use(Use::Takes, passage, pc);
         log_ranges(pc, &[], &into.first(result as usize).0);
@@ -177,6 +206,7 @@ pub(super) fn send_through(file: c_int, from: Ranges, pc: u64, really: impl FnOn
         Some(inside) if !is_ready(file, libc::POLLOUT) => outside(inside, really),
         _ => really(),
     };
+    own_files::used();
     clients::sent(file, result);
     result
 }
@@ -289,11 +319,15 @@ hook! {
     }
     fn shutdown(file: c_int, how: c_int; pc in "rdx") -> c_int {
         log_use(Use::Sends, passage(file), pc);
-        real!(shutdown(file => c_int, how => c_int) -> c_int)
+        let result = real!(shutdown(file => c_int, how => c_int) -> c_int);
+        own_files::used();
+        result
     }
     fn close(file: c_int; pc in "rsi") -> c_int {
         closing(file, pc);
-        real!(close(file => c_int) -> c_int)
+        let result = real!(close(file => c_int) -> c_int);
+        own_files::used();
+        result
     }
 }
 
@@ -387,6 +421,7 @@ hook! {
         opened(real!(creat(path => Path, mode => u32) -> c_int), pc)
     }
     fn socket(domain: c_int, kind: c_int, protocol: c_int; pc in "rcx") -> c_int {
+        REACHES_OUT.store(true, Ordering::Relaxed);
         opened(real!(socket(domain => c_int, kind => c_int, protocol => c_int) -> c_int), pc)
     }
     fn dup(file: c_int; pc in "rsi") -> c_int {

@@ -17,18 +17,6 @@ pub(super) fn log_fill(to: Bytes, size: usize, pc: u64) {
     }
 }
 
-/// How far above our own frame those are of the function that asks for the time.
-const OWN_FRAMES: u64 = 1 << 10;
-
-/// The same of the time. How often an event loop asks for it depends on the time itself, and the positions of a thread must not: what is in the
-/// frame of the function that asks is nobody else's.
-fn log_time(to: Bytes, size: usize, pc: u64) {
-    let here = 0_u8;
-    if (to as u64).wrapping_sub((&raw const here) as u64) >= OWN_FRAMES {
-        log_fill(to, size, pc);
-    }
-}
-
 /// Tells that this text was written, unless it is none.
 ///
 /// # Safety
@@ -74,13 +62,6 @@ fn some(result: Bytes) -> bool {
 }
 
 fills! {
-    log_time:
-    fn time(to: Bytes; pc in "rsi") -> libc::time_t: to, TIME, |_| true;
-    fn gettimeofday(to: Bytes, zone: Bytes; pc in "rdx") -> c_int: to, TIMESPEC, none;
-    fn clock_gettime(clock: c_int, to: Bytes; pc in "rdx") -> c_int: to, TIMESPEC, none;
-}
-
-fills! {
     log_fill:
     fn clock_getres(clock: c_int, to: Bytes; pc in "rdx") -> c_int: to, TIMESPEC, none;
     fn localtime_r(time: Bytes, to: Bytes; pc in "rdx") -> Bytes: to, CALENDAR, some;
@@ -111,7 +92,6 @@ fills! {
     fn fstatvfs(file: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::statvfs>(), none;
     fn uname(to: Bytes; pc in "rsi") -> c_int: to, size_of::<libc::utsname>(), none;
     fn sysinfo(to: Bytes; pc in "rsi") -> c_int: to, size_of::<libc::sysinfo>(), none;
-    fn times(to: Bytes; pc in "rsi") -> c_long: to, size_of::<libc::tms>(), |_| true;
     fn getitimer(which: c_int, to: Bytes; pc in "rdx") -> c_int: to, size_of::<libc::itimerval>(), none;
     fn sigpending(to: Bytes; pc in "rsi") -> c_int: to, size_of::<libc::sigset_t>(), none;
 }

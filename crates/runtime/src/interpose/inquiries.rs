@@ -170,14 +170,6 @@ hook! {
         }
         count
     }
-    fn timerfd_settime(file: c_int, flags: c_int, new: Bytes, old: Bytes; pc in "r8") -> c_int {
-        log_ranges(pc, &[(new as u64, size_of::<libc::itimerspec>())], &[]);
-        let result = real!(timerfd_settime(file => c_int, flags => c_int, new => Bytes, old => Bytes) -> c_int);
-        if result == 0 {
-            log_fill(old, size_of::<libc::itimerspec>(), pc);
-        }
-        result
-    }
     fn inet_pton(family: c_int, text: Text, to: Bytes; pc in "rcx") -> c_int {
         log_name(text, pc);
         let result = real!(inet_pton(family => c_int, text => Text, to => Bytes) -> c_int);

@@ -12,6 +12,7 @@ use super::{hook, rust};
 use crate::inside::{Inside, enter};
 use crate::modules::is_c_library;
 use crate::program::is_following;
+use crate::schedule::NEVER;
 use crate::thread::{self, Caller};
 use crate::token::gate;
 
@@ -76,7 +77,7 @@ fn forget_caller() {
 /// for it when it comes to the program's code.
 fn go_on_outside(inside: Inside, pc: u64) {
     if inside.thread().is_foreign() && is_c_library(pc) {
-        inside.leave();
+        inside.leave(NEVER);
     }
 }
 

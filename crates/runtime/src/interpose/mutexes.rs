@@ -6,8 +6,8 @@ use wire::{Kind, Waker};
 
 use super::lifetimes::{enter_use, log_refusal};
 use super::signals::log_lock_in_handler;
-use super::{EXCLUSIVE, acquire, log_limited_attempt, hook, outside, log_attempt};
-use crate::clock::Wait;
+use super::{EXCLUSIVE, acquire, log_limited_attempt, hook, outside_limited, log_attempt};
+use crate::clock::{self, Wait};
 use crate::inside::Inside;
 use crate::real::real;
 use crate::sys;
@@ -32,6 +32,20 @@ pub(crate) enum Patience {
     Until(c_int, *const libc::timespec),
 }
 
+impl Patience {
+    /// Until when to try; none if for ever, or if that is no time.
+    ///
+    /// # Safety
+    /// The time limit, if any, is a `timespec`'s.
+    pub(crate) unsafe fn limit(self) -> Option<Wait> {
+        match self {
+            Patience::Forever => None,
+            // SAFETY: the time limit is a `timespec`'s.
+            Patience::Until(clock, time) => unsafe { Wait::until(clock, time) },
+        }
+    }
+}
+
 pub(crate) type Lock = *mut Mutex;
 
 /// # Safety
@@ -51,10 +65,14 @@ unsafe {
     match patience {
         Patience::Forever => real!(pthread_mutex_lock(mutex => Lock) -> c_int),
         Patience::Until(libc::CLOCK_REALTIME, time) => {
-            real!(pthread_mutex_timedlock(mutex => Lock, time => *const libc::timespec) -> c_int)
+            let time = clock::by_machine(libc::CLOCK_REALTIME, time);
+            real!(pthread_mutex_timedlock(mutex => Lock, &raw const time => *const libc::timespec) -> c_int)
         }
         Patience::Until(clock, time) => {
-            real!(pthread_mutex_clocklock(mutex => Lock, clock => c_int, time => *const libc::timespec) -> c_int)
+            let time = clock::by_machine(clock, time);
+            real!(pthread_mutex_clocklock(
+                mutex => Lock, clock => c_int, &raw const time => *const libc::timespec
+            ) -> c_int)
         }
     }
 }
@@ -80,7 +98,8 @@ unsafe {
         }
         let mut result = really_try(mutex);
         if result == libc::EBUSY {
-            result = outside(inside, || really_lock(mutex, patience));
+            let really = || really_lock(mutex, patience);
+            result = outside_limited(inside, patience.limit(), really, |&result| result == libc::ETIMEDOUT);
             let Some(inside) = crate::inside::enter() else { return result };
             return tell(&inside, &EXCLUSIVE, mutex as u64, pc, result);
         }

@@ -29,7 +29,7 @@ use super::hook;
 use crate::inside::{Ended, Inside, enter, enter_point};
 use crate::program::scheduler;
 use crate::real::real;
-use crate::schedule::{End, Key};
+use crate::schedule::{End, Key, NEVER};
 use crate::thread;
 use crate::token::gate;
 
@@ -163,7 +163,7 @@ fn team_size() -> usize {
 fn go_out(inside: Inside) {
     inside.thread().in_library.set(true);
     inside.thread().seat.presence.add(gate::LIBRARY);
-    inside.leave();
+    inside.leave(NEVER);
 }
 
 /// It is back in the program.

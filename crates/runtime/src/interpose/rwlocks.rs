@@ -7,8 +7,8 @@ use wire::{Kind, Waker};
 
 use super::lifetimes::{enter_use, log_refusal};
 use super::mutexes::Patience;
-use super::{EXCLUSIVE, LockKinds, SHARED, acquire, log_limited_attempt, hook, outside, log_attempt};
-use crate::clock::Wait;
+use super::{EXCLUSIVE, LockKinds, SHARED, acquire, log_limited_attempt, hook, outside_limited, log_attempt};
+use crate::clock::{self, Wait};
 use crate::inside::enter;
 use crate::real::real;
 
@@ -42,7 +42,8 @@ const READING: Ways = Ways {
             match patience {
                 Patience::Forever => real!(pthread_rwlock_rdlock(lock => Lock) -> c_int),
                 Patience::Until(clock, time) => {
-                    real!(pthread_rwlock_clockrdlock(lock => Lock, clock => c_int, time => Time) -> c_int)
+                    let time = clock::by_machine(clock, time);
+                    real!(pthread_rwlock_clockrdlock(lock => Lock, clock => c_int, &raw const time => Time) -> c_int)
                 }
             }
         }
@@ -61,7 +62,8 @@ const WRITING: Ways = Ways {
             match patience {
                 Patience::Forever => real!(pthread_rwlock_wrlock(lock => Lock) -> c_int),
                 Patience::Until(clock, time) => {
-                    real!(pthread_rwlock_clockwrlock(lock => Lock, clock => c_int, time => Time) -> c_int)
+                    let time = clock::by_machine(clock, time);
+                    real!(pthread_rwlock_clockwrlock(lock => Lock, clock => c_int, &raw const time => Time) -> c_int)
                 }
             }
         }
@@ -78,7 +80,9 @@ unsafe {
         if let Patience::Forever = patience {
             inside.simple(ways.kinds.request, pc, lock as u64);
         }
-        let result = outside(inside, || (ways.block)(lock, patience));
+        let really = || (ways.block)(lock, patience);
+        let result =
+            outside_limited(inside, patience.limit(), really, |&result| result == libc::ETIMEDOUT);
         let Some(inside) = enter() else { return result };
         return match patience {
             Patience::Forever => log_attempt(&inside, ways.kinds, lock as u64, pc, result),

@@ -6,8 +6,8 @@ use core::sync::atomic::Ordering;
 use wire::{Kind, Waker};
 
 use super::lifetimes::{enter_use, initialise};
-use super::{hook, log_limited, outside, signals, threads};
-use crate::clock::Wait;
+use super::{hook, log_limited, outside_limited, signals, threads};
+use crate::clock::{self, Wait};
 use crate::inside::{Ended, Inside, enter};
 use crate::real::real;
 use crate::schedule::{End, Key};
@@ -72,16 +72,20 @@ unsafe {
     let really = || match time {
         None => real!(sem_wait(semaphore => Sem) -> c_int),
         Some((libc::CLOCK_REALTIME, time)) => {
-            real!(sem_timedwait(semaphore => Sem, time => Time) -> c_int)
+            let time = clock::by_machine(libc::CLOCK_REALTIME, time);
+            real!(sem_timedwait(semaphore => Sem, &raw const time => Time) -> c_int)
         }
         Some((clock, time)) => {
-            real!(sem_clockwait(semaphore => Sem, clock => c_int, time => Time) -> c_int)
+            let time = clock::by_machine(clock, time);
+            real!(sem_clockwait(semaphore => Sem, clock => c_int, &raw const time => Time) -> c_int)
         }
     };
     let Some(inside) = enter_use(semaphore as u64, pc) else { return really() };
     if (*semaphore).shared != 0 {
         // Another process may raise it: we would not see it.
-        let result = outside(inside, really);
+        let limit = time.and_then(|(clock, time)| Wait::until(clock, time));
+        let ran_out = |&result: &c_int| result != 0 && *libc::__errno_location() == libc::ETIMEDOUT;
+        let result = outside_limited(inside, limit, really, ran_out);
         if let Some(inside) = enter() {
             if time.is_some() {
                 log_limited(&inside, pc);

@@ -9,15 +9,17 @@
 //! after all of them: this may add orders that do not exist, but it misses none.
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use wire::{Kind, Passage, Signal, SignalTarget, UnsafeCall};
 
-use super::{failures, hook, outside};
+use super::{failures, hook, outside_limited, readiness, timers};
+use crate::clock::Wait;
 use crate::inside::{Inside, enter, enter_point};
 use crate::losses;
 use crate::program;
 use crate::real::real;
+use crate::schedule::NEVER;
 use crate::sys;
 use crate::thread::{self, PUT_OFF, Thread};
 use crate::token::gate;
@@ -33,17 +35,9 @@ static INSTALLED: AtomicU32 = AtomicU32::new(0);
 type Action = *mut libc::sigaction;
 type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
-/// The program has set a timer: something may happen at any time.
-static TIMER_IS_SET: AtomicBool = AtomicBool::new(false);
-
 /// Whether something may arrive that changes what threads wait for: the program has handlers, or timers that start threads.
 pub(crate) fn may_arrive() -> bool {
-    INSTALLED.load(Ordering::Relaxed) > 0 || timer_is_set()
-}
-
-/// Whether what threads wait for may come by itself, at any time.
-pub(crate) fn timer_is_set() -> bool {
-    TIMER_IS_SET.load(Ordering::Relaxed)
+    INSTALLED.load(Ordering::Relaxed) > 0 || timers::is_set()
 }
 
 /// Whether the thread's own instruction caused the signal.
@@ -129,7 +123,7 @@ fn log_arrival(signal: c_int, pc: u64) {
 }
 
 /// Tells that the calling thread is about to cause a signal, or to say what is done about it.
-fn log_cause(signal: c_int, target: SignalTarget, pc: u64) {
+pub(super) fn log_cause(signal: c_int, target: SignalTarget, pc: u64) {
     if let Some(inside) = enter_point() {
         let passage = Passage::Signal(Signal(signal as u8), target);
         inside.simple(Kind::HappensBefore, pc, passage.object());
@@ -162,7 +156,7 @@ unsafe {
         && let Some(inside) = enter()
     {
         // The handler took the token; the call it interrupted may go on blocking.
-        inside.leave();
+        inside.leave(NEVER);
     }
 }
 }
@@ -269,8 +263,20 @@ unsafe {
 
 /// Waits for a signal in the outside world; the number of the one that came, if one came.
 fn wait(pc: u64, really: impl FnOnce() -> c_int, came: impl FnOnce(c_int) -> Option<c_int>) -> c_int {
+    wait_limited(None, pc, really, came)
+}
+
+/// The same with a time limit.
+fn wait_limited(
+    limit: Option<Wait>,
+    pc: u64,
+    really: impl FnOnce() -> c_int,
+    came: impl FnOnce(c_int) -> Option<c_int>,
+) -> c_int {
+    // SAFETY: the thread's own error number.
+    let ran_out = |&result: &c_int| result < 0 && unsafe { *libc::__errno_location() } == libc::EAGAIN;
     let result = match enter() {
-        Some(inside) => outside(inside, really),
+        Some(inside) => outside_limited(inside, limit, really, ran_out),
         None => return really(),
     };
     if let Some(signal) = came(result) {
@@ -335,32 +341,6 @@ hook! {
         }
         real!(tgkill(process => libc::pid_t, thread => libc::pid_t, signal => c_int) -> c_int)
     }
-    fn alarm(seconds: u32; pc in "rsi") -> u32 {
-        set_timer(libc::SIGALRM, pc);
-        real!(alarm(seconds => u32) -> u32)
-    }
-    fn ualarm(first: u32, then: u32; pc in "rdx") -> u32 {
-        set_timer(libc::SIGALRM, pc);
-        real!(ualarm(first => u32, then => u32) -> u32)
-    }
-    fn setitimer(which: c_int, new: Bytes, old: Bytes; pc in "rcx") -> c_int {
-        let signal = match which {
-            libc::ITIMER_VIRTUAL => libc::SIGVTALRM,
-            libc::ITIMER_PROF => libc::SIGPROF,
-            _ => libc::SIGALRM,
-        };
-        set_timer(signal, pc);
-        real!(setitimer(which => c_int, new => Bytes, old => Bytes) -> c_int)
-    }
-    fn timer_create(clock: c_int, event: Bytes, timer: Bytes; pc in "rcx") -> c_int {
-        log_cause(ANY_SIGNAL, SignalTarget::Anyone, pc);
-        real!(timer_create(clock => c_int, event => Bytes, timer => Bytes) -> c_int)
-    }
-    fn timer_settime(timer: Value, flags: c_int, new: Bytes, old: Bytes; pc in "r8") -> c_int {
-        // Which signal it sends, or that it starts threads instead, was said when it was made.
-        set_timer(ANY_SIGNAL, pc);
-        real!(timer_settime(timer => Value, flags => c_int, new => Bytes, old => Bytes) -> c_int)
-    }
     fn sigwait(set: Bytes, signal: *mut c_int; pc in "rdx") -> c_int {
         let really = || real!(sigwait(set => Bytes, signal => *mut c_int) -> c_int);
         wait(pc, really, |result| (result == 0).then(|| *signal))
@@ -369,20 +349,14 @@ hook! {
         let really = || real!(sigwaitinfo(set => Bytes, info => Info) -> c_int);
         wait(pc, really, |result| (result > 0).then_some(result))
     }
-    fn sigtimedwait(set: Bytes, info: Info, limit: Bytes; pc in "rcx") -> c_int {
-        let really = || real!(sigtimedwait(set => Bytes, info => Info, limit => Bytes) -> c_int);
-        wait(pc, really, |result| (result > 0).then_some(result))
+    fn sigtimedwait(set: Bytes, info: Info, limit: *const libc::timespec; pc in "rcx") -> c_int {
+        let really = || real!(sigtimedwait(set => Bytes, info => Info, limit => *const libc::timespec) -> c_int);
+        wait_limited(readiness::length(limit), pc, really, |result| (result > 0).then_some(result))
     }
 }
 
 /// One whose number is not known.
-const ANY_SIGNAL: c_int = 0;
-
-/// Tells that the calling thread is about to set a timer which causes this signal.
-fn set_timer(signal: c_int, pc: u64) {
-    TIMER_IS_SET.store(true, Ordering::Relaxed);
-    log_cause(signal, SignalTarget::Anyone, pc);
-}
+pub(super) const ANY_SIGNAL: c_int = 0;
 
 /// The calling thread was not created through us: a timer may have started it, so it comes after what was done before that.
 pub(crate) fn log_attachment() {

@@ -4,5 +4,6 @@ mod following;
 mod policies;
 mod scripts;
 mod simulation;
+mod times;
 
 pub(crate) use simulation::room_for_tests;

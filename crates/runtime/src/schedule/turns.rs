@@ -52,7 +52,10 @@ impl Schedule {
         };
         match next {
             Some(thread) => self.run(thread, world),
-            None => self.running = None,
+            None => {
+                self.running = None;
+                self.begin_pause(world);
+            }
         }
         next
     }
@@ -67,7 +70,7 @@ impl Schedule {
             }
         }
         match self.candidates[..] {
-            [] => self.earliest_sleeper(),
+            [] => self.earliest_sleeper(world),
             [only] => Some(only),
             ref candidates => {
                 Some(candidates[self.chooser.choose(current, candidates, &mut self.entries, gave_up, world)])
@@ -75,24 +78,14 @@ impl Schedule {
         }
     }
 
-    /// The thread that will wake first, if nobody else can run and none may come back from outside meanwhile.
-    fn earliest_sleeper(&mut self) -> Option<Slot> {
-        if self.outside > 0 {
-            return None;
-        }
-        let sleepers = self.order.iter().copied().filter(|&thread| {
-            self.entries[thread].state == State::Waiting && self.entries[thread].deadline != NEVER
-        });
-        let earliest = sleepers.min_by_key(|&thread| self.entries[thread].deadline)?;
-        let entry = &mut self.entries[earliest];
-        self.now = self.now.max(entry.deadline);
-        entry.sleeps_out = true;
-        Some(earliest)
-    }
-
     /// Gives the token to this thread.
     pub(super) fn run(&mut self, thread: Slot, world: &impl World) {
+        self.end_pause(world);
         if self.entries[thread].state == State::Waiting {
+            // A replay may have it go on before its time.
+            if self.entries[thread].sleeps_out.is_none() {
+                self.pass_until(self.entries[thread].deadline);
+            }
             self.entries[thread].timed_out = true;
             self.end_wait(thread);
         }
@@ -148,9 +141,10 @@ impl Schedule {
         !self.replay.is_following() && self.chooser.begins_at_once(&self.entries[new], &self.entries[maker])
     }
 
-    /// The thread, which has the token, goes on without it.
-    pub(crate) fn leave(&mut self, thread: Slot) {
+    /// The thread, which has the token, goes on without it: in a call that ends at this time at the latest.
+    pub(crate) fn leave(&mut self, thread: Slot, end: u64) {
         self.entries[thread].state = State::Outside;
+        self.entries[thread].deadline = end;
         self.outside += 1;
     }
 
@@ -159,8 +153,11 @@ impl Schedule {
         if self.entries[thread].state != State::Outside {
             return Return::WasHere;
         }
+        // It counts until the pause is over.
+        self.end_pause(world);
         self.outside -= 1;
         self.make_ready(thread);
+        self.entries[thread].deadline = NEVER;
         if self.running.is_some() {
             return Return::Waits;
         }
@@ -171,20 +168,9 @@ impl Schedule {
         Return::Next(Some(thread))
     }
 
-    /// Lets virtual time pass as real time has for those who sleep: no events make it pass.
-    pub(crate) fn catch_up(&mut self, world: &impl World) {
-        let real = world.real_time();
-        for &thread in self.order.iter() {
-            let entry = &self.entries[thread];
-            if entry.state == State::Waiting && entry.real_deadline <= real {
-                self.now = self.now.max(entry.deadline);
-            }
-        }
-    }
-
     /// Takes the token from its holder, which is stuck outside our sight. Who has it next.
     pub(crate) fn take_away(&mut self, holder: Slot, world: &impl World) -> Option<Slot> {
-        self.leave(holder);
+        self.leave(holder, NEVER);
         self.pick(Some(holder), GaveUp::Willingly, world)
     }
 

@@ -2,6 +2,7 @@
 
 use wire::Waker;
 
+use super::time::Readings;
 use super::{End, Key, NEVER, Schedule, Slot, State, World};
 
 /// How a wait went, for the thread that waited.
@@ -9,8 +10,19 @@ use super::{End, Key, NEVER, Schedule, Slot, State, World};
 pub(crate) struct Resumed {
     pub(crate) timed_out: bool,
     pub(crate) woken: Waker,
-    /// The real time until which the thread is to sleep before it goes on.
-    pub(crate) sleep_until: Option<u64>,
+    /// How the thread is to sleep before it goes on.
+    pub(crate) sleep: Option<Sleep>,
+}
+
+/// A sleep while nobody can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sleep {
+    /// How long it is in virtual time.
+    pub(crate) length: u64,
+    /// When it ends in virtual time.
+    pub(crate) end: u64,
+    /// When it ends in real time.
+    pub(crate) real_end: u64,
 }
 
 impl Schedule {
@@ -19,6 +31,7 @@ impl Schedule {
         let entry = &mut self.entries[thread];
         entry.state = State::Waiting;
         entry.timed_out = false;
+        entry.readings = Readings::default();
         entry.key = key;
         entry.deadline = end.virtual_time;
         entry.real_deadline = end.real_time;
@@ -30,12 +43,11 @@ impl Schedule {
     /// How the wait of a thread that has the token again went.
     pub(crate) fn resume(&mut self, thread: Slot) -> Resumed {
         let entry = &mut self.entries[thread];
-        let sleeps_out = core::mem::take(&mut entry.sleeps_out);
-        Resumed {
-            timed_out: entry.timed_out,
-            woken: entry.woken,
-            sleep_until: sleeps_out.then_some(entry.real_deadline),
-        }
+        let sleep = entry.sleeps_out.take().map(|end| {
+            let length = end.saturating_sub(self.now);
+            Sleep { length, end, real_end: entry.real_deadline }
+        });
+        Resumed { timed_out: entry.timed_out, woken: entry.woken, sleep }
     }
 
     pub(super) fn end_wait(&mut self, thread: Slot) {
@@ -58,11 +70,6 @@ impl Schedule {
         let entry = &mut self.entries[thread];
         entry.state = State::Ready;
         entry.since = self.ticket;
-    }
-
-    /// The virtual time this number of nanoseconds from now.
-    pub(crate) fn after(&self, nanoseconds: u64) -> u64 {
-        self.now.saturating_add(nanoseconds)
     }
 
     /// Collects who waits for this key; how many.

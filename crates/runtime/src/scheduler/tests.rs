@@ -10,7 +10,8 @@ use wire::Waker;
 
 use super::{Platform, Scheduler};
 use crate::schedule::{
-    Chooser, End, GaveUp, Key, Report, Schedule, Slot, UnlockedView, World, room_for_tests,
+    Chooser, End, GaveUp, Key, NEVER, Report, Schedule, Sleep, Slot, UnlockedView, Witness, World,
+    room_for_tests,
 };
 use crate::sys;
 use crate::token::{Lock, Machine, Plain, Presence, Seat, Turn, gate};
@@ -78,6 +79,10 @@ impl World for Host {
         0
     }
 
+    fn witness(&self) -> Witness {
+        Witness::Nothing
+    }
+
     fn signals_may_arrive(&self) -> bool {
         false
     }
@@ -112,7 +117,9 @@ impl Platform for Host {
 
     fn arrive(&self) {}
 
-    fn sleep_until(&self, _time: u64) {}
+    fn sleep(&self, _thread: Slot, _sleep: Sleep) -> Option<u64> {
+        None
+    }
 }
 
 const THREADS: u32 = 4;
@@ -183,7 +190,7 @@ fn live(scheduler: &Scheduler<Host>, thread: Slot) {
             lock_and_unlock(scheduler, thread);
         }
         if round % 17 == thread.0 {
-            scheduler.leave(thread);
+            scheduler.leave(thread, NEVER);
         }
         leave(scheduler, thread);
     }
@@ -213,7 +220,7 @@ fn watch(scheduler: &Scheduler<Host>) {
     while !host.is_over.load(Ordering::Relaxed) {
         let progress = host.progress.load(Ordering::SeqCst);
         if let Some(holder) = scheduler.with_lock(|schedule, _| schedule.running()) {
-            scheduler.take_away(holder, || host.progress.load(Ordering::SeqCst) != progress);
+            scheduler.take_away(holder, 0, || host.progress.load(Ordering::SeqCst) != progress);
         } else {
             let next = scheduler.with_lock(|schedule, host| {
                 if schedule.running().is_none() { schedule.pick_for_nobody(host) } else { None }

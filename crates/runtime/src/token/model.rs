@@ -18,7 +18,8 @@ use wire::Waker;
 use self::parts::{Arc, AtomicU32, Condvar, Mutex, Ordering, UnsafeCell, check, fence, thread};
 use super::{Lock, Machine, Presence, Seat, Shared, Turn, Word, gate};
 use crate::schedule::{
-    Chooser, End, GaveUp, Key, Report, Schedule, Slot, State, UnlockedView, World, room_for_tests,
+    Chooser, End, GaveUp, Key, NEVER, Report, Schedule, Sleep, Slot, State, UnlockedView, Witness, World,
+    room_for_tests,
 };
 use crate::scheduler::{Platform, Scheduler};
 use wire::Policy;
@@ -137,6 +138,10 @@ impl World for Model {
         0
     }
 
+    fn witness(&self) -> Witness {
+        Witness::Nothing
+    }
+
     fn signals_may_arrive(&self) -> bool {
         true
     }
@@ -175,7 +180,9 @@ impl Platform for Model {
 
     fn arrive(&self) {}
 
-    fn sleep_until(&self, _time: u64) {}
+    fn sleep(&self, _thread: Slot, _sleep: Sleep) -> Option<u64> {
+        None
+    }
 }
 
 impl Model {
@@ -303,7 +310,7 @@ fn the_watchdog_takes_the_token() {
         let scheduler = scheduler(2);
         let watchdog = spawn(&scheduler, |scheduler| {
             let before = scheduler.platform.progress.load(Ordering::Relaxed);
-            scheduler.take_away(FIRST, || scheduler.platform.progress.load(Ordering::SeqCst) != before);
+            scheduler.take_away(FIRST, 0, || scheduler.platform.progress.load(Ordering::SeqCst) != before);
         });
         let other = spawn(&scheduler, |scheduler| {
             scheduler.platform.seat(SECOND).presence.enter();
@@ -334,11 +341,11 @@ fn a_thread_comes_back_from_outside() {
             scheduler.await_turn(SECOND);
             scheduler.platform.seat(SECOND).presence.leave();
             event(scheduler, SECOND);
-            inside(scheduler, SECOND, || scheduler.leave(SECOND));
+            inside(scheduler, SECOND, || scheduler.leave(SECOND, NEVER));
             event(scheduler, SECOND);
             inside(scheduler, SECOND, || scheduler.finish(SECOND, false));
         });
-        inside(&scheduler, FIRST, || scheduler.leave(FIRST));
+        inside(&scheduler, FIRST, || scheduler.leave(FIRST, NEVER));
         event(&scheduler, FIRST);
         inside(&scheduler, FIRST, || scheduler.finish(FIRST, false));
         other.join().unwrap();

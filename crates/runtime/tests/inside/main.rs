@@ -3,3 +3,4 @@
 mod behaviour;
 mod recording;
 mod support;
+mod time;

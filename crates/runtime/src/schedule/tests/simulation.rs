@@ -5,8 +5,10 @@ use std::cell::{Cell, RefCell};
 use wire::Waker;
 
 use super::scripts::{self, LOCKS, Op, Random, Scripts};
+use crate::schedule::time::EVENT;
 use crate::schedule::{
-    Chooser, End, Entry, Fixed, GaveUp, Key, Report, Return, Room, Schedule, Slot, State, UnlockedView, World,
+    Chooser, End, Entry, Fixed, GaveUp, Key, NEVER, Report, Return, Room, Schedule, Slot, State,
+    UnlockedView, Witness, World,
 };
 use wire::{Kind, PendingAccess, Policy};
 
@@ -14,7 +16,8 @@ use wire::{Kind, PendingAccess, Policy};
 #[derive(Default)]
 pub(super) struct Stage {
     budgets: RefCell<Vec<i64>>,
-    time: Cell<u64>,
+    pub(super) time: Cell<u64>,
+    pub(super) witness: Cell<Witness>,
     pub(super) reports: RefCell<Vec<Report>>,
     pub(super) deadlocks: Cell<u32>,
     pub(super) ended: Cell<bool>,
@@ -43,6 +46,10 @@ impl World for Stage {
     fn real_time(&self) -> u64 {
         self.time.set(self.time.get() + 500_000);
         self.time.get()
+    }
+
+    fn witness(&self) -> Witness {
+        self.witness.get()
     }
 
     fn signals_may_arrive(&self) -> bool {
@@ -95,7 +102,8 @@ enum Doing {
     Goes,
     WantsLock(usize),
     AwaitsCondition(usize),
-    Sleeps,
+    /// Until this virtual time.
+    Sleeps(u64),
     Joins(usize),
     Away,
     Done,
@@ -122,6 +130,8 @@ pub(super) struct Simulation {
     random: Random,
     /// Which thread performed each event.
     pub(super) events: Vec<usize>,
+    /// The latest virtual time.
+    latest: u64,
     /// Who gave the token up, and at which position.
     pub(super) turns: Vec<(usize, u64)>,
 }
@@ -163,6 +173,7 @@ impl Simulation {
             owners: [None; LOCKS],
             random: Random::new(7),
             events: Vec::new(),
+            latest: 0,
             turns: Vec::new(),
         };
         simulation.actors[0].slot = first;
@@ -192,6 +203,11 @@ impl Simulation {
         panic!("the scripts do not come to an end");
     }
 
+    /// The virtual time that counts.
+    fn now(&self) -> u64 {
+        self.schedule.unlocked_view.now()
+    }
+
     fn actor_in(&self, slot: Slot) -> usize {
         let live = |actor: &Actor| actor.slot == slot && !matches!(actor.doing, Doing::NotYet | Doing::Done);
         self.actors.iter().position(live).expect("a thread that runs is alive")
@@ -200,11 +216,18 @@ impl Simulation {
     /// Whether the thread could go on, as far as the model knows.
     fn can_go_on(&self, actor: usize) -> bool {
         match self.actors[actor].doing {
-            Doing::Goes | Doing::Sleeps | Doing::Away => true,
+            Doing::Goes | Doing::Sleeps(_) | Doing::Away => true,
             Doing::WantsLock(lock) => self.owners[lock].is_none(),
             Doing::Joins(other) => self.actors[other].doing == Doing::Done,
             Doing::AwaitsCondition(_) | Doing::NotYet | Doing::Done => false,
         }
+    }
+
+    /// The most that time can have passed: by all events, and by all sleeps one after the other, and while nobody could run.
+    fn longest_time(&self) -> u64 {
+        let sleeps =
+            self.scripts.iter().flatten().map(|op| if let Op::Sleep(length) = op { *length } else { 0 });
+        self.events.len() as u64 * EVENT + sleeps.sum::<u64>() + self.stage.time.get()
     }
 
     /// Nobody runs, or the schedule found a deadlock: the model must agree.
@@ -218,7 +241,10 @@ impl Simulation {
     }
 
     /// What holds after every step.
-    fn check(&self) {
+    fn check(&mut self) {
+        assert!(self.now() >= self.latest, "time goes back");
+        self.latest = self.now();
+        assert!(self.latest <= self.longest_time(), "time passes for no reason: {:?}", self.actors);
         let running: Vec<Slot> = self
             .schedule
             .threads()
@@ -289,7 +315,8 @@ impl Simulation {
         let slot = self.actors[actor].slot;
         // Who got the token in a wait for time has slept.
         self.schedule.resume(slot);
-        if let Doing::Sleeps = self.actors[actor].doing {
+        if let Doing::Sleeps(end) = self.actors[actor].doing {
+            assert!(self.now() >= end, "thread {actor} goes on before its time: {:?}", self.actors);
             self.actors[actor].doing = Doing::Goes;
             self.actors[actor].at += 1;
         }
@@ -340,8 +367,8 @@ impl Simulation {
                 self.learn_who_was_woken();
             }
             Op::Sleep(length) => {
-                self.actors[actor].doing = Doing::Sleeps;
-                let end = self.schedule.after(length);
+                let end = self.schedule.now(self.actors[actor].slot, &self.stage) + length;
+                self.actors[actor].doing = Doing::Sleeps(end);
                 self.wait(actor, Key::NONE, End { virtual_time: end, real_time: end });
                 // Its step is done when it has the token again.
                 return false;
@@ -350,7 +377,7 @@ impl Simulation {
                 self.actors[actor].doing = Doing::Away;
                 let slot = self.actors[actor].slot;
                 self.schedule.count(slot, &self.stage);
-                self.schedule.leave(slot);
+                self.schedule.leave(slot, NEVER);
                 self.give_up(actor, GaveUp::Willingly);
             }
             Op::Yield => {
