@@ -95,7 +95,7 @@ impl Writers {
     }
 
     /// Each thread that writes, and its steps.
-    pub(crate) fn by_thread(&self) -> impl Iterator<Item = (u32, &[u32])> {
+    pub(crate) fn by_thread(&self) -> impl ExactSizeIterator<Item = (u32, &[u32])> {
         self.0.iter().map(|(thread, steps)| (*thread, steps.as_slice()))
     }
 }

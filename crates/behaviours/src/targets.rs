@@ -6,6 +6,9 @@ use crate::accesses::EventRef;
 use crate::prefix::{Changed, Prefix};
 use crate::run::{Part, Run, RunStep, SitePair, allocated};
 
+/// How often the writes of a thread are looked at for counting what a run gives: in a longer run, the counts of some reads stand for all.
+const MOST_LOOKS: usize = 4_000_000;
+
 /// Combinations of sources that are tried for a read of several cells.
 const MOST_COMBINATIONS: usize = 64;
 
@@ -52,7 +55,7 @@ impl Targets {
         let share = Share::of(run, kept, limits);
         targets.is_incomplete = share != Share::ALL;
         for (number, step) in open_reads(run, kept).step_by(share.stride) {
-            let reads: Vec<&Part> = step.parts.iter().filter(|part| part.effect.reads()).collect();
+            let reads: Vec<&Part> = reading(step).collect();
             let options: Vec<Vec<Option<EventRef>>> =
                 reads.iter().map(|part| sources(run, number, part, share.per_thread)).collect();
             if options
@@ -107,6 +110,11 @@ fn open_reads<'r>(run: &'r Run, kept: &'r [u64]) -> impl Iterator<Item = (usize,
     steps.filter(|(_, step)| step.event.place >= kept[step.event.thread as usize] && step.reads())
 }
 
+/// The parts of a step that read.
+fn reading(step: &RunStep) -> impl Iterator<Item = &Part> {
+    step.parts.iter().filter(|part| part.effect.reads())
+}
+
 /// Which reads are looked at, and how many writes of each thread: a long run has more pairs of them than could be tried, or even listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Share {
@@ -121,14 +129,20 @@ impl Share {
 
     /// What gives about as many targets as there is room for, from all parts of the run.
     fn of(run: &Run, kept: &[u64], limits: TargetLimits) -> Share {
-        let (mut reads, mut all) = (0usize, 0usize);
+        let (mut reads, mut writers) = (0usize, 0usize);
         let mut places: FxHashSet<u64> = FxHashSet::default();
         for (_, step) in open_reads(run, kept) {
             reads += 1;
             places.insert(step.pc);
-            for part in step.parts.iter().filter(|part| part.effect.reads()) {
+            let threads = reading(step).map(|part| run.writers[part.cell.0 as usize].by_thread().len());
+            writers = writers.saturating_add(threads.sum());
+        }
+        let sampled = writers.div_ceil(MOST_LOOKS).max(1);
+        let mut all = 0usize;
+        for (_, step) in open_reads(run, kept).step_by(sampled) {
+            for part in reading(step) {
                 let free = around(run, step, part).map(|around| around.free.len());
-                all = all.saturating_add(free.sum::<usize>() + 1);
+                all = all.saturating_add((free.sum::<usize>() + 1).saturating_mul(sampled));
             }
         }
         let room = limits.in_all.min(places.len().saturating_mul(limits.per_pair as usize));
@@ -177,18 +191,109 @@ fn sources(run: &Run, number: usize, part: &Part, per_thread: usize) -> Vec<Opti
         let from = here.saturating_sub(per_thread / 2).min(around.free.len().saturating_sub(per_thread));
         writers.extend(around.free[from..].iter().take(per_thread));
     }
-    let is_overwritten = |writer: &RunStep| {
-        last.iter().map(|&later| at(later)).any(|later| {
-            later.event != writer.event && later.clock(writer.event.thread as usize) > writer.event.place
-        })
-    };
+    let is_first = last.is_empty();
     let allows = |writer: &&RunStep| {
         let state = writer.parts.iter().rfind(|written| written.cell == part.cell && written.effect.writes());
         state.is_some_and(|written| part.need.is_met(written.after))
     };
-    let initial = (last.is_empty() && part.need.is_met(Default::default())).then_some(None);
-    writers.extend(last.iter().copied().filter(|&writer| !is_overwritten(at(writer))));
+    let initial = (is_first && part.need.is_met(Default::default())).then_some(None);
+    writers.extend(not_overwritten(run, last));
     writers.sort_unstable();
     let written = writers.into_iter().map(at).filter(allows).map(|writer| Some(writer.event));
     initial.into_iter().chain(written).collect()
+}
+
+/// Those of these writes, one of each thread, that none of the others comes after. What comes after a write is later in the run, and comes after
+/// all that the write comes after: so it suffices to compare with those that were found before, the latest first.
+fn not_overwritten(run: &Run, mut writes: Vec<u32>) -> Vec<u32> {
+    writes.sort_unstable_by(|a, b| b.cmp(a));
+    let mut found: Vec<u32> = Vec::new();
+    for write in writes {
+        let event = run.steps[write as usize].event;
+        let is_overwritten =
+            |&later: &u32| run.steps[later as usize].clock(event.thread as usize) > event.place;
+        if !found.iter().any(is_overwritten) {
+            found.push(write);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::{Event, Op, Stop};
+
+    use super::*;
+
+    /// A run in which threads read, write and update three cells in some order; this number says which.
+    fn run(mut seed: u64) -> Run {
+        const THREADS: u32 = 5;
+        let mut below = |bound: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % bound
+        };
+        let mut places = vec![0; THREADS as usize + 1];
+        let mut log = Vec::new();
+        let mut add = |thread: u32, op: Op<'static>| {
+            let place = places[thread as usize];
+            places[thread as usize] += 1;
+            log.push(Event { thread, place: Some(place), pc: 1 + place, op });
+        };
+        let begin = |kernel_id| Op::Begin { stack_low: 0, stack_high: 0, kernel_id, thread_pointer: 0 };
+        add(0, begin(1));
+        for child in 1..=THREADS {
+            add(0, Op::Create { child });
+            add(child, begin(1 + child));
+        }
+        for _ in 0..60 {
+            let (thread, address) = (1 + below(u64::from(THREADS)) as u32, 0x1000 + 8 * below(3));
+            add(
+                thread,
+                match below(3) {
+                    0 => Op::AtomicRead { address, size: 4 },
+                    1 => Op::AtomicWrite { address, size: 4 },
+                    _ => Op::AtomicUpdate { address, size: 4 },
+                },
+            );
+        }
+        for child in 1..=THREADS {
+            add(child, Op::End);
+            add(0, Op::Join { child });
+        }
+        add(0, Op::End);
+        log.push(Event { thread: 0, place: None, pc: 0, op: Op::Stop(Stop::Exit(0)) });
+        Run::of_events(log.into_iter()).unwrap()
+    }
+
+    /// By definition: each is compared with all others.
+    fn not_overwritten_one_by_one(run: &Run, writes: &[u32]) -> Vec<u32> {
+        let event = |write: u32| run.steps[write as usize].event;
+        let overwrites = |later: u32, write: u32| {
+            let step = &run.steps[later as usize];
+            later != write && step.clock(event(write).thread as usize) > event(write).place
+        };
+        let is_left = |&&write: &&u32| !writes.iter().any(|&later| overwrites(later, write));
+        writes.iter().filter(is_left).copied().collect()
+    }
+
+    #[test]
+    fn a_write_that_another_comes_after_is_overwritten() {
+        let (mut overwritten, mut left) = (0, 0);
+        for seed in 0..100 {
+            let run = run(seed);
+            for step in &run.steps {
+                for part in reading(step) {
+                    let last: Vec<u32> = around(&run, step, part).filter_map(|around| around.last).collect();
+                    let mut found = not_overwritten(&run, last.clone());
+                    let mut expected = not_overwritten_one_by_one(&run, &last);
+                    found.sort_unstable();
+                    expected.sort_unstable();
+                    assert_eq!(found, expected, "seed {seed}, {:?}", step.event);
+                    overwritten += last.len() - expected.len();
+                    left += expected.len();
+                }
+            }
+        }
+        assert!(overwritten > 100 && left > 100, "both happen: {overwritten}, {left}");
+    }
 }
