@@ -26,6 +26,9 @@ struct Line<C> {
     cell: C,
 }
 
+/// Why a cell is not measured when the time for it is over.
+pub(crate) const TIME_UP: &str = "the time was up";
+
 /// All cells so far, by name.
 pub(crate) struct Cells<C> {
     file: PathBuf,
@@ -69,12 +72,17 @@ impl<C: Clone + Serialize + DeserializeOwned> Cells<C> {
         if let Some(cell) = self.known(name) {
             return Ok(cell);
         }
-        if self.until.is_some_and(|until| until <= Instant::now()) {
-            return Err("the time was up".to_owned());
+        if self.is_over() {
+            return Err(TIME_UP.to_owned());
         }
         let cell = measure()?;
         self.keep(name, &cell)?;
         Ok(cell)
+    }
+
+    /// Whether the time for measuring is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| until <= Instant::now())
     }
 
     /// The cell, if it was measured.

@@ -1,5 +1,6 @@
 //! Measurements of Foretell, one file each: `cargo xtask bench NAME` runs them and stores what they measured in bench/data, with a line in bench/RESULTS.md.
 
+mod behaviours;
 mod cells;
 mod expectations;
 mod fleet;
@@ -8,6 +9,7 @@ mod hostile;
 mod llvm;
 mod manifest;
 mod measure;
+mod nidhugg;
 mod openmp;
 mod papers;
 mod parallel;
@@ -20,6 +22,7 @@ mod record;
 mod scenarios;
 mod search;
 mod tables;
+mod verifier;
 
 use std::process::ExitCode;
 
@@ -94,8 +97,13 @@ const BENCHMARKS: &[Benchmark] = &[
         racy::run,
     ),
     Benchmark::new(
+        "behaviours",
+        "all behaviours of programs that are correct (FORETELL_SUITES names their suites), compared with Nidhugg if NIDHUGG names it",
+        behaviours::run,
+    ),
+    Benchmark::new(
         "search",
-        "runs until programs fail that are known to (FORETELL_SUITES names their suites), compared with policies and stress",
+        "runs until programs fail that are known to (FORETELL_SUITES names their suites), compared with policies, stress, and Nidhugg if NIDHUGG names it",
         search::run,
     ),
 ];

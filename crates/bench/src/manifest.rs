@@ -1,4 +1,4 @@
-//! Lists of programs in suites that are not in this repository (bench/search.toml, bench/racy.toml): which they are and how they are built.
+//! Lists of programs in suites that are not in this repository (bench/search.toml, bench/racy.toml, bench/behaviours.toml): which they are and how they are built.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,10 @@ struct Suite {
     /// The heading its programs are under.
     name: String,
     directory: PathBuf,
-    /// For the shell, with `$CC`, `$CXX` and `$NAME`: makes `$PROGRAM`.
+    /// Whether the directory is of this repository.
+    #[serde(default)]
+    is_ours: bool,
+    /// For the shell, with `$CC`, `$CXX`, `$NAME` and `$CHOICES` (see the module `verifier`): makes `$PROGRAM`.
     build: String,
     programs: Vec<Listed>,
 }
@@ -36,14 +39,14 @@ struct Listed {
 }
 
 /// A program of a suite.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Program {
     pub(crate) name: String,
     /// The heading it is under.
     pub(crate) group: String,
     /// Where it is built.
     pub(crate) directory: PathBuf,
-    /// For the shell, with `$CC`, `$CXX` and `$NAME`: makes `$PROGRAM`.
+    /// For the shell, with `$CC`, `$CXX`, `$NAME` and `$CHOICES` (see the module `verifier`): makes `$PROGRAM`.
     pub(crate) build: String,
     pub(crate) arguments: Vec<String>,
     /// Why what its suite says of it does not happen, if it cannot.
@@ -51,6 +54,12 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// The same, with this source for `$CHOICES`.
+    pub(crate) fn with_choices(&self, choices: &Path) -> Program {
+        let build = format!("CHOICES='{}'; {}", choices.display(), self.build);
+        Program { build, ..self.clone() }
+    }
+
     /// Builds it as this file.
     pub(crate) fn build(&self, made: &Path, cc: &str, cxx: &str) -> Result<(), String> {
         let built = Command::new("sh")
@@ -80,7 +89,8 @@ pub(crate) fn programs(list: &str, suites: &Path) -> Result<Vec<Program>, String
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let manifest: Manifest = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
     let of_suite = |suite: Suite| {
-        let (group, directory) = (suite.name, suites.join(suite.directory));
+        let place = if suite.is_ours { root() } else { suites.to_owned() };
+        let (group, directory) = (suite.name, place.join(suite.directory));
         suite.programs.into_iter().map(move |program| Program {
             name: program.name,
             group: group.clone(),
@@ -99,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_lists_name_each_program_once() {
-        for (list, number) in [("search.toml", 47), ("racy.toml", 199)] {
+        for (list, number) in [("behaviours.toml", 78), ("search.toml", 81), ("racy.toml", 199)] {
             let programs = programs(list, Path::new("suites")).unwrap();
             let mut names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
             names.sort_unstable();

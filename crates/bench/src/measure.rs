@@ -3,6 +3,7 @@
 //! The kernel keeps one peak for all children of a process together, so each command is run by a
 //! fresh process that has no other children.
 
+use std::ops::RangeInclusive;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -94,4 +95,14 @@ pub(crate) fn measured_binary() -> Result<(String, &'static str), String> {
         }
         Err(_) => Ok((xtask::cargo::release_build()?, "The binary was a release build.")),
     }
+}
+
+/// The number that a variable holds, if it is set.
+pub(crate) fn number(variable: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, String> {
+    let Ok(text) = std::env::var(variable) else {
+        return Ok(None);
+    };
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    let wrong = || format!("{variable} is not a number from {} to {}", range.start(), range.end());
+    number.map(Some).ok_or_else(wrong)
 }

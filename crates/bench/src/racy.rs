@@ -3,21 +3,28 @@
 //!
 //! bench/racy.toml lists the programs, and why the race of some cannot happen; `FORETELL_SUITES` names a directory with checkouts of their
 //! suites. Some ask a verifier for any value (`__VERIFIER_nondet_int` and its like): they are hunted in with several choices.
-//! `FORETELL_RACY_ONLY` names single programs, separated by commas: nothing is kept then. LLVM's racy tests are in `cargo xtask bench llvm`.
+//! `FORETELL_RACY_ONLY` names single programs, separated by commas: nothing is stored then. LLVM's racy tests are in `cargo xtask bench llvm`.
+//! What was measured is kept in `target/racy-cells.jsonl`: the command can be interrupted, and measures only what is missing when it is started again.
+//! `FORETELL_RACY_SECONDS` says for how long it measures: programs that are not done by then are listed as not measured.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use xtask::Outcome;
 use xtask::machine::circumstances;
 use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
+use crate::cells::Cells;
 use crate::manifest::{self, Program};
-use crate::measure::measured_binary;
+use crate::measure::{measured_binary, number};
 use crate::parallel;
+use crate::verifier::{self, CHOICE};
 
 /// How long each hunt may take, in seconds; and again if no race is confirmed: as long as a user's hunt.
 const HUNTS: [u64; 2] = [5, 60];
@@ -28,29 +35,8 @@ const TSAN_LIMIT: &str = "5";
 const CHOICES: [&str; 5] = ["0", "1", "4", "10", "110"];
 /// What the functions of a verifier's are called.
 const VERIFIERS: &str = "__VERIFIER_nondet";
-/// The variable that says which.
-const CHOICE: &str = "RACY_CHOICE";
-
-/// What stands in for a verifier: `$CHOICES` in the commands that build.
-const VERIFIER: &str = r#"#include <stdlib.h>
-#include <string.h>
-static int choice(void)
-{
-    static unsigned asked;
-    const char *choices = getenv("RACY_CHOICE");
-    return choices ? choices[__atomic_fetch_add(&asked, 1, __ATOMIC_RELAXED) % strlen(choices)] - '0' : 0;
-}
-_Bool __VERIFIER_nondet_bool(void) { return choice(); }
-char __VERIFIER_nondet_char(void) { return choice(); }
-int __VERIFIER_nondet_int(void) { return choice(); }
-unsigned __VERIFIER_nondet_uint(void) { return choice(); }
-long __VERIFIER_nondet_long(void) { return choice(); }
-unsigned long __VERIFIER_nondet_ulong(void) { return choice(); }
-void *__VERIFIER_nondet_pointer(void) { return choice() ? malloc(64) : 0; }
-"#;
-
 /// What a hunt says of a program that races, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Verdict {
     Confirmed,
     Predicted,
@@ -58,16 +44,18 @@ enum Verdict {
     Silent,
     NotHunted,
     NotBuilt,
+    NotMeasured,
 }
 
 impl Verdict {
-    const ALL: [Verdict; 6] = [
+    const ALL: [Verdict; 7] = [
         Verdict::Confirmed,
         Verdict::Predicted,
         Verdict::Otherwise,
         Verdict::Silent,
         Verdict::NotHunted,
         Verdict::NotBuilt,
+        Verdict::NotMeasured,
     ];
 
     const fn name(self) -> &'static str {
@@ -78,17 +66,24 @@ impl Verdict {
             Verdict::Silent => "nothing found",
             Verdict::NotHunted => "not hunted in",
             Verdict::NotBuilt => "does not build",
+            Verdict::NotMeasured => "not measured",
         }
     }
+}
+
+/// The result of a program.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Cell {
+    verdict: Verdict,
+    remark: String,
+    /// The first run in which ThreadSanitizer reports a race.
+    tsan: Option<u64>,
 }
 
 /// A program and the result.
 struct Row<'a> {
     program: &'a Program,
-    verdict: Verdict,
-    remark: String,
-    /// The first run in which ThreadSanitizer reports a race.
-    tsan: Option<u64>,
+    cell: Cell,
 }
 
 pub(crate) fn run() -> Outcome {
@@ -98,11 +93,14 @@ pub(crate) fn run() -> Outcome {
     if let Some(asked) = &asked {
         programs.retain(|program| asked.split(',').any(|asked| program.name == asked));
     }
+    let limit = number("FORETELL_RACY_SECONDS", 0..=u64::MAX)?.map(Duration::from_secs);
     let report = with_directory(|place| {
         let bench = Bench { foretell: &foretell, place, verifier: place.join("verifier.c") };
-        std::fs::write(&bench.verifier, VERIFIER).map_err(|error| format!("cannot write: {error}"))?;
+        verifier::write(&bench.verifier)?;
+        let cells = Mutex::new(Cells::of("racy", Path::new(&foretell), limit)?);
         let numbered: Vec<(usize, &Program)> = programs.iter().enumerate().collect();
-        Ok(section(&parallel::map(&numbered, |&(number, program)| bench.row(number, program))?, build))
+        let rows = parallel::map(&numbered, |&(number, program)| bench.row(number, program, &cells))?;
+        Ok(section(&rows, build))
     })?;
     match asked {
         Some(_) => print!("{report}"),
@@ -122,25 +120,48 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn row<'p>(&self, number: usize, program: &'p Program) -> Result<Row<'p>, String> {
-        let directory = self.place.join(number.to_string());
-        std::fs::create_dir_all(&directory).map_err(|error| format!("cannot make a directory: {error}"))?;
-        let (verdict, remark, tsan) = self.tried(program, &directory)?;
-        let _ = std::fs::remove_dir_all(&directory);
-        eprintln!("{}: {} {remark}", program.name, verdict.name());
-        Ok(Row { program, verdict, remark, tsan })
+    fn row<'p>(
+        &self,
+        number: usize,
+        program: &'p Program,
+        cells: &Mutex<Cells<Cell>>,
+    ) -> Result<Row<'p>, String> {
+        let cells = || cells.lock().map_err(|_| "a program failed".to_owned());
+        let known = cells()?.known(&program.name);
+        let is_over = cells()?.is_over();
+        let cell = match known {
+            Some(cell) => cell,
+            None if is_over => Cell { verdict: Verdict::NotMeasured, remark: String::new(), tsan: None },
+            None => {
+                let cell = self.measured(number, program)?;
+                cells()?.keep(&program.name, &cell)?;
+                cell
+            }
+        };
+        Ok(Row { program, cell })
     }
 
-    fn tried(&self, program: &Program, place: &Path) -> Result<(Verdict, String, Option<u64>), String> {
+    fn measured(&self, number: usize, program: &Program) -> Result<Cell, String> {
+        let directory = self.place.join(number.to_string());
+        std::fs::create_dir_all(&directory).map_err(|error| format!("cannot make a directory: {error}"))?;
+        let cell = self.tried(program, &directory)?;
+        let _ = std::fs::remove_dir_all(&directory);
+        eprintln!("{}: {} {}", program.name, cell.verdict.name(), cell.remark);
+        Ok(cell)
+    }
+
+    fn tried(&self, program: &Program, place: &Path) -> Result<Cell, String> {
         let (ours, theirs) = (place.join("ours"), place.join("tsan"));
         let (cc, cxx) = (format!("{} cc", self.foretell), format!("{} c++", self.foretell));
-        let built = self
-            .build(program, &ours, &cc, &cxx)
-            .and_then(|()| self.build(program, &theirs, "gcc -fsanitize=thread", "g++ -fsanitize=thread"));
+        let chooses = program.with_choices(&self.verifier);
+        let built = chooses
+            .build(&ours, &cc, &cxx)
+            .and_then(|()| chooses.build(&theirs, "gcc -fsanitize=thread", "g++ -fsanitize=thread"));
         if let Err(said) = built {
             let reason = said.lines().find(|line| line.contains("error") || line.contains("undefined"));
             let reason = reason.unwrap_or_default().rsplit(": ").next().unwrap_or_default();
-            return Ok((Verdict::NotBuilt, reason.replace('|', "/"), None));
+            let remark = reason.replace('|', "/");
+            return Ok(Cell { verdict: Verdict::NotBuilt, remark, tsan: None });
         }
         let source = program.directory.join(format!("{}.c", program.name));
         let asks = std::fs::read(source).is_ok_and(|text| String::from_utf8_lossy(&text).contains(VERIFIERS));
@@ -159,13 +180,7 @@ impl Bench<'_> {
             }
         }
         let (verdict, remark) = best;
-        Ok((verdict, remark, self.thread_sanitizer(program, &theirs, choices)?))
-    }
-
-    fn build(&self, program: &Program, made: &Path, cc: &str, cxx: &str) -> Result<(), String> {
-        let build = format!("CHOICES='{}'; {}", self.verifier.display(), program.build);
-        let program = Program { build, ..program.clone() };
-        program.build(made, cc, cxx)
+        Ok(Cell { verdict, remark, tsan: self.thread_sanitizer(program, &theirs, choices)? })
     }
 
     fn hunt(
@@ -261,14 +276,15 @@ fn section(rows: &[Row<'_>], build: &str) -> String {
         HUNTS[0],
         HUNTS[1],
     );
-    let built: Vec<&Row<'_>> = rows.iter().filter(|row| row.verdict != Verdict::NotBuilt).collect();
+    let is_out = |verdict| matches!(verdict, Verdict::NotBuilt | Verdict::NotMeasured);
+    let built: Vec<&Row<'_>> = rows.iter().filter(|row| !is_out(row.cell.verdict)).collect();
     let can: Vec<&&Row<'_>> = built.iter().filter(|row| row.program.cannot.is_none()).collect();
     let _ = writeln!(
         text,
         "Of {} programs that build here and whose race can happen, {} have a confirmed race; ThreadSanitizer reports one for {}.\n",
         can.len(),
-        can.iter().filter(|row| row.verdict == Verdict::Confirmed).count(),
-        can.iter().filter(|row| row.tsan.is_some()).count(),
+        can.iter().filter(|row| row.cell.verdict == Verdict::Confirmed).count(),
+        can.iter().filter(|row| row.cell.tsan.is_some()).count(),
     );
     text.push_str("| suite | programs |");
     Verdict::ALL.iter().for_each(|verdict| {
@@ -284,21 +300,21 @@ fn section(rows: &[Row<'_>], build: &str) -> String {
         let count = |is: &dyn Fn(&Row<'_>) -> bool| of_it.iter().filter(|row| is(row)).count();
         let _ = write!(text, "| {group} | {} |", of_it.len());
         for verdict in Verdict::ALL {
-            let _ = write!(text, " {} |", count(&|row| row.verdict == verdict));
+            let _ = write!(text, " {} |", count(&|row| row.cell.verdict == verdict));
         }
         let cannot = count(&|row| row.program.cannot.is_some());
-        let _ = writeln!(text, " {cannot} | {} |", count(&|row| row.tsan.is_some()));
+        let _ = writeln!(text, " {cannot} | {} |", count(&|row| row.cell.tsan.is_some()));
     }
     text.push_str("\nThe programs:\n\n| program | Foretell | ThreadSanitizer's first report in run | remarks | why its race cannot happen |\n|---|---|---|---|---|\n");
     for row in rows {
-        let tsan = row.tsan.map_or("-".to_owned(), |run| run.to_string());
+        let tsan = row.cell.tsan.map_or("-".to_owned(), |run| run.to_string());
         let cannot = row.program.cannot.as_deref().unwrap_or_default();
         let _ = writeln!(
             text,
             "| {} | {} | {tsan} | {} | {cannot} |",
             row.program.name,
-            row.verdict.name(),
-            row.remark
+            row.cell.verdict.name(),
+            row.cell.remark
         );
     }
     text

@@ -3,8 +3,11 @@
 //!
 //! bench/search.toml lists the programs; `FORETELL_SUITES` names a directory with checkouts of their suites. `FORETELL` may name a binary to be measured instead of a release build of this source. What was measured is kept in
 //! `target/search-cells.jsonl`: the command can be interrupted, and measures only what is missing when it is started again.
-//! `FORETELL_SEARCH_SECONDS` says for how long it measures: programs that are not done by then are listed as not measured.
-//! `FORETELL_SEARCH_RUNS` says how many runs a policy may make (100 unless told otherwise).
+//! `FORETELL_SEARCH_SECONDS` says for how long it measures. Programs that are not done by then have fewer seeds, as their rows say, or are listed as not measured.
+//! `FORETELL_SEARCH_RUNS` says how many runs a policy may make (100 unless told otherwise), `FORETELL_SEARCH_SEEDS` with how many seeds each way is tried (5).
+//! `NIDHUGG` names the program `nidhugg`, if it is to be compared with.
+
+mod report;
 
 use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
@@ -19,11 +22,13 @@ use xtask::machine::circumstances;
 use xtask::results::store_report;
 use xtask::scratch::with_directory;
 
-use crate::cells::Cells;
+use crate::cells::{self, Cells};
 use crate::manifest::{self, Program};
-use crate::measure::{measured_binary, median};
+use crate::measure::{measured_binary, number};
+use crate::nidhugg::{Ended, Nidhugg};
+use crate::verifier;
 
-/// How often each way is tried, with another seed each time.
+/// How often each way is tried, with another seed each time, unless something else is asked for.
 const SEEDS: u64 = 5;
 /// Runs of a policy unless something else is asked for, and of the plain program.
 const POLICY_RUNS: u64 = 100;
@@ -44,33 +49,38 @@ pub(crate) fn run() -> Outcome {
     let (foretell, build) = measured_binary()?;
     let programs = manifest::programs("search.toml", &manifest::suites()?)?;
     let mut section = format!("## The search for failures\n\n{} {build}\n", circumstances().trim_end());
-    let seconds = std::env::var("FORETELL_SEARCH_SECONDS").ok();
-    let limit = seconds.map(|text| text.parse().map(Duration::from_secs)).transpose();
-    let limit = limit.map_err(|_| "FORETELL_SEARCH_SECONDS is not a number")?;
-    let runs = std::env::var("FORETELL_SEARCH_RUNS").ok();
-    let runs = runs.map_or(Ok(POLICY_RUNS), |text| text.parse());
-    let policy_runs = runs.ok().filter(|runs| (1..=SEED_STEP).contains(runs));
-    let policy_runs =
-        policy_runs.ok_or_else(|| format!("FORETELL_SEARCH_RUNS is not a number from 1 to {SEED_STEP}"))?;
+    let limit = number("FORETELL_SEARCH_SECONDS", 0..=u64::MAX)?.map(Duration::from_secs);
+    let runs = number("FORETELL_SEARCH_RUNS", 1..=SEED_STEP)?.unwrap_or(POLICY_RUNS);
+    let seeds = number("FORETELL_SEARCH_SEEDS", 1..=SEEDS)?.unwrap_or(SEEDS);
+    let bench = Bench { foretell: &foretell, nidhugg: Nidhugg::named(), policy_runs: runs, seeds };
     let mut cells = Cells::of("search", Path::new(&foretell), limit)?;
-    section.push_str(&with_directory(|directory| {
-        measure(&foretell, &programs, policy_runs, &mut cells, directory)
-    })?);
+    section.push_str(&with_directory(|directory| measure(&bench, &programs, &mut cells, directory))?);
     let headline = section.lines().rev().find(|line| line.starts_with("Of ")).unwrap_or("?");
     store_report("search", headline.trim_end_matches('.'), &section)
 }
 
-fn measure(
-    foretell: &str,
-    programs: &[Program],
+/// What is the same for all programs.
+struct Bench<'a> {
+    foretell: &'a str,
+    nidhugg: Option<Nidhugg>,
+    /// How many runs a policy may make.
     policy_runs: u64,
+    /// With how many seeds each way is tried.
+    seeds: u64,
+}
+
+fn measure(
+    bench: &Bench<'_>,
+    programs: &[Program],
     cells: &mut Cells<Cell>,
     directory: &Path,
 ) -> Result<String, String> {
+    let choices = directory.join("verifier.c");
+    verifier::write(&choices)?;
     let (mut rows, mut skipped) = (Vec::new(), String::new());
     for program in programs {
         eprintln!("measuring: {}", program.name);
-        let trial = Trial { foretell, program, place: directory, policy_runs };
+        let trial = Trial { bench, program: &program.with_choices(&choices), place: directory };
         match trial.row(cells) {
             Ok(row) => rows.push(row),
             Err(reason) => {
@@ -82,36 +92,15 @@ fn measure(
     if rows.is_empty() {
         return Err("nothing was measured: no program could be built".to_owned());
     }
-    Ok([introduction(policy_runs), table(&rows, policy_runs), skipped].concat())
+    Ok([report::introduction(bench), report::table(&rows, bench), skipped].concat())
 }
 
 /// One way to make a program fail, tried with several seeds: the runs and the CPU seconds until it failed.
 #[derive(Default)]
 struct Way {
     failed: Vec<(u64, f64)>,
-}
-
-impl Way {
-    /// The median over all seeds; none: with most of them the program did not fail.
-    fn median(&self) -> Option<u64> {
-        let mut runs: Vec<u64> = self.failed.iter().map(|&(runs, _)| runs).collect();
-        runs.sort_unstable();
-        runs.get(SEEDS as usize / 2).copied()
-    }
-
-    /// The medians of those seeds with which the program failed, and with how many it did.
-    fn shown(&self) -> String {
-        if self.failed.is_empty() {
-            return "- | -".to_owned();
-        }
-        let runs = median(self.failed.iter().map(|&(runs, _)| runs as f64).collect());
-        let cpu = median(self.failed.iter().map(|&(_, cpu)| cpu).collect());
-        let seeds = match self.failed.len() as u64 {
-            SEEDS => String::new(),
-            some => format!(" ({some} of {SEEDS} seeds)"),
-        };
-        format!("{runs}{seeds} | {cpu:.2}")
-    }
+    /// With how many seeds it was tried.
+    seeds: u64,
 }
 
 /// The result of one way and one seed.
@@ -120,7 +109,11 @@ struct Cell {
     /// The run that failed, and the CPU seconds until then; none: it did not fail.
     failed: Option<(u64, f64)>,
     /// What was confirmed instead.
+    #[serde(default)]
     confirmed: String,
+    /// How the search of another tool ended.
+    #[serde(default)]
+    ended: Option<Ended>,
 }
 
 /// The result of a program.
@@ -134,40 +127,37 @@ struct Row {
     pct: Way,
     /// The run and CPU seconds of the first failure of the plain program.
     stress: Option<(u64, f64)>,
+    nidhugg: Option<Ended>,
 }
 
 struct Trial<'a> {
-    foretell: &'a str,
+    bench: &'a Bench<'a>,
     program: &'a Program,
     place: &'a Path,
-    /// How many runs a policy may make.
-    policy_runs: u64,
 }
 
 impl Trial<'_> {
     fn row(&self, cells: &mut Cells<Cell>) -> Result<Row, String> {
-        let ours =
-            self.build("ours", &format!("{0} cc", self.foretell), &format!("{0} c++", self.foretell))?;
+        let foretell = self.bench.foretell;
+        let ours = self.build("ours", &format!("{foretell} cc"), &format!("{foretell} c++"))?;
         let plain = self.build("plain", "gcc", "g++")?;
         let name = &self.program.name;
-        let (mut hunt, mut confirmed) = (Way::default(), String::new());
-        for seed in 0..SEEDS {
+        let mut confirmed = String::new();
+        let hunt = self.seeds(|seed| {
             let cell = cells.get(&format!("{name} hunt {seed}"), || self.hunt(&ours, seed))?;
-            hunt.failed.extend(cell.failed);
-            confirmed = if cell.failed.is_none() { cell.confirmed } else { confirmed };
-        }
-        let mut policy = |policy: &str| {
-            let mut way = Way::default();
-            for seed in 0..SEEDS {
-                let cell = cells.get(&format!("{name} {} {seed}", self.way(policy)), || {
-                    self.policy(&ours, policy, seed)
-                })?;
-                way.failed.extend(cell.failed);
+            if cell.failed.is_none() {
+                confirmed.clone_from(&cell.confirmed);
             }
-            Ok::<Way, String>(way)
+            Ok(cell)
+        })?;
+        let mut policy = |policy: &str| {
+            self.seeds(|seed| {
+                cells.get(&format!("{name} {} {seed}", self.way(policy)), || self.policy(&ours, policy, seed))
+            })
         };
         let (random, pct) = (policy("random")?, policy("pct")?);
         let stress = cells.get(&format!("{name} stress"), || self.stress(&plain))?.failed;
+        let nidhugg = self.nidhugg(cells)?;
         Ok(Row {
             name: name.clone(),
             group: self.program.group.clone(),
@@ -176,7 +166,39 @@ impl Trial<'_> {
             random,
             pct,
             stress,
+            nidhugg,
         })
+    }
+
+    /// The results of one way with all seeds, or with those for which there was time.
+    fn seeds(&self, mut cell: impl FnMut(u64) -> Result<Cell, String>) -> Result<Way, String> {
+        let mut way = Way::default();
+        for seed in 0..self.bench.seeds {
+            match cell(seed) {
+                Ok(cell) => way.failed.extend(cell.failed),
+                Err(reason) if seed == 0 || reason != cells::TIME_UP => return Err(reason),
+                Err(_) => break,
+            }
+            way.seeds = seed + 1;
+        }
+        Ok(way)
+    }
+
+    /// How a search with Nidhugg ended: measured if there is one, or known from before.
+    fn nidhugg(&self, cells: &mut Cells<Cell>) -> Result<Option<Ended>, String> {
+        let name = format!("{} nidhugg", self.program.name);
+        let Some(nidhugg) = &self.bench.nidhugg else {
+            return Ok(cells.known(&name).and_then(|cell| cell.ended));
+        };
+        let searched = || {
+            let ended = nidhugg.search(self.program, self.place)?;
+            Ok(Cell { ended: Some(ended), ..Cell::default() })
+        };
+        match cells.get(&name, searched) {
+            Ok(cell) => Ok(cell.ended),
+            Err(reason) if reason == cells::TIME_UP => Ok(None),
+            Err(reason) => Err(reason),
+        }
     }
 
     fn build(&self, name: &str, cc: &str, cxx: &str) -> Result<PathBuf, String> {
@@ -195,11 +217,15 @@ impl Trial<'_> {
         }
         let failure = &found["first_failure"];
         let failed = failure["run"].as_u64().zip(failure["cpu_ms"].as_u64());
-        Ok(Cell { failed: failed.map(|(run, cpu)| (run, cpu as f64 / 1000.0)), confirmed: kinds(&found) })
+        Ok(Cell {
+            failed: failed.map(|(run, cpu)| (run, cpu as f64 / 1000.0)),
+            confirmed: kinds(&found),
+            ended: None,
+        })
     }
 
     fn hunt_for(&self, program: &Path, seed: u64, seconds: u64) -> Result<Value, String> {
-        let output = Command::new(self.foretell)
+        let output = Command::new(self.bench.foretell)
             .args(["hunt", "--json", "-q", "--seed", &seed.to_string()])
             .args(["--timeout", &seconds.to_string(), "--results"])
             .arg(self.place.join("results"))
@@ -215,7 +241,7 @@ impl Trial<'_> {
 
     /// What cells of a policy are called: they depend on how many runs there may be.
     fn way(&self, policy: &str) -> String {
-        match self.policy_runs {
+        match self.bench.policy_runs {
             POLICY_RUNS => policy.to_owned(),
             runs => format!("{policy}, {runs} runs"),
         }
@@ -225,7 +251,7 @@ impl Trial<'_> {
     fn policy(&self, program: &Path, policy: &str, seed: u64) -> Result<Cell, String> {
         let directory = self.place.join("run");
         let begin = cpu_of_children()?;
-        for run in 0..self.policy_runs {
+        for run in 0..self.bench.policy_runs {
             let _ = std::fs::remove_dir_all(&directory);
             let settings = format!("mode=record\npolicy={policy}\nseed={}\n", SEED_STEP * seed + run);
             std::fs::create_dir(&directory)
@@ -288,75 +314,4 @@ fn kinds(found: &Value) -> String {
     kinds.dedup();
     let all = if found["exhausted"] == true { "; all behaviours were run" } else { "" };
     format!("{}{all}", kinds.join(", "))
-}
-
-fn introduction(policy_runs: u64) -> String {
-    format!(
-        "\n`FORETELL_SUITES=.. cargo xtask bench search`: programs that are known to fail, fetched and not kept, built as their suites do (-O0). *Hunt* is `foretell hunt` of {} s, \
-         and of {} s with the seeds that do not fail in that time, up to the first run that crashes, aborts, fails an assertion or hangs; *random* and *pct* are runs under these policies alone, up to {policy_runs}, each with the next seed; *stress* is \
-         the plain program, up to {STRESS_RUNS} runs or {} s. Runs, and CPU seconds of everything including the tool, until the first failure: medians of those of {SEEDS} seeds with which it failed, and how many these are if not all. A dash: it did not fail.\n\n",
-        HUNTS[0],
-        HUNTS[1],
-        STRESS_LIMIT.as_secs()
-    )
-}
-
-fn table(rows: &[Row], policy_runs: u64) -> String {
-    let mut text = String::new();
-    let mut group = "";
-    for row in rows {
-        if row.group != group {
-            group = &row.group;
-            let _ = write!(
-                text,
-                "\n{group}:\n\n| program | hunt: runs | CPU s | random: runs | CPU s | pct: runs | CPU s | stress: runs | CPU s | confirmed instead of a failure |\n|---|---|---|---|---|---|---|---|---|---|\n"
-            );
-        }
-        let stress = row.stress.map_or("- | -".to_owned(), |(runs, cpu)| format!("{runs} | {cpu:.2}"));
-        let (hunt, random, pct) = (row.hunt.shown(), row.random.shown(), row.pct.shown());
-        let _ = writeln!(text, "| {} | {hunt} | {random} | {pct} | {stress} | {} |", row.name, row.confirmed);
-    }
-    let failed = |way: fn(&Row) -> bool| rows.iter().filter(|row| way(row)).count();
-    let _ = writeln!(
-        text,
-        "\nOf {} programs, at least one seed fails: hunt {}, random {}, pct {}; stress fails {}.",
-        rows.len(),
-        failed(|row| !row.hunt.failed.is_empty()),
-        failed(|row| !row.random.failed.is_empty()),
-        failed(|row| !row.pct.failed.is_empty()),
-        failed(|row| row.stress.is_some()),
-    );
-    text.push_str(&compared(rows, policy_runs));
-    text
-}
-
-/// The medians over all programs, and how often the hunt needs a tenth of the runs that random priorities do.
-fn compared(rows: &[Row], policy_runs: u64) -> String {
-    let of = |way: fn(&Row) -> &Way| {
-        let mut medians: Vec<u64> = rows.iter().map(|row| way(row).median().unwrap_or(u64::MAX)).collect();
-        medians.sort_unstable();
-        match medians[medians.len() / 2] {
-            u64::MAX => format!("more than {policy_runs}"),
-            median => median.to_string(),
-        }
-    };
-    let hard = rows.iter().filter(|row| row.pct.median().is_none_or(|runs| runs >= 10));
-    let pairs: Vec<(Option<u64>, Option<u64>)> =
-        hard.map(|row| (row.hunt.median(), row.pct.median())).collect();
-    let tenth = |&&(hunt, pct): &&(Option<u64>, Option<u64>)| {
-        hunt.is_some_and(|hunt| 10 * hunt <= pct.unwrap_or(policy_runs))
-    };
-    let fewer = |&&(hunt, pct): &&(Option<u64>, Option<u64>)| {
-        hunt.is_some_and(|hunt| pct.is_none_or(|pct| hunt < pct))
-    };
-    format!(
-        "\nMedian over the programs of the median runs of each, a seed that does not fail counted as endless: hunt {}, random {}, pct {}. Of the {} programs for which pct needs ten runs \
-         or more, the hunt needs fewer for {}, and a tenth at most for {} (where pct does not fail, a tenth of {policy_runs}).\n",
-        of(|row| &row.hunt),
-        of(|row| &row.random),
-        of(|row| &row.pct),
-        pairs.len(),
-        pairs.iter().filter(fewer).count(),
-        pairs.iter().filter(tenth).count(),
-    )
 }
