@@ -12,6 +12,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wire::{Clock, ClockStart};
 
 use crate::program;
+use crate::real::real;
 use crate::sys;
 
 /// Nanoseconds in a second.
@@ -28,27 +29,35 @@ static STOPPED_AT: AtomicU64 = AtomicU64::new(0);
 
 /// The clocks start, or go on in a process that was forked. The process has one thread, and nothing is scheduled yet.
 pub(crate) fn start(clock: Clock) {
-    let machine = sys::now(libc::CLOCK_MONOTONIC);
+    let monotonic = machine(libc::CLOCK_MONOTONIC);
     if is_virtual() {
         let passed = passed();
         REALTIME.fetch_add(passed, Ordering::Relaxed);
         MONOTONIC.fetch_add(passed, Ordering::Relaxed);
     } else {
         let Clock::Virtual(start) = clock else { return };
-        let now = || ClockStart { realtime: sys::now(libc::CLOCK_REALTIME), monotonic: machine };
+        let now = || ClockStart { realtime: machine(libc::CLOCK_REALTIME), monotonic };
         let start = start.unwrap_or_else(now);
         REALTIME.store(start.realtime, Ordering::Relaxed);
         MONOTONIC.store(start.monotonic, Ordering::Relaxed);
         IS_VIRTUAL.store(true, Ordering::Relaxed);
     }
     PASSED.store(0, Ordering::Relaxed);
-    STOPPED_AT.store(machine, Ordering::Relaxed);
+    STOPPED_AT.store(monotonic, Ordering::Relaxed);
 }
 
 /// From here on the clocks go on with the machine's.
 pub(crate) fn stop() {
     PASSED.store(program::virtual_now(), Ordering::Relaxed);
-    STOPPED_AT.store(sys::now(libc::CLOCK_MONOTONIC), Ordering::Relaxed);
+    STOPPED_AT.store(machine(libc::CLOCK_MONOTONIC), Ordering::Relaxed);
+}
+
+/// What this clock of the machine's shows. Without a system call if possible: a program in a sandbox may not make it.
+fn machine(clock: i32) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it writes into what we own.
+    unsafe { real!(clock_gettime(clock => i32, &raw mut time => *mut libc::timespec) -> i32) };
+    (time.tv_sec as u64).wrapping_mul(SECOND).wrapping_add(time.tv_nsec as u64)
 }
 
 /// Whether the clocks show virtual time.
@@ -78,7 +87,7 @@ pub(crate) fn passed() -> u64 {
     if program::is_active() {
         return program::virtual_now();
     }
-    let since = sys::now(libc::CLOCK_MONOTONIC).saturating_sub(STOPPED_AT.load(Ordering::Relaxed));
+    let since = machine(libc::CLOCK_MONOTONIC).saturating_sub(STOPPED_AT.load(Ordering::Relaxed));
     PASSED.load(Ordering::Relaxed) + since
 }
 
@@ -86,7 +95,7 @@ pub(crate) fn passed() -> u64 {
 pub(crate) fn shown(clock: i32) -> u64 {
     match start_of(clock) {
         Some(start) => start.saturating_add(passed()),
-        None => sys::now(clock),
+        None => machine(clock),
     }
 }
 
@@ -100,7 +109,7 @@ pub(crate) unsafe fn by_machine(clock: i32, time: *const libc::timespec) -> libc
         match nanoseconds(time) {
             Some(end) if start_of(clock).is_some() => {
                 let left = end.saturating_sub(shown(clock));
-                sys::to_timespec(sys::now(clock).saturating_add(left))
+                sys::to_timespec(machine(clock).saturating_add(left))
             }
             _ => *time,
         }
@@ -137,7 +146,7 @@ impl Wait {
             Wait::For(length) => length,
             Wait::Until { clock, end } => match start_of(clock) {
                 Some(start) => return end.saturating_sub(start),
-                None => end.saturating_sub(sys::now(clock)),
+                None => end.saturating_sub(machine(clock)),
             },
         };
         now.saturating_add(if is_virtual() { length } else { coarse(length) })
@@ -150,9 +159,9 @@ impl Wait {
         }
         let length = match self {
             Wait::For(length) => length,
-            Wait::Until { clock, end } => end.saturating_sub(sys::now(clock)),
+            Wait::Until { clock, end } => end.saturating_sub(machine(clock)),
         };
-        sys::now(libc::CLOCK_MONOTONIC).saturating_add(length)
+        machine(libc::CLOCK_MONOTONIC).saturating_add(length)
     }
 }
 
